@@ -1,0 +1,10 @@
+"""The accounts app: who you are, and what you may see."""
+
+from django.apps import AppConfig
+
+
+class AccountsConfig(AppConfig):
+    """Users, preferences, tokens."""
+
+    name = "accounts"
+    default_auto_field = "django.db.models.BigAutoField"

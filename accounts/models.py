@@ -1,0 +1,53 @@
+"""People, their personal access tokens, and the append-only audit of what administrators switched on."""
+
+from __future__ import annotations
+
+import uuid
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+
+class User(AbstractUser):
+    """A person. ``reasoning`` holds only the ``reasoning.*`` values that they set; the rest falls through."""
+
+    reasoning = models.JSONField(_("reasoning settings"), default=dict, blank=True)
+
+    class Meta(AbstractUser.Meta):
+        permissions = [("view_scratchpad", _("May switch on the live scratchpad"))]  # noqa: RUF012 - Django's own form
+
+
+class AccessToken(models.Model):
+    """A personal access token for the JSON API. Only a hash is kept; the token itself is shown once."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="access_tokens")
+    name = models.CharField(_("name"), max_length=100, blank=True)
+    digest = models.CharField(_("digest"), max_length=64, unique=True, editable=False)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    last_used_at = models.DateTimeField(_("last used at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("access token")
+        verbose_name_plural = _("access tokens")
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.name or self.pk}"
+
+
+class AuditEntry(models.Model):
+    """Who switched what on or off, when, and for which conversation. Never a text (spec 004 scratchpad)."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    action = models.CharField(_("action"), max_length=40)
+    conversation = models.UUIDField(_("conversation"), null=True, blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("audit entry")
+        verbose_name_plural = _("audit entries")
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return f"{self.created_at:%Y-%m-%d %H:%M} {self.user} {self.action}"

@@ -1,0 +1,1 @@
+"""EDGAR documents: read, cut into passages, searched."""

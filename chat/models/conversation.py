@@ -1,0 +1,126 @@
+"""One owner's thread: its turns, and the append-only log of what was said.
+
+``Event`` rows are written by ``chat.log`` alone. What a row holds is split in two halves: ``public`` may be read by
+whoever may see the conversation; ``sealed`` is encrypted and opened only by ``chat.log`` (product 3).
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import ClassVar, Self
+
+from django.conf import settings
+from django.db import models
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+
+class ConversationQuerySet(models.QuerySet["Conversation"]):
+    """Conversations, always by owner."""
+
+    def owned_by(self, user: object) -> Self:
+        """Return only this person's. There is no other way in (product 14)."""
+        return self.filter(owner=user)
+
+
+class Conversation(models.Model):
+    """One owner's thread."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
+    title = models.CharField(_("title"), max_length=120, blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    updated_at = models.DateTimeField(_("updated at"), default=timezone.now)
+
+    objects: ClassVar[models.Manager[Conversation]] = ConversationQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("conversation")
+        verbose_name_plural = _("conversations")
+        ordering = ("-updated_at",)
+        indexes = (models.Index(fields=["owner", "-updated_at"], name="conversation_by_owner"),)
+
+    def __str__(self) -> str:
+        return self.title or str(self.id)
+
+    def get_absolute_url(self) -> str:
+        return reverse("chat:conversation", args=[self.id])
+
+
+class Turn(models.Model):
+    """One user message and all that answers it."""
+
+    class Status(models.TextChoices):
+        """How it stands. All but ``RUNNING`` are the statuses of ``turn_end``."""
+
+        RUNNING = "running", _("running")
+        COMPLETED = "completed", _("completed")
+        ERRORED = "errored", _("failed")
+        ABORTED = "aborted", _("stopped")
+        ITERATION_CAPPED = "iteration_capped", _("stopped at the step limit")
+        INTERRUPTED = "interrupted", _("interrupted")
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
+    parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
+    number = models.PositiveIntegerField(_("number"))
+    client_id = models.CharField(_("client id"), max_length=64, blank=True)
+    is_active = models.BooleanField(_("on the selected branch"), default=True)
+    status = models.CharField(_("status"), max_length=20, choices=Status, default=Status.RUNNING)
+    error_code = models.CharField(_("error code"), max_length=40, blank=True)
+    error_message = models.CharField(_("error message"), max_length=500, blank=True)
+    model = models.CharField(_("model"), max_length=200, blank=True)
+    provider = models.CharField(_("provider"), max_length=300, blank=True)
+    input_tokens = models.PositiveIntegerField(_("input tokens"), null=True, blank=True)
+    output_tokens = models.PositiveIntegerField(_("output tokens"), null=True, blank=True)
+    reasoning_tokens = models.PositiveIntegerField(_("reasoning tokens"), null=True, blank=True)
+    thinking_ms = models.PositiveIntegerField(_("thinking time in ms"), default=0)
+    summary_source = models.CharField(_("summary source"), max_length=10, blank=True)
+    started_at = models.DateTimeField(_("started at"), default=timezone.now)
+    ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("turn")
+        verbose_name_plural = _("turns")
+        ordering = ("conversation", "started_at")
+        constraints = (
+            models.UniqueConstraint(
+                fields=["conversation", "client_id"], condition=~models.Q(client_id=""), name="turn_once_per_client_id"
+            ),
+            models.UniqueConstraint(
+                fields=["conversation"], condition=models.Q(status="running"), name="turn_one_running_per_conversation"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.conversation_id} · {self.number}"
+
+    @property
+    def public_id(self) -> str:
+        """The id that the page knows: ``msgId`` on the answer, and ``<id>-q`` on the question."""
+        return self.id.hex
+
+
+class Event(models.Model):
+    """One kept fact, ordered by ``seq``. Append-only: written by ``chat.log``, changed by nobody."""
+
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="events")
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="events")
+    seq = models.PositiveIntegerField(_("seq"))
+    step = models.PositiveIntegerField(_("step"), null=True, blank=True)
+    type = models.CharField(_("type"), max_length=30)
+    schema = models.PositiveSmallIntegerField(_("schema"), default=1)
+    public = models.JSONField(_("public half"), default=dict)
+    sealed = models.BinaryField(_("sealed half"), null=True, blank=True, editable=False)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("event")
+        verbose_name_plural = _("events")
+        ordering = ("conversation", "seq")
+        constraints = (models.UniqueConstraint(fields=["conversation", "seq"], name="event_seq_once"),)
+        indexes = (models.Index(fields=["turn", "seq"], name="event_by_turn"),)
+
+    def __str__(self) -> str:
+        return f"{self.seq} {self.type}"

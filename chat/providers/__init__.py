@@ -1,0 +1,1 @@
+"""Model services, by name."""

@@ -1,0 +1,54 @@
+"""What a provider is: one method that streams one response.
+
+Adapters turn a service's own exceptions into ``ProviderError`` at this boundary and keep the cause. They know neither
+Django nor the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from reasoning.deltas import RawDelta
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderRequest:
+    """One request: ``body`` is ``EgressPlan.body`` (messages, model, …); instructions and tools stand beside it.
+
+    ``tools`` are function tools in the chat-completions form. ``conversation`` is an opaque key for prompt caches.
+    """
+
+    body: Mapping[str, Any]
+    instructions: str
+    tools: Sequence[Mapping[str, Any]]
+    conversation: str
+
+
+class ProviderError(Exception):
+    """A response failed. ``code`` is one of ours, ``message`` is safe to show and names what to do.
+
+    Codes: ``unreachable``, ``timeout``, ``disconnected``, ``malformed``, ``authentication``, ``rate_limited``,
+    ``context_overflow``, ``refused`` (a request the service does not accept), ``server_error``.
+    """
+
+    def __init__(self, code: str, message: str, *, retryable: bool, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.retryable = retryable
+        self.retry_after_s = retry_after_s
+
+
+class Provider(Protocol):
+    """An adapter to a model service."""
+
+    name: str  # shown on the card: "Offline analyst", "kimi-k2.6"
+    model: str  # the requested model name; the guard of opaque items compares it
+    identity: str  # endpoint identity: base URL and a fingerprint of the credential
+    starts_in_reasoning: bool
+
+    def stream(self, request: ProviderRequest) -> AsyncIterator[RawDelta]:
+        """Yield the pieces of one response. Closing the iterator closes the upstream. Raises ProviderError."""
+        ...

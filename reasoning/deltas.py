@@ -1,0 +1,84 @@
+"""What flows while a model answers: pieces off the provider, and pieces on a channel.
+
+A provider yields ``RawDelta`` values. The normaliser turns their text into ``Delta`` values, each on exactly one
+``Channel`` (product 1). Nothing here is ever stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reasoning.scratchpad import Scratchpad
+
+
+class Channel(StrEnum):
+    """Where a piece of model output belongs. ``VISIBLE`` exists only between normaliser and sections."""
+
+    VISIBLE = "visible"
+    ANSWER = "answer"
+    SUMMARY = "summary"
+    THINKING = "thinking"
+    SCRATCHPAD = "scratchpad"
+    TOOL = "tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One piece on one channel.
+
+    ``text`` is a ``Scratchpad`` on that channel and a str on every other. On ``TOOL`` it is a piece of the arguments,
+    and ``index``, ``call_id`` and ``name`` say which call (as far as they came with this piece).
+    """
+
+    channel: Channel
+    text: str | Scratchpad
+    index: int | None = None
+    call_id: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawFields:
+    """Text fields of one provider delta.
+
+    Any of ``content``, ``reasoning_content``, ``reasoning``, ``thinking``, ``reasoning_details``, ``tool_calls``; what
+    else a provider puts there is carried along and ignored by the core.
+    """
+
+    fields: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RawItem:
+    """A finished opaque item of the Responses API, as its done event carried it."""
+
+    output_index: int
+    item: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RawUsage:
+    """Token counts of one response. Reasoning tokens are contained in ``output_tokens``. None: not reported."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RawEnd:
+    """The provider said that the response is over, with ``stop``, ``tool_calls``, ``length``, ``content_filter``…
+
+    A stream that ends without one was cut off.
+    """
+
+    finish_reason: str
+    model: str = field(default="")
+
+
+RawDelta = RawFields | RawItem | RawUsage | RawEnd

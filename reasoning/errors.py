@@ -1,0 +1,25 @@
+"""The exceptions of the core.
+
+    ReasoningError
+    ├── SettingError       a reasoning.* value that is not allowed; names what is
+    ├── EventError         a canonical event that cannot be read
+    └── ScratchpadError    an attempt to copy, print or serialise a scratchpad
+
+The core raises on misuse, never on odd model output: odd output degrades as the rules say.
+"""
+
+
+class ReasoningError(Exception):
+    """Root of everything that the core raises."""
+
+
+class SettingError(ReasoningError):
+    """A ``reasoning.*`` setting was unknown or its value is not allowed. Spec 001 ERR-001."""
+
+
+class EventError(ReasoningError):
+    """A stored event has a shape that this version does not know."""
+
+
+class ScratchpadError(ReasoningError, TypeError):
+    """Something tried to copy, print, compare or serialise a scratchpad. Spec 004 scratchpad."""

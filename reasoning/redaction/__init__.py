@@ -1,0 +1,1 @@
+"""Mask secrets and personal data, truncate, cap."""
