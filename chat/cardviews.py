@@ -1,0 +1,139 @@
+"""What the card templates get: ready values, no decisions left.
+
+Made by ``chat.cards`` from a stored or a running turn and one viewer's ``Visibility``. The DOM ids that templates and
+live frames share are spelled here once, by ``dom_id``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from django.utils.safestring import SafeString
+
+from reasoning.policy import Visibility
+
+CardStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
+StepState = Literal["queued", "running", "done", "failed", "cancelled", "denied"]
+
+
+def dom_id(message_id: str, part: str = "") -> str:
+    """Return the DOM id of a card, or of one swappable part of it: ``m-<id>`` and ``m-<id>-<part>``."""
+    return f"m-{message_id}-{part}" if part else f"m-{message_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """What the person asked."""
+
+    id: str  # "<turn>-q"
+    number: int
+    text: str
+    asked_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedView:
+    """A message that waits for the running turn."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArgView:
+    """One displayable argument of a step. ``mask`` is the kind of what was masked, else empty."""
+
+    name: str
+    value: str
+    mask: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkView:
+    """A citation in the trace: where it leads and what it says."""
+
+    url: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step of the trace."""
+
+    tool: str
+    state: StepState
+    state_label: str
+    args: tuple[ArgView, ...] = ()
+    results_label: str = ""
+    duration_label: str = ""
+    citations: tuple[LinkView, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """One cited source, as the row below the answer lists it."""
+
+    ref: int
+    url: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingView:
+    """The thinking disclosure. ``tokens_est`` counts the whole thinking, not the excerpt."""
+
+    label: str  # "Thought for 12 s", "Thinking…"
+    tokens_est: int
+    url: str  # its text, fetched on first opening
+    text: str = ""  # only where it was asked for with the page (no JavaScript)
+    is_open: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """The card of an answer, for one viewer."""
+
+    id: str
+    number: int
+    status: CardStatus
+    model: str
+    at: datetime
+    sees: Visibility
+    answer_html: SafeString
+    status_text: str = ""  # while it works: "Searching filings…"
+    elapsed_s: int = 0  # while it works: seconds since it started
+    points: tuple[str, ...] = ()
+    points_from_trace: bool = False
+    steps: tuple[StepView, ...] = ()
+    steps_label: str = ""  # "3 steps"
+    steps_detail: str = ""  # "5 results · 1.2 s"
+    trace_url: str = ""
+    copy_url: str = ""
+    retry_url: str = ""
+    thinking: ThinkingView | None = None
+    sources: tuple[SourceView, ...] = ()
+    found_label: str = ""  # "2 quotations found word for word"
+    unfound: tuple[str, ...] = ()  # one sentence for each unverified citation
+    usage_label: str = ""
+    ended_label: str = ""  # "Stopped after 8 s"
+    error: str = ""  # "Stopped: the model did not answer"
+    notice: str = ""  # "Stopped at the limit of 8 steps."
+
+    @property
+    def is_live(self) -> bool:
+        return self.status == "streaming"
+
+
+@dataclass(frozen=True, slots=True)
+class ContextView:
+    """The context meter: ``effective/limit``."""
+
+    effective: int
+    limit: int
+
+    @property
+    def percent(self) -> int:
+        return min(100, round(100 * self.effective / self.limit)) if self.limit else 0
