@@ -103,6 +103,8 @@ class AnswerView:
     at: datetime
     sees: Visibility
     answer_html: SafeString
+    tail: str = ""  # while it works: text of the block that is still open
+    tail_n: int = 0
     status_text: str = ""  # while it works: "Searching filings…"
     elapsed_s: int = 0  # while it works: seconds since it started
     points: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ Django nor the database.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -49,6 +49,6 @@ class Provider(Protocol):
     identity: str  # endpoint identity: base URL and a fingerprint of the credential
     starts_in_reasoning: bool
 
-    def stream(self, request: ProviderRequest) -> AsyncIterator[RawDelta]:
+    def stream(self, request: ProviderRequest) -> AsyncGenerator[RawDelta, None]:
         """Yield the pieces of one response. Closing the iterator closes the upstream. Raises ProviderError."""
         ...

@@ -1,0 +1,286 @@
+"""Turns to cards: a stored or a running turn and one viewer's ``Visibility`` to ready view values.
+
+The same templates draw both, live and after a reload. What a viewer may not see is left out here, not hidden later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.urls import reverse
+from django.utils.formats import number_format
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chat.cardviews import (
+    AnswerView,
+    ArgView,
+    LinkView,
+    QuestionView,
+    SourceView,
+    StepState,
+    StepView,
+    ThinkingView,
+)
+from chat.html import cite_label, render_answer
+from chat.live import LiveStep, LiveTurn
+from chat.log import ThinkingText, TurnRows
+from chat.models import Turn
+from reasoning.citations import Citation
+from reasoning.envelope import AnswerRecord, answer_record
+from reasoning.policy import Visibility
+from reasoning.trace import ToolTraceStep
+
+_STATES: dict[str, StepState] = {"ok": "done", "error": "failed", "denied": "denied", "cancelled": "cancelled"}
+
+
+def record_of(rows: TurnRows) -> AnswerRecord:
+    """Return what the public halves of a stored turn say of its answer."""
+    turn = rows.turn
+    return answer_record(
+        rows.events,
+        turn_id=turn.public_id,
+        turn_status=turn.status,
+        model=turn.model,
+        summary_source=turn.summary_source,
+        tokens=(turn.input_tokens, turn.output_tokens, turn.reasoning_tokens),
+    )
+
+
+def question_card(rows: TurnRows) -> QuestionView:
+    """Return the card of the question of a stored turn."""
+    text = next((event["text"] for event in rows.events if event["type"] == "user_message"), "")
+    return QuestionView(f"{rows.turn.public_id}-q", rows.turn.number, text, rows.turn.started_at)
+
+
+def live_question_card(live: LiveTurn) -> QuestionView:
+    """Return the card of the question of a running turn."""
+    return QuestionView(f"{live.public_id}-q", live.number, live.question, live.started_at)
+
+
+def answer_card(rows: TurnRows, sees: Visibility, *, opened: ThinkingText | None = None) -> AnswerView:
+    """Return the card of a stored turn. ``opened`` is its thinking where the page was asked for with it open."""
+    turn, record = rows.turn, record_of(rows)
+    return AnswerView(
+        id=record.id,
+        number=turn.number,
+        status=record.status,
+        model=record.model,
+        at=turn.started_at,
+        sees=sees,
+        answer_html=render_answer(record.answer, record.citations),
+        points=record.summary if sees.summary else (),
+        points_from_trace=record.summary_source == "trace",
+        steps=tuple(step_view(step) for step in record.trace) if sees.trace else (),
+        steps_label=steps_label(len(record.trace)),
+        steps_detail=_steps_detail(record.trace),
+        thinking=_stored_thinking(turn, record, sees, opened),
+        sources=source_views(record.citations),
+        found_label=_found_label(record.citations),
+        unfound=_unfound(record.citations),
+        usage_label=_usage_label(record),
+        ended_label=_ended_label(turn),
+        error=_error(turn),
+        notice=_notice(turn, record),
+        **_urls(turn.conversation_id, turn.pk),
+    )
+
+
+def live_answer_card(live: LiveTurn, sees: Visibility) -> AnswerView:
+    """Return the card of a running turn, as far as it has come."""
+    return AnswerView(
+        id=live.public_id,
+        number=live.number,
+        status="streaming",
+        model=live.model,
+        at=live.started_at,
+        sees=sees,
+        answer_html=SafeString("").join(live.frozen),
+        tail=live.tail,
+        tail_n=live.tail_n,
+        status_text=str(live.status_text),
+        elapsed_s=live.elapsed_s,
+        steps=tuple(_live_step_view(step) for step in live.steps) if sees.trace else (),
+        steps_label=steps_label(len(live.steps)),
+        steps_detail=_steps_detail([step.trace for step in live.steps if step.trace]),
+        thinking=_live_thinking(live, sees),
+        **_urls(live.conversation_id, live.id),
+    )
+
+
+def step_view(step: ToolTraceStep) -> StepView:
+    """Return one finished step of the trace."""
+    state = _STATES[step.status]
+    return StepView(
+        tool=step.tool,
+        state=state,
+        state_label=_state_label(state),
+        args=arg_views(step.args),
+        results_label=_results_label(step.results),
+        duration_label=_duration_label(step.duration_ms),
+        citations=tuple(LinkView(citation.url, cite_label(citation)) for citation in step.top_citations),
+        error=step.error or "",
+    )
+
+
+def arg_views(args: Any) -> tuple[ArgView, ...]:
+    """Return redacted arguments as name and value, in their order; masks marked."""
+    if not isinstance(args, Mapping):
+        return (ArgView("", str(args)),) if args not in (None, "", []) else ()
+    return tuple(
+        ArgView(str(name), "" if value == "[redacted]" else _flat(value), "key" if value == "[redacted]" else "")
+        for name, value in args.items()
+        if value is not None
+    )
+
+
+def source_views(citations: Sequence[Citation]) -> tuple[SourceView, ...]:
+    """Return each cited source once, in the order of first appearance."""
+    first: dict[int, Citation] = {}
+    for citation in citations:
+        first.setdefault(citation.ref, citation)
+    return tuple(SourceView(ref, citation.url, cite_label(citation)) for ref, citation in first.items())
+
+
+def steps_label(count: int) -> str:
+    """Return ``3 steps``."""
+    return ngettext("%(count)s step", "%(count)s steps", count) % {"count": count}
+
+
+def thinking_label(thinking_ms: int) -> str:
+    """Return ``Thought for 12 s``, or ``Thought briefly`` under a second."""
+    if thinking_ms < 1000:
+        return _("Thought briefly")
+    return _("Thought for %(seconds)s s") % {"seconds": round(thinking_ms / 1000)}
+
+
+def copied_answer(record: AnswerRecord) -> str:
+    """Return what Copy puts on the clipboard: the answer and its numbered citations, nothing else."""
+    sources = source_views(record.citations)
+    lines = [f"[{source.ref}] {source.label}" for source in sources]
+    return "\n\n".join(part for part in (record.answer, "\n".join(lines)) if part)
+
+
+def _live_step_view(step: LiveStep) -> StepView:
+    if step.trace is not None:
+        return step_view(step.trace)
+    return StepView(tool=step.tool, state="running", state_label=_state_label("running"))
+
+
+def _live_thinking(live: LiveTurn, sees: Visibility) -> ThinkingView | None:
+    if not sees.may_open_thinking:
+        return None
+    url = reverse("chat:thinking", args=[live.conversation_id, live.id])
+    return ThinkingView(_("Thinking…"), live.thinking_tokens, url)
+
+
+def _stored_thinking(
+    turn: Turn, record: AnswerRecord, sees: Visibility, opened: ThinkingText | None
+) -> ThinkingView | None:
+    if not record.thinking_tokens or sees.thinking == "none":
+        return None
+    label = thinking_label(turn.thinking_ms)
+    if sees.thinking == "withheld":
+        return ThinkingView(label, record.thinking_tokens, url="")
+    url = reverse("chat:thinking", args=[turn.conversation_id, turn.pk])
+    text = opened.text if opened else ""
+    return ThinkingView(label, record.thinking_tokens, url, text=text, is_open=opened is not None)
+
+
+def _urls(conversation_id: Any, turn_id: Any) -> dict[str, str]:
+    args = [conversation_id, turn_id]
+    return {
+        "trace_url": reverse("chat:trace", args=args),
+        "copy_url": reverse("chat:copy", args=args),
+        "retry_url": reverse("chat:retry", args=args),
+    }
+
+
+def _flat(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_flat(item)}" for name, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(_flat(item) for item in value)
+    return {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
+
+
+def _state_label(state: StepState) -> str:
+    return {
+        "queued": _("Queued"),
+        "running": _("Running"),
+        "done": _("Done"),
+        "failed": _("Failed"),
+        "cancelled": _("Cancelled"),
+        "denied": _("Denied"),
+    }[state]
+
+
+def _results_label(count: int | None) -> str:
+    return "" if count is None else ngettext("%(count)s result", "%(count)s results", count) % {"count": count}
+
+
+def _duration_label(duration_ms: float) -> str:
+    if duration_ms < 1000:
+        return _("%(count)s ms") % {"count": round(duration_ms)}
+    return _seconds(duration_ms)
+
+
+def _seconds(duration_ms: float) -> str:
+    return _("%(count)s s") % {"count": number_format(duration_ms / 1000, decimal_pos=1)}
+
+
+def _steps_detail(steps: Sequence[ToolTraceStep]) -> str:
+    results = sum(step.results or 0 for step in steps)
+    total = sum(step.duration_ms for step in steps)
+    return " · ".join((_results_label(results), _seconds(total))) if steps else ""
+
+
+def _found_label(citations: Sequence[Citation]) -> str:
+    found = sum(citation.verified is True for citation in citations)
+    if not found:
+        return ""
+    return ngettext(
+        "%(count)s quotation found word for word", "%(count)s quotations found word for word", found
+    ) % {"count": found}
+
+
+def _unfound(citations: Sequence[Citation]) -> tuple[str, ...]:
+    refs = sorted({citation.ref for citation in citations if citation.verified is False})
+    text = _("Citation %(ref)s is unverified: the quotation was not found in the passage that it names.")
+    return tuple(text % {"ref": ref} for ref in refs)
+
+
+def _usage_label(record: AnswerRecord) -> str:
+    if record.input_tokens is None and record.output_tokens is None:
+        return ""
+    reasoning = record.reasoning_tokens or 0
+    counts = {
+        "in": record.input_tokens or 0,
+        "think": reasoning or record.thinking_tokens,
+        "out": max(0, (record.output_tokens or 0) - reasoning),
+    }
+    return _("%(in)s in · %(think)s think · %(out)s out") % counts
+
+
+def _ended_label(turn: Turn) -> str:
+    if turn.status != Turn.Status.ABORTED or turn.ended_at is None:
+        return ""
+    seconds = round((turn.ended_at - turn.started_at).total_seconds())
+    return _("Stopped after %(seconds)s s") % {"seconds": seconds}
+
+
+def _error(turn: Turn) -> str:
+    return _(turn.error_message) if turn.status == Turn.Status.ERRORED and turn.error_message else ""
+
+
+def _notice(turn: Turn, record: AnswerRecord) -> str:
+    match turn.status:
+        case Turn.Status.INTERRUPTED:
+            return _("Interrupted: the server restarted. What was written is kept.")
+        case Turn.Status.ITERATION_CAPPED:
+            return _("Stopped at the limit of steps for one answer.")
+        case Turn.Status.COMPLETED if not record.answer:
+            return _("The model ended without an answer.")
+    return ""

@@ -1,0 +1,50 @@
+"""What a person may send: a message, checked in one place for the socket, the page and the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+CLIENT_ID_CHARS = 64
+
+
+class MessageRefused(Exception):
+    """A message that can't be taken. ``code`` and ``field`` are for scripts, ``message`` is for people."""
+
+    def __init__(self, code: str, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message that may become a turn."""
+
+    text: str
+    client_id: str = ""
+
+
+def clean_message(text: object, client_id: object = "") -> Message:
+    """Check a message. Raises MessageRefused naming the field, what was wrong and what is allowed."""
+    if not isinstance(text, str):
+        raise MessageRefused("invalid", _("text: a string is needed."), field="text")
+    text = text.replace("\x00", "").encode("utf-8", "replace").decode().strip()
+    limit = settings.MESSAGE_MAX_CHARS
+    if not text:
+        raise MessageRefused("empty", _("text: the message is empty."), field="text")
+    if len(text) > limit:
+        raise MessageRefused(
+            "too_long",
+            _("text: the message has %(size)s characters; at most %(limit)s are allowed.")
+            % {"size": len(text), "limit": limit},
+            field="text",
+        )
+    if not isinstance(client_id, str) or len(client_id) > CLIENT_ID_CHARS:
+        raise MessageRefused(
+            "invalid", _("id: a string of at most %(limit)s characters.") % {"limit": CLIENT_ID_CHARS}, field="id"
+        )
+    return Message(text, client_id)

@@ -1,0 +1,264 @@
+"""A running turn in memory: what has been released so far, and what watchers are told as it grows.
+
+The turn feeds redacted text in (``show_answer``, ``show_thinking``); a pump task splits the answer into blocks, has each
+finished block rendered once, off the event loop, and tells every watcher in order. What accumulates while the pump is
+busy goes out joined, so a slow moment costs frames, not latency. State and notice change together between two awaits:
+whoever joins gets the state and then every notice after it, with nothing missing and nothing twice.
+
+A scratchpad never comes here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from django.utils.safestring import SafeString
+
+from chat.html import BlockSplitter, arender, render_answer
+from reasoning.citations import Source, check_citations
+from reasoning.trace import ToolTraceStep
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A turn began."""
+
+    turn: LiveTurn
+    replaced: uuid.UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenText:
+    """Append ``text`` to the open block; ``n`` counts the pieces since the block began."""
+
+    turn: LiveTurn
+    n: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class BlockDone:
+    """Blocks are finished: rendered HTML, and the text of the new open block."""
+
+    turn: LiveTurn
+    html: SafeString
+    tail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingText:
+    """Append ``text`` to the redacted thinking. ``before`` characters of it came earlier."""
+
+    turn: LiveTurn
+    n: int
+    before: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class StatusChanged:
+    """Another status line: the turn carries it."""
+
+    turn: LiveTurn
+
+
+@dataclass(frozen=True, slots=True)
+class StepsChanged:
+    """A step of the trace started or ended: the turn carries them."""
+
+    turn: LiveTurn
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The turn ended and is in the log."""
+
+    turn: LiveTurn
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChanged:
+    """Another set of messages waits."""
+
+    waiting: tuple[tuple[str, str], ...]  # (client id or row id, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """This watcher fell behind: draw a snapshot."""
+
+
+Notice = Started | OpenText | BlockDone | ThinkingText | StatusChanged | StepsChanged | Finished | QueueChanged | Behind
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStep:
+    """A call that runs now, or the trace step that it became."""
+
+    call_id: str
+    tool: str
+    trace: ToolTraceStep | None = None
+
+
+@dataclass(slots=True)
+class LiveTurn:
+    """See the module. All of it belongs to the event loop that runs the turn."""
+
+    id: uuid.UUID
+    conversation_id: uuid.UUID
+    owner_id: int
+    number: int
+    question: str
+    model: str
+    started_at: datetime
+    tell: Callable[[Notice], None]
+    status_text: str = ""
+    announced: str = ""
+    frozen: list[SafeString] = field(default_factory=list)
+    tail_pieces: list[str] = field(default_factory=lambda: [""])
+    thinking: list[str] = field(default_factory=list)
+    thinking_chars: int = 0
+    thinking_n: int = 0
+    steps: list[LiveStep] = field(default_factory=list)
+    sources: tuple[Source, ...] = ()
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+    _began: float = field(default_factory=time.monotonic)
+    _thinking_since: float | None = None
+    _thinking_ms: float = 0.0
+    _answer: list[str] = field(default_factory=list)
+    _pending_answer: list[str] = field(default_factory=list)
+    _pending_thinking: list[str] = field(default_factory=list)
+    _splitter: BlockSplitter = field(default_factory=BlockSplitter)
+    _more: asyncio.Event = field(default_factory=asyncio.Event)
+    _idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def public_id(self) -> str:
+        return self.id.hex
+
+    @property
+    def elapsed_s(self) -> int:
+        return int(time.monotonic() - self._began)
+
+    @property
+    def thinking_ms(self) -> int:
+        running = time.monotonic() - self._thinking_since if self._thinking_since is not None else 0.0
+        return int(self._thinking_ms + running * 1000)
+
+    @property
+    def thinking_tokens(self) -> int:
+        return -(-self.thinking_chars // 4)
+
+    @property
+    def tail(self) -> str:
+        return "".join(self.tail_pieces)
+
+    @property
+    def tail_n(self) -> int:
+        """How many pieces came after the block's first text."""
+        return max(0, len(self.tail_pieces) - 1)
+
+    @property
+    def answer_so_far(self) -> str:
+        return "".join(self._answer)
+
+    @property
+    def thinking_so_far(self) -> str:
+        return "".join(self.thinking)
+
+    def show_answer(self, text: str) -> None:
+        """Take released answer text."""
+        self._stop_thinking_clock()
+        self._answer.append(text)
+        self._pending_answer.append(text)
+        self._wake()
+
+    def show_thinking(self, text: str) -> None:
+        """Take redacted thinking text."""
+        if self._thinking_since is None:
+            self._thinking_since = time.monotonic()
+        self._pending_thinking.append(text)
+        self._wake()
+
+    def show_status(self, text: str) -> None:
+        """Set the status line; it is told once."""
+        if text != self.status_text:
+            self.status_text = text
+            self.tell(StatusChanged(self))
+
+    def step_started(self, call_id: str, tool: str) -> None:
+        """Show a call that runs."""
+        self._stop_thinking_clock()
+        self.steps.append(LiveStep(call_id, tool))
+        self.tell(StepsChanged(self))
+
+    def step_finished(self, call_id: str, trace: ToolTraceStep) -> None:
+        """Show what a call became."""
+        self.steps = [replace(step, trace=trace) if step.call_id == call_id else step for step in self.steps]
+        self.tell(StepsChanged(self))
+
+    async def pump(self) -> None:
+        """Pass on what comes in, in order, until cancelled."""
+        while True:
+            self._idle.set()
+            await self._more.wait()
+            self._idle.clear()
+            self._more.clear()
+            self._pass_on_thinking()
+            await self._pass_on_answer()
+
+    async def settle(self) -> None:
+        """Wait until everything shown so far was passed on."""
+        self._stop_thinking_clock()
+        while self._more.is_set() or not self._idle.is_set():
+            await self._idle.wait()
+            await asyncio.sleep(0)
+
+    def _wake(self) -> None:
+        self._more.set()
+
+    def _stop_thinking_clock(self) -> None:
+        if self._thinking_since is not None:
+            self._thinking_ms += (time.monotonic() - self._thinking_since) * 1000
+            self._thinking_since = None
+
+    def _pass_on_thinking(self) -> None:
+        if not self._pending_thinking:
+            return
+        text = "".join(self._pending_thinking)
+        self._pending_thinking.clear()
+        before = self.thinking_chars
+        self.thinking.append(text)
+        self.thinking_chars += len(text)
+        self.thinking_n += 1
+        self.tell(ThinkingText(self, self.thinking_n, before, text))
+
+    async def _pass_on_answer(self) -> None:
+        if not self._pending_answer:
+            return
+        text = "".join(self._pending_answer)
+        self._pending_answer.clear()
+        blocks = self._splitter.feed(text)
+        if not blocks:
+            self.tail_pieces.append(text)
+            self.tell(OpenText(self, self.tail_n, text))
+            return
+        tail = self._splitter.tail
+        html = await arender(render_blocks, blocks, self.sources)
+        self.frozen.append(html)
+        self.tail_pieces = [tail]
+        self.tell(BlockDone(self, html, tail))
+
+
+def render_blocks(blocks: tuple[str, ...], sources: tuple[Source, ...]) -> SafeString:
+    """Render finished blocks, each with the citations that stand in it."""
+    joined = SafeString("")
+    for block in blocks:
+        joined += render_answer(block, check_citations(block, sources), sources)
+    return joined
+

@@ -1,0 +1,103 @@
+"""One answered turn as everybody outside the log sees it, and its JSON envelope.
+
+``AnswerRecord`` is put together from the public halves of a turn's events; cards and API both start from it. camelCase
+begins and ends in ``envelope`` and in the JSON forms of trace and citations. Spec 004 envelope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from reasoning.citations import Citation, citation_from_json, citation_to_json
+from reasoning.policy import Visibility
+from reasoning.trace import ToolTraceStep, step_from_json, step_to_json
+
+EnvelopeStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
+
+_STATUS: dict[str, EnvelopeStatus] = {
+    "running": "streaming",
+    "completed": "complete",
+    "aborted": "stopped",
+    "iteration_capped": "stopped",
+    "errored": "error",
+    "interrupted": "interrupted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRecord:
+    """What a turn's public halves say of its answer. Token counts are None where nothing was reported."""
+
+    id: str
+    status: EnvelopeStatus
+    model: str
+    answer: str
+    summary: tuple[str, ...]
+    summary_source: str
+    trace: tuple[ToolTraceStep, ...]
+    citations: tuple[Citation, ...]
+    thinking_tokens: int
+    input_tokens: int | None
+    output_tokens: int | None
+    reasoning_tokens: int | None
+
+
+def answer_record(
+    events: Iterable[Mapping[str, Any]],
+    *,
+    turn_id: str,
+    turn_status: str,
+    model: str,
+    summary_source: str = "",
+    tokens: tuple[int | None, int | None, int | None] = (None, None, None),
+) -> AnswerRecord:
+    """Put the record together. ``events`` are public halves with ``type``; ``tokens`` are input, output, reasoning."""
+    listed = list(events)
+    messages = [event for event in listed if event["type"] == "assistant_message"]
+    return AnswerRecord(
+        id=turn_id,
+        status=_STATUS[turn_status],
+        model=model,
+        answer="\n\n".join(message["text"] for message in messages if message["text"]),
+        summary=next((tuple(message["summary"]) for message in reversed(messages) if message["summary"]), ()),
+        summary_source=summary_source,
+        trace=tuple(step_from_json(event["trace"]) for event in listed if event.get("trace")),
+        citations=tuple(citation_from_json(form) for message in messages for form in message["citations"]),
+        thinking_tokens=sum(event.get("tokens_est", 0) for event in listed if event["type"] == "reasoning"),
+        input_tokens=tokens[0],
+        output_tokens=tokens[1],
+        reasoning_tokens=tokens[2],
+    )
+
+
+def envelope(
+    record: AnswerRecord, sees: Visibility, *, thinking: Mapping[str, Any] | None = None, scratchpad: str | None = None
+) -> dict[str, Any]:
+    """Return the response envelope for one viewer.
+
+    ``thinking`` is ``{"text", "tokensEst", "truncated"}`` as this viewer may see it. ``scratchpad`` is present only
+    where a grant revealed one; an empty key would already say too much.
+    """
+    form: dict[str, Any] = {
+        "id": record.id,
+        "status": record.status,
+        "model": record.model,
+        "answer": record.answer,
+        "citations": [citation_to_json(citation) for citation in record.citations],
+        "usage": {
+            "inputTokens": record.input_tokens,
+            "outputTokens": record.output_tokens,
+            "reasoningTokens": record.reasoning_tokens,
+        },
+        "reasoningSummary": list(record.summary) if sees.summary else [],
+        "toolTrace": [step_to_json(step) for step in record.trace] if sees.trace else [],
+    }
+    if sees.summary:
+        form["summarySource"] = record.summary_source or "model"
+    if thinking is not None and sees.may_open_thinking:
+        form["thinking"] = dict(thinking)
+    if scratchpad is not None and sees.scratchpad:
+        form["scratchpad"] = scratchpad
+    return form
