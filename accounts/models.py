@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from typing import ClassVar, NoReturn
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -13,6 +14,7 @@ class User(AbstractUser):
     """A person. ``reasoning`` holds only the ``reasoning.*`` values that they set; the rest falls through."""
 
     reasoning = models.JSONField(_("reasoning settings"), default=dict, blank=True)
+    show_reasoning = models.BooleanField(_("show reasoning"), null=True, blank=True)  # None: as the site has it
 
     class Meta(AbstractUser.Meta):
         permissions = [("view_scratchpad", _("May switch on the live scratchpad"))]  # noqa: RUF012 - Django's own form
@@ -35,6 +37,16 @@ class AccessToken(models.Model):
         return f"{self.user} · {self.name or self.pk}"
 
 
+class AuditQuerySet(models.QuerySet["AuditEntry"]):
+    """Audit entries, to be read and added to."""
+
+    def update(self, **values: object) -> NoReturn:
+        raise TypeError("Audit entries are never changed.")
+
+    def delete(self) -> NoReturn:
+        raise TypeError("Audit entries are never deleted.")
+
+
 class AuditEntry(models.Model):
     """Who switched what on or off, when, and for which conversation. Never a text (spec 004 scratchpad)."""
 
@@ -43,6 +55,8 @@ class AuditEntry(models.Model):
     action = models.CharField(_("action"), max_length=40)
     conversation = models.UUIDField(_("conversation"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    objects: ClassVar[models.Manager[AuditEntry]] = AuditQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("audit entry")

@@ -1,0 +1,17 @@
+"""The append-only record of what administrators and token holders switched on and off. Never a text."""
+
+from __future__ import annotations
+
+import uuid
+
+from accounts.models import AuditEntry, User
+
+SCRATCHPAD_ON = "scratchpad_on"
+SCRATCHPAD_OFF = "scratchpad_off"
+TOKEN_CREATED = "token_created"  # noqa: S105 - an action's name
+TOKEN_REVOKED = "token_revoked"  # noqa: S105 - an action's name
+
+
+def record(user: User, action: str, conversation: uuid.UUID | None = None) -> AuditEntry:
+    """Add one entry: who, what, when, and in which conversation. Spec 004 scratchpad."""
+    return AuditEntry.objects.create(user=user, action=action, conversation=conversation)

@@ -1,0 +1,42 @@
+"""What `manage.py check --deploy` says about a site that must not go out as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.apps.config import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+from django.utils.translation import gettext as _
+
+
+@register(Tags.security, deploy=True)
+def unsafe_flags(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Return an error for each flag that is unsafe in production. Product 9, spec 004 flags."""
+    found: list[tuple[bool, str, str]] = [
+        (
+            not settings.SCRATCHPAD_ADMIN_ONLY,
+            "accounts.E001",
+            _("SCRATCHPAD_ADMIN_ONLY is false: nobody sees a scratchpad. Set it to true."),
+        ),
+        (settings.DEBUG, "accounts.E002", _("DEBUG is true: error pages show source code. Set it to false.")),
+        (
+            not settings.SECRET_KEY_IS_SET,
+            "accounts.E003",
+            _("SECRET_KEY is not set: every restart ends all sessions. `python -m config.first_run` makes one."),
+        ),
+        (
+            not settings.CONTENT_KEYS,
+            "accounts.E004",
+            _("CONTENT_KEYS is not set: nothing private can be stored. `python -m config.first_run` makes one."),
+        ),
+    ]
+    return [Error(text, id=code) for is_unsafe, code, text in found if is_unsafe] + _demo_people()
+
+
+def _demo_people() -> list[CheckMessage]:
+    if not settings.DEMO_PASSWORD or settings.IS_LOOPBACK_ONLY:
+        return []
+    text = _("DEMO_PASSWORD is set and ALLOWED_HOSTS goes beyond this machine: delete the demo people.")
+    return [Warning(text, id="accounts.W001")]

@@ -1,0 +1,26 @@
+"""Addresses under ``/accounts/``."""
+
+from django.contrib.auth import views as auth_views
+from django.urls import path, reverse_lazy
+
+from accounts import views
+
+app_name = "accounts"
+urlpatterns = [
+    path("login/", views.SignInView.as_view(), name="login"),
+    path("logout/", auth_views.LogoutView.as_view(), name="logout"),
+    path("signup/", views.sign_up, name="signup"),
+    path(
+        "password/",
+        auth_views.PasswordChangeView.as_view(
+            template_name="accounts/password.html", success_url=reverse_lazy("accounts:settings")
+        ),
+        name="password",
+    ),
+    path("settings/", views.settings_pane, name="settings"),
+    path("tokens/", views.create_token, name="token_create"),
+    path("tokens/<int:pk>/revoke/", views.revoke_token, name="token_revoke"),
+    path("toggles/show-reasoning/", views.toggle_show_reasoning, name="toggle_show_reasoning"),
+    path("toggles/show-trace/", views.toggle_show_trace, name="toggle_show_trace"),
+    path("toggles/show-scratchpad/", views.toggle_show_scratchpad, name="toggle_show_scratchpad"),
+]

@@ -1,0 +1,64 @@
+"""``manage.py seed_demo``: the demo people, the bundled corpus and one finished conversation. Safe to run twice."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import json
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+from django.test.utils import override_settings
+
+from accounts.demo import ensure_people
+from accounts.models import User
+from chat.filings.ingest import ingest
+from chat.forms import Message
+from chat.models import Conversation, Turn
+from chat.runner import runner
+
+CORPUS = settings.BASE_DIR / "demo_filings"
+QUESTION = "What did Northwind Tidal Power say about its turbines at Skerry Sound?"
+# The demo never asks a real model, whatever .env connects: seeding needs no key and no network.
+OFFLINE = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_MODEL": None}
+
+
+class Command(BaseCommand):
+    """Make a fresh checkout worth looking at."""
+
+    help = "Make the demo people, load the bundled filings, and hold one conversation with the offline analyst."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        people = ensure_people()
+        load_corpus()
+        if not people["demo"].conversations.exists():
+            hold_conversation(people["demo"])
+        if options["verbosity"]:
+            self.stdout.write(f"Demo people: {', '.join(people)}; password: {settings.DEMO_PASSWORD}")
+
+
+def load_corpus() -> None:
+    """Load the invented filings that come with the project."""
+    manifest = json.loads((CORPUS / "manifest.json").read_text(encoding="utf-8"))
+    for entry in manifest:
+        filed_on = dt.date.fromisoformat(entry["filed"])
+        ingest(CORPUS / entry["file"], name=entry["file"], filed_on=filed_on, is_demo=True)
+
+
+def hold_conversation(owner: User) -> Conversation:
+    """Ask one question and wait for the answer: a real turn, through everything that a person's goes through."""
+    conversation = Conversation.objects.create(owner=owner)
+    with override_settings(**OFFLINE):
+        asyncio.run(_ask(conversation, owner))
+    status = conversation.turns.get().status
+    if status != Turn.Status.COMPLETED:
+        conversation.delete()  # the next run tries again
+        raise CommandError(f"The demo conversation did not finish: {status}.")
+    return conversation
+
+
+async def _ask(conversation: Conversation, owner: User) -> None:
+    accepted = await runner.submit(conversation.pk, owner.pk, Message(QUESTION))
+    if accepted.turn_id is not None:
+        await runner.finished(conversation.pk, accepted.turn_id)

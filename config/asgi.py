@@ -1,0 +1,27 @@
+"""The application that a server runs: pages and static files over HTTP, and the page's socket.
+
+A socket must come from a page of ours (its Origin is checked) and carries the session of its person.
+"""
+
+from __future__ import annotations
+
+import os
+
+from channels.auth import AuthMiddlewareStack
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.security.websocket import AllowedHostsOriginValidator
+from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+_http = get_asgi_application()
+
+from chat.routing import websocket_urlpatterns  # noqa: E402 - consumers need the app registry
+
+application = ProtocolTypeRouter(
+    {
+        # Static files come from here with DEBUG=false too; a proxy in front may serve them instead.
+        "http": ASGIStaticFilesHandler(_http),
+        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+    }
+)

@@ -1,0 +1,91 @@
+"""One server process from its start to its last socket's close.
+
+Turns that a dead process left behind are ended before requests come in. On SIGTERM and SIGINT no more connections are
+taken, running turns get time to end, and sockets are closed with 1012, so that pages come back by themselves; daphne
+alone would drop them. A second signal does not wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from daphne.endpoints import build_endpoint_description_strings  # type: ignore[import-untyped]  # daphne ships no types
+from daphne.server import Server  # type: ignore[import-untyped]
+from daphne.ws_protocol import WebSocketProtocol  # type: ignore[import-untyped]
+from twisted.internet import reactor
+
+from config.asgi import application  # sets Django up, so it stands before what needs models
+from config.greeting import demo_logins, greeting
+
+from chat.runner import recover, runner  # isort: skip
+
+CLOSE_SERVICE_RESTART = 1012
+CLOSING_GRACE_S = 1.0
+
+
+class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
+    """Daphne, with a word when it listens, a reason when it cannot, and a considerate end."""
+
+    listen_failure: str | None = None
+    demo_logins: tuple[str, ...] = ()
+    _stopping: asyncio.Task[None] | None = None
+
+    def listen_error(self, failure: Any) -> None:
+        cause = getattr(failure.value, "socketError", None)
+        self.listen_failure = getattr(cause, "strerror", None) or failure.getErrorMessage()
+        self.stop()
+
+    async def started(self) -> None:
+        """Say where, and start what was still waiting when the last process ended."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self.ask_to_end)
+        for host, port in self.listening_addresses:
+            sys.stdout.write(greeting(host, port, self.demo_logins))
+        sys.stdout.flush()
+        await runner.start_waiting()
+
+    def ask_to_end(self) -> None:
+        """End considerately; at once when asked twice."""
+        if self._stopping:
+            self.stop()
+        else:
+            self._stopping = asyncio.ensure_future(self._end())
+
+    async def _end(self) -> None:
+        for listener in self.listeners:
+            listener.addCallback(lambda port: port.stopListening())
+        try:
+            await runner.drain()
+            await self._close_sockets()
+        finally:
+            self.stop()
+
+    async def _close_sockets(self) -> None:
+        open_sockets = [each for each in self.connections if isinstance(each, WebSocketProtocol)]
+        for each in open_sockets:
+            if each.state == each.STATE_OPEN:
+                each.sendCloseFrame(code=CLOSE_SERVICE_RESTART, isReply=False)
+        if open_sockets:
+            await _until(lambda: all(each.state == each.STATE_CLOSED for each in open_sockets), CLOSING_GRACE_S)
+
+
+def serve(host: str, port: int) -> str | None:
+    """Serve until a signal comes. Return None then, or why the port could not be had."""
+    recover()
+    server = LegibleServer(
+        application, endpoints=build_endpoint_description_strings(host=host, port=port), signal_handlers=False
+    )
+    server.demo_logins = demo_logins()  # read here: no database in the event loop
+    reactor.callWhenRunning(lambda: asyncio.ensure_future(server.started()))
+    server.run()
+    return server.listen_failure
+
+
+async def _until(holds: Callable[[], bool], within_s: float) -> None:
+    deadline = asyncio.get_running_loop().time() + within_s
+    while not holds() and asyncio.get_running_loop().time() < deadline:  # noqa: ASYNC110 - daphne has no event for it
+        await asyncio.sleep(0.02)
