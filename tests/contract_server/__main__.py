@@ -1,0 +1,64 @@
+"""Run the contract server by hand or as a child: ``python -m tests.contract_server --port 8089 --script demo.json``."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+from pathlib import Path
+
+from tests.contract_server.script import parse_script
+from tests.contract_server.server import HOST, ContractServer
+
+HERE = Path(__file__).parent
+
+
+def main() -> None:
+    options = _options().parse_args()
+    server = ContractServer()
+    if options.script:
+        server.state.script = parse_script(json.loads(options.script.read_text()))
+    asyncio.run(_run(server, options.port, options.port_file))
+
+
+def _options() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.contract_server", description=__doc__)
+    parser.add_argument("--port", type=int, default=8089, help="0 takes a free one")
+    parser.add_argument("--script", type=_script_path, help="a JSON file, looked for here and beside this module")
+    parser.add_argument("--port-file", type=Path, help="where to write the port once the server listens")
+    return parser
+
+
+def _script_path(name: str) -> Path:
+    found = next((path for path in (Path(name), HERE / name) if path.is_file()), None)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"there is no file {name}")
+    return found
+
+
+async def _run(server: ContractServer, port: int, port_file: Path | None) -> None:
+    port = await server.start(port)
+    if port_file:
+        _write_whole(port_file, str(port))
+    print(f"Contract server: OPENAI_BASE_URL=http://{HOST}:{port}/v1", flush=True)
+    await _until_signalled()
+    await server.stop()
+
+
+def _write_whole(path: Path, text: str) -> None:
+    """Write a file that no reader can see half written."""
+    half = path.with_suffix(f"{path.suffix}.part")
+    half.write_text(text)
+    half.replace(path)
+
+
+async def _until_signalled() -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    await stop.wait()
+
+
+if __name__ == "__main__":
+    main()
