@@ -1,0 +1,112 @@
+"""Cuts markdown that is still arriving into blocks that won't change any more.
+
+A block is frozen when a blank line ends it and at least one complete block and the one still growing follow it: what
+looks like a number may become a list, a list may go on after its blank line. A cut is only made where the markdown
+parser itself, given all that came before, starts a new top-level block, so blocks rendered one by one read as the
+whole does.
+
+The cost is linear. A line is tried as a cut only if it follows a blank line, isn't indented and can't continue a list;
+then nothing but an open code fence can swallow it. Once one is known to be open, lines are compared with its closing
+mark, and nothing before it is parsed again.
+"""
+
+from __future__ import annotations
+
+import re
+
+from chat.html.markdown import top_level_blocks
+
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t\n]|$)")
+_BLANK = " \t\n"
+
+
+class BlockSplitter:
+    """Takes text in pieces of any size; what it returns and ``tail``, joined, is that text, its line ends made LF."""
+
+    def __init__(self) -> None:
+        self._held: list[str] = []  # complete, but only the growing block follows
+        self._lines: list[str] = []  # the growing block
+        self._rest: list[str] = []  # pieces of its last line, unfinished
+        self._return = ""  # a carriage return whose line feed may be yet to come
+        self._after_blank = self._has_list = self._has_text = False
+        self._anchor = 0  # the line of the growing block from which on the parser has to look
+        self._closing: re.Pattern[str] | None = None  # the line that ends the open fence
+
+    @property
+    def tail(self) -> str:
+        """The text after the last frozen block. Its cost is its length."""
+        return "".join([*self._held, *self._lines, *self._rest, "\n" if self._return else ""])
+
+    def feed(self, text: str) -> tuple[str, ...]:
+        """Take more text; return the blocks that it freezes, oldest first."""
+        cuts = self._take(text)
+        self._held += cuts
+        frozen, self._held = self._held[:-1], self._held[-1:]
+        return tuple(frozen)
+
+    def finish(self) -> tuple[str, ...]:
+        """Return what is left as blocks, and start anew."""
+        last = "".join([*self._lines, *self._rest, "\n" if self._return else ""])
+        blocks = (*self._held, *([last] if last else []))
+        BlockSplitter.__init__(self)
+        return blocks
+
+    def _take(self, text: str) -> list[str]:
+        text = self._return + text
+        self._return = "\r" if text.endswith("\r") else ""
+        text = text.removesuffix(self._return).replace("\r\n", "\n").replace("\r", "\n")
+        first, *more = text.split("\n")
+        self._rest.append(first)
+        cuts: list[str] = []
+        for part in more:
+            cuts += self._take_line("".join(self._rest) + "\n")
+            self._rest = [part]
+        return cuts
+
+    def _take_line(self, line: str) -> list[str]:
+        """Take one whole line; return the block that ends before it, if one does."""
+        cuts: list[str] = []
+        if self._may_cut(line):
+            self._closing = self._open_fence()
+            cuts = self._cut() if self._closing is None else []
+        if self._closing is None:
+            self._note(line)
+        elif self._closing.fullmatch(line):
+            self._closing = None
+        self._lines.append(line)
+        return cuts
+
+    def _may_cut(self, line: str) -> bool:
+        continues_list = self._has_list and _LIST_ITEM.match(line) is not None
+        follows_block = self._after_blank and self._has_text and self._closing is None
+        return follows_block and line[0] not in _BLANK and not continues_list
+
+    def _note(self, line: str) -> None:
+        self._after_blank = not line.strip(_BLANK)
+        self._has_text |= not self._after_blank
+        self._has_list |= _LIST_ITEM.match(line) is not None
+
+    def _open_fence(self) -> re.Pattern[str] | None:
+        """Return what would close the fence that is open after the lines so far, or None where none is.
+
+        The parser is given a word after them: if that word starts no block, the last block holds it.
+        """
+        lines = self._lines[self._anchor :]
+        start, token = top_level_blocks("".join([*lines, "x\n"]))[-1]
+        if start == len(lines):
+            return None
+        self._anchor += start
+        self._after_blank = False
+        return re.compile(rf" {{0,3}}{re.escape(token.markup[0])}{{{len(token.markup)},}}[ \t]*\n")
+
+    def _cut(self) -> list[str]:
+        block = "".join(self._lines)
+        self._lines, self._anchor = [], 0
+        self._has_list = self._has_text = False
+        return [block]
+
+
+def split_blocks(text: str) -> tuple[str, ...]:
+    """Cut a whole text into its blocks."""
+    splitter = BlockSplitter()
+    return (*splitter.feed(text), *splitter.finish())
