@@ -1,1 +1,88 @@
-"""Model services, by name."""
+"""Model services: from configuration to a provider. No database, no framework."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from chat.providers.base import Provider, ProviderError
+
+OPENAI_URL = "https://api.openai.com/v1"
+DEFAULT_OPENAI_MODEL = "gpt-5-mini"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    """Which model answers. With neither address nor key nor model it is the offline analyst.
+
+    An address alone is enough: the key is then ``none`` and the model the first that the address lists. A key alone
+    means OpenAI's own address. Times in seconds and milliseconds, as their names say.
+    """
+
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    model: str | None = None
+    api: Literal["chat", "responses"] = "chat"
+    connect_s: float = 10.0
+    idle_s: float = 60.0
+    offline_delay_ms: float = 12.0
+    starts_in_reasoning: bool = False
+
+    @property
+    def is_offline(self) -> bool:
+        return not (self.base_url or self.api_key)
+
+
+def build_provider(config: ProviderConfig) -> Provider:
+    """Return the provider that ``config`` names. Opens no connection. Raises ProviderError for an API we lack."""
+    if config.is_offline:
+        from chat.providers.offline import OfflineAnalyst  # noqa: PLC0415
+
+        return OfflineAnalyst(delay_ms=config.offline_delay_ms)
+    if config.api != "chat":
+        raise ProviderError("refused", "OPENAI_API: only “chat” is supported yet.", retryable=False)
+    from chat.providers.openai_chat import OpenAIChatProvider  # noqa: PLC0415
+
+    return OpenAIChatProvider(
+        config.base_url or OPENAI_URL,
+        config.api_key or "none",
+        config.model or ("" if config.base_url else DEFAULT_OPENAI_MODEL),
+        connect_s=config.connect_s,
+        idle_s=config.idle_s,
+        starts_in_reasoning=config.starts_in_reasoning,
+    )
+
+
+_read_config: Callable[[], ProviderConfig] = ProviderConfig
+_cached_provider = lru_cache(maxsize=64)(build_provider)
+
+
+def use_config(read: Callable[[], ProviderConfig]) -> None:
+    """Say where configuration comes from. The project does so at start; without it the offline analyst answers."""
+    global _read_config
+    _read_config = read
+
+
+async def configured_provider() -> Provider:
+    """Return the provider of the configuration as it is now, its model known. Raises ProviderError."""
+    provider = _cached_provider(_read_config())
+    if not provider.model:
+        from chat.providers.openai_chat import OpenAIChatProvider  # noqa: PLC0415
+
+        assert isinstance(provider, OpenAIChatProvider)  # noqa: S101  (no other has its model to find out)
+        await provider.first_model()
+    return provider
+
+
+__all__ = [
+    "DEFAULT_OPENAI_MODEL",
+    "OPENAI_URL",
+    "Provider",
+    "ProviderConfig",
+    "ProviderError",
+    "build_provider",
+    "configured_provider",
+    "use_config",
+]

@@ -213,8 +213,9 @@ def _loose(value: Any) -> _Chunk:
     if not isinstance(value, dict):
         return _Chunk()
     choices = value.get("choices")
-XX(choice) for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else None
-    )
+    kept: list[_Choice | None] | None = None
+    if isinstance(choices, list):
+        kept = [_loose_choice(choice) for choice in choices if isinstance(choice, dict)]
     names = ("usage", "model", "error", "message", "detail")
     return _Chunk(kept, **{name: value.get(name) for name in names})
 

@@ -45,6 +45,9 @@ _UNKNOWN_MODEL = re.compile(
     r"|model\W.{0,120}(?:not (?:found|exist|available|supported)|does not exist|unknown)",
     re.IGNORECASE | re.DOTALL,
 )
+_BARE = re.compile(
+    r"(?:40[45]\W*)?(?:page |method |the requested url )?(?:was )?not (?:found|allowed)\W*$", re.IGNORECASE
+)
 _REASONING = re.compile(r"reasoning_content|reasoning_details|\breasoning\b|\bthinking\b", re.IGNORECASE)
 _MISSING = re.compile(
     r"missing|must be passed back|is required|must be provided|expected `?(?:thinking|redacted)", re.IGNORECASE
@@ -68,7 +71,7 @@ class Words:
     @property
     def is_bare(self) -> bool:
         """Nothing is said beyond what the status says."""
-        return self.message.strip().lower().rstrip(".") in ("", "not found", "404 page not found", "method not allowed")
+        return not self.message or bool(_BARE.match(self.message))
 
     @property
     def is_overflow(self) -> bool:

@@ -50,13 +50,13 @@ class Endpoint:
 
 def failure_from_status(status: int, body: bytes, headers: Mapping[str, str], endpoint: Endpoint) -> ProviderError:
     """Turn an HTTP answer of 3xx to 5xx into our error. Any envelope, or none."""
-    return _failure(status, read_words(body), endpoint, retry_after_s(headers))
+    return _failure(_Said(status, f"HTTP {status}", read_words(body), retry_after_s(headers)), endpoint)
 
 
 def failure_from_object(error: Any, endpoint: Endpoint) -> ProviderError:
     """Turn an error object that came inside a 200 answer into our error."""
     words = read_object(error)
-    return _failure(words.status or _status_by_name(words.codes), words, endpoint, None)
+    return _failure(_Said(words.status or _status_by_name(words.codes), "in the middle of its answer", words), endpoint)
 
 
 def cut_off() -> ProviderError:
@@ -105,12 +105,20 @@ def _moment(value: str | None) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _failure(status: int, words: Words, endpoint: Endpoint, wait_s: float | None) -> ProviderError:
-    code = _code(status, words)
-    retryable = code in _RETRYABLE and not words.is_quota
-    return ProviderError(
-        code, _message(code, status, words, endpoint, wait_s), retryable=retryable, retry_after_s=wait_s
-    )
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What is known of a failure. ``status`` may be guessed from a name, so people see ``where``."""
+
+    status: int
+    where: str
+    words: Words
+    wait_s: float | None = None
+
+
+def _failure(said: _Said, endpoint: Endpoint) -> ProviderError:
+    code = _code(said.status, said.words)
+    retryable = code in _RETRYABLE and not said.words.is_quota
+    return ProviderError(code, _message(code, said, endpoint), retryable=retryable, retry_after_s=said.wait_s)
 
 
 def _code(status: int, words: Words) -> str:
@@ -129,23 +137,23 @@ def _status_by_name(codes: str) -> int:
     return next((status for pattern, status in _NAMED_STATUS if pattern.search(codes)), 500)
 
 
-def _message(code: str, status: int, words: Words, endpoint: Endpoint, wait_s: float | None) -> str:
+def _message(code: str, said: _Said, endpoint: Endpoint) -> str:
     match code:
         case "authentication":
             return "The model service did not accept the key, or the key may not use this model. Check OPENAI_API_KEY."
-        case "rate_limited" if words.is_quota:
+        case "rate_limited" if said.words.is_quota:
             return "The account at the model service has no quota left. Top it up, or use another key."
         case "rate_limited":
-            wait = f"in {wait_s:g} s" if wait_s else "in a moment"
+            wait = f"in {said.wait_s:g} s" if said.wait_s else "in a moment"
             return f"The model service takes no more requests just now. Try again {wait}."
         case "context_overflow":
             return "The conversation is longer than the model can read. Start a new chat, or send a shorter message."
         case "timeout":
-            return f"The model service gave up waiting (HTTP {status}). Try again."
+            return f"The model service gave up waiting ({said.where}). Try again."
         case "server_error":
-            return f"The model service failed (HTTP {status}). Try again in a moment."
+            return f"The model service failed ({said.where}). Try again in a moment."
         case _:
-            return _refusal(status, words, endpoint)
+            return _refusal(said.status, said.words, endpoint)
 
 
 def _refusal(status: int, words: Words, endpoint: Endpoint) -> str:
