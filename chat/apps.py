@@ -1,6 +1,8 @@
 """The chat app: conversations, and the world around them."""
 
 from django.apps import AppConfig
+from django.core import checks
+from django.db.models.signals import post_migrate
 
 
 class ChatConfig(AppConfig):
@@ -8,3 +10,9 @@ class ChatConfig(AppConfig):
 
     name = "chat"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from chat.filings import index  # noqa: PLC0415 - models must be loaded first
+
+        post_migrate.connect(index.ensure_index, sender=self, dispatch_uid="chat.search_index")
+        checks.register("database")(index.check_index)

@@ -6,6 +6,8 @@ from django.db import models
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from chat.models.search import PassageQuerySet
+
 
 class Filing(models.Model):
     """One EDGAR document. Its ``slug`` stays the same when it is ingested again, so citations keep working."""
@@ -47,6 +49,8 @@ class Passage(models.Model):
     kind = models.CharField(_("kind"), max_length=10, default="text")
     text = models.TextField(_("text"))
     context = models.CharField(_("search context"), max_length=1000)
+
+    objects = PassageQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("passage")

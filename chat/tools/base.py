@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 from reasoning.citations import Source
 
@@ -37,6 +37,27 @@ class FoundPassage:
     url: str
     text: str
     snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Sequence[FoundPassage]):
+    """What a search found, and among what: how many filings were searched, and whose. A sequence of its passages."""
+
+    passages: tuple[FoundPassage, ...] = ()
+    filings: int = 0
+    companies: tuple[str, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> FoundPassage: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[FoundPassage]: ...
+
+    def __getitem__(self, index: int | slice) -> FoundPassage | Sequence[FoundPassage]:
+        return self.passages[index]
+
+    def __len__(self) -> int:
+        return len(self.passages)
 
 
 SearchFilings = Callable[[SearchQuery], Awaitable[Sequence[FoundPassage]]]

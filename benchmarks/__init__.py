@@ -1,0 +1,1 @@
+"""The benchmarks of the project: figures taken in one run, printed."""

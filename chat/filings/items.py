@@ -1,0 +1,184 @@
+"""The Items of SEC forms: how their headings read, what they are titled, in which order they come.
+
+An Item is known by a ``Key``: the part (10-Q only, where numbers repeat), its number, and its letter or, on an 8-K, its
+two digits after the point.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_TITLES_10K = {
+    "1": "business|description of business",
+    "1A": "risk factors",
+    "1B": "unresolved staff",
+    "1C": "cybersecurity",
+    "2": "propert|description of propert",
+    "3": "legal proceedings",
+    "4": "mine safety|submission of matters|reserved|removed",
+    "5": "market for",
+    "6": "selected|reserved|consolidated financial data|removed",
+    "7": "management.?s discussion",
+    "7A": "quantitative and qualitative|qualitative and quantitative",
+    "8": "financial statements|consolidated financial statements",
+    "9": "changes in and disagreements|changes in accountants|disagreements",
+    "9A": "controls and procedures",
+    "9B": "other information",
+    "9C": "disclosures? regarding foreign",
+    "10": "directors",
+    "11": "executive compensation|compensation",
+    "12": "security ownership",
+    "13": "certain relationships",
+    "14": "principal account|exhibits|controls and procedures",
+    "15": "exhibit",
+    "16": "form 10-k summary|principal account|none",
+}
+_TITLES_10Q = {
+    ("I", "1"): "(?:unaudited |condensed |consolidated |interim )*financial statements|financial information",
+    ("I", "2"): "management.?s discussion",
+    ("I", "3"): "quantitative and qualitative|qualitative and quantitative",
+    ("I", "4"): "controls and procedures",
+    ("II", "1"): "legal proceedings",
+    ("II", "1A"): "risk factors",
+    ("II", "2"): "unregistered sales|changes in securities|issuer purchases|purchases of equity|recent sales",
+    ("II", "3"): "defaults? ",
+    ("II", "4"): "mine safety|submission of matters|reserved|removed",
+    ("II", "5"): "other information",
+    ("II", "6"): "exhibits",
+}
+
+_ITEM = re.compile(
+    r"\W{0,3}(?:part\s+(?P<part>i{1,3}|iv)\b[\s.,:–—-]*(?:(?:financial|other)\s+information[\s.,:–—-]*)?)?"
+    r"items?\s*(?P<number>\d{1,2})(?!\d)"
+    r"(?:(?P<letter>[a-k])(?![a-z])|\((?P<bracketed>[a-c])\)|\s(?P<apart>[a-c])(?=\s?[.:)]))?(?:\(t\))?",
+    re.IGNORECASE,
+)
+_ITEM_8K = re.compile(r"\W{0,3}items?\s*(?P<number>\d)\s*\.\s*(?P<point>\d\s*\d)(?!\d)", re.IGNORECASE)
+_ALSO = re.compile(r"\s*(?:,|and|&|through|-|–|to)\s*(?:items?\s*)?\d{1,2}[a-c]?(?=[\s.:,–—-])", re.IGNORECASE)
+_PART = re.compile(r"\W{0,3}part\s+(?P<part>i{1,3}|iv)\b", re.IGNORECASE)
+_SIGNATURES = re.compile(r"\W{0,3}signatures?\W*(?:\d{1,3})?", re.IGNORECASE)
+_LEAD = re.compile(r"^[\s.,:;|)\]–—-]+")
+_TRAILING_PAGE = re.compile(r"[\s.|]+(?:pages?\s*)?(?P<page>\d{1,3})(?:\s*[-–—]\s*\d{1,3})?$", re.IGNORECASE)
+_LETTERED = frozenset([1, 7, 9])  # elsewhere a bracketed letter is a paragraph: Item 14(a)
+_ROMAN = {"I": 1, "II": 2, "III": 3, "IV": 4}
+
+SIGNATURES_RANK = 10**6
+TITLE_MAX_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Which Item. ``rank`` orders the Items of one form; ``section`` is the name that citations show."""
+
+    number: int
+    suffix: str = ""
+    part: str = ""
+
+    @property
+    def rank(self) -> int:
+        suffix = int(self.suffix) if self.suffix.isdigit() else sum(ord(letter) - 64 for letter in self.suffix)
+        return _ROMAN.get(self.part, 0) * 10_000 + self.number * 100 + suffix
+
+    @property
+    def section(self) -> str:
+        item = f"Item {self.number}{'.' if self.suffix.isdigit() else ''}{self.suffix}"
+        return f"Part {self.part}, {item}" if self.part else item
+
+    @property
+    def code(self) -> str:
+        return f"{self.number}{self.suffix}"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemHeading:
+    """An Item heading as it stands: what it names, its title, and the page number that a contents entry ends with."""
+
+    key: Key
+    title: str
+    page: int | None = None
+    is_run_in: bool = False  # the section's text follows in the same paragraph
+
+
+def starts_section(text: str) -> bool:
+    """Say whether a line begins as an Item or Part heading does."""
+    return bool(_ITEM.match(text) or _PART.match(text)) and not _continues(text)
+
+
+def part_of(text: str) -> str | None:
+    """Return the part that a line such as ``PART II - OTHER INFORMATION`` opens."""
+    found = _PART.match(text)
+    return found["part"].upper() if found and len(text) <= 120 and not _continues(text) else None
+
+
+def is_signatures(text: str) -> bool:
+    return bool(_SIGNATURES.fullmatch(text))
+
+
+def item_heading(line: str, form: str) -> ItemHeading | None:
+    """Read a line as an Item heading of ``form``; None where it is none, or only mentions one in a sentence."""
+    found = _match(line, form)
+    if found is None or _continues(line):
+        return None
+    key, rest = found
+    title, page = _split_page(rest)
+    if len(title) <= TITLE_MAX_CHARS:
+        return ItemHeading(key, title, page)
+    known = known_title(key, title, form)
+    return ItemHeading(key, known, None, is_run_in=True) if known else None
+
+
+def known_title(key: Key, title: str, form: str) -> str:
+    """Return the beginning of ``title`` that is what the form calls this Item; empty where it isn't."""
+    pattern = _TITLES_10Q.get((key.part, key.code)) if is_quarterly(form) else _TITLES_10K.get(key.code)
+    found = re.match(pattern, title.lstrip("([ "), re.IGNORECASE) if pattern else None
+    return found[0] if found else ""
+
+
+def titled_key(title: str) -> Key | None:
+    """Return the annual report's Item that is commonly titled so."""
+    for code, pattern in _TITLES_10K.items():
+        if re.match(pattern, title, re.IGNORECASE):
+            return Key(int(re.sub(r"\D", "", code)), re.sub(r"\d", "", code))
+    return None
+
+
+def is_quarterly(form: str) -> bool:
+    return form.upper().startswith("10-Q")
+
+
+def is_current_report(form: str) -> bool:
+    return form.upper().startswith("8-K")
+
+
+def _match(line: str, form: str) -> tuple[Key, str] | None:
+    if is_current_report(form) and (found := _ITEM_8K.match(line)):
+        point = found["point"].replace(" ", "")
+        return Key(int(found["number"]), point), _LEAD.sub("", line[found.end() :])
+    if not (found := _ITEM.match(line)):
+        return None
+    number = int(re.sub(r"\s", "", found["number"]))
+    part = (found["part"] or "").upper() if is_quarterly(form) else ""
+    rest = line[found.end() :]
+    while also := _ALSO.match(rest):
+        rest = rest[also.end() :]
+    bracketed = found["bracketed"] if number in _LETTERED else None
+    letter = found["letter"] or found["apart"] or bracketed or ""
+    return Key(number, letter.upper(), part), _LEAD.sub("", rest)
+
+
+def _continues(line: str) -> bool:
+    """A sentence that goes on after the Item's number mentions it: *Item 7 of this report*."""
+    found = _ITEM_8K.match(line) or _ITEM.match(line) or _PART.match(line)
+    rest = line[found.end() :] if found else ""
+    while also := _ALSO.match(rest):
+        rest = rest[also.end() :]
+    return bool(re.match(r"\s*[,;]|\s+[a-z(\"“]|\s*\)\s*[a-z]", rest)) and not re.match(r"\s*\(\s?[A-Z]", rest)
+
+
+def _split_page(rest: str) -> tuple[str, int | None]:
+    found = _TRAILING_PAGE.search(rest)
+    if found is None:
+        return rest.strip(), None
+    title = rest[: found.start()].rstrip(" .|")
+    return title, int(found["page"])

@@ -1,0 +1,120 @@
+"""A file as EDGAR hands it out, to its parts.
+
+A full submission is an SGML envelope: a header that alone states the filing date, then documents, each with its type.
+A primary document by itself has no envelope, or only its own ``<DOCUMENT>`` lines. Size is bounded before anything is
+parsed.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+MAX_BYTES = 25 * 1024 * 1024
+
+_DOCUMENT = re.compile(r"<DOCUMENT>(?P<body>.*?)(?:</DOCUMENT>|(?=<DOCUMENT>)|\Z)", re.IGNORECASE | re.DOTALL)
+_HEADER_END = re.compile(r"</(?:SEC|IMS)-HEADER>|<DOCUMENT>", re.IGNORECASE)
+_HEADER_START = re.compile(r"<(?:SEC|IMS)-HEADER>|<SEC-DOCUMENT>|ACCESSION NUMBER:|CONFORMED SUBMISSION TYPE:")
+_TEXT = re.compile(r"<TEXT>(?P<text>.*?)(?:</TEXT>|\Z)", re.IGNORECASE | re.DOTALL)
+_WRAPPED = re.compile(r"^\s*<(?:XBRL|XML)>|</(?:XBRL|XML)>\s*$", re.IGNORECASE)
+_READABLE_EXHIBIT = re.compile(r"EX-(?:13|99)\b", re.IGNORECASE)
+_FIELD = r"^[ \t<]*{name}[>:][ \t]*(?P<value>[^\r\n<]+)"
+
+
+class DocumentError(ValueError):
+    """A file cannot be read as a filing. The text says why, in words for the person who loads it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One document of a submission: its type ("10-K", "EX-99.1"; empty if not said), file name and source text."""
+
+    type: str
+    filename: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What the envelope says, as far as there is one, and the documents that are worth reading."""
+
+    documents: tuple[Part, ...]
+    form: str = ""
+    company: str = ""
+    cik: str = ""
+    accession: str = ""
+    filed_on: dt.date | None = None
+    period_on: dt.date | None = None
+
+
+def decode(document: bytes | str) -> str:
+    """Return the text of a file. Raises DocumentError where it is too large, empty or no text."""
+    size = len(document) if isinstance(document, bytes) else len(document.encode("utf-8", "replace"))
+    if size > MAX_BYTES:
+        raise DocumentError(
+            _("larger than the limit of %(limit)d MB (%(size).1f MB)")
+            % {"limit": MAX_BYTES // 1024**2, "size": size / 1024**2}
+        )
+    if isinstance(document, bytes):
+        _refuse_binary(document)
+        document = _decoded(document)
+    if not document.strip():
+        raise DocumentError(_("the file is empty"))
+    return document
+
+
+def read_submission(text: str) -> Submission:
+    """Split a file into its header's facts and its documents: the main one first, then exhibits 13 and 99."""
+    end = _HEADER_END.search(text)
+    header = text[: end.start()] if end and _HEADER_START.search(text[: end.start()]) else ""
+    parts = [_part(found["body"]) for found in _DOCUMENT.finditer(text)]
+    main = [part for part in parts[:1] if part.text.strip()]
+    exhibits = [part for part in parts[1:] if _READABLE_EXHIBIT.match(part.type) and part.text.strip()]
+    return Submission(
+        documents=(*main, *exhibits) or (Part("", "", text),),
+        form=_field(header, "CONFORMED SUBMISSION TYPE"),
+        company=_field(header, "COMPANY CONFORMED NAME"),
+        cik=_field(header, "CENTRAL INDEX KEY"),
+        accession=_field(header, "ACCESSION NUMBER"),
+        filed_on=_compact_date(_field(header, "FILED AS OF DATE")),
+        period_on=_compact_date(_field(header, "CONFORMED PERIOD OF REPORT")),
+    )
+
+
+def _part(body: str) -> Part:
+    found = _TEXT.search(body)
+    lead = body[: found.start()] if found else body[:2000]
+    text = found["text"] if found else body
+    return Part(_field(lead, "TYPE").upper(), _field(lead, "FILENAME"), _WRAPPED.sub("", text))
+
+
+def _field(header: str, name: str) -> str:
+    found = re.search(_FIELD.format(name=re.escape(name)), header, re.IGNORECASE | re.MULTILINE)
+    return found["value"].strip() if found else ""
+
+
+def _compact_date(value: str) -> dt.date | None:
+    try:
+        return dt.datetime.strptime(value, "%Y%m%d").date()
+    except ValueError:
+        return None
+
+
+def _refuse_binary(content: bytes) -> None:
+    if content.startswith((b"%PDF", b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0")):
+        raise DocumentError(_("not an HTML or text document"))
+    is_utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if not is_utf16 and content[:4096].count(0) > 2:
+        raise DocumentError(_("not an HTML or text document"))
+
+
+def _decoded(content: bytes) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", "replace")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", "replace")

@@ -1,0 +1,74 @@
+# ruff: noqa: SIM905 - long word lists read best as text
+"""Full-text search as one queryset method, over FTS5 on SQLite and over a generated ``tsvector`` on PostgreSQL.
+
+``Passage.objects.filter(filing__form="10-K").search("risk factors")`` gives passages annotated with ``score``, best
+first. Words are joined by OR and always quoted, so what a person types is never search syntax. The engines rank; we
+write no ranking. The index itself is made in ``chat.filings.index``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVectorField
+from django.db import connections, models
+from django.db.models.expressions import RawSQL
+
+if TYPE_CHECKING:
+    from chat.models.filings import Passage  # noqa: F401 - the name in the base class
+
+INDEX_TABLE = "chat_passage_fts"
+INDEX_COLUMN = "search_vector"
+
+_MAX_TERMS = 40
+_WORD = re.compile(r"\w+(?:[.,&/-]\w+)*")
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
+_STOP_WORDS = frozenset(
+    "a about above after again all also am an and any are as at be because been before being between both but by can"
+    " could did do does doing down during each few for from further had has have having he her here hers him his how i"
+    " if in into is it its itself just let may me might more most much many must my no nor not now of off on once only"
+    " or other our ours out over own per same shall she should so some such tell than that the their theirs them then"
+    " there these they this those through to too under until up us very was we were what when where which while who"
+    " whom whose why will with within would you your yours please give show find said say says according".split()
+)
+
+
+def search_terms(text: str) -> list[str]:
+    """Return the words of a question that are worth searching for: once each, in order, without stop words."""
+    words = _WORD.findall(_POSSESSIVE.sub("", text.lower().replace("’", "'")))
+    return list(dict.fromkeys(word for word in words if word not in _STOP_WORDS))[:_MAX_TERMS]
+
+
+class PassageQuerySet(models.QuerySet["Passage"]):
+    """Passages that can be searched."""
+
+    def search(self, text: str) -> PassageQuerySet:
+        """Return the passages that share a word with ``text``, best first, each with its ``score``."""
+        terms = search_terms(text)
+        if not terms:
+            return self.none()
+        is_postgres = connections[self.db].vendor == "postgresql"
+        return self._search_vector(terms) if is_postgres else self._search_fts(terms)
+
+    def _search_fts(self, terms: list[str]) -> PassageQuerySet:
+        match = " OR ".join(f'"{term}"' for term in terms)
+        # A join by extra(): a subquery for each row's rank is a hundred times slower.
+        joined = self.extra(  # noqa: S610 - constant names, the query is a parameter
+            tables=[INDEX_TABLE],
+            where=[f"{INDEX_TABLE}.rowid = chat_passage.id", f"{INDEX_TABLE} MATCH %s"],
+            params=[match],
+        )
+        scored: PassageQuerySet = joined.annotate(
+            score=RawSQL(f"-bm25({INDEX_TABLE}, 2.0, 1.0)", [], output_field=models.FloatField())  # noqa: S611
+        )
+        return scored.order_by("-score", "pk")
+
+    def _search_vector(self, terms: list[str]) -> PassageQuerySet:
+        query = SearchQuery(" or ".join(f'"{term}"' for term in terms), config="english", search_type="websearch")
+        vector = RawSQL(f'"chat_passage"."{INDEX_COLUMN}"', [], output_field=SearchVectorField())  # noqa: S611
+        rank = SearchRank(vector, query, weights=[1.0, 0.4, 0.7, 1.0], normalization=1)
+        scored: PassageQuerySet = (
+            self.alias(vector=vector).filter(vector=query).annotate(score=rank).order_by("-score", "pk")
+        )
+        return scored
