@@ -13,6 +13,7 @@ from django.utils.formats import number_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
+from reasoning.trace import ToolTraceStep
 
 from chat.cardviews import (
     AnswerView,
@@ -31,7 +32,6 @@ from chat.models import Turn
 from reasoning.citations import Citation
 from reasoning.envelope import AnswerRecord, answer_record
 from reasoning.policy import Visibility
-from reasoning.trace import ToolTraceStep
 
 _STATES: dict[str, StepState] = {"ok": "done", "error": "failed", "denied": "denied", "cancelled": "cancelled"}
 
@@ -241,9 +241,9 @@ def _found_label(citations: Sequence[Citation]) -> str:
     found = sum(citation.verified is True for citation in citations)
     if not found:
         return ""
-    return ngettext(
-        "%(count)s quotation found word for word", "%(count)s quotations found word for word", found
-    ) % {"count": found}
+    return ngettext("%(count)s quotation found word for word", "%(count)s quotations found word for word", found) % {
+        "count": found
+    }
 
 
 def _unfound(citations: Sequence[Citation]) -> tuple[str, ...]:

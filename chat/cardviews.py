@@ -31,6 +31,7 @@ class QuestionView:
     number: int
     text: str
     asked_at: datetime
+    client_id: str = ""  # as the page that sent it knows it; tells that page that it arrived
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class ThinkingView:
     url: str  # its text, fetched on first opening
     text: str = ""  # only where it was asked for with the page (no JavaScript)
     is_open: bool = False
+    n: int = 0  # while it streams: the number of the last piece in ``text``
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.utils.safestring import SafeString
+from reasoning.trace import ToolTraceStep
 
 from chat.html import BlockSplitter, arender, render_answer
+from chat.log import TurnRows
 from reasoning.citations import Source, check_citations
-from reasoning.trace import ToolTraceStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +44,12 @@ class OpenText:
 
 @dataclass(frozen=True, slots=True)
 class BlockDone:
-    """Blocks are finished: rendered HTML, and the text of the new open block."""
+    """Blocks are finished: their HTML, and the text of the new open block. ``text`` is what came with it."""
 
     turn: LiveTurn
     html: SafeString
     tail: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +78,10 @@ class StepsChanged:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The turn ended and is in the log."""
+    """The turn ended and is in the log, as these rows say."""
 
     turn: LiveTurn
+    rows: TurnRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +255,7 @@ class LiveTurn:
         html = await arender(render_blocks, blocks, self.sources)
         self.frozen.append(html)
         self.tail_pieces = [tail]
-        self.tell(BlockDone(self, html, tail))
+        self.tell(BlockDone(self, html, tail, text))
 
 
 def render_blocks(blocks: tuple[str, ...], sources: tuple[Source, ...]) -> SafeString:
@@ -261,4 +264,3 @@ def render_blocks(blocks: tuple[str, ...], sources: tuple[Source, ...]) -> SafeS
     for block in blocks:
         joined += render_answer(block, check_citations(block, sources), sources)
     return joined
-

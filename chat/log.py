@@ -19,7 +19,6 @@ from django.utils import timezone
 
 from chat import sealing
 from chat.models import Checkpoint, Conversation, Event, QueuedMessage, Turn
-from reasoning.events import Event as CanonicalEvent
 from reasoning.events import (
     AssistantMessage,
     Reasoning,
@@ -29,6 +28,7 @@ from reasoning.events import (
     event_from_json,
     event_to_json,
 )
+from reasoning.events import Event as CanonicalEvent
 from reasoning.policy import Visibility
 from reasoning.redaction import redact_text
 from reasoning.tokens import estimate_tokens
@@ -47,6 +47,10 @@ TITLE_CHARS = 60
 
 class TurnRunning(Exception):
     """The conversation already has a running turn."""
+
+
+class NotNewest(Exception):
+    """A turn that is not the newest of its branch can't be replaced."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +79,19 @@ class ThinkingText:
 
 @transaction.atomic
 def open_turn(conversation_id: uuid.UUID, *, text: str, client_id: str = "", replaces: Turn | None = None) -> Turn:
-    """Start a turn with its ``user_message``. Raises TurnRunning.
+    """Start a turn with its ``user_message``. Raises TurnRunning, NotNewest.
 
-    ``replaces`` takes an older turn off the selected branch and puts the new one in its place (retry).
+    ``replaces`` takes the newest turn off the selected branch and puts the new one in its place (retry).
     """
     conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
     if conversation.turns.filter(status=Turn.Status.RUNNING).exists():
         raise TurnRunning(str(conversation_id))
-    parent = replaces.parent if replaces else conversation.turns.filter(is_active=True).order_by("-number").first()
+    newest = conversation.turns.filter(is_active=True).order_by("-number").first()
+    if replaces and (newest is None or newest.pk != replaces.pk):
+        raise NotNewest(str(replaces.pk))
+    parent = replaces.parent if replaces else newest
     if replaces:
-        conversation.turns.filter(is_active=True, number__gte=replaces.number).update(is_active=False)
+        conversation.turns.filter(pk=replaces.pk).update(is_active=False)
     turn = Turn.objects.create(
         conversation=conversation, parent=parent, number=(parent.number if parent else 0) + 1, client_id=client_id
     )
@@ -246,9 +253,7 @@ def open_queued_turn(conversation_id: uuid.UUID) -> tuple[Turn, str] | None:
 
 def _append(turn: Turn, events: Sequence[CanonicalEvent], traces: Mapping[str, Mapping[str, Any]]) -> None:
     last = Event.objects.filter(conversation_id=turn.conversation_id).aggregate(last=Max("seq"))["last"] or 0
-    Event.objects.bulk_create(
-        _row(turn, event, seq, traces) for seq, event in enumerate(events, start=last + 1)
-    )
+    Event.objects.bulk_create(_row(turn, event, seq, traces) for seq, event in enumerate(events, start=last + 1))
 
 
 def _row(turn: Turn, event: CanonicalEvent, seq: int, traces: Mapping[str, Mapping[str, Any]]) -> Event:
@@ -273,7 +278,13 @@ def _row(turn: Turn, event: CanonicalEvent, seq: int, traces: Mapping[str, Mappi
 
 
 def _canonical(
-    seq: int, turn_id: uuid.UUID, step: int | None, kind: str, public: dict[str, Any], sealed: bytes | None, active: bool
+    seq: int,
+    turn_id: uuid.UUID,
+    step: int | None,
+    kind: str,
+    public: dict[str, Any],
+    sealed: bytes | None,
+    active: bool,
 ) -> CanonicalEvent:
     private = sealing.unseal(sealed) if sealed is not None else {}
     common = {"seq": seq, "turn": turn_id.hex, "step": step, "type": kind, "active": active}

@@ -13,6 +13,7 @@ import asyncio
 import contextvars
 import logging
 import uuid
+from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,7 +25,19 @@ from django.utils.translation import gettext as _
 
 from chat import log
 from chat.forms import Message, MessageRefused
-from chat.live import Behind, Finished, LiveTurn, Notice, QueueChanged, Started
+from chat.live import (
+    Behind,
+    BlockDone,
+    Finished,
+    LiveTurn,
+    Notice,
+    OpenText,
+    QueueChanged,
+    Started,
+    StatusChanged,
+    StepsChanged,
+    ThinkingText,
+)
 from chat.models import Conversation, Turn
 from chat.turns import RunningTurn
 from reasoning.scratchpad import Scratchpad
@@ -32,7 +45,16 @@ from reasoning.scratchpad import Scratchpad
 logger = logging.getLogger(__name__)
 MAX_WAITING = 3
 MAX_BEHIND = 256
+MAX_ASKED = 32
+REFLECTED = (OpenText, BlockDone, ThinkingText, StatusChanged, StepsChanged)
 CHECKPOINT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Something that the page itself sent; it waits among the notices, so that answers come in order."""
+
+    form: object
 
 
 @dataclass(eq=False, slots=True)
@@ -40,17 +62,39 @@ class Watcher:
     """Somebody who follows a conversation. ``take_scratchpad`` is called at once, in memory, never queued."""
 
     conversation_id: uuid.UUID
-    notices: asyncio.Queue[Notice] = field(default_factory=lambda: asyncio.Queue(MAX_BEHIND))
     take_scratchpad: Callable[[LiveTurn, Scratchpad], None] | None = None
+    _pending: deque[Notice | Asked] = field(default_factory=deque)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def tell(self, notice: Notice) -> None:
-        """Queue a notice; when the queue is full, drop it all for one ``Behind``."""
-        try:
-            self.notices.put_nowait(notice)
-        except asyncio.QueueFull:
-            while not self.notices.empty():
-                self.notices.get_nowait()
-            self.notices.put_nowait(Behind())
+    def tell(self, notice: Notice | Asked) -> None:
+        """Keep a notice until it is taken; when too many wait, drop all but what was asked for one ``Behind``."""
+        if len(self._pending) >= MAX_BEHIND:
+            self._pending = deque(item for item in self._pending if isinstance(item, Asked))
+            self._pending.append(Behind())
+        self._pending.append(notice)
+        self._wake.set()
+
+    def ask(self, form: object) -> bool:
+        """Keep what the page sent; False where it sends faster than it is answered."""
+        if sum(isinstance(item, Asked) for item in self._pending) >= MAX_ASKED:
+            return False
+        self.tell(Asked(form))
+        return True
+
+    async def next(self) -> Notice | Asked:
+        """Wait for the oldest notice."""
+        while not self._pending:
+            self._wake.clear()
+            await self._wake.wait()
+        return self._pending.popleft()
+
+    def drop_reflected(self) -> None:
+        """Forget what a snapshot drawn now already shows."""
+        self._pending = deque(item for item in self._pending if not isinstance(item, REFLECTED))
+
+    def drop_thinking(self) -> None:
+        """Forget thinking that an opening panel, drawn now, already shows."""
+        self._pending = deque(item for item in self._pending if not isinstance(item, ThinkingText))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,14 +161,16 @@ class Runner:
 
     async def retry(self, turn: Turn, owner_id: int) -> Accepted:
         """Ask the question of ``turn`` again in its place. Raises MessageRefused while a turn runs."""
-        if turn.conversation_id in self._entries or turn.conversation_id in self._starting:
-            raise MessageRefused("turn_running", _("An answer is being written; stop it first."))
         self._check_limit(owner_id)
         text = await database_sync_to_async(log.question_of)(turn)
         try:
+            if turn.conversation_id in self._entries or turn.conversation_id in self._starting:
+                raise log.TurnRunning
             fresh = await self._open(turn.conversation_id, owner_id, Message(text), replaces=turn)
         except log.TurnRunning as running:
             raise MessageRefused("turn_running", _("An answer is being written; stop it first.")) from running
+        except log.NotNewest as older:
+            raise MessageRefused("not_newest", _("Only the newest answer can be asked again.")) from older
         return Accepted(fresh.pk)
 
     def stop(self, conversation_id: uuid.UUID) -> bool:
@@ -218,12 +264,18 @@ class Runner:
         finally:
             pump.cancel()
             saver.cancel()
-            conversation_id = entry.turn.conversation_id
+            await self._end(entry)
+
+    async def _end(self, entry: _Entry) -> None:
+        conversation_id = entry.turn.conversation_id
+        try:
+            rows = await database_sync_to_async(log.turn_rows)(entry.turn)
+            self._tell(conversation_id, Finished(entry.live, rows))
+        finally:
             self._entries.pop(conversation_id, None)
-            self._tell(conversation_id, Finished(entry.live))
             entry.live.finished.set()
-            if not self._draining:
-                await self._start_next(conversation_id, entry.live.owner_id)
+        if not self._draining:
+            await self._start_next(conversation_id, entry.live.owner_id)
 
     async def _start_next(self, conversation_id: uuid.UUID, owner_id: int) -> None:
         if conversation_id in self._entries or conversation_id in self._starting:

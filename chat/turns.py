@@ -23,9 +23,9 @@ from chat import log
 from chat.calls import run_call
 from chat.live import LiveTurn
 from chat.models import Turn
-from chat.providers import configured_provider
 from chat.providers.base import Provider, ProviderError, ProviderRequest
 from chat.tools import registry
+from chat.upstream import provider as configured_provider
 from reasoning.deltas import Channel
 from reasoning.egress import RequestTarget, plan_request
 from reasoning.events import Event, ToolCall
@@ -70,7 +70,10 @@ class RunningTurn:
             status, error = "errored", failure
             logger.warning("turn failed", extra={"turn": self._turn.public_id, "code": failure.code})
         except Exception:
-            status, error = "errored", ProviderError("internal", _("Something went wrong on this server."), retryable=True)
+            status, error = (
+                "errored",
+                ProviderError("internal", _("Something went wrong on this server."), retryable=True),
+            )
             logger.exception("turn broke", extra={"turn": self._turn.public_id})
         await self._close(status, error)
 

@@ -1,0 +1,84 @@
+"""The page's socket: connect, receive, send. What is said is decided by ``chat.page``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import ExitStack, suppress
+from typing import Any
+
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.utils.translation import gettext as _
+
+from chat.frames import error_frame
+from chat.live import LiveTurn
+from chat.page import Page, SignedOut
+from chat.runner import Watcher, runner
+from reasoning.scratchpad import Scratchpad
+
+SIGNED_OUT = 4401
+NOT_FOUND = 4404
+
+
+class ConversationConsumer(AsyncWebsocketConsumer):
+    """One socket of one page. It is accepted before it is refused, so that the page learns the close code."""
+
+    async def connect(self) -> None:
+        await self.accept()
+        self._stack = ExitStack()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._page: Page | None = None
+        person = self.scope["user"]
+        if not person.is_authenticated:
+            await self.close(SIGNED_OUT)
+            return
+        self._watcher = Watcher(self.scope["url_route"]["kwargs"]["conversation_id"], self._take_scratchpad)
+        with suppress(SignedOut):
+            self._page = await Page.of(self._watcher, person, self.scope["session"].session_key)
+        if self._page is None:
+            await self.close(NOT_FOUND)
+            return
+        self._stack.enter_context(runner.watching(self._watcher))
+        await self._send_all(self._page.opened())
+        self._spawn(self._follow(self._page))
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self._page is None:
+            return
+        try:
+            form = json.loads(text_data or "")
+        except (ValueError, RecursionError):
+            await self.send(error_frame(_("That was not JSON.")))
+            return
+        try:
+            await self._send_all(await self._page.receive(form))
+        except SignedOut:
+            await self.close(SIGNED_OUT)
+
+    async def disconnect(self, code: int) -> None:
+        self._stack.close()
+        for task in self._tasks:
+            task.cancel()
+
+    async def _follow(self, page: Page) -> None:
+        try:
+            while True:
+                await self._send_all(await page.draw(await self._watcher.next()))
+        except SignedOut:
+            await self.close(SIGNED_OUT)
+
+    def _take_scratchpad(self, turn: LiveTurn, scratchpad: Scratchpad) -> None:
+        if self._page is not None:
+            self._spawn(self._reveal(self._page, turn, scratchpad))
+
+    async def _reveal(self, page: Page, turn: LiveTurn, scratchpad: Scratchpad) -> None:
+        await self._send_all(await page.reveal(turn, scratchpad))
+
+    async def _send_all(self, frames: list[str]) -> None:
+        for frame in frames:
+            await self.send(frame)
+
+    def _spawn(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

@@ -1,0 +1,236 @@
+"""Notices to frames: what one viewer's page is sent as a turn grows.
+
+Open text travels as JSON with ``<``, ``>`` and ``&`` escaped, so that a page that missed its listener can't be made to
+swap it; whole parts of a card travel as HTML under their own ids, drawn by the templates that draw the page. Shells that
+a person may have opened are in no frame. What the viewer may not see is not sent (product 15).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chat import cards
+from chat.cardviews import AnswerView, QueuedView, dom_id
+from chat.live import (
+    BlockDone,
+    Finished,
+    LiveTurn,
+    Notice,
+    OpenText,
+    QueueChanged,
+    Started,
+    StatusChanged,
+    StepsChanged,
+    ThinkingText,
+)
+from chat.log import TurnRows
+from reasoning.policy import EXCERPT_CHARS, TRUNCATED, Visibility
+
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+_LIVE_PARTS = ("head", "status", "answer")
+_FINAL_PARTS = ("head", "status", "answer", "sources", "actions", "notice")
+TOKENS_EVERY_S = 1.0
+ANNOUNCE_EVERY_S = 10.0
+
+
+def json_frame(**form: Any) -> str:
+    """Return a JSON frame that no HTML parser can take for markup."""
+    return json.dumps(form, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
+
+
+class PageFrames:
+    """The frames of one open page. Holds what the page subscribed to, and when it was last told a figure."""
+
+    def __init__(self, sees: Visibility) -> None:
+        self.sees = sees
+        self._open_thinking: set[str] = set()
+        self._thinking_n: dict[str, int] = {}
+        self._tokens_at = 0.0
+        self._announced_at = 0.0
+
+    def draw(self, notice: Notice) -> list[str]:
+        """Return the frames for one notice, in order."""
+        match notice:
+            case OpenText(turn, n, text):
+                return [json_frame(id=dom_id(turn.public_id, "tail"), n=n, text=text)]
+            case BlockDone(turn, html, tail, _text):
+                return [_block_frame(turn, html, tail)]
+            case ThinkingText():
+                return self._thinking(notice)
+            case Started(turn, replaced):
+                return self._started(turn, replaced.hex if replaced else None)
+            case StatusChanged(turn):
+                return self._status(turn)
+            case StepsChanged(turn):
+                return self._steps(cards.live_answer_card(turn, self.sees))
+            case Finished(_turn, rows):
+                return self.finished(rows)
+            case QueueChanged(waiting):
+                return [queue_frame(waiting)]
+        return []
+
+    def snapshot(self, turn: LiveTurn) -> list[str]:
+        """Return the parts of a running card that the page already holds, as they stand now."""
+        card = cards.live_answer_card(turn, self.sees)
+        frames = [_parts(card, _LIVE_PARTS), *self._steps(card)]
+        frames.append(json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)))
+        if card.id in self._open_thinking:
+            frames += self.open_thinking(turn)
+        return [*frames, json_frame(running=True)]
+
+    def finished(self, rows: TurnRows) -> list[str]:
+        """Return the end of a turn: each part once under its own id, then its status."""
+        card = cards.answer_card(rows, self.sees)
+        frames = [_parts(card, _FINAL_PARTS)]
+        if self.sees.summary:
+            frames.append(_parts(card, ("points", "points_note")))
+        frames += self._steps(card)
+        if card.thinking is not None:
+            frames.append(_parts(card, ("thinking_label",)))
+        frames.append(json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)))
+        frames.append(json_frame(running=False))
+        self._open_thinking.discard(card.id)
+        return [*frames, json_frame(announce=_ending(card), assertive=card.status == "error")]
+
+    def append_cards(self, rows: Iterable[TurnRows]) -> list[str]:
+        """Return whole cards of finished turns that the page does not hold."""
+        items = [{"question": cards.question_card(row), "answer": cards.answer_card(row, self.sees)} for row in rows]
+        return [_append(items)] if items else []
+
+    def append_live(self, turn: LiveTurn) -> list[str]:
+        """Return the whole card of a running turn that the page does not hold."""
+        item = {"question": cards.live_question_card(turn), "answer": cards.live_answer_card(turn, self.sees)}
+        return [_append([item]), json_frame(running=True)]
+
+    def replace_all(self, rows: Iterable[TurnRows]) -> list[str]:
+        """Return every card again, for a page whose own have nothing in common with the branch any more."""
+        items = [{"question": cards.question_card(row), "answer": cards.answer_card(row, self.sees)} for row in rows]
+        html = render_to_string("chat/_messages.html", {"items": items})
+        return [format_html('<div id="messages" hx-swap-oob="innerHTML">{}</div>', html)]
+
+    def open_thinking(self, turn: LiveTurn) -> list[str]:
+        """Subscribe to the thinking of a running card: what it holds now, then what comes."""
+        if not self.sees.may_open_thinking:
+            return []
+        self._open_thinking.add(turn.public_id)
+        self._thinking_n[turn.public_id] = 0
+        text, _cut = self.sees.thinking_text(turn.thinking_so_far)
+        return [json_frame(id=dom_id(turn.public_id, "thinking-text"), n=0, text=text)]
+
+    def close_thinking(self, message_id: str) -> None:
+        """Unsubscribe from the thinking of a card."""
+        self._open_thinking.discard(message_id)
+
+    def _started(self, turn: LiveTurn, replaced: str | None) -> list[str]:
+        gone = ["hello", *([dom_id(replaced), dom_id(f"{replaced}-q")] if replaced else [])]
+        deleted = SafeString("").join(format_html('<div id="{}" hx-swap-oob="delete"></div>', name) for name in gone)
+        return [deleted, *self.append_live(turn), json_frame(announce=_("Working on the answer"))]
+
+    def _status(self, turn: LiveTurn) -> list[str]:
+        card = cards.live_answer_card(turn, self.sees)
+        frames = [_parts(card, ("status",))]
+        now = time.monotonic()
+        if turn.steps and now - self._announced_at > ANNOUNCE_EVERY_S:
+            self._announced_at = now
+            frames.append(json_frame(announce=card.status_text))
+        return frames
+
+    def _steps(self, card: AnswerView) -> list[str]:
+        return [_parts(card, ("trace_label", "steps"))] if self.sees.trace and card.steps else []
+
+    def _thinking(self, notice: ThinkingText) -> list[str]:
+        if not self.sees.may_open_thinking:
+            return []
+        frames = []
+        message_id = notice.turn.public_id
+        text = visible_thinking(notice, self.sees)
+        if message_id in self._open_thinking and text:
+            n = self._thinking_n[message_id] = self._thinking_n[message_id] + 1
+            frames.append(json_frame(id=dom_id(message_id, "thinking-text"), n=n, text=text))
+        now = time.monotonic()
+        if notice.before == 0 or now - self._tokens_at > TOKENS_EVERY_S:
+            self._tokens_at = now
+            frames.append(json_frame(card=message_id, tokensEst=notice.turn.thinking_tokens))
+        return frames
+
+
+def visible_thinking(notice: ThinkingText, sees: Visibility) -> str:
+    """Return what of a piece of thinking this viewer may read: an excerpt ends with its mark, once. Product 4."""
+    if not sees.may_open_thinking:
+        return ""
+    if sees.thinking == "whole":
+        return notice.text
+    room = EXCERPT_CHARS - notice.before
+    if room <= 0:
+        return ""
+    return notice.text if len(notice.text) <= room else notice.text[:room] + TRUNCATED
+
+
+def queue_frame(waiting: Sequence[tuple[str, str]]) -> str:
+    """Return the messages that wait, as the page shows them."""
+    queued = [QueuedView(message_id, text) for message_id, text in waiting]
+    html = render_to_string("chat/_queued.html", {"queued": queued})
+    return format_html('<div id="queue" hx-swap-oob="innerHTML">{}</div>', html)
+
+
+def scratchpad_frame(message_id: str, text: str) -> str:
+    """Return the debug panel of one card. Only ``accounts.scratchpad`` reveals what goes in here."""
+    html = render_to_string("chat/_scratchpad.html", {"id": message_id, "text": text})
+    return format_html('<div id="{}" hx-swap-oob="innerHTML">{}</div>', dom_id(message_id, "pad"), html)
+
+
+def error_frame(message: str, client_id: str = "") -> str:
+    """Return the composer's error: what was wrong and what is allowed."""
+    return render_to_string("chat/_error.html", {"message": message, "client_id": client_id, "oob": True})
+
+
+def context_frame(context: Any) -> str:
+    """Return the context meter."""
+    return render_to_string("chat/_context.html", {"context": context, "oob": True})
+
+
+def _parts(card: AnswerView, names: Sequence[str]) -> str:
+    context = {"card": card, "oob": True}
+    return "".join(render_to_string(f"chat/_{name}.html", context) for name in names)
+
+
+def _append(items: Sequence[dict[str, Any]]) -> str:
+    html = render_to_string("chat/_messages.html", {"items": items})
+    return format_html('<div hx-swap-oob="beforeend:#messages">{}</div>', html)
+
+
+def _block_frame(turn: LiveTurn, html: SafeString, tail: str) -> str:
+    tail_id = dom_id(turn.public_id, "tail")
+    return format_html(
+        '<div hx-swap-oob="beforebegin:#{}">{}</div>'
+        '<p id="{}" class="open-block" data-n="0" dir="auto" hx-swap-oob="outerHTML">{}</p>',
+        tail_id,
+        html,
+        tail_id,
+        tail,
+    )
+
+
+def _tokens(card: AnswerView) -> int:
+    return card.thinking.tokens_est if card.thinking else 0
+
+
+def _ending(card: AnswerView) -> str:
+    match card.status:
+        case "complete" if card.steps:
+            count = len(card.steps)
+            return ngettext("Answer ready, %(count)s step", "Answer ready, %(count)s steps", count) % {"count": count}
+        case "complete":
+            return _("Answer ready")
+        case "error":
+            return card.error
+    return card.ended_label or card.notice

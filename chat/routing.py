@@ -1,0 +1,7 @@
+"""Where sockets connect."""
+
+from django.urls import path
+
+from chat.consumers import ConversationConsumer
+
+websocket_urlpatterns = [path("ws/chats/<uuid:conversation_id>/", ConversationConsumer.as_asgi())]
