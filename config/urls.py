@@ -6,13 +6,11 @@ from django.urls import include, path
 from django.views.i18n import set_language
 
 from accounts.views import admin_sign_in
-from chat.health import healthz
 
 urlpatterns = [
     path("accounts/", include("accounts.urls")),
     path("admin/login/", admin_sign_in),
     path("admin/", admin.site.urls),
     path("i18n/setlang/", login_not_required(set_language), name="set_language"),
-    path("healthz", healthz, name="healthz"),
     path("", include("chat.urls")),
 ]

@@ -1,0 +1,49 @@
+# Two commands matter: `make run` and `make test`. Both need nothing but Python 3.11 or newer, git and make.
+.DEFAULT_GOAL := help
+PY := .venv/bin/python
+PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint .constraints.txt
+# The first of these that really runs and is new enough; PYTHON=/path/to/python make run chooses another.
+PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; do \
+	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)
+
+.PHONY: help run test bench writable
+help:  ## list these commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  -/'
+
+run: writable .venv/.app  ## install what is missing, load the demo, serve on 127.0.0.1:8000
+	@$(PY) -m config.first_run --write .env
+	@$(PY) -m config.serve --check
+	@$(PY) manage.py migrate --no-input --verbosity 0
+	@$(PY) manage.py seed_demo --verbosity 0
+	@exec $(PY) -m config.serve
+
+test: .venv/.dev  ## format, lint, types, layers, templates, tests, then browser tests
+	$(PY) -m ruff format --check . && $(PY) -m ruff check .
+	$(PY) -m mypy
+	.venv/bin/lint-imports
+	find templates -name '*.html' -print0 | xargs -0 .venv/bin/djade --check
+	.venv/bin/djlint --quiet --lint templates
+	TEST_DATABASE_URL= TEST_REDIS_URL= $(PY) -m pytest --ignore=tests/e2e -m 'not postgres and not redis'
+	$(PY) -m tests.services
+	$(PY) -m tests.browser
+
+bench: .venv/.dev  ## the benchmarks; ratios taken in one run
+	@for each in benchmarks/[a-z]*.py; do echo "== $$each"; $(PY) -m benchmarks.$$(basename $$each .py) || exit 1; done
+
+writable:
+	@test -w . || { echo "Legible cannot write to $(CURDIR): run make as the owner of this folder." >&2; exit 1; }
+
+.venv/.app: pyproject.toml .constraints.txt | writable
+	@test -n "$(PYTHON)" || { echo "Legible needs Python 3.11 or newer; here is $$(python3 --version 2>&1 | head -1). \
+	Install one, or name it: PYTHON=/path/to/python make run" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) has no venv module; \
+	on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
+	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
+	@echo "Installing packages into .venv; this takes a minute or two."
+	@$(PIP) --editable . || { echo "Packages could not be installed; what pip said stands above." >&2; exit 1; }
+	@touch $@
+
+.venv/.dev: .venv/.app
+	@echo "Installing the tools for tests."
+	@$(PIP) --editable '.[dev]' || { echo "Packages could not be installed; what pip said stands above." >&2; exit 1; }
+	@touch $@

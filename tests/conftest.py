@@ -1,0 +1,88 @@
+"""The personas, the services that tests may need, and what happens when one is missing.
+
+Alice owns, Bob has nothing to do with it, Sam is staff, Ada holds ``accounts.view_scratchpad``. With ``REQUIRE_ALL=1``
+a skipped test is a failed run; only the samples of ``SHARED_DIR`` may be absent, where there is no such folder.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from django.core.cache import cache
+
+from accounts.models import User
+from tests import factories
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = Path(os.environ.get("SHARED_DIR") or ROOT.parent / "shared")
+_NEEDS = {"postgres": "TEST_DATABASE_URL", "redis": "TEST_REDIS_URL"}
+
+
+@pytest.fixture
+def alice(db: None) -> User:
+    return factories.make_user("alice")
+
+
+@pytest.fixture
+def bob(db: None) -> User:
+    return factories.make_user("bob")
+
+
+@pytest.fixture
+def sam(db: None) -> User:
+    return factories.make_user("sam", is_staff=True)
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    return factories.make_administrator("ada")
+
+
+@pytest.fixture
+def shared_dir() -> Path:
+    if not SHARED.is_dir():
+        pytest.skip("SHARED_DIR: no such folder")
+    return SHARED
+
+
+@pytest.fixture(autouse=True)
+def _empty_cache() -> None:
+    cache.clear()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for service in _NEEDS:
+        config.addinivalue_line("markers", f"{service}: needs this service; {_NEEDS[service]} names it")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        for service, variable in _NEEDS.items():
+            if item.get_closest_marker(service) and not os.environ.get(variable):
+                item.add_marker(pytest.mark.skip(reason=f"{variable} names no {service}"))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _inexcusable(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for reason in _inexcusable(terminalreporter.config):
+        terminalreporter.write_line(f"REQUIRE_ALL: skipped, so this run fails: {reason}", red=True)
+    for line in filter(None, os.environ.get("NOT_RUN", "").splitlines()):
+        terminalreporter.write_line(f"Not run: {line}", yellow=True)
+
+
+def _inexcusable(config: pytest.Config) -> list[str]:
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("REQUIRE_ALL") != "1" or reporter is None:
+        return []
+    reasons = [_reason(report) for report in reporter.stats.get("skipped", [])]
+    return [reason for reason in reasons if SHARED.is_dir() or "SHARED_DIR" not in reason]
+
+
+def _reason(report: pytest.TestReport) -> str:
+    return f"{report.nodeid} ({report.longrepr[2] if isinstance(report.longrepr, tuple) else 'skipped'})"

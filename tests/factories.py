@@ -1,0 +1,37 @@
+"""Plain functions that make people and conversations. Nothing that matters to a test is hidden in them."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import Permission
+
+from accounts.models import User
+from chat.models import Conversation, Turn
+from reasoning.events import AssistantMessage
+
+PASSWORD = "correct horse battery staple"
+
+
+def make_user(username: str, **fields: object) -> User:
+    """Make a person who signs in with ``PASSWORD``."""
+    return User.objects.create_user(username=username, password=PASSWORD, **fields)
+
+
+def make_administrator(username: str, **fields: object) -> User:
+    """Make a person who holds ``accounts.view_scratchpad`` and nothing else."""
+    user = make_user(username, **fields)
+    user.user_permissions.add(Permission.objects.get(codename="view_scratchpad", content_type__app_label="accounts"))
+    return user
+
+
+def make_conversation(*, owner: User, title: str = "") -> Conversation:
+    """Make an empty conversation."""
+    return Conversation.objects.create(owner=owner, title=title)
+
+
+def make_turn(conversation: Conversation, *, question: str = "Why?", answer: str = "Because.") -> Turn:
+    """Make a finished turn: a question and its answer, through the log."""
+    from chat import log  # noqa: PLC0415
+
+    turn = log.open_turn(conversation.pk, text=question)
+    log.close_turn(turn, [AssistantMessage(text=answer)], status="completed")
+    return turn
