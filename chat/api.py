@@ -28,9 +28,9 @@ from accounts.preferences import Session, visibility
 from chat import cards, log
 from chat.forms import Message, MessageRefused, clean_message
 from chat.frames import visible_thinking
-from chat.live import Behind, BlockDone, Finished, OpenText, StepsChanged, ThinkingText
+from chat.live import Behind, BlockDone, Finished, Notice, OpenText, StepsChanged, ThinkingText
 from chat.models import Conversation, Turn
-from chat.runner import Asked, Notice, Watcher, runner
+from chat.runner import Asked, Watcher, runner
 from chat.upstream import known_models
 from reasoning.envelope import envelope
 from reasoning.policy import Visibility
@@ -134,26 +134,26 @@ async def _events(watcher: Watcher, turn_id: uuid.UUID, sees: Visibility) -> Asy
     told = 0
     while True:
         notice = await watcher.next()
-        match notice:
-            case Finished(turn, _rows) if turn.id == turn_id:
-                break
-            case StepsChanged(turn) if sees.trace and turn.id == turn_id:
-                finished = [step.trace for step in turn.steps if step.trace]
-                for step in finished[told:]:
-                    yield _event("tool_step", step_to_json(step))
-                told = len(finished)
-            case Behind():
-                break
-            case _:
-                for form in _deltas(notice, turn_id, sees):
-                    yield _event("delta", form)
+        if isinstance(notice, Behind) or (isinstance(notice, Finished) and notice.turn.id == turn_id):
+            break
+        if isinstance(notice, StepsChanged) and sees.trace and notice.turn.id == turn_id:
+            finished = [step.trace for step in notice.turn.steps if step.trace]
+            for step in finished[told:]:
+                yield _event("tool_step", step_to_json(step))
+            told = len(finished)
+        for form in _deltas(notice, turn_id, sees):
+            yield _event("delta", form)
     await runner.finished(watcher.conversation_id, turn_id)
-    form = await database_sync_to_async(_envelope)(turn_id, sees)
-    for bullet in form["reasoningSummary"]:
-        yield _event("delta", {"channel": "summary", "text": bullet})
+    for event in await database_sync_to_async(_last_events)(turn_id, sees):
+        yield event
+
+
+def _last_events(turn_id: uuid.UUID, sees: Visibility) -> list[str]:
+    form = _envelope(turn_id, sees)
+    events = [_event("delta", {"channel": "summary", "text": bullet}) for bullet in form["reasoningSummary"]]
     if "error" in form:
-        yield _event("error", {"error": form["error"]})
-    yield _event("done", form)
+        events.append(_event("error", {"error": form["error"]}))
+    return [*events, _event("done", form)]
 
 
 def _deltas(notice: Notice | Asked, turn_id: uuid.UUID, sees: Visibility) -> list[dict[str, str]]:
@@ -213,7 +213,7 @@ async def _person(request: HttpRequest) -> User:
         person = await database_sync_to_async(tokens.authenticate)(header)
         if person is None:
             raise ApiError(401, "invalid_token", _("This access token is not valid."))
-        request.session = None  # type: ignore[assignment] - a token has no session, whatever cookie came along
+        del request.session  # a token has no session, whatever cookie came along
         return person
     user = await request.auser()
     if not isinstance(user, User):
@@ -224,7 +224,7 @@ async def _person(request: HttpRequest) -> User:
 
 
 def _session(request: HttpRequest) -> Session | None:
-    return dict(request.session.items()) if request.session is not None else None
+    return dict(request.session.items()) if hasattr(request, "session") else None
 
 
 def _no_response(request: HttpRequest) -> HttpResponse:

@@ -38,7 +38,8 @@ class FinishedCall:
 
     @property
     def trace_form(self) -> Mapping[str, Any]:
-        return trace.step_to_json(self.trace)
+        form: Mapping[str, Any] = trace.step_to_json(self.trace)
+        return form
 
 
 async def run_call(call: ToolCall, tool: Tool | None, *, first_ref: int) -> FinishedCall:

@@ -97,7 +97,7 @@ def live_answer_card(live: LiveTurn, sees: Visibility) -> AnswerView:
         model=live.model,
         at=live.started_at,
         sees=sees,
-        answer_html=SafeString("").join(live.frozen),
+        answer_html=SafeString("".join(live.frozen)),
         tail=live.tail,
         tail_n=live.tail_n,
         status_text=str(live.status_text),
@@ -189,7 +189,7 @@ def _stored_thinking(
     return ThinkingView(label, record.thinking_tokens, url, text=text, is_open=opened is not None)
 
 
-def _urls(conversation_id: Any, turn_id: Any) -> dict[str, str]:
+def _urls(conversation_id: Any, turn_id: Any) -> dict[str, Any]:
     args = [conversation_id, turn_id]
     return {
         "trace_url": reverse("chat:trace", args=args),

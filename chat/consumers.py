@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from contextlib import ExitStack, suppress
-from typing import Any
+from typing import Any, cast
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.utils.translation import gettext as _
 
+from accounts.models import User
 from chat.frames import error_frame
 from chat.live import LiveTurn
 from chat.page import Page, SignedOut
@@ -28,7 +29,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._stack = ExitStack()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._page: Page | None = None
-        person = self.scope["user"]
+        person = cast("User", self.scope["user"])
         if not person.is_authenticated:
             await self.close(SIGNED_OUT)
             return

@@ -1,8 +1,8 @@
 """Notices to frames: what one viewer's page is sent as a turn grows.
 
 Open text travels as JSON with ``<``, ``>`` and ``&`` escaped, so that a page that missed its listener can't be made to
-swap it; whole parts of a card travel as HTML under their own ids, drawn by the templates that draw the page. Shells that
-a person may have opened are in no frame. What the viewer may not see is not sent (product 15).
+swap it; whole parts of a card travel as HTML under their own ids, drawn by the templates that draw the page. Shells
+that a person may have opened are in no frame. What the viewer may not see is not sent (product 15).
 """
 
 from __future__ import annotations
@@ -62,21 +62,17 @@ class PageFrames:
         match notice:
             case OpenText(turn, n, text):
                 return [json_frame(id=dom_id(turn.public_id, "tail"), n=n, text=text)]
-            case BlockDone(turn, html, tail, _text):
-                return [_block_frame(turn, html, tail)]
+            case BlockDone():
+                return [_block_frame(notice)]
             case ThinkingText():
                 return self._thinking(notice)
             case Started(turn, replaced):
                 return self._started(turn, replaced.hex if replaced else None)
-            case StatusChanged(turn):
-                return self._status(turn)
-            case StepsChanged(turn):
-                return self._steps(cards.live_answer_card(turn, self.sees))
             case Finished(_turn, rows):
                 return self.finished(rows)
             case QueueChanged(waiting):
                 return [queue_frame(waiting)]
-        return []
+        return self._progress(notice)
 
     def snapshot(self, turn: LiveTurn) -> list[str]:
         """Return the parts of a running card that the page already holds, as they stand now."""
@@ -92,7 +88,7 @@ class PageFrames:
         card = cards.answer_card(rows, self.sees)
         frames = [_parts(card, _FINAL_PARTS)]
         if self.sees.summary:
-            frames.append(_parts(card, ("points", "points_note")))
+            frames.append(_parts(card, ("points",)))
         frames += self._steps(card)
         if card.thinking is not None:
             frames.append(_parts(card, ("thinking_label",)))
@@ -103,13 +99,14 @@ class PageFrames:
 
     def append_cards(self, rows: Iterable[TurnRows]) -> list[str]:
         """Return whole cards of finished turns that the page does not hold."""
-        items = [{"question": cards.question_card(row), "answer": cards.answer_card(row, self.sees)} for row in rows]
-        return [_append(items)] if items else []
+        return [
+            _append({"question": cards.question_card(row), "card": cards.answer_card(row, self.sees)}) for row in rows
+        ]
 
     def append_live(self, turn: LiveTurn) -> list[str]:
         """Return the whole card of a running turn that the page does not hold."""
-        item = {"question": cards.live_question_card(turn), "answer": cards.live_answer_card(turn, self.sees)}
-        return [_append([item]), json_frame(running=True)]
+        item = {"question": cards.live_question_card(turn), "card": cards.live_answer_card(turn, self.sees)}
+        return [_append(item), json_frame(running=True)]
 
     def replace_all(self, rows: Iterable[TurnRows]) -> list[str]:
         """Return every card again, for a page whose own have nothing in common with the branch any more."""
@@ -129,6 +126,14 @@ class PageFrames:
     def close_thinking(self, message_id: str) -> None:
         """Unsubscribe from the thinking of a card."""
         self._open_thinking.discard(message_id)
+
+    def _progress(self, notice: Notice) -> list[str]:
+        match notice:
+            case StatusChanged(turn):
+                return self._status(turn)
+            case StepsChanged(turn):
+                return self._steps(cards.live_answer_card(turn, self.sees))
+        return []
 
     def _started(self, turn: LiveTurn, replaced: str | None) -> list[str]:
         gone = ["hello", *([dom_id(replaced), dom_id(f"{replaced}-q")] if replaced else [])]
@@ -178,14 +183,17 @@ def visible_thinking(notice: ThinkingText, sees: Visibility) -> str:
 def queue_frame(waiting: Sequence[tuple[str, str]]) -> str:
     """Return the messages that wait, as the page shows them."""
     queued = [QueuedView(message_id, text) for message_id, text in waiting]
-    html = render_to_string("chat/_queued.html", {"queued": queued})
-    return format_html('<div id="queue" hx-swap-oob="innerHTML">{}</div>', html)
+    return render_to_string("chat/_queue.html", {"queued": queued, "oob": True})
 
 
-def scratchpad_frame(message_id: str, text: str) -> str:
-    """Return the debug panel of one card. Only ``accounts.scratchpad`` reveals what goes in here."""
-    html = render_to_string("chat/_scratchpad.html", {"id": message_id, "text": text})
-    return format_html('<div id="{}" hx-swap-oob="innerHTML">{}</div>', dom_id(message_id, "pad"), html)
+def scratchpad_frame(message_id: str, text: str, *, is_first: bool) -> str:
+    """Return the debug panel of one card, later only its text: what a person closed stays closed.
+
+    Only ``accounts.scratchpad`` reveals what goes in here.
+    """
+    if is_first:
+        return render_to_string("chat/_scratchpad.html", {"message_id": message_id, "text": text, "oob": True})
+    return format_html('<pre id="{}" hx-swap-oob="innerHTML">{}</pre>', dom_id(message_id, "pad-text"), text)
 
 
 def error_frame(message: str, client_id: str = "") -> str:
@@ -203,21 +211,13 @@ def _parts(card: AnswerView, names: Sequence[str]) -> str:
     return "".join(render_to_string(f"chat/_{name}.html", context) for name in names)
 
 
-def _append(items: Sequence[dict[str, Any]]) -> str:
-    html = render_to_string("chat/_messages.html", {"items": items})
-    return format_html('<div hx-swap-oob="beforeend:#messages">{}</div>', html)
+def _append(item: dict[str, Any]) -> str:
+    return render_to_string("chat/_added.html", item)
 
 
-def _block_frame(turn: LiveTurn, html: SafeString, tail: str) -> str:
-    tail_id = dom_id(turn.public_id, "tail")
-    return format_html(
-        '<div hx-swap-oob="beforebegin:#{}">{}</div>'
-        '<p id="{}" class="open-block" data-n="0" dir="auto" hx-swap-oob="outerHTML">{}</p>',
-        tail_id,
-        html,
-        tail_id,
-        tail,
-    )
+def _block_frame(notice: BlockDone) -> str:
+    context = {"message_id": notice.turn.public_id, "html": notice.html, "tail": notice.tail, "n": 0}
+    return render_to_string("chat/_block.html", context)
 
 
 def _tokens(card: AnswerView) -> int:

@@ -1,9 +1,9 @@
 """A running turn in memory: what has been released so far, and what watchers are told as it grows.
 
-The turn feeds redacted text in (``show_answer``, ``show_thinking``); a pump task splits the answer into blocks, has each
-finished block rendered once, off the event loop, and tells every watcher in order. What accumulates while the pump is
-busy goes out joined, so a slow moment costs frames, not latency. State and notice change together between two awaits:
-whoever joins gets the state and then every notice after it, with nothing missing and nothing twice.
+The turn feeds redacted text in (``show_answer``, ``show_thinking``); a pump task splits the answer into blocks, has
+each finished block rendered once, off the event loop, and tells every watcher in order. What accumulates while the
+pump is busy goes out joined, so a slow moment costs frames, not latency. State and notice change together between two
+awaits: whoever joins gets the state and then every notice after it, with nothing missing and nothing twice.
 
 A scratchpad never comes here.
 """
@@ -16,9 +16,13 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from django.utils.safestring import SafeString
 from reasoning.trace import ToolTraceStep
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 from chat.html import BlockSplitter, arender, render_answer
 from chat.log import TurnRows
@@ -93,7 +97,7 @@ class QueueChanged:
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """This watcher fell behind: draw a snapshot."""
+    """The watcher fell behind: draw everything again."""
 
 
 Notice = Started | OpenText | BlockDone | ThinkingText | StatusChanged | StepsChanged | Finished | QueueChanged | Behind
@@ -120,8 +124,7 @@ class LiveTurn:
     model: str
     started_at: datetime
     tell: Callable[[Notice], None]
-    status_text: str = ""
-    announced: str = ""
+    status_text: StrOrPromise = ""
     frozen: list[SafeString] = field(default_factory=list)
     tail_pieces: list[str] = field(default_factory=lambda: [""])
     thinking: list[str] = field(default_factory=list)
@@ -188,7 +191,7 @@ class LiveTurn:
         self._pending_thinking.append(text)
         self._wake()
 
-    def show_status(self, text: str) -> None:
+    def show_status(self, text: StrOrPromise) -> None:
         """Set the status line; it is told once."""
         if text != self.status_text:
             self.status_text = text

@@ -24,6 +24,7 @@ from reasoning.events import (
     Reasoning,
     ToolResult,
     TurnEnd,
+    TurnStatus,
     UserMessage,
     event_from_json,
     event_to_json,
@@ -121,14 +122,14 @@ def append(turn: Turn, events: Sequence[CanonicalEvent], traces: Mapping[str, Ma
 
 
 @transaction.atomic
-def close_turn(turn: Turn, events: Sequence[CanonicalEvent], *, status: str, **figures: Any) -> None:
+def close_turn(turn: Turn, events: Sequence[CanonicalEvent], *, status: TurnStatus, **figures: Any) -> None:
     """Append the last events with ``turn_end``, and set the turn's own figures. A closed turn is left as it is."""
     Conversation.objects.select_for_update().get(pk=turn.conversation_id)
     changed = Turn.objects.filter(pk=turn.pk, status=Turn.Status.RUNNING).update(
         status=status, ended_at=timezone.now(), **figures
     )
     if changed:
-        _append(turn, [*events, TurnEnd(status=status)], {})  # type: ignore[arg-type] - the model's choices are its values
+        _append(turn, [*events, TurnEnd(status=status)], {})
         Checkpoint.objects.filter(turn=turn).delete()
     turn.refresh_from_db()
 
@@ -283,7 +284,7 @@ def _canonical(
     step: int | None,
     kind: str,
     public: dict[str, Any],
-    sealed: bytes | None,
+    sealed: Any,
     active: bool,
 ) -> CanonicalEvent:
     private = sealing.unseal(sealed) if sealed is not None else {}

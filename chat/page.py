@@ -46,6 +46,7 @@ class Page:
         self._read_at = time.monotonic()
         self._held: set[str] = set()  # cards that came over this socket
         self._scratchpads: dict[str, Scratchpad] = {}
+        self._drawn_pad = ""
         self._actions: dict[str, Callable[[Mapping[str, Any]], Awaitable[list[str]]]] = {
             "stop": self._stop,
             "sync": self._sync,
@@ -104,7 +105,11 @@ class Page:
         joined = Scratchpad.join([known, scratchpad] if known else [scratchpad])
         self._scratchpads = {turn.public_id: joined}
         text = await database_sync_to_async(self._revealed)(joined)
-        return [scratchpad_frame(turn.public_id, text)] if text is not None else []
+        if text is None:
+            return []
+        is_first = self._drawn_pad != turn.public_id
+        self._drawn_pad = turn.public_id
+        return [scratchpad_frame(turn.public_id, text, is_first=is_first)]
 
     def _revealed(self, scratchpad: Scratchpad) -> str | None:
         current = reread(self._person, self._session_key)
@@ -134,6 +139,7 @@ class Page:
 
     async def _refresh(self, form: Mapping[str, Any]) -> list[str]:
         await self._read_again()
+        self._drawn_pad = ""
         return self._snapshot()
 
     async def _sync(self, form: Mapping[str, Any]) -> list[str]:

@@ -1,7 +1,7 @@
 """The only place that opens and closes sealed columns.
 
-Values are JSON, encrypted with the newest of ``CONTENT_KEYS``; older keys still open what they closed (``MultiFernet``),
-so keys rotate. Only ``chat.log`` may import this module (product 3).
+Values are JSON, encrypted with the newest of ``CONTENT_KEYS``; older keys still open what they closed
+(``MultiFernet``), so keys rotate. Only ``chat.log`` may import this module (product 3).
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 from django.conf import settings
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from accounts.preferences import reasoning_settings, site_flags
@@ -28,13 +29,14 @@ from chat.tools import registry
 from chat.upstream import provider as configured_provider
 from reasoning.deltas import Channel
 from reasoning.egress import RequestTarget, plan_request
-from reasoning.events import Event, ToolCall
+from reasoning.events import Event, ToolCall, TurnStatus
 from reasoning.policy import ReasoningSettings
 from reasoning.prompt import instructions
 from reasoning.scratchpad import Scratchpad
 from reasoning.turn import ShowScratchpad, StepOutcome, TurnMachine, Update
 
 logger = logging.getLogger(__name__)
+BROKEN = gettext_noop("Stopped: something went wrong on this server.")
 
 
 class Stopped(Exception):
@@ -61,7 +63,8 @@ class RunningTurn:
 
     async def run(self) -> None:
         """Run to the end. Never raises, whatever the provider or a tool does."""
-        status, error = "completed", None
+        status: TurnStatus = "completed"
+        error: ProviderError | None = None
         try:
             status = await self._steps()
         except Stopped:
@@ -70,14 +73,11 @@ class RunningTurn:
             status, error = "errored", failure
             logger.warning("turn failed", extra={"turn": self._turn.public_id, "code": failure.code})
         except Exception:
-            status, error = (
-                "errored",
-                ProviderError("internal", _("Something went wrong on this server."), retryable=True),
-            )
+            status, error = "errored", ProviderError("internal", BROKEN, retryable=True)
             logger.exception("turn broke", extra={"turn": self._turn.public_id})
         await self._close(status, error)
 
-    async def _steps(self) -> str:
+    async def _steps(self) -> TurnStatus:
         provider = await self._stoppable(configured_provider())
         flags = site_flags()
         machine = self._machine = TurnMachine(
@@ -135,7 +135,7 @@ class RunningTurn:
             case _ if update.channel is Channel.THINKING:
                 self._live.show_thinking(update.text)
 
-    async def _close(self, status: str, error: ProviderError | None) -> None:
+    async def _close(self, status: TurnStatus, error: ProviderError | None) -> None:
         machine = self._machine
         if machine and self._in_step:
             await self._end_step(machine, partial=True)
@@ -210,7 +210,7 @@ _append = database_sync_to_async(log.append)
 
 
 @database_sync_to_async
-def _close_turn(turn: Turn, status: str, figures: dict[str, Any]) -> None:
+def _close_turn(turn: Turn, status: TurnStatus, figures: dict[str, Any]) -> None:
     log.end_open_calls(turn)
     log.close_turn(turn, [], status=status, **figures)
 

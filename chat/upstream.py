@@ -14,7 +14,7 @@ def provider_config() -> ProviderConfig:
         base_url=settings.OPENAI_BASE_URL or None,
         api_key=settings.OPENAI_API_KEY or None,
         model=settings.OPENAI_MODEL or None,
-        api=settings.OPENAI_API,
+        api="chat",
         connect_s=settings.CONNECT_TIMEOUT_S,
         idle_s=settings.UPSTREAM_IDLE_TIMEOUT_S,
     )

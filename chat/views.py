@@ -105,7 +105,7 @@ def trace(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) 
 @require_GET
 def copy(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """Return what Copy puts on the clipboard: the answer and its numbered citations."""
-    _person_, turn = _turn(request, conversation_id, turn_id)
+    _viewer, turn = _turn(request, conversation_id, turn_id)
     text = cards.copied_answer(cards.record_of(log.turn_rows(turn)))
     return HttpResponse(text, content_type="text/plain; charset=utf-8")
 

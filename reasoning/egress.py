@@ -7,7 +7,7 @@ is ever changed by it. Requests, compaction and the preview use this one value, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -49,7 +49,7 @@ class Omission:
     rule: str
     reason: str
 
-    def __iter__(self) -> Iterable[Any]:  # type: ignore[misc] - three values of two types
+    def __iter__(self) -> Iterator[int | str]:
         return iter((self.seq, self.rule, self.reason))
 
 
@@ -181,7 +181,7 @@ def _turn_messages(
 
 
 def _with_unique_call_ids(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Give a call id that a server used again a suffix, in its call and its result: an id may stand once in a request."""
+    """Give a call id that a server used again a suffix, in its call and its result: it may stand once in a request."""
     seen: dict[str, int] = {}
     current: dict[str, str] = {}
     for message in messages:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from reasoning.citations import Source, check_citations, citation_to_json
 from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawItem, RawUsage
@@ -203,15 +204,17 @@ class TurnMachine:
             yield ToolCall(call_id=call_id, name=call.name, arguments=arguments, step=self.step)
 
     def _reasoning_events(self) -> Iterator[Event]:
-        stamp = {"model": self._model, "provider": self._provider}
         for raw in sorted(self._items, key=lambda item: item.output_index):
-            yield Reasoning(kind="item", item=dict(raw.item), step=self.step, **stamp)
+            yield self._reasoning(kind="item", item=dict(raw.item))
         thinking = "".join(self._thinking)
         if thinking:
             source = self._normalizer.source_field or ""
-            yield Reasoning(kind="text", text=thinking, source_field=source, step=self.step, **stamp)
+            yield self._reasoning(kind="text", text=thinking, source_field=source)
         if self._normalizer.reasoning_details:
-            yield Reasoning(kind="details", details=list(self._normalizer.reasoning_details), step=self.step, **stamp)
+            yield self._reasoning(kind="details", details=list(self._normalizer.reasoning_details))
+
+    def _reasoning(self, **values: Any) -> Reasoning:
+        return Reasoning(model=self._model, provider=self._provider, step=self.step, **values)
 
     def _message_events(self, *, partial: bool) -> Iterator[Event]:
         text = "".join(self._answer)
@@ -242,4 +245,3 @@ class TurnMachine:
 
 def _sum(total: int | None, more: int | None) -> int | None:
     return total if more is None else (total or 0) + more
-
