@@ -2,8 +2,8 @@
 
 Every place that may open an Item is a candidate with a weight: the target of a contents link weighs most, a heading
 less, a heading that looks like a contents entry or a continuation least. The outline is the heaviest chain of
-candidates whose Items rise in the form's order. So contents links come first and headings fill in what they miss, and a mention
-of an Item in passing loses to the run of real headings around it. Linear in candidates times Items.
+candidates whose Items rise in the form's order. So contents links come first, headings fill in what they miss, and a
+mention of an Item in passing loses to the run of real headings around it. Linear in candidates times Items.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A document to blocks, each with its section, its heading, and its text. The one function that ingestion needs.
 
 Sections come from the contents links first, from headings second, from a cross-reference index third; where none of
-them tells, the whole document is one section, ``Document``, rather than a guess. Text before the first Item is ``Cover``.
+them tells, the whole document is one section, ``Document``, rather than a guess. Text before the first Item is
+``Cover``.
 """
 
 from __future__ import annotations

@@ -59,16 +59,12 @@ class PassageQuerySet(models.QuerySet["Passage"]):
             where=[f"{INDEX_TABLE}.rowid = chat_passage.id", f"{INDEX_TABLE} MATCH %s"],
             params=[match],
         )
-        scored: PassageQuerySet = joined.annotate(
-            score=RawSQL(f"-bm25({INDEX_TABLE}, 2.0, 1.0)", [], output_field=models.FloatField())  # noqa: S611
-        )
-        return scored.order_by("-score", "pk")
+        score = RawSQL(f"-bm25({INDEX_TABLE}, 2.0, 1.0)", [], output_field=models.FloatField())  # noqa: S611
+        return joined.annotate(score=score).order_by(models.F("score").desc(), "pk")
 
     def _search_vector(self, terms: list[str]) -> PassageQuerySet:
         query = SearchQuery(" or ".join(f'"{term}"' for term in terms), config="english", search_type="websearch")
         vector = RawSQL(f'"chat_passage"."{INDEX_COLUMN}"', [], output_field=SearchVectorField())  # noqa: S611
         rank = SearchRank(vector, query, weights=[1.0, 0.4, 0.7, 1.0], normalization=1)
-        scored: PassageQuerySet = (
-            self.alias(vector=vector).filter(vector=query).annotate(score=rank).order_by("-score", "pk")
-        )
-        return scored
+        found = self.alias(vector=vector).filter(vector=query).annotate(score=rank)
+        return found.order_by(models.F("score").desc(), "pk")

@@ -1,0 +1,85 @@
+"""Ingest EDGAR documents: HTML, inline XBRL, text; files or folders."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chat.filings.demo import DEMO_FOLDER, stated_dates
+from chat.filings.ingest import ingest
+from chat.filings.submission import DocumentError
+from chat.models import Filing
+
+_SUFFIXES = frozenset({".htm", ".html", ".xhtml", ".txt", ".xml"})
+
+
+class Command(BaseCommand):
+    """Load filings. One line a document; what can't be read is named with the reason, and the rest go on."""
+
+    help = "Ingest EDGAR documents (HTML, inline XBRL, text), files or folders."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("paths", nargs="*", type=Path, metavar="PATH")
+        parser.add_argument("--filed", type=_date, metavar="DATE", help="filing date where the document states none")
+        parser.add_argument("--demo", action="store_true", help="mark as invented; without PATH: the bundled corpus")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        paths: list[Path] = options["paths"] or ([DEMO_FOLDER] if options["demo"] else [])
+        if not paths:
+            raise CommandError(_("Name at least one file or folder."))
+        failed = 0
+        files = [file for path in paths for file in _files(path)]
+        if not files:
+            raise CommandError(_("There is no document in it."))
+        for file in files:
+            failed += not self._load(file, options["filed"], is_demo=options["demo"])
+        self.stdout.write(_summary(len(files) - failed, failed))
+        if failed:
+            sys.exit(1)
+
+    def _load(self, file: Path, filed_on: dt.date | None, *, is_demo: bool) -> bool:
+        try:
+            filing = ingest(file, filed_on=filed_on or stated_dates(file.parent).get(file.name), is_demo=is_demo)
+        except (DocumentError, OSError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            self.stderr.write(_("%(file)s: not loaded: %(reason)s") % {"file": file, "reason": reason})
+            return False
+        self.stdout.write(_line(file, filing))
+        return True
+
+
+def _date(text: str) -> dt.date:
+    return dt.date.fromisoformat(text)
+
+
+def _files(path: Path) -> Iterator[Path]:
+    """Yield a file, or a folder's documents at any depth; other files in a folder are passed over."""
+    if not path.is_dir():
+        yield path
+        return
+    yield from sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and file.is_file())
+
+
+def _line(file: Path, filing: Filing) -> str:
+    passages = filing.passages.count()
+    sections = filing.passages.order_by().values("section").distinct().count()
+    what = ngettext("%(count)d passage", "%(count)d passages", passages) % {"count": passages}
+    where = ngettext("%(count)d section", "%(count)d sections", sections) % {"count": sections}
+    if filing.filed_on:
+        date = _("filed %(date)s") % {"date": filing.filed_on.isoformat()}
+    else:
+        date = _("filing date not stated")
+    name = f"{filing.company} {filing.form or '—'}"
+    return f"{file.name}: {name}, {date}, {what}, {where}"
+
+
+def _summary(loaded: int, failed: int) -> str:
+    done = ngettext("%(count)d filing loaded", "%(count)d filings loaded", loaded) % {"count": loaded}
+    return f"{done}, {_('%(count)d failed') % {'count': failed}}." if failed else f"{done}."
