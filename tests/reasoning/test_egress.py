@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from reasoning.policy import ReasoningSettings
 from reasoning.wire import NOT_RUN
 
 TARGET = RequestTarget(api="chat", model="m", provider="p")
+DEFAULTS = ReasoningSettings()
 INCLUDE = ReasoningSettings(include_in_context=True)
 
 
@@ -42,11 +44,11 @@ def tool_turn(turn: str, first: int, *, end: str | None = "completed") -> list[E
     return [*events, TurnEnd(status=end, seq=first + 5, turn=turn)] if end else events
 
 
-def plan(events: list[Event], settings: ReasoningSettings = ReasoningSettings()) -> EgressPlan:
+def plan(events: list[Event], settings: ReasoningSettings = DEFAULTS) -> EgressPlan:
     return plan_request(events, settings, TARGET)
 
 
-def messages(events: list[Event], settings: ReasoningSettings = ReasoningSettings()) -> list[dict[str, Any]]:
+def messages(events: list[Event], settings: ReasoningSettings = DEFAULTS) -> list[dict[str, Any]]:
     return plan(events, settings).body["messages"]
 
 
@@ -158,8 +160,7 @@ def test_open_call_of_the_running_turn_is_closed_with_a_constant() -> None:
 def test_call_id_that_a_server_used_again_is_told_apart() -> None:
     events = [*tool_turn("a", 1), *tool_turn("b", 11)]
     reused = [
-        event if not isinstance(event, ToolCall | ToolResult) else type(event)(**_with_id(event, "call_0"))
-        for event in events
+        replace(event, call_id="call_0") if isinstance(event, ToolCall | ToolResult) else event for event in events
     ]
 
     sent = messages(reused)
@@ -167,12 +168,6 @@ def test_call_id_that_a_server_used_again_is_told_apart() -> None:
     results = [message["tool_call_id"] for message in sent if message["role"] == "tool"]
 
     assert calls == results == ["call_0", "call_0-2"]
-
-
-def _with_id(event: Any, call_id: str) -> dict[str, Any]:
-    return {name: getattr(event, name) for name in event.__dataclass_fields__ if name != "call_id"} | {
-        "call_id": call_id
-    }
 
 
 def test_arguments_that_no_service_takes_back_become_an_empty_object() -> None:
