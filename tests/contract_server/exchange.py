@@ -6,7 +6,7 @@ from typing import get_args
 
 from tests.contract_server.admission import Admitted, RefusedError, admit
 from tests.contract_server.composing import compose
-from tests.contract_server.fault_kinds import Fault, Instead, Timed
+from tests.contract_server.fault_kinds import Fault, Instead, MalformedSse, Timed
 from tests.contract_server.faults import answer_instead
 from tests.contract_server.playing import Player, send_answer
 from tests.contract_server.record import Record
@@ -62,9 +62,10 @@ def _fault_answer(fault: Instead, admitted: Admitted, record: Record) -> Answer:
 
 
 async def _reply(state: State, stream: OpenStream, admitted: Admitted) -> None:
-    """Play the reply. One that a fault cuts short goes back into the queue, for the client's next attempt."""
+    """Play the reply; put it back into the queue if a fault cuts it short."""
     script, pending, record = state.script, admitted.pending, stream.record
     script.take(pending)
+    again = any(isinstance(fault, MalformedSse) and fault.again for fault in pending.faults())
     answer = compose(state, admitted.asked, pending)
     state.cache.remember(record)
     record.verdict, record.status, record.reply = "accepted", answer.status, pending.index
@@ -74,8 +75,12 @@ async def _reply(state: State, stream: OpenStream, admitted: Admitted) -> None:
         record.faults.append(kind_of(fault))
 
     timed = [fault for fault in pending.faults() if isinstance(fault, TIMED)]
-    if not await Player(stream, answer, timed, spend).play():
-        script.put_back(pending)
+    player = Player(stream, answer, timed, spend)
+    try:
+        await player.play()
+    finally:
+        if player.cut_short or again:
+            script.put_back(pending)
 
 
 def kind_of(fault: Fault) -> str:

@@ -16,7 +16,11 @@ BodyKind = Literal["json", "html", "empty"]
 
 
 class _Fault(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
-    """``times`` counts uses; after them the reply is served without the fault."""
+    """``times`` counts uses; after them the reply is served without the fault.
+
+    A reply is used up once it was sent to its end, or when the client left of its own accord. One that a fault cut
+    short, or that a client gave up on while a fault held it, goes back into the queue for the next attempt.
+    """
 
     times: int = 1
 
@@ -66,10 +70,15 @@ SseForm = Literal[
 
 
 class MalformedSse(_Fault, frozen=True, tag="malformed_sse"):
-    """Spoil the stream's form at event ``event``; all else is sent as scripted, to the end."""
+    """Spoil the stream's form at event ``event``; all else is sent as scripted, to the end.
+
+    ``again``: the next request gets the reply once more, without the fault. It is off by default, because many forms
+    are merely unusual and the client goes on.
+    """
 
     form: SseForm
     event: int = 1
+    again: bool = False
 
 
 class HttpError(_Fault, frozen=True, tag="http_error"):

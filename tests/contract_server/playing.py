@@ -10,7 +10,7 @@ from tests.contract_server.fault_kinds import Timed
 from tests.contract_server.faults import CONNECT, HEADERS, CutError, Place, happen, hold, placed
 from tests.contract_server.state import OpenStream
 from tests.contract_server.stream import Answer, Frame
-from tests.contract_server.wire import Connection, head_bytes
+from tests.contract_server.wire import ClientGoneError, Connection, head_bytes
 
 
 async def send_answer(connection: Connection, answer: Answer) -> None:
@@ -39,9 +39,10 @@ class Player:
         self._placed = placed(faults, answer.frames)
         self._spend = spend
         self._head_sent = False
+        self.cut_short = False
 
-    async def play(self) -> bool:
-        """Send everything; say whether the end was reached. Raises ClientGoneError."""
+    async def play(self) -> None:
+        """Send everything; ``cut_short`` then says if a fault kept it from its end. Raises ClientGoneError."""
         try:
             await self._happen(CONNECT)
             await self._send_head()
@@ -50,14 +51,17 @@ class Player:
                 self._stream.record.events_sent = n + 1
             await self._connection.end()
         except CutError as cut:
+            self.cut_short = True
             await self._cut(cut.mode)
-            return False
-        return True
 
     async def _happen(self, place: Place) -> None:
         for fault in self._placed.get(place, ()):
             self._spend(fault)
-            await happen(fault, self._connection, self._stream)
+            try:
+                await happen(fault, self._connection, self._stream)
+            except ClientGoneError:
+                self.cut_short = True
+                raise
 
     async def _send_head(self) -> None:
         head = _head(self._answer)

@@ -131,7 +131,7 @@ class Script:
 
     def put_back(self, pending: Pending) -> None:
         """Return a reply that never reached its end to its old place."""
-        if pending not in self._queue:
+        if pending not in self._queue:  # as one that repeats always is
             bisect.insort(self._queue, pending, key=lambda one: one.index)
 
     def left(self) -> int:

@@ -48,6 +48,8 @@ class ContractServer:
         try:
             while not connection.closing and (request := await connection.read_request()):
                 await self._answer(connection, request)
+                if request.headers.get("connection", "").lower() == "close":
+                    break
         except ClientGoneError:
             pass  # the record of the exchange says so
         except BadRequestError as error:

@@ -151,8 +151,9 @@ class Connection(asyncio.Protocol):
 
     def reset(self) -> None:
         """Close with a TCP reset."""
-        raw: socket.socket = self._transport.get_extra_info("socket")
-        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        if not self.closing:
+            raw: socket.socket = self._transport.get_extra_info("socket")
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._transport.abort()
 
 

@@ -1,0 +1,124 @@
+"""A client of one socket for the self tests: it sends a request and keeps every byte and every chunk of the answer."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tests.contract_server.fixture import ContractHandle
+
+CHAT = "/v1/chat/completions"
+KEY = {"Authorization": "Bearer test"}
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An answer as it came over the wire; ``writes`` are its transfer chunks (or its one body)."""
+
+    raw: bytes
+    reset: bool
+
+    @property
+    def status(self) -> int:
+        return int(self.raw.split(b" ", 2)[1])
+
+    @property
+    def headers(self) -> dict[str, str]:
+        lines = self.raw.partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
+        return {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
+
+    @property
+    def writes(self) -> list[bytes]:
+        rest, parts = self.raw.partition(b"\r\n\r\n")[2], []
+        if "transfer-encoding" not in self.headers:
+            return [rest]
+        while rest and (size := int(rest.partition(b"\r\n")[0], 16)):
+            start = rest.index(b"\r\n") + 2
+            parts.append(rest[start : start + size])
+            rest = rest[start + size + 2 :]
+        return parts
+
+    @property
+    def ended(self) -> bool:
+        """Say whether the chunked body has its proper end."""
+        return self.raw.endswith(b"0\r\n\r\n")
+
+    @property
+    def body(self) -> bytes:
+        return b"".join(self.writes)
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+    @property
+    def rule(self) -> str | None:
+        return self.headers.get("x-contract-rule")
+
+    @property
+    def payloads(self) -> list[Any]:
+        """Return the JSON of all events but ``[DONE]``."""
+        lines = [line for line in self.body.decode().splitlines() if line.startswith("data: {")]
+        return [json.loads(line.removeprefix("data: ")) for line in lines]
+
+    def text(self, field: str = "content") -> str:
+        """Return what the deltas of a stream add up to in one field."""
+        choices = [choice for one in self.payloads for choice in one["choices"]]
+        return "".join(choice["delta"].get(field) or "" for choice in choices)
+
+
+def send(upstream: ContractHandle, raw: bytes, headers: Mapping[str, str] = KEY, path: str = CHAT) -> socket.socket:
+    """Send a request and return the socket, with the answer still to be read."""
+    lines = {"Host": "x", "Connection": "close", "Content-Length": str(len(raw)), **headers}
+    head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
+    connected = socket.create_connection(("127.0.0.1", upstream.port), timeout=10)
+    connected.sendall(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + raw)
+    return connected
+
+
+def hear(connected: socket.socket) -> Heard:
+    """Read until the server closes or resets the connection."""
+    parts = []
+    with connected:
+        while True:
+            try:
+                parts.append(connected.recv(65536))
+            except ConnectionResetError:
+                return Heard(b"".join(parts), reset=True)
+            if not parts[-1]:
+                return Heard(b"".join(parts), reset=False)
+
+
+def ask(
+    upstream: ContractHandle,
+    messages: Any,
+    *,
+    model: str = "plain-model",
+    headers: Mapping[str, str] = KEY,
+    **body: Any,
+) -> Heard:
+    """Ask the server and return all of its answer; streamed unless ``stream`` says otherwise."""
+    return hear(send(upstream, request(messages, model=model, **body), headers))
+
+
+def request(messages: Any, *, model: str = "plain-model", **body: Any) -> bytes:
+    return json.dumps({"model": model, "messages": messages, "stream": True, **body}).encode()
+
+
+def user(text: str = "What were net sales?") -> dict[str, Any]:
+    return {"role": "user", "content": text}
+
+
+def assistant(content: str | None = None, *calls: dict[str, Any], **extra: Any) -> dict[str, Any]:
+    return {"role": "assistant", "content": content, **extra} | ({"tool_calls": list(calls)} if calls else {})
+
+
+def call(id_: str = "a", arguments: Any = "{}", **extra: Any) -> dict[str, Any]:
+    return {"id": id_, "type": "function", "function": {"name": "look", "arguments": arguments}, **extra}
+
+
+def result(id_: str = "a", content: str = "ok") -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id_, "content": content}
