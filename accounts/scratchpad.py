@@ -13,12 +13,12 @@ from datetime import timedelta
 from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
 from django.utils import timezone
-from reasoning.scratchpad import Scratchpad, ScratchpadGrant
 
 from accounts import audit
 from accounts.models import User
 from accounts.preferences import SCRATCHPAD_UNTIL, Session, visibility
 from reasoning import scratchpad as core
+from reasoning.scratchpad import Scratchpad, ScratchpadGrant
 
 
 def grant_for(user: User, session: Session | None) -> ScratchpadGrant | None:

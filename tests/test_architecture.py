@@ -1,0 +1,150 @@
+"""Rules of the tree that no other tool checks."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+APPS = ("accounts", "chat", "config", "reasoning")
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+SOURCES = sorted(path for app in APPS for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts)
+LONGEST = 300
+RULES = ROOT / "reasoning" / "RULES.md"
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def _markup_matching(pattern: str) -> list[str]:
+    """Return where ``pattern`` stands in the templates' markup, their own tags and comments blanked."""
+    found = re.compile(pattern, re.IGNORECASE | re.DOTALL)
+    return [f"{_name(path)}: {match[0][:80]}" for path in TEMPLATES for match in found.finditer(_markup(path))]
+
+
+def _markup(path: Path) -> str:
+    return re.sub(r"\{[%{#].*?[%}#]\}", "{}", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """Yield every dotted name that a file imports, late imports included."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _importers(*names: str) -> set[str]:
+    return {_name(path) for path in SOURCES if set(names) & set(_imports(path))}
+
+
+def _mentioning(word: str) -> set[str]:
+    """Return the files in whose code, comments and docstrings aside, ``word`` is a name or an attribute."""
+    return {_name(path) for path in SOURCES if word in _words(ast.parse(path.read_text(encoding="utf-8")))}
+
+
+def _words(tree: ast.AST) -> set[str]:
+    words: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.alias(name=word):
+                words.add(word)
+            case ast.Constant(value=str(word)):
+                words.add(word)
+    return words
+
+
+def test_tree_is_where_it_is_expected() -> None:
+    assert len(SOURCES) > 50
+    assert len(TEMPLATES) > 10
+
+
+def test_no_script_inside_a_template() -> None:
+    assert not _markup_matching(r"<script(?![^>]*\ssrc=)[^>]*>|javascript:")
+
+
+def test_no_style_inside_a_template() -> None:
+    assert not _markup_matching(r"<style\b|<[^>]*\sstyle\s*=")
+
+
+def test_no_event_handler_inside_a_template() -> None:
+    assert not _markup_matching(r"""<[^>]*[\s"']on[a-z]+\s*=|\shx-on\b|\shx-vals\s*=\s*["']js:""")
+
+
+def test_no_template_switches_escaping_off() -> None:
+    unescaped = re.compile(r"\|\s*safe(seq)?\b|autoescape\s+off")
+
+    assert [_name(path) for path in TEMPLATES if unescaped.search(path.read_text(encoding="utf-8"))] == []
+
+
+def test_markup_is_declared_safe_in_one_place() -> None:
+    makers = _mentioning("mark_safe") | _importers("django.utils.safestring.mark_safe")
+
+    assert {name for name in makers if not name.startswith(("chat/html/", "chat/html.py"))} == set()
+    assert makers, "nothing makes markup: this test looks in the wrong place"
+
+
+@pytest.mark.spec("product 3")
+def test_only_the_log_opens_seals() -> None:
+    assert _importers("chat.sealing") <= {"chat/log.py"} | _commands("rotate_keys", "purge_thinking", "audit_storage")
+
+
+@pytest.mark.spec("product 9")
+def test_only_the_gate_makes_grants() -> None:
+    assert _mentioning("GRANT_KEY") == {"accounts/scratchpad.py", "reasoning/scratchpad.py"}
+
+
+def test_settings_are_read_from_the_environment_in_one_place() -> None:
+    readers = {_name(path) for path in SOURCES if {"environ", "getenv"} & _words(ast.parse(path.read_text("utf-8")))}
+
+    assert readers <= {
+        "config/asgi.py",  # names the settings module
+        "config/environment.py",
+        "config/first_run.py",  # leaves out what the environment sets already
+        "config/serve.py",  # names the settings module
+        "config/settings.py",  # ENV_FILE
+    }
+
+
+def test_files_fit_one_sitting() -> None:
+    tests = [path for path in (ROOT / "tests").rglob("*.py") if path.name != "xss_vectors.py"]
+    scripts = [*(ROOT / "static" / "js").glob("*.js")]
+    long = {_name(path): len(path.read_text("utf-8").splitlines()) for path in [*SOURCES, *tests, *scripts, *TEMPLATES]}
+
+    assert {name: lines for name, lines in long.items() if lines > LONGEST} == {}
+
+
+def test_modules_say_what_they_are_for() -> None:
+    assert [_name(path) for path in SOURCES if not ast.get_docstring(ast.parse(path.read_text("utf-8")))] == []
+
+
+def test_nothing_is_named_after_nothing() -> None:
+    empty_names = {"utils.py", "util.py", "helpers.py", "helper.py", "common.py", "misc.py", "services.py"}
+
+    assert [_name(path) for path in SOURCES if path.name in empty_names] == []
+
+
+def test_every_rule_has_a_test() -> None:
+    """Switched on by ``<!-- complete -->`` in the rules: until then some are still being written."""
+    text = RULES.read_text(encoding="utf-8") if RULES.exists() else ""
+    listed = {rule.removeprefix("spec ") for rule in re.findall(r"^[-*|]\s*`([^`]+)`", text, re.MULTILINE)}
+    tested = {
+        rule.removeprefix("spec ")
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for rule in re.findall(r"""mark\.spec\(\s*["']([^"']+)["']""", path.read_text(encoding="utf-8"))
+    }
+
+    if "<!-- complete -->" in text:
+        assert listed
+        assert listed - tested == set()
+
+
+def _commands(*names: str) -> set[str]:
+    return {f"chat/management/commands/{name}.py" for name in names}

@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet
+
+from config import first_run
+
+ROOT = Path(__file__).resolve().parent.parent
+SECRETS = ("SECRET_KEY", "CONTENT_KEYS", "DEMO_PASSWORD")
+
+
+@pytest.fixture(autouse=True)
+def _bare_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in SECRETS:
+        monkeypatch.delenv(name, raising=False)
+
+
+def _values(text: str) -> dict[str, str]:
+    return dict(re.findall(r"^([A-Z_]+)=(.*)$", text, re.MULTILINE))
+
+
+def test_printed_file_is_the_example_with_fresh_secrets() -> None:
+    command = [sys.executable, "-m", "config.first_run"]
+    first, second = (
+        subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S603
+        for _ in range(2)
+    )
+
+    example, filled = _values(first_run.EXAMPLE.read_text(encoding="utf-8")), _values(first)
+    assert {name for name in example if example[name] != filled[name]} == set(SECRETS)
+    assert all(filled[name] != _values(second)[name] for name in SECRETS)
+    Fernet(filled["CONTENT_KEYS"])
+    assert len(filled["SECRET_KEY"]) >= 50
+
+
+def test_file_is_made_for_its_owner_alone_and_then_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    first_run.write(path)
+    before = path.read_text()
+
+    first_run.write(path)
+
+    assert path.read_text() == before
+    assert path.stat().st_mode & 0o077 == 0
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_file_of_ones_own_keeps_its_lines_and_gets_what_it_lacks(tmp_path: Path) -> None:
+    path = tmp_path / ".env"
+    path.write_text("OPENAI_BASE_URL=http://127.0.0.1:11434/v1\nDEMO_PASSWORD=mine\nSECRET_KEY=")
+
+    first_run.write(path)
+
+    text = path.read_text()
+    assert text.startswith("OPENAI_BASE_URL=http://127.0.0.1:11434/v1\nDEMO_PASSWORD=mine\nSECRET_KEY=\n")
+    assert text.count("DEMO_PASSWORD") == 1
+    assert all(_values(text)[name] for name in SECRETS)
+
+
+def test_secret_from_the_environment_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / ".env"
+    path.write_text("")
+    monkeypatch.setenv("CONTENT_KEYS", "from outside")
+
+    first_run.write(path)
+
+    assert "CONTENT_KEYS" not in path.read_text()
+
+
+def test_interrupted_write_leaves_no_half_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(first_run.os, "fsync", fail)
+
+    with pytest.raises(OSError, match="No space left"):
+        first_run.write(tmp_path / ".env")
+
+    assert not (tmp_path / ".env").exists()

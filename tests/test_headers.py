@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+from django.test import AsyncClient, Client
+
+from accounts.models import User
+
+STRICT = {
+    "default-src 'self'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
+    "form-action 'self'", "object-src 'none'", "base-uri 'none'", "frame-src 'none'", "frame-ancestors 'none'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("url", ["/accounts/login/", "/accounts/settings/", "/admin/", "/no-such-page/"])
+def test_every_page_carries_the_strict_policy(client: Client, sam: User, url: str) -> None:
+    client.force_login(sam)
+    response = client.get(url)
+
+    assert set(response["Content-Security-Policy"].split("; ")) == STRICT
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["X-Frame-Options"] == "DENY"
+    assert response["Referrer-Policy"] == "same-origin"
+    assert response["Cross-Origin-Opener-Policy"] == "same-origin"
+    assert "camera=()" in response["Permissions-Policy"]
+    assert "private" in response["Cache-Control"]
+
+
+async def test_headers_are_there_in_an_asynchronous_stack(async_client: AsyncClient, db: None) -> None:
+    response = await async_client.get("/accounts/login/")
+
+    assert "camera=()" in response["Permissions-Policy"]
+    assert "script-src 'self'" in response["Content-Security-Policy"]
+
+
+def test_session_cookie_is_out_of_reach_of_scripts_and_other_sites(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    client.post("/accounts/toggles/show-trace/", {"on": "true"})
+
+    cookie = client.cookies["sessionid"]
+    assert cookie["httponly"]
+    assert cookie["samesite"] == "Lax"
