@@ -1,0 +1,166 @@
+"""Turn a provider's deltas into clean channels. Runs once, at the provider boundary; the rules are in RULES.md.
+
+Any chunking of the same stream gives the same channels. The answer holds no reasoning delimiter, whole or glued
+together. What may still turn out to be private waits: half a delimiter (22 characters at most), a tag inside apparent
+code, a ``<REASONING>`` block, a thought whose end is in doubt, blanks that may be the last. ``finish`` lets go of it
+all and is to be called on every way out, errors included. Cost is linear; text without ``<`` takes a short way.
+
+Scratchpads come out whole, when they end. Redaction, sections and storage are left to others. Spec 003, normaliser
+1 to 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reasoning.blocks import BlockSorter
+from reasoning.codespans import CodeTracker
+from reasoning.deltas import Channel, Delta
+from reasoning.outlets import ContentOutlet, Counters, Ledger, NativeOutlet, Outbox
+from reasoning.providerfields import NATIVE_FIELDS, answer_text, native_text
+from reasoning.surrogates import SurrogateJoiner, has_surrogate
+from reasoning.tagscan import TagScanner
+from reasoning.toolpieces import ToolPieces
+
+_BEYOND_CONTENT = frozenset({*NATIVE_FIELDS, "reasoning_details", "tool_calls"})
+
+
+@dataclass(frozen=True, slots=True)
+class Normalized:
+    """A whole response: the answer, trimmed; the thinking, or None where there was none."""
+
+    visible: str
+    thinking: str | None
+    counters: Counters
+
+
+class _Field:
+    """One field's text on its way: whole characters, then tokens, then sorted."""
+
+    def __init__(self, sorter: BlockSorter) -> None:
+        self.joiner = SurrogateJoiner()
+        self.scanner = TagScanner()
+        self.sorter = sorter
+
+    def feed(self, text: str) -> None:
+        for token in self.scanner.feed(self.joiner.feed(text)):
+            self.sorter.take(token)
+
+    def finish(self) -> None:
+        self.feed(self.joiner.finish())
+        rest = self.scanner.finish()
+        if rest:
+            self.sorter.take(rest)
+        self.sorter.settle(is_final=True)
+
+
+class Normalizer:
+    """Feed it the deltas of one response; see the module for what it promises.
+
+    ``starts_in_reasoning`` comes from the model profile: the template has written the opener already. Normaliser 1.
+    """
+
+    def __init__(self, *, starts_in_reasoning: bool = False) -> None:
+        self._outbox = Outbox()
+        self._ledger = Ledger(self._outbox)
+        self._outlet = ContentOutlet(self._ledger)
+        self._content = _Field(BlockSorter(self._outlet, starts_in_reasoning=starts_in_reasoning))
+        self._native = _Field(BlockSorter(NativeOutlet(self._ledger), is_native=True))
+        self._tools = ToolPieces()
+        self._details: list[Any] = []
+        self._is_finished = False
+        self._short_way: CodeTracker | None = None
+
+    @property
+    def counters(self) -> Counters:
+        """What was done so far, in figures. Normaliser 13."""
+        return self._ledger.counters
+
+    @property
+    def source_field(self) -> str | None:
+        """The native field that thinking came from, ``think_tags``, or None."""
+        return self._ledger.source_field
+
+    @property
+    def reasoning_details(self) -> tuple[Any, ...]:
+        """The opaque elements of ``reasoning_details``, as received."""
+        return tuple(self._details)
+
+    @property
+    def thinking(self) -> str | None:
+        """The thinking to keep, or None. Tagged text that came before native text is not part of it. Normaliser 8."""
+        return self._ledger.thinking
+
+    @property
+    def is_thinking(self) -> bool:
+        """Whether a tagged block is open now, so that a card can say so while it is held."""
+        return self._content.sorter.is_thinking
+
+    def feed(self, delta: Mapping[str, Any]) -> tuple[Delta, ...]:
+        """Take one delta; return what is certain now: native text, then content, then tool calls. Spec 001 EC-006."""
+        if self._is_finished or not isinstance(delta, Mapping):
+            return ()
+        content = delta.get("content")
+        if type(content) is not str or not _BEYOND_CONTENT.isdisjoint(delta):
+            return self._feed_fields(delta)
+        if self._short_way is not None and "<" not in content and (content.isascii() or not has_surrogate(content)):
+            self._short_way.note(content)
+            return self._outlet.answered(content)
+        self._content.feed(content)
+        self._short_way = self._find_short_way()
+        return self._outbox.drain()
+
+    def finish(self) -> tuple[Delta, ...]:
+        """Let go of everything that was held. Calling it again, or feeding afterwards, yields nothing.
+
+        Normaliser 11.
+        """
+        if self._is_finished:
+            return ()
+        self._is_finished = True
+        self._native.finish()
+        self._content.finish()
+        for delta in self._tools.finish():
+            self._outbox.deliver(delta)
+        return self._outbox.drain()
+
+    def _feed_fields(self, delta: Mapping[str, Any]) -> tuple[Delta, ...]:
+        self._take_native(delta)
+        self._content.feed(answer_text(delta.get("content")))
+        self._take_tools(delta.get("tool_calls"))
+        self._short_way = self._find_short_way()
+        return self._outbox.drain()
+
+    def _take_native(self, delta: Mapping[str, Any]) -> None:
+        details = delta.get("reasoning_details")
+        if isinstance(details, list | tuple):
+            self._details += details
+        text, name = native_text(delta)
+        if not text:
+            return
+        if not self._ledger.native_seen:
+            self._ledger.native_seen, self._ledger.source_field = True, name
+            self._content.sorter.native_seen()
+        self._native.feed(text)
+
+    def _take_tools(self, tool_calls: object) -> None:
+        for delta in self._tools.feed(tool_calls):
+            self._content.sorter.settle(is_final=False)
+            self._outbox.deliver(delta)
+
+    def _find_short_way(self) -> CodeTracker | None:
+        """Return the tracker to note text in that would go straight to the answer; None while it would not."""
+        field = self._content
+        is_idle = field.joiner.is_idle and field.scanner.is_idle and self._outlet.guard.is_idle
+        return field.sorter.plain_code if is_idle else None
+
+
+def normalize_stream(deltas: Iterable[Mapping[str, Any]], *, starts_in_reasoning: bool = False) -> Normalized:
+    """Return the channels of a whole response, streamed or in one delta. Scratchpads and tool calls are left out."""
+    normalizer = Normalizer(starts_in_reasoning=starts_in_reasoning)
+    pieces = [piece for delta in deltas for piece in normalizer.feed(delta)]
+    pieces += normalizer.finish()
+    visible = "".join(str(piece.text) for piece in pieces if piece.channel is Channel.VISIBLE)
+    return Normalized(visible, normalizer.thinking, normalizer.counters)

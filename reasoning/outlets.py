@@ -1,0 +1,208 @@
+"""Where sorted text leaves the normaliser: trimmed, guarded at the seams, in order, each piece on its channel.
+
+Normaliser 4 (the message is trimmed at its two ends), 8 (native thinking first), 10 (nothing glued together), 13.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from reasoning.deltas import Channel, Delta
+from reasoning.scratchpad import Scratchpad
+from reasoning.tagscan import GlueGuard
+
+BLOCK_BREAK = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What the normaliser did, in figures only, for the structured log. Normaliser 13, spec 003 counters.
+
+    ``extracted_blocks`` counts tagged blocks whose text became thinking, ``longest_hold`` is in characters.
+    """
+
+    stripped_delimiters: int = 0
+    extracted_blocks: int = 0
+    native_reasoning: bool = False
+    longest_hold: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the figures by name."""
+        return asdict(self)
+
+
+class Outbox:
+    """Collects what one delta yields; neighbours on one channel leave as one piece."""
+
+    __slots__ = ("_channel", "_deltas", "_pieces")
+
+    def __init__(self) -> None:
+        self._deltas: list[Delta] = []
+        self._channel = Channel.VISIBLE
+        self._pieces: list[str] = []
+
+    def put(self, channel: Channel, text: str) -> None:
+        """Add a piece of text; the empty one counts for nothing."""
+        if not text:
+            return
+        if channel is not self._channel:
+            self._close()
+            self._channel = channel
+        self._pieces.append(text)
+
+    def deliver(self, delta: Delta) -> None:
+        """Add a finished delta."""
+        self._close()
+        self._deltas.append(delta)
+
+    def drain(self) -> tuple[Delta, ...]:
+        """Return everything since the last time, in order."""
+        self._close()
+        deltas = tuple(self._deltas)
+        self._deltas.clear()
+        return deltas
+
+    def _close(self) -> None:
+        if self._pieces:
+            self._deltas.append(Delta(self._channel, "".join(self._pieces)))
+            self._pieces.clear()
+
+
+class Trimmer:
+    """Drops the blanks at the two ends of a text that comes in pieces; holds blanks that may be the last."""
+
+    __slots__ = ("_blanks", "_has_begun")
+
+    def __init__(self) -> None:
+        self._blanks: list[str] = []
+        self._has_begun = False
+
+    def feed(self, text: str) -> str:
+        """Return what is certainly not at an end."""
+        if not self._has_begun:
+            text = text.lstrip()
+        body = text.rstrip()
+        if not body:
+            if text:
+                self._blanks.append(text)
+            return ""
+        self._has_begun = True
+        if self._blanks:
+            body, text = "".join((*self._blanks, body)), "".join((*self._blanks, text))
+            self._blanks = []
+        if len(body) < len(text):
+            self._blanks.append(text[len(body) :])
+        return body
+
+    def restart(self) -> None:
+        """Begin another text."""
+        self._blanks, self._has_begun = [], False
+
+
+class Ledger:
+    """What the two fields of a response have in common: its thinking, and the figures."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self.outbox = outbox
+        self.source_field: str | None = None
+        self.native_seen = False
+        self.stripped_delimiters = 0
+        self.extracted_blocks = 0
+        self.longest_hold = 0
+        self._tagged: list[str] = []
+        self._native: list[str] = []
+
+    @property
+    def thinking(self) -> str | None:
+        """The thinking of the whole response: native where there is any, else the tagged blocks. Normaliser 8."""
+        return "".join(self._native or self._tagged) or None
+
+    @property
+    def counters(self) -> Counters:
+        """The figures so far."""
+        return Counters(self.stripped_delimiters, self.extracted_blocks, self.native_seen, self.longest_hold)
+
+    def add_native(self, text: str) -> None:
+        """Take native text; it is one block, however it comes."""
+        if not text:
+            return
+        if self._tagged and not self._native:
+            self.outbox.put(Channel.THINKING, BLOCK_BREAK)
+        self._native.append(text)
+        self.outbox.put(Channel.THINKING, text)
+
+    def add_tagged(self, text: str, *, begins_block: bool) -> None:
+        """Take text of a tagged block; a blank line parts it from the block before."""
+        if begins_block:
+            self.extracted_blocks += 1
+            self.source_field = self.source_field or "think_tags"
+            text = BLOCK_BREAK + text if self._tagged else text
+        self._tagged.append(text)
+        self.outbox.put(Channel.THINKING, text)
+
+    def add_scratchpad(self, text: str) -> None:
+        """Take a whole scratchpad, trimmed. An empty one is none."""
+        notes = text.strip()
+        if notes:
+            self.outbox.deliver(Delta(Channel.SCRATCHPAD, Scratchpad(notes)))
+
+
+class _Outlet:
+    """What the sinks of both fields do alike."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self.guard = GlueGuard()
+
+    def scratchpad(self, text: str) -> None:
+        self._ledger.add_scratchpad(text)
+
+    def stripped(self) -> None:
+        self._ledger.stripped_delimiters += 1
+
+    def held(self, chars: int) -> None:
+        self._ledger.longest_hold = max(self._ledger.longest_hold, chars)
+
+
+class ContentOutlet(_Outlet):
+    """The sink of ``content``: the answer, and tagged thoughts where there is no native text."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.answer_ends = Trimmer()
+        self._thought_ends = Trimmer()
+        self._is_in_block = False
+
+    def visible(self, text: str) -> None:
+        self._ledger.outbox.put(Channel.VISIBLE, self.answer_ends.feed(self.guard.pass_on(text)))
+
+    def answered(self, text: str) -> tuple[Delta, ...]:
+        """Return text of the answer at once. For text that needs no guard, while nothing waits in the outbox."""
+        text = self.answer_ends.feed(text)
+        return (Delta(Channel.VISIBLE, text),) if text else ()
+
+    def thought(self, text: str) -> None:
+        if self._ledger.native_seen:
+            return
+        text = self._thought_ends.feed(text)
+        if text:
+            self._ledger.add_tagged(text, begins_block=not self._is_in_block)
+            self._is_in_block = True
+
+    def end_thought(self) -> None:
+        self._thought_ends.restart()
+        self._is_in_block = False
+
+
+class NativeOutlet(_Outlet):
+    """The sink of the native field. Nothing of it is ever visible."""
+
+    def visible(self, text: str) -> None:
+        self.thought(text)
+
+    def thought(self, text: str) -> None:
+        self._ledger.add_native(self.guard.pass_on(text))
+
+    def end_thought(self) -> None:
+        pass
