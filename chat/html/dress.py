@@ -15,8 +15,9 @@ from chat.html.tree import Node, Piece, joined, text_of
 REL = "noopener noreferrer nofollow ugc"
 _AUTO = frozenset({"p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table"})
 _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_UNSPOKEN = re.compile(r"[^\w\s,.()%$€£/-]")
 _UNIT = r"(?:%|x|×|bps?|pp|[KMB]|[mb]n|million|billion)"
-_NUMBER = re.compile(rf"[(+\-−–~≈≥≤<>±]*+ ?[$€£¥]? ?[-−]?[0-9][0-9.,'’\u00a0\u202f]*+\)? ?{_UNIT}?\)?")
+_NUMBER = re.compile(rf"[(+\-−–~≈≥≤<>±]*+ ?[$€£¥]? ?[(\-−]*+[0-9][0-9.,'’\u00a0\u202f]*+\)? ?{_UNIT}?\)?")
 _NOTHING = frozenset({"", "-", "–", "—", "n/a", "N/A", "nm", "NM"})
 _MARKER = re.compile(r"\[[0-9]{1,3}(?:, ?[0-9]{1,3})*+\]")
 
@@ -57,8 +58,7 @@ class Dresser:
             case Place.TEXT:
                 return [*label, *host]
             case Place.DIRECT:
-                title = node.attrs.get("title", "")
-                attrs = {"href": address.url} | ({"title": title} if title else {})
+                attrs = {"href": address.url}  # without the model's title, which could name another target
             case Place.LEAVING:
                 attrs = {"href": leaving_url(address), "title": address.url}
         return [Node("a", attrs | {"rel": REL, "dir": "auto"}, label), *host]
@@ -100,7 +100,8 @@ def _scroller(table: Node) -> Node:
     for column in zip(*cells, strict=False):
         _dress_column(column)
     heads = ", ".join(text_of(cell).strip() for cell in cells[0]) if cells else ""
-    label = gettext("Table: %(columns)s") % {"columns": heads[:80]} if heads.strip(", ") else gettext("Table")
+    plain = _UNSPOKEN.sub("", heads)[:80]
+    label = gettext("Table: %(columns)s") % {"columns": plain} if plain.strip(", ") else gettext("Table")
     return Node("div", {"class": "scroll", "tabindex": "0", "role": "region", "aria-label": label}, [table])
 
 

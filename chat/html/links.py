@@ -27,6 +27,7 @@ _AUTHORITY = re.compile(r"(?P<host>[^:\[\]%]+|\[[0-9a-f:.]{2,45}\])(?::(?P<port>
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _FRAGMENT = re.compile(r"#[A-Za-z0-9_.~-]{1,128}")
 _MAILBOX = re.compile(r"[A-Za-z0-9_.+-]{1,64}@(?P<host>[^@]{1,253})")
+_URL_PUNCTUATION = "%/?#[]@!$&'()*+,;=:~"
 _WORD = re.compile(r"\w+")
 
 
@@ -120,7 +121,7 @@ def _web(scheme: str, rest: str) -> Address | None:
     if not parts or not authority or not host:
         return None
     port = parts["port"] or ""
-    tail = rest[2 + authority.end() :]
+    tail = quote(rest[2 + authority.end() :], safe=_URL_PUNCTUATION)
     shown = f"{host}:{port}" if port else host
     return Address(f"{scheme}://{shown}{tail}", scheme, host, port, tail)
 

@@ -25,6 +25,8 @@ _PARSER = (
     .disable(["reference"])
 )
 _PARSER.validateLink = lambda url: True  # type: ignore[method-assign]  # decided on tokens, so that the words stay
+_PARSER.normalizeLink = str  # type: ignore[method-assign, assignment]  # it would spell odd addresses so that they look sound
+_PARSER.normalizeLinkText = str  # type: ignore[method-assign, assignment]
 _RENDERER = RendererHTML(_PARSER)
 _CONTAINERS = frozenset({"blockquote_open", "list_item_open"})  # what is inside is a level deeper
 _MARKS = frozenset({"em_open", "strong_open", "s_open"})
@@ -44,7 +46,7 @@ def to_html(text: str) -> str:
         raise TooDenseError("nesting")
     for token in tokens:
         _tame(token)
-    if sum(1 + len(token.children or ()) for token in tokens) > 2 * MAX_TAGS:
+    if _count_tags(tokens) > MAX_TAGS:
         raise TooDenseError("markup")
     return _RENDERER.render(tokens, _PARSER.options, {})
 
@@ -54,6 +56,10 @@ def top_level_blocks(text: str) -> list[tuple[int, Token]]:
     tokens: list[Token] = []
     _PARSER.block.parse(text, _PARSER, {}, tokens)
     return [(token.map[0], token) for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
+
+
+def _count_tags(tokens: Sequence[Token]) -> int:
+    return sum((token.nesting >= 0 and token.tag != "") + _count_tags(token.children or ()) for token in tokens)
 
 
 def _tame(token: Token) -> None:

@@ -1,0 +1,169 @@
+"""Where an answer that is still arriving may be cut, and that cutting changes nothing."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from chat.html import BlockSplitter, render_markdown, sanitize_html, split_blocks
+from chat.html.dress import Dresser
+from chat.html.markdown import to_html
+from chat.html.sanitize import ATTRIBUTES, TAGS
+from chat.html.tree import parse, serialize
+
+LINES = """
+a
+b *c*
+- a
+-
+  b
+    c
+- - n
+1. x
+10. y
+2) z
++ p
+* * *
+> q
+> - z
+> ```
+```
+````py
+  ```
+   ~~~
+~~~
+~~~ x
+- ```
+text ```
+     - k
+# h
+---
+===
+|a|b
+|-|-
+<b>
+	t
+"""
+documents = st.lists(st.sampled_from([*LINES.strip("\n").split("\n"), "", "", "", " "]), max_size=24).map("\n".join)
+
+
+def render_at_once(text):
+    """Render a text in one go, without cutting it."""
+    allowed = {tag: ATTRIBUTES.get(tag, frozenset()) for tag in TAGS}
+    return serialize(Dresser().children(parse(sanitize_html(to_html(text)), allowed)))
+
+
+def squeezed(html):
+    return "".join(html.split())
+
+
+def fed(splitter, text, size):
+    return [block for at in range(0, len(text), size) for block in splitter.feed(text[at : at + size])]
+
+
+@settings(max_examples=400, deadline=None)
+@given(documents, st.integers(1, 40))
+@example("- a\n ```\n\nb\n\n```\nc", 1)
+@example("a\n```\n\nx\n```\n\ny\n\nz", 3)
+def test_blocks_render_as_the_whole_does(text, size):
+    splitter = BlockSplitter()
+
+    blocks = [*fed(splitter, text, size), *splitter.finish()]
+
+    assert squeezed("".join(map(render_markdown, blocks))) == squeezed(render_at_once(text))
+    assert squeezed(render_markdown(text)) == squeezed(render_at_once(text))
+
+
+@settings(max_examples=200, deadline=None)
+@given(documents, st.lists(st.integers(0, 200), max_size=8))
+def test_chunking_changes_no_block(text, cuts):
+    splitter = BlockSplitter()
+    ends = sorted({min(cut, len(text)) for cut in cuts} | {len(text)})
+
+    blocks = [block for start, end in zip([0, *ends], ends, strict=False) for block in splitter.feed(text[start:end])]
+
+    assert (*blocks, *splitter.finish()) == split_blocks(text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet="a-\r\n `", max_size=40), st.integers(1, 5))
+def test_nothing_is_lost_but_the_kind_of_line_end(text, size):
+    splitter = BlockSplitter()
+    text_lf = text.replace("\r\n", "\n").replace("\r", "\n")
+
+    frozen = "".join(fed(splitter, text, size))
+
+    assert frozen + splitter.tail == text_lf
+    assert frozen + "".join(splitter.finish()) == text_lf
+
+
+def test_block_is_frozen_once_a_complete_one_and_a_growing_one_follow():
+    splitter = BlockSplitter()
+
+    assert splitter.feed("one\n\ntwo\n\n") == ()
+    assert splitter.feed("three") == ()
+    assert splitter.feed("\n") == ("one\n\n",)
+    assert splitter.tail == "two\n\nthree\n"
+    assert splitter.finish() == ("two\n\n", "three\n")
+    assert splitter.tail == ""
+
+
+def test_number_that_becomes_a_list_item_is_not_cut_early():
+    splitter = BlockSplitter()
+
+    frozen = fed(splitter, "1. a\n\n2", 1)
+
+    assert (frozen, splitter.feed(". b\n\nend\n")) == ([], ())
+    assert splitter.finish() == ("1. a\n\n2. b\n\n", "end\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- a\n\n- b\n\n- c\n\n- d\n",
+        "- a\n\n  more\n\n  and more\n",
+        "```\na\n\nb\n\nc\n\nd\n",
+        "text\n~~~\na\n\nb\n\n```\n\nc\n",
+        "    a\n\n    b\n\n    c\n",
+        "- x\n ```\n\nlooks like text\n\nbut is code\n",
+    ],
+)
+def test_open_block_is_not_cut(text):
+    assert split_blocks(text) == (text,)
+
+
+def test_fence_is_closed_by_its_own_kind_only():
+    text = "````\na\n\n```\n\nb\n````\n\nc\n"
+
+    assert split_blocks(text) == (text[:-2], "c\n")
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "x\n\ny\n",
+        "word ",
+        "- a\n\n",
+        "a\n```\n\nx\n```\n",
+        "hello *you*\n\n",
+        "\n",
+        "> ```\n\na\n",
+        "- a\n```\n\nx\n```\n",
+    ],
+)
+@pytest.mark.parametrize("head", ["", "```\n"])
+def test_cost_of_small_chunks_is_linear(head, unit):
+    short, long = (timed(head + unit * (size // len(unit))) for size in (20_000, 160_000))
+
+    assert long < 24 * short + 0.2
+
+
+def timed(text):
+    splitter = BlockSplitter()
+    start = time.perf_counter()
+    fed(splitter, text, 5)
+    splitter.finish()
+    return time.perf_counter() - start

@@ -1,0 +1,176 @@
+"""Where a model's link may lead, what is shown beside it, and the page in between."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from chat.html import check_url, render_markdown
+from tests.chat.test_html_vectors import read
+from tests.chat.xss_vectors import URLS
+
+REL = "noopener noreferrer nofollow ugc"
+
+
+def links(markdown, **kwargs):
+    return [attrs for tag, attrs in read(render_markdown(markdown, **kwargs)) if tag == "a"]
+
+
+@pytest.mark.parametrize(
+    ("raw", "url", "host"),
+    [
+        ("https://www.sec.gov/x", "https://www.sec.gov/x", "www.sec.gov"),
+        ("HTTPS://WWW.SEC.GOV/X", "https://www.sec.gov/X", "www.sec.gov"),
+        ("http://x.example:8080/?a=b#c", "http://x.example:8080/?a=b#c", "x.example"),
+        ("https://bücher.example/", "https://xn--bcher-kva.example/", "xn--bcher-kva.example"),
+        ("https://ｓec.gov/", "https://sec.gov/", "sec.gov"),
+        ("https://[2001:db8::1]/", "https://[2001:db8::1]/", "[2001:db8::1]"),
+        ("mailto:a.b+c@d.example", "mailto:a.b+c@d.example", "d.example"),
+        ("#item-7", "#item-7", ""),
+    ],
+)
+def test_address_is_read_as_a_browser_does(raw, url, host):
+    address = check_url(raw)
+
+    assert address is not None
+    assert (address.url, address.host) == (url, host)
+
+
+def test_path_of_this_site_needs_the_list(settings):
+    settings.SAFE_LINK_PATHS = ("/help/",)
+
+    assert check_url("/help/") is not None
+    assert check_url("/help/../accounts/logout/") is None
+
+
+def test_allowed_host_is_linked_directly():
+    assert links("[x](https://www.sec.gov/a)") == [{"href": "https://www.sec.gov/a", "rel": REL, "dir": "auto"}]
+
+
+def test_other_host_leads_over_the_page_in_between():
+    (link,) = links("[x](https://x.example/a?b=c&d)")
+
+    assert link["href"] == "/leaving/?to=https%3A%2F%2Fx.example%2Fa%3Fb%3Dc%26d"
+    assert link["title"] == "https://x.example/a?b=c&d"
+    assert link["rel"] == REL
+
+
+def test_allowed_hosts_are_a_setting(settings):
+    settings.SAFE_LINK_HOSTS = ("x.example",)
+
+    assert links("[x](https://x.example/a)")[0]["href"] == "https://x.example/a"
+    assert links("[x](https://www.sec.gov/a)")[0]["href"].startswith("/leaving/")
+
+
+@pytest.mark.parametrize("host", ["sec.gov.x.example", "x-sec.gov", "a.www.sec.gov", "www.sec.gov:8443"])
+def test_host_like_an_allowed_one_is_another(host):
+    assert links(f"[x](https://{host}/)")[0]["href"].startswith("/leaving/")
+
+
+@pytest.mark.parametrize("label", ["x", "https://www.sec.gov/", "www.sec.gov", "sec.gov\u202e"])
+def test_host_stands_beside_the_words(label):
+    assert '</a> <bdi class="host" dir="ltr">(x.example)</bdi>' in render_markdown(f"[{label}](https://x.example/)")
+
+
+@pytest.mark.parametrize("markdown", ["<https://x.example/a>", "[x.example](https://x.example/a)", "<a@x.example>"])
+def test_host_is_not_said_twice(markdown):
+    assert "<bdi" not in render_markdown(markdown)
+
+
+def test_mailbox_shows_its_host():
+    assert "(x.example)</bdi>" in render_markdown("[support](mailto:a@x.example)")
+
+
+def test_international_name_is_marked():
+    assert "(xn--80ak6aa92e.com, international name)" in render_markdown("[x](https://аррӏе.com/)")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"https://x.example/?q={'a' * 64}",
+        f"https://x.example/{'a' * 65}/b",
+        f"https://x.example/#{'a' * 65}",
+        f"https://x.example/{'short/' * 100}",
+    ],
+)
+def test_address_with_room_for_a_payload_stays_text(url):
+    html = render_markdown(f"[words](<{url}>)")
+
+    assert "<a" not in html
+    assert 'words <bdi class="host" dir="ltr">(x.example)</bdi>' in html
+
+
+def test_long_address_of_an_allowed_host_is_linked():
+    assert links(f"[x](https://www.sec.gov/{'a' * 100})")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://x.example/?q=Skerry%20confidential",
+        "https://x.example/confidential",
+        "https://x.example/%2563onfidential",
+        "https://confidential.x.example/",
+        "https://x.example/#code-4417",
+    ],
+)
+def test_address_that_repeats_the_conversation_stays_text(url):
+    said = "My confidential code is 4417, as of Skerry Sound."
+
+    assert not links(f"[x]({url})", conversation=said)
+    assert links(f"[x]({url})", conversation="Something else.")
+
+
+def test_address_that_someone_gave_is_linked():
+    assert links("[x](https://x.example/report-2024)", conversation="Look at https://x.example/report-2024, please")
+
+
+@pytest.mark.parametrize("url", [url for url in URLS if not set(url) & set("<>\\\n\r\0\x01&") and url.strip() == url])
+def test_refused_link_leaves_its_words(url):
+    html = render_markdown(f"[words](<{url}>)")
+
+    assert "<a" not in html
+    assert "words" in html
+
+
+class TestLeavingPage:
+    def test_whole_address_is_shown_and_linked(self, client, alice):
+        client.force_login(alice)
+
+        response = client.get("/leaving/", {"to": "https://x.example/a?b=c&d=1"})
+
+        assert response.status_code == 200
+        assert '<code dir="ltr">https://x.example/a?b=c&amp;d=1</code>' in response.text
+        assert f'<a href="https://x.example/a?b=c&amp;d=1" rel="{REL}">' in response.text
+
+    def test_international_name_is_explained(self, client, alice):
+        client.force_login(alice)
+
+        assert "look like those of another site" in client.get("/leaving/?to=https://xn--80ak6aa92e.com/").text
+        assert "look like those of another site" not in client.get("/leaving/?to=https://x.example/").text
+
+    @pytest.mark.parametrize("url", [*URLS, "#a", "mailto:a@b.example"])
+    def test_refused_address_is_400(self, client, alice, url):
+        client.force_login(alice)
+
+        response = client.get("/leaving/", {"to": url.encode("utf-8", "replace").decode()})
+
+        assert response.status_code == 400
+        assert "<" not in response.text
+
+    def test_missing_address_is_400(self, client, alice):
+        client.force_login(alice)
+
+        assert client.get("/leaving/").status_code == 400
+
+    def test_stranger_is_sent_to_log_in(self):
+        response = Client().get("/leaving/?to=https://x.example/")
+
+        assert response.status_code == 302
+        assert "login" in response["Location"]
+
+    def test_it_takes_no_post(self, client, alice):
+        client.force_login(alice)
+
+        assert client.post("/leaving/?to=https://x.example/").status_code == 405
