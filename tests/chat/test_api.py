@@ -1,0 +1,171 @@
+"""The JSON API: the same turns and the same gates as the page."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.conf import LazySettings
+from django.test import AsyncClient
+
+from accounts.models import User
+from accounts.tokens import create_token
+from chat.models import Conversation
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import PASSWORD, make_conversation
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CALL = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
+SECTIONS = "Reasoning Summary:\n- Looked.\n- Compared.\n\nFinal Answer:\nForty-two."
+REPLIES = [{"reasoning": "Let me see.", "tool_calls": [CALL]}, {"reasoning": "Now I know.", "content": SECTIONS}]
+
+
+async def client_of(user: User, *, by: str = "token") -> AsyncClient:
+    if by == "token":
+        _row, token = await database_sync_to_async(create_token)(user)
+        return AsyncClient(headers={"Authorization": f"Bearer {token}"})
+    client = AsyncClient(enforce_csrf_checks=True)
+    assert await database_sync_to_async(client.login)(username=user.username, password=PASSWORD)
+    return client
+
+
+async def ask(client: AsyncClient, conversation: Conversation, body: Any = None, **extra: Any) -> Any:
+    url = f"/api/chats/{conversation.pk}/messages/"
+    body = {"text": "Why?"} if body is None else body
+    data = body if isinstance(body, str) else json.dumps(body)
+    return await client.post(url, data, content_type="application/json", **extra)
+
+
+async def test_script_makes_a_conversation_asks_and_reads_it_back(upstream: ContractHandle, alice: User) -> None:
+    upstream.script(REPLIES)
+    client = await client_of(alice)
+
+    made = await client.post("/api/chats/")
+    conversation = await Conversation.objects.aget(pk=made.json()["id"])
+    answered = (await ask(client, conversation)).json()
+    listed = (await client.get(f"/api/chats/{conversation.pk}/messages/")).json()
+
+    assert made.status_code == 201
+    assert answered["answer"] == "Forty-two."
+    assert answered["reasoningSummary"] == ["Looked.", "Compared."]
+    assert (answered["status"], answered["summarySource"]) == ("complete", "model")
+    assert answered["thinking"]["text"] == "Let me see.\n\nNow I know."
+    assert [step["tool"] for step in answered["toolTrace"]] == ["searchFilings"]
+    assert "scratchpad" not in answered
+    assert listed == [{"role": "user", "text": "Why?"}, {"role": "assistant", **answered}]
+    assert [chat["id"] for chat in (await client.get("/api/chats/")).json()] == [str(conversation.pk)]
+
+
+@pytest.mark.spec("product 14")
+async def test_stranger_and_unknown_get_the_same_404(alice: User, bob: User) -> None:
+    conversation = await database_sync_to_async(make_conversation)(owner=alice)
+    client = await client_of(bob)
+
+    answers = [await client.get(f"/api/chats/{pk}/messages/") for pk in (conversation.pk, uuid.uuid4())]
+
+    assert [answer.status_code for answer in answers] == [404, 404]
+    assert answers[0].json() == answers[1].json()
+    assert (await ask(client, conversation)).status_code == 404
+    assert (await client.get("/api/chats/")).json() == []
+
+
+async def test_no_credentials_get_401_and_a_bad_token_too(db: None) -> None:
+    for client in (AsyncClient(), AsyncClient(headers={"Authorization": "Bearer lgb_wrong"})):
+        answer = await client.get("/api/chats/")
+
+        assert answer.status_code == 401
+        assert answer.json()["error"]["code"] in {"not_authenticated", "invalid_token"}
+
+
+async def test_session_needs_the_csrf_token(alice: User) -> None:
+    client = await client_of(alice, by="session")
+
+    answer = await client.post("/api/chats/")
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "csrf")
+    assert (await client.get("/api/chats/")).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code", "field"),
+    [
+        ("{", 400, "invalid_json", None),
+        ("[]", 400, "invalid_json", None),
+        ({}, 400, "invalid", "text"),
+        ({"text": " "}, 400, "empty", "text"),
+        ({"text": "abcdef"}, 400, "too_long", "text"),
+        ({"text": "abc", "model": "gpt-99"}, 400, "unknown_model", "model"),
+    ],
+)
+async def test_bad_input_names_the_field(
+    upstream: ContractHandle, alice: User, settings: LazySettings, body: Any, status: int, code: str, field: str | None
+) -> None:
+    settings.MESSAGE_MAX_CHARS = 5
+    conversation = await database_sync_to_async(make_conversation)(owner=alice)
+
+    answer = await ask(await client_of(alice), conversation, body)
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error.get("field")) == (status, code, field)
+    assert error["message"]
+
+
+async def test_failed_turn_says_so_in_its_envelope(upstream: ContractHandle, alice: User) -> None:
+    upstream.script([{"content": "x", "faults": [{"kind": "server_error", "at": "connect"}]}])
+    conversation = await database_sync_to_async(make_conversation)(owner=alice)
+
+    answer = (await ask(await client_of(alice), conversation)).json()
+
+    assert answer["status"] == "error"
+    assert answer["error"]["code"] == "server_error"
+
+
+async def test_events_carry_the_same_turn_as_the_envelope(upstream: ContractHandle, alice: User) -> None:
+    upstream.script(REPLIES)
+    conversation = await database_sync_to_async(make_conversation)(owner=alice)
+    client = await client_of(alice)
+
+    answer = await ask(client, conversation, headers={"Accept": "text/event-stream"})
+    body = b"".join([piece async for piece in answer]).decode()
+
+    events = [tuple(line.split(": ", 1)[1] for line in block.split("\n")) for block in body.strip().split("\n\n")]
+    texts: dict[str, str] = {}
+    for name, data in events:
+        if name == "delta":
+            form = json.loads(data)
+            texts[form["channel"]] = texts.get(form["channel"], "") + form["text"]
+    done = json.loads(events[-1][1])
+    assert events[-1][0] == "done"
+    assert texts["answer"] == done["answer"]
+    assert texts["thinking"] == done["thinking"]["text"]
+    assert texts["summary"] == "".join(done["reasoningSummary"])
+    assert [json.loads(data)["tool"] for name, data in events if name == "tool_step"] == ["searchFilings"]
+
+
+@pytest.mark.spec("004 flags")
+async def test_disabled_reasoning_leaves_only_the_answer(
+    upstream: ContractHandle, alice: User, settings: LazySettings
+) -> None:
+    settings.REASONING_ENABLED = False
+    upstream.script(REPLIES)
+    conversation = await database_sync_to_async(make_conversation)(owner=alice)
+
+    answer = (await ask(await client_of(alice), conversation)).json()
+
+    assert (answer["reasoningSummary"], answer["toolTrace"]) == ([], [])
+    assert "thinking" not in answer
+    assert "Reasoning Summary" not in str(upstream.requests()[0]["body"]["messages"])
+
+
+async def test_token_never_opens_a_scratchpad(upstream: ContractHandle, ada: User, settings: LazySettings) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    upstream.script([{"content": "Yes.<scratchpad>quokka-canary-3307</scratchpad>"}])
+    conversation = await database_sync_to_async(make_conversation)(owner=ada)
+
+    answer = await ask(await client_of(ada), conversation)
+
+    assert answer.json()["answer"] == "Yes."
+    assert b"quokka" not in answer.content

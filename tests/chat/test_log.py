@@ -1,0 +1,198 @@
+"""The event log: one transaction a write, rising ``seq``, and two halves that never mix."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import IntegrityError, connection, transaction
+
+from accounts.models import User
+from chat import log
+from chat.models import Checkpoint, Event, QueuedMessage, Turn
+from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
+from reasoning.policy import SiteFlags, Viewer, visibility
+from tests.factories import make_conversation
+
+CANARY = "zebra-canary-7731"
+THOUGHT = Reasoning(kind="text", text=CANARY, source_field="reasoning", model="m", provider="p", step=0)
+CALL = ToolCall(call_id="c1", name="searchFilings", arguments=f'{{"query": "{CANARY}"}}', step=0)
+RESULT = ToolResult(call_id="c1", output=CANARY, ok=True, step=0)
+TRACE = {"c1": {"tool": "searchFilings", "args": {"query": "[redacted]"}, "durationMs": 3, "status": "ok"}}
+ALL = visibility(SiteFlags(thinking_for_users="full"), Viewer())
+
+
+def test_seq_rises_without_gaps_over_turns(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+
+    for question in ("one", "two"):
+        turn = log.open_turn(conversation.pk, text=question)
+        log.append(turn, [THOUGHT, CALL])
+        log.close_turn(turn, [AssistantMessage(text="a", step=1)], status="completed")
+
+    assert list(conversation.events.values_list("seq", flat=True)) == list(range(1, 11))
+
+
+@pytest.mark.spec("product 3")
+def test_private_halves_are_sealed_at_rest(alice: User) -> None:
+    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    log.append(turn, [THOUGHT, CALL, RESULT], TRACE)
+    log.save_checkpoint(turn, answer="shown", thinking=CANARY)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT public, sealed FROM chat_event")
+        rows = repr([[bytes(half) if isinstance(half, memoryview) else half for half in row] for row in cursor])
+        cursor.execute("SELECT answer, sealed FROM chat_checkpoint")
+        rows += repr([[bytes(half) if isinstance(half, memoryview) else half for half in row] for row in cursor])
+
+    assert CANARY not in rows
+    assert "shown" in rows
+
+
+@pytest.mark.spec("001 BR-002")
+@pytest.mark.spec("product 10")
+def test_history_gives_back_what_was_recorded(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = log.open_turn(conversation.pk, text="q")
+    log.append(turn, [THOUGHT, CALL, RESULT], TRACE)
+
+    question, thought, call, result = log.history(conversation.pk)
+
+    assert isinstance(question, UserMessage)
+    assert isinstance(thought, Reasoning)
+    assert thought.text == CANARY
+    assert isinstance(call, ToolCall)
+    assert call.arguments == CALL.arguments
+    assert isinstance(result, ToolResult)
+    assert result.output == CANARY
+
+
+def test_public_halves_carry_the_redacted_trace_and_no_text(alice: User) -> None:
+    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    log.append(turn, [THOUGHT, CALL, RESULT], TRACE)
+
+    events = log.turn_rows(turn).events
+
+    assert CANARY not in repr(events)
+    assert events[-1]["trace"] == TRACE["c1"]
+    assert events[1]["tokens_est"] == 5
+
+
+def test_second_turn_waits_for_the_first(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    log.open_turn(conversation.pk, text="one")
+
+    with pytest.raises(log.TurnRunning):
+        log.open_turn(conversation.pk, text="two")
+
+
+def test_database_itself_refuses_a_second_running_turn(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    Turn.objects.create(conversation=conversation, number=1)
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Turn.objects.create(conversation=conversation, number=2)
+
+
+def test_turn_ends_once(alice: User) -> None:
+    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+
+    log.close_turn(turn, [], status="completed")
+    log.close_turn(turn, [], status="errored")
+
+    assert turn.status == "completed"
+    assert turn.events.filter(type=TurnEnd.type).count() == 1
+
+
+def test_repeat_of_a_client_id_is_found_in_turns_and_queue(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = log.open_turn(conversation.pk, text="q", client_id="a")
+    log.enqueue(conversation.pk, text="next", client_id="b", most=3)
+
+    assert log.find_repeat(conversation.pk, "a") == log.Repeated(turn.pk)
+    assert log.find_repeat(conversation.pk, "b") == log.Repeated(None)
+    assert log.find_repeat(conversation.pk, "c") is None
+    assert log.find_repeat(conversation.pk, "") is None
+
+
+def test_queue_takes_at_most_three_and_becomes_a_turn_in_order(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    kept = [log.enqueue(conversation.pk, text=str(number), client_id="", most=3) for number in range(4)]
+
+    opened = log.open_queued_turn(conversation.pk)
+
+    assert [message is not None for message in kept] == [True, True, True, False]
+    assert opened is not None
+    assert opened[1] == "0"
+    assert log.question_of(opened[0]) == "0"
+    assert list(QueuedMessage.objects.values_list("text", flat=True)) == ["1", "2"]
+
+
+def test_retry_takes_the_old_turn_off_the_branch_and_keeps_it(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    old = log.open_turn(conversation.pk, text="q")
+    log.close_turn(old, [], status="errored")
+
+    fresh = log.open_turn(conversation.pk, text="q", replaces=old)
+
+    assert [rows.turn.pk for rows in log.turns(conversation.pk)] == [fresh.pk]
+    assert [event.active for event in log.history(conversation.pk)] == [False, False, True]
+    assert fresh.number == old.number
+
+
+def test_only_the_newest_turn_is_retried(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    old = log.open_turn(conversation.pk, text="q")
+    log.close_turn(old, [], status="errored")
+    log.close_turn(log.open_turn(conversation.pk, text="q2"), [], status="completed")
+
+    with pytest.raises(log.NotNewest):
+        log.open_turn(conversation.pk, text="q", replaces=old)
+
+
+def test_interrupted_turn_keeps_its_checkpoint_and_closes_open_calls(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = log.open_turn(conversation.pk, text="q")
+    log.append(turn, [CALL])
+    log.save_checkpoint(turn, answer="half an", thinking=CANARY)
+
+    log.interrupt(turn)
+    log.interrupt(turn)
+
+    kinds = list(turn.events.values_list("type", flat=True))
+    assert kinds == ["user_message", "tool_call", "tool_result", "reasoning", "assistant_message", "turn_end"]
+    assert log.turn_rows(turn).events[4]["text"] == "half an"
+    assert not Checkpoint.objects.exists()
+
+
+@pytest.mark.spec("product 4")
+def test_thinking_comes_out_only_for_who_may_see_it_and_redacted(alice: User) -> None:
+    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    secret = "sk-" + "a1b2c3d4" * 5
+    log.append(turn, [Reasoning(kind="text", text=f"use {secret}", source_field="", model="m", provider="p", step=0)])
+
+    whole = log.thinking_for(turn, ALL)
+
+    assert log.thinking_for(turn, visibility(SiteFlags(thinking_for_users="hidden"), Viewer())) is None
+    assert whole is not None
+    assert secret not in whole.text
+    assert "[redacted]" in whole.text
+
+
+def test_title_comes_from_the_first_question_redacted_and_cut(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+
+    log.open_turn(conversation.pk, text="What about alice@example.com and " + "very " * 30 + "long questions?")
+
+    conversation.refresh_from_db()
+    assert "alice@" not in conversation.title
+    assert len(conversation.title) <= log.TITLE_CHARS + 1
+
+
+def test_events_are_never_updated(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = log.open_turn(conversation.pk, text="q")
+    before = list(Event.objects.values())
+
+    log.append(turn, [THOUGHT])
+    log.close_turn(turn, [], status="completed")
+
+    assert list(Event.objects.order_by("seq").values())[: len(before)] == before
