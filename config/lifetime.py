@@ -32,7 +32,12 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
 
     listen_failure: str | None = None
     demo_logins: tuple[str, ...] = ()
+    _ports: tuple[Any, ...] = ()
     _stopping: asyncio.Task[None] | None = None
+
+    def listen_success(self, port: Any) -> None:
+        self._ports = (*self._ports, port)
+        super().listen_success(port)
 
     def listen_error(self, failure: Any) -> None:
         cause = getattr(failure.value, "socketError", None)
@@ -56,8 +61,8 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
             self._stopping = asyncio.ensure_future(self._end())
 
     async def _end(self) -> None:
-        for listener in self.listeners:
-            listener.addCallback(lambda port: port.stopListening())
+        for port in self._ports:
+            port.stopListening()
         try:
             await runner.drain()
             await self._close_sockets()
@@ -77,7 +82,10 @@ def serve(host: str, port: int) -> str | None:
     """Serve until a signal comes. Return None then, or why the port could not be had."""
     recover()
     server = LegibleServer(
-        application, endpoints=build_endpoint_description_strings(host=host, port=port), signal_handlers=False
+        application,
+        endpoints=build_endpoint_description_strings(host=host, port=port),
+        signal_handlers=False,
+        server_name="legible",
     )
     server.demo_logins = demo_logins()  # read here: no database in the event loop
     reactor.callWhenRunning(lambda: asyncio.ensure_future(server.started()))

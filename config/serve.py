@@ -48,7 +48,7 @@ def why_not_bindable(host: str, port: int) -> str | None:
 
 def _not_bound(host: str, port: int, reason: str) -> str:
     other = port + 1 if port < 65535 else 8000
-    return f"Cannot listen on {host} port {port}: {reason}. Choose another port, for example: PORT={other} make run"
+    return f"Cannot listen on {host} port {port}: {reason}. HOST and PORT choose another, such as PORT={other} make run"
 
 
 def _serve(host: str, port: int) -> int:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import datetime as dt
-import json
 from typing import Any
 
 from django.conf import settings
@@ -13,12 +11,11 @@ from django.test.utils import override_settings
 
 from accounts.demo import ensure_people
 from accounts.models import User
-from chat.filings.ingest import ingest
+from chat.filings.demo import load_demo
 from chat.forms import Message
 from chat.models import Conversation, Turn
 from chat.runner import runner
 
-CORPUS = settings.BASE_DIR / "demo_filings"
 QUESTION = "What did Northwind Tidal Power say about its turbines at Skerry Sound?"
 # The demo never asks a real model, whatever .env connects: seeding needs no key and no network.
 OFFLINE = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_MODEL": None}
@@ -31,19 +28,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         people = ensure_people()
-        load_corpus()
+        load_demo()
         if not people["demo"].conversations.exists():
             hold_conversation(people["demo"])
         if options["verbosity"]:
             self.stdout.write(f"Demo people: {', '.join(people)}; password: {settings.DEMO_PASSWORD}")
-
-
-def load_corpus() -> None:
-    """Load the invented filings that come with the project."""
-    manifest = json.loads((CORPUS / "manifest.json").read_text(encoding="utf-8"))
-    for entry in manifest:
-        filed_on = dt.date.fromisoformat(entry["filed"])
-        ingest(CORPUS / entry["file"], name=entry["file"], filed_on=filed_on, is_demo=True)
 
 
 def hold_conversation(owner: User) -> Conversation:

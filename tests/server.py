@@ -1,0 +1,109 @@
+"""The real server as a child process, on a free port, with a database of its own. For tests that need a whole one."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.fernet import Fernet
+
+ROOT = Path(__file__).resolve().parent.parent
+PASSWORD = "correct horse battery staple"
+STOP_TIMEOUT_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class RunningServer:
+    """A server that listens. ``environment`` lets a command join its database."""
+
+    base_url: str
+    greeting: tuple[str, ...]
+    environment: Mapping[str, str]
+    process: subprocess.Popen[str]
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command beside it and return what it printed."""
+        return manage(self.environment, *arguments)
+
+
+def environment_in(folder: Path, **variables: str) -> dict[str, str]:
+    """Return the environment of a server that keeps everything in ``folder`` and asks nobody outside."""
+    return {
+        "PATH": os.environ["PATH"],
+        "ENV_FILE": str(folder / ".env"),
+        "DATABASE_URL": f"sqlite:///{folder / 'legible.sqlite3'}",
+        "SECRET_KEY": "only-for-tests-" + "y" * 50,
+        "CONTENT_KEYS": Fernet.generate_key().decode(),
+        "DEMO_PASSWORD": PASSWORD,
+        "PORT": "0",
+        **variables,
+    }
+
+
+def manage(environment: Mapping[str, str], *arguments: str) -> str:
+    """Run ``manage.py`` and return its output; raises with its words where it fails."""
+    done = subprocess.run(  # noqa: S603 - our own command
+        [sys.executable, "manage.py", *arguments],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@contextmanager
+def running_server(folder: Path, *, seeded: bool = True, **variables: str) -> Iterator[RunningServer]:
+    """Migrate, seed, serve; on leaving, ask the server to end and wait for it. Its log is ``folder/server.log``."""
+    environment = environment_in(folder, **variables)
+    manage(environment, "migrate", "--no-input", "--verbosity", "0")
+    if seeded:
+        manage(environment, "seed_demo", "--verbosity", "0")
+    with (folder / "server.log").open("w", encoding="utf-8") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "config.serve"],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
+    try:
+        yield _listening(process, environment, folder)
+    finally:
+        stop(process)
+
+
+def stop(process: subprocess.Popen[str]) -> int:
+    """End the child by its handle and return its exit code."""
+    if process.poll() is None:
+        process.terminate()
+    try:
+        code = process.wait(timeout=STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        code = process.wait()
+    if process.stdout:
+        process.stdout.close()
+    return code
+
+
+def _listening(process: subprocess.Popen[str], environment: Mapping[str, str], folder: Path) -> RunningServer:
+    """Read the greeting: its first line says where, its last one is about the model."""
+    assert process.stdout is not None
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line.rstrip("\n"))
+        if re.match(r"The offline analyst|Answers come from", line):
+            break
+    found = re.search(r"http://\S+(?=/$)", lines[0]) if lines else None
+    assert found, (folder / "server.log").read_text(encoding="utf-8")
+    return RunningServer(found[0], tuple(lines), environment, process)

@@ -1,0 +1,75 @@
+"""What `make` says on a machine that lacks something. Installing and serving is proven by using it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    for name in ("Makefile", "pyproject.toml", ".constraints.txt", ".env.example"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def _make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = ["make", "--no-print-directory", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)  # noqa: S603
+
+
+def _ours(done: subprocess.CompletedProcess[str]) -> list[str]:
+    return [line for line in done.stderr.splitlines() if not line.startswith("make:")]
+
+
+def test_help_lists_only_what_works(checkout: Path) -> None:
+    lines = _make(checkout).stdout.splitlines()
+
+    assert [line.split(" - ")[0].strip() for line in lines] == ["help", "run", "test", "bench"]
+
+
+def test_old_python_is_one_line(checkout: Path) -> None:
+    done = _make(checkout, "run", "PYTHON=")
+
+    assert done.returncode != 0
+    assert len(_ours(done)) == 1
+    assert _ours(done)[0].startswith("Legible needs Python 3.11 or newer; here is ")
+    assert not (checkout / ".venv").exists()
+
+
+def test_python_without_venv_is_one_line(checkout: Path) -> None:
+    without_venv = checkout / "python-without-venv"
+    without_venv.write_text("#!/bin/sh\nexit 1\n")
+    without_venv.chmod(0o755)
+
+    done = _make(checkout, "run", f"PYTHON={without_venv}")
+
+    assert done.returncode != 0
+    assert _ours(done) == [f"{without_venv} has no venv module; on Debian and Ubuntu: apt-get install python3-venv"]
+    assert not (checkout / ".venv").exists()
+
+
+def test_python_that_does_not_run_is_passed_over(checkout: Path) -> None:
+    folder = checkout / "bin"
+    folder.mkdir()
+    for name, script in {"python3.13": "exit 127", "python3.12": "exit 1", "python3.11": "exit 0"}.items():
+        (folder / name).write_text(f"#!/bin/sh\n{script}\n")
+        (folder / name).chmod(0o755)
+
+    printed = subprocess.run(
+        ["make", "--eval", "show:; @echo [$(PYTHON)]", "show"],  # noqa: S607
+        cwd=checkout, env={"PATH": f"{folder}:/usr/bin:/bin"}, capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+
+    assert printed.strip() == "[python3.11]"
+
+
+def test_pins_are_names_and_versions_only() -> None:
+    lines = (ROOT / ".constraints.txt").read_text().splitlines()
+
+    assert [line for line in lines if not line or line[0] == "-" or "==" not in line or set("@/ ") & set(line)] == []

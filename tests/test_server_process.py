@@ -1,0 +1,116 @@
+"""The real server: what it says, what it serves, and how it ends."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+import pytest_asyncio
+
+from tests.server import PASSWORD, ROOT, RunningServer, environment_in, running_server, stop
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with running_server(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest_asyncio.fixture
+async def http() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+        yield session
+
+
+async def _sign_in(http: aiohttp.ClientSession, base_url: str) -> aiohttp.ClientResponse:
+    page = await (await http.get(f"{base_url}/accounts/login/")).text()
+    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+    assert token
+    form = {"username": "demo", "password": PASSWORD, "csrfmiddlewaretoken": token[1]}
+    return await http.post(f"{base_url}/accounts/login/", data=form, headers={"Origin": base_url})
+
+
+async def _socket_url(http: aiohttp.ClientSession, base_url: str) -> str:
+    """Open the newest conversation and return where its socket is."""
+    response = await http.get(f"{base_url}/")
+    found = re.search(r"/chats/([0-9a-f-]{36})/", str(response.url) + await response.text())
+    assert found
+    return f"{base_url}/ws/chats/{found[1]}/"
+
+
+def test_greeting_says_where_who_and_how_to_ask_a_real_model(server: RunningServer) -> None:
+    where, who, model = server.greeting
+
+    assert re.fullmatch(r"Legible is at http://127\.0\.0\.1:[0-9]+/", where)
+    assert who == f"Sign in as demo, sam, admin with the password {PASSWORD}"
+    assert model.endswith("OPENAI_BASE_URL=http://127.0.0.1:11434/v1")
+
+
+async def test_static_files_come_without_debug(server: RunningServer, http: aiohttp.ClientSession) -> None:
+    response = await http.get(f"{server.base_url}/static/css/app.css")
+
+    assert response.status == 200
+    assert response.content_type == "text/css"
+
+
+async def test_health_is_open_to_anyone(server: RunningServer, http: aiohttp.ClientSession) -> None:
+    response = await http.get(f"{server.base_url}/healthz")
+
+    assert (await response.json())["status"] == "ok"
+
+
+async def test_demo_signs_in_over_plain_http_on_this_machine(
+    server: RunningServer, http: aiohttp.ClientSession
+) -> None:
+    response = await _sign_in(http, server.base_url)
+
+    assert response.status == 200
+    assert "/accounts/login/" not in str(response.url)
+
+
+@pytest.mark.parametrize("origin", [None, "http://evil.example", "null"])
+async def test_socket_from_a_foreign_page_is_refused(
+    server: RunningServer, http: aiohttp.ClientSession, origin: str | None
+) -> None:
+    await _sign_in(http, server.base_url)
+    url = await _socket_url(http, server.base_url)
+
+    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+        await http.ws_connect(url, headers={"Origin": origin} if origin else {})
+
+    assert refused.value.status == 403
+
+
+async def test_end_closes_sockets_with_service_restart(tmp_path: Path, http: aiohttp.ClientSession) -> None:
+    with running_server(tmp_path) as server:
+        await _sign_in(http, server.base_url)
+        page = await http.ws_connect(
+            await _socket_url(http, server.base_url), headers={"Origin": server.base_url}, autoclose=True
+        )
+        server.process.terminate()
+
+        while (await page.receive(timeout=20)).type not in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
+            pass
+
+        assert page.close_code == 1012
+        assert stop(server.process) == 0
+
+
+def test_port_in_use_is_one_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        command = [sys.executable, "-m", "config.serve", "--check"]
+        done = subprocess.run(  # noqa: S603
+            command, cwd=ROOT, env=environment_in(tmp_path, PORT=port), capture_output=True, text=True, check=False
+        )
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"Cannot listen on 127.0.0.1 port {port}: Address already in use.")
+    assert done.stderr.count("\n") == 1
