@@ -1,1 +1,39 @@
-"""Mask secrets and personal data, truncate, cap."""
+"""Masking of secrets and personal data: in arguments, traces, errors, whole texts and streams.
+
+Promises: the input is never changed; what comes out is strict JSON or text that can be stored; a second redaction
+changes nothing; an exception inside shows ``[unavailable]``. Spec 004 redaction, product 12.
+"""
+
+from reasoning.redaction.keys import KeyKind, classify
+from reasoning.redaction.policy import (
+    DEFAULT,
+    REDACTED,
+    SECRETS_ONLY,
+    TRUNCATED,
+    UNAVAILABLE,
+    EmailMask,
+    IpInText,
+    RedactionPolicy,
+    SafeText,
+)
+from reasoning.redaction.redactor import Redactor, redact_args, redact_text, redact_trace
+from reasoning.redaction.stream import StreamRedactor
+
+__all__ = [
+    "DEFAULT",
+    "REDACTED",
+    "SECRETS_ONLY",
+    "TRUNCATED",
+    "UNAVAILABLE",
+    "EmailMask",
+    "IpInText",
+    "KeyKind",
+    "RedactionPolicy",
+    "Redactor",
+    "SafeText",
+    "StreamRedactor",
+    "classify",
+    "redact_args",
+    "redact_text",
+    "redact_trace",
+]

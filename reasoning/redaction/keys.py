@@ -1,0 +1,186 @@
+"""What a key's name says of its value: ``classify("clientSecret")`` is ``KeyKind.SECRET``.
+
+Names are folded first (compatibility forms, invisible characters, look-alike letters), then split into words, so that
+``api_key``, ``apiKey``, ``API-KEY`` and ``арi.key`` are one name. Words of measure (``max_tokens``, ``token_count``)
+and of bookkeeping (``nextToken``, ``primary_key``) take a name out again. Spec 004 redaction.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import StrEnum
+from functools import lru_cache
+from itertools import pairwise
+
+from reasoning.redaction.words import wordset
+
+
+class KeyKind(StrEnum):
+    """What stands under a key."""
+
+    SECRET = "secret"
+    WEAK = "weak"  # secret only if the value looks it
+    EMAIL = "email"
+    PII = "pii"
+    VECTOR = "vector"
+    NONE = "none"
+
+
+_MEASURES = wordset(
+    "count counts counter max maximum min minimum est estimated cost costs usd total num per has is requires"
+)
+_MEASURED_TOKENS = wordset("prompt completion input output reasoning cached used remaining audio thinking context")
+_ABOUT = wordset(  # at the end of a name: it tells something about the secret, and isn't one
+    "limit limits estimate type types name names required length len size number used usage remaining budget ttl expiry"
+    " expires expired expiration expire age version policy format algorithm alg strategy field label placeholder column"
+    " position status enabled description title help url uri endpoint path file filename ratio rate window price kind"
+    " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
+    " on"
+)
+_BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
+_KEY_BOOKKEEPING = wordset(
+    "primary foreign sort partition cache composite unique candidate natural surrogate range hash dict object row group"
+    " join index idempotency translation config map lookup routing registry public sorting cluster bucket s3 locale"
+    " answer json dictionary hot short arrow shift ctrl"
+)
+_SECRET_WORDS = wordset(
+    "password passwd passphrase passcode passwort kennwort contrasena contraseña senha wachtwoord пароль pwd psw pass pw"
+    " secret credential cred creds apikey authorization auth bearer cookie jwt csrf xsrf csrftoken otp totp mnemonic"
+    " privatekey accesskey secretkey masterkey authtoken accesstoken refreshtoken sessionid sessid phpsessid jsessionid"
+    " sid dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey sas hmackey pat"
+)
+_SECRET_ENDINGS = ("password", "passwd", "passphrase", "secret", "apikey", "token", "pwd", "passcode", "sessionid")
+_WEAK_WORDS = wordset(
+    "key tokens keys code nonce signature sig salt session license challenge verifier ticket assertion saml hmac seed"
+    " otpauth state"
+)
+_SECRET_PAIRS = frozenset(
+    {(word, "key") for word in wordset(
+        "api access secret private encryption encrypt signing sign master account shared session service auth ssh rsa"
+        " dsa deploy storage subscription function hmac aes crypto cipher decryption webhook consumer client app admin"
+        " application root security server vapid fernet content symmetric wallet license product activation recovery"
+        " host user integration project org team license gpg pgp tls ssl jwt cookie token login"
+    )}
+    | {(word, "code") for word in wordset("verification auth authorization security access backup recovery mfa reset")}
+    | {(word, "phrase") for word in wordset("seed recovery backup pass mnemonic secret")}
+    | {("seed", "words"), ("recovery", "words"), ("connection", "string"), ("session", "id"), ("secret", "id")}
+    | {("access", "signature"), ("conn", "str"), ("pass", "word"), ("pass", "code"), ("api", "token")}
+)  # fmt: skip
+_PII_WORDS = wordset(
+    "ssn itin phone mobile telephone cellphone fax dob birthdate birthday passport iban cardnumber surname aadhaar nino"
+    " phonenumber firstname lastname fullname msisdn whatsapp remoteaddr"
+)
+_PII_PAIRS = frozenset(
+    {(word, "name") for word in wordset("first last middle full maiden family given")}
+    | {
+        (word, "address")
+        for word in wordset("home street postal mailing billing shipping ip residential remote client")
+    }
+    | {(word, "number") for word in wordset("card account routing phone mobile passport security insurance licence")}
+    | {("remote", "addr"), ("birth", "date"), ("of", "birth"), ("national", "id"), ("bank", "account")}
+    | {("credit", "card"), ("debit", "card"), ("driver", "license"), ("drivers", "license"), ("social", "security")}
+)
+_EMAIL_WORDS = wordset("email emails mail emailaddress recipient recipients")
+_EMAIL_VETO = wordset("template subject body verified server")
+_VECTOR_WORDS = wordset("embedding embeddings vector vectors emb embeds logits logprobs weights tensor activations")
+_VECTOR_VETO = wordset("dimension dimensions dim dims store id db search")
+
+_LOOK_ALIKES = str.maketrans(
+    "аеорсухіјѕԁһԛԝкмтвнАВЕКМНОРСТУХІЈЅαεικνορτυχΑΒΕΗΙΚΜΝΟΡΤΥΧ",
+    "aeopcyxijsdhqwkmtbhABEKMHOPCTYXIJSaeiknoptuxABEHIKMNOPTYX",
+)
+_WORD = re.compile(r"[A-Z]++(?![a-z])|[A-Z]?[a-zß-ÿ]++|[^\W\d_A-Za-z]++|\d++")
+_MAX_NAME = 200
+
+
+def split_name(name: str) -> tuple[str, ...]:
+    """Return the lower-case words of a key's name, look-alike letters folded."""
+    folded = unicodedata.normalize("NFKC", name[:_MAX_NAME])
+    if not folded.isascii():
+        folded = _fold_look_alikes(folded)
+    return tuple(word.lower() for word in _WORD.findall(_split_humps(folded)))
+
+
+def _fold_look_alikes(name: str) -> str:
+    shown = "".join(char for char in name if unicodedata.category(char) != "Cf")
+    folded = shown.translate(_LOOK_ALIKES)
+    return folded if folded.isascii() else shown  # wholly Cyrillic or Greek names keep their letters
+
+
+def _split_humps(name: str) -> str:
+    return re.sub(r"([A-Z])([A-Z][a-z])", r"\1 \2", name)
+
+
+def classify(name: str, extra_keys: frozenset[str] = frozenset(), never_keys: frozenset[str] = frozenset()) -> KeyKind:
+    """Say what stands under ``name``. The answer is cached by name."""
+    return _classify(name[:_MAX_NAME], extra_keys, never_keys)
+
+
+@lru_cache(maxsize=4_096)
+def _classify(name: str, extra_keys: frozenset[str], never_keys: frozenset[str]) -> KeyKind:
+    words = split_name(name)
+    if not words or _listed(words, never_keys):
+        return KeyKind.NONE
+    if _listed(words, extra_keys):
+        return KeyKind.SECRET
+    return _by_words(tuple(_singular(word) for word in words), words)
+
+
+def _listed(words: tuple[str, ...], names: frozenset[str]) -> bool:
+    return any(split_name(name) == words for name in names)
+
+
+def _singular(word: str) -> str:
+    if word.endswith("s") and word[:-1] in _SECRET_WORDS | {"key", "phone", "code", "license", "cookie"}:
+        return word[:-1]
+    return word
+
+
+def _by_words(words: tuple[str, ...], given: tuple[str, ...]) -> KeyKind:
+    if _measures(words, given):
+        return KeyKind.NONE
+    if _is_secret(words):
+        return KeyKind.WEAK if given == ("tokens",) else KeyKind.SECRET
+    if _WEAK_WORDS & set(words):
+        return KeyKind.NONE if _KEY_BOOKKEEPING & set(words) else KeyKind.WEAK
+    return _other_kind(words)
+
+
+def _measures(words: tuple[str, ...], given: tuple[str, ...]) -> bool:
+    present = set(words)
+    if _is_numbered(words):
+        return False
+    if present & _BOOKKEEPING and words[-1] in {"token", "key", "tokens"}:
+        return True
+    if given[-1] == "tokens" and present & _MEASURED_TOKENS:
+        return True
+    return bool(present & _MEASURES) or words[-1] in _ABOUT
+
+
+def _is_numbered(words: tuple[str, ...]) -> bool:
+    """Tell ``first_name`` and the like, where a word of measure belongs to the name itself."""
+    return any(pair in _PII_PAIRS for pair in pairwise(words))
+
+
+def _is_secret(words: tuple[str, ...]) -> bool:
+    if words[-1] in {"key"} and _KEY_BOOKKEEPING & set(words):
+        return False
+    if any(pair in _SECRET_PAIRS for pair in pairwise(words)):
+        return True
+    return any(_is_secret_word(word) for word in words)
+
+
+def _is_secret_word(word: str) -> bool:
+    return word in _SECRET_WORDS or (word.endswith(_SECRET_ENDINGS) and not word.startswith(("next", "page", "contin")))
+
+
+def _other_kind(words: tuple[str, ...]) -> KeyKind:
+    present = set(words)
+    if _EMAIL_WORDS & present or ("e", "mail") == words[:2]:
+        return KeyKind.NONE if _EMAIL_VETO & present else KeyKind.EMAIL
+    if _PII_WORDS & present or _is_numbered(words) or words in {("tel",), ("cell",)}:
+        return KeyKind.PII
+    if _VECTOR_WORDS & present and not _VECTOR_VETO & present:
+        return KeyKind.VECTOR
+    return KeyKind.NONE

@@ -1,0 +1,75 @@
+"""What a rule reports: stretches of a text and what to show instead.
+
+A text is cut into segments before any rule sees it (see ``stream``). A ``Trigger`` is what makes a word worth a look,
+and says which words after it may still belong to the same finding; a ``Rule`` finds stretches in one segment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Span(NamedTuple):
+    """One stretch ``[start, end)`` of a segment, its mask, and the kind that is counted."""
+
+    start: int
+    end: int
+    mask: str
+    kind: str
+
+
+def secret(found: re.Match[str], group: str = "value", length: int | None = None) -> Span:
+    """Return the span of a group of a match, or of its first ``length`` characters. The policy sets the mask."""
+    start = found.start(group)
+    return Span(start, found.end(group) if length is None else start + length, "", "secret")
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """A pattern within one word. ``goes_on`` matches the text after it, to the end, while a finding may still grow."""
+
+    name: str
+    word: str
+    goes_on: re.Pattern[str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``find`` runs on a segment in which one of ``triggers`` was seen."""
+
+    triggers: frozenset[str]
+    find: Callable[[str], Iterable[Span]]
+
+
+def merge(found: Sequence[Span], redacted: str) -> list[Span]:
+    """Return the spans in order, none overlapping. Where two overlap the secret wins; the union is masked."""
+    merged: list[Span] = []
+    for span in sorted(found, key=lambda span: (span.start, -span.end)):
+        if merged and span.start < merged[-1].end:
+            merged[-1] = _union(merged[-1], span, redacted)
+        else:
+            merged.append(span)
+    return merged
+
+
+def _union(first: Span, second: Span, redacted: str) -> Span:
+    if first.kind == second.kind == "email":
+        return first
+    if second.kind == "email" and first.kind != "email" and second.end > first.end:
+        return first  # half a user:password@host looks like an address; the host may stay
+    kind = "secret" if "secret" in (first.kind, second.kind) else first.kind
+    return Span(first.start, max(first.end, second.end), redacted, kind)
+
+
+def apply(text: str, spans: Sequence[Span]) -> str:
+    """Return ``text`` with every span replaced by its mask."""
+    parts: list[str] = []
+    done = 0
+    for span in spans:
+        parts += (text[done : span.start], span.mask)
+        done = span.end
+    parts.append(text[done:])
+    return "".join(parts)

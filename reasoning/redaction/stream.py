@@ -1,0 +1,205 @@
+"""Redaction of text that arrives in pieces, and of whole texts by the same machine.
+
+Strategy: the text is cut into segments by what it says alone, never by how it was delivered, and each segment is
+redacted by itself; so ``feed`` and ``flush`` give, joined, what one feed of the whole gives. Words that trigger nothing
+are let go at the white space behind them. A word that triggers something opens a segment, which is held while any of
+its triggers may go on, at most ``HOLD`` characters: an endless one is let go redacted, except its last ``KEPT``. An
+open key block or ``<REDACTED>`` section swallows everything up to its end, which may be the end of the text. On an
+exception the machine fails closed: one ``[unavailable]``, then nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Final
+
+from reasoning.redaction.cleaning import clean
+from reasoning.redaction.patterns import BLOCK, BLOCK_ENDS, Seen, rule_book
+from reasoning.redaction.policy import DEFAULT, UNAVAILABLE, RedactionPolicy
+from reasoning.redaction.spans import apply
+
+HOLD: Final = 4_096
+KEPT: Final = 512
+_PIECE = 4_096
+_SWALLOWED_TAIL = 192
+
+_IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
+_LAST_BREAK = re.compile(rf"(?s:.*)[\s{_IDEOGRAPHS}]")
+_WORD_START = re.compile(rf"[^\s{_IDEOGRAPHS}]*\Z")
+_WORD_END = re.compile(rf"(?<=[^\s])(?=[\s{_IDEOGRAPHS}])|(?<=[{_IDEOGRAPHS}])")
+_LONG_WORD = re.compile(rf"[^\s{_IDEOGRAPHS}]{{{HOLD + 1}}}")
+_RUN_END = re.compile(r"(?=[\s\"'<>])")
+_LINE_END = re.compile(r"(?=[\n\r])")
+_PLAIN_WORD = re.compile(r"\s*[^\W\d_]{1,12}")
+
+
+class StreamRedactor:
+    """Redacts one text as it comes. Spec 004 redaction."""
+
+    def __init__(self, policy: RedactionPolicy = DEFAULT) -> None:
+        self.counts: Counter[str] = Counter()
+        self._book = rule_book(policy)
+        self._held = ""
+        self._last = ""  # the last character taken in, for what depends on its neighbour
+        self._segment = False  # the held text opens with a trigger
+        self._weighed = 0  # up to where the words of the segment were looked at
+        self._alive: list[Seen] = []
+        self._kinds: set[str] = set()
+        self._closer: re.Pattern[str] | None = None
+        self._final = False
+        self._failed = False
+
+    def feed(self, text: str) -> str:
+        """Take in a piece and return what may be shown by now."""
+        out: list[str] = []
+        for start in range(0, len(text), _PIECE):
+            out.append(self._take(text[start : start + _PIECE]))
+        return "".join(out)
+
+    def flush(self) -> str:
+        """End the text and return the rest. A second call returns nothing."""
+        self._final = True
+        rest = self._drain()
+        self._reset("")
+        return rest
+
+    def abort(self) -> str:
+        """End a text that was cut off: return of what is held only what can't be the beginning of something private."""
+        held, in_segment = self._held, self._segment or self._closer is not None
+        self._reset("")
+        found = None if in_segment or self._failed else _PLAIN_WORD.fullmatch(held)
+        return held if found else ""
+
+    def _take(self, text: str) -> str:
+        shown = clean(text, self._last)
+        if not shown:
+            return ""
+        self._last = shown[-1]
+        self._held += shown
+        return self._drain()
+
+    def _drain(self) -> str:
+        if self._failed:
+            return ""
+        out: list[str] = []
+        try:
+            while (piece := self._step()) is not None:
+                out.append(piece)
+        except Exception:  # noqa: BLE001 - whatever went wrong, the text must not pass
+            self._failed = True
+            out.append(UNAVAILABLE)
+        return "".join(out)
+
+    def _step(self) -> str | None:
+        """Do one thing and return what it lets go; None where more text is needed."""
+        if self._closer is not None:
+            return self._swallow(self._closer)
+        return self._weigh() if self._segment else self._let_go()
+
+    def _let_go(self) -> str | None:
+        held = self._held
+        end = len(held) if self._final else self._last_break()
+        start = self._first_trigger(end)
+        if start is None:
+            if not end:
+                return None
+            self._held = held[end:]
+            return held[:end]
+        self._reset(held[start:])
+        self._segment = True
+        return held[:start]
+
+    def _last_break(self) -> int:
+        found = _LAST_BREAK.match(self._held)
+        return found.end() if found else 0
+
+    def _first_trigger(self, end: int) -> int | None:
+        place = self._book.first(self._held, end) if end else None
+        if self._final and place is None and (span := self._book.cut_token(self._held)):
+            place = span.start
+        if len(self._held) > HOLD and (long := _LONG_WORD.search(self._held)):
+            place = long.start() if place is None else min(place, long.start())
+        if place is None:
+            return None
+        word = _WORD_START.search(self._held, max(place - HOLD, 0), place)
+        return word.start() if word else place
+
+    def _weigh(self) -> str | None:
+        for found in _WORD_END.finditer(self._held, self._weighed + 1, min(len(self._held), HOLD + 2)):
+            end = found.start()
+            if self._weighed < end <= HOLD and (piece := self._weigh_word(end)) is not None:
+                return piece
+        if len(self._held) > HOLD:
+            return self._force()
+        return self._finish_segment() if self._final else None
+
+    def _finish_segment(self) -> str | None:
+        if not self._held:
+            return None
+        piece = self._weigh_word(len(self._held))
+        return piece if piece is not None else self._release(len(self._held))
+
+    def _weigh_word(self, end: int) -> str | None:
+        """Look at the next word of the segment, and let the segment go if nothing in it may go on."""
+        seen = self._book.triggers(self._held, self._weighed, end)
+        self._weighed = end
+        self._kinds.update(name for name, _ in seen)
+        if not self._kinds.isdisjoint(BLOCK_ENDS) and (block := BLOCK.search(self._held, 0, end)):
+            return self._open_block(block)
+        self._alive = self._book.alive([*self._alive, *seen], self._held, end)
+        return None if self._alive else self._release(end)
+
+    def _open_block(self, block: re.Match[str]) -> str:
+        before, rest = self._held[: block.start()], self._held[block.end() :]
+        shown = self._redact(before) + self._book.policy.placeholder
+        self.counts["secret"] += 1
+        self._reset(rest)
+        self._closer = BLOCK_ENDS[str(block.lastgroup)]
+        return shown
+
+    def _swallow(self, closer: re.Pattern[str]) -> str | None:
+        found = closer.search(self._held)
+        if found is None:
+            self._held = "" if self._final else self._held[-_SWALLOWED_TAIL:]
+            return None
+        self._reset(self._held[found.end() :])
+        return ""
+
+    def _release(self, end: int) -> str:
+        text, rest = self._held[:end], self._held[end:]
+        shown = self._redact(text, at_end=self._final and not rest)
+        self._reset(rest)
+        return shown
+
+    def _force(self) -> str:
+        """Let an endless segment go except its last characters, and swallow a secret that runs over the edge."""
+        text = self._held[:HOLD]
+        spans = self._book.spans(text, frozenset(self._kinds_of(text)))
+        cut = HOLD - KEPT
+        for span in spans:
+            cut = span.end if span.start < cut < span.end else cut
+        within = [span for span in spans if span.end <= cut]
+        self.counts.update(span.kind for span in within)
+        closer = _LINE_END if "cookie" in self._kinds else _RUN_END
+        self._reset(self._held[cut:])
+        self._closer = closer if cut == HOLD else None
+        return apply(text[:cut], within)
+
+    def _kinds_of(self, text: str) -> set[str]:
+        return self._kinds | {name for name, _ in self._book.triggers(text, 0, len(text))}
+
+    def _redact(self, text: str, *, at_end: bool = False) -> str:
+        spans = self._book.spans(text, frozenset(self._kinds))
+        if at_end and (span := self._book.cut_token(text)) and not any(one.end > span.start for one in spans):
+            spans.append(span)
+        self.counts.update(span.kind for span in spans)
+        return apply(text, spans)
+
+    def _reset(self, held: str) -> None:
+        self._held = held
+        self._segment = False
+        self._weighed = 0
+        self._alive = []
+        self._kinds = set()
+        self._closer = None
