@@ -71,10 +71,14 @@ def _passage(entry: Mapping[str, Any]) -> Passage | None:
     ref, text = entry.get("ref"), entry.get("text")
     if not isinstance(ref, int) or not isinstance(text, str) or not text.strip():
         return None
-    named = {key: entry.get(key) for key in ("company", "filing", "section", "url")}
-    words = {key: value if isinstance(value, str) else "" for key, value in named.items()}
-    dates = {key: value if isinstance(value := entry.get(key), str) else None for key in ("date", "period")}
-    return Passage(ref=ref, text=text[:_MAX_CHARS], **words, **dates)
+    company, filing, section, url = (_string(entry, key) or "" for key in ("company", "filing", "section", "url"))
+    date, period = _string(entry, "date"), _string(entry, "period")
+    return Passage(ref, company, filing, date, period, section, url, text[:_MAX_CHARS])
+
+
+def _string(entry: Mapping[str, Any], key: str) -> str | None:
+    value = entry.get(key)
+    return value if isinstance(value, str) and value else None
 
 
 def _pieces(text: str) -> Iterator[Piece]:
@@ -129,7 +133,7 @@ def split_sentences(text: str) -> Iterator[str]:
 
 
 def _is_abbreviated(before: str, after: str) -> bool:
-    """Say whether the stop that ends ``before`` belongs to a word. Initials and single letters do; so does ``No. 5``."""
+    """Say whether the stop that ends ``before`` belongs to a word, an initial, or a number as in ``No. 5``."""
     if not before.endswith("."):
         return False
     last = re.split(r"[\s(“\"—–]", before[:-1])[-1].lower()

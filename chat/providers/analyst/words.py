@@ -9,7 +9,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[.,]\d+)*")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _ENDINGS = (
     *("ations", "ation", "ments", "ment", "ities", "ity", "ings", "ing", "ions", "ion"),
-    *("ates", "ated", "ate", "ies", "ied", "ers", "er", "ed", "es", "ly", "e", "s"),
+    *("ates", "ated", "ate", "ies", "ied", "ed", "es", "ly", "e", "s"),
 )
 _GROUPS = """
 spend spent expense cost expenditure
@@ -22,7 +22,8 @@ fall fell drop decline decrease lower reduce
 rise rose grow grew growth increase higher
 shareholder stockholder holder
 staff worker employee workforce headcount
-headquarter headquartered
+headquarter headquartered address
+ticker symbol
 ceo chief
 cfo chief financial
 salary compensation remuneration
@@ -43,6 +44,11 @@ leak release
 outage downtime interruption
 insure insured insurance
 """
+# Questions name the kind, filings the case: the right words answer the left one, not the other way round.
+_CASES = """
+change: increase decrease rise fall grow decline up down higher lower
+trend: increase decrease rise fall grow decline
+"""
 STOP_WORDS = frozenset(
     """a about after all also am an and any are as at be been before being between both but by can could did do does
     doing during each either else ever few for from further get give given gives got had has have having he her here
@@ -51,12 +57,12 @@ STOP_WORDS = frozenset(
     that the their them then there these they this those through to too under until up us very was we were what when
     where whether which while who whom whose why will with within without would you your yours according ago already
     anything came come comes mean means happen happened know find explain describe summarise summarize compare look
-    looks went bring brings brought take takes took taken make makes made put use uses used go goes keep kept""".split()  # noqa: SIM905
+    looks went bring brings brought take takes took taken make makes made put go goes keep kept""".split()  # noqa: SIM905
 )
 # Words that say which kind of answer is wanted, or frame the question, more than what it is about.
 FRAME_WORDS = frozenset(
-    """amount annual answer company companies cover date day describes detail document end exact exactly fact figure file
-    filing filings first fiscal fourth information kind last latest level main mention new number part percent
+    """amount annual answer company companies cover date day describes detail document end exact exactly fact figure
+    file filing filings first fiscal fourth information kind last latest level main mention new number part percent
     percentage period portion proportion quarter question quarterly recent related report reported say second share
     stated statement third total type value versus year years yearly""".split()  # noqa: SIM905
 )
@@ -84,13 +90,19 @@ def stem(word: str) -> str:
         return word
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not (ending == "s" and word.endswith("ss")):
-            return word[: -len(ending)] + ("y" if ending in ("ies", "ied") else "")
+            return _single_end(word[: -len(ending)]) + ("y" if ending in ("ies", "ied") else "")
     return word
 
 
 def kin_of(stemmed: str) -> frozenset[str]:
     """Return the stems that mean about the same, without the word itself."""
     return _KIN.get(stemmed, frozenset())
+
+
+def _single_end(stemmed: str) -> str:
+    """Undo a consonant that was doubled before the ending: *planned* is *plan*."""
+    is_doubled = len(stemmed) > 3 and stemmed[-1] == stemmed[-2] and stemmed[-1] not in "aeioulsz"
+    return stemmed[:-1] if is_doubled else stemmed
 
 
 def _bare(word: str) -> str:
@@ -103,6 +115,9 @@ def _kin() -> dict[str, frozenset[str]]:
         group = frozenset(map(stem, line.split()))
         for member in group:
             table[member] = table.get(member, frozenset()) | (group - {member})
+    for line in _CASES.strip().splitlines():
+        kind, cases = line.split(":")
+        table[stem(kind)] = table.get(stem(kind), frozenset()) | frozenset(map(stem, cases.split()))
     return table
 
 
