@@ -5,7 +5,7 @@ from __future__ import annotations
 from chat.html.blocks import BlockSplitter, split_blocks
 from chat.html.links import Address, check_url
 from chat.html.quotations import cite_label
-from chat.html.render import arender, render_answer, render_blocks_off_loop, render_markdown
+from chat.html.render import arender, render_answer, render_markdown
 from chat.html.sanitize import sanitize_html
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "check_url",
     "cite_label",
     "render_answer",
-    "render_blocks_off_loop",
     "render_markdown",
     "sanitize_html",
     "split_blocks",

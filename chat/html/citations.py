@@ -66,7 +66,7 @@ def _mark(node: Node, targets: Mapping[int, Citation | Source], verdicts: Verdic
 def _chipped(text: str, targets: Mapping[int, Citation | Source]) -> Iterator[Piece]:
     done = 0
     for match in MARKER.finditer(text):
-        refs = [int(ref) for ref in match[1].split(",")]
+        refs = [int(ref) for ref in re.split("[,;]", match[1])]
         if targets.keys().isdisjoint(refs):
             continue
         yield text[done : match.start()]

@@ -13,12 +13,13 @@ from chat.html.tree import Node, Piece, joined, text_of
 from reasoning.citations import Citation, Source
 
 DOUBTS = "data-doubts"  # refs that failed, from here to the chips; never written
-MARKER = re.compile(r"\[([1-9][0-9]{0,3}(?: ?, ?[1-9][0-9]{0,3})*+)\]")
+MARKER = re.compile(r"\[([0-9]{1,4}(?: ?[,;] ?[0-9]{1,4})*+)\]")
 
 _SAME = {'"': "“”„‟«»″", "'": "‘’‚‛′", "-": "‐‑‒–—―−", "": "*_`~\\"}
 _FOLD = str.maketrans({variant: plain for plain, variants in _SAME.items() for variant in variants})
-_CLOSERS = {'"': '"', "“": "”", "«": "»"}
-_QUOTE = re.compile('["“”«»]')
+_CLOSERS = {'"': '"', "“": "”", "„": "”", "«": "»"}
+_MOST_SOURCE_LINES = 3  # below a blockquote's words, still inside it
+_QUOTE = re.compile('["“”„«»]')
 
 
 @dataclass(slots=True)
@@ -57,8 +58,9 @@ def cite_label(citation: Citation | Source) -> str:
 
 def foot_blockquote(block: Node, verdicts: Verdicts) -> bool:
     """Give a quotation that was checked its source and its verdict; return whether it was one."""
-    paragraphs = (text_of(child) for child in block.children if isinstance(child, Node) and child.tag == "p")
-    for words in (text_of(block), *paragraphs):
+    lines = [line for line in text_of(block).split("\n") if line.strip()]
+    for count in range(len(lines), max(0, len(lines) - _MOST_SOURCE_LINES - 1), -1):
+        words = " ".join(lines[:count])
         if citations := verdicts.take(words):
             good = next((citation for citation in citations if citation.verified), None)
             block.attrs |= _verdict(citations)
@@ -70,20 +72,21 @@ def foot_blockquote(block: Node, verdicts: Verdicts) -> bool:
 def quoted(children: Sequence[Piece], verdicts: Verdicts) -> list[Piece]:
     """Return the pieces with each checked quotation as ``q``, which draws its own quotation marks.
 
-    A quotation whose marks stand in different elements is left as it is.
+    Marks inside other marks belong to the words quoted. A quotation whose marks stand in different elements is left as
+    it is.
     """
     out: list[Piece] = []
     done = (0, 0)
     opened: tuple[int, int, str] | None = None
     for at, offset, mark in _marks(children):
-        closes = opened is not None and _CLOSERS[opened[2]] == mark
-        if opened and closes:
+        if opened is None:
+            opened = (at, offset, mark) if mark in _CLOSERS and not _is_inch(children[at], offset) else None
+        elif _CLOSERS[opened[2]] == mark:
             words = _between(children, (opened[0], opened[1] + 1), (at, offset))
-            if citations := verdicts.take("".join(map(text_of, words))):
+            if citations := verdicts.take("".join(map(_said, words))):
                 out += [*_between(children, done, opened[:2]), Node("q", _verdict(citations), words)]
-                done, opened = (at, offset + 1), None
-                continue
-        opened = (at, offset, mark) if mark in _CLOSERS else None
+                done = (at, offset + 1)
+            opened = None
     return joined([*out, *_between(children, done, (len(children), 0))])
 
 
@@ -91,6 +94,16 @@ def _marks(children: Sequence[Piece]) -> Iterator[tuple[int, int, str]]:
     for at, child in enumerate(children):
         if isinstance(child, str):
             yield from ((at, match.start(), match[0]) for match in _QUOTE.finditer(child))
+
+
+def _said(piece: Piece) -> str:
+    """Return words as the check reads them: code is nobody's words."""
+    return "" if isinstance(piece, Node) and piece.tag == "code" else text_of(piece)
+
+
+def _is_inch(piece: Piece, at: int) -> bool:
+    """Whether the mark at this place follows a figure, as in 12" pipe, so that it opens nothing."""
+    return isinstance(piece, str) and piece[at] == '"' and at > 0 and piece[at - 1].isdigit()
 
 
 def _between(children: Sequence[Piece], start: tuple[int, int], end: tuple[int, int]) -> list[Piece]:

@@ -56,11 +56,17 @@ def render_answer(
 ) -> SafeString:
     """Return an answer as HTML: markdown, a chip for each marker of a known source, and checked quotations marked."""
     html = _render(text, conversation)
+    known = [(source.ref, source.url, source.section) for source in sources]
     try:
-        return _safe(cite(html, citations, sources))
+        return _safe(_remembered(partial(cite, html, citations, sources), "cited", html, citations, known))
     except Exception as error:  # noqa: BLE001  # an answer without chips is better than none
         logger.warning("answer not cited: %s", type(error).__name__)
         return _safe(html)
+
+
+def forget() -> None:
+    """Drop what is remembered, so that a measurement starts cold."""
+    _shelf.clear()
 
 
 async def arender(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -69,37 +75,30 @@ async def arender(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -
     return await asyncio.get_running_loop().run_in_executor(_executor, work)
 
 
-async def render_blocks_off_loop(
-    blocks: Sequence[str], sources: Sequence[Source] = (), *, conversation: str = ""
-) -> tuple[SafeString, ...]:
-    """Render frozen blocks of a streaming answer in one hop; markers become chips of the sources known so far."""
-
-    def work() -> tuple[SafeString, ...]:
-        return tuple(render_answer(block, (), sources, conversation=conversation) for block in blocks)
-
-    return await arender(work) if blocks else ()
-
-
 def _safe(html: str) -> SafeString:
     return mark_safe(html)  # noqa: S308  # made by serialize() alone, which escapes all that it doesn't know
 
 
 def _render(text: str, conversation: str) -> str:
     text = _NOT_TEXT.sub("\ufffd", text)
+    context = conversation if "://" in text else ""
     try:
-        blocks = split_blocks(text)
+        return _remembered(partial(_blocks, text, context), "answer", text, context)
     except Exception as error:  # noqa: BLE001  # never raises: see the module
         logger.warning("answer not split: %s", type(error).__name__)
         return _plain(text)
-    return "".join(_remembered(block, conversation) for block in blocks)
 
 
-def _remembered(block: str, conversation: str) -> str:
-    context = conversation if "://" in block else ""
-    key = blake2b(repr((block, context, *_policy(), get_language())).encode(), digest_size=20).digest()
+def _blocks(text: str, conversation: str) -> str:
+    blocks = split_blocks(text)
+    return "".join(_remembered(partial(_block, block, conversation), "block", block, conversation) for block in blocks)
+
+
+def _remembered(make: Callable[[], str], *of: object) -> str:
+    key = blake2b(repr((of, _policy(), get_language())).encode(), digest_size=20).digest()
     html = _shelf.get(key)
     if html is None:
-        html = _block(block, context)
+        html = make()
         _shelf.put(key, html)
     return html
 
@@ -149,6 +148,11 @@ class _Shelf:
             if key in self._items:
                 self._items.move_to_end(key)
             return self._items.get(key)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._items.clear()
+            self._chars = 0
 
     def put(self, key: bytes, html: str) -> None:
         with self._lock:

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat.html import arender, render_blocks_off_loop, render_markdown
+from chat.html import arender, render_markdown
 from chat.html.highlight import CLASSES
 from chat.html.tree import parse, serialize, text_of
 from tests.chat.test_html_vectors import faults, read
@@ -237,8 +237,6 @@ def test_strings_follow_the_language():
 
 async def test_rendering_off_the_loop_gives_the_same():
     assert await arender(render_markdown, "*a*") == render_markdown("*a*")
-    assert await render_blocks_off_loop(["*a*\n\n", "b\n"]) == (render_markdown("*a*"), render_markdown("b"))
-    assert await render_blocks_off_loop([]) == ()
 
 
 def timed(text):

@@ -1,0 +1,188 @@
+"""Chips for markers, verdicts on quotations, and labels: from our own records only, and no doubt is lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chat.html import cite_label, render_answer, render_markdown
+from reasoning.citations import Citation, Source, check_citations
+from tests.chat.test_html_vectors import read
+
+CHIP = '<a class="cite" data-citation href="/filings/1/#p{0}" title="Item 7"><span class="vh">Source </span>{0}</a>'
+DOUBTED = (
+    '<a class="cite" data-citation href="/filings/1/#p{0}" title="Not found in the passage" data-verified="false">'
+    '<span class="vh">Unverified source </span>{0}?</a>'
+)
+
+
+def source(ref=1, text="", **changes):
+    values = {
+        "filing": "10-K",
+        "company": "Northwind",
+        "date": "2026-02-26",
+        "period": "2025-12-31",
+        "section": "Item 7",
+        "anchor": f"#p{ref}",
+        "url": f"/filings/1/#p{ref}",
+        "snippet": "",
+    }
+    return Source(ref=ref, text=text, **(values | changes))
+
+
+def answer(text, *sources):
+    """Render an answer with the citations that the check finds in it."""
+    return render_answer(text, check_citations(text, sources), sources).replace(' dir="auto"', "").strip()
+
+
+def by_hand(ref, quote=None, verified=None, **changes):
+    values = {"filing": "10-K", "company": "", "date": None, "period": None, "section": "Item 7", "anchor": "#p1"}
+    return Citation(ref=ref, url=f"/filings/1/#p{ref}", snippet="", quote=quote, verified=verified, **values, **changes)
+
+
+class TestChips:
+    @pytest.mark.spec("004 trace")
+    def test_marker_of_a_source_is_a_chip(self):
+        assert answer("It fell. [1]", source(1)) == f"<p>It fell. {CHIP.format(1)}</p>"
+
+    @pytest.mark.parametrize("markers", ["[1][2]", "[1, 2]", "[1,2]", "[1; 2]"])
+    def test_several_markers_are_several_chips(self, markers):
+        assert answer(f"a {markers}", source(1), source(2)) == f"<p>a {CHIP.format(1)}{CHIP.format(2)}</p>"
+
+    def test_unknown_number_stays_text(self):
+        assert answer("a [2] b [1, 9]", source(1)) == f"<p>a [2] b {CHIP.format(1)}[9]</p>"
+
+    def test_without_sources_nothing_changes(self):
+        assert render_answer("a [1] “b”", ()) == render_markdown("a [1] “b”")
+
+    @pytest.mark.parametrize("text", ["`[1]`", "```\n[1]\n```", "[[1]](https://www.sec.gov/)", "    [1]"])
+    def test_code_and_links_hold_no_chip(self, text):
+        assert "data-citation" not in answer(text, source(1))
+
+    @pytest.mark.parametrize("text", ["- a [1]", "> [1]", "**a [1]**", "# a [1]", "|a|\n|-|\n|b [1]|"])
+    def test_chip_stands_anywhere_else(self, text):
+        assert CHIP.format(1) in answer(text, source(1))
+
+    @pytest.mark.parametrize("url", ["javascript:alert(1)", "//x.example/", "https://x.example/", "/\\x", '/"x', ""])
+    def test_address_that_is_not_ours_gives_no_chip(self, url):
+        assert answer("a [1]", source(1, url=url)) == "<p>a [1]</p>"
+
+    def test_section_is_escaped(self):
+        html = answer("a [1]", source(1, section='"><script>'))
+
+        assert 'title="&quot;&gt;&lt;script&gt;"' in html
+
+    def test_rest_of_the_answer_is_as_without_citations(self):
+        text = "# A\n\n- b *c*\n\n```python\nx = 1  # y\n```\n\n|a|\n|-|\n|1|\n\n[x](https://x.example/) <b> &amp;"
+
+        assert render_answer(text, (), [source(1)]) == render_markdown(text)
+
+
+class TestQuotations:
+    FOUND = source(1, "We saw a further outage of comparable length within any period.")
+
+    @pytest.mark.parametrize("quotation", ["“{}”", '"{}"', "«{}»", "„{}”"])
+    def test_quotation_that_stands_is_marked_verified(self, quotation):
+        html = answer(f"It says {quotation.format('a further outage')} [1].", self.FOUND)
+
+        assert html == f'<p>It says <q data-verified="true">a further outage</q> {CHIP.format(1)}.</p>'
+
+    def test_quotation_that_fails_is_marked_with_its_chip(self):
+        html = answer("It says “no outage” [1]. Also [1].", self.FOUND)
+
+        assert html == (
+            f'<p>It says <q data-verified="false">no outage</q> {DOUBTED.format(1)}. Also {CHIP.format(1)}.</p>'
+        )
+
+    def test_chip_before_the_quotation_bears_the_doubt_where_none_follows(self):
+        html = answer("a [1]\n\nAs [1] says, “no outage”.\n\nb [1]", self.FOUND)
+
+        assert html.split("\n")[1] == f'<p>As {DOUBTED.format(1)} says, <q data-verified="false">no outage</q>.</p>'
+        assert html.count("data-verified") == 2
+
+    def test_markup_inside_a_quotation_is_kept(self):
+        html = answer("It says “a **further** `outage`” [1].", self.FOUND)
+
+        assert '<q data-verified="true">a <strong>further</strong> <code>outage</code></q>' in html
+
+    def test_marks_inside_marks_belong_to_the_words(self):
+        html = answer('It says “a "further" outage” [1].', source(1, 'a "further" outage'))
+
+        assert '<q data-verified="true">a "further" outage</q>' in html
+
+    def test_words_in_marks_that_claim_nothing_stay(self):
+        assert answer('The “close” one, 12" wide.', self.FOUND) == '<p>The “close” one, 12" wide.</p>'
+
+    def test_two_quotations_in_a_sentence_each_have_their_verdict(self):
+        html = answer("“a further outage” [1] and “no outage” [2].", self.FOUND, source(2, "x"))
+
+        assert html == (
+            f'<p><q data-verified="true">a further outage</q> {CHIP.format(1)} and '
+            f'<q data-verified="false">no outage</q> {DOUBTED.format(2)}.</p>'
+        )
+
+    def test_blockquote_that_stands_gets_its_source(self):
+        html = answer("> a further outage of\n> comparable length\n\n[1]", self.FOUND)
+
+        assert '<blockquote data-verified="true">' in html
+        assert (
+            '<footer><span>10-K · 2026-02-26 · Item 7</span><span class="found">found word for word</span></footer>'
+        ) in html
+        assert html.endswith(f"<p>{CHIP.format(1)}</p>")
+
+    @pytest.mark.parametrize(
+        "after", [" [1]", "\n> — the 10-K [1]", "\n>\n> — the 10-K [1]", "\n\n[1]", "\n\n— 10-K [1]"]
+    )
+    def test_blockquote_that_fails_says_so_with_its_chip(self, after):
+        html = answer(f"> no outage was seen{after}", self.FOUND)
+
+        assert '<blockquote data-verified="false">' in html
+        assert '<span class="unfound">not found in the passage</span>' in html
+        assert DOUBTED.format(1) in html
+
+    def test_blockquote_without_a_verdict_stays_plain(self):
+        assert answer("> just said\n\na [1]", self.FOUND).startswith("<blockquote>\n<p>just said</p>\n</blockquote>")
+
+    def test_doubt_whose_quotation_is_not_found_again_falls_on_every_chip(self):
+        html = render_answer("a [1] b [1] c [2]", [by_hand(1, "elsewhere", verified=False), by_hand(2)])
+
+        assert html.count("Unverified source") == 2
+        assert ">2</a>" in html
+
+    @settings(max_examples=150, deadline=None)
+    @given(
+        st.lists(
+            st.sampled_from(
+                ["“no such”", '"thing"', "«x»", " [1]", " [2]", "[1, 2]", "\n\n", "\n", "> ", "- ", "*", "word "]
+            ),
+            max_size=14,
+        ).map("".join)
+    )
+    def test_no_failed_check_goes_unseen(self, text):
+        sources = [source(1, "word thing"), source(2, "x")]
+        failed = {citation.ref for citation in check_citations(text, sources) if citation.verified is False}
+
+        html = render_answer(text, check_citations(text, sources), sources)
+
+        chips = [attrs for tag, attrs in read(html) if tag == "a"]
+        doubted = {attrs["href"] for attrs in chips if attrs.get("data-verified") == "false"}
+        cited = {attrs["href"] for attrs in chips}
+        assert {f"/filings/1/#p{ref}" for ref in failed} & cited <= doubted
+
+
+class TestLabels:
+    def test_label_names_form_filing_date_and_section(self):
+        assert cite_label(source(1)) == "10-K · 2026-02-26 · Item 7"
+
+    def test_unknown_filing_date_is_the_period_and_says_so(self):
+        assert cite_label(source(1, date=None, period="2024-09-28")) == "10-K · period 2024-09-28 · Item 7"
+
+    def test_no_date_is_invented(self):
+        assert cite_label(by_hand(1)) == "10-K · Item 7"
+
+
+def test_failure_to_cite_leaves_the_answer(monkeypatch):
+    monkeypatch.setattr("chat.html.render.cite", lambda *args: 1 / 0)
+
+    assert render_answer("*a* [1]", (), [source(1)]) == render_markdown("*a* [1]")
