@@ -1,7 +1,7 @@
 # Two commands matter: `make run` and `make test`. Both need nothing but Python 3.11 or newer, git and make.
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
-PIP := $(PY) -m pip install --quiet --disable-pip-version-check --constraint .constraints.txt
+PIP := $(PY) -m pip install -qq --disable-pip-version-check --constraint .constraints.txt
 # The first of these that really runs and is new enough; PYTHON=/path/to/python make run chooses another.
 PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; do \
 	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)

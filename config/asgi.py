@@ -18,10 +18,12 @@ _http = get_asgi_application()
 
 from chat.routing import websocket_urlpatterns  # noqa: E402 - consumers need the app registry
 
+_sockets = URLRouter(websocket_urlpatterns)  # type: ignore[arg-type]  # the stubs know only the path() of channels
+
 application = ProtocolTypeRouter(
     {
         # Static files come from here with DEBUG=false too; a proxy in front may serve them instead.
         "http": ASGIStaticFilesHandler(_http),
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
+        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(_sockets)),
     }
 )

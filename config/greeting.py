@@ -18,6 +18,8 @@ def greeting(host: str, port: int, logins: Sequence[str]) -> str:
     lines = [f"Legible is at http://{shown}:{port}/"]
     if logins:
         lines.append(f"Sign in as {', '.join(logins)} with the password {settings.DEMO_PASSWORD}")
+    if settings.SESSION_COOKIE_SECURE:
+        lines.append("Other machines sign in over https:// only: put a proxy that ends TLS in front")
     return "".join(f"{line}\n" for line in [*lines, _model()])
 
 

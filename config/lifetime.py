@@ -86,6 +86,7 @@ def serve(host: str, port: int) -> str | None:
         endpoints=build_endpoint_description_strings(host=host, port=port),
         signal_handlers=False,
         server_name="legible",
+        websocket_timeout=-1,  # a day by default, ended with 1000, which pages take for a farewell
     )
     server.demo_logins = demo_logins()  # read here: no database in the event loop
     reactor.callWhenRunning(lambda: asyncio.ensure_future(server.started()))

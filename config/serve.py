@@ -24,8 +24,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="only say whether the port is free")
     only_check = parser.parse_args(arguments).check
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    from config import settings  # noqa: PLC0415 - a value that is not allowed ends the process here, in one line
+    from config import environment, settings  # noqa: PLC0415 - a value that is not allowed ends the process here
 
+    if not settings.CONTENT_KEYS:
+        environment.refuse(
+            "CONTENT_KEYS: nothing is not allowed here; allowed: what `python -m config.first_run` prints"
+        )
     problem = why_not_bindable(settings.HOST, settings.PORT)
     if problem:
         sys.stderr.write(problem + "\n")

@@ -165,7 +165,7 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
         "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;",
     }
 else:
-    DATABASES["default"].setdefault("OPTIONS", {})["connect_timeout"] = CONNECT_TIMEOUT_S
+    DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", CONNECT_TIMEOUT_S)
 
 REDIS_URL: str | None = ENV["REDIS_URL"]
 CHANNEL_LAYERS: dict[str, dict[str, object]] = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}

@@ -114,3 +114,14 @@ def test_port_in_use_is_one_line(tmp_path: Path) -> None:
     assert done.stdout == ""
     assert done.stderr.startswith(f"Cannot listen on 127.0.0.1 port {port}: Address already in use.")
     assert done.stderr.count("\n") == 1
+
+
+def test_server_without_keys_to_seal_with_does_not_start(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "config.serve"]
+    done = subprocess.run(  # noqa: S603
+        command, cwd=ROOT, env=environment_in(tmp_path, CONTENT_KEYS=""), capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("CONTENT_KEYS: ")
+    assert done.stderr.count("\n") == 1
