@@ -15,7 +15,8 @@ from chat.filings.items import ItemHeading, item_heading, titled_key
 from chat.filings.outline import Start, contents_entries
 
 _FEWEST = 4
-_FEWEST_MISSED = 3
+_FEWEST_MISSED = 2
+_MISSED_SHARE = 0.2
 _BUNCH_SHARE = 0.08
 _REFERENCE = re.compile(r"[\s|]*(?:pages?\s*[\d,\s–-]+|not applicable|none)?[\s,]*(?:\([a-z]\))*$", re.IGNORECASE)
 _PAGES = re.compile(r"(?:pages?\s*)?(?:[a-z]-)?(?P<page>\d{1,3})\b(?!\s*[%$])", re.IGNORECASE)
@@ -54,8 +55,9 @@ def is_out_of_order(blocks: Sequence[RawBlock], starts: Sequence[Start], form: s
     told = {start.section for start in starts}
     places = {start.index for start in starts}
     entries = contents_entries(blocks, form)
-    missed = {entry.heading.key for entry in entries if entry.heading and entry.target not in places}
-    return len({key for key in missed if key.section not in told}) >= _FEWEST_MISSED
+    named = {entry.heading.key.section for entry in entries if entry.heading}
+    missed = {entry.heading.key.section for entry in entries if entry.heading and entry.target not in places} - told
+    return len(missed) >= max(_FEWEST_MISSED, len(named) * _MISSED_SHARE)
 
 
 def is_bunched(blocks: Sequence[RawBlock], starts: Sequence[Start]) -> bool:

@@ -122,7 +122,7 @@ def item_heading(line: str, form: str) -> ItemHeading | None:
         return None
     key, rest = found
     title, page = _split_page(rest)
-    if len(title) <= TITLE_MAX_CHARS:
+    if len(title) <= TITLE_MAX_CHARS and not title[:1].islower():
         return ItemHeading(key, title, page)
     known = known_title(key, title, form)
     return ItemHeading(key, known, None, is_run_in=True) if known else None

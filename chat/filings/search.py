@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from django.db.models import Q
 
@@ -47,8 +47,8 @@ def search_passages(query: SearchQuery) -> Found:
 
 def read_passages(url: str, neighbours: int = 0) -> Found:
     """Return the passage at a reader page's address, with as many neighbours on each side; empty if there is none."""
-    parts = urlsplit(url.strip())
-    slug, anchor = unquote(parts.path).rstrip("/").rsplit("/", 1)[-1], f"#{unquote(parts.fragment)}"
+    path, _sep, fragment = unquote(url.replace("\x00", "")).strip().partition("#")
+    slug, anchor = path.partition("?")[0].rstrip("/").rsplit("/", 1)[-1], f"#{fragment}"
     passage = Passage.objects.filter(filing__slug=slug, anchor=anchor).first()
     if passage is None:
         return Found(passages=(), filings=0, companies=())
@@ -72,7 +72,7 @@ def _companies(query: SearchQuery) -> list[str] | None:
 
 def _of_form(form: str) -> Q:
     """A form with its amendments and exhibits: ``8-K`` also finds ``8-K/A`` and ``8-K EX-99.1``."""
-    form = form.strip().upper()
+    form = form.replace("\x00", "").strip().upper()
     variants = Q(form__iexact=form) | Q(form__istartswith=f"{form}/") | Q(form__istartswith=f"{form} ")
     return variants | Q(form__istartswith=form, form__iregex=rf"^{re.escape(form)}(405|SB|T)\d*(/A)?$")
 

@@ -54,17 +54,18 @@ class PassageQuerySet(models.QuerySet["Passage"]):
     def _search_fts(self, terms: list[str]) -> PassageQuerySet:
         match = " OR ".join(f'"{term}"' for term in terms)
         # A join by extra(): a subquery for each row's rank is a hundred times slower.
-        joined = self.extra(  # noqa: S610 - constant names, the query is a parameter
+        joined: PassageQuerySet = self.extra(  # noqa: S610 - constant names, the query is a parameter
             tables=[INDEX_TABLE],
             where=[f"{INDEX_TABLE}.rowid = chat_passage.id", f"{INDEX_TABLE} MATCH %s"],
             params=[match],
         )
         score = RawSQL(f"-bm25({INDEX_TABLE}, 2.0, 1.0)", [], output_field=models.FloatField())  # noqa: S611
-        return joined.annotate(score=score).order_by(models.F("score").desc(), "pk")
+        found: PassageQuerySet = joined.annotate(score=score)
+        return found.order_by(models.F("score").desc(), "pk")
 
     def _search_vector(self, terms: list[str]) -> PassageQuerySet:
         query = SearchQuery(" or ".join(f'"{term}"' for term in terms), config="english", search_type="websearch")
         vector = RawSQL(f'"chat_passage"."{INDEX_COLUMN}"', [], output_field=SearchVectorField())  # noqa: S611
         rank = SearchRank(vector, query, weights=[1.0, 0.4, 0.7, 1.0], normalization=1)
-        found = self.alias(vector=vector).filter(vector=query).annotate(score=rank)
+        found: PassageQuerySet = self.alias(vector=vector).filter(vector=query).annotate(score=rank)
         return found.order_by(models.F("score").desc(), "pk")

@@ -28,9 +28,9 @@ class SearchFilingsArguments(ToolArguments):
         Form | None, BeforeValidator(_none_if_blank), Field(description="Only filings of this form type.")
     ] = None
     company: Annotated[
-        str | None,
+        Annotated[str, Field(max_length=200)] | None,
         BeforeValidator(_none_if_blank),
-        Field(max_length=200, description="Only filings of this company. Leave out to search all."),
+        Field(description="Only filings of this company. Leave out to search all."),
     ] = None
     limit: Annotated[int, Field(ge=1, le=20, description="How many passages at most; 8 is plenty.")] = 5
 

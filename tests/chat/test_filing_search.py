@@ -1,0 +1,223 @@
+"""Search finds the passage, of the company that was meant, on either database; its index keeps in step."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from chat.filings.companies import matching, named_in
+from chat.filings.demo import load_demo
+from chat.filings.index import check_index, ensure_index
+from chat.filings.ingest import ingest
+from chat.filings.search import read_passages, search_passages
+from chat.filings.snippets import MAX_CHARS, snippet
+from chat.models import Filing, Passage
+from chat.models.search import search_terms
+from chat.tools.base import SearchQuery
+
+pytestmark = pytest.mark.django_db
+sqlite_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="the index of SQLite")
+COMPANIES = ["Apple Inc.", "The Home Depot, Inc.", "McDonald’s Corporation", "Commonwealth Income & Growth Fund V"]
+
+
+@pytest.fixture
+def demo() -> list[Filing]:
+    return load_demo()
+
+
+def anchors_of(text: str, **narrowed: str) -> list[str]:
+    return [found.anchor for found in search_passages(SearchQuery(text, **narrowed))]
+
+
+def test_best_passage_comes_first(demo: list[Filing]) -> None:
+    found = search_passages(SearchQuery("Which turbines were replaced at Skerry Sound?"))
+
+    assert "numbers 3, 4, 7, 9, 10 and 13" in found[0].text
+
+
+def test_queryset_chains_and_scores(demo: list[Filing]) -> None:
+    found = list(Passage.objects.filter(filing__form="10-Q").search("interest rate risk")[:3])
+
+    assert {passage.filing.form for passage in found} == {"10-Q"}
+    assert [passage.score for passage in found] == sorted((passage.score for passage in found), reverse=True)
+
+
+def test_words_are_stemmed(demo: list[Filing]) -> None:
+    assert "#item-3-p1" in anchors_of("arbitrations against manufacturers", company="Northwind")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", "the of and", '"', 'a" OR b:*', "NEAR(", "-- ^ * ( ) :", "\x00", "!!! & | <->"]
+)
+def test_typed_syntax_is_never_syntax(demo: list[Filing], text: str) -> None:
+    assert isinstance(len(search_passages(SearchQuery(text))), int)
+
+
+@given(text=st.text(max_size=40))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_can_be_searched_for(text: str) -> None:
+    search_passages(SearchQuery(text, company=text))
+
+
+def test_form_narrows_the_search(demo: list[Filing]) -> None:
+    found = search_passages(SearchQuery("gross margin", form="10-Q"))
+
+    assert {passage.filing for passage in found} == {"10-Q"}
+    assert found.filings == 1
+
+
+def test_form_includes_amendments_and_exhibits() -> None:
+    ingest(b"<p>Exhibit 99.1</p><p>Acme Corp reports net income of zebras</p>", name="acme-8k-ex99.html")
+
+    assert [found.filing for found in search_passages(SearchQuery("zebras", form="8-K"))] == ["8-K EX-99.1"]
+    assert not search_passages(SearchQuery("zebras", form="10-K"))
+
+
+def test_company_named_in_the_question_narrows_the_search(demo: list[Filing]) -> None:
+    found = search_passages(SearchQuery("What is Calder Ridge’s interest rate risk?"))
+
+    assert {passage.company for passage in found} == {"Calder Ridge Cold Chain, Inc."}
+
+
+def test_two_companies_named_are_both_answered(demo: list[Filing]) -> None:
+    found = search_passages(SearchQuery("Compare the interest rate risk of Northwind and Calder Ridge", limit=4))
+
+    assert len({passage.company for passage in found[:2]}) == 2
+
+
+def test_unknown_company_gives_nothing(demo: list[Filing]) -> None:
+    found = search_passages(SearchQuery("interest rate risk", company="Tesla, Inc."))
+
+    assert len(found) == 0
+    assert found.filings == 0
+
+
+def test_found_says_what_was_searched(demo: list[Filing]) -> None:
+    found = search_passages(SearchQuery("covenants"))
+
+    assert found.filings == 3
+    assert found.companies == ("Calder Ridge Cold Chain, Inc.", "Northwind Tidal Power, Inc.")
+
+
+def test_found_passage_carries_its_filing(demo: list[Filing]) -> None:
+    found = search_passages(SearchQuery("blades Skerry Sound", company="Northwind", limit=1))[0]
+
+    assert (found.filing, found.date, found.period) == ("10-K", "2026-02-26", "2025-12-31")
+    assert found.url.endswith(f"/filings/northwind-tidal-power-inc-10-k-2025-12-31/{found.anchor}")
+
+
+def test_passage_is_read_by_its_address_with_neighbours(demo: list[Filing]) -> None:
+    url = search_passages(SearchQuery("seabed lease renewed", company="Northwind", limit=1))[0].url
+    alone, around = read_passages(url, 0), read_passages(f"http://host.example{url}", 1)
+
+    assert [found.url for found in alone] == [url]
+    assert [found.url for found in around][1] == url
+    assert len(around) == 3
+
+
+@pytest.mark.parametrize("url", ["", "#item-1-p1", "/filings/none/#item-1-p1", "/filings/none/", "http://[", "\x00"])
+def test_unknown_address_gives_nothing(demo: list[Filing], url: str) -> None:
+    assert len(read_passages(url, 1)) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "companies"),
+    [
+        ("How did Apple's sales do?", ["Apple Inc."]),
+        ("apple sales", ["Apple Inc."]),
+        ("Does Home Depot stock apple trees?", ["The Home Depot, Inc."]),
+        ("mcdonalds restaurants", ["McDonald’s Corporation"]),
+        ("Which lessee does the Commonwealth fund want?", ["Commonwealth Income & Growth Fund V"]),
+        ("What do home loans cost?", []),
+        ("What was Tesla's revenue?", []),
+    ],
+)
+def test_companies_are_known_by_their_distinctive_words(text: str, companies: list[str]) -> None:
+    assert named_in(text, COMPANIES) == companies
+
+
+@pytest.mark.parametrize(
+    ("name", "companies"),
+    [
+        ("Apple", ["Apple Inc."]),
+        ("HOME DEPOT INC", ["The Home Depot, Inc."]),
+        ("Home", []),
+        ("McDonald's Corp.", ["McDonald’s Corporation"]),
+        ("Applebee Inc.", []),
+        ("Inc.", []),
+    ],
+)
+def test_given_company_is_matched_or_unknown(name: str, companies: list[str]) -> None:
+    assert matching(name, COMPANIES) == companies
+
+
+def test_terms_drop_stop_words_and_possessives() -> None:
+    assert search_terms("What were Apple’s 10-K net sales of $1,234, and the sales?") == [
+        "apple",
+        "10-k",
+        "net",
+        "sales",
+        "1,234",
+    ]
+
+
+def test_snippet_shows_the_words_that_were_searched_for() -> None:
+    text = "Filler words. " * 60 + "The ratio was 1.31 to 1.00. " + "More filler. " * 60
+    shown = snippet(text, ["ratio", "1.31"])
+
+    assert "ratio was 1.31" in shown
+    assert len(shown) <= MAX_CHARS
+    assert shown.startswith("…")
+
+
+@given(st.text(max_size=600), st.lists(st.text(max_size=8), max_size=4))
+@settings(max_examples=100, deadline=None)
+def test_snippet_is_short_whatever_the_text(text: str, terms: list[str]) -> None:
+    assert len(snippet(text, terms)) <= MAX_CHARS
+
+
+def test_deleted_filing_is_not_found(demo: list[Filing]) -> None:
+    Filing.objects.filter(company__startswith="Northwind").delete()
+
+    assert not anchors_of("Skerry Sound turbines")
+
+
+@sqlite_only
+def test_triggers_are_made_again_after_migrate(demo: list[Filing]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DROP TRIGGER chat_passage_fts_insert")
+    passage = Passage.objects.get(filing=demo[0], anchor="#item-1-p1")
+    Passage.objects.create(filing=demo[0], ordinal=999, anchor="#x-p1", section="X", text="zebras", context="")
+
+    assert [message.id for message in check_index(None, ["default"])] == ["chat.W001"]
+    ensure_index()
+    passage.text = "okapis"
+    passage.save()
+
+    assert check_index(None, ["default"]) == []
+    assert anchors_of("zebras") == ["#x-p1"]
+    assert anchors_of("okapis") == [passage.anchor]
+
+
+@sqlite_only
+def test_missing_rows_are_reported_and_reindexed(demo: list[Filing]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("INSERT INTO chat_passage_fts(chat_passage_fts) VALUES ('delete-all')")
+    assert [message.id for message in check_index(None, ["default"])] == ["chat.W001"]
+
+    call_command("reindex", stdout=StringIO())
+
+    assert check_index(None, ["default"]) == []
+    assert anchors_of("Skerry Sound turbines")
+
+
+def test_reindex_says_how_many(demo: list[Filing]) -> None:
+    out = StringIO()
+    call_command("reindex", stdout=out)
+
+    assert out.getvalue() == f"{Passage.objects.count()} passages indexed.\n"

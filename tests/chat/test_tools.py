@@ -1,0 +1,134 @@
+"""What models see of the filing tools: schemas, arguments checked, passages numbered."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from chat.tools import registry
+from chat.tools.base import Found, FoundPassage, SearchQuery, ToolArgumentsError, ToolContext, ToolOutput
+from chat.tools.passages import MAX_CONTENT_CHARS
+
+
+def passage(text: str = "The ratio was 1.31.") -> FoundPassage:
+    return FoundPassage(
+        "10-K", "Northwind", "2026-02-26", None, "Item 7", "#item-7-p1", "/filings/n/#item-7-p1", text, "…"
+    )
+
+
+class Corpus:
+    """A search that remembers what it was asked."""
+
+    def __init__(self, *passages: FoundPassage) -> None:
+        self.found = Found(tuple(passages), filings=3, companies=("Northwind",))
+        self.asked: list[Any] = []
+
+    async def search(self, query: SearchQuery) -> Sequence[FoundPassage]:
+        self.asked.append(query)
+        return self.found
+
+    async def read(self, url: str, neighbours: int) -> Sequence[FoundPassage]:
+        self.asked.append((url, neighbours))
+        return self.found
+
+
+async def run(name: str, arguments: str, corpus: Corpus, *, first_ref: int = 1) -> ToolOutput:
+    return await registry()[name].run(arguments, ToolContext(first_ref, corpus.search, corpus.read))
+
+
+def test_registry_knows_the_tools_by_name() -> None:
+    assert set(registry()) == {"searchFilings", "readPassage"}
+
+
+@pytest.mark.parametrize("name", ["searchFilings", "readPassage"])
+def test_schema_is_a_closed_function_tool(name: str) -> None:
+    schema = registry()[name].schema
+
+    assert schema["type"] == "function"
+    assert schema["function"]["name"] == name
+    assert schema["function"]["description"]
+    assert schema["function"]["parameters"]["additionalProperties"] is False
+    assert all("description" in prop for prop in schema["function"]["parameters"]["properties"].values())
+
+
+def test_schema_states_bounds_and_choices() -> None:
+    properties = registry()["searchFilings"].schema["function"]["parameters"]["properties"]
+
+    assert properties["form"]["enum"] == ["10-K", "10-Q", "8-K"]
+    assert (properties["limit"]["minimum"], properties["limit"]["maximum"], properties["limit"]["default"]) == (
+        1,
+        20,
+        5,
+    )
+    assert properties["query"]["maxLength"] == 500
+
+
+async def test_arguments_become_a_query() -> None:
+    corpus = Corpus()
+    await run("searchFilings", '{"query": " covenants ", "form": "10-K", "company": "", "limit": 8}', corpus)
+
+    assert corpus.asked == [SearchQuery("covenants", "10-K", None, 8)]
+
+
+async def test_content_numbers_passages_from_first_ref() -> None:
+    output = await run("searchFilings", '{"query": "ratio"}', Corpus(passage(), passage("Ünlike")), first_ref=4)
+    told = json.loads(output.content)
+
+    assert [one["ref"] for one in told["passages"]] == [4, 5]
+    assert set(told["passages"][0]) == {"ref", "company", "filing", "date", "period", "section", "url", "text"}
+    assert told["searched"] == {"query": "ratio", "filings": 3, "companies": ["Northwind"]}
+    assert "Ünlike" in output.content
+
+
+async def test_sources_match_what_the_model_was_told() -> None:
+    output = await run("searchFilings", '{"query": "ratio"}', Corpus(passage()))
+
+    assert output.results == 1
+    assert [(source.ref, source.anchor, source.text) for source in output.sources] == [
+        (1, "#item-7-p1", "The ratio was 1.31.")
+    ]
+
+
+async def test_content_stays_whole_json_under_the_cap() -> None:
+    output = await run("searchFilings", '{"query": "x", "limit": 20}', Corpus(*[passage("word " * 400)] * 20))
+
+    assert len(output.content) <= MAX_CONTENT_CHARS
+    assert len(json.loads(output.content)["passages"]) == output.results == len(output.sources)
+
+
+async def test_nothing_found_is_said_and_not_an_error() -> None:
+    output = await run("searchFilings", '{"query": "lunar"}', Corpus())
+
+    assert json.loads(output.content)["passages"] == []
+    assert output.results == 0
+
+
+async def test_passage_is_read_with_its_neighbours() -> None:
+    corpus = Corpus(passage())
+    output = await run("readPassage", '{"url": "/filings/n/#item-7-p1"}', corpus, first_ref=9)
+
+    assert corpus.asked == [("/filings/n/#item-7-p1", 1)]
+    assert output.sources[0].ref == 9
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        ("{}", "query"),
+        ("", "query"),
+        ('{"query": ""}', "query"),
+        ('{"query": "x", "limit": 21}', "limit"),
+        ('{"query": "x", "form": "S-1"}', "form"),
+        ('{"query": "x", "surprise": 1}', "surprise"),
+        ('{"query": "x"', "JSON"),
+        ("[1]", "object"),
+    ],
+)
+async def test_unfit_arguments_are_named_in_a_few_words(arguments: str, names: str) -> None:
+    with pytest.raises(ToolArgumentsError, match=names) as told:
+        await run("searchFilings", arguments, Corpus())
+
+    assert len(str(told.value)) < 300

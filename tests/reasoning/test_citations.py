@@ -1,0 +1,209 @@
+"""Which sources an answer cites, and whether its quotations stand in them."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reasoning.citations import Citation, Source, check_citations, citation_from_json, citation_to_json, stands_in
+
+PASSAGE = (
+    "The ratio was 1.31 to 1.00 at December 31, 2025, and “1.24” before. The decline reflects the unplanned replacement"
+    " of rotor blades on six of fourteen turbines — a costly event.\nNet income | $44.2 | (3)%"
+)
+OTHER = "Net leverage was 5.12 to 1.00. We were in compliance with each of these requirements at every test date."
+
+
+def source(ref: int, text: str) -> Source:
+    anchor = f"#item-7-p{ref}"
+    return Source(
+        ref, "10-K", "Northwind", "2026-02-26", "2025-12-31", "Item 7", anchor, f"/filings/n/{anchor}", text, "…"
+    )
+
+
+SOURCES = (source(1, PASSAGE), source(2, OTHER), source(3, "Nothing of note."))
+
+
+def cited(answer: str) -> list[tuple[int, str | None, bool | None]]:
+    return [(one.ref, one.quote, one.verified) for one in check_citations(answer, SOURCES)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "refs"),
+    [
+        ("Fine [2]. Also [1].", [2, 1]),
+        ("Both [1][2].", [1, 2]),
+        ("Both [1, 2].", [1, 2]),
+        ("Again [1] and [1].", [1]),
+        ("Unknown [9] and [1].", [1]),
+        ("`[1]` and ``a ` [2]`` only [3]", [3]),
+        ("```\n[1]\n```\nText [2]", [2]),
+        ("~~~\n[1]\n```\n[1]\n~~~\n[2]", [2]),
+        ("A link [1](https://example.com) and ![2](x) and \\[3]", []),
+        ("[1]: https://example.com\n\nText [2]", [2]),
+        ("No marker.", []),
+        ("An open `tick [1]", [1]),
+    ],
+)
+def test_markers_name_sources_by_first_appearance(answer: str, refs: list[int]) -> None:
+    assert cited(answer) == [(ref, None, None) for ref in refs]
+
+
+@pytest.mark.parametrize(
+    ("quotation", "is_found"),
+    [
+        ("The ratio was 1.31 to 1.00", True),
+        ("The ratio was 1.31\n  to 1.00", True),
+        ("the ratio was 1.31", False),
+        ("ratio was 1.3", False),
+        ("atio was 1.31", False),
+        ("The ratio was 1.31 to 1.00 at December 31, 2025,", True),
+        ("of rotor blades on six of fourteen turbines.", True),
+        ("turbines - a costly event", True),
+        ("turbines – a costly\u00a0event", True),
+        ("The ratio … rotor blades", True),
+        ("The ratio was [...] rotor blades...", True),
+        ("rotor blades … The ratio", False),
+        ("The ratio was **1.31** to 1.00", True),
+        ("Net income $44.2 (3)%", True),
+        ("…", False),
+    ],
+)
+def test_quotation_is_found_word_for_word_or_not(quotation: str, is_found: bool) -> None:
+    assert stands_in(quotation, PASSAGE) is is_found
+
+
+@pytest.mark.parametrize("marks", ['""', "“”", "«»", "„”"])
+def test_quotation_belongs_to_the_marker_after_it(marks: str) -> None:
+    quote = "The ratio was 1.31 to 1.00"
+
+    assert cited(f"See [2]. It said {marks[0]}{quote}{marks[1]} [1].") == [(2, None, None), (1, quote, True)]
+
+
+def test_quotation_without_marker_after_it_belongs_to_the_last_before() -> None:
+    assert cited('As [2] and [1] say, "The ratio was 1.31".') == [(2, None, None), (1, "The ratio was 1.31", True)]
+
+
+def test_wrong_source_leaves_a_quotation_unverified() -> None:
+    assert cited('"The ratio was 1.31" [3]') == [(3, "The ratio was 1.31", False)]
+
+
+def test_markers_that_stand_together_credit_the_one_that_holds_it() -> None:
+    assert cited('"Net leverage was 5.12 to 1.00" [1][2]') == [
+        (1, None, None),
+        (2, "Net leverage was 5.12 to 1.00", True),
+    ]
+
+
+def test_each_quotation_of_a_source_is_a_citation() -> None:
+    assert cited('"The ratio was 1.31" [1] and "a costly event" [1] and more [1]') == [
+        (1, "The ratio was 1.31", True),
+        (1, "a costly event", True),
+    ]
+
+
+def test_quotation_stays_in_its_block() -> None:
+    assert cited('- "The ratio was 1.31"\n- Fine [1]') == [(1, None, None)]
+    assert cited('| "The ratio was 1.31" | x |\n| y | [1] |') == [(1, None, None)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "> The decline reflects the unplanned replacement\n> of rotor blades [1]",
+        "> The decline reflects the unplanned replacement\n> of rotor blades\n[1]",
+        "> The decline reflects the unplanned replacement\n> of rotor blades\n\n[1]",
+        "> The decline reflects the unplanned replacement of rotor blades\n\n— Northwind, Item 7 [1]",
+        "> “The decline reflects the unplanned replacement of rotor blades”\n> — Item 7 [1]",
+    ],
+)
+def test_blockquote_is_a_quotation_of_the_source_right_after_it(answer: str) -> None:
+    [(ref, quote, is_found)] = cited(answer)
+
+    assert (ref, is_found) == (1, True)
+    assert quote == "The decline reflects the unplanned replacement of rotor blades"
+
+
+def test_paragraph_after_a_blockquote_is_not_its_source() -> None:
+    answer = "> The decline reflects the unplanned replacement of rotor blades\n\nAnother thing is told [2]."
+
+    assert cited(answer) == [
+        (1, "The decline reflects the unplanned replacement of rotor blades", True),
+        (2, None, None),
+    ]
+
+
+def test_unmarked_quotation_is_credited_to_the_only_source_that_holds_it() -> None:
+    assert cited('It says "the unplanned replacement of rotor blades".') == [
+        (1, "the unplanned replacement of rotor blades", True)
+    ]
+    assert cited('It says "to 1.00".') == []
+    assert cited('It says "the planned replacement of rotor blades".') == []
+
+
+def test_unmarked_quotation_of_two_sources_is_credited_to_none() -> None:
+    both = (source(1, PASSAGE), source(2, PASSAGE))
+
+    assert check_citations('"the unplanned replacement of rotor blades"', both) == ()
+
+
+@pytest.mark.spec("004 envelope")
+def test_json_form_has_the_names_of_the_contract() -> None:
+    [citation] = check_citations('"The ratio was 1.31" [1]', SOURCES)
+
+    assert citation_to_json(citation) == {
+        "ref": 1,
+        "filing": "10-K",
+        "date": "2026-02-26",
+        "period": "2025-12-31",
+        "section": "Item 7",
+        "anchor": "#item-7-p1",
+        "company": "Northwind",
+        "url": "/filings/n/#item-7-p1",
+        "snippet": "…",
+        "verified": True,
+        "quote": "The ratio was 1.31",
+    }
+
+
+def test_json_form_leaves_out_an_absent_quotation() -> None:
+    [citation] = check_citations("[1]", SOURCES)
+
+    assert "quote" not in citation_to_json(citation)
+    assert citation_to_json(citation)["verified"] is None
+
+
+words = st.text('ab "“”«»[]12,>`~\n*-|.…\\!(:', max_size=120)
+
+
+@given(words)
+@settings(max_examples=300, deadline=None)
+def test_any_answer_can_be_checked(answer: str) -> None:
+    for citation in check_citations(answer, SOURCES):
+        assert citation.ref in {1, 2, 3}
+        assert citation_from_json(citation_to_json(citation)) == citation
+
+
+@given(st.integers(0, 60), st.integers(1, 60))
+@settings(max_examples=100, deadline=None)
+def test_any_run_of_whole_words_stands(start: int, length: int) -> None:
+    told = PASSAGE.replace("“1.24”", "1.24").split()
+    quotation = " ".join(told[start : start + length])
+
+    if any(char.isalnum() for char in quotation):
+        assert stands_in(quotation, " ".join(told))
+
+
+@pytest.mark.parametrize("piece", ['"a" ', "[1] ", "[1]", "`", '"', "> ", "\n", "```\n", "[1, ", "“", "a… "])
+def test_check_stays_linear(piece: str) -> None:
+    started = time.monotonic()
+    check_citations(piece * 20_000, SOURCES)
+
+    assert time.monotonic() - started < 5
+
+
+def test_citation_without_quotation_has_no_verdict() -> None:
+    assert citation_from_json({"ref": 1, "filing": "10-K"}) == Citation(1, "10-K", "", None, None, "", "", "", "")
