@@ -100,17 +100,14 @@ class Normalizer:
 
     def feed(self, delta: Mapping[str, Any]) -> tuple[Delta, ...]:
         """Take one delta; return what is certain now: native text, then content, then tool calls. Spec 001 EC-006."""
-        if self._is_finished or not isinstance(delta, Mapping):
-            return ()
-        content = delta.get("content")
-        if type(content) is not str or not _BEYOND_CONTENT.isdisjoint(delta):
+        content = delta.get("content") if type(delta) is dict else None
+        way = self._short_way
+        if way is None or type(content) is not str or "<" in content or not _BEYOND_CONTENT.isdisjoint(delta):
             return self._feed_fields(delta)
-        if self._short_way is not None and "<" not in content and (content.isascii() or not has_surrogate(content)):
-            self._short_way.note(content)
-            return self._outlet.answered(content)
-        self._content.feed(content)
-        self._short_way = self._find_short_way()
-        return self._outbox.drain()
+        if not content.isascii() and has_surrogate(content):
+            return self._feed_fields(delta)
+        way.note(content)
+        return self._outlet.answered(content)
 
     def finish(self) -> tuple[Delta, ...]:
         """Let go of everything that was held. Calling it again, or feeding afterwards, yields nothing.
@@ -119,7 +116,7 @@ class Normalizer:
         """
         if self._is_finished:
             return ()
-        self._is_finished = True
+        self._is_finished, self._short_way = True, None
         self._native.finish()
         self._content.finish()
         for delta in self._tools.finish():
@@ -127,6 +124,8 @@ class Normalizer:
         return self._outbox.drain()
 
     def _feed_fields(self, delta: Mapping[str, Any]) -> tuple[Delta, ...]:
+        if self._is_finished or not isinstance(delta, Mapping):
+            return ()
         self._take_native(delta)
         self._content.feed(answer_text(delta.get("content")))
         self._take_tools(delta.get("tool_calls"))

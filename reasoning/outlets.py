@@ -13,6 +13,10 @@ from reasoning.scratchpad import Scratchpad
 from reasoning.tagscan import GlueGuard
 
 BLOCK_BREAK = "\n\n"
+_VISIBLE = Channel.VISIBLE
+_set_channel, _set_text, _set_index, _set_call_id, _set_name = (
+    getattr(Delta, name).__set__ for name in ("channel", "text", "index", "call_id", "name")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +184,7 @@ class ContentOutlet(_Outlet):
     def answered(self, text: str) -> tuple[Delta, ...]:
         """Return text of the answer at once. For text that needs no guard, while nothing waits in the outbox."""
         text = self.answer_ends.feed(text)
-        return (Delta(Channel.VISIBLE, text),) if text else ()
+        return (_visible(text),) if text else ()
 
     def thought(self, text: str) -> None:
         if self._ledger.native_seen:
@@ -206,3 +210,15 @@ class NativeOutlet(_Outlet):
 
     def end_thought(self) -> None:
         pass
+
+
+def _visible(text: str) -> Delta:
+    # One of these is made for nearly every token of an answer. Filling the slots takes three fifths of the time that
+    # the frozen class's own __init__ takes.
+    delta = object.__new__(Delta)
+    _set_channel(delta, _VISIBLE)
+    _set_text(delta, text)
+    _set_index(delta, None)
+    _set_call_id(delta, None)
+    _set_name(delta, None)
+    return delta

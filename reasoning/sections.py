@@ -1,0 +1,231 @@
+"""Part the text for the reader into the sections that our prompt asks for: answer and Reasoning Summary. Spec 004.
+
+Text of the answer goes on at once, except the start of a line that may still become a heading, and blanks that may be
+the last. A bullet comes out whole, when it has ended. Without headings everything is answer. Headings count in any
+order and number, outside code fences, alone on their line or with a colon and text behind it. The text must have been
+through the normaliser; any chunking gives the same sections, at linear cost.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from reasoning.codespans import CodeTracker
+from reasoning.deltas import Channel, Delta
+from reasoning.normalizer import Normalizer
+from reasoning.outlets import Outbox
+from reasoning.scratchpad import Scratchpad
+from reasoning.sectionlines import SUMMARY, Line, LineKind, read_answer_line, read_summary_line
+from reasoning.tagscan import GlueGuard
+
+MAX_BULLETS = 5
+MAX_BULLET_CHARS = 200
+_READ_CHARS = 4096  # of a bullet; what lies behind could not show anyway
+_MAX_INDENT = 64  # kept of blanks at the start of a line in the summary
+_PIECE = re.compile(r"[^\n]*\n|[^\n]+")
+_BLANKS = re.compile(r"\s+")
+_MARK = re.compile(r"(?:[-*–•]|\d{1,3}[.)])\s+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """One message, parted. ``scratchpad`` is None where there was none."""
+
+    summary: tuple[str, ...]
+    answer: str
+    scratchpad: Scratchpad | None = None
+
+
+def parse_sections(text: str) -> Sections:
+    """Return the sections of a whole text, delimiters and all. The same as streaming it through both machines."""
+    normalizer, parser = Normalizer(), SectionParser()
+    answer: list[str] = []
+    summary: list[str] = []
+    pads: list[Scratchpad] = []
+    for delta in (*normalizer.feed({"content": text}), *normalizer.finish()):
+        if isinstance(delta.text, Scratchpad):
+            pads.append(delta.text)
+        elif delta.channel is Channel.VISIBLE:
+            _collect(parser.feed(delta.text), answer, summary)
+    _collect(parser.finish(), answer, summary)
+    return Sections(tuple(summary), "".join(answer), Scratchpad.join(pads) if pads else None)
+
+
+class SectionParser:
+    """Feed it text on the visible channel; it gives back deltas on ANSWER and, a bullet each, on SUMMARY."""
+
+    def __init__(self) -> None:
+        self._outbox = Outbox()
+        self._answer = _Answer(self._outbox)
+        self._bullets = _Bullets(self._outbox)
+        self._in_summary = False
+        self._line = ""  # of the current line, as long as its kind is open
+        self._is_open = True
+        self._follows_blank = True
+        self._has_text = False  # on the current line
+        self._skips_blanks = False  # behind a heading, on its line
+        self._is_finished = False
+
+    def feed(self, text: str) -> tuple[Delta, ...]:
+        """Take text; return what is certain now."""
+        if self._is_finished or not text:
+            return ()
+        for piece in _PIECE.findall(text) if "\n" in text else (text,):
+            self._take(piece)
+        return self._outbox.drain()
+
+    def finish(self) -> tuple[Delta, ...]:
+        """Let go of what was held; calling it again yields nothing."""
+        if self._is_finished:
+            return ()
+        self._is_finished = True
+        if self._is_open and self._line:
+            self._decide(is_whole=True)
+        self._bullets.close()
+        return self._outbox.drain()
+
+    def _take(self, piece: str) -> None:
+        if self._is_open:
+            self._line += piece.removesuffix("\n")
+            self._decide(is_whole=piece.endswith("\n"))
+        else:
+            self._go_on(piece.removesuffix("\n"))
+        if piece.endswith("\n"):
+            self._end_line()
+
+    def _decide(self, *, is_whole: bool) -> None:
+        text = self._line = _less_indented(self._line) if self._in_summary else self._line
+        line = self._read(text, is_whole=is_whole)
+        if line.kind is LineKind.OPEN:
+            return
+        self._is_open, self._line = False, ""
+        if line.kind is LineKind.HEADING:
+            self._start_section(line.section)
+        elif self._in_summary:
+            self._take_summary_line(line.kind)
+        self._go_on(text[line.rest_at :])
+
+    def _read(self, text: str, *, is_whole: bool) -> Line:
+        if self._in_summary:
+            return read_summary_line(text, is_whole=is_whole, follows_blank=self._follows_blank)
+        if self._answer.in_fence():
+            return Line(LineKind.TEXT)
+        return read_answer_line(text, is_whole=is_whole, follows_blank=self._follows_blank)
+
+    def _start_section(self, section: str) -> None:
+        self._bullets.close()
+        self._answer.part()
+        self._in_summary = section == SUMMARY
+        self._skips_blanks = self._has_text = True
+
+    def _take_summary_line(self, kind: LineKind) -> None:
+        if kind in (LineKind.BULLET, LineKind.BLANK):
+            self._bullets.close()
+        elif kind is LineKind.FENCE or (kind is LineKind.TEXT and self._follows_blank):
+            self._bullets.close()
+            self._in_summary = False
+
+    def _go_on(self, text: str) -> None:
+        if self._skips_blanks:
+            text = text.lstrip()
+            self._skips_blanks = not text
+        if not text:
+            return
+        self._has_text = self._has_text or not text.isspace()
+        if self._in_summary:
+            self._bullets.add(text)
+        else:
+            self._answer.add(text)
+
+    def _end_line(self) -> None:
+        """Both ends of a heading's line belong to the heading, and so does its line break."""
+        if self._in_summary:
+            self._bullets.add(" ")
+        else:
+            self._answer.add("\n")
+        self._follows_blank = not self._has_text
+        self._is_open, self._has_text, self._skips_blanks = True, False, False
+
+
+class _Answer:
+    """Answer text on its way out: blank lines at both ends dropped, sections parted by one blank line."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._guard = GlueGuard()
+        self._code = CodeTracker()
+        self._blanks: list[str] = []
+        self._has_begun = False
+        self._is_parted = True
+
+    def in_fence(self) -> bool:
+        return self._code.in_fence()
+
+    def part(self) -> None:
+        """Leave a blank line before the next text."""
+        self._blanks.clear()
+        self._is_parted = True
+
+    def add(self, text: str) -> None:
+        self._code.note(text)
+        body = text.rstrip()
+        if not body:
+            self._blanks.append(text)
+            return
+        if self._blanks:
+            before = "".join(self._blanks)
+            text, body = before + text, before + body
+        self._blanks = [text[len(body) :]] if len(body) < len(text) else []
+        if self._is_parted:
+            body = self._after_break(body)
+        self._outbox.put(Channel.ANSWER, self._guard.pass_on(body))
+
+    def _after_break(self, text: str) -> str:
+        first = len(text) - len(text.lstrip())
+        text = text[text.rfind("\n", 0, first) + 1 :]
+        text = "\n\n" + text if self._has_begun else text
+        self._is_parted, self._has_begun = False, True
+        return text
+
+
+class _Bullets:
+    """The bullets of the summary; each leaves when it has ended. Spec 004 summary."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+        self._pieces: list[str] = []
+        self._size = 0
+        self._count = 0
+
+    def add(self, text: str) -> None:
+        room = _READ_CHARS - self._size
+        if room > 0:
+            self._pieces.append(text[:room])
+            self._size += min(len(text), room)
+
+    def close(self) -> None:
+        text = _BLANKS.sub(" ", "".join(self._pieces)).strip()
+        self._pieces, self._size = [], 0
+        text = _shortened(_MARK.sub("", text, count=1) if _MARK.match(text) else text)
+        if text and self._count < MAX_BULLETS:
+            self._count += 1
+            self._outbox.deliver(Delta(Channel.SUMMARY, text))
+
+
+def _less_indented(line: str) -> str:
+    indent = len(line) - len(line.lstrip())
+    return line[:_MAX_INDENT] + line[indent:] if indent > _MAX_INDENT else line
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= MAX_BULLET_CHARS:
+        return text
+    kept = text[:MAX_BULLET_CHARS]
+    words = kept.rsplit(" ", 1)[0] if " " in kept else kept[:-1]
+    return words.rstrip() + "…"
+
+
+def _collect(deltas: tuple[Delta, ...], answer: list[str], summary: list[str]) -> None:
+    for delta in deltas:
+        (summary if delta.channel is Channel.SUMMARY else answer).append(str(delta.text))
