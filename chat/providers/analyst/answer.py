@@ -89,7 +89,8 @@ def answer(question: Question, message: Mapping[str, Any]) -> Reply:
     scope = searched if isinstance(searched, Mapping) else {}
     found = Scorer(question, passages).ranked()
     stranger = unknown_name(question, passages)
-    chosen = [] if stranger else choose(found, limit=MAX_QUOTES, across=question.compares)
+    is_record = question.asks_record and not question.topics
+    chosen = [] if stranger or is_record else choose(found, limit=MAX_QUOTES, across=question.compares)
     records = _records(question, chosen, passages) if not stranger else []
     text = _answer(question, chosen, records) if chosen or records else _refusal(question, scope, passages, stranger)
     summary = (_searched_bullet(question, scope), *_reading_bullets(found, passages, chosen))
@@ -99,7 +100,7 @@ def answer(question: Question, message: Mapping[str, Any]) -> Reply:
 def _answer(question: Question, chosen: Sequence[Found], records: Sequence[str]) -> str:
     wanted = frozenset(map(stem, (*question.topics, *question.frames, *question.years)))
     lines = [f"- {_source(one.passage)}{_quoted(one, wanted)} [{one.passage.ref}]" for one in chosen]
-    lead = "The filings say this, word for word:" if chosen else "The record of the filing says:"
+    lead = "The filings say this, word for word:" if chosen else "This is what is known of the filing here:"
     return "\n".join([lead, "", *records, *lines])
 
 
@@ -125,7 +126,7 @@ def _records(question: Question, chosen: Sequence[Found], passages: Sequence[Pas
     of = [one.passage for one in chosen] or list(passages[:1])
     filings = {(passage.company, passage.filing, passage.period): passage for passage in of}
     return [
-        f"- Record of this filing: {passage.company}, {passage.filing}, "
+        f"- {passage.company}, {passage.filing}, "
         f"{f'filed {passage.date}' if passage.date else 'filing date not known here'}"
         f"{f', period {passage.period}' if passage.period else ''} [{passage.ref}]"
         for passage in filings.values()

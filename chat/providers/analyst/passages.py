@@ -20,6 +20,7 @@ _END = re.compile(r"[.!?][\"”’')\]]*\s+(?=[\"“‘('\[$€£•]*[A-Z0-9])"
 _MAX_CHARS = 40_000
 _MAX_PASSAGES = 20
 _CELL = " | "
+_CONTENTS_ROW = re.compile(r"(?:Part|Item)\s+[\dIVX]+[A-C]?\.?\s*\|.{0,150}$", re.I)
 
 PieceKind = Literal["sentence", "row", "line", "heading"]
 
@@ -93,17 +94,17 @@ def _pieces(text: str) -> Iterator[Piece]:
 
 
 def _header(header: str, piece: str, kind: str) -> str:
-    """Keep the first row of a table; prose ends the table, a heading inside it does not."""
+    """Keep the row that names a table's columns. Prose ends the table; a heading or a lead-in inside it does not."""
     if kind == "row":
-        return piece if not header or _is_header(piece) else header
-    return "" if kind == "sentence" else header
+        return piece if _is_header(piece) else header
+    return "" if kind == "sentence" and not piece.endswith(":") else header
 
 
 def _is_header(row: str) -> bool:
-    """A row of years or dates begins a new set of columns."""
+    """A row of years or dates names columns, and so does one without any figure."""
     cells = [cell.strip() for cell in row.split("|")]
     dated = [cell for cell in cells if re.search(r"\b(?:19|20)\d\d$", cell)]
-    return len(dated) >= 2 and len(dated) * 2 >= len(cells)
+    return not re.search(r"\d", row) or (len(dated) >= 2 and len(dated) * 2 >= len(cells))
 
 
 def _cut(text: str) -> Iterator[tuple[str, PieceKind]]:
@@ -112,10 +113,10 @@ def _cut(text: str) -> Iterator[tuple[str, PieceKind]]:
         if not line:
             continue
         if _CELL in line:
-            yield line, "row"
+            yield line, "heading" if _CONTENTS_ROW.match(line) else "row"
         elif len(line) <= 120 and not re.search(r"[.!?:;,][\"”’)]*$", line):
             # "Commission file number: 0-23985" is set like a heading, and a fact all the same.
-            yield line, "line" if re.search(r"\d\d|: ", line) else "heading"
+            yield line, "line" if re.search(r"\d\d|:.*\d", line) else "heading"
         else:
             yield from ((sentence, "sentence") for sentence in split_sentences(line))
 

@@ -17,12 +17,15 @@ _SUBJECT = re.compile(
     rf"\b(?:did|does|do|has|have|had|is|was|were|are|will|can|would|could|should|about|of|at|by)\s+"
     rf"({_NAME}(?:['’]s)?)(?=[\s?,.]|$)",
 )
-_HOW = re.compile(r"\bhow (?:large|big|long|old|often|far|high|low|close|well|fast|soon|wide)\b", re.I)
+# Measures of a question, and names of forms, say nothing of what it is about.
+_WITHOUT = re.compile(
+    r"\bhow (?:large|big|long|old|often|far|high|low|close|well|fast|soon|wide)\b|\b(?:10|8|20|40)-[KQF]\b", re.I
+)
 _LOWER_POSSESSIVE = re.compile(r"\b([a-z][\w&]{2,})['’]s\s")
 _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (
         "percent",
-        re.compile(r"\b(?:percent\w*|what (?:share|part|portion|proportion)|(?:growth|tax|interest) rate|%)", re.I),
+        re.compile(r"\b(?:percent\w*|what (?:share|part|portion|proportion)|what (?:\w+ ){0,4}rate\b|%)", re.I),
     ),
     ("number", re.compile(r"\bhow (?:many|large|big|long|often|far)\b|\bnumber of\b", re.I)),
     ("date", re.compile(r"\bwhen\b|\b(?:what|which) (?:\w+ )?(?:date|day|month|year)\b", re.I)),
@@ -104,7 +107,7 @@ class Question:
     def query(self) -> str:
         """The words to search for, in order, each once."""
         kept = {word.lower() for word in (*self.topics, *self.frames)} | set(self.years)
-        words = re.findall(r"[^\s?!,;:()\"“”]+", _HOW.sub("how", self.text))
+        words = re.findall(r"[^\s?!,;:()\"“”]+", _WITHOUT.sub(" ", self.text))
         named = [word for name in self.names for word in name.split()]
         chosen = [word.strip(".'’") for word in words if _is_kept(word, kept, named)]
         return " ".join(dict.fromkeys(chosen))[:300] or self.text[:300]
@@ -127,7 +130,7 @@ def _read(text: str) -> Question:
     named = {stem(word) for name in names for word in words_of(name)}
     words = [
         word
-        for word in dict.fromkeys(words_of(_HOW.sub("how", text)))
+        for word in dict.fromkeys(words_of(_WITHOUT.sub(" ", text)))
         if word not in STOP_WORDS and stem(word) not in named
     ]
     words = [word for word in words if word not in years_of(text) and len(word) > 1]

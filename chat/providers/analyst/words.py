@@ -57,14 +57,15 @@ STOP_WORDS = frozenset(
     that the their them then there these they this those through to too under until up us very was we were what when
     where whether which while who whom whose why will with within without would you your yours according ago already
     anything came come comes mean means happen happened know find explain describe summarise summarize compare look
-    looks went bring brings brought take takes took taken make makes made put go goes keep kept""".split()  # noqa: SIM905
+    looks went two three four bring brings brought take takes took taken make makes made put go goes keep
+    kept""".split()  # noqa: SIM905
 )
 # Words that say which kind of answer is wanted, or frame the question, more than what it is about.
 FRAME_WORDS = frozenset(
     """amount annual answer company companies cover date day describes detail document end exact exactly fact figure
-    file filing filings first fiscal fourth information kind last latest level main mention new number part percent
-    percentage period portion proportion quarter question quarterly recent related report reported say second share
-    stated statement third total type value versus year years yearly""".split()  # noqa: SIM905
+    file filed filing filings first fiscal fourth information kind last latest level main mention new number part
+    percent percentage period portion proportion quarter question quarterly recent related report reported say second
+    share stated statement third total type value versus year years yearly""".split()  # noqa: SIM905
 )
 
 
