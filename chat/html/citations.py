@@ -24,6 +24,7 @@ _OWN_HTML: Mapping[str, frozenset[str]] = dict.fromkeys(TAGS | _OURS, _NAMES)
 
 _REF = "data-ref"  # from a chip's making to its doubts; never written
 _LOCAL = re.compile(r"(?:/(?![/\\])|#)[!#-;=?-~]*")
+_SPACE = re.compile(r" \Z")  # before a chip it becomes one that doesn't break, so that no line begins with a chip
 _SKIPPED = frozenset({"a", "code", "pre", "figure", "bdi", "button"})
 _LEAVES = frozenset({"p", "li", "h3", "h4", "h5", "h6", "td", "th", "blockquote"})
 
@@ -69,7 +70,7 @@ def _chipped(text: str, targets: Mapping[int, Citation | Source]) -> Iterator[Pi
         refs = [int(ref) for ref in re.split("[,;]", match[1])]
         if targets.keys().isdisjoint(refs):
             continue
-        yield text[done : match.start()]
+        yield _SPACE.sub("\u00a0", text[done : match.start()])
         yield from (_chip(ref, targets[ref]) if ref in targets else f"[{ref}]" for ref in refs)
         done = match.end()
     yield text[done:]

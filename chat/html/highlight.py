@@ -55,7 +55,9 @@ def highlight(code: str, language: str) -> list[Piece]:
     lexer = _lexer(language) if len(code) <= MAX_CODE else None
     if lexer is None:
         return [code]
-    spans = [(_class_of(kind), text) for kind, text in lexer.get_tokens(code)]
+    spans = [(_class_of(kind), text) for kind, text in lexer.get_tokens(f"{code}\n")]  # some read whole lines only
+    name, last = spans.pop() if spans else ("", "")
+    spans.append((name, last.removesuffix("\n")))
     if "".join(text for _, text in spans) != code:
         return [code]  # a lexer that changes its input would change what is copied
     return list(_runs(spans))
@@ -73,4 +75,5 @@ def _class_of(kind: _TokenType) -> str:
 def _runs(spans: Iterable[tuple[str, str]]) -> Iterator[Piece]:
     for name, run in groupby(spans, key=lambda span: span[0]):
         text = "".join(part for _, part in run)
-        yield Node("span", {"class": name}, [text]) if name else text
+        if text:
+            yield Node("span", {"class": name}, [text]) if name else text

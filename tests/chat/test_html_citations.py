@@ -44,14 +44,14 @@ def by_hand(ref, quote=None, verified=None, **changes):
 class TestChips:
     @pytest.mark.spec("004 trace")
     def test_marker_of_a_source_is_a_chip(self):
-        assert answer("It fell. [1]", source(1)) == f"<p>It fell. {CHIP.format(1)}</p>"
+        assert answer("It fell. [1]", source(1)) == f"<p>It fell.\u00a0{CHIP.format(1)}</p>"
 
     @pytest.mark.parametrize("markers", ["[1][2]", "[1, 2]", "[1,2]", "[1; 2]"])
     def test_several_markers_are_several_chips(self, markers):
-        assert answer(f"a {markers}", source(1), source(2)) == f"<p>a {CHIP.format(1)}{CHIP.format(2)}</p>"
+        assert answer(f"a {markers}", source(1), source(2)) == f"<p>a\u00a0{CHIP.format(1)}{CHIP.format(2)}</p>"
 
     def test_unknown_number_stays_text(self):
-        assert answer("a [2] b [1, 9]", source(1)) == f"<p>a [2] b {CHIP.format(1)}[9]</p>"
+        assert answer("a [2] b [1, 9]", source(1)) == f"<p>a [2] b\u00a0{CHIP.format(1)}[9]</p>"
 
     def test_without_sources_nothing_changes(self):
         assert render_answer("a [1] “b”", ()) == render_markdown("a [1] “b”")
@@ -86,19 +86,22 @@ class TestQuotations:
     def test_quotation_that_stands_is_marked_verified(self, quotation):
         html = answer(f"It says {quotation.format('a further outage')} [1].", self.FOUND)
 
-        assert html == f'<p>It says <q data-verified="true">a further outage</q> {CHIP.format(1)}.</p>'
+        assert html == f'<p>It says <q data-verified="true">a further outage</q>\u00a0{CHIP.format(1)}.</p>'
 
     def test_quotation_that_fails_is_marked_with_its_chip(self):
         html = answer("It says “no outage” [1]. Also [1].", self.FOUND)
 
         assert html == (
-            f'<p>It says <q data-verified="false">no outage</q> {DOUBTED.format(1)}. Also {CHIP.format(1)}.</p>'
+            f'<p>It says <q data-verified="false">no outage</q>\u00a0{DOUBTED.format(1)}. '
+            f"Also\u00a0{CHIP.format(1)}.</p>"
         )
 
     def test_chip_before_the_quotation_bears_the_doubt_where_none_follows(self):
         html = answer("a [1]\n\nAs [1] says, “no outage”.\n\nb [1]", self.FOUND)
 
-        assert html.split("\n")[1] == f'<p>As {DOUBTED.format(1)} says, <q data-verified="false">no outage</q>.</p>'
+        assert (
+            html.split("\n")[1] == f'<p>As\u00a0{DOUBTED.format(1)} says, <q data-verified="false">no outage</q>.</p>'
+        )
         assert html.count("data-verified") == 2
 
     def test_markup_inside_a_quotation_is_kept(self):
@@ -118,8 +121,8 @@ class TestQuotations:
         html = answer("“a further outage” [1] and “no outage” [2].", self.FOUND, source(2, "x"))
 
         assert html == (
-            f'<p><q data-verified="true">a further outage</q> {CHIP.format(1)} and '
-            f'<q data-verified="false">no outage</q> {DOUBTED.format(2)}.</p>'
+            f'<p><q data-verified="true">a further outage</q>\u00a0{CHIP.format(1)} and '
+            f'<q data-verified="false">no outage</q>\u00a0{DOUBTED.format(2)}.</p>'
         )
 
     def test_blockquote_that_stands_gets_its_source(self):

@@ -92,6 +92,11 @@ class TestCode:
 
         assert words(html[html.index("<pre") :]).strip("\n") == code.strip("\n")
 
+    def test_last_line_is_highlighted_as_the_others(self):
+        html = render_markdown("```diff\n- a\n+ b\n```")
+
+        assert '<span class="gd">- a</span>\n<span class="gi">+ b</span></code>' in html
+
     def test_unknown_language_is_named_but_not_run(self):
         html = render_markdown("```brainfuck\n+++\n```")
 
