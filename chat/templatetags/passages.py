@@ -1,4 +1,4 @@
-"""How a stored passage is laid out on the reader page: its lines, and the cells of a table."""
+"""How a stored passage is laid out on the reader page: its number, its lines, and the cells of a table."""
 
 from __future__ import annotations
 
@@ -20,6 +20,12 @@ class Cell:
 
     text: str
     is_figure: bool
+
+
+@register.filter
+def passage_number(anchor: str) -> str:
+    """Return the number of a passage in its section, as its anchor ``#item-7-p31`` has it."""
+    return anchor.rpartition("-p")[2].lstrip("#")
 
 
 @register.filter
