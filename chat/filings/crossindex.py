@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from chat.filings.blocks import CELL_SEPARATOR, RawBlock
-from chat.filings.items import ItemHeading, item_heading, titled_key
+from chat.filings.items import ItemHeading, is_signatures, item_heading, titled_key
 from chat.filings.outline import Start, contents_entries
 
 _FEWEST = 4
@@ -84,6 +84,8 @@ def _by_page(blocks: Sequence[RawBlock], form: str) -> Iterator[Start]:
         page = int(found["page"]) if found else None
         if heading and page in first:
             yield Start(_on_page(blocks, first[page], heading), heading.key.section, _title(heading))
+    signed = [index for index, block in enumerate(blocks) if block.kind != "table" and is_signatures(block.text)]
+    yield from (Start(index, "Signatures", "") for index in signed[-1:])
 
 
 def _first_blocks(blocks: Sequence[RawBlock]) -> dict[int | None, int]:

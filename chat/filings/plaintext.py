@@ -13,6 +13,8 @@ from chat.filings.items import starts_section
 from chat.filings.pages import numbered
 
 _COLUMNS = re.compile(r"\s{3,}|\.{4,}|\t+")
+_CENTRED_INDENT = 8
+_CENTRED_MAX_CHARS = 60
 _RULE = re.compile(r"[-=_*.\s|+]+")
 _MARK = re.compile(r"</?(?:PAGE|TABLE|CAPTION|S|C|FN|TEXT|DOCUMENT|PDF|XBRL)>", re.IGNORECASE)
 
@@ -24,7 +26,7 @@ def text_blocks(text: str) -> list[RawBlock]:
     for line in text.splitlines():
         bare = _MARK.sub("", line).rstrip()
         cells = _cells(bare)
-        if _RULE.fullmatch(bare) or not bare or len(cells) > 1 or starts_section(clean(bare)):
+        if _RULE.fullmatch(bare) or not bare or len(cells) > 1 or _stands_alone(bare, paragraph):
             _end(paragraph, blocks)
         if len(cells) > 1 and not _is_centred(bare, cells):
             blocks.append(RawBlock(CELL_SEPARATOR.join(cells), "table"))
@@ -39,6 +41,20 @@ def _end(paragraph: list[str], blocks: list[RawBlock]) -> None:
     paragraph.clear()
     if text:
         blocks.append(RawBlock(text, "heading" if is_heading(text, is_strong=False) else "text"))
+
+
+def _stands_alone(line: str, paragraph: list[str]) -> bool:
+    """A line that opens a section, or one that is centred: well indented, short, and not where the last one began."""
+    if starts_section(clean(line)):
+        return True
+    before = _indent(paragraph[-1]) if paragraph else None
+    is_centred = _indent(line) >= _CENTRED_INDENT and len(line.strip()) < _CENTRED_MAX_CHARS
+    was_centred = before is not None and before >= _CENTRED_INDENT and len(paragraph) == 1
+    return before != _indent(line) and (is_centred or was_centred)
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _cells(line: str) -> list[str]:

@@ -21,6 +21,7 @@ _HEADER_START = re.compile(r"<(?:SEC|IMS)-HEADER>|<SEC-DOCUMENT>|ACCESSION NUMBE
 _TEXT = re.compile(r"<TEXT>(?P<text>.*?)(?:</TEXT>|\Z)", re.IGNORECASE | re.DOTALL)
 _WRAPPED = re.compile(r"^\s*<(?:XBRL|XML)>|</(?:XBRL|XML)>\s*$", re.IGNORECASE)
 _READABLE_EXHIBIT = re.compile(r"EX-(?:13|99)\b", re.IGNORECASE)
+_STATE = re.compile(r"\s*/(?:[A-Z]{2,3}/?)?$")  # EDGAR tells namesakes apart: ACME INC /DE/
 _FIELD = r"^[ \t<]*{name}[>:][ \t]*(?P<value>[^\r\n<]+)"
 
 
@@ -76,7 +77,7 @@ def read_submission(text: str) -> Submission:
     return Submission(
         documents=(*main, *exhibits) or (Part("", "", text),),
         form=_field(header, "CONFORMED SUBMISSION TYPE"),
-        company=_field(header, "COMPANY CONFORMED NAME"),
+        company=_STATE.sub("", _field(header, "COMPANY CONFORMED NAME")),
         cik=_field(header, "CENTRAL INDEX KEY"),
         accession=_field(header, "ACCESSION NUMBER"),
         filed_on=_compact_date(_field(header, "FILED AS OF DATE")),

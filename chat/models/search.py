@@ -9,7 +9,7 @@ write no ranking. The index itself is made in ``chat.filings.index``.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVectorField
 from django.db import connections, models
@@ -54,13 +54,13 @@ class PassageQuerySet(models.QuerySet["Passage"]):
     def _search_fts(self, terms: list[str]) -> PassageQuerySet:
         match = " OR ".join(f'"{term}"' for term in terms)
         # A join by extra(): a subquery for each row's rank is a hundred times slower.
-        joined: PassageQuerySet = self.extra(  # noqa: S610 - constant names, the query is a parameter
+        joined = self.extra(  # noqa: S610 - constant names, the query is a parameter
             tables=[INDEX_TABLE],
             where=[f"{INDEX_TABLE}.rowid = chat_passage.id", f"{INDEX_TABLE} MATCH %s"],
             params=[match],
         )
         score = RawSQL(f"-bm25({INDEX_TABLE}, 2.0, 1.0)", [], output_field=models.FloatField())  # noqa: S611
-        found: PassageQuerySet = joined.annotate(score=score)
+        found = cast("PassageQuerySet", joined.annotate(score=score))
         return found.order_by(models.F("score").desc(), "pk")
 
     def _search_vector(self, terms: list[str]) -> PassageQuerySet:

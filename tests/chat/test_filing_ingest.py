@@ -91,6 +91,19 @@ def test_name_in_capitals_is_written_as_the_text_writes_it() -> None:
 
 
 @pytest.mark.django_db
+def test_plain_text_cover_tells_the_registrant() -> None:
+    header = submission(b"").decode().split("<DOCUMENT>")[0].replace("ACME WIDGETS, INC.", "")
+    cover = (
+        "                SECURITIES AND EXCHANGE COMMISSION\n                     FORM 10-K\n"
+        "For the fiscal year ended June 30, 1996\n\n                   ACME WIDGETS, INC.\n"
+        "     (Exact name of registrant as specified in its charter)\n\n     Delaware                 13-2865787\n"
+    )
+    filing = ingest(f"{header}<DOCUMENT>\n<TYPE>10-K405\n<TEXT>\n{cover}\n</TEXT>".encode(), name="a.txt")
+
+    assert (filing.company, filing.form, filing.period_on) == ("Acme Widgets, Inc.", "10-K405", dt.date(1996, 6, 30))
+
+
+@pytest.mark.django_db
 def test_same_bytes_are_one_filing() -> None:
     first = ingest(annual_report(), name="a.html")
     before = list(first.passages.values_list("pk", "anchor"))
