@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.models import Permission
 
 from accounts.models import User
+from chat import log
 from chat.models import Conversation, Turn
 from reasoning.events import AssistantMessage
 
@@ -30,8 +31,6 @@ def make_conversation(*, owner: User, title: str = "") -> Conversation:
 
 def make_turn(conversation: Conversation, *, question: str = "Why?", answer: str = "Because.") -> Turn:
     """Make a finished turn: a question and its answer, through the log."""
-    from chat import log  # noqa: PLC0415
-
     turn = log.open_turn(conversation.pk, text=question)
     log.close_turn(turn, [AssistantMessage(text=answer)], status="completed")
     return turn
