@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from chat.providers.call_pieces import CallPieces
 from chat.providers.errors import Endpoint, failure_from_object, malformed
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 
@@ -55,15 +54,17 @@ _THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_det
 class ChunkDecoder:
     """Decode one response. ``ended``: a finish reason came. ``done``: nothing more will.
 
-    ``feed`` takes the payload of one event. Usage may come more than once; the last one counts.
+    ``feed`` takes the payload of one event, ``finish`` follows the last. Token counts leave once, at the end, however
+    often they came: some services send a running total with each chunk.
     """
 
-    __slots__ = ("_calls", "_endpoint", "_model", "done", "ended")
+    __slots__ = ("_endpoint", "_has_calls", "_model", "_usage", "done", "ended")
 
     def __init__(self, endpoint: Endpoint = _NOWHERE) -> None:
         self._endpoint = endpoint
-        self._calls = CallPieces()
+        self._has_calls = False
         self._model = ""
+        self._usage: RawUsage | None = None
         self.ended = False
         self.done = False
 
@@ -76,8 +77,9 @@ class ChunkDecoder:
         return tuple(self._chunk(chunk))
 
     def finish(self) -> tuple[RawDelta, ...]:
-        """Return what was held back: nothing, here."""
-        return ()
+        """Return the token counts, if any came. Calling it again returns nothing."""
+        usage, self._usage = self._usage, None
+        return (usage,) if usage is not None else ()
 
     def _feed_odd(self, payload: bytes) -> tuple[RawDelta, ...]:
         """Read what the strict decoder does not take: the end mark, several chunks in one event, odd shapes."""
@@ -99,18 +101,16 @@ class ChunkDecoder:
             # Only the first of several alternatives is ours; we never ask for more.
             if choice is not None and choice.index in (None, 0):
                 yield from self._choice(choice)
-        usage = read_usage(chunk.usage)
-        if usage is not None:
-            yield usage
+        if chunk.usage is not None:
+            self._usage = read_usage(chunk.usage) or self._usage
 
     def _choice(self, choice: _Choice) -> Iterator[RawDelta]:
         is_whole = choice.delta is None and choice.message is not None
         fields = choice.message if is_whole else choice.delta
         if fields is not None:
-            yield from self._fields(fields, is_whole=is_whole)
-        usage = read_usage(choice.usage)
-        if usage is not None:
-            yield usage
+            yield from self._fields(fields)
+        if choice.usage is not None:
+            self._usage = read_usage(choice.usage) or self._usage
         if choice.finish_reason or is_whole:
             yield from self._end(choice.finish_reason)
 
@@ -119,22 +119,21 @@ class ChunkDecoder:
         if self.ended:
             return
         self.ended = True
-        usual = "tool_calls" if self._calls.count else "stop"
+        usual = "tool_calls" if self._has_calls else "stop"
         yield RawEnd(reason if isinstance(reason, str) and reason else usual, self._model)
 
-    def _fields(self, source: _Fields, *, is_whole: bool) -> Iterator[RawFields]:
+    def _fields(self, source: _Fields) -> Iterator[RawFields]:
         fields = {name: value for name in _THINKING_FIELDS if (value := getattr(source, name))}
         content = source.content or source.refusal
         if isinstance(content, str):
             fields["content"] = content
-        if fields:
-            yield RawFields(fields)
+        if source.tool_calls:
+            fields["tool_calls"] = source.tool_calls
+            self._has_calls = True
         if isinstance(content, list):
             yield from _parts(content)
-        if source.tool_calls:
-            calls = self._calls.read(source.tool_calls, is_whole=is_whole)
-            if calls:
-                yield RawFields({"tool_calls": calls})
+        if fields:
+            yield RawFields(fields)
 
     def _refuse_errors(self, chunk: _Chunk) -> None:
         """Raise for each way in which services put an error into a 200 answer."""
@@ -147,7 +146,8 @@ class ChunkDecoder:
 
 def decode_completion(body: bytes, endpoint: Endpoint = _NOWHERE) -> tuple[RawDelta, ...]:
     """Return the deltas of a whole, unstreamed chat completion. Raises ProviderError as ``ChunkDecoder.feed``."""
-    return ChunkDecoder(endpoint).feed(body)
+    decoder = ChunkDecoder(endpoint)
+    return (*decoder.feed(body), *decoder.finish())
 
 
 def read_usage(usage: Any) -> RawUsage | None:

@@ -54,6 +54,8 @@ class OfflineAnalyst:
             for delta in decoder.feed(payload):
                 yield delta
             await asyncio.sleep(self._delay_s)
+        for delta in decoder.finish():
+            yield delta
 
     def _payloads(self, request: ProviderRequest) -> list[bytes]:
         """Return the response as a service would send it, one chunk of it an item."""

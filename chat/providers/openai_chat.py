@@ -148,6 +148,8 @@ async def _deltas(response: Any, endpoint: Endpoint) -> AsyncGenerator[RawDelta,
         async with aclosing(_streamed(response, decoder)) as deltas:
             async for delta in deltas:
                 yield delta
+    for delta in decoder.finish():
+        yield delta
     if not decoder.ended:
         raise cut_off()
 

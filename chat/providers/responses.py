@@ -89,6 +89,8 @@ class ResponsesDecoder:
         """Read the final snapshot: items that had no done event, usage, and how it ended."""
         if not isinstance(response, dict):
             return
+        if response.get("status") in ("queued", "in_progress"):
+            return  # of a background response: there is nothing in it yet
         if response.get("status") in ("failed", "cancelled") or response.get("error"):
             raise failure_from_object(response.get("error") or {"code": "server_error"}, self._endpoint)
         output = response.get("output")
