@@ -13,10 +13,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from chat.provider_settings import provider_config
 from chat.providers import Provider, ProviderError, build_provider
 from chat.providers.base import ProviderRequest
 from chat.providers.openai_client import close_clients
+from chat.upstream import provider_config
 from reasoning.deltas import Channel, Delta, RawEnd, RawFields, RawUsage
 from reasoning.normalizer import Normalizer
 
