@@ -39,8 +39,8 @@ _FLAG = re.compile(
 )
 _XML = re.compile(r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})")
 _PAIR = re.compile(
-    rf"(?i)(?:name|key|header|field|param)[\"']?\s{{0,3}}[=:]\s{{0,3}}[\"']?(?P<name>[\w.\-]{{2,64}}+)[\"']?,?\s{{1,24}}-?\s{{0,4}}"
-    r"[\"']?(?:value|val|content|data)[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})"
+    r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?\s{1,24}-?\s{0,4}[\"']?(?:value|val|content|data)[\"']?"
+    r"\s{0,3}[=:]\s{0,3}[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})"
 )
 _HUMP = re.compile(r"[a-z][A-Z]|[_\-.]")
 _STRONG_SEPARATORS = ("=", "=>", ":=", "%3D", "%3d", "&#61;")
@@ -164,5 +164,5 @@ def _tagged(text: str, classify: Classify) -> Iterator[Span]:
 def _paired(text: str, classify: Classify) -> Iterator[Span]:
     for found in _PAIR.finditer(text):
         kind, value = classify(found["name"]), found["value"]
-        if kind is KeyKind.SECRET and not is_inert(value):
+        if kind is KeyKind.SECRET and not is_inert(value) and not is_word(value.partition(" ")[0]):
             yield secret(found)

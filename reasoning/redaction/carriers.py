@@ -104,8 +104,8 @@ def _inputs(text: str) -> Iterator[Span]:
 
 RULES = (
     Rule(frozenset({"url"}), _userinfo),
-    Rule(frozenset({"name", "flag"}), _cookies),
-    Rule(frozenset({"name"}), _authorizations),
+    Rule(frozenset({"header", "flag"}), _cookies),
+    Rule(frozenset({"header"}), _authorizations),
     Rule(frozenset({"name", "scheme"}), _schemes),
     Rule(frozenset({"flag", "command"}), _flags),
     Rule(frozenset({"name"}), _inputs),

@@ -45,7 +45,7 @@ _KEY_BOOKKEEPING = wordset(
     " answer json dictionary hot short arrow shift ctrl"
 )
 _SECRET_WORDS = wordset(
-    "password passwd passphrase passcode passwort kennwort contrasena contraseña senha wachtwoord пароль pwd psw pass pw"
+    "password passwd passphrase passcode passwort passe kennwort contrasena contraseña senha wachtwoord пароль pwd psw pass pw"
     " secret credential cred creds apikey authorization auth bearer cookie jwt csrf xsrf csrftoken otp totp mnemonic"
     " privatekey accesskey secretkey masterkey authtoken accesstoken refreshtoken sessionid sessid phpsessid jsessionid"
     " sid dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey sas hmackey pat"

@@ -14,7 +14,7 @@ from reasoning.redaction.policy import EmailMask, IpInText, RedactionPolicy
 from reasoning.redaction.spans import Rule, Span
 
 _EMAIL = re.compile(
-    r"(?P<local>(?<![\w.+%'-])[\w][\w.+%'-]{0,63}+)(?:@|&#64;|&#x40;|&commat;|%40|＠|\[at\]|\(at\))"
+    r"(?P<local>(?<![\w.+%'-])\w(?:(?!%40)[\w.+%'-]){0,63}+)(?:@|&#64;|&#x40;|&commat;|%40|＠|\[at\]|\(at\))"
     r"(?P<domain>(?:[\w-]{1,63}(?:\.|\[dot\]|\(dot\))){1,8}(?P<tld>[^\W\d_]{2,24}))(?![\w-])"
 )
 _NO_TLD = frozenset(["png", "jpg", "jpeg", "gif", "svg", "webp", "css", "js", "ts", "html", "json", "py"])
@@ -27,7 +27,7 @@ _ISSUER = re.compile(
     r"|64[4-9]\d{13}|65\d{14}|35(?:2[89]|[3-8]\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}|62\d{14,17}"
 )
 _SSN = re.compile(r"(?<![\d\-])(?!000|666)\d{3}([\-‑–])(?!00)\d{2}\1(?!0000)\d{4}(?![\d\-])")
-_NINO = re.compile(r"(?<![A-Za-z0-9])[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]( ?)\d{2}\1\d{2}\1\d{2}\1[A-D](?![A-Za-z0-9])")
+_NINO = re.compile(r"(?<![A-Za-z0-9])[A-CEGHJ-NP-TW-Z]{2}( ?)\d{2}\1\d{2}\1\d{2}\1[A-D](?![A-Za-z0-9])")
 _CPF = re.compile(r"(?<![\d.])\d{3}\.\d{3}\.\d{3}-\d{2}(?![\d\-])")
 _IDENTITY = re.compile(
     r"(?:(?i:(?<![a-z])(?:ssn|itin|social security|national insurance|nino|aadhaar|passport|driv(?:er'?s?|ing) licen[cs]e"
@@ -101,7 +101,7 @@ def rules(policy: RedactionPolicy) -> tuple[Rule, ...]:
     ]
     if policy.ip_in_text is not IpInText.NEVER:
         pattern = _ADDRESSED if policy.ip_in_text is IpInText.CONTEXT_ONLY else _ADDRESS
-        finders.append((frozenset({"person", "digit", "colons"}), lambda text: _ips(text, pattern)))
+        finders.append((frozenset({"person", "digit"}), lambda text: _ips(text, pattern)))
     return tuple(Rule(triggers, find) for triggers, find in finders)
 
 
@@ -155,7 +155,9 @@ def _labelled(text: str) -> Iterator[Span]:
         (_BORN_MONTH, "birth", 4),
     ):
         for found in pattern.finditer(text):
-            if sum(char.isdigit() for char in found["id"]) >= least and not _is_public(found["id"]):
+            if sum(char.isdigit() for char in found["id"]) >= least and (
+                kind == "birth" or not _is_public(found["id"])
+            ):
                 yield Span(found.start("id"), found.end("id"), "", kind)
 
 

@@ -83,7 +83,10 @@ def _is_token(prefix: str, body: str) -> bool:
     if prefix == "sk-" and len(body) >= 20 and "-" not in body:
         return True
     if prefix in _UNSURE:
-        return len(body) >= 12 and digits >= 2 and (changes(body) >= 0.25 or len(body) >= 32)
+        mixed = changes(body)
+        return (len(body) >= 12 and digits >= 2 and (mixed >= 0.25 or len(body) >= 32)) or (
+            len(body) >= 16 and mixed >= 0.35
+        )
     return digits > 0 or len(body) >= 20 or changes(body) >= 0.4
 
 
@@ -94,7 +97,7 @@ def _shaped(text: str) -> Iterator[Span]:
 
 def _webhooks(text: str) -> Iterator[Span]:
     for found in _WEBHOOK.finditer(text):
-        if "[redacted]" not in found["path"]:
+        if "[redacted" not in found["path"]:
             yield Span(found.start("path"), found.end("path"), "", "secret")
 
 

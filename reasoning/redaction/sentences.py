@@ -20,6 +20,7 @@ from reasoning.redaction.values import (
     is_word,
     trimmed,
 )
+from reasoning.redaction.words import GRAMMAR
 
 _SEVERAL = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
 _PROSE_NAME = (
@@ -43,11 +44,11 @@ _IS = (
     r"|updated[ ]to|rotated[ ]to|ist|lautet|est|es|è|é)"
 )
 _PROSE = re.compile(
-    rf"(?<![A-Za-z_]){_PROSE_NAME}[\"'`*]{{0,4}}{GAP}\s{{1,4}}{_IS}(?:\s{{1,4}}(?:now|still|set[ ]to|currently|simply|just"
+    rf"(?<![A-Za-z_])(?:[A-Z][A-Z0-9_]{{0,40}}_)?{_PROSE_NAME}[\"'`*]{{0,4}}{GAP}\s{{1,4}}{_IS}(?:\s{{1,4}}(?:now|still|set[ ]to|currently|simply|just"
     rf"|as[ ]follows|the[ ]following|called))?[ ]?:?\s{{1,4}}(?P<open>[\"'`*(\[]{{0,4}})(?P<value>[^\s\"'`<>\\]{{1,256}}+)"
 )
 _DIRECT = re.compile(
-    rf"(?<![A-Za-z_\-]){_PROSE_NAME}[\"'`*]{{0,4}}\s{{1,4}}(?P<open>[\"'`*(\[]{{0,4}})(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
+    rf"(?<![A-Za-z_\-])(?:[A-Z][A-Z0-9_]{{0,40}}_)?{_PROSE_NAME}[\"'`*]{{0,4}}\s{{1,4}}(?:to\s{{1,4}})?(?P<open>[\"'`*(\[]{{0,4}})(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
 )
 _LOGIN = re.compile(
     r"(?i)(?<![a-z])(?:login|user(?:name|id)?|account)[\"'`*:]{0,4}\s{0,4}[:=]?\s{0,4}(?P<who>[^\s,;]{1,64}+)[\s,;/]{1,4}"
@@ -61,7 +62,7 @@ _CREDENTIALS = re.compile(
 _AFTER = re.compile(
     r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was)\s{1,4}"
     r"(?:(?:the|my|your|our|his|her|their|a|an)\s{1,4})?(?:\w{1,20}\s{1,4}){0,2}?"
-    r"(?:password|passphrase|passcode|api[ _-]?key|access[ _-]?(?:key|token)|auth[ _-]?token|secret[ _-]?key|pin)(?![a-z])"
+    r"(?i:password|passphrase|passcode|api[ _-]?key|access[ _-]?(?:key|token)|auth[ _-]?token|secret[ _-]?key|pin)(?![a-z])"
 )
 _SEED = re.compile(
     r"(?i)(?:passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|words?))[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?"
@@ -86,7 +87,7 @@ def _seeds(text: str) -> Iterator[Span]:
 def several(text: str, start: int) -> Span | None:
     """Find a passphrase of small words: "correct horse battery staple"."""
     found = _SEVERAL.match(text, start)
-    if found and not any(is_word(word) for word in found.group().split()):
+    if found and GRAMMAR.isdisjoint(found.group().split()):
         return Span(start, found.end(), "", "secret")
     return None
 

@@ -1,7 +1,6 @@
 """What a rule reports: stretches of a text and what to show instead.
 
-A text is cut into segments before any rule sees it (see ``stream``). A ``Trigger`` is what makes a word worth a look,
-and says which words after it may still belong to the same finding; a ``Rule`` finds stretches in one segment.
+A text is cut into segments before any rule sees it (see ``stream``); a ``Rule`` finds stretches in one segment.
 """
 
 from __future__ import annotations
@@ -25,15 +24,6 @@ def secret(found: re.Match[str], group: str = "value", length: int | None = None
     """Return the span of a group of a match, or of its first ``length`` characters. The policy sets the mask."""
     start = found.start(group)
     return Span(start, found.end(group) if length is None else start + length, "", "secret")
-
-
-@dataclass(frozen=True, slots=True)
-class Trigger:
-    """A pattern within one word. ``goes_on`` matches the text after it, to the end, while a finding may still grow."""
-
-    name: str
-    word: str
-    goes_on: re.Pattern[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)

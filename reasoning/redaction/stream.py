@@ -15,13 +15,14 @@ from collections import Counter
 from typing import Final
 
 from reasoning.redaction.cleaning import clean
-from reasoning.redaction.patterns import BLOCK, BLOCK_ENDS, Seen, rule_book
+from reasoning.redaction.patterns import BLOCK, BLOCK_ENDS, rule_book
 from reasoning.redaction.policy import DEFAULT, UNAVAILABLE, RedactionPolicy
 from reasoning.redaction.spans import apply
+from reasoning.redaction.triggers import Seen
 
 HOLD: Final = 4_096
 KEPT: Final = 512
-_PIECE = 4_096
+_PIECE = 256
 _SWALLOWED_TAIL = 192
 
 _IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
@@ -40,6 +41,7 @@ class StreamRedactor:
     def __init__(self, policy: RedactionPolicy = DEFAULT) -> None:
         self.counts: Counter[str] = Counter()
         self._book = rule_book(policy)
+        self._triggers = self._book.triggers
         self._held = ""
         self._last = ""  # the last character taken in, for what depends on its neighbour
         self._segment = False  # the held text opens with a trigger
@@ -115,7 +117,7 @@ class StreamRedactor:
         return found.end() if found else 0
 
     def _first_trigger(self, end: int) -> int | None:
-        place = self._book.first(self._held, end) if end else None
+        place = self._triggers.first(self._held, end) if end else None
         if self._final and place is None and (span := self._book.cut_token(self._held)):
             place = span.start
         if len(self._held) > HOLD and (long := _LONG_WORD.search(self._held)):
@@ -142,12 +144,12 @@ class StreamRedactor:
 
     def _weigh_word(self, end: int) -> str | None:
         """Look at the next word of the segment, and let the segment go if nothing in it may go on."""
-        seen = self._book.triggers(self._held, self._weighed, end)
+        seen = self._triggers.seen(self._held, self._weighed, end)
         self._weighed = end
         self._kinds.update(name for name, _ in seen)
         if not self._kinds.isdisjoint(BLOCK_ENDS) and (block := BLOCK.search(self._held, 0, end)):
             return self._open_block(block)
-        self._alive = self._book.alive([*self._alive, *seen], self._held, end)
+        self._alive = self._triggers.alive([*self._alive, *seen], self._held, end)
         return None if self._alive else self._release(end)
 
     def _open_block(self, block: re.Match[str]) -> str:
@@ -181,13 +183,13 @@ class StreamRedactor:
             cut = span.end if span.start < cut < span.end else cut
         within = [span for span in spans if span.end <= cut]
         self.counts.update(span.kind for span in within)
-        closer = _LINE_END if "cookie" in self._kinds else _RUN_END
+        closer = _LINE_END if "header" in self._kinds else _RUN_END
         self._reset(self._held[cut:])
         self._closer = closer if cut == HOLD else None
         return apply(text[:cut], within)
 
     def _kinds_of(self, text: str) -> set[str]:
-        return self._kinds | {name for name, _ in self._book.triggers(text, 0, len(text))}
+        return self._kinds | {name for name, _ in self._triggers.seen(text, 0, len(text))}
 
     def _redact(self, text: str, *, at_end: bool = False) -> str:
         spans = self._book.spans(text, frozenset(self._kinds))

@@ -17,6 +17,7 @@ TYPES = wordset(
 )
 STOP_WORDS = wordset(
     """
+    return pass raise elif match break continue print assert lambda
     a able about above accepted accessible accurate across added after again against all allow allows already
     also always am an and another any anything appropriate are as ask at available await back bad be because
     been before being below best better between beyond big both but by can cannot case changed changing check
@@ -37,5 +38,14 @@ STOP_WORDS = wordset(
     unsafe until up upon us use used useful user users using usually valid value very via visible vital
     vulnerable want was way we weak well were what when where whether which while who whose why will with within
     without worth would wrong yet you your
+    """
+)
+# Words that hold a sentence together; a passphrase of ordinary words has none of them.
+GRAMMAR = wordset(
+    """
+    a all an and any are as at be been but by can case change choose click contain contains do each enter every field for
+    from has have here if in into is it its leave letters longer may minimum more must need needs never new not of on one
+    only optional or our please provide require required requires same shall should some stored than that the their them
+    then these they this to type use used user users uses using was when which will with you your characters
     """
 )
