@@ -27,10 +27,10 @@ const send = (form) => {
 
 // Following the end: only while the reader hasn't left it.
 
-let isFollowing = true;
-let lastTop = 0;
-
 const gap = () => page.scrollHeight - page.scrollTop - page.clientHeight;
+
+let isFollowing = gap() <= EDGE_PX;
+let lastTop = page.scrollTop;
 
 const showJump = () => {
   jump.hidden = isFollowing || gap() <= EDGE_PX;
@@ -67,9 +67,17 @@ document.addEventListener("keydown", ({ key, target }) => {
 });
 
 document.addEventListener("click", ({ target }) => {
-  // What a reader opened may push the end away: then they read there.
-  if (target.closest(".fold__bar")) setTimeout(() => follow(isFollowing && gap() <= EDGE_PX), 200);
+  if (!target.closest(".fold__bar")) return;
+  const wasFollowing = isFollowing;
+  isFollowing = false; // what a reader opened may push the end away: then they read there
+  setTimeout(() => {
+    isFollowing = wasFollowing && gap() <= EDGE_PX;
+    showJump();
+  }, 200);
 });
+
+// Cards get their true height only when they come into sight.
+new ResizeObserver(() => isFollowing && follow(true)).observe(document.getElementById("messages"));
 
 jump.addEventListener("click", () => follow(true));
 document.addEventListener("htmx:wsAfterSend", () => follow(true));
