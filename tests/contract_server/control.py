@@ -45,6 +45,7 @@ async def _wait(state: State, request: HttpRequest) -> Answer:
     """Answer when all that is asked for holds: 200, or 408 after ``seconds``.
 
     ``requests``: so many have come in. ``ended``: so many have ended. ``held``: a stream waits for this release.
+    ``sent``: so many events of the newest request have gone out.
     ``closed``: the client of the request with this serial has gone and nothing is left of it.
     """
     asked = _read(request)
@@ -56,9 +57,14 @@ def _holds(state: State, asked: dict[str, Any]) -> bool:
     return (
         len(state.records) >= asked.get("requests", 0)
         and sum(one.ended is not None for one in state.records) >= asked.get("ended", 0)
+        and ("sent" not in asked or _newest_sent(state) >= asked["sent"])
         and ("held" not in asked or any(one.held == asked["held"] for one in state.streams.values()))
         and ("closed" not in asked or any(_is_closed(state, one.serial, asked["closed"]) for one in state.records))
     )
+
+
+def _newest_sent(state: State) -> int:
+    return state.records[-1].events_sent if state.records else 0
 
 
 def _is_closed(state: State, serial: int, wanted: int) -> bool:

@@ -50,7 +50,10 @@ class ContractHandle:
         self._control("POST", "reset", {})
 
     def wait_for(self, *, seconds: float = 5, **what: str | int) -> None:
-        """Wait for ``requests=n``, ``ended=n``, ``held=name`` or ``closed=serial``. Raises TimeoutError."""
+        """Wait for ``requests=n``, ``ended=n``, ``sent=n``, ``held=name``, ``closed=serial``. Raises TimeoutError.
+
+        ``sent`` counts events of the newest request; ``closed`` is the request whose client has gone.
+        """
         try:
             self._control("POST", "wait", {"seconds": seconds, **what})
         except ValueError as error:

@@ -48,7 +48,7 @@ class Player:
             await self._send_head()
             for n, frame in enumerate(self._answer.frames):
                 await self._send_frame(n, frame)
-                self._stream.record.events_sent = n + 1
+                self._stream.sent(n + 1)
             await self._connection.end()
         except CutError as cut:
             self.cut_short = True

@@ -28,6 +28,10 @@ class OpenStream:
         self.state.touch()
         return self.state.gate(name)
 
+    def sent(self, events: int) -> None:
+        self.record.events_sent = events
+        self.state.touch()
+
     def resume(self) -> None:
         self.held = None
         self.state.touch()

@@ -88,7 +88,7 @@ def test_client_that_leaves_is_noticed_and_recorded(upstream: ContractHandle) ->
 def test_client_that_leaves_a_paced_stream_is_noticed(upstream: ContractHandle) -> None:
     upstream.script([{"content": "word " * 50, "delay_ms": 20_000}])
     connected = send(upstream, request([user()]))
-    connected.recv(65536)
+    upstream.wait_for(sent=1)
 
     connected.close()
     upstream.wait_for(closed=1)
