@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import Enum
 
-_BATCH = 512  # queued pieces
+_BATCH = 64  # queued pieces
 _LONGEST_RUN = 16  # longer runs count as this long: it bounds how often a text can be gone through again
 _LINE_HEAD = re.compile(r"[ \t\r>]*")
 _STOP = re.compile(r"[`\n]")

@@ -1,0 +1,128 @@
+"""Run deltas through the normaliser and say what came out where, for the tests of this folder."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reasoning import scratchpad as core
+from reasoning.deltas import Channel, Delta
+from reasoning.normalizer import Normalizer
+from reasoning.scratchpad import Scratchpad, ScratchpadGrant
+
+PIECES = (
+    *(f"<{slash}{name}>" for slash in ("", "/") for name in ("think", "thinking", "REASONING", "scratchpad")),
+    *(
+        "<think/>",
+        "</THINKING  >",
+        "<",
+        "</",
+        "<thi",
+        "nk>",
+        "scratch",
+        "pad>",
+        ">",
+        "\ud83d",
+        "\ude00",
+        "é",
+        "1",
+        "b c",
+    ),
+    *("`", "``", "```", "~~~", "\n", "\n\n", "\n```\n", "```py\n", " ", "  "),
+)
+
+
+@dataclass(frozen=True)
+class Channels:
+    """Everything that one response came to."""
+
+    visible: str
+    thinking: str
+    scratchpads: tuple[str, ...]
+    tools: tuple[tuple[Any, ...], ...]
+    kept: str | None
+    stripped: int
+    extracted: int
+
+
+def channels(deltas: Iterable[Mapping[str, Any]], *, starts_in_reasoning: bool = False) -> Channels:
+    normalizer = Normalizer(starts_in_reasoning=starts_in_reasoning)
+    out = [piece for delta in deltas for piece in normalizer.feed(delta)]
+    out += normalizer.finish()
+    assert normalizer.finish() == ()
+    counters = normalizer.counters
+    return Channels(
+        joined(out, Channel.VISIBLE),
+        joined(out, Channel.THINKING),
+        tuple(text_of(piece.text) for piece in out if isinstance(piece.text, Scratchpad)),
+        _tools(out),
+        normalizer.thinking,
+        counters.stripped_delimiters,
+        counters.extracted_blocks,
+    )
+
+
+def of_text(text: str, *, native: str = "", starts_in_reasoning: bool = False) -> Channels:
+    deltas = [{"reasoning_content": native}] if native else []
+    return channels([*deltas, {"content": text}], starts_in_reasoning=starts_in_reasoning)
+
+
+def joined(deltas: Iterable[Delta], channel: Channel) -> str:
+    return "".join(str(piece.text) for piece in deltas if piece.channel is channel)
+
+
+def text_of(scratchpad: Scratchpad) -> str:
+    return core.reveal(scratchpad, ScratchpadGrant(core.GRANT_KEY), max_tokens=10**9)
+
+
+def recut(deltas: Iterable[Mapping[str, Any]], seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the same stream in other pieces: each text field cut by chance, in its order among the others."""
+    chance = random.Random(seed)  # noqa: S311
+    for delta in deltas:
+        cuttable = [name for name, value in delta.items() if isinstance(value, str) and name != "role"]
+        if len(cuttable) == 1 and not delta.get("tool_calls") and not delta.get("reasoning_details"):
+            yield from ({cuttable[0]: piece} for piece in _pieces(delta[cuttable[0]], chance))
+        else:
+            yield dict(delta)
+
+
+def two_ways(text: str) -> Iterator[tuple[str, str]]:
+    return ((text[:at], text[at:]) for at in range(len(text) + 1))
+
+
+def calls_made(work: Callable[[], object]) -> int:
+    """Return how many function calls ``work`` makes: a measure of cost that no clock disturbs."""
+    count = 0
+
+    def counting(_frame: object, event: str, _arg: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(counting)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def _pieces(text: str, chance: random.Random) -> Iterator[str]:
+    at = 0
+    while at < len(text):
+        end = at + chance.choice((1, 1, 2, 3, 5, 9))
+        yield text[at:end]
+        at = end
+
+
+def _tools(out: Iterable[Delta]) -> tuple[tuple[Any, ...], ...]:
+    calls: dict[int | None, list[str]] = {}
+    for piece in out:
+        if piece.channel is Channel.TOOL:
+            call = calls.setdefault(piece.index, ["", "", ""])
+            call[0] = call[0] or piece.call_id or ""
+            call[1] = call[1] or piece.name or ""
+            call[2] += str(piece.text)
+    return tuple((index, *call) for index, call in sorted(calls.items(), key=lambda item: item[0] or 0))

@@ -1,0 +1,71 @@
+"""Whole messages with a ``<REASONING>`` block, to the letter of spec 000."""
+
+from __future__ import annotations
+
+import pytest
+
+from reasoning.delimiter import ParsedMessage, Reasoning, parse_message
+from tests.reasoning.streamed import calls_made
+
+
+def test_block_is_parted_from_the_answer() -> None:
+    message = parse_message("<REASONING>\nStep 1: look.\nStep 2: compare.\n</REASONING>\nUp by 12.\n")
+
+    assert message == ParsedMessage("Up by 12.", Reasoning("Step 1: look.\nStep 2: compare.", 8))
+
+
+@pytest.mark.spec("000 rule 2")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  plain, ends kept \n",
+        "<REASONING>\ncut off",
+        "late</REASONING> answer",
+        "</REASONING> wrong way round <REASONING>",
+        "<reasoning>other case</reasoning>",
+        "<REASONING >blank</REASONING >",
+    ],
+)
+def test_missing_tag_leaves_the_message_unchanged(text: str) -> None:
+    assert parse_message(text) == ParsedMessage(text, None)
+
+
+@pytest.mark.spec("000 rule 1")
+@pytest.mark.parametrize(
+    ("text", "visible", "thought"),
+    [
+        ("<REASONING>a<REASONING>b</REASONING>c</REASONING>d", "d", "a<REASONING>b</REASONING>c"),
+        ("<REASONING>a<REASONING>b</REASONING>c", "c", "a<REASONING>b"),
+        ("<REASONING>a</REASONING>b<REASONING>c</REASONING>d", "b<REASONING>c</REASONING>d", "a"),
+        ("<REASONING>a</REASONING>b</REASONING>c", "b</REASONING>c", "a"),
+        ("</REASONING>x<REASONING>a</REASONING>b", "</REASONING>xb", "a"),
+    ],
+)
+def test_first_opener_and_the_closer_that_balances_it_count(text: str, visible: str, thought: str) -> None:
+    message = parse_message(text)
+
+    assert message.visible == visible
+    assert message.reasoning is not None
+    assert message.reasoning.text == thought
+
+
+@pytest.mark.spec("000 rule 3")
+def test_inline_tags_are_tolerated() -> None:
+    assert parse_message("one <REASONING>why</REASONING> two") == ParsedMessage("one  two", Reasoning("why", 1))
+
+
+@pytest.mark.spec("000 rule 4")
+def test_blanks_inside_the_tags_are_trimmed() -> None:
+    assert parse_message("<REASONING> \n\t why \n </REASONING>x").reasoning == Reasoning("why", 1)
+
+
+@pytest.mark.spec("000 shape")
+def test_empty_block_is_a_block() -> None:
+    assert parse_message("<REASONING></REASONING>x") == ParsedMessage("x", Reasoning("", 0))
+
+
+def test_cost_grows_with_the_length_alone() -> None:
+    small, large = (calls_made(lambda n=n: parse_message("<REASONING>" * n + "x")) for n in (2_000, 8_000))
+
+    assert large < 4.6 * small
