@@ -77,7 +77,7 @@ def running_contract_server() -> Iterator[ContractHandle]:
     """Run a server on a free port; at the end nothing of it is left. Raises what went wrong inside it."""
     server = ContractServer()
     begun: Queue[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]] = Queue()
-    thread = threading.Thread(target=_run, args=(server, begun), name="contract-server")
+    thread = threading.Thread(target=_run, args=(server, begun), name="contract-server", daemon=True)
     thread.start()
     port, loop, stop = begun.get(timeout=STOP_SECONDS)
     try:
