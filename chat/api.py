@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
-from channels.db import database_sync_to_async
+from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
@@ -20,7 +20,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods
-from reasoning.trace import step_to_json
 
 from accounts import tokens
 from accounts.models import User
@@ -34,6 +33,7 @@ from chat.runner import Asked, Watcher, runner
 from chat.upstream import known_models
 from reasoning.envelope import envelope
 from reasoning.policy import Visibility
+from reasoning.trace import step_to_json
 
 P = ParamSpec("P")
 _REFUSED_STATUS = {"turn_running": 409, "queue_full": 409, "too_many_turns": 429, "restarting": 503}
@@ -89,15 +89,15 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     """GET: questions and envelopes, oldest first. POST: run a turn; the envelope, or server-sent events."""
     if not await person.conversations.filter(pk=conversation_id).aexists():
         raise ApiError(404, "not_found", _("There is no such conversation."))
-    sees = await database_sync_to_async(visibility)(person, _session(request))
+    sees = await sync_to_async(visibility)(person, _session(request))
     if request.method == "GET":
-        return JsonResponse(await database_sync_to_async(_listed)(conversation_id, sees), safe=False)
+        return JsonResponse(await sync_to_async(_listed)(conversation_id, sees), safe=False)
     message = await _message(request)
     if request.accepts("text/event-stream") and not request.accepts("application/json"):
         return await _streamed(conversation_id, person, message, sees)
     turn_id = await _run(conversation_id, person, message)
     await runner.finished(conversation_id, turn_id)
-    return JsonResponse(await database_sync_to_async(_envelope)(turn_id, sees))
+    return JsonResponse(await sync_to_async(_envelope)(turn_id, sees))
 
 
 async def _run(conversation_id: uuid.UUID, person: User, message: Message) -> uuid.UUID:
@@ -144,7 +144,7 @@ async def _events(watcher: Watcher, turn_id: uuid.UUID, sees: Visibility) -> Asy
         for form in _deltas(notice, turn_id, sees):
             yield _event("delta", form)
     await runner.finished(watcher.conversation_id, turn_id)
-    for event in await database_sync_to_async(_last_events)(turn_id, sees):
+    for event in await sync_to_async(_last_events)(turn_id, sees):
         yield event
 
 
@@ -210,7 +210,7 @@ async def _message(request: HttpRequest) -> Message:
 async def _person(request: HttpRequest) -> User:
     header = request.headers.get("Authorization", "")
     if header:
-        person = await database_sync_to_async(tokens.authenticate)(header)
+        person = await sync_to_async(tokens.authenticate)(header)
         if person is None:
             raise ApiError(401, "invalid_token", _("This access token is not valid."))
         del request.session  # a token has no session, whatever cookie came along

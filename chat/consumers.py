@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from contextlib import ExitStack, suppress
 from typing import Any, cast
 
@@ -17,8 +18,10 @@ from chat.page import Page, SignedOut
 from chat.runner import Watcher, runner
 from reasoning.scratchpad import Scratchpad
 
+logger = logging.getLogger(__name__)
 SIGNED_OUT = 4401
 NOT_FOUND = 4404
+BROKEN = 1011  # the page comes back by itself
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -67,6 +70,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
                 await self._send_all(await page.draw(await self._watcher.next()))
         except SignedOut:
             await self.close(SIGNED_OUT)
+        except Exception:
+            logger.exception("socket broke")
+            await self.close(BROKEN)
 
     def _take_scratchpad(self, turn: LiveTurn, scratchpad: Scratchpad) -> None:
         if self._page is not None:

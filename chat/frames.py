@@ -99,20 +99,21 @@ class PageFrames:
 
     def append_cards(self, rows: Iterable[TurnRows]) -> list[str]:
         """Return whole cards of finished turns that the page does not hold."""
-        return [
-            _append({"question": cards.question_card(row), "card": cards.answer_card(row, self.sees)}) for row in rows
-        ]
+        items = self._items(rows)
+        return [_append(items)] if items else []
 
     def append_live(self, turn: LiveTurn) -> list[str]:
         """Return the whole card of a running turn that the page does not hold."""
-        item = {"question": cards.live_question_card(turn), "card": cards.live_answer_card(turn, self.sees)}
-        return [_append(item), json_frame(running=True)]
+        item = {"question": cards.live_question_card(turn), "answer": cards.live_answer_card(turn, self.sees)}
+        return [_append([item]), json_frame(running=True)]
 
     def replace_all(self, rows: Iterable[TurnRows]) -> list[str]:
         """Return every card again, for a page whose own have nothing in common with the branch any more."""
-        items = [{"question": cards.question_card(row), "answer": cards.answer_card(row, self.sees)} for row in rows]
-        html = render_to_string("chat/_messages.html", {"items": items})
+        html = render_to_string("chat/_messages.html", {"items": self._items(rows)})
         return [format_html('<div id="messages" hx-swap-oob="innerHTML">{}</div>', html)]
+
+    def _items(self, rows: Iterable[TurnRows]) -> list[dict[str, Any]]:
+        return [{"question": cards.question_card(row), "answer": cards.answer_card(row, self.sees)} for row in rows]
 
     def open_thinking(self, turn: LiveTurn) -> list[str]:
         """Subscribe to the thinking of a running card: what it holds now, then what comes."""
@@ -183,7 +184,8 @@ def visible_thinking(notice: ThinkingText, sees: Visibility) -> str:
 def queue_frame(waiting: Sequence[tuple[str, str]]) -> str:
     """Return the messages that wait, as the page shows them."""
     queued = [QueuedView(message_id, text) for message_id, text in waiting]
-    return render_to_string("chat/_queue.html", {"queued": queued, "oob": True})
+    html = render_to_string("chat/_queued.html", {"queued": queued})
+    return format_html('<div id="queue" hx-swap-oob="innerHTML">{}</div>', html)
 
 
 def scratchpad_frame(message_id: str, text: str, *, is_first: bool) -> str:
@@ -211,13 +213,16 @@ def _parts(card: AnswerView, names: Sequence[str]) -> str:
     return "".join(render_to_string(f"chat/_{name}.html", context) for name in names)
 
 
-def _append(item: dict[str, Any]) -> str:
-    return render_to_string("chat/_added.html", item)
+def _append(items: Sequence[dict[str, Any]]) -> str:
+    html = render_to_string("chat/_messages.html", {"items": items})
+    return format_html('<div hx-swap-oob="beforeend:#messages">{}</div>', html)
 
 
 def _block_frame(notice: BlockDone) -> str:
-    context = {"message_id": notice.turn.public_id, "html": notice.html, "tail": notice.tail, "n": 0}
-    return render_to_string("chat/_block.html", context)
+    message_id = notice.turn.public_id
+    block = format_html('<div hx-swap-oob="beforebegin:#{}">{}</div>', dom_id(message_id, "tail"), notice.html)
+    context = {"message_id": message_id, "tail": notice.tail, "n": 0, "oob": True}
+    return block + render_to_string("chat/_tail.html", context)
 
 
 def _tokens(card: AnswerView) -> int:

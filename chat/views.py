@@ -5,13 +5,12 @@ from __future__ import annotations
 import uuid
 from typing import Any, cast
 
-from channels.db import database_sync_to_async
+from asgiref.sync import sync_to_async
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from reasoning.trace import step_to_json
 
 from accounts.models import User
 from accounts.preferences import visibility
@@ -19,6 +18,7 @@ from chat import cards, log, screens
 from chat.forms import MessageRefused, clean_message
 from chat.models import Conversation, Filing, Turn
 from chat.runner import runner
+from reasoning.trace import step_to_json
 
 
 @never_cache
@@ -71,7 +71,7 @@ async def stop(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse
 @require_POST
 async def retry(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """Ask the question of the newest turn again. 204 for the page's script, else 303."""
-    person, turn = await database_sync_to_async(_turn)(request, conversation_id, turn_id)
+    person, turn = await sync_to_async(_turn)(request, conversation_id, turn_id)
     try:
         await runner.retry(turn, person.pk)
     except MessageRefused as refused:
@@ -128,19 +128,19 @@ async def _page(
     request: HttpRequest, conversation_id: uuid.UUID, template: str, *, status: int = 200, **extra: Any
 ) -> HttpResponse:
     """Draw the conversation: what is stored, then the running turn as it stands at this moment of the loop."""
-    read = await database_sync_to_async(screens.read)(_person_of(request), conversation_id, request.session)
+    read = await sync_to_async(screens.read)(_person_of(request), conversation_id, request.session)
     if read is None:
         raise Http404
     context = screens.context(read, runner.live(conversation_id)) | extra
     opened = request.GET.get("open", "")
     if opened:
-        context["items"] = await database_sync_to_async(screens.with_thinking_open)(read, context["items"], opened)
-    return await database_sync_to_async(render)(request, template, context, status=status)
+        context["items"] = await sync_to_async(screens.with_thinking_open)(read, context["items"], opened)
+    return await sync_to_async(render)(request, template, context, status=status)
 
 
 async def _owned_by(request: HttpRequest, conversation_id: uuid.UUID) -> tuple[User, Conversation]:
     person = _person_of(request)
-    return person, await database_sync_to_async(_own_conversation)(person, conversation_id)
+    return person, await sync_to_async(_own_conversation)(person, conversation_id)
 
 
 def _turn(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> tuple[User, Turn]:

@@ -45,6 +45,8 @@ class _Chunk(msgspec.Struct):
     error: Any = None
     message: Any = None
     detail: Any = None
+    code: Any = None
+    type: Any = None
 
 
 _decode = msgspec.json.Decoder(_Chunk).decode
@@ -196,7 +198,7 @@ def _part_text(value: Any) -> str:
 def _bare_error(chunk: _Chunk) -> dict[str, Any] | None:
     """Read an error without the usual ``error`` key: a message, and no choices."""
     if isinstance(chunk.message, str) or chunk.detail:
-        return {"message": chunk.message, "detail": chunk.detail}
+        return {"message": chunk.message, "detail": chunk.detail, "code": chunk.code, "type": chunk.type}
     return None
 
 
@@ -216,7 +218,7 @@ def _loose(value: Any) -> _Chunk:
     kept: list[_Choice | None] | None = None
     if isinstance(choices, list):
         kept = [_loose_choice(choice) for choice in choices if isinstance(choice, dict)]
-    names = ("usage", "model", "error", "message", "detail")
+    names = ("usage", "model", "error", "message", "detail", "code", "type")
     return _Chunk(kept, **{name: value.get(name) for name in names})
 
 

@@ -26,7 +26,7 @@ REPLIES = [{"reasoning": "Let me see.", "tool_calls": [CALL]}, {"reasoning": "No
 async def client_of(user: User, *, by: str = "token") -> AsyncClient:
     if by == "token":
         _row, token = await database_sync_to_async(create_token)(user)
-        return AsyncClient(headers={"Authorization": f"Bearer {token}"})
+        return AsyncClient(AUTHORIZATION=f"Bearer {token}")
     client = AsyncClient(enforce_csrf_checks=True)
     assert await database_sync_to_async(client.login)(username=user.username, password=PASSWORD)
     return client
@@ -73,7 +73,7 @@ async def test_stranger_and_unknown_get_the_same_404(alice: User, bob: User) -> 
 
 
 async def test_no_credentials_get_401_and_a_bad_token_too(db: None) -> None:
-    for client in (AsyncClient(), AsyncClient(headers={"Authorization": "Bearer lgb_wrong"})):
+    for client in (AsyncClient(), AsyncClient(AUTHORIZATION="Bearer lgb_wrong")):
         answer = await client.get("/api/chats/")
 
         assert answer.status_code == 401
@@ -114,7 +114,7 @@ async def test_bad_input_names_the_field(
 
 
 async def test_failed_turn_says_so_in_its_envelope(upstream: ContractHandle, alice: User) -> None:
-    upstream.script([{"content": "x", "faults": [{"kind": "server_error", "at": "connect"}]}])
+    upstream.script([{"content": "x", "faults": [{"kind": "server_error"}]}])
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
     answer = (await ask(await client_of(alice), conversation)).json()

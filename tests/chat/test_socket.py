@@ -180,6 +180,22 @@ async def test_thinking_is_sent_only_where_it_was_opened(upstream: ContractHandl
     assert CANARY not in "".join(unseen)
 
 
+async def test_message_during_a_turn_is_shown_as_waiting_then_asked(upstream: ContractHandle, alice: User) -> None:
+    hold = [{"kind": "stall", "at": "event:2", "name": "go"}]
+    upstream.script([{"content": "First answer.", "chunk": "word", "faults": hold}, {"content": "Second answer."}])
+    conversation = await database_sync_to_async(make_conversation)(owner=alice)
+
+    async with page(conversation, alice) as socket:
+        await socket.send_to(json.dumps({"text": "One"}))
+        await frames_until(socket, '"running":true')
+        await socket.send_to(json.dumps({"text": "Two <b>"}))
+        waiting = await frames_until(socket, "Queued, sent when this answer is finished")
+        upstream.release("go")
+        await frames_until(socket, "Second answer.")
+
+    assert "Two &lt;b&gt;" in waiting[-1]
+
+
 async def test_stop_from_one_page_ends_the_turn_in_another(upstream: ContractHandle, alice: User) -> None:
     upstream.script([{"content": "a b c", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2"}]}])
     conversation = await database_sync_to_async(make_conversation)(owner=alice)

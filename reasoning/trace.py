@@ -1,0 +1,174 @@
+"""The redacted account of one tool call: what people see of it.
+
+A ``ToolTraceStep`` comes only from ``finish``, which redacts, or from ``step_from_json``, which reads back one that was
+kept. There is no unredacted step to leak. Time is passed in. Spec 004 trace, product 10.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from reasoning.citations import Citation, Source
+from reasoning.redaction import SECRETS_ONLY, Redactor
+
+StepStatus = Literal["ok", "error", "denied", "cancelled"]
+
+TOP_CITATIONS = 3
+UNREADABLE = "[arguments that are no JSON]"
+_MADE_HERE = object()
+
+_BULLETS = {
+    "searched": "Searched the filings for “{query}” and got {results}.",
+    "used": "Used {tool} and got {results}.",
+    "failed": "Tried {tool}, which failed.",
+    "read": "Read {label}.",
+}
+MOST_BULLETS = 5
+FEWEST_BULLETS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class OpenStep:
+    """A call that runs now. ``arguments`` is the exact string; it leaves only through ``finish``, redacted."""
+
+    call_id: str
+    tool: str
+    arguments: str = field(repr=False)
+    started_ms: float
+    shown: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTraceStep:
+    """One finished step, redacted. ``redactions`` counts what was masked, by kind."""
+
+    tool: str
+    args: Any
+    duration_ms: float
+    results: int | None
+    top_citations: tuple[Citation, ...]
+    status: StepStatus
+    error: str | None = None
+    redactions: Mapping[str, int] = field(default_factory=dict)
+    made_by: object = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.made_by is not _MADE_HERE:
+            raise TypeError("a trace step comes from finish or step_from_json alone")
+
+
+def start(call_id: str, name: str, arguments: str, *, at_ms: float, shown: frozenset[str] | None) -> OpenStep:
+    """Begin a step. ``shown`` names the arguments whose values people may see; None shows all, redacted."""
+    return OpenStep(call_id, name, arguments, at_ms, shown)
+
+
+def finish(
+    opened: OpenStep,
+    *,
+    at_ms: float,
+    status: StepStatus,
+    results: int | None = None,
+    sources: Sequence[Source] = (),
+    error: str | None = None,
+) -> ToolTraceStep:
+    """End a step: arguments, error and snippets come out redacted, the first three sources as citations."""
+    redactor = Redactor()
+    return ToolTraceStep(
+        tool=str(redactor.redact_text(opened.tool[:80])),
+        args=_args(opened, redactor),
+        duration_ms=max(0.0, round(at_ms - opened.started_ms, 1)),
+        results=results,
+        top_citations=tuple(_citation(source) for source in sources[:TOP_CITATIONS]),
+        status=status,
+        error=str(redactor.redact_text(error)) if error else None,
+        redactions=dict(redactor.counts),
+        made_by=_MADE_HERE,
+    )
+
+
+def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
+    """Return the envelope form; ``error`` only where there is one."""
+    form: dict[str, Any] = {
+        "tool": step.tool,
+        "args": step.args,
+        "durationMs": step.duration_ms,
+        "results": step.results,
+        "topCitations": [_citation_to_json(citation) for citation in step.top_citations],
+        "status": step.status,
+    }
+    if step.error:
+        form["error"] = step.error
+    return form
+
+
+def step_from_json(form: Mapping[str, Any]) -> ToolTraceStep:
+    """Read back a step that was kept. Missing keys take harmless values, so that old rows stay readable."""
+    return ToolTraceStep(
+        tool=form["tool"],
+        args=form.get("args", {}),
+        duration_ms=form.get("durationMs", 0),
+        results=form.get("results"),
+        top_citations=tuple(_citation_from_json(found) for found in form.get("topCitations", ())),
+        status=form.get("status", "ok"),
+        error=form.get("error"),
+        made_by=_MADE_HERE,
+    )
+
+
+def summary_from_trace(steps: Sequence[ToolTraceStep]) -> tuple[str, ...]:
+    """Return two to five plain bullets on what was done, or () where nothing was. Spec 004 summary."""
+    done = [_bullet(step) for step in steps]
+    read = list(dict.fromkeys(_label(citation) for step in steps for citation in step.top_citations))
+    bullets = [*done, *(_BULLETS["read"].format(label=label) for label in read)]
+    return tuple(dict.fromkeys(bullets))[:MOST_BULLETS]
+
+
+def _args(opened: OpenStep, redactor: Redactor) -> Any:
+    try:
+        value = json.loads(opened.arguments or "{}")
+    except (ValueError, RecursionError):
+        return UNREADABLE
+    return redactor.redact_args(value, shown=opened.shown)
+
+
+def _citation(source: Source) -> Citation:
+    return Citation(
+        ref=source.ref,
+        filing=source.filing,
+        company=source.company,
+        date=source.date,
+        period=source.period,
+        section=source.section,
+        anchor=source.anchor,
+        url=source.url,
+        snippet=str(Redactor(SECRETS_ONLY).redact_text(source.snippet)),
+    )
+
+
+def _citation_to_json(citation: Citation) -> dict[str, Any]:
+    names = ("ref", "filing", "company", "date", "period", "section", "anchor", "url", "snippet")
+    return {name: getattr(citation, name) for name in names}
+
+
+def _citation_from_json(form: Mapping[str, Any]) -> Citation:
+    names = ("filing", "company", "section", "anchor", "url", "snippet")
+    texts = {name: form.get(name, "") for name in names}
+    return Citation(ref=form.get("ref", 0), date=form.get("date"), period=form.get("period"), **texts)
+
+
+def _bullet(step: ToolTraceStep) -> str:
+    if step.status != "ok":
+        return _BULLETS["failed"].format(tool=step.tool)
+    count = step.results or 0
+    results = "1 result" if count == 1 else f"{count} results"
+    query = step.args.get("query") if isinstance(step.args, dict) else None
+    if isinstance(query, str) and step.tool == "searchFilings":
+        return _BULLETS["searched"].format(query=query, results=results)
+    return _BULLETS["used"].format(tool=step.tool, results=results)
+
+
+def _label(citation: Citation) -> str:
+    return " · ".join(part for part in (citation.filing, citation.date, citation.section) if part)
