@@ -83,7 +83,7 @@ def test_values_are_escaped(status: str) -> None:
     html += text_of("chat/_question.html", question=replace(QUESTION, text=HOSTILE, client_id=HOSTILE))
     html += text_of("chat/_queued.html", queued=[QUESTION, replace(QUESTION, text=HOSTILE)])
     html += text_of("chat/_error.html", message=HOSTILE, client_id=HOSTILE, oob=True)
-    html += text_of("chat/_scratchpad.html", id="a1", text=HOSTILE)
+    html += text_of("chat/_scratchpad.html", message_id="a1", text=HOSTILE)
 
     assert "<img" not in html
     assert html.count("&lt;img") > 10
@@ -280,7 +280,8 @@ def test_scratchpad_has_a_place_only_on_a_live_card_of_who_may_see_it() -> None:
 
 @pytest.mark.spec("004 scratchpad")
 def test_scratchpad_panel_carries_the_caution() -> None:
-    pad = one(draw("chat/_scratchpad.html", id="a1", text="plan"), "[data-scratchpad]")
+    pad = one(draw("chat/_scratchpad.html", message_id="a1", text="plan"), "[data-scratchpad]")
 
     assert "Debug view. Not shown to users. Not stored." in words([pad])
-    assert one(pad, "pre").text == "plan"
+    assert pad.get("id") == "m-a1-pad"  # takes the place that the live card keeps for it
+    assert one(pad, "#m-a1-pad-text").text == "plan"
