@@ -56,7 +56,7 @@ def measure(folder: Path) -> Figures:
 def _outcome(asked: dict[str, Any]) -> tuple[bool, bool, bool]:
     from chat.filings.search import search_passages
     from chat.models import Filing
-    from chat.tools.base import SearchQuery
+    from chat.retrieval import SearchQuery
 
     slug = Filing.objects.values_list("slug", flat=True).get(source_name=asked["document"])
     found = search_passages(SearchQuery(asked["question"], limit=_LIMIT))
@@ -71,7 +71,7 @@ def _folded(text: str) -> str:
 
 def _time_ms(question: str) -> float:
     from chat.filings.search import search_passages
-    from chat.tools.base import SearchQuery
+    from chat.retrieval import SearchQuery
 
     started = time.perf_counter()
     search_passages(SearchQuery(question, limit=_LIMIT))

@@ -18,7 +18,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from chat.filings.search import read_passages, search_passages
-from chat.tools.base import FoundPassage, SearchQuery, Tool, ToolArgumentsError, ToolContext, ToolOutput
+from chat.retrieval import FoundPassage, SearchQuery
+from chat.tools.base import Tool, ToolArgumentsError, ToolContext, ToolOutput
 from reasoning import trace
 from reasoning.citations import Source
 from reasoning.events import ToolCall

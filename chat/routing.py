@@ -4,4 +4,6 @@ from django.urls import path
 
 from chat.consumers import ConversationConsumer
 
-websocket_urlpatterns = [path("ws/chats/<uuid:conversation_id>/", ConversationConsumer.as_asgi())]
+websocket_urlpatterns = [
+    path("ws/chats/<uuid:conversation_id>/", ConversationConsumer.as_asgi()),  # type: ignore[arg-type]  # Channels' own
+]

@@ -18,7 +18,7 @@ from chat.filings.companies import matching, named_in
 from chat.filings.snippets import snippet
 from chat.models import Filing, Passage
 from chat.models.search import PassageQuerySet, search_terms
-from chat.tools.base import Found, FoundPassage, SearchQuery
+from chat.retrieval import Found, FoundPassage, SearchQuery
 
 MAX_RESULTS = 20
 MAX_NEIGHBOURS = 5

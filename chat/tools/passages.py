@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chat.tools.base import Found, FoundPassage, ToolOutput
+from chat.retrieval import Found, FoundPassage
+from chat.tools.base import ToolOutput
 from reasoning.citations import Source
 
 MAX_CONTENT_CHARS = 18_000  # the turn cuts results at 20,000, which would leave half a JSON text

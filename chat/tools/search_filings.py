@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from chat.retrieval import SearchQuery
 from chat.tools.arguments import ToolArguments, function_tool, read_arguments
-from chat.tools.base import SearchQuery, ToolContext, ToolOutput
+from chat.tools.base import ToolContext, ToolOutput
 from chat.tools.passages import passages_output
 
 Form = Literal["10-K", "10-Q", "8-K"]

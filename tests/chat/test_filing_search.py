@@ -18,7 +18,7 @@ from chat.filings.search import read_passages, search_passages
 from chat.filings.snippets import MAX_CHARS, snippet
 from chat.models import Filing, Passage
 from chat.models.search import search_terms
-from chat.tools.base import SearchQuery
+from chat.retrieval import SearchQuery
 
 pytestmark = pytest.mark.django_db
 sqlite_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="the index of SQLite")

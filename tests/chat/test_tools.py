@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from chat.retrieval import Found, FoundPassage, SearchQuery
 from chat.tools import registry
-from chat.tools.base import Found, FoundPassage, SearchQuery, ToolArgumentsError, ToolContext, ToolOutput
+from chat.tools.base import ToolArgumentsError, ToolContext, ToolOutput
 from chat.tools.passages import MAX_CONTENT_CHARS
 
 
