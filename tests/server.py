@@ -62,11 +62,18 @@ def manage(environment: Mapping[str, str], *arguments: str) -> str:
 
 @contextmanager
 def running_server(folder: Path, *, seeded: bool = True, **variables: str) -> Iterator[RunningServer]:
-    """Migrate, seed, serve; on leaving, ask the server to end and wait for it. Its log is ``folder/server.log``."""
+    """Migrate, seed and serve. The log is ``folder/server.log``."""
     environment = environment_in(folder, **variables)
     manage(environment, "migrate", "--no-input", "--verbosity", "0")
     if seeded:
         manage(environment, "seed_demo", "--verbosity", "0")
+    with serving(environment, folder) as running:
+        yield running
+
+
+@contextmanager
+def serving(environment: Mapping[str, str], folder: Path) -> Iterator[RunningServer]:
+    """Serve over a database that is ready; on leaving, ask the server to end and wait for it."""
     with (folder / "server.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "config.serve"],

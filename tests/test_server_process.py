@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.server import PASSWORD, ROOT, RunningServer, environment_in, running_server, stop
+from tests.server import PASSWORD, ROOT, RunningServer, environment_in, running_server, serving, stop
 
 
 @pytest.fixture(scope="module")
@@ -87,19 +87,21 @@ async def test_socket_from_a_foreign_page_is_refused(
     assert refused.value.status == 403
 
 
-async def test_end_closes_sockets_with_service_restart(tmp_path: Path, http: aiohttp.ClientSession) -> None:
-    with running_server(tmp_path) as server:
-        await _sign_in(http, server.base_url)
+async def test_end_closes_sockets_with_service_restart(
+    server: RunningServer, tmp_path: Path, http: aiohttp.ClientSession
+) -> None:
+    with serving(server.environment, tmp_path) as ending:
+        await _sign_in(http, ending.base_url)
         page = await http.ws_connect(
-            await _socket_url(http, server.base_url), headers={"Origin": server.base_url}, autoclose=True
+            await _socket_url(http, ending.base_url), headers={"Origin": ending.base_url}, autoclose=True
         )
-        server.process.terminate()
+        ending.process.terminate()
 
         while (await page.receive(timeout=20)).type not in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
             pass
 
         assert page.close_code == 1012
-        assert stop(server.process) == 0
+        assert stop(ending.process) == 0
 
 
 def test_port_in_use_is_one_line(tmp_path: Path) -> None:
