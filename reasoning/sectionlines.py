@@ -27,7 +27,7 @@ _HEADING_ALONE = re.compile(
 )
 _IS_MARKED = re.compile(r"[ \t]*[#*_]")
 _BULLET = re.compile(r"[ \t]*(?:[-*–][ \t]+|•[ \t]*|\d{1,3}[.)][ \t]+)")
-_EMPTY_BULLET = re.compile(r"[ \t]*[-*–]\r?")
+_EMPTY_BULLET = re.compile(r"[ \t]*(?:[-*–]|\d{1,3}[.)])\r?")
 _HALF_BULLET = re.compile(r"[ \t]*(?:[-*–]|\d{1,3}[.)]?)?[ \t\r]*\Z")
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t\r]*\Z")
 _HALF_RULE = re.compile(r"[ \t]*(?:-+|\*+|_+)[ \t\r]*\Z")

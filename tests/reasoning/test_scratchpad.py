@@ -1,0 +1,185 @@
+"""A scratchpad lets nothing out: whatever is tried, the text stays in."""
+
+from __future__ import annotations
+
+import copy
+import gc
+import json
+import logging
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from reasoning import scratchpad as core
+from reasoning.errors import ScratchpadError
+from reasoning.scratchpad import Scratchpad, ScratchpadGrant, reveal
+
+SECRET = "canary7 discarded the quarterly reports and kept the annual ones"
+GRANT = ScratchpadGrant(core.GRANT_KEY)
+
+
+@pytest.fixture
+def pad() -> Scratchpad:
+    return Scratchpad(SECRET)
+
+
+_SHOWN: list[Callable[[Any], str]] = [
+    repr,
+    str,
+    ascii,
+    "{}".format,
+    "{:>30}".format,
+    "%s".__mod__,
+    lambda pad: f"{pad} {pad!s} {pad!r}",
+    lambda pad: repr([pad]),
+    lambda pad: str(ValueError(pad)),
+    lambda pad: json.dumps([pad], default=str),
+]
+_MISUSE: list[Callable[[Any], object]] = [
+    hash,
+    copy.copy,
+    copy.deepcopy,
+    pickle.dumps,
+    lambda pad: pad == SECRET,
+    lambda pad: pad != SECRET,
+    lambda pad: {pad: 1},
+    lambda pad: pad.__getstate__(),
+    lambda pad: setattr(pad, "text", "x"),
+    lambda pad: delattr(pad, "text"),
+    lambda pad: type("Open", (Scratchpad,), {}),
+]
+_NO_TEXT: list[Callable[[Any], object]] = [
+    json.dumps,
+    len,
+    iter,
+    bytes,
+    vars,
+    lambda pad: "a" + pad,
+    lambda pad: "".join([pad]),
+    lambda pad: pad[0],
+    lambda pad: pad < SECRET,
+]
+
+
+@pytest.mark.spec("004 scratchpad")
+@pytest.mark.parametrize("shown", _SHOWN)
+def test_printing_shows_a_constant(pad: Scratchpad, shown: Callable[[Any], str]) -> None:
+    assert "canary7" not in shown(pad)
+    assert "scratchpad withheld" in shown(pad)
+
+
+@pytest.mark.spec("004 scratchpad")
+@pytest.mark.parametrize("attempt", _MISUSE)
+def test_misuse_raises(pad: Scratchpad, attempt: Callable[[Any], object]) -> None:
+    with pytest.raises(ScratchpadError) as caught:
+        attempt(pad)
+
+    assert "canary7" not in "".join(map(str, (caught.value, caught.value.args)))
+
+
+@pytest.mark.parametrize("attempt", _NO_TEXT)
+def test_it_is_no_text(pad: Scratchpad, attempt: Callable[[Any], object]) -> None:
+    with pytest.raises(TypeError) as caught:
+        attempt(pad)
+
+    assert "canary7" not in str(caught.value)
+
+
+def test_no_attribute_leads_to_the_text(pad: Scratchpad) -> None:
+    reached: list[object] = [pad]
+    for name in dir(pad):
+        value = _attribute(pad, name)
+        reached += [value, getattr(value, "__dict__", None), getattr(value, "__closure__", None)]
+
+    assert not any("canary7" in str(value) for value in reached)
+    assert "canary7" not in str(gc.get_referents(pad))
+
+
+def test_log_line_with_one_shows_nothing(pad: Scratchpad, caplog: pytest.LogCaptureFixture) -> None:
+    logging.getLogger("test").error("notes: %s", pad)
+
+    assert "canary7" not in caplog.text
+    assert "withheld" in caplog.text
+
+
+def test_text_goes_with_the_scratchpad(pad: Scratchpad) -> None:
+    before = len(core._texts)
+    extra = Scratchpad("short-lived")
+    assert len(core._texts) == before + 1
+
+    del extra
+    gc.collect()
+
+    assert len(core._texts) == before
+
+
+def test_truth_and_size_say_no_more_than_that(pad: Scratchpad) -> None:
+    assert pad
+    assert pad.tokens_est == 16
+    assert not Scratchpad(" \n")
+    assert not Scratchpad.join([])
+
+
+@pytest.mark.spec("product 9")
+def test_grant_needs_the_key() -> None:
+    for key in (None, object(), "key", True):
+        with pytest.raises(ScratchpadError):
+            ScratchpadGrant(key)
+    with pytest.raises(ScratchpadError):
+        pickle.dumps(GRANT)
+
+
+@pytest.mark.spec("product 9")
+@pytest.mark.parametrize("grant", [None, True, object(), core.GRANT_KEY])
+def test_reveal_needs_a_grant(pad: Scratchpad, grant: Any) -> None:
+    with pytest.raises(ScratchpadError):
+        reveal(pad, grant)
+
+
+def test_reveal_gives_the_text_to_a_grant(pad: Scratchpad) -> None:
+    assert reveal(pad, GRANT) == SECRET
+
+
+@pytest.mark.spec("004 scratchpad")
+def test_reveal_cuts_at_about_200_tokens() -> None:
+    text = reveal(Scratchpad("word " * 1_000), GRANT)
+
+    assert text.endswith("word…(truncated)")
+    assert len(text) <= 200 * 4 + len("…(truncated)")
+
+
+def test_join_parts_by_a_blank_line() -> None:
+    joined = Scratchpad.join([Scratchpad("a"), Scratchpad(" "), Scratchpad("b")])
+
+    assert reveal(joined, GRANT) == "a\n\nb"
+
+
+@pytest.mark.spec("004 scratchpad")
+@pytest.mark.parametrize(
+    ("text", "overlaps"),
+    [
+        ("It DISCARDED the  quarterly reports, and kept nothing.", True),
+        ("dis\u00adcarded the quarterly reports and\u200b kept", True),
+        ("ｄiscarded the quarterly reports and kept", True),
+        ("discarded the quarterly reports and", False),
+        ("discarded the quarterly annual reports and kept the ones", False),
+        ("", False),
+    ],
+)
+def test_overlap_is_a_run_of_words(pad: Scratchpad, text: str, overlaps: bool) -> None:
+    assert pad.overlaps(text) is overlaps
+
+
+def test_short_scratchpad_overlaps_as_a_whole() -> None:
+    assert Scratchpad("use 10-K").overlaps("I chose to use 10-K filings")
+    assert not Scratchpad("use 10-K").overlaps("I chose the 10-K")
+    assert not Scratchpad("…").overlaps("anything …")
+
+
+def _attribute(pad: Scratchpad, name: str) -> object:
+    try:
+        return getattr(pad, name)
+    except (ScratchpadError, AttributeError):
+        return None

@@ -1,0 +1,221 @@
+"""Answer and Reasoning Summary, parted from text as a model wrote it, whole and streamed."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reasoning.deltas import Channel, Delta
+from reasoning.sections import MAX_BULLET_CHARS, SectionParser, parse_sections
+from tests.reasoning.streamed import calls_made, joined, text_of, two_ways
+
+PIECES = (
+    *("Reasoning Summary:", "Final Answer:", "reasoning", "Final", " Answer", "Summary", ":", "**", "##", "__"),
+    *(
+        "- ",
+        "* ",
+        "•",
+        "1. ",
+        "2)",
+        "-",
+        "---",
+        "\n",
+        "\n\n",
+        "\r\n",
+        " ",
+        " " * 70,
+        "word",
+        "```",
+        "~~~",
+        "<thi",
+        "nk>",
+    ),
+)
+texts = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
+
+
+def stream(pieces: Iterable[str]) -> tuple[tuple[str, ...], str]:
+    parser = SectionParser()
+    out = [delta for piece in pieces for delta in parser.feed(piece)]
+    out += parser.finish()
+    assert parser.finish() == ()
+    return tuple(str(delta.text) for delta in out if delta.channel is Channel.SUMMARY), joined(out, Channel.ANSWER)
+
+
+@pytest.mark.spec("004 summary")
+def test_three_sections_are_parted() -> None:
+    sections = parse_sections(
+        "Reasoning Summary:\n- Searched the filings\n- Quoted Item 1A\n\n"
+        "Final Answer:\n- Risks rose [1].\n\n<scratchpad>\nprivate\n</scratchpad>\n"
+    )
+
+    assert sections.summary == ("Searched the filings", "Quoted Item 1A")
+    assert sections.answer == "- Risks rose [1]."
+    assert sections.scratchpad is not None
+    assert text_of(sections.scratchpad) == "private"
+
+
+@pytest.mark.spec("004 summary")
+@pytest.mark.parametrize(
+    "form", ["{}:", "**{}:**", "**{}**:", "## {}", "### {}:", "__{}__", "*{}:*", "## **{}**", "{} :", " {}:\r", "{}："]
+)
+@pytest.mark.parametrize("case", [str, str.upper, str.lower], ids=["title", "upper", "lower"])
+def test_heading_variants_count(form: str, case: Callable[[str], str]) -> None:
+    summary, answer = form.format(case("Reasoning Summary")), form.format(case("Final Answer"))
+
+    assert stream([f"{summary}\n- a\n\n{answer}\nb"]) == (("a",), "b")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Final Answer: is 42",
+        "Final Answer is 42",
+        "Final Answers:\n42",
+        "- Final Answer: 42",
+        "    Final Answer: 42\nx",
+        "so this is the\nfinal answer\nof all",
+        "```\nFinal Answer:\n```\nx",
+        "~~~\nReasoning Summary:\n- a\n~~~",
+        "Reasoning  \nSummary:\n- a",
+        "no sections\n\nat all",
+    ],
+)
+def test_what_is_no_heading_stays_in_the_answer(text: str) -> None:
+    assert stream([text]) == ((), text)
+
+
+@pytest.mark.parametrize(
+    ("text", "summary", "answer"),
+    [
+        ("Final Answer: 42 is it\nmore", (), "42 is it\nmore"),
+        ("**Final Answer:** **42** is it", (), "**42** is it"),
+        ("Reasoning Summary: Searched.\nFinal Answer: 42", ("Searched.",), "42"),
+        ("Reasoning Summary: - Searched.\n- Quoted.", ("Searched.", "Quoted."), ""),
+        ("Final Answer:\n42\n\nReasoning Summary:\n- a", ("a",), "42"),
+        ("Reasoning Summary:\n- a\n\nThe answer.", ("a",), "The answer."),
+        ("Intro\nReasoning Summary:\n- a\nFinal Answer:\nb", ("a",), "Intro\n\nb"),
+        ("Reasoning Summary:\n\n- a\n\n- b\n\n---\n\nFinal Answer\nc", ("a", "b"), "c"),
+        ("Reasoning Summary:\nI looked it up.\nFinal Answer: c", ("I looked it up.",), "c"),
+        ("Reasoning Summary:\n- a\n```\ncode\n```", ("a",), "```\ncode\n```"),
+        ("Reasoning Summary:\n- a\n", ("a",), ""),
+        ("Reasoning Summary:\n", (), ""),
+        ("\n \n    code\n\nx\n \n", (), "    code\n\nx"),
+        ("", (), ""),
+    ],
+)
+def test_sections_in_any_order_and_missing(text: str, summary: tuple[str, ...], answer: str) -> None:
+    assert stream([text]) == (summary, answer)
+
+
+@pytest.mark.parametrize("mark", ["-", "*", "•", "1.", "12)", "–"])
+def test_bullets_and_their_continuation_lines(mark: str) -> None:
+    text = f"Reasoning Summary:\n{mark} one\n  goes on\n{mark}  two\n\n{mark}\n{mark} three\n\nx"
+
+    assert stream([text]) == (("one goes on", "two", "three"), "x")
+
+
+@pytest.mark.spec("004 summary")
+def test_at_most_five_bullets_are_kept() -> None:
+    text = "Reasoning Summary:\n" + "".join(f"- b{at}\n" for at in range(8)) + "\nFinal Answer: x"
+
+    assert stream([text]) == (("b0", "b1", "b2", "b3", "b4"), "x")
+
+
+@pytest.mark.spec("004 summary")
+@pytest.mark.parametrize("long", ["word " * 100, "w" * 500, "word " * 39 + "w" * 20])
+def test_long_bullet_is_cut_at_a_word(long: str) -> None:
+    ((bullet,), _) = stream([f"Reasoning Summary:\n- {long}"])
+
+    assert len(bullet) <= MAX_BULLET_CHARS
+    assert bullet.endswith("…")
+    assert long.startswith(bullet[:-1])
+
+
+def test_bullet_of_the_allowed_length_stays_whole() -> None:
+    assert stream(["Reasoning Summary:\n- " + "w" * MAX_BULLET_CHARS])[0] == ("w" * MAX_BULLET_CHARS,)
+
+
+def test_answer_streams_without_delay() -> None:
+    parser = SectionParser()
+
+    assert _texts(parser.feed("Net sales")) == ["Net sales"]
+    assert _texts(parser.feed(" rose")) == [" rose"]
+    assert _texts(parser.feed(" by 2%.\n\nF")) == [" by 2%."]
+    assert _texts(parser.feed("in")) == []
+    assert _texts(parser.feed("d")) == ["\n\nFind"]
+
+
+def test_words_of_a_heading_never_flash_up() -> None:
+    parser = SectionParser()
+    out = [delta for char in "**Final Answer**:\nyes\n## Reasoning Summary\n1. a\n" for delta in parser.feed(char)]
+
+    assert _texts(out) == ["y", "e", "s"]
+    assert _texts(parser.finish()) == ["a"]
+
+
+def test_bullet_comes_out_when_it_has_ended() -> None:
+    parser = SectionParser()
+
+    assert parser.feed("Reasoning Summary:\n- one\n") == ()
+    assert _texts(parser.feed("- two")) == ["one"]
+    assert parser.feed(" b\n") == ()
+    assert _texts(parser.feed("\n")) == ["two b"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=texts, seed=st.integers(0, 10**6))
+def test_any_cut_gives_the_same_sections(text: str, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311
+    cuts = sorted(chance.choices(range(len(text) + 1), k=chance.randint(0, 12)))
+    pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+
+    assert stream(pieces) == stream([text])
+
+
+@settings(max_examples=40, deadline=None)
+@given(text=texts)
+def test_every_two_way_cut_gives_the_same_sections(text: str) -> None:
+    whole = stream([text])
+
+    assert {stream(pieces) for pieces in two_ways(text)} == {whole}
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=texts)
+def test_no_delimiter_is_made_by_taking_a_heading_out(text: str) -> None:
+    assert not re.search(r"<think\s*>", parse_sections(text).answer)
+
+
+@pytest.mark.parametrize("size", [5, 10**9], ids=["streamed", "whole"])
+@pytest.mark.parametrize(
+    "unit", ["Net sales rose. ", "Final Answe\n", "Reasoning Summary:\n- a\n", "\n", "- a b\n", "```\nx\n"]
+)
+def test_cost_grows_with_the_length_alone(unit: str, size: int) -> None:
+    def run(count: int) -> None:
+        text = unit * count
+        stream(text[at : at + size] for at in range(0, len(text), size))
+
+    assert calls_made(lambda: run(1_600)) < 4.6 * calls_made(lambda: run(400))
+
+
+@pytest.mark.parametrize("line", ["-", " ", "#", "1", "Final ", "**", "`", "- "])
+@pytest.mark.parametrize("start", ["", "Reasoning Summary:\n"])
+@pytest.mark.timeout(10)
+def test_endless_line_costs_little_and_is_not_held(start: str, line: str) -> None:
+    parser = SectionParser()
+    parser.feed(start)
+    for _ in range(2_000):
+        parser.feed(line * 50)
+
+    assert len(parser._line) <= 80
+    parser.feed(line * 500_000 + "x")
+
+
+def _texts(deltas: Iterable[Delta]) -> list[str]:
+    return [str(delta.text) for delta in deltas]
