@@ -11,9 +11,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from chat.providers import DEFAULT_OPENAI_MODEL, ProviderConfig, build_provider, configured_provider, use_config
+from chat.providers import ProviderConfig, configured_provider, use_config
 from chat.providers.base import ProviderError, ProviderRequest
-from chat.providers.offline import OfflineAnalyst
 from chat.providers.openai_chat import OpenAIChatProvider
 from chat.providers.openai_client import Connection, build_client
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
@@ -280,26 +279,3 @@ async def test_address_alone_takes_the_first_listed_model(upstream: ContractHand
     assert text(await answer(found)) == "Hello."  # type: ignore[arg-type]
     assert upstream.requests()[-1]["headers"]["authorization"] == "Bearer none"
     use_config(ProviderConfig)
-
-
-def test_nothing_configured_is_the_offline_analyst() -> None:
-    assert isinstance(build_provider(ProviderConfig()), OfflineAnalyst)
-
-
-def test_key_alone_is_the_vendor_with_its_default_model() -> None:
-    found = build_provider(ProviderConfig(api_key="k"))
-
-    assert found.model == DEFAULT_OPENAI_MODEL
-    assert found.identity.startswith("https://api.openai.com/v1#")
-
-
-def test_identity_tells_endpoints_and_keys_apart_and_shows_neither_key_nor_password() -> None:
-    one, other = (
-        Connection("https://me:pw@Models.Example/v1/", "key-1"),
-        Connection("https://models.example/v1", "key-2"),
-    )
-
-    assert one.identity.split("#")[0] == other.identity.split("#")[0] == "https://models.example/v1"
-    assert one.identity != other.identity
-    assert "pw" not in one.identity
-    assert "key-1" not in one.identity + repr(one)
