@@ -57,7 +57,7 @@ _ASKS_RECORD = re.compile(
 )
 _SMALL_TALK = frozenset(
     """hello hi hey thanks thank good morning evening afternoon night ok okay bye cool great nice test testing ping
-    help welcome sorry yes no sure fine name model version bot chatbot assistant ai human work joke weather""".split()  # noqa: SIM905
+    help welcome sorry yes no sure fine name model version bot chatbot work joke""".split()  # noqa: SIM905
 )
 _ABOUT_ITSELF = re.compile(
     r"\b(?:who|what) are you\b|\bwhat can (?:you|i) (?:do|ask)\b|\bare you (?:an?|real|chat\w*)\b|\bhow do you work\b"
