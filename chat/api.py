@@ -29,8 +29,9 @@ from chat.forms import Message, MessageRefused, clean_message
 from chat.frames import visible_thinking
 from chat.live import Behind, BlockDone, Finished, Notice, OpenText, StepsChanged, ThinkingText
 from chat.models import Conversation, Turn
-from chat.runner import Asked, Watcher, runner
+from chat.runner import runner
 from chat.upstream import known_models
+from chat.watchers import Asked, Watcher
 from reasoning.envelope import envelope
 from reasoning.policy import Visibility
 from reasoning.trace import step_to_json

@@ -13,7 +13,6 @@ from django.utils.formats import number_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from reasoning.trace import ToolTraceStep
 
 from chat.cardviews import (
     AnswerView,
@@ -32,6 +31,7 @@ from chat.models import Turn
 from reasoning.citations import Citation
 from reasoning.envelope import AnswerRecord, answer_record
 from reasoning.policy import Visibility
+from reasoning.trace import ToolTraceStep
 
 _STATES: dict[str, StepState] = {"ok": "done", "error": "failed", "denied": "denied", "cancelled": "cancelled"}
 
@@ -234,7 +234,7 @@ def _seconds(duration_ms: float) -> str:
 def _steps_detail(steps: Sequence[ToolTraceStep]) -> str:
     results = sum(step.results or 0 for step in steps)
     total = sum(step.duration_ms for step in steps)
-    return " · ".join((_results_label(results), _seconds(total))) if steps else ""
+    return " · ".join((_results_label(results), _duration_label(total))) if steps else ""
 
 
 def _found_label(citations: Sequence[Citation]) -> str:

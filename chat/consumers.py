@@ -15,7 +15,8 @@ from accounts.models import User
 from chat.frames import error_frame
 from chat.live import LiveTurn
 from chat.page import Page, SignedOut
-from chat.runner import Watcher, runner
+from chat.runner import runner
+from chat.watchers import Watcher
 from reasoning.scratchpad import Scratchpad
 
 logger = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import time
+import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chat import cards
-from chat.cardviews import AnswerView, QueuedView, dom_id
+from chat.cardviews import AnswerView, ContextView, QueuedView, dom_id
 from chat.live import (
     BlockDone,
     Finished,
@@ -55,7 +56,7 @@ class PageFrames:
         self._open_thinking: set[str] = set()
         self._thinking_n: dict[str, int] = {}
         self._tokens_at = 0.0
-        self._announced_at = 0.0
+        self._announced_at = -ANNOUNCE_EVERY_S
 
     def draw(self, notice: Notice) -> list[str]:
         """Return the frames for one notice, in order."""
@@ -130,8 +131,8 @@ class PageFrames:
 
     def _progress(self, notice: Notice) -> list[str]:
         match notice:
-            case StatusChanged(turn):
-                return self._status(turn)
+            case StatusChanged(turn, aloud):
+                return self._status(turn, aloud=aloud)
             case StepsChanged(turn):
                 return self._steps(cards.live_answer_card(turn, self.sees))
         return []
@@ -141,11 +142,11 @@ class PageFrames:
         deleted = SafeString("").join(format_html('<div id="{}" hx-swap-oob="delete"></div>', name) for name in gone)
         return [deleted, *self.append_live(turn), json_frame(announce=_("Working on the answer"))]
 
-    def _status(self, turn: LiveTurn) -> list[str]:
+    def _status(self, turn: LiveTurn, *, aloud: bool) -> list[str]:
         card = cards.live_answer_card(turn, self.sees)
-        frames = [_parts(card, ("status",))]
+        frames = [_parts(card, ("head", "status"))]
         now = time.monotonic()
-        if turn.steps and now - self._announced_at > ANNOUNCE_EVERY_S:
+        if aloud and now - self._announced_at > ANNOUNCE_EVERY_S:
             self._announced_at = now
             frames.append(json_frame(announce=card.status_text))
         return frames
@@ -203,9 +204,22 @@ def error_frame(message: str, client_id: str = "") -> str:
     return render_to_string("chat/_error.html", {"message": message, "client_id": client_id, "oob": True})
 
 
-def context_frame(context: Any) -> str:
+def context_frame(context: ContextView) -> str:
     """Return the context meter."""
     return render_to_string("chat/_context.html", {"context": context, "oob": True})
+
+
+def title_frame(title: str, groups: Any, current_id: uuid.UUID) -> str:
+    """Return a conversation's first title: in the header, the window and the list."""
+    listed = render_to_string("chat/_conversations.html", {"groups": groups, "current_id": current_id})
+    return format_html(
+        '<h1 id="title" hx-swap-oob="innerHTML">{}</h1>'
+        '<span id="window-title" hx-swap-oob="innerHTML">{}</span>'
+        '<nav id="conversations" hx-swap-oob="innerHTML">{}</nav>',
+        title,
+        f"{title} · Legible",
+        listed,
+    )
 
 
 def _parts(card: AnswerView, names: Sequence[str]) -> str:

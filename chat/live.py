@@ -19,6 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.utils.safestring import SafeString
+
 from reasoning.trace import ToolTraceStep
 
 if TYPE_CHECKING:
@@ -68,9 +69,10 @@ class ThinkingText:
 
 @dataclass(frozen=True, slots=True)
 class StatusChanged:
-    """Another status line: the turn carries it."""
+    """Another status line: the turn carries it. ``aloud``: worth telling somebody who can't see it."""
 
     turn: LiveTurn
+    aloud: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +193,11 @@ class LiveTurn:
         self._pending_thinking.append(text)
         self._wake()
 
-    def show_status(self, text: StrOrPromise) -> None:
+    def show_status(self, text: StrOrPromise, *, aloud: bool = False) -> None:
         """Set the status line; it is told once."""
-        if text != self.status_text:
+        if text is not self.status_text:
             self.status_text = text
-            self.tell(StatusChanged(self))
+            self.tell(StatusChanged(self, aloud))
 
     def step_started(self, call_id: str, tool: str) -> None:
         """Show a call that runs."""

@@ -18,7 +18,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from chat import sealing
-from chat.models import Checkpoint, Conversation, Event, QueuedMessage, Turn
+from chat.models import Checkpoint, Conversation, Event, Turn
 from reasoning.events import (
     AssistantMessage,
     Reasoning,
@@ -52,13 +52,6 @@ class TurnRunning(Exception):
 
 class NotNewest(Exception):
     """A turn that is not the newest of its branch can't be replaced."""
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """A message with this client-made id was accepted before."""
-
-    turn_id: uuid.UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +94,6 @@ def open_turn(conversation_id: uuid.UUID, *, text: str, client_id: str = "", rep
     conversation.updated_at = timezone.now()
     conversation.save(update_fields=["title", "updated_at"])
     return turn
-
-
-def find_repeat(conversation_id: uuid.UUID, client_id: str) -> Repeated | None:
-    """Return what an earlier message with this client-made id became, if there was one."""
-    if not client_id:
-        return None
-    turn = Turn.objects.filter(conversation_id=conversation_id, client_id=client_id).only("id").first()
-    if turn:
-        return Repeated(turn.id)
-    queued = QueuedMessage.objects.filter(conversation_id=conversation_id, client_id=client_id).exists()
-    return Repeated(None) if queued else None
 
 
 @transaction.atomic
@@ -208,11 +190,6 @@ def end_open_calls(turn: Turn) -> None:
         append(turn, results, traces)
 
 
-def waiting(conversation_id: uuid.UUID) -> tuple[QueuedMessage, ...]:
-    """Return the messages that wait for the running turn, oldest first."""
-    return tuple(QueuedMessage.objects.filter(conversation_id=conversation_id))
-
-
 def interrupt(turn: Turn) -> None:
     """End a turn that a dead process left running, with the text of its last checkpoint. Once, whoever calls."""
     kept = Checkpoint.objects.filter(turn=turn).first()
@@ -230,26 +207,6 @@ def interrupt(turn: Turn) -> None:
         if kept.answer:
             events.append(AssistantMessage(text=kept.answer, partial=True, step=step))
     close_turn(turn, events, status="interrupted")
-
-
-def enqueue(conversation_id: uuid.UUID, *, text: str, client_id: str, most: int) -> QueuedMessage | None:
-    """Keep a message until the running turn ends; None when ``most`` wait already."""
-    with transaction.atomic():
-        Conversation.objects.select_for_update().get(pk=conversation_id)
-        if QueuedMessage.objects.filter(conversation_id=conversation_id).count() >= most:
-            return None
-        return QueuedMessage.objects.create(conversation_id=conversation_id, text=text, client_id=client_id)
-
-
-@transaction.atomic
-def open_queued_turn(conversation_id: uuid.UUID) -> tuple[Turn, str] | None:
-    """Turn the oldest waiting message into a running turn, in one transaction. None when nothing waits."""
-    waiting = QueuedMessage.objects.filter(conversation_id=conversation_id).first()
-    if waiting is None:
-        return None
-    turn = open_turn(conversation_id, text=waiting.text, client_id=waiting.client_id)
-    waiting.delete()
-    return turn, waiting.text
 
 
 def _append(turn: Turn, events: Sequence[CanonicalEvent], traces: Mapping[str, Mapping[str, Any]]) -> None:

@@ -17,12 +17,21 @@ from django.utils.translation import gettext as _
 from accounts import scratchpad as gate
 from accounts.models import User
 from accounts.preferences import reread, visibility
-from chat import log
+from chat import backlog, log, screens
 from chat.forms import MessageRefused, clean_message
-from chat.frames import PageFrames, error_frame, json_frame, queue_frame, scratchpad_frame
-from chat.live import Behind, LiveTurn, Notice, Started
+from chat.frames import (
+    PageFrames,
+    context_frame,
+    error_frame,
+    json_frame,
+    queue_frame,
+    scratchpad_frame,
+    title_frame,
+)
+from chat.live import Behind, Finished, LiveTurn, Notice, Started
 from chat.models import QueuedMessage, Turn
-from chat.runner import Asked, Watcher, runner
+from chat.runner import runner
+from chat.watchers import Asked, Watcher
 from reasoning.policy import Visibility
 from reasoning.scratchpad import Scratchpad
 
@@ -78,7 +87,7 @@ class Page:
             return await self._redraw("")
         if isinstance(notice, Started):
             self._held.add(notice.turn.public_id)
-        return self._frames.draw(notice)
+        return [*self._frames.draw(notice), *await self._around(notice)]
 
     async def receive(self, form: object) -> list[str]:
         """Take what the page sent: a message or a stop at once, what needs a snapshot in its turn among the notices."""
@@ -110,6 +119,16 @@ class Page:
         is_first = self._drawn_pad != turn.public_id
         self._drawn_pad = turn.public_id
         return [scratchpad_frame(turn.public_id, text, is_first=is_first)]
+
+    async def _around(self, notice: Notice) -> list[str]:
+        """Return what changes beside the cards: the title with the first question, the meter with each end."""
+        if isinstance(notice, Started) and notice.turn.number == 1:
+            title, groups = await database_sync_to_async(screens.listed)(self._person, self._conversation_id)
+            return [title_frame(title, groups, self._conversation_id)]
+        if isinstance(notice, Finished):
+            usage = await database_sync_to_async(screens.context_usage)(self._person, self._conversation_id)
+            return [context_frame(usage)]
+        return []
 
     def _revealed(self, scratchpad: Scratchpad) -> str | None:
         current = reread(self._person, self._session_key)
@@ -196,7 +215,7 @@ class Page:
 
 @database_sync_to_async
 def _read(conversation_id: uuid.UUID) -> tuple[tuple[log.TurnRows, ...], tuple[QueuedMessage, ...]]:
-    return log.turns(conversation_id), log.waiting(conversation_id)
+    return log.turns(conversation_id), backlog.waiting(conversation_id)
 
 
 @database_sync_to_async

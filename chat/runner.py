@@ -13,88 +13,26 @@ import asyncio
 import contextvars
 import logging
 import uuid
-from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from channels.db import database_sync_to_async
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from chat import log
+from chat import backlog, log, upstream
 from chat.forms import Message, MessageRefused
-from chat.live import (
-    Behind,
-    BlockDone,
-    Finished,
-    LiveTurn,
-    Notice,
-    OpenText,
-    QueueChanged,
-    Started,
-    StatusChanged,
-    StepsChanged,
-    ThinkingText,
-)
+from chat.live import Finished, LiveTurn, Notice, QueueChanged, Started
 from chat.models import Conversation, Turn
 from chat.turns import RunningTurn
+from chat.watchers import Watcher
 from reasoning.scratchpad import Scratchpad
 
 logger = logging.getLogger(__name__)
 MAX_WAITING = 3
-MAX_BEHIND = 256
-MAX_ASKED = 32
-REFLECTED = (OpenText, BlockDone, ThinkingText, StatusChanged, StepsChanged)
 CHECKPOINT_S = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """Something that the page itself sent; it waits among the notices, so that answers come in order."""
-
-    form: object
-
-
-@dataclass(eq=False, slots=True)
-class Watcher:
-    """Somebody who follows a conversation. ``take_scratchpad`` is called at once, in memory, never queued."""
-
-    conversation_id: uuid.UUID
-    take_scratchpad: Callable[[LiveTurn, Scratchpad], None] | None = None
-    _pending: deque[Notice | Asked] = field(default_factory=deque)
-    _wake: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def tell(self, notice: Notice | Asked) -> None:
-        """Keep a notice until it is taken; when too many wait, drop all but what was asked for one ``Behind``."""
-        if len(self._pending) >= MAX_BEHIND:
-            self._pending = deque(item for item in self._pending if isinstance(item, Asked))
-            self._pending.append(Behind())
-        self._pending.append(notice)
-        self._wake.set()
-
-    def ask(self, form: object) -> bool:
-        """Keep what the page sent; False where it sends faster than it is answered."""
-        if sum(isinstance(item, Asked) for item in self._pending) >= MAX_ASKED:
-            return False
-        self.tell(Asked(form))
-        return True
-
-    async def next(self) -> Notice | Asked:
-        """Wait for the oldest notice."""
-        while not self._pending:
-            self._wake.clear()
-            await self._wake.wait()
-        return self._pending.popleft()
-
-    def drop_reflected(self) -> None:
-        """Forget what a snapshot drawn now already shows."""
-        self._pending = deque(item for item in self._pending if not isinstance(item, REFLECTED))
-
-    def drop_thinking(self) -> None:
-        """Forget thinking that an opening panel, drawn now, already shows."""
-        self._pending = deque(item for item in self._pending if not isinstance(item, ThinkingText))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +85,7 @@ class Runner:
 
         Raises MessageRefused: ``turn_running`` where it may not wait, ``queue_full``, ``too_many_turns``.
         """
-        repeat = await database_sync_to_async(log.find_repeat)(conversation_id, message.client_id)
+        repeat = await database_sync_to_async(backlog.find_repeat)(conversation_id, message.client_id)
         if repeat:
             return Accepted(repeat.turn_id)
         if conversation_id in self._entries or conversation_id in self._starting:
@@ -202,11 +140,12 @@ class Runner:
         remaining = [entry.task for entry in self._entries.values() if entry.task]
         if remaining:
             await asyncio.wait(remaining, timeout=5)
+        await upstream.close()
 
     async def _wait(self, conversation_id: uuid.UUID, message: Message, *, may_wait: bool) -> Accepted:
         if not may_wait:
             raise MessageRefused("turn_running", _("An answer is being written in this conversation."))
-        queued = await database_sync_to_async(log.enqueue)(
+        queued = await database_sync_to_async(backlog.enqueue)(
             conversation_id, text=message.text, client_id=message.client_id, most=MAX_WAITING
         )
         if queued is None:
@@ -282,7 +221,7 @@ class Runner:
             return
         self._starting.add(conversation_id)
         try:
-            opened = await database_sync_to_async(log.open_queued_turn)(conversation_id)
+            opened = await database_sync_to_async(backlog.open_queued_turn)(conversation_id)
         except log.TurnRunning:
             return
         finally:
@@ -311,7 +250,7 @@ class Runner:
             watcher.tell(notice)
 
     async def _tell_queue(self, conversation_id: uuid.UUID) -> None:
-        waiting = await database_sync_to_async(log.waiting)(conversation_id)
+        waiting = await database_sync_to_async(backlog.waiting)(conversation_id)
         self._tell(conversation_id, QueueChanged(tuple((str(message.pk), message.text) for message in waiting)))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import groupby
+from itertools import dropwhile, groupby
 from typing import Any
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.preferences import Session, reasoning_settings, visibility
-from chat import cards, log
+from chat import backlog, cards, log
 from chat.cardviews import ContextView, QueuedView
 from chat.live import LiveTurn
 from chat.models import Conversation, Filing, Passage, QueuedMessage
@@ -39,13 +39,23 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
+class ReaderPassage:
+    """One passage for the reader: its own headings stand above it, not in it."""
+
+    anchor: str
+    kind: str
+    heading: str  # only where it is new
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """One section of a filing for the reader."""
 
     slug: str
     name: str
     title: str
-    passages: tuple[Passage, ...]
+    passages: tuple[ReaderPassage, ...]
 
 
 def read(person: User, conversation_id: uuid.UUID, session: Session) -> Read | None:
@@ -58,8 +68,8 @@ def read(person: User, conversation_id: uuid.UUID, session: Session) -> Read | N
         conversation=found,
         sees=visibility(person, session),
         rows=rows,
-        waiting=log.waiting(conversation_id),
-        groups=by_day(person.conversations.filter(turns__isnull=False).distinct()),
+        waiting=backlog.waiting(conversation_id),
+        groups=by_day(_begun(person)),
         context=context_usage(person, conversation_id),
         corpus=None if rows else corpus(),
     )
@@ -94,6 +104,12 @@ def context(page: Read, live: LiveTurn | None) -> dict[str, Any]:
 def with_thinking_open(page: Read, items: Sequence[Mapping[str, Any]], opened: str) -> list[Mapping[str, Any]]:
     """Return the items with one finished card's thinking open, as this viewer may read it."""
     return [_opened(page, item) if item["answer"].id == opened else item for item in items]
+
+
+def listed(person: User, conversation_id: uuid.UUID) -> tuple[str, tuple[tuple[str, tuple[Conversation, ...]], ...]]:
+    """Return a conversation's title, and the list that it now stands in."""
+    title = person.conversations.values_list("title", flat=True).get(pk=conversation_id)
+    return title, by_day(_begun(person))
 
 
 def by_day(conversations: Iterable[Conversation]) -> tuple[tuple[str, tuple[Conversation, ...]], ...]:
@@ -136,9 +152,31 @@ def sections_of(filing: Filing) -> tuple[Section, ...]:
     """Return a filing's passages by section, in its own order."""
     found = filing.passages.order_by("ordinal")
     return tuple(
-        Section(slugify(name), name, title, tuple(group))
+        Section(slugify(name), name, title, tuple(_reader_passages(group, name, title)))
         for (name, title), group in groupby(found, key=lambda passage: (passage.section, passage.section_title))
     )
+
+
+def _reader_passages(passages: Iterable[Passage], name: str, title: str) -> Iterator[ReaderPassage]:
+    above = {_folded(words) for words in (name, title, f"{name}{title}")}
+    shown = ""
+    for passage in passages:
+        is_new = passage.heading != shown and _folded(passage.heading) not in above
+        shown = passage.heading
+        text = _without_headings(passage.text, above | {_folded(passage.heading)})
+        yield ReaderPassage(passage.anchor, passage.kind, passage.heading if is_new else "", text)
+
+
+def _without_headings(text: str, headings: set[str]) -> str:
+    return "\n".join(dropwhile(lambda line: _folded(line) in headings, text.splitlines()))
+
+
+def _folded(words: str) -> str:
+    return "".join(letter for letter in words.casefold() if letter.isalnum())
+
+
+def _begun(person: User) -> Iterable[Conversation]:
+    return person.conversations.filter(turns__isnull=False).distinct()
 
 
 def _opened(page: Read, item: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -20,13 +20,12 @@ from django.utils.translation import gettext_noop
 
 from accounts.models import User
 from accounts.preferences import reasoning_settings, site_flags
-from chat import log
+from chat import log, upstream
 from chat.calls import run_call
 from chat.live import LiveTurn
 from chat.models import Turn
 from chat.providers.base import Provider, ProviderError, ProviderRequest
 from chat.tools import registry
-from chat.upstream import provider as configured_provider
 from reasoning.deltas import Channel
 from reasoning.egress import RequestTarget, plan_request
 from reasoning.events import Event, ToolCall, TurnStatus
@@ -36,6 +35,8 @@ from reasoning.scratchpad import Scratchpad
 from reasoning.turn import ShowScratchpad, StepOutcome, TurnMachine, Update
 
 logger = logging.getLogger(__name__)
+THINKING = _("Thinking…")
+WRITING = _("Writing…")
 BROKEN = gettext_noop("Stopped: something went wrong on this server.")
 
 
@@ -78,7 +79,7 @@ class RunningTurn:
         await self._close(status, error)
 
     async def _steps(self) -> TurnStatus:
-        provider = await self._stoppable(configured_provider())
+        provider = await self._stoppable(upstream.provider())
         flags = site_flags()
         machine = self._machine = TurnMachine(
             turn_id=self._turn.public_id,
@@ -99,7 +100,7 @@ class RunningTurn:
 
     async def _step(self, provider: Provider, machine: TurnMachine) -> StepOutcome:
         request = await _next_request(self._turn, provider)
-        self._live.show_status(_("Thinking…"))
+        self._live.show_status(THINKING)
         machine.begin_step()
         self._in_step = True
         async with self._until_stopped(), aclosing(provider.stream(request)) as stream:
@@ -118,7 +119,7 @@ class RunningTurn:
 
     async def _call(self, machine: TurnMachine, call: ToolCall) -> None:
         tool = registry().get(call.name)
-        self._live.show_status(_(tool.running_label) if tool else _("Using a tool…"))
+        self._live.show_status(_(tool.running_label) if tool else _("Using a tool…"), aloud=True)
         self._live.step_started(call.call_id, call.name)
         finished = await self._stoppable(run_call(call, tool, first_ref=len(machine.sources) + 1))
         result = machine.tool_finished(call, finished.output, finished.trace, finished.sources)
@@ -131,6 +132,7 @@ class RunningTurn:
             case ShowScratchpad(scratchpad):
                 self._deliver_scratchpad(self._live, scratchpad)
             case _ if update.channel is Channel.ANSWER:
+                self._live.show_status(WRITING)
                 self._live.show_answer(update.text)
             case _ if update.channel is Channel.THINKING:
                 self._live.show_thinking(update.text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 
-from chat.providers import ProviderConfig, configured_provider, use_config
+from chat.providers import ProviderConfig, provider_for
 from chat.providers.base import Provider
 
 
@@ -22,8 +22,14 @@ def provider_config() -> ProviderConfig:
 
 async def provider() -> Provider:
     """Return the provider for the next request."""
-    use_config(provider_config)
-    return await configured_provider()
+    return await provider_for(provider_config())
+
+
+async def close() -> None:
+    """Close the connections to model services, at the end of the server."""
+    from chat.providers.openai_client import close_clients  # noqa: PLC0415 - loaded only where it was used
+
+    await close_clients()
 
 
 async def known_models() -> tuple[str, ...]:

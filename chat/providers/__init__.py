@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
@@ -55,19 +54,12 @@ def build_provider(config: ProviderConfig) -> Provider:
     )
 
 
-_read_config: Callable[[], ProviderConfig] = ProviderConfig
 _cached_provider = lru_cache(maxsize=64)(build_provider)
 
 
-def use_config(read: Callable[[], ProviderConfig]) -> None:
-    """Say where configuration comes from. The project does so at start; without it the offline analyst answers."""
-    global _read_config
-    _read_config = read
-
-
-async def configured_provider() -> Provider:
-    """Return the provider of the configuration as it is now, its model known. Raises ProviderError."""
-    provider = _cached_provider(_read_config())
+async def provider_for(config: ProviderConfig) -> Provider:
+    """Return the provider that ``config`` names, its model known; the same one while it is the same. ProviderError."""
+    provider = _cached_provider(config)
     if not provider.model:
         from chat.providers.openai_chat import OpenAIChatProvider  # noqa: PLC0415
 
@@ -83,6 +75,5 @@ __all__ = [
     "ProviderConfig",
     "ProviderError",
     "build_provider",
-    "configured_provider",
-    "use_config",
+    "provider_for",
 ]

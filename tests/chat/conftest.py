@@ -7,8 +7,12 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 from django.conf import LazySettings
 
+from accounts.models import User
+from chat.models import Conversation
 from chat.providers.openai_client import close_clients
+from chat.runner import Runner
 from tests.contract_server.fixture import ContractHandle, running_contract_server
+from tests.factories import make_conversation
 
 
 @pytest.fixture(scope="module")
@@ -25,3 +29,13 @@ async def upstream(server: ContractHandle, settings: LazySettings) -> AsyncItera
     settings.OPENAI_MODEL = "plain-model"
     yield server
     await close_clients()
+
+
+@pytest.fixture
+def runner() -> Runner:
+    return Runner()
+
+
+@pytest.fixture
+def conversation(alice: User) -> Conversation:
+    return make_conversation(owner=alice)

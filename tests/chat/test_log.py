@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from accounts.models import User
-from chat import log
+from chat import backlog, log
 from chat.models import Checkpoint, Event, QueuedMessage, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
 from reasoning.policy import SiteFlags, Viewer, visibility
@@ -105,19 +105,19 @@ def test_turn_ends_once(alice: User) -> None:
 def test_repeat_of_a_client_id_is_found_in_turns_and_queue(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     turn = log.open_turn(conversation.pk, text="q", client_id="a")
-    log.enqueue(conversation.pk, text="next", client_id="b", most=3)
+    backlog.enqueue(conversation.pk, text="next", client_id="b", most=3)
 
-    assert log.find_repeat(conversation.pk, "a") == log.Repeated(turn.pk)
-    assert log.find_repeat(conversation.pk, "b") == log.Repeated(None)
-    assert log.find_repeat(conversation.pk, "c") is None
-    assert log.find_repeat(conversation.pk, "") is None
+    assert backlog.find_repeat(conversation.pk, "a") == backlog.Repeated(turn.pk)
+    assert backlog.find_repeat(conversation.pk, "b") == backlog.Repeated(None)
+    assert backlog.find_repeat(conversation.pk, "c") is None
+    assert backlog.find_repeat(conversation.pk, "") is None
 
 
 def test_queue_takes_at_most_three_and_becomes_a_turn_in_order(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    kept = [log.enqueue(conversation.pk, text=str(number), client_id="", most=3) for number in range(4)]
+    kept = [backlog.enqueue(conversation.pk, text=str(number), client_id="", most=3) for number in range(4)]
 
-    opened = log.open_queued_turn(conversation.pk)
+    opened = backlog.open_queued_turn(conversation.pk)
 
     assert [message is not None for message in kept] == [True, True, True, False]
     assert opened is not None

@@ -11,7 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from chat.providers import ProviderConfig, configured_provider, use_config
+from chat.providers import ProviderConfig, provider_for
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.openai_chat import OpenAIChatProvider
 from chat.providers.openai_client import Connection, build_client
@@ -271,11 +271,8 @@ async def test_nobody_there_is_unreachable() -> None:
 
 async def test_address_alone_takes_the_first_listed_model(upstream: ContractHandle) -> None:
     upstream.script([{"content": "Hello."}])
-    use_config(lambda: ProviderConfig(base_url=upstream.base_url))
-
-    found = await configured_provider()
+    found = await provider_for(ProviderConfig(base_url=upstream.base_url))
 
     assert found.model == found.name == "plain-model"
     assert text(await answer(found)) == "Hello."  # type: ignore[arg-type]
     assert upstream.requests()[-1]["headers"]["authorization"] == "Bearer none"
-    use_config(ProviderConfig)

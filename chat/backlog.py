@@ -1,0 +1,57 @@
+"""Messages that were accepted while a turn ran: kept in the database until their own turn starts.
+
+A client-made id is taken once, whether its message waits or has become a turn (htmx sends again after a reconnect).
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from django.db import transaction
+
+from chat import log
+from chat.models import Conversation, QueuedMessage, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A message with this client-made id was accepted before."""
+
+    turn_id: uuid.UUID | None
+
+
+def find_repeat(conversation_id: uuid.UUID, client_id: str) -> Repeated | None:
+    """Return what an earlier message with this client-made id became, if there was one."""
+    if not client_id:
+        return None
+    turn = Turn.objects.filter(conversation_id=conversation_id, client_id=client_id).only("id").first()
+    if turn:
+        return Repeated(turn.id)
+    queued = QueuedMessage.objects.filter(conversation_id=conversation_id, client_id=client_id).exists()
+    return Repeated(None) if queued else None
+
+
+def waiting(conversation_id: uuid.UUID) -> tuple[QueuedMessage, ...]:
+    """Return the messages that wait for the running turn, oldest first."""
+    return tuple(QueuedMessage.objects.filter(conversation_id=conversation_id))
+
+
+def enqueue(conversation_id: uuid.UUID, *, text: str, client_id: str, most: int) -> QueuedMessage | None:
+    """Keep a message until the running turn ends; None when ``most`` wait already."""
+    with transaction.atomic():
+        Conversation.objects.select_for_update().get(pk=conversation_id)
+        if QueuedMessage.objects.filter(conversation_id=conversation_id).count() >= most:
+            return None
+        return QueuedMessage.objects.create(conversation_id=conversation_id, text=text, client_id=client_id)
+
+
+@transaction.atomic
+def open_queued_turn(conversation_id: uuid.UUID) -> tuple[Turn, str] | None:
+    """Turn the oldest waiting message into a running turn, in one transaction. None when nothing waits."""
+    waiting = QueuedMessage.objects.filter(conversation_id=conversation_id).first()
+    if waiting is None:
+        return None
+    turn = log.open_turn(conversation_id, text=waiting.text, client_id=waiting.client_id)
+    waiting.delete()
+    return turn, waiting.text
