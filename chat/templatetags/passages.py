@@ -47,8 +47,9 @@ class Headed(Protocol):
 @register.filter
 def lines(passage: Headed, section_heading: str) -> list[Line]:
     """Return the lines of a passage, without one that only repeats ``section_heading``, which stands above it."""
-    shown = [line for line in _lines(passage.text) if _letters(line) != _letters(section_heading)]
-    return [Line(line, is_heading=_letters(line) == _letters(passage.heading)) for line in shown]
+    above, heading = _letters(section_heading), _letters(passage.heading)
+    shown = [line for line in _lines(passage.text) if _letters(line) != above]
+    return [Line(line, is_heading=bool(heading) and _letters(line) == heading) for line in shown]
 
 
 @register.filter

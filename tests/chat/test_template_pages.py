@@ -206,6 +206,12 @@ def test_headings_stand_once() -> None:
     assert [line.text for line in all_of(shown, "p")] == ["Three tests apply."]
 
 
+def test_line_of_signs_is_no_heading() -> None:
+    shown = draw("chat/_passage.html", passage=passage(text="* * *", heading=""), name="Item 7", title="")
+
+    assert all_of(shown, "h3") == []
+
+
 def test_table_passage_is_a_table_that_scrolls() -> None:
     shown = draw("chat/_passage.html", passage=passage(kind="table", text="Net sales | $ 391,035 | (1.2)%\nNote | all"))
     rows = [[words([cell]) for cell in row] for row in all_of(shown, "tr")]
