@@ -49,7 +49,7 @@ class BlockSorter:
         self._native_seen = True
         state = self._state
         if isinstance(state, Thought) and state.is_hinted and state.is_fresh and state.held is None:
-            state.held, state.is_doubtful = [], True
+            state.held = []
 
     def take(self, token: Token) -> None:
         """Sort one token."""
@@ -123,8 +123,7 @@ class BlockSorter:
         if tag.name == "reasoning":
             self._state = self._outside if tag.name in self._never_closed else Block()
         elif not (self._native_seen and self._never_closed >= THOUGHTS):
-            held: list[Token] | None = [] if self._native_seen else None
-            self._state = Thought(frozenset({tag.name}), held=held, is_doubtful=self._native_seen)
+            self._state = Thought(frozenset({tag.name}), held=[] if self._native_seen else None)
 
     def _take_in_thought(self, tag: Tag, thought: Thought) -> None:
         if tag.name not in THOUGHTS:
@@ -150,7 +149,7 @@ class BlockSorter:
         self._sink.stripped()
         if thought.held is not None:
             self._sink.held(length_of(thought.held))
-        if thought.held and not thought.is_doubtful:
+        if thought.held:
             self._sink.thought(raw_text(thought.held))
         self._sink.end_thought()
 

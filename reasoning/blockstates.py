@@ -53,7 +53,6 @@ class Thought:
     is_fresh: bool = True  # nothing but blanks came yet
     held: list[Token] | None = None
     other_closer_at: int = -1
-    is_doubtful: bool = False
     code: CodeTracker = field(default_factory=CodeTracker)
 
 

@@ -12,7 +12,7 @@ from enum import Enum
 
 SUMMARY = "reasoning summary"
 ANSWER = "final answer"
-_LONGEST_OPEN = 80
+_LONGEST_OPEN = 80  # of a line that is no heading; half a heading is shorter by its pattern
 
 _LEAD = r"[ \t]{0,3}(?:\#{1,6}[ \t]{0,4})?"
 _MARKS = r"[*_]{0,3}"
@@ -70,7 +70,7 @@ def read_answer_line(line: str, *, is_whole: bool, follows_blank: bool) -> Line:
     heading = _heading(line, is_whole=is_whole, follows_blank=follows_blank)
     if heading is not None:
         return heading
-    is_open = not is_whole and len(line) <= _LONGEST_OPEN and _HALF_HEADING.match(line)
+    is_open = not is_whole and _HALF_HEADING.match(line)
     return Line(LineKind.OPEN if is_open else LineKind.TEXT)
 
 

@@ -171,6 +171,10 @@ def test_scratchpad_in_a_native_field_is_private() -> None:
         ("<think>use `</think>` so", "` so", "use `"),
         ("say `<scratchpad>` and go on", "say `‹scratchpad›` and go on", ""),
         ("`<scratchpad>s</scratchpad>` x", "`` x", ""),
+        ("`<think>\n</think>\n` x", "`‹think›\n‹/think›\n` x", ""),
+        ("<think>see `<scratchpad>` so</think>yes", "yes", "see `‹scratchpad›` so"),
+        ("<think>a `<scratchpad>s</think>c` d", "", "a `"),
+        ("<think>a `<scratchpad>`</think>b", "b", "a `‹scratchpad›`"),
         ("```` \n<think>x</think>\n```py\n<think>y</think>\n", "```` \n\n```py", "x\n\ny"),
     ],
 )

@@ -74,6 +74,14 @@ def test_interleaved_native_text_and_content_part() -> None:
     assert channels(deltas).thinking == "ab"
 
 
+@pytest.mark.spec("normaliser 9")
+def test_mention_of_the_scratchpad_in_native_code_is_a_literal() -> None:
+    result = channels([{"reasoning": "use `<scratch"}, {"reasoning": "pad>` then </think>x"}])
+
+    assert result.thinking == "use `‹scratchpad›` then x"
+    assert result.scratchpads == ()
+
+
 @pytest.mark.spec("normaliser 8")
 def test_late_native_text_alone_is_kept() -> None:
     result = channels([{"content": "<think>tagged</think>x"}, {"reasoning": "native"}])

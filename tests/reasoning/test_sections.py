@@ -190,6 +190,7 @@ def test_every_two_way_cut_gives_the_same_sections(text: str) -> None:
 @given(text=texts)
 def test_no_delimiter_is_made_by_taking_a_heading_out(text: str) -> None:
     assert not re.search(r"<think\s*>", parse_sections(text).answer)
+    assert parse_sections(f"<think\nFinal Answer:\n>{text}").answer.startswith("<think\n\n›")
 
 
 @pytest.mark.parametrize("size", [5, 10**9], ids=["streamed", "whole"])
