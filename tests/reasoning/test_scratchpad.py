@@ -105,6 +105,7 @@ def test_log_line_with_one_shows_nothing(pad: Scratchpad, caplog: pytest.LogCapt
 
 
 def test_text_goes_with_the_scratchpad(pad: Scratchpad) -> None:
+    gc.collect()
     before = len(core._texts)
     extra = Scratchpad("short-lived")
     assert len(core._texts) == before + 1
