@@ -11,6 +11,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -207,6 +208,25 @@ def interrupt(turn: Turn) -> None:
         if kept.answer:
             events.append(AssistantMessage(text=kept.answer, partial=True, step=step))
     close_turn(turn, events, status="interrupted")
+
+
+def purge_thinking(before: datetime) -> int:
+    """Forget the sealed half of thinking recorded before a moment; return how many events. Product 3.
+
+    The events stay, so order and counts do; at replay a purged one has nothing to send.
+    """
+    old = Event.objects.filter(type=Reasoning.type, created_at__lt=before, sealed__isnull=False)
+    return old.update(sealed=None)
+
+
+def rotate_keys() -> int:
+    """Seal everything again under the newest key; return how many halves. Safe to run twice and to interrupt."""
+    count = 0
+    for model in (Event, Checkpoint):
+        for row in model.objects.filter(sealed__isnull=False).only("pk", "sealed").iterator():
+            model.objects.filter(pk=row.pk).update(sealed=sealing.reseal(row.sealed or b""))
+            count += 1
+    return count
 
 
 def _append(turn: Turn, events: Sequence[CanonicalEvent], traces: Mapping[str, Mapping[str, Any]]) -> None:

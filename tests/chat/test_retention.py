@@ -1,0 +1,68 @@
+"""Sealed halves over time: new keys, and thinking that a site keeps only so long."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from cryptography.fernet import Fernet, InvalidToken
+from django.conf import LazySettings
+from django.core.management import call_command
+from django.utils import timezone
+
+from accounts.models import User
+from chat import log
+from chat.models import Event, Turn
+from reasoning.events import Reasoning, ToolCall
+from reasoning.policy import SiteFlags, Viewer, visibility
+from tests.factories import make_conversation
+
+WHOLE = visibility(SiteFlags(thinking_for_users="full"), Viewer())
+
+
+def make_thought(owner: User) -> Turn:
+    turn = log.open_turn(make_conversation(owner=owner).pk, text="q")
+    thought = Reasoning(kind="text", text="Hm.", source_field="reasoning", model="m", provider="p", step=0)
+    log.append(turn, [thought, ToolCall(call_id="c", name="f", arguments='{"a": 1}', step=0)])
+    return turn
+
+
+def test_rotation_lets_the_old_key_go(alice: User, settings: LazySettings) -> None:
+    turn = make_thought(alice)
+    old, new = settings.CONTENT_KEYS[0], Fernet.generate_key().decode()
+    settings.CONTENT_KEYS = [new, old]
+
+    call_command("rotate_keys")
+    settings.CONTENT_KEYS = [new]
+
+    assert log.history(turn.conversation_id)[2].arguments == '{"a": 1}'  # type: ignore[union-attr]
+
+
+def test_without_rotation_the_old_key_is_needed(alice: User, settings: LazySettings) -> None:
+    turn = make_thought(alice)
+    settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
+
+    with pytest.raises(InvalidToken):
+        log.history(turn.conversation_id)
+
+
+def test_old_thinking_is_purged_and_the_rest_stays(alice: User, settings: LazySettings) -> None:
+    settings.THINKING_RETENTION_DAYS = 30
+    old, fresh = make_thought(alice), make_thought(alice)
+    Event.objects.filter(turn=old).update(created_at=timezone.now() - timedelta(days=31))
+
+    call_command("purge_thinking")
+
+    assert log.thinking_for(old, WHOLE) is None
+    assert log.thinking_for(fresh, WHOLE) is not None
+    assert log.history(old.conversation_id)[2].arguments == '{"a": 1}'  # type: ignore[union-attr]
+
+
+def test_unset_retention_keeps_everything(alice: User, settings: LazySettings) -> None:
+    settings.THINKING_RETENTION_DAYS = None
+    turn = make_thought(alice)
+    Event.objects.update(created_at=timezone.now() - timedelta(days=9999))
+
+    call_command("purge_thinking")
+
+    assert log.thinking_for(turn, WHOLE) is not None
