@@ -190,26 +190,11 @@ def passage(**changes: Any) -> SimpleNamespace:
 
 
 def test_passage_can_be_linked_to() -> None:
-    shown = one(draw("chat/_passage.html", passage=passage(), name="Item 7", title=""), "[data-passage]")
+    shown = one(draw("chat/_passage.html", passage=passage()), "[data-passage]")
 
     assert shown.get("id") == "item-7-p31"
     assert one(shown, "a").get("href") == "#item-7-p31"
     assert [line.text for line in all_of(shown, "p")] == ["One.", "Two <b>."]
-
-
-def test_headings_stand_once() -> None:
-    found = passage(text="ITEM 7. Our view\nCovenants\nThree tests apply.", heading="Covenants")
-
-    shown = draw("chat/_passage.html", passage=found, name="Item 7", title="Our View")
-
-    assert [heading.text for heading in all_of(shown, "h3")] == ["Covenants"]
-    assert [line.text for line in all_of(shown, "p")] == ["Three tests apply."]
-
-
-def test_line_of_signs_is_no_heading() -> None:
-    shown = draw("chat/_passage.html", passage=passage(text="* * *", heading=""), name="Item 7", title="")
-
-    assert all_of(shown, "h3") == []
 
 
 def test_table_passage_is_a_table_that_scrolls() -> None:
