@@ -69,6 +69,8 @@ def _assigned(text: str, classify: Classify) -> Iterator[Span]:
 def _value_after(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None:
     quote = _QUOTES.search(lead["open"])
     start = lead.end()
+    if (quote and _closes_span(text, lead, quote[1])) or (lead["sep"] == "|" and "\n" in lead["open"]):
+        return None
     if quote:
         value = _quoted(text, start, quote[1], escaped=quote[0].startswith("\\"))
     else:
@@ -78,6 +80,12 @@ def _value_after(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None:
     if is_inert(value) or not _is_assigned(lead, kind, value, quoted=bool(quote)):
         return None
     return Span(start, start + len(value), "", "secret")
+
+
+def _closes_span(text: str, lead: re.Match[str], quote: str) -> bool:
+    """Tell `` `name=` ``, where the quote ends what was opened before the name."""
+    before = text[lead.start() - 1 : lead.start()]
+    return before == quote and quote not in text[lead.end("name") : lead.end("sep")]
 
 
 def _quoted(text: str, start: int, quote: str, *, escaped: bool) -> str:
@@ -102,11 +110,11 @@ def _is_assigned(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: bool
     name, separator = lead["name"], lead["sep"]
     if kind is KeyKind.WEAK:
         return is_random(value, least=12)
-    if separator in ("==", "===", '",', "',") or separator[0] in "|-→":
+    if separator in ("==", "===", '",', "',") or separator[0] in "|-–—→":
         return _is_telling(name, value) if separator[0] != "=" else quoted
     if quoted:
         return not is_word(value) or name.isupper()
-    if _is_code(name, value):
+    if _is_code(name, value) or (value.isdigit() and len(value) < 4):
         return False
     if separator in _STRONG_SEPARATORS or _HUMP.search(name) or lead[0][len(name) :][:1] in "\"'":
         return name.isupper() or not is_word(value)

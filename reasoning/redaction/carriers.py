@@ -17,6 +17,7 @@ from reasoning.redaction.values import is_inert, is_mixed, is_random, is_word, t
 _USERINFO = re.compile(
     r"://(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))[^\s\"'<>]{1,256}|[^\s/?#\"'<>@:]{12,256})@"
 )
+_NETWORK = re.compile(r"WIFI:(?:[^\n\s]{0,80};)?P:(?P<value>[^;\s\[]{1,64}+)")
 _COOKIE = re.compile(
     r"(?i)(?<![\w-])(?:set-)?cookie[\"'\\]{0,4}\s{0,3}[:=]\s{0,3}[\"'\\]{0,4}(?P<value>[^\n\r\"']{3,4096}+)"
 )
@@ -32,10 +33,10 @@ _SCHEME = re.compile(
     r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)"
 )
 _USER_FLAG = re.compile(
-    r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?(?P<value>[^\s:\"'/\\]{1,64}:[^\s\"']{1,256}+)"
+    r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?(?P<value>[^\s:\"'`/\\]{1,64}:[^\s\"'`]{1,256}+)"
 )
 _USER_FLAG = re.compile(
-    r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?(?P<value>[^\s:\"'/\\]{1,64}:[^\s\"']{1,256}+)"
+    r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?(?P<value>[^\s:\"'`/\\]{1,64}:[^\s\"'`]{1,256}+)"
 )
 _COMMAND = re.compile(
     r"(?<![\w-])(?:mysql\w*|mariadb\w*|sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|psql|smbclient)\b[^\n|]{0,160}?[ \t]"
@@ -49,6 +50,11 @@ def _userinfo(text: str) -> Iterator[Span]:
         value = found["value"]
         if not is_inert(value.partition(":")[2] or value) and (":" in value or is_mixed(value)):
             yield secret(found)
+
+
+def _networks(text: str) -> Iterator[Span]:
+    for found in _NETWORK.finditer(text):
+        yield secret(found)
 
 
 def _cookies(text: str) -> Iterator[Span]:
@@ -104,6 +110,7 @@ def _inputs(text: str) -> Iterator[Span]:
 
 RULES = (
     Rule(frozenset({"url"}), _userinfo),
+    Rule(frozenset({"url"}), _networks),
     Rule(frozenset({"header", "flag"}), _cookies),
     Rule(frozenset({"header"}), _authorizations),
     Rule(frozenset({"name", "scheme"}), _schemes),

@@ -45,7 +45,7 @@ _KEY_BOOKKEEPING = wordset(
     " answer json dictionary hot short arrow shift ctrl"
 )
 _SECRET_WORDS = wordset(
-    "password passwd passphrase passcode passwort passe kennwort contrasena contraseña senha wachtwoord пароль pwd psw pass pw"
+    "password passwd passphrase passcode passwort passe kennwort contrasena contraseña senha wachtwoord пароль pwd psw pw"
     " secret credential cred creds apikey authorization auth bearer cookie jwt csrf xsrf csrftoken otp totp mnemonic"
     " privatekey accesskey secretkey masterkey authtoken accesstoken refreshtoken sessionid sessid phpsessid jsessionid"
     " sid dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey sas hmackey pat"
@@ -168,7 +168,7 @@ def _is_secret(words: tuple[str, ...]) -> bool:
         return False
     if any(pair in _SECRET_PAIRS for pair in pairwise(words)):
         return True
-    return any(_is_secret_word(word) for word in words)
+    return words[-1] == "pass" or any(_is_secret_word(word) for word in words)
 
 
 def _is_secret_word(word: str) -> bool:

@@ -29,10 +29,11 @@ _DISTINCT = (
 _TOKEN = re.compile(
     rf"(?<![A-Za-z0-9])(?P<prefix>{_DISTINCT}|sk-)(?P<body>[A-Za-z0-9_\-]{{8,}}+(?:[.:/+=~][\w\-/+=]++)*+)"
 )
-_UNSURE = frozenset(
-    "sk- re_ key- cio oy2 SK AC dapi AKC fc- ak- ark- at_ rt_ tok_ live_ test_ mcp_ exa_ A3- sl. npm_ secret_ hf_ fw_"
-    " rnd_ patch_ SG. y0_ e2b_ AKID LTAI EAAA EAAC sess- pnu_ ATBB napi_ r8_ xai- cohere_ mist_ 1//0 pul- bsky- p8e-"
-    " moonshot- doppler_ api_org_ sgp_ pypi- csk- SK AIza gsk_ tfp_ pplx- jina_".split()
+_SURE = re.compile(  # prefixes that no word has
+    r"sk-\w[\w-]*-|[srp]k_(?:live|test)_|whsec_|gh[pousr]_|github_pat_|gl\w+-|xox..|xapp-|GOCSPX-|dckr_\w+|nvapi-|lsv2_\w+"
+    r"|pcsk_|tskey-|xkeysib-|xsmtpsib-|access-\w+-|shp\w+|AT[AC]TT3|figd_|PMAK-|rubygems_|CLOJARS_|gl(?:c|sa)_|NR\w+-|sntry._"
+    r"|sbp_|sb_\w+_|pscale_\w+|do._v1_|sq0\w+-|lin_\w+|ntn_|hv.\.|dp\.\w+\.|AGE-SECRET-KEY-1|lgb_|django-insecure-|ya29\."
+    r"|AIza|tgp_v1_|npm_|pypi-|gsk_|pplx-|SG\."
 )
 _SHAPED = re.compile(
     r"""(?x)(?<![A-Za-z0-9])(?:
@@ -48,6 +49,7 @@ _SHAPED = re.compile(
     | [a-f0-9]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9])
     | [sp]k\.eyJ[\w.-]{20,}+
     | access_token\$(?:production|sandbox)\$[\w$]{10,}+
+    | \$(?:apr1|2[abxy]?|[156])\$[^\s"'`<>,;:]{16,}+
     | \$2[abxy]?\$\d\d\$[./A-Za-z0-9]{16,}+
     | \$(?:argon2(?:id|i|d)|scrypt|pbkdf2[\w-]*|y|7|[156]|bcrypt[\w-]*)\$[^\s"'`<>,;]{16,}+
     | (?:pbkdf2_sha(?:1|256|512)|bcrypt_sha256|argon2|scrypt|md5|sha1)\$[^\s"'`<>,;]{16,}+
@@ -79,15 +81,19 @@ def _is_token(prefix: str, body: str) -> bool:
     """Ask more of a short prefix: words such as ``sk-learn`` and ``key-value`` start like tokens, too."""
     if prefix in ("SK", "AC"):
         return len(body) >= 32 and all(char in "0123456789abcdef" for char in body)
-    digits = sum(char.isdigit() for char in body)
-    if prefix == "sk-" and len(body) >= 20 and "-" not in body:
+    piece = _longest_piece(body)
+    mixed = changes(piece)
+    if _SURE.fullmatch(prefix):
+        return (len(piece) >= 8 and any(char.isdigit() for char in body)) or len(piece) >= 20 or changes(body) >= 0.4
+    if prefix == "sk-" and piece == body and len(body) >= 20:
         return True
-    if prefix in _UNSURE:
-        mixed = changes(body)
-        return (len(body) >= 12 and digits >= 2 and (mixed >= 0.25 or len(body) >= 32)) or (
-            len(body) >= 16 and mixed >= 0.35
-        )
-    return digits > 0 or len(body) >= 20 or changes(body) >= 0.4
+    digits = sum(char.isdigit() for char in piece)
+    return (len(piece) >= 14 and digits >= 2 and mixed >= 0.25) or (len(piece) >= 16 and mixed >= 0.35)
+
+
+def _longest_piece(run: str) -> str:
+    """Return the longest part without a separator: long in what machines make, short in names and paths."""
+    return max(re.split(r"[^A-Za-z0-9]", run[:512]), key=len)
 
 
 def _shaped(text: str) -> Iterator[Span]:
@@ -113,7 +119,9 @@ def _is_dense(run: str) -> bool:
     small = sum(char.islower() for char in start)
     capital = sum(char.isupper() for char in start)
     digits = sum(char.isdigit() for char in start)
-    return small >= 4 and capital >= 4 and digits >= 2 and changes(start) >= 0.4
+    if small < 4 or capital < 4 or not 2 <= digits <= len(start) * 0.45:
+        return False
+    return len(_longest_piece(start)) >= 16 and changes(start) >= 0.4
 
 
 def cut_token(text: str) -> Span | None:

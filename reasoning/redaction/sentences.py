@@ -40,7 +40,7 @@ _PROSE_NAME = (
     r"|[Tt]oken|[Ss]ecret|[Kk]ey|[Cc]redentials?))s?"
 )
 _IS = (
-    r"(?:is|was|are|will[ ]be|should[ ]be|must[ ]be|becomes?|became|remains|equals|changed[ ]to|set[ ]to|reset[ ]to"
+    r"(?:is|was|are|will[ ]be|should[ ]be|must[ ]be|becomes?|became|remains|equals|(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set)[ ]to|reset[ ]to"
     r"|updated[ ]to|rotated[ ]to|ist|lautet|est|es|è|é)"
 )
 _PROSE = re.compile(
@@ -48,16 +48,21 @@ _PROSE = re.compile(
     rf"|as[ ]follows|the[ ]following|called))?[ ]?:?\s{{1,4}}(?P<open>[\"'`*(\[]{{0,4}})(?P<value>[^\s\"'`<>\\]{{1,256}}+)"
 )
 _DIRECT = re.compile(
-    rf"(?<![A-Za-z_\-])(?:[A-Z][A-Z0-9_]{{0,40}}_)?{_PROSE_NAME}[\"'`*]{{0,4}}\s{{1,4}}(?:to\s{{1,4}})?(?P<open>[\"'`*(\[]{{0,4}})(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
+    rf"(?<![A-Za-z_\-])(?:[A-Z][A-Z0-9_]{{0,40}}_)?{_PROSE_NAME}[\"'`*]{{0,4}},?\s{{1,4}}(?:to\s{{1,4}})?(?P<open>[\"'`*(\[]{{0,4}})(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
 )
 _LOGIN = re.compile(
     r"(?i)(?<![a-z])(?:login|user(?:name|id)?|account)[\"'`*:]{0,4}\s{0,4}[:=]?\s{0,4}(?P<who>[^\s,;]{1,64}+)[\s,;/]{1,4}"
-    r"(?:and\s{1,4}|with\s{1,4}){0,2}(?:password|pass|pwd|pw)[\"'`*]{0,4}\s{0,4}[:=]?\s{0,4}[\"'`*]{0,3}"
+    r"(?:and\s{1,4}|with\s{1,4}){0,2}(?:password|pass|pwd|pw)(?![a-z])[\"'`*]{0,4}\s{0,4}[:=]?\s{0,4}[\"'`*]{0,3}"
     r"(?P<value>[^\s\"'`<>]{2,256}+)"
 )
 _CREDENTIALS = re.compile(
-    r"(?i)(?<![a-z])(?:credentials?|creds|login)[\"'`*]{0,4}(?:\s{1,4}(?:are|is|with|as))?\s{0,4}[:=]?\s{1,4}[\"'`*]{0,3}"
-    r"(?P<value>[\w.@\-]{2,64}[:/][^\s\"'`<>/]{3,128}+)"
+    r"(?i)(?<![a-z])(?:credentials?|creds|login|log\s{1,4}in)[\"'`*]{0,4}(?:\s{1,4}(?:are|is|with|as|using))?\s{0,4}[:=]?\s{1,4}"
+    r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}\s?[:/]\s?(?P<second>[^\s\"'`<>/]{3,128}+))"
+)
+_CODE = re.compile(
+    r"(?:(?i:(?:one-time|2fa|mfa|otp|verification|security|access|login|sms|auth\w{0,12}|confirmation|your|pin)[ -](?:pass)?code)"
+    r"|(?<![A-Za-z])(?:OTP|PIN(?: number)?))[\"'`*]{0,3}(?:\s{1,4}(?:is|was))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
+    r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8})(?![\d%]|[.,\-]\d)"
 )
 _AFTER = re.compile(
     r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was)\s{1,4}"
@@ -144,9 +149,14 @@ def _logins(text: str) -> Iterator[Span]:
         if not is_inert(value) and not is_word(value) and not is_word(found["who"]):
             yield secret(found, length=len(value))
     for found in _CREDENTIALS.finditer(text):
-        second = re.split(r"[:/]", trimmed(found["value"]), maxsplit=1)[-1]
-        if not is_inert(second) and not is_word(second) and not is_number_like(second):
-            yield secret(found, length=len(trimmed(found["value"])))
+        value = trimmed(found["second"])
+        if not is_inert(value) and is_mixed(value):
+            yield Span(found.start("value"), found.start("second") + len(value), "", "secret")
+
+
+def _codes(text: str) -> Iterator[Span]:
+    for found in _CODE.finditer(text):
+        yield secret(found)
 
 
 def _after(text: str) -> Iterator[Span]:
@@ -166,6 +176,7 @@ def _cjk(text: str) -> Iterator[Span]:
 RULES = (
     Rule(frozenset({"name"}), _prose),
     Rule(frozenset({"name"}), _direct),
+    Rule(frozenset({"name"}), _codes),
     Rule(frozenset({"login"}), _logins),
     Rule(frozenset({"odd"}), _after),
     Rule(frozenset({"phrase"}), _seeds),

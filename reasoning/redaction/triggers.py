@@ -38,6 +38,12 @@ _PERSON_GOES_ON = re.compile(
     r"[^\d\n]{0,28}(?:[A-Z]{0,3}\d[A-Z0-9 \-./()+,:]{0,40}(?:[a-zäéû]{2,9}\.?,?(?:\s\d{0,4})?)?)?"
 )
 _SECRET_TRIGGERS = (
+    Trigger(
+        "name",
+        names.NAME_WORDS,
+        shape="[\u0370-\u04ff](?:(?<=[A-Za-z].)|(?=[A-Za-z]))",  # look-alike letters in a Latin word
+        goes_on=names.NAME_GOES_ON,
+    ),
     Trigger("pem", shape=r"-----BEGIN|:?(?<=PuTTY-User-Key-File-\d):", goes_on=re.compile(r"[A-Z0-9 ]{0,60}-{0,5}")),
     Trigger("redacted", shape=r"<(?i:REDACTED)>"),
     Trigger("phrase", names.PHRASE_WORDS, goes_on=names.PHRASE_GOES_ON),
@@ -46,8 +52,8 @@ _SECRET_TRIGGERS = (
     Trigger("header", names.HEADER_WORDS, goes_on=names.HEADER_GOES_ON),
     Trigger("scheme", names.SCHEME_WORDS, goes_on=names.SCHEME_GOES_ON),
     Trigger("command", names.COMMAND_WORDS, goes_on=names.COMMAND_GOES_ON),
-    Trigger("hash", names.HASH_WORDS, shape=r"\$(?:2[abxy]?|y|[1567])\$|\{(?=S)"),
-    Trigger("url", shape="://"),
+    Trigger("hash", names.HASH_WORDS, shape=r"\$(?:2[abxy]?|apr1|y|[1567])\$|\{(?=S)"),
+    Trigger("url", frozenset({"wifi"}), shape="://"),
     Trigger("query", shape=r"[?&;#][^\s=&#?;]{1,64}="),
     Trigger(
         "flag",
@@ -91,7 +97,7 @@ _CAPITALS = (
     ),
 )
 _ONCE = frozenset({"digit"})  # while one is alive a second adds nothing, or a table of numbers would be held whole
-_FIRST_CHARACTERS = r"(?=[-<:?&;#$@!^0-9\[({+%/密口令パ비암])"
+_FIRST_CHARACTERS = r"(?=[-<:?&;#$@!^0-9\[({+%/密口令パ비암\u0370-\u04ff])"
 _ASCII_SMALL = {code: code + 32 for code in range(65, 91)}
 _LETTERS = re.compile(r"[^\W\d_]+")
 
@@ -113,8 +119,8 @@ class Triggers:
             *(_PERSONAL_TRIGGERS if policy.personal else ()),
         )
         capitals = _CAPITALS if policy.personal else ()
-        self._classes = _classes((Trigger("name", names.NAME_WORDS), *triggers))
-        self._goes_on = {one.name: one.goes_on for one in (*triggers, *capitals)} | {"name": names.NAME_GOES_ON}
+        self._classes = _classes(triggers)
+        self._goes_on = {one.name: one.goes_on for one in (*triggers, *capitals)}
         self._stems = re.compile("|".join([names.NAME_STEMS, *map(re.escape, map(small, sorted(policy.extra_keys)))]))
         self._word_sieve = re.compile(rf"(?<![a-z])(?:{_tree(self._classes)})(?![a-z])|{self._stems.pattern}")
         shapes = "|".join(f"(?:{one.shape})" for one in triggers if one.shape)

@@ -17,6 +17,7 @@ TYPES = wordset(
 )
 STOP_WORDS = wordset(
     """
+    erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria incorrecta requerida
     return pass raise elif match break continue print assert lambda
     a able about above accepted accessible accurate across added after again against all allow allows already
     also always am an and another any anything appropriate are as ask at available await back bad be because
