@@ -9,8 +9,9 @@ from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, redirect_to_login
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -117,7 +118,7 @@ def toggle_show_scratchpad(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _refused(form)
     scratchpad.switch(person, request.session, **form.cleaned_data)
-    return HttpResponse(status=204)
+    return _thrown(request)
 
 
 def _keep(request: HttpRequest, key: str) -> HttpResponse:
@@ -125,7 +126,16 @@ def _keep(request: HttpRequest, key: str) -> HttpResponse:
     if not form.is_valid():
         return _refused(form)
     request.session[key] = form.cleaned_data["on"]
-    return HttpResponse(status=204)
+    return _thrown(request)
+
+
+def _thrown(request: HttpRequest) -> HttpResponse:
+    """Answer a thrown switch: 204 for the page's script, else 303 back to where the form says, if that is here."""
+    target = request.POST.get("next", "")
+    is_here = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    if request.headers.get("HX-Request") or not is_here:
+        return HttpResponse(status=204)
+    return HttpResponseRedirect(target, status=303)
 
 
 def _refused(form: SwitchForm) -> HttpResponse:

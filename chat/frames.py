@@ -15,7 +15,6 @@ from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -138,9 +137,9 @@ class PageFrames:
         return []
 
     def _started(self, turn: LiveTurn, replaced: str | None) -> list[str]:
-        gone = ["hello", *([dom_id(replaced), dom_id(f"{replaced}-q")] if replaced else [])]
-        deleted = SafeString("").join(format_html('<div id="{}" hx-swap-oob="delete"></div>', name) for name in gone)
-        return [deleted, *self.append_live(turn), json_frame(announce=_("Working on the answer"))]
+        gone = [dom_id(replaced), dom_id(f"{replaced}-q")] if replaced else []
+        deleted = [format_html('<div id="{}" hx-swap-oob="delete"></div>', name) for name in gone]
+        return [*deleted, *self.append_live(turn), json_frame(announce=_("Working on the answer"))]
 
     def _status(self, turn: LiveTurn, *, aloud: bool) -> list[str]:
         card = cards.live_answer_card(turn, self.sees)

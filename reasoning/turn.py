@@ -116,7 +116,6 @@ class TurnMachine:
         self._shown_answer = StreamRedactor(SECRETS_ONLY)
         self._shown_thinking = StreamRedactor()
         self._answer: list[str] = []
-        self._thinking: list[str] = []
         self._bullets: list[str] = []
         self._notes: list[Scratchpad] = []
         self._calls: dict[int, _Call] = {}
@@ -178,7 +177,6 @@ class TurnMachine:
         if not self._step_has_thinking and self._has_thinking:
             yield ShowText(Channel.THINKING, BLOCK_BREAK)
         self._step_has_thinking = self._has_thinking = True
-        self._thinking.append(text)
         yield from self._shown(Channel.THINKING, self._shown_thinking.feed(text))
 
     def _shown(self, channel: Channel, text: str) -> Iterator[Update]:
@@ -206,7 +204,7 @@ class TurnMachine:
     def _reasoning_events(self) -> Iterator[Event]:
         for raw in sorted(self._items, key=lambda item: item.output_index):
             yield self._reasoning(kind="item", item=dict(raw.item))
-        thinking = "".join(self._thinking)
+        thinking = self._normalizer.thinking  # native text alone where there is any, even if tagged text came first
         if thinking:
             source = self._normalizer.source_field or ""
             yield self._reasoning(kind="text", text=thinking, source_field=source)

@@ -31,3 +31,23 @@ def test_toggle_takes_a_post(client: Client, alice: User, url: str) -> None:
     client.force_login(alice)
 
     assert client.get(url).status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("extra", "headers", "status", "location"),
+    [
+        ({"next": "/chats/"}, {}, 303, "/chats/"),
+        ({"next": "/chats/"}, {"HX-Request": "true"}, 204, None),
+        ({"next": "https://elsewhere.example/"}, {}, 204, None),
+        ({"next": "//elsewhere.example/"}, {}, 204, None),
+        ({}, {}, 204, None),
+    ],
+)
+def test_switch_without_script_leads_back_to_a_place_of_ours(
+    client: Client, alice: User, extra: dict[str, str], headers: dict[str, str], status: int, location: str | None
+) -> None:
+    client.force_login(alice)
+
+    answer = client.post("/accounts/toggles/show-reasoning/", {"on": "false", **extra}, headers=headers)
+
+    assert (answer.status_code, answer.headers.get("Location")) == (status, location)
