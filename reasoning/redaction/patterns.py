@@ -12,7 +12,7 @@ from functools import lru_cache
 from reasoning.redaction import assignments, carriers, personal, prefixes, sentences
 from reasoning.redaction.keys import KeyKind, classify
 from reasoning.redaction.policy import RedactionPolicy
-from reasoning.redaction.spans import Rule, Span, merge
+from reasoning.redaction.spans import Rule, Span, merge, whole_run
 from reasoning.redaction.triggers import Triggers
 
 BLOCK = re.compile(
@@ -45,13 +45,17 @@ class RuleBook:
         return classify(name, self.policy.extra_keys, self.policy.never_keys)
 
     def spans(self, text: str, kinds: frozenset[str]) -> list[Span]:
-        """Return what the rules called for by the triggers ``kinds`` find in a segment, in order."""
+        """Return what the rules called for by the triggers ``kinds`` find in a segment, in order.
+
+        What holds a mask was redacted before and stays, or a second redaction would find more than the first.
+        """
         found: list[Span] = []
         for rule in self._rules:
             if not kinds.isdisjoint(rule.triggers):
                 found.extend(rule.find(text))
         redacted = self.policy.placeholder
-        return [span if span.mask else span._replace(mask=redacted) for span in merge(found, redacted)]
+        fresh = [whole_run(text, span) for span in found if redacted[:-1] not in text[span.start : span.end]]
+        return [span if span.mask else span._replace(mask=redacted) for span in merge(fresh, redacted)]
 
     def cut_token(self, text: str) -> Span | None:
         """Return a token that the end of the text cuts off."""

@@ -33,10 +33,12 @@ _IDENTITY = re.compile(
     r"(?:(?i:(?<![a-z])(?:ssn|itin|social security|national insurance|nino|aadhaar|passport|driv(?:er'?s?|ing) licen[cs]e"
     r"|nhs|medicare|patient id|mrn|dni|nie|nif|cpf|cnh|codice fiscale|personnummer|bsn|steuer-?id|taxpayer id|sozial\w*"
     r"|national id|identity card|id card|tax file number|sin number))|(?<![A-Za-z])(?:SIN|PAN|TIN|TFN|NIR|DL))"
-    r"(?:[^\d\n]{0,24}?)(?<![A-Za-z0-9])(?P<id>(?=[A-Z\-. ]{0,6}\d)[A-Z0-9](?:[ \-./]?[A-Z0-9]){4,20})(?![A-Za-z0-9])"
+    r"(?:[^\d\n\[]{0,24}?)(?<![A-Za-z0-9])(?P<id>(?=[A-Z\-. ]{0,6}\d)[A-Z0-9](?:[ \-./]?[A-Z0-9]){4,20})(?![A-Za-z0-9])"
 )
 _PHONES = (
-    re.compile(r"(?<![\w+.\-/])\+\d{1,3}(?:[\s.\-]?\(\d{1,4}\))?(?:[\s.\-/]?\d{1,4}){2,6}(?![\d])"),
+    re.compile(
+        r"(?<![\w+.\-/])\+(?:\d{8,15}(?!\d)|\d{1,3}(?:[ .\-\xa0]?\(\d{1,4}\))?(?:[ .\-/\xa0]?\d{1,4}){2,6}(?!\d))"
+    ),
     re.compile(
         r"(?<![\w.\-/$€£])(?:\+?1[ .\-])?(?:\([2-9]\d{2}\) ?[2-9]\d{2}[ .\-]|[2-9]\d{2}([.\-])[2-9]\d{2}\1)\d{4}(?![\w\-]|\.\d)"
     ),
@@ -45,22 +47,22 @@ _PHONES = (
 )
 _CALLED = re.compile(
     r"(?i)(?<![a-z])(?:phones?|telephone|tel|mobile|cell(?:phone)?|fax|call|sms|text|whatsapp|dial|ring|reach|contact|telefon"
-    r"|handy|tél|teléfono|电话|phone number)(?![a-z])[^\d\n+(]{0,24}"
+    r"|handy|tél|teléfono|电话|phone number)(?![a-z])[^\d\n+(\[]{0,24}"
     r"(?P<id>[+(]{0,2}\d(?:[\s.\-/()]{0,2}\d){6,14})(?![\d\-]|\.\d|,\d|%)"
 )
 _ACCOUNT = re.compile(
     r"(?i)(?<![a-z])(?:(?:bank )?acc(?:oun)?t(?:\.| number| no\.?| #|#)|routing(?: number| no\.?| transit number)?|aba"
-    r"|sort[ -]code|bsb|card number|card ending|credit card|debit card)[^\d\n]{0,16}(?P<id>\d(?:[ \-]?\d){4,18})(?![\d.,]\d)"
+    r"|sort[ -]code|bsb|card number|card ending|credit card|debit card)[^\d\n\[]{0,16}(?P<id>\d(?:[ \-]?\d){4,18})(?![\d.,]\d)"
 )
 _BIRTH = re.compile(
-    r"(?i)(?<![a-z])(?:dob|d\.o\.b\.?|date of birth|birth ?date|born on|born|birthday|geboren am|né le)[^\d\n]{0,16}"
+    r"(?i)(?<![a-z])(?:dob|d\.o\.b\.?|date of birth|birth ?date|born on|born|birthday|geboren am|né le)[^\d\n\[]{0,16}"
     r"(?P<id>\d{1,4}[\-/.]\d{1,2}[\-/.]\d{1,4}|\d{1,2}(?:st|nd|rd|th)?\.? [A-Za-zäéû]{3,9}\.?,? \d{4})"
 )
 _BORN_MONTH = re.compile(
-    r"(?i)(?<![a-z])(?:dob|date of birth|birth ?date|born on|born|birthday)[^\d\n]{0,8}?"
+    r"(?i)(?<![a-z])(?:dob|date of birth|birth ?date|born on|born|birthday)[^\d\n\[]{0,8}?"
     r"(?P<id>(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.? \d{1,2},? \d{4})"
 )
-_IBAN = re.compile(r"(?<![A-Za-z0-9])(?P<land>[A-Z]{2})\d{2}(?:[ \-]?[A-Za-z0-9]){11,30}")
+_IBAN = re.compile(r"(?<![A-Za-z0-9])(?P<land>[A-Z]{2})\d{2}")
 _IBAN_LENGTHS = {
     code[:2]: int(code[2:])
     for code in (

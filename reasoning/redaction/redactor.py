@@ -5,6 +5,7 @@ Fails closed: whatever goes wrong inside, the answer is ``[unavailable]`` and ne
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -18,6 +19,7 @@ from reasoning.redaction.walk import Walk, note
 
 _ROOM_FOR_MARK = 96
 _ERROR_WINDOW = 4_096
+_KIND = re.compile(r"[a-z_]{2,16}")
 
 
 class Redactor:
@@ -82,11 +84,15 @@ class Redactor:
         return self.policy.placeholder if secret and isinstance(item, (str, int, float)) else note(item)
 
     def _step(self, step: Mapping[str, Any]) -> dict[str, Any]:
-        cited = step.get("topCitations")
-        rest = self._walk({key: item for key, item in step.items() if key != "topCitations"})
-        if cited is None or not isinstance(rest, dict):
-            return rest if isinstance(rest, dict) else {"tool": UNAVAILABLE, "args": {}}
-        return {**rest, "topCitations": self._citations(cited)}
+        special = ("topCitations", "redactions")
+        shown = self._walk({key: item for key, item in step.items() if key not in special})
+        if not isinstance(shown, dict):
+            return {"tool": UNAVAILABLE, "args": {}}
+        if "topCitations" in step:
+            shown["topCitations"] = self._citations(step["topCitations"])
+        if isinstance(step.get("redactions"), Mapping):
+            shown["redactions"] = _counts(step["redactions"])
+        return shown
 
     def _citations(self, cited: object) -> Any:
         """Redact citations: of a public filing's words only secrets are masked. Product 12."""
@@ -106,6 +112,12 @@ class Redactor:
         if len(kept) < total:
             kept.append({"tool": TRUNCATED, "args": {}, "omitted": total - len(kept)})
         return kept
+
+
+def _counts(redactions: Mapping[Any, Any]) -> dict[str, int]:
+    """Return counts by kind and nothing else: their names look like secrets' names, their values are small numbers."""
+    kinds = (key for key in redactions if isinstance(key, str) and _KIND.fullmatch(key))
+    return {key: redactions[key] for key in kinds if isinstance(redactions[key], int) and 0 <= redactions[key] < 10**6}
 
 
 def _message(error: BaseException) -> str:

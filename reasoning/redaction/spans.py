@@ -54,6 +54,16 @@ def _union(first: Span, second: Span, redacted: str) -> Span:
     return Span(first.start, max(first.end, second.end), redacted, kind)
 
 
+def whole_run(text: str, span: Span) -> Span:
+    """Return the span up to the end of the letters and digits that it breaks off in, so that no rest is left over."""
+    end = span.end
+    if span.mask or end >= len(text) or not text[end - 1].isalnum():
+        return span
+    while end < len(text) and text[end].isascii() and text[end].isalnum():
+        end += 1
+    return span._replace(end=end)
+
+
 def apply(text: str, spans: Sequence[Span]) -> str:
     """Return ``text`` with every span replaced by its mask."""
     parts: list[str] = []

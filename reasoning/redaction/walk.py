@@ -65,7 +65,7 @@ class Walk:
 
     def _by_key(self, value: object, kind: KeyKind) -> Json:
         """Return the mask that the key's name asks for, None where the value is to be looked at."""
-        if value is None or isinstance(value, bool) or value in ("", b"", [], {}, ()):
+        if value is None or isinstance(value, bool) or value in ("", [], {}, ()):
             return None
         policy = self._policy
         match kind:
