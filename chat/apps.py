@@ -3,12 +3,14 @@
 from django.apps import AppConfig
 from django.core import checks
 from django.db.models.signals import post_migrate
+from django.utils.translation import gettext_lazy as _
 
 
 class ChatConfig(AppConfig):
     """Conversations, filings, providers and tools."""
 
     name = "chat"
+    verbose_name = _("Conversations and filings")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

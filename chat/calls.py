@@ -15,7 +15,7 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 from django.conf import settings
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from chat.filings.search import read_passages, search_passages
 from chat.retrieval import FoundPassage, SearchQuery
@@ -52,12 +52,12 @@ async def run_call(call: ToolCall, tool: Tool | None, *, first_ref: int) -> Fini
         async with asyncio.timeout(settings.TOOL_TIMEOUT_S):
             output = await _run(tool, call, first_ref)
     except ToolArgumentsError as error:
-        return _failed(opened, str(error), _("The arguments did not fit the tool."))
+        return _failed(opened, str(error), gettext_noop("The arguments did not fit the tool."))
     except TimeoutError:
-        return _failed(opened, "the tool timed out", _("Timed out."))
+        return _failed(opened, "the tool timed out", gettext_noop("Timed out."))
     except Exception as error:
         logger.exception("tool failed", extra={"tool": call.name, "error": type(error).__name__})
-        return _failed(opened, "the tool failed", _("The tool failed."))
+        return _failed(opened, "the tool failed", gettext_noop("The tool failed."))
     finished = trace.finish(opened, at_ms=_now_ms(), status="ok", results=output.results, sources=output.sources)
     return FinishedCall(_capped(output.content), finished, output.sources)
 

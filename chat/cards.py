@@ -28,6 +28,7 @@ from chat.html import cite_label, render_answer
 from chat.live import LiveStep, LiveTurn
 from chat.log import ThinkingText, TurnRows
 from chat.models import Turn
+from chat.wording import shown
 from reasoning.citations import Citation
 from reasoning.envelope import AnswerRecord, answer_record
 from reasoning.policy import Visibility
@@ -67,7 +68,7 @@ def answer_card(rows: TurnRows, sees: Visibility, *, opened: ThinkingText | None
         id=record.id,
         number=turn.number,
         status=record.status,
-        model=record.model,
+        model=shown(record.model),
         at=turn.started_at,
         sees=sees,
         answer_html=render_answer(record.answer, record.citations),
@@ -94,7 +95,7 @@ def live_answer_card(live: LiveTurn, sees: Visibility) -> AnswerView:
         id=live.public_id,
         number=live.number,
         status="streaming",
-        model=live.model,
+        model=shown(live.model),
         at=live.started_at,
         sees=sees,
         answer_html=SafeString("".join(live.frozen)),
@@ -121,16 +122,16 @@ def step_view(step: ToolTraceStep) -> StepView:
         results_label=_results_label(step.results),
         duration_label=_duration_label(step.duration_ms),
         citations=tuple(LinkView(citation.url, cite_label(citation)) for citation in step.top_citations),
-        error=step.error or "",
+        error=shown(step.error or ""),
     )
 
 
 def arg_views(args: Any) -> tuple[ArgView, ...]:
     """Return redacted arguments as name and value, in their order; masks marked."""
     if not isinstance(args, Mapping):
-        return (ArgView("", str(args)),) if args not in (None, "", []) else ()
+        return (ArgView("", shown(str(args))),) if args not in (None, "", []) else ()
     return tuple(
-        ArgView(str(name), "" if value == "[redacted]" else _flat(value), "key" if value == "[redacted]" else "")
+        ArgView(str(name), "", _("key")) if value == "[redacted]" else ArgView(str(name), _flat(value))
         for name, value in args.items()
         if value is not None
     )
@@ -272,7 +273,7 @@ def _ended_label(turn: Turn) -> str:
 
 
 def _error(turn: Turn) -> str:
-    return _(turn.error_message) if turn.status == Turn.Status.ERRORED and turn.error_message else ""
+    return shown(turn.error_message) if turn.status == Turn.Status.ERRORED else ""
 
 
 def _notice(turn: Turn, record: AnswerRecord) -> str:

@@ -9,10 +9,12 @@ from contextlib import ExitStack, suppress
 from typing import Any, cast
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.utils.translation import activate
 from django.utils.translation import gettext as _
 
 from accounts.models import User
 from chat.frames import error_frame
+from chat.language import language_of
 from chat.live import LiveTurn
 from chat.page import Page, SignedOut
 from chat.runner import runner
@@ -30,6 +32,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         await self.accept()
+        activate(language_of(self.scope))
         self._stack = ExitStack()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._page: Page | None = None

@@ -20,6 +20,7 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 from django.conf import settings
+from django.utils.translation import activate, get_language
 from django.utils.translation import gettext as _
 
 from chat import backlog, log, upstream
@@ -254,8 +255,10 @@ class Runner:
         self._tell(conversation_id, QueueChanged(tuple((str(message.pk), message.text) for message in waiting)))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run ``work`` outside the request or socket that asked for it: their context ends before it does."""
-        task = asyncio.get_running_loop().create_task(work, context=contextvars.Context())
+        """Run ``work`` in the language of the request or socket that asked, outside its context, which ends first."""
+        context = contextvars.Context()
+        context.run(activate, get_language() or settings.LANGUAGE_CODE)
+        task = asyncio.get_running_loop().create_task(work, context=context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
