@@ -8,10 +8,12 @@ be judged is dropped. Spec 004 summary.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reasoning.redaction import DEFAULT, RedactionPolicy, Redactor
+from reasoning.redaction.cleaning import clean
 from reasoning.scratchpad import Scratchpad
 
 RUN_WORDS = 6
@@ -20,9 +22,12 @@ WINDOW_CHARS = 2_000  # a bullet is a line; what is longer is judged, and shown,
 _WORD = re.compile(r"[^\W_]+")
 _PATH = re.compile(
     r"(?<![\w/.:])(?:~|\.{1,2})?/(?:[\w.+-]{1,64}/){1,32}[\w.+-]{1,64}"  # /etc/app/keys, ~/notes/a, ./src/app.py
-    r"|(?<!\w)[A-Za-z]:\\[^\s\"']{2,256}"  # C:\Users\…
+    r"|(?<!\w)[A-Za-z]:(?:\\|/(?!/))[^\s\"']{2,256}"  # C:\Users\…, C:/Users/…
     r"|(?<!\w)\\\\[\w.-]{1,64}\\[^\s\"']{1,256}"  # \\server\share
     r"|(?<![\w/])~/[\w.+-]{1,64}"
+    r"|(?<!\w)(?:\$\{?[A-Z_]{2,32}\}?/|%[A-Z_]{2,32}%\\|file://)[^\s\"']{1,256}"  # $HOME/x, %APPDATA%\x, file://…
+    r"|(?<![\w/.@-])(?:[\w.+-]{1,64}/){1,16}[\w+-]{1,64}\.(?:py|js|ts|json|ya?ml|toml|env|ini|cfg|conf|pem|key|sqlite3?|db"
+    r"|log|sh|sql|md|txt|csv|xml|lock)(?![\w])"  # config/settings.py
 )
 _ADDRESS = re.compile(r"https?://\S{1,2000}")
 
@@ -45,15 +50,15 @@ def guard_bullets(
 ) -> GuardedSummary:
     """Keep the bullets that repeat nothing private. Linear in the bullets and the prompt; never raises."""
     runs = _runs(system_prompt)
-    judged = [(bullet[:WINDOW_CHARS], _reason(bullet, runs, scratchpad, policy)) for bullet in bullets]
+    shown = [clean(bullet[:WINDOW_CHARS]) for bullet in bullets]
+    judged = [(bullet, _reason(bullet, runs, scratchpad, policy)) for bullet in shown]
     reasons = tuple(reason for _bullet, reason in judged if reason)
     return GuardedSummary(tuple(bullet for bullet, reason in judged if not reason), len(reasons), reasons)
 
 
 def _reason(
-    bullet: str, prompt: frozenset[tuple[str, ...]], scratchpad: Scratchpad | None, policy: RedactionPolicy
+    text: str, prompt: frozenset[tuple[str, ...]], scratchpad: Scratchpad | None, policy: RedactionPolicy
 ) -> str:
-    text = bullet[:WINDOW_CHARS]
     try:
         if _runs(text) & prompt:
             return "system prompt"
@@ -67,5 +72,5 @@ def _reason(
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    words = [word.casefold() for word in _WORD.findall(text)]
+    words = [word.casefold() for word in _WORD.findall(unicodedata.normalize("NFKC", clean(text)))]
     return frozenset(tuple(words[at : at + RUN_WORDS]) for at in range(len(words) - RUN_WORDS + 1))

@@ -1,14 +1,15 @@
 """The redacted account of one tool call: what people see of it.
 
 A ``ToolTraceStep`` comes only from ``finish``, which redacts, or from ``step_from_json``, which reads back one that was
-kept. There is no unredacted step to leak. Time is passed in. Spec 004 trace, product 10.
+kept and redacts it again, so that old rows follow today's rules. There is no unredacted step to leak, and none can be
+made by copying with changes. Time is passed in. Spec 004 trace, product 10.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field
 from typing import Any, Literal
 
 from reasoning.citations import Citation, Source
@@ -23,11 +24,16 @@ _MADE_HERE = object()
 _BULLETS = {
     "searched": "Searched the filings for “{query}” and got {results}.",
     "used": "Used {tool} and got {results}.",
-    "failed": "Tried {tool}, which failed.",
+    "used_only": "Used {tool}.",
+    "error": "Tried {tool}, which failed.",
+    "denied": "Asked for {tool}, which was not allowed.",
+    "cancelled": "Stopped {tool} before it ended.",
+    "nothing": "Found no passage to cite.",
     "read": "Read {label}.",
 }
 MOST_BULLETS = 5
 FEWEST_BULLETS = 2
+MOST_QUERY_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +59,11 @@ class ToolTraceStep:
     status: StepStatus
     error: str | None = None
     redactions: Mapping[str, int] = field(default_factory=dict)
-    made_by: object = field(default=None, repr=False, compare=False)
+    _: KW_ONLY
+    made_by: InitVar[object]
 
-    def __post_init__(self) -> None:
-        if self.made_by is not _MADE_HERE:
+    def __post_init__(self, made_by: object) -> None:
+        if made_by is not _MADE_HERE:
             raise TypeError("a trace step comes from finish or step_from_json alone")
 
 
@@ -76,21 +83,22 @@ def finish(
 ) -> ToolTraceStep:
     """End a step: arguments, error and snippets come out redacted, the first three sources as citations."""
     redactor = Redactor()
+    snippets = Redactor(SECRETS_ONLY)
     return ToolTraceStep(
         tool=str(redactor.redact_text(opened.tool[:80])),
         args=_args(opened, redactor),
         duration_ms=max(0.0, round(at_ms - opened.started_ms, 1)),
         results=results,
-        top_citations=tuple(_citation(source) for source in sources[:TOP_CITATIONS]),
+        top_citations=tuple(_citation(source, snippets) for source in sources[:TOP_CITATIONS]),
         status=status,
-        error=str(redactor.redact_text(error)) if error else None,
-        redactions=dict(redactor.counts),
+        error=str(redactor.redact_args(error)) if error else None,
+        redactions=dict(redactor.counts + snippets.counts),
         made_by=_MADE_HERE,
     )
 
 
 def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
-    """Return the envelope form; ``error`` only where there is one."""
+    """Return the envelope form; ``error`` and ``redactions`` only where there are any."""
     form: dict[str, Any] = {
         "tool": step.tool,
         "args": step.args,
@@ -101,19 +109,26 @@ def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
     }
     if step.error:
         form["error"] = step.error
+    if step.redactions:
+        form["redactions"] = dict(step.redactions)
     return form
 
 
 def step_from_json(form: Mapping[str, Any]) -> ToolTraceStep:
-    """Read back a step that was kept. Missing keys take harmless values, so that old rows stay readable."""
+    """Read back a step that was kept. Missing keys take harmless values, so that old rows stay readable.
+
+    The step is redacted again, which changes nothing of what today's rules made.
+    """
+    form = Redactor().redact_trace([form])[0]
     return ToolTraceStep(
-        tool=form["tool"],
+        tool=form.get("tool", ""),
         args=form.get("args", {}),
         duration_ms=form.get("durationMs", 0),
         results=form.get("results"),
         top_citations=tuple(_citation_from_json(found) for found in form.get("topCitations", ())),
         status=form.get("status", "ok"),
         error=form.get("error"),
+        redactions=form.get("redactions", {}),
         made_by=_MADE_HERE,
     )
 
@@ -122,8 +137,10 @@ def summary_from_trace(steps: Sequence[ToolTraceStep]) -> tuple[str, ...]:
     """Return two to five plain bullets on what was done, or () where nothing was. Spec 004 summary."""
     done = [_bullet(step) for step in steps]
     read = list(dict.fromkeys(_label(citation) for step in steps for citation in step.top_citations))
-    bullets = [*done, *(_BULLETS["read"].format(label=label) for label in read)]
-    return tuple(dict.fromkeys(bullets))[:MOST_BULLETS]
+    bullets = list(dict.fromkeys([*done, *(_BULLETS["read"].format(label=label) for label in read)]))
+    if bullets and not read and len(bullets) < FEWEST_BULLETS:
+        bullets.append(_BULLETS["nothing"])
+    return tuple(bullets[:MOST_BULLETS])
 
 
 def _args(opened: OpenStep, redactor: Redactor) -> Any:
@@ -134,7 +151,7 @@ def _args(opened: OpenStep, redactor: Redactor) -> Any:
     return redactor.redact_args(value, shown=opened.shown)
 
 
-def _citation(source: Source) -> Citation:
+def _citation(source: Source, redactor: Redactor) -> Citation:
     return Citation(
         ref=source.ref,
         filing=source.filing,
@@ -144,7 +161,7 @@ def _citation(source: Source) -> Citation:
         section=source.section,
         anchor=source.anchor,
         url=source.url,
-        snippet=str(Redactor(SECRETS_ONLY).redact_text(source.snippet)),
+        snippet=str(redactor.redact_args(source.snippet)),
     )
 
 
@@ -161,13 +178,21 @@ def _citation_from_json(form: Mapping[str, Any]) -> Citation:
 
 def _bullet(step: ToolTraceStep) -> str:
     if step.status != "ok":
-        return _BULLETS["failed"].format(tool=step.tool)
-    count = step.results or 0
-    results = "1 result" if count == 1 else f"{count} results"
+        return _BULLETS[step.status].format(tool=step.tool)
+    if step.results is None:
+        return _BULLETS["used_only"].format(tool=step.tool)
+    results = "1 result" if step.results == 1 else f"{step.results} results"
     query = step.args.get("query") if isinstance(step.args, dict) else None
     if isinstance(query, str) and step.tool == "searchFilings":
-        return _BULLETS["searched"].format(query=query, results=results)
+        return _BULLETS["searched"].format(query=_short(query), results=results)
     return _BULLETS["used"].format(tool=step.tool, results=results)
+
+
+def _short(query: str) -> str:
+    """Cut a long query at a word: a bullet is one line."""
+    if len(query) <= MOST_QUERY_CHARS:
+        return query
+    return query[:MOST_QUERY_CHARS].rpartition(" ")[0].rstrip(" ,;") + "…"
 
 
 def _label(citation: Citation) -> str:
