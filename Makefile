@@ -6,7 +6,7 @@ PIP := $(PY) -m pip install -qq --disable-pip-version-check --constraint .constr
 PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; do \
 	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)
 
-.PHONY: help run test bench writable
+.PHONY: help run test bench messages writable gettext
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  -/'
 
@@ -29,6 +29,14 @@ test: .venv/.dev  ## format, lint, types, layers, templates, tests, then browser
 
 bench: .venv/.dev  ## the benchmarks; ratios taken in one run
 	@for each in benchmarks/[a-z]*.py; do echo "== $$each"; $(PY) -m benchmarks.$$(basename $$each .py) || exit 1; done
+
+messages: gettext .venv/.app  ## collect the strings into the German catalogue and compile it; needs gettext's tools
+	@$(PY) manage.py makemessages --locale de --add-location file --no-obsolete --ignore .venv --ignore tests --ignore benchmarks
+	@$(PY) manage.py compilemessages --locale de --ignore .venv
+
+gettext:
+	@for each in xgettext msguniq msgmerge msgattrib msgfmt; do command -v $$each >/dev/null || { \
+	echo "make messages needs gettext's tools; on Debian and Ubuntu: apt-get install gettext" >&2; exit 1; }; done
 
 writable:
 	@test -w . || { echo "Legible cannot write to $(CURDIR): run make as the owner of this folder." >&2; exit 1; }

@@ -24,6 +24,14 @@ from chat.models import Conversation, Filing, Passage, QueuedMessage
 from reasoning.egress import RequestTarget, plan_request
 from reasoning.policy import Visibility
 
+# English in every language, as the filings are: the offline analyst finds nothing for words that are not in them.
+STARTERS = (
+    "What would breach Northwind Tidal’s debt covenants?",
+    "How does Calder Ridge explain the fall in its gross margin?",
+    "What did ammonia leaks cost Calder Ridge, and is any of it insured?",
+    "How does Northwind Tidal describe its interest rate risk?",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Read:
@@ -137,15 +145,8 @@ def corpus() -> dict[str, Any]:
 
 
 def starters(loaded: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return questions to start with; those of the demo corpus only where it is what is loaded."""
-    if not loaded or not loaded["is_demo"]:
-        return ()
-    return (
-        _("What would breach Northwind Tidal’s debt covenants?"),
-        _("How does Calder Ridge explain the fall in its gross margin?"),
-        _("What did ammonia leaks cost Calder Ridge, and is any of it insured?"),
-        _("How does Northwind Tidal describe its interest rate risk?"),
-    )
+    """Return questions to start with: those of the demo corpus, where it is what is loaded."""
+    return STARTERS if loaded and loaded["is_demo"] else ()
 
 
 def sections_of(filing: Filing) -> tuple[Section, ...]:

@@ -30,7 +30,7 @@ def _ours(done: subprocess.CompletedProcess[str]) -> list[str]:
 def test_help_lists_only_what_works(checkout: Path) -> None:
     lines = _make(checkout).stdout.splitlines()
 
-    assert [line.split(" - ")[0].strip() for line in lines] == ["help", "run", "test", "bench"]
+    assert [line.split(" - ")[0].strip() for line in lines] == ["help", "run", "test", "bench", "messages"]
 
 
 def test_old_python_is_one_line(checkout: Path) -> None:
@@ -67,6 +67,17 @@ def test_python_that_does_not_run_is_passed_over(checkout: Path) -> None:
     ).stdout  # fmt: skip
 
     assert printed.strip() == "[python3.11]"
+
+
+def test_missing_gettext_is_one_line(checkout: Path) -> None:
+    make = shutil.which("make")
+    assert make
+
+    done = subprocess.run([make, "messages"], cwd=checkout, env={"PATH": ""}, capture_output=True, text=True)  # noqa: S603
+
+    assert done.returncode != 0
+    assert _ours(done) == ["make messages needs gettext's tools; on Debian and Ubuntu: apt-get install gettext"]
+    assert not (checkout / ".venv").exists()
 
 
 def test_pins_are_names_and_versions_only() -> None:

@@ -82,4 +82,5 @@ def _line(file: Path, filing: Filing) -> str:
 
 def _summary(loaded: int, failed: int) -> str:
     done = ngettext("%(count)d filing loaded", "%(count)d filings loaded", loaded) % {"count": loaded}
-    return f"{done}, {_('%(count)d failed') % {'count': failed}}." if failed else f"{done}."
+    lost = _("%(count)d failed") % {"count": failed}
+    return f"{done}, {lost}." if failed else f"{done}."
