@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import errno
 import json
 import logging
+from typing import Any
 
 import pytest
+from psycopg.errors import UniqueViolation
 
 from config import logs
 from config.logs import MAX_BYTES, UNAVAILABLE, JsonFormatter
@@ -12,14 +15,16 @@ from reasoning.scratchpad import Scratchpad
 SECRET = "sk-" + "proj-" + "A1b2C3d4E5f6" * 4
 
 
-def _line(message: object, *args: object, error: BaseException | None = None, **extra: object) -> dict[str, object]:
+def _line(
+    message: object, *args: object, error: BaseException | None = None, logger: str = "chat.test", **extra: object
+) -> dict[str, Any]:
     info = None
     if error:
         with pytest.raises(type(error)) as caught:
             raise error
         info = (caught.type, caught.value, caught.tb)
-    record = logging.getLogger("chat.test").makeRecord(
-        "chat.test", logging.WARNING, __file__, 1, message, args, info, extra=extra
+    record = logging.getLogger(logger).makeRecord(
+        logger, logging.WARNING, __file__, 1, message, args, info, extra=extra
     )
     text = JsonFormatter().format(record)
     assert "\n" not in text
@@ -50,12 +55,67 @@ def test_object_beside_a_record_is_named_by_its_type_alone() -> None:
     assert line["body"] == "[dict]"
 
 
-def test_only_the_first_line_of_an_exception_is_kept() -> None:
-    line = _line("x", error=ValueError("duplicate key\nDETAIL: Failing row contains (private)."))
+@pytest.mark.spec("product 12")
+def test_exception_is_told_by_class_and_places_alone() -> None:
+    account = _line("x", error=ValueError("duplicate key (private)\nDETAIL: Failing row contains (private)."))[
+        "exception"
+    ]
+
+    assert "private" not in json.dumps(account)
+    assert "duplicate key" not in json.dumps(account)
+    assert account[0]["type"] == "ValueError"
+    assert any("test_logs.py" in frame for frame in account[0]["frames"])
+
+
+def test_system_and_database_codes_are_kept() -> None:
+    error = OSError(errno.ENOSPC, "No space left for private")
+    error.__cause__ = UniqueViolation("private")
+
+    account = _line("x", error=error)["exception"]
+
+    assert [each.get("code") for each in account] == ["ENOSPC", "23505"]
+    assert "private" not in json.dumps(account)
+
+
+@pytest.mark.parametrize(
+    ("message", "args"),
+    [
+        ("failed: %s", (ValueError("private words"),)),
+        ("failed: %r", (ValueError("private words"),)),
+        ("failed: private words", ()),
+        ("failed: ValueError('private words') at once", ()),
+        ("failed: %(error)s", ({"error": ValueError("private words")},)),
+    ],
+)
+def test_words_of_an_exception_are_taken_out_of_the_message(message: str, args: tuple[object, ...]) -> None:
+    line = _line(message, *args, error=ValueError("private words"))
 
     assert "private" not in json.dumps(line)
-    assert line["exception"][0]["words"] == "duplicate key"
-    assert any("test_logs.py" in frame for frame in line["exception"][0]["frames"])
+    assert str(line["message"]).startswith("failed: ")
+
+
+def test_exception_as_the_message_is_named_by_its_type() -> None:
+    assert _line(ValueError("private words"))["message"] == "[ValueError]"
+
+
+@pytest.mark.parametrize(
+    ("message", "args", "kept"),
+    [
+        (
+            "Task exception was never retrieved\nfuture: <Task exception=ValueError('private')>",
+            (),
+            "Task exception was",
+        ),
+        ("Exception in callback _call('private')", (), "Exception in callback"),
+        ("Exception inside application: %s", (ValueError("private"),), "Exception inside application: [ValueError]"),
+        ("Took %d s for %r", (3, "private"), "Took 3 s for '[str]'"),
+    ],
+)
+def test_library_is_quoted_up_to_its_first_value(message: str, args: tuple[object, ...], kept: str) -> None:
+    line = _line(message, *args, logger="asyncio", body="private")
+
+    assert "private" not in json.dumps(line)
+    assert str(line["message"]).startswith(kept)
 
 
 def test_causes_are_told_in_order() -> None:
