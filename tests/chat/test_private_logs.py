@@ -1,0 +1,137 @@
+"""What goes wrong is told in the logs without a word of what was asked, thought, found or answered."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import io
+import json
+import logging
+from collections.abc import AsyncIterator, Iterator
+from typing import Any, ClassVar
+
+import pytest
+
+from chat import upstream as model_service
+from chat.models import Conversation
+from chat.providers.base import ProviderRequest
+from chat.runner import Runner
+from chat.tools import registry
+from chat.tools.base import ToolContext, ToolOutput
+from config.logs import JsonFormatter
+from reasoning.deltas import RawDelta, RawFields
+from tests.chat.asking import ask
+from tests.contract_server.fixture import ContractHandle
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 12")]
+CANARY = "heron-violet-4471"
+SECRET = "sk-" + "proj-" + "Z9y8X7w6V5u4" * 4
+PRIVATE = f"the notes say {CANARY} and the key is {SECRET}"
+
+
+class BreakingTool:
+    """Fails with everything it knows in its words, in a cause and in a local variable."""
+
+    name = "breaks"
+    running_label = "Breaking…"
+    shown_args: frozenset[str] = frozenset()
+    schema: ClassVar[dict[str, Any]] = {"type": "function", "function": {"name": "breaks", "parameters": {}}}
+
+    async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
+        local = f"{PRIVATE} {arguments}"
+        raise RuntimeError(local) from ValueError(local)
+
+
+class BreakingProvider:
+    """Fails inside its answer with the whole request in its words, as a client library may."""
+
+    name = model = "m"
+    identity = "breaking"
+    starts_in_reasoning = False
+
+    async def stream(self, request: ProviderRequest) -> AsyncIterator[RawDelta]:
+        yield RawFields({"content": PRIVATE})
+        raise RuntimeError(f"could not send {request.body} {PRIVATE}")
+
+
+@pytest.fixture
+def written() -> Iterator[io.StringIO]:
+    """What the site's own handler would write meanwhile, whatever the logger."""
+    sink = io.StringIO()
+    handler = logging.StreamHandler(sink)
+    handler.setFormatter(JsonFormatter())
+    logging.getLogger().addHandler(handler)
+    yield sink
+    logging.getLogger().removeHandler(handler)
+
+
+def _lines(written: io.StringIO) -> list[dict[str, Any]]:
+    text = written.getvalue()
+    assert text, "nothing was logged: this test proves nothing"
+    assert CANARY not in text
+    assert SECRET not in text
+    return [json.loads(line) for line in text.splitlines()]
+
+
+async def test_failing_tool_is_told_by_class_and_frames_alone(
+    upstream: ContractHandle,
+    runner: Runner,
+    conversation: Conversation,
+    written: io.StringIO,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(registry(), "breaks", BreakingTool())
+    call = {"name": "breaks", "arguments": json.dumps({"note": CANARY})}
+    upstream.script([{"tool_calls": [call]}, {"content": f"It broke: {CANARY}."}])
+
+    await ask(runner, conversation, f"Use it on {CANARY}")
+
+    failure = next(line for line in _lines(written) if line["message"] == "tool failed")
+    assert [each["type"] for each in failure["exception"]] == ["RuntimeError", "ValueError"]
+    assert any(frame.endswith(" run") for frame in failure["exception"][0]["frames"])
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"kind": "http_error", "status": 400, "message": f"bad request: {PRIVATE}"},
+        {"kind": "error_event", "at": "event:1", "message": f"failed on: {PRIVATE}"},
+    ],
+)
+async def test_service_that_echoes_the_prompt_is_told_by_its_code_alone(
+    upstream: ContractHandle, runner: Runner, conversation: Conversation, written: io.StringIO, fault: dict[str, Any]
+) -> None:
+    upstream.script([{"reasoning": PRIVATE, "content": PRIVATE, "faults": [fault]}])
+
+    turn = await ask(runner, conversation, PRIVATE)
+
+    assert turn.status == "errored"
+    told = next(line for line in _lines(written) if line["message"] == "turn failed")
+    assert told["code"] == turn.error_code
+
+
+async def test_broken_provider_is_told_by_class_and_frames_alone(
+    runner: Runner, conversation: Conversation, written: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def provider() -> BreakingProvider:
+        return BreakingProvider()
+
+    monkeypatch.setattr(model_service, "provider", provider)
+
+    turn = await ask(runner, conversation, PRIVATE)
+
+    assert (turn.status, turn.error_code) == ("errored", "internal")
+    broke = next(line for line in _lines(written) if line["message"] == "turn broke")
+    assert broke["exception"][0]["type"] == "RuntimeError"
+
+
+async def test_forgotten_task_does_not_print_its_exception(written: io.StringIO) -> None:
+    async def fail() -> None:
+        raise RuntimeError(PRIVATE)
+
+    task = asyncio.ensure_future(fail())
+    await asyncio.wait([task])
+    del task
+    gc.collect()
+
+    assert any(line["logger"] == "asyncio" and line["exception"] for line in _lines(written))
