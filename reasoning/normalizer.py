@@ -60,12 +60,14 @@ class Normalizer:
     """Feed it the deltas of one response; see the module for what it promises.
 
     ``starts_in_reasoning`` comes from the model profile: the template has written the opener already. Normaliser 1.
+    ``live`` lets blanks go at once and holds only blank lines, so that a word doesn't wait for the next; the answer may
+    then end in blanks.
     """
 
-    def __init__(self, *, starts_in_reasoning: bool = False) -> None:
+    def __init__(self, *, starts_in_reasoning: bool = False, live: bool = False) -> None:
         self._outbox = Outbox()
         self._ledger = Ledger(self._outbox)
-        self._outlet = ContentOutlet(self._ledger)
+        self._outlet = ContentOutlet(self._ledger, is_live=live)
         self._content = _Field(BlockSorter(self._outlet, starts_in_reasoning=starts_in_reasoning))
         self._native = _Field(BlockSorter(NativeOutlet(self._ledger), is_native=True))
         self._tools = ToolPieces()

@@ -14,9 +14,26 @@ from reasoning.tagscan import GlueGuard
 
 BLOCK_BREAK = "\n\n"
 _VISIBLE = Channel.VISIBLE
-_set_channel, _set_text, _set_index, _set_call_id, _set_name = (
-    getattr(Delta, name).__set__ for name in ("channel", "text", "index", "call_id", "name")
-)
+
+
+class _Draft:
+    __slots__ = Delta.__slots__
+
+    def __init__(self, channel: Channel, text: str) -> None:
+        self.channel = channel
+        self.text = text
+        self.index = self.call_id = self.name = None
+
+
+def text_delta(channel: Channel, text: str) -> Delta:
+    """Return ``Delta(channel, text)``, in a third of the time: nearly every token of an answer becomes two of these.
+
+    A frozen class sets each slot through ``object.__setattr__``; a twin with the same slots sets them outright and then
+    takes the frozen class.
+    """
+    draft: Any = _Draft(channel, text)
+    draft.__class__ = Delta
+    return draft  # type: ignore[no-any-return]  # it is one now
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,39 +86,53 @@ class Outbox:
 
     def _close(self) -> None:
         if self._pieces:
-            self._deltas.append(Delta(self._channel, "".join(self._pieces)))
+            self._deltas.append(text_delta(self._channel, "".join(self._pieces)))
             self._pieces.clear()
 
 
 class Trimmer:
-    """Drops the blanks at the two ends of a text that comes in pieces; holds blanks that may be the last."""
+    """Drops the blanks at the two ends of a text that comes in pieces; holds blanks that may be the last.
 
-    __slots__ = ("_blanks", "_has_begun")
+    ``is_live``: holds them only from a line break on, so that no word waits for the next one; a last line may then end
+    in blanks. ``keeps_start``: blanks at the start are left to the caller.
+    """
 
-    def __init__(self) -> None:
-        self._blanks: list[str] = []
-        self._has_begun = False
+    __slots__ = ("_flows", "_has_begun", "_held", "_is_live", "_keeps_start")
+
+    def __init__(self, *, is_live: bool = False, keeps_start: bool = False) -> None:
+        self._is_live = is_live
+        self._keeps_start = keeps_start
+        self._held: list[str] = []
+        self._has_begun = keeps_start
+        self._flows = False  # live, and nothing is held
 
     def feed(self, text: str) -> str:
         """Return what is certainly not at an end."""
+        if self._flows and "\n" not in text:
+            return text
         if not self._has_begun:
             text = text.lstrip()
-        body = text.rstrip()
-        if not body:
-            if text:
-                self._blanks.append(text)
+        if not text or (self._held and text.isspace()):
+            self._held += [text] if text else []
             return ""
-        self._has_begun = True
-        if self._blanks:
-            body, text = "".join((*self._blanks, body)), "".join((*self._blanks, text))
-            self._blanks = []
-        if len(body) < len(text):
-            self._blanks.append(text[len(body) :])
-        return body
+        return self._let_go(text)
 
     def restart(self) -> None:
         """Begin another text."""
-        self._blanks, self._has_begun = [], False
+        self._held, self._has_begun, self._flows = [], self._keeps_start, False
+
+    def _let_go(self, text: str) -> str:
+        if self._held:
+            text = "".join((*self._held, text))
+            self._held = []
+        end = len(text.rstrip())
+        if self._is_live:
+            line_break = text.find("\n", end)
+            end = len(text) if line_break < 0 else line_break
+        if end < len(text):
+            self._held = [text[end:]]
+        self._has_begun, self._flows = True, self._is_live and not self._held
+        return text[:end]
 
 
 class Ledger:
@@ -145,6 +176,13 @@ class Ledger:
         self._tagged.append(text)
         self.outbox.put(Channel.THINKING, text)
 
+    def end_tagged(self) -> None:
+        """Drop the blanks that a tagged block ended with; live they are out already."""
+        text = ""
+        while self._tagged and not text:
+            text = self._tagged.pop().rstrip()
+        self._tagged += [text] if text else []
+
     def add_scratchpad(self, text: str) -> None:
         """Take a whole scratchpad, trimmed. An empty one is none."""
         notes = text.strip()
@@ -172,19 +210,19 @@ class _Outlet:
 class ContentOutlet(_Outlet):
     """The sink of ``content``: the answer, and tagged thoughts where there is no native text."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, *, is_live: bool = False) -> None:
         super().__init__(ledger)
-        self.answer_ends = Trimmer()
-        self._thought_ends = Trimmer()
+        self._answer_ends = Trimmer(is_live=is_live)
+        self._thought_ends = Trimmer(is_live=is_live)
         self._is_in_block = False
 
     def visible(self, text: str) -> None:
-        self._ledger.outbox.put(Channel.VISIBLE, self.answer_ends.feed(self.guard.pass_on(text)))
+        self._ledger.outbox.put(Channel.VISIBLE, self._answer_ends.feed(self.guard.pass_on(text)))
 
     def answered(self, text: str) -> tuple[Delta, ...]:
         """Return text of the answer at once. For text that needs no guard, while nothing waits in the outbox."""
-        text = self.answer_ends.feed(text)
-        return (_visible(text),) if text else ()
+        text = self._answer_ends.feed(text)
+        return (text_delta(_VISIBLE, text),) if text else ()
 
     def thought(self, text: str) -> None:
         if self._ledger.native_seen:
@@ -196,6 +234,7 @@ class ContentOutlet(_Outlet):
 
     def end_thought(self) -> None:
         self._thought_ends.restart()
+        self._ledger.end_tagged()
         self._is_in_block = False
 
 
@@ -210,15 +249,3 @@ class NativeOutlet(_Outlet):
 
     def end_thought(self) -> None:
         pass
-
-
-def _visible(text: str) -> Delta:
-    # One of these is made for nearly every token of an answer. Filling the slots takes three fifths of the time that
-    # the frozen class's own __init__ takes.
-    delta = object.__new__(Delta)
-    _set_channel(delta, _VISIBLE)
-    _set_text(delta, text)
-    _set_index(delta, None)
-    _set_call_id(delta, None)
-    _set_name(delta, None)
-    return delta

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from reasoning.codespans import CodeTracker
 from reasoning.deltas import Channel, Delta
 from reasoning.normalizer import Normalizer
-from reasoning.outlets import Outbox
+from reasoning.outlets import Outbox, Trimmer, text_delta
 from reasoning.scratchpad import Scratchpad
 from reasoning.sectionlines import SUMMARY, Line, LineKind, read_answer_line, read_summary_line
 from reasoning.tagscan import GlueGuard
@@ -23,6 +23,7 @@ MAX_BULLETS = 5
 MAX_BULLET_CHARS = 200
 _READ_CHARS = 4096  # of a bullet; what lies behind could not show anyway
 _MAX_INDENT = 64  # kept of blanks at the start of a line in the summary
+_ANSWER = Channel.ANSWER
 _PIECE = re.compile(r"[^\n]*\n|[^\n]+")
 _BLANKS = re.compile(r"\s+")
 _MARK = re.compile(r"(?:[-*–•]|\d{1,3}[.)])\s+")
@@ -53,11 +54,14 @@ def parse_sections(text: str) -> Sections:
 
 
 class SectionParser:
-    """Feed it text on the visible channel; it gives back deltas on ANSWER and, a bullet each, on SUMMARY."""
+    """Feed it text on the visible channel; it gives back deltas on ANSWER and, a bullet each, on SUMMARY.
 
-    def __init__(self) -> None:
+    ``live`` holds only blank lines of the answer, so that a word doesn't wait for the next; it may end in blanks.
+    """
+
+    def __init__(self, *, live: bool = False) -> None:
         self._outbox = Outbox()
-        self._answer = _Answer(self._outbox)
+        self._answer = _Answer(self._outbox, is_live=live)
         self._bullets = _Bullets(self._outbox)
         self._in_summary = False
         self._line = ""  # of the current line, as long as its kind is open
@@ -66,20 +70,25 @@ class SectionParser:
         self._has_text = False  # on the current line
         self._skips_blanks = False  # behind a heading, on its line
         self._is_finished = False
+        self._flows = False  # in the middle of a line of the answer
 
     def feed(self, text: str) -> tuple[Delta, ...]:
         """Take text; return what is certain now."""
+        if self._flows and "\n" not in text:
+            text = self._answer.passed(text)
+            return (text_delta(_ANSWER, text),) if text else ()
         if self._is_finished or not text:
             return ()
         for piece in _PIECE.findall(text) if "\n" in text else (text,):
             self._take(piece)
+        self._flows = self._has_text and not (self._is_open or self._in_summary or self._skips_blanks)
         return self._outbox.drain()
 
     def finish(self) -> tuple[Delta, ...]:
         """Let go of what was held; calling it again yields nothing."""
         if self._is_finished:
             return ()
-        self._is_finished = True
+        self._is_finished, self._flows = True, False
         if self._is_open and self._line:
             self._decide(is_whole=True)
         self._bullets.close()
@@ -151,11 +160,12 @@ class SectionParser:
 class _Answer:
     """Answer text on its way out: blank lines at both ends dropped, sections parted by one blank line."""
 
-    def __init__(self, outbox: Outbox) -> None:
+    def __init__(self, outbox: Outbox, *, is_live: bool) -> None:
         self._outbox = outbox
         self._guard = GlueGuard()
         self._code = CodeTracker()
-        self._blanks: list[str] = []
+        self._leading: list[str] = []
+        self._end = Trimmer(is_live=is_live, keeps_start=True)
         self._has_begun = False
         self._is_parted = True
 
@@ -164,24 +174,25 @@ class _Answer:
 
     def part(self) -> None:
         """Leave a blank line before the next text."""
-        self._blanks.clear()
+        self._leading.clear()
+        self._end.restart()
         self._is_parted = True
 
     def add(self, text: str) -> None:
+        self._outbox.put(_ANSWER, self.passed(text))
+
+    def passed(self, text: str) -> str:
+        """Return what may leave now of the answer with this text."""
         self._code.note(text)
-        body = text.rstrip()
-        if not body:
-            self._blanks.append(text)
-            return
-        if self._blanks:
-            before = "".join(self._blanks)
-            text, body = before + text, before + body
-        self._blanks = [text[len(body) :]] if len(body) < len(text) else []
         if self._is_parted:
-            body = self._after_break(body)
-        self._outbox.put(Channel.ANSWER, self._guard.pass_on(body))
+            text = self._after_break(text)
+        return self._guard.pass_on(self._end.feed(text))
 
     def _after_break(self, text: str) -> str:
+        if text.isspace():
+            self._leading.append(text)
+            return ""
+        text = "".join((*self._leading, text))
         first = len(text) - len(text.lstrip())
         text = text[text.rfind("\n", 0, first) + 1 :]
         text = "\n\n" + text if self._has_begun else text

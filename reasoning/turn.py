@@ -111,8 +111,8 @@ class TurnMachine:
     def begin_step(self) -> None:
         """Start the next provider response of the turn."""
         self.step += 1
-        self._normalizer = Normalizer(starts_in_reasoning=self._starts_in_reasoning)
-        self._sections = SectionParser()
+        self._normalizer = Normalizer(starts_in_reasoning=self._starts_in_reasoning, live=True)
+        self._sections = SectionParser(live=True)
         self._shown_answer = StreamRedactor(SECRETS_ONLY)
         self._shown_thinking = StreamRedactor()
         self._answer: list[str] = []
@@ -215,7 +215,7 @@ class TurnMachine:
         return Reasoning(model=self._model, provider=self._provider, step=self.step, **values)
 
     def _message_events(self, *, partial: bool) -> Iterator[Event]:
-        text = "".join(self._answer)
+        text = "".join(self._answer).rstrip()  # live, the last blanks were let go
         if self._calls and not text:
             return
         if not self._calls:
