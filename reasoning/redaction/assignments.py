@@ -1,4 +1,4 @@
-"""Secrets that are assigned: ``DB_PASSWORD=…``, ``"apiKey": "…"``, ``password => …``, ``<secret>…</secret>``, ``?token=…``.
+"""Secrets that are assigned: ``DB_PASSWORD=…``, ``"apiKey": "…"``, ``password => …``, ``<secret>…</secret>``.
 
 The name is classified as a key is (``keys``), whatever its spelling; then its value is judged by how it is written:
 between quotes, after an equals sign, or after a colon, as prose has it, too.
@@ -35,7 +35,7 @@ _QUOTES = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 _ENDS = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
 _QUERY = re.compile(r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'<>]{1,2048}+)")
 _FLAG = re.compile(
-    rf"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{{0,40}})(?:[ ]{{1,4}}|=)(?P<quote>[\"']?)(?P<value>[^\s\"'\-][^\s\"']{{2,512}}+)"
+    r"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)(?P<quote>[\"']?)(?P<value>[^\s\"'\-][^\s\"']{2,512}+)"
 )
 _XML = re.compile(r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})")
 _PAIR = re.compile(
@@ -126,11 +126,10 @@ def _is_code(name: str, value: str) -> bool:
     if is_expression(value):
         return True
     low = value.lower()
-    return (
-        low.replace("_", "").isalpha()
-        and low.rstrip("s") in (name.lower().rstrip("s"), "self")
-        or ("_" in low and low.replace("_", "").isalpha() and FAMILY.search(low.rpartition("_")[2]) is not None)
-    )
+    if not low.replace("_", "").isalpha():
+        return False
+    same = low.rstrip("s") in (name.lower().rstrip("s"), "self")
+    return same or ("_" in low and FAMILY.search(low.rpartition("_")[2]) is not None)
 
 
 def _is_telling(name: str, value: str) -> bool:

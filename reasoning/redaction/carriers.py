@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from reasoning.redaction.spans import Rule, Span, secret
 from reasoning.redaction.values import is_inert, is_mixed, is_random, is_word, trimmed
+from reasoning.redaction.words import wordset
 
 _USERINFO = re.compile(
     r"://(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))[^\s\"'<>]{1,256}|[^\s/?#\"'<>@:]{12,256})@"
@@ -27,7 +28,7 @@ _AUTHORIZATION = re.compile(
     r"(?i)(?<![a-z])(?:proxy-)?authorization[\"'`*\\]{0,4}[ \t]{0,4}(?:[:=,]|=>){1,2}[ \t]{0,4}[b\"'`*\\]{0,5}"
     r"(?P<value>(?P<first>[^\s\"',\\]{1,4096}+)(?:[ \t]{1,4}(?P<rest>[^\n\r\"'`\\]{1,4096}+))?)"
 )
-_SCHEMES = frozenset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk".split())
+_SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
 _SCHEME = re.compile(
     r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|apikey|api-key)[\"'`*\\]{0,4}(?:\s{1,4}|[:=]\s{0,2}|%20)[\"'`*\\]{0,4}"
     r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)"
@@ -39,7 +40,8 @@ _USER_FLAG = re.compile(
     r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?(?P<value>[^\s:\"'`/\\]{1,64}:[^\s\"'`]{1,256}+)"
 )
 _COMMAND = re.compile(
-    r"(?<![\w-])(?:mysql\w*|mariadb\w*|sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|psql|smbclient)\b[^\n|]{0,160}?[ \t]"
+    r"(?<![\w-])(?:mysql\w*|mariadb\w*|sshpass|redis-cli|mongo\w*|ldap\w+"
+    r"|zip|7z|unzip|psql|smbclient)\b[^\n|]{0,160}?[ \t]"
     r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
 )
 _INPUT = re.compile(r"(?i)type=[\"']?password[\"']?[^<>]{0,120}?value=[\"']?(?P<value>[^\"'<>\s]{1,256}+)")

@@ -19,7 +19,7 @@ from reasoning.redaction.words import wordset
 class KeyKind(StrEnum):
     """What stands under a key."""
 
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105 - a kind, no password
     WEAK = "weak"  # secret only if the value looks it
     EMAIL = "email"
     PII = "pii"
@@ -45,7 +45,8 @@ _KEY_BOOKKEEPING = wordset(
     " answer json dictionary hot short arrow shift ctrl"
 )
 _SECRET_WORDS = wordset(
-    "password passwd passphrase passcode passwort passe kennwort contrasena contraseña senha wachtwoord пароль pwd psw pw"
+    "password passwd passphrase passcode passwort passe kennwort contrasena"
+    " contraseña senha wachtwoord пароль pwd psw pw"
     " secret credential cred creds apikey authorization auth bearer cookie jwt csrf xsrf csrftoken otp totp mnemonic"
     " privatekey accesskey secretkey masterkey authtoken accesstoken refreshtoken sessionid sessid phpsessid jsessionid"
     " sid dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey sas hmackey pat"
@@ -177,7 +178,7 @@ def _is_secret_word(word: str) -> bool:
 
 def _other_kind(words: tuple[str, ...]) -> KeyKind:
     present = set(words)
-    if _EMAIL_WORDS & present or ("e", "mail") == words[:2]:
+    if _EMAIL_WORDS & present or words[:2] == ("e", "mail"):
         return KeyKind.NONE if _EMAIL_VETO & present else KeyKind.EMAIL
     if _PII_WORDS & present or _is_numbered(words) or words in {("tel",), ("cell",)}:
         return KeyKind.PII

@@ -17,9 +17,13 @@ NAME_WORDS = wordset(
     " verifier connstr passkey"
 )
 # Anywhere in a word, in small letters: "pgpassword", "clientSecret", "apikey".
-NAME_STEMS = r"pass[wpck]|pwd|secret|token|credential|keys?(?![a-z])|sess(?:ion)?_?id|cookie|contrase|kennwort|пароль|ключ|conn_?str"
+NAME_STEMS = (
+    r"pass[wpck]|pwd|secret|token|credential|keys?(?![a-z])|sess(?:ion)?_?id"
+    r"|cookie|contrase|kennwort|пароль|ключ|conn_?str"
+)
 QUALIFIERS = wordset(
-    "api access private client signing encryption auth security verification recovery seed time refresh master connection"
+    "api access private client signing encryption auth security verification"
+    " recovery seed time refresh master connection"
     " app deploy your license webhook backup shared service account admin mot ssh pass"
 )
 PHRASE_WORDS = wordset("passphrase mnemonic seed recovery backup secret")
@@ -33,7 +37,8 @@ _FILL = (
     r"|to|use|used|as|follows|just|simply|currently|the|following|value|field|called|ist|lautet|est|es|è|é|here|here's|of|has|been)"
 )
 SEPARATOR = (
-    r"(?:=>|:=|->|→|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes|&'static[ ]str|Optional\[str\]|str[ ]\|[ ]None)[ ]?="
+    r"(?:=>|:=|->|→|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes"
+    r"|&'static[ ]str|Optional\[str\]|str[ ]\|[ ]None)[ ]?="
     r"|::|:(?!/)|：|＝|\||&[#]61;|&[#]58;|%3[aAdD]|&quot;:|[\"'],|[-–—](?=\s|\Z))"
 )
 CLOSERS = r"(?:[\"'`*_\\\])}]|&quot;){0,6}"

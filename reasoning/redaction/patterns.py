@@ -16,7 +16,8 @@ from reasoning.redaction.spans import Rule, Span, merge, whole_run
 from reasoning.redaction.triggers import Triggers
 
 BLOCK = re.compile(
-    r"(?P<redacted>(?i:<REDACTED>))|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d:)"
+    r"(?P<redacted>(?i:<REDACTED>))|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"|PuTTY-User-Key-File-\d:)"
 )
 BLOCK_ENDS = {
     "redacted": re.compile(r"(?i:</REDACTED>)"),

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 
 from reasoning.redaction.policy import EmailMask, IpInText, RedactionPolicy
 from reasoning.redaction.spans import Rule, Span
+from reasoning.redaction.words import wordset
 
 _EMAIL = re.compile(
     r"(?P<local>(?<![\w.+%'-])\w(?:(?!%40)[\w.+%'-]){0,63}+)(?:@|&#64;|&#x40;|&commat;|%40|＠|\[at\]|\(at\))"
@@ -30,7 +31,8 @@ _SSN = re.compile(r"(?<![\d\-])(?!000|666)\d{3}([\-‑–])(?!00)\d{2}\1(?!0000)
 _NINO = re.compile(r"(?<![A-Za-z0-9])[A-CEGHJ-NP-TW-Z]{2}( ?)\d{2}\1\d{2}\1\d{2}\1[A-D](?![A-Za-z0-9])")
 _CPF = re.compile(r"(?<![\d.])\d{3}\.\d{3}\.\d{3}-\d{2}(?![\d\-])")
 _IDENTITY = re.compile(
-    r"(?:(?i:(?<![a-z])(?:ssn|itin|social security|national insurance|nino|aadhaar|passport|driv(?:er'?s?|ing) licen[cs]e"
+    r"(?:(?i:(?<![a-z])(?:ssn|itin|social security|national insurance"
+    r"|nino|aadhaar|passport|driv(?:er'?s?|ing) licen[cs]e"
     r"|nhs|medicare|patient id|mrn|dni|nie|nif|cpf|cnh|codice fiscale|personnummer|bsn|steuer-?id|taxpayer id|sozial\w*"
     r"|national id|identity card|id card|tax file number|sin number))|(?<![A-Za-z])(?:SIN|PAN|TIN|TFN|NIR|DL))"
     r"(?:[^\d\n\[]{0,24}?)(?<![A-Za-z0-9])(?P<id>(?=[A-Z\-. ]{0,6}\d)[A-Z0-9](?:[ \-./]?[A-Z0-9]){4,20})(?![A-Za-z0-9])"
@@ -40,7 +42,8 @@ _PHONES = (
         r"(?<![\w+.\-/])\+(?:\d{8,15}(?!\d)|\d{1,3}(?:[ .\-\xa0]?\(\d{1,4}\))?(?:[ .\-/\xa0]?\d{1,4}){2,6}(?!\d))"
     ),
     re.compile(
-        r"(?<![\w.\-/$€£])(?:\+?1[ .\-])?(?:\([2-9]\d{2}\) ?[2-9]\d{2}[ .\-]|[2-9]\d{2}([.\-])[2-9]\d{2}\1)\d{4}(?![\w\-]|\.\d)"
+        r"(?<![\w.\-/$€£])(?:\+?1[ .\-])?(?:\([2-9]\d{2}\) ?[2-9]\d{2}[ .\-]"
+        r"|[2-9]\d{2}([.\-])[2-9]\d{2}\1)\d{4}(?![\w\-]|\.\d)"
     ),
     re.compile(r"(?<![\w.\-/])0[1-9](?:[ .]\d{2}){4}(?![\w.\-]\d)(?!\d)"),
     re.compile(r"(?<![\w.\-/])(?:07\d{3} ?\d{3} ?\d{3}|020 ?\d{4} ?\d{4}|\(0\d{2,4}\) ?\d{3,4} ?\d{3,4})(?![\w\-])"),
@@ -52,7 +55,8 @@ _CALLED = re.compile(
 )
 _ACCOUNT = re.compile(
     r"(?i)(?<![a-z])(?:(?:bank )?acc(?:oun)?t(?:\.| number| no\.?| #|#)|routing(?: number| no\.?| transit number)?|aba"
-    r"|sort[ -]code|bsb|card number|card ending|credit card|debit card)[^\d\n\[]{0,16}(?P<id>\d(?:[ \-]?\d){4,18})(?![\d.,]\d)"
+    r"|sort[ -]code|bsb|card number|card ending|credit card"
+    r"|debit card)[^\d\n\[]{0,16}(?P<id>\d(?:[ \-]?\d){4,18})(?![\d.,]\d)"
 )
 _BIRTH = re.compile(
     r"(?i)(?<![a-z])(?:dob|d\.o\.b\.?|date of birth|birth ?date|born on|born|birthday|geboren am|né le)[^\d\n\[]{0,16}"
@@ -63,25 +67,29 @@ _BORN_MONTH = re.compile(
     r"(?P<id>(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.? \d{1,2},? \d{4})"
 )
 _IBAN = re.compile(r"(?<![A-Za-z0-9])(?P<land>[A-Z]{2})\d{2}")
-_IBAN_LENGTHS = {
-    code[:2]: int(code[2:])
-    for code in (
-        "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29 ES24 FI18 FO18"
-        " FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 LB28 LC32 LI21 LT20 LU20 LV21"
-        " LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25 QA29 RO24 RS22 SA24 SC31 SD18 SE24 SI19 SK24"
-        " SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20"
-    ).split()
-}
-_IP = r"(?P<ip>(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:]))"
+_IBANS = wordset(
+    "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DK18 DO28 EE20 EG29"
+    " ES24 FI18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20"
+    " LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25"
+    " QA29 RO24 RS22 SA24 SC31 SD18 SE24 SI19 SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20"
+)
+_IBAN_LENGTHS = {code[:2]: int(code[2:]) for code in _IBANS}
+_IP = (
+    r"(?P<ip>(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
+    r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:]))"
+)
 _ADDRESS = re.compile(_IP)
 _ADDRESSED = re.compile(
-    r"(?i)(?<![a-z])(?:ip(?:v[46])?(?:[ _\-]?addr(?:ess)?(?:es)?)?|client|remote(?:[ _]addr(?:ess)?)?|x-forwarded-for|x-real-ip"
-    r"|visitor|peer|(?:connect|request|log(?:ged|in|s)?(?: in)?|sign(?:ed)?[ -]?in|access|visit|session|came|hit)\w*(?: \w+)? from)"
+    r"(?i)(?<![a-z])(?:ip(?:v[46])?(?:[ _\-]?addr(?:ess)?(?:es)?)?|client"
+    r"|remote(?:[ _]addr(?:ess)?)?|x-forwarded-for|x-real-ip"
+    r"|visitor|peer|(?:connect|request|log(?:ged|in|s)?(?: in)?|sign(?:ed)?[ -]?in"
+    r"|access|visit|session|came|hit)\w*(?: \w+)? from)"
     rf"[^\w\n]{{0,6}}(?:(?:is|was|of|ip|address|at|addr)[^\w\n]{{1,3}}){{0,2}}(?i:{_IP})"
 )
 _LOCAL = ("127.", "0.0.0.0", "255.255.255.255", "::1")  # noqa: S104 - compared with, never bound to
 _HOME = re.compile(
-    r"(?:(?:(?<=file://)|(?<![\w.\-/:]))(?:/home|/Users|/var/home)/|(?<![A-Za-z])[A-Za-z]:(?:\\{1,4}|/)(?i:users|documents and settings)(?:\\{1,4}|/))"
+    r"(?:(?:(?<=file://)|(?<![\w.\-/:]))(?:/home|/Users|/var/home)/|(?<![A-Za-z])[A-Za-z]:(?:\\{1,4}"
+    r"|/)(?i:users|documents and settings)(?:\\{1,4}|/))"
     r"(?P<id>[^/\\\s\"'`<>:|,;()\[\]]{1,64}+)(?![\]])"
 )
 _SHARED_HOMES = frozenset(["Shared", "Public", "Default", "user", "username", "$USER", "you", "runner", "~", "All"])

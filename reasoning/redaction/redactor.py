@@ -48,7 +48,7 @@ class Redactor:
             return UNAVAILABLE
 
     def redact_trace(self, steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """Return the steps redacted, at most ``trace_bytes`` of JSON; what doesn't fit becomes one step with a count."""
+        """Return the steps redacted, at most ``trace_bytes`` of JSON; what doesn't fit is one step with a count."""
         try:
             return self._capped([self._step(step) for step in steps[: self.policy.max_nodes]], len(steps))
         except Exception:  # noqa: BLE001 - fail closed

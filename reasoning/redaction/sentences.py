@@ -40,12 +40,15 @@ _PROSE_NAME = (
     r"|[Tt]oken|[Ss]ecret|[Kk]ey|[Cc]redentials?))s?"
 )
 _IS = (
-    r"(?:is|was|are|will[ ]be|should[ ]be|must[ ]be|becomes?|became|remains|equals|(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set)[ ]to|reset[ ]to"
+    r"(?:is|was|are|will[ ]be|should[ ]be|must[ ]be|becomes?|became|remains|equals"
+    r"|(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set)[ ]to|reset[ ]to"
     r"|updated[ ]to|rotated[ ]to|ist|lautet|est|es|è|é)"
 )
 _PROSE = re.compile(
-    rf"(?<![A-Za-z_])(?:[A-Z][A-Z0-9_]{{0,40}}_)?{_PROSE_NAME}[\"'`*]{{0,4}}{GAP}\s{{1,4}}{_IS}(?:\s{{1,4}}(?:now|still|set[ ]to|currently|simply|just"
-    rf"|as[ ]follows|the[ ]following|called))?[ ]?:?\s{{1,4}}(?P<open>[\"'`*(\[]{{0,4}})(?P<value>[^\s\"'`<>\\]{{1,256}}+)"
+    rf"(?<![A-Za-z_])(?:[A-Z][A-Z0-9_]{{0,40}}_)?{_PROSE_NAME}[\"'`*]{{0,4}}{GAP}\s{{1,4}}{_IS}(?:\s{{1,4}}(?:now"
+    rf"|still|set[ ]to|currently|simply|just"
+    rf"|as[ ]follows|the[ ]following"
+    rf"|called))?[ ]?:?\s{{1,4}}(?P<open>[\"'`*(\[]{{0,4}})(?P<value>[^\s\"'`<>\\]{{1,256}}+)"
 )
 _DIRECT = re.compile(
     rf"(?<![A-Za-z_\-])(?:[A-Z][A-Z0-9_]{{0,40}}_)?{_PROSE_NAME}[\"'`*]{{0,4}},?\s{{1,4}}(?:to\s{{1,4}})?(?P<open>[\"'`*(\[]{{0,4}})(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
@@ -60,14 +63,16 @@ _CREDENTIALS = re.compile(
     r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}\s?[:/]\s?(?P<second>[^\s\"'`<>/]{3,128}+))"
 )
 _CODE = re.compile(
-    r"(?:(?i:(?:one-time|2fa|mfa|otp|verification|security|access|login|sms|auth\w{0,12}|confirmation|your|pin)[ -](?:pass)?code)"
+    r"(?:(?i:(?:one-time|2fa|mfa|otp|verification|security|access|login|sms"
+    r"|auth\w{0,12}|confirmation|your|pin)[ -](?:pass)?code)"
     r"|(?<![A-Za-z])(?:OTP|PIN(?: number)?))[\"'`*]{0,3}(?:\s{1,4}(?:is|was))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
     r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8})(?![\d%]|[.,\-]\d)"
 )
 _AFTER = re.compile(
     r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was)\s{1,4}"
     r"(?:(?:the|my|your|our|his|her|their|a|an)\s{1,4})?(?:\w{1,20}\s{1,4}){0,2}?"
-    r"(?i:password|passphrase|passcode|api[ _-]?key|access[ _-]?(?:key|token)|auth[ _-]?token|secret[ _-]?key|pin)(?![a-z])"
+    r"(?i:password|passphrase|passcode|api[ _-]?key|access[ _-]?(?:key"
+    r"|token)|auth[ _-]?token|secret[ _-]?key|pin)(?![a-z])"
 )
 _SEED = re.compile(
     r"(?i)(?:passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|words?))[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?"

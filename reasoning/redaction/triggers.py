@@ -27,11 +27,14 @@ class Trigger:
 
 _PERSON_WORDS = wordset(
     "ssn itin social national nino aadhaar passport driver drivers driving nhs medicare patient mrn dni nie nif cpf cnh"
-    " codice personnummer bsn steuer taxpayer sozialversicherungsnummer identity id tax phone phones telephone tel mobile"
+    " codice personnummer bsn steuer taxpayer sozialversicherungsnummer"
+    " identity id tax phone phones telephone tel mobile"
     " cell cellphone fax call sms text whatsapp dial ring reach contact telefon handy tél teléfono account acct acc"
     " routing aba sort bsb card credit debit dob date birth born birthday birthdate geboren né ip ipv client remote"
-    " forwarded real visitor peer connect connected connection connections connecting request requests requested log logs"
-    " logged login signed signin sign access accessed visit visited session sessions came hit hits sin pan tin tfn nir dl"
+    " forwarded real visitor peer connect connected connection connections"
+    " connecting request requests requested log logs"
+    " logged login signed signin sign access accessed visit visited"
+    " session sessions came hit hits sin pan tin tfn nir dl"
     " host address"
 )
 _PERSON_GOES_ON = re.compile(
@@ -96,7 +99,7 @@ _CAPITALS = (
         goes_on=re.compile(r"[ \dA-D]{0,13}"),
     ),
 )
-_ONCE = frozenset({"digit"})  # while one is alive a second adds nothing, or a table of numbers would be held whole
+_ONCE = frozenset({"digit", "header", "iban", "nino", "pem"})  # a second of them, while one is alive, adds nothing
 _FIRST_CHARACTERS = r"(?=[-<:?&;#$@!^0-9\[({+%/密口令パ비암\u0370-\u04ff])"
 _ASCII_SMALL = {code: code + 32 for code in range(65, 91)}
 _LETTERS = re.compile(r"[^\W\d_]+")

@@ -14,7 +14,8 @@ from reasoning.redaction.words import STOP_WORDS, TYPES
 _MASKS = ("[redacted", "[unavailable", "***", "•••", "…", "[vector", "[base64", "[text", "xxxx", "XXXX")
 _PLACEHOLDER = re.compile(
     r"""(?x)
-    (?: <[^>]*>? | \$\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{[\w.]*\} | %\(\w+\)s | %s | %[A-Z_]+% | \.{3,} | -+ | _+ | \?+
+    (?: <[^>]*>? | \$\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{[\w.]*\}
+      | %\(\w+\)s | %s | %[A-Z_]+% | \.{3,} | -+ | _+ | \?+
       | (?i:your|my|some|the|insert|replace|change|example|sample|dummy|fake|placeholder)[-_ ]?
         (?i:own|new|secret|api|access|auth|db|database)?[-_ ]?
         (?i:api)?[-_ ]?(?i:key|token|secret|password|here|me|this|value)[-_ ]?(?i:here)?
@@ -61,10 +62,11 @@ def is_random(value: str, *, least: int = 16) -> bool:
     """Tell a run of characters that no person would have chosen: an unlabelled key."""
     if len(value) < least or is_number_like(value):
         return False
-    digits = sum(char.isdigit() for char in value[:256])
-    if not digits or digits == len(value):
+    start = value[:128]
+    digits = sum(char.isdigit() for char in start)
+    if not digits or digits == len(start):
         return False
-    return changes(value) >= 0.3 or _is_hex(value)
+    return changes(start) >= 0.3 or _is_hex(start)
 
 
 def changes(value: str) -> float:

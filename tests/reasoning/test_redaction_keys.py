@@ -6,21 +6,118 @@ import pytest
 
 from reasoning.redaction import KeyKind, classify
 
-_SECRET = """
-api_key apiKey API-KEY Api.Key apikey x-api-key OPENAI_API_KEY client_secret clientSecrets db_passwords password Passwort
-PGPASSWORD passwd pwd passphrase passcode access_token accessToken refresh-token id_token csrfmiddlewaretoken csrf_token
-Authorization Proxy-Authorization Cookie Set-Cookie session_id sessionId JSESSIONID private_key ssh_private_key AccountKey
-SharedAccessKey AWS_SECRET_ACCESS_KEY accessKeyId X-Amz-Security-Token credentials jwt otp pin cvv connection_string
-seed_phrase verification_code auth_token bearer SECRET_KEY CONTENT_KEYS webhook_secret password_hash zip_file_password
-provider_api_key url_token signing_secret encryption_key secret token DB_PASS
-""".split()
-_NONE = """
-max_tokens tokensEst token_count input_cost_per_token prompt_tokens completionTokens cached_tokens nextToken pageToken
-next_page_token tokenType token_type secretName password_length has_password is_secret password_policy token_url
-primary_key sort_key cache_key foreignKey partition_key public_key idempotency_key
-query form company limit filing section anchor author authorized_by keyword monkey turkey compass passage tokenizer
-compression date name model temperature company_name file_name design signal
-""".split()
+_SECRET = [
+    "api_key",
+    "apiKey",
+    "API-KEY",
+    "Api.Key",
+    "apikey",
+    "x-api-key",
+    "OPENAI_API_KEY",
+    "client_secret",
+    "clientSecrets",
+    "db_passwords",
+    "password",
+    "Passwort",
+    "PGPASSWORD",
+    "passwd",
+    "pwd",
+    "passphrase",
+    "passcode",
+    "access_token",
+    "accessToken",
+    "refresh-token",
+    "id_token",
+    "csrfmiddlewaretoken",
+    "csrf_token",
+    "Authorization",
+    "Proxy-Authorization",
+    "Cookie",
+    "Set-Cookie",
+    "session_id",
+    "sessionId",
+    "JSESSIONID",
+    "private_key",
+    "ssh_private_key",
+    "AccountKey",
+    "SharedAccessKey",
+    "AWS_SECRET_ACCESS_KEY",
+    "accessKeyId",
+    "X-Amz-Security-Token",
+    "credentials",
+    "jwt",
+    "otp",
+    "pin",
+    "cvv",
+    "connection_string",
+    "seed_phrase",
+    "verification_code",
+    "auth_token",
+    "bearer",
+    "SECRET_KEY",
+    "CONTENT_KEYS",
+    "webhook_secret",
+    "password_hash",
+    "zip_file_password",
+    "provider_api_key",
+    "url_token",
+    "signing_secret",
+    "encryption_key",
+    "secret",
+    "token",
+    "DB_PASS",
+]
+_NONE = [
+    "max_tokens",
+    "tokensEst",
+    "token_count",
+    "input_cost_per_token",
+    "prompt_tokens",
+    "completionTokens",
+    "cached_tokens",
+    "nextToken",
+    "pageToken",
+    "next_page_token",
+    "tokenType",
+    "token_type",
+    "secretName",
+    "password_length",
+    "has_password",
+    "is_secret",
+    "password_policy",
+    "token_url",
+    "primary_key",
+    "sort_key",
+    "cache_key",
+    "foreignKey",
+    "partition_key",
+    "public_key",
+    "idempotency_key",
+    "query",
+    "form",
+    "company",
+    "limit",
+    "filing",
+    "section",
+    "anchor",
+    "author",
+    "authorized_by",
+    "keyword",
+    "monkey",
+    "turkey",
+    "compass",
+    "passage",
+    "tokenizer",
+    "compression",
+    "date",
+    "name",
+    "model",
+    "temperature",
+    "company_name",
+    "file_name",
+    "design",
+    "signal",
+]
 
 
 @pytest.mark.spec("004 redaction")

@@ -57,11 +57,12 @@ def test_long_text_of_every_case_is_cut_invariant(policy: RedactionPolicy) -> No
         assert "".join(streamed([text[at : at + size] for at in range(0, len(text), size)], policy)) == whole
 
 
-_SYLLABLES = st.sampled_from(
-    "pass word password token = : is the \n   \" ' ` , . key API - 4111 1111 +1 415 ( ) 0132 @ example .com Bearer"
-    " -----BEGIN PRIVATE KEY----- -----END <REDACTED> </REDACTED> sk- proj- abcDEF123456 密码 是 é \u200d 😀 / https://"
-    " curl -u a:b Cookie: ; DE89 3704 0044 SSN IP 10.0.0.1 login and user hunter2!".split(" ")
-)
+_WORDS = """
+pass word password token = : is the " ' ` , . key API - 4111 1111 +1 415 ( ) 0132 @ example .com Bearer -----BEGIN
+PRIVATE KEY----- -----END <REDACTED> </REDACTED> sk- proj- abcDEF123456 密码 是 é \u200d 😀 / https:// curl -u a:b
+Cookie: ; DE89 3704 0044 SSN IP 10.0.0.1 login and user hunter2!
+"""
+_SYLLABLES = st.sampled_from(["\n", "   ", *_WORDS.split()])
 
 
 @settings(max_examples=300, deadline=None)

@@ -255,7 +255,7 @@ def test_odd_steps_fail_closed() -> None:
     assert redact_trace([{"args": {"password": "hunter2"}}, "hunter2"]) == [{"tool": "[unavailable]", "args": {}}]  # type: ignore[list-item]
 
 
-def test_failure_shows_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failure_shows_unavailable() -> None:
     class Hostile(dict[str, str]):
         def items(self) -> Any:
             raise RuntimeError("hunter2")
@@ -263,11 +263,12 @@ def test_failure_shows_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     assert redact_args(Hostile(a="b")) == "[unavailable]"
 
 
+_KEYS = st.sampled_from(["a", "password", "key", "email", "name", "value", "vector", "0"])
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40) | st.binary(max_size=8)
     | st.sampled_from([case.text for case in SECRETS]),
     lambda inner: st.lists(inner, max_size=4)
-    | st.dictionaries(st.sampled_from(["a", "password", "key", "email", "name", "value", "vector", "0"]), inner, max_size=4),
+    | st.dictionaries(_KEYS, inner, max_size=4),
     max_leaves=12,
 )  # fmt: skip
 

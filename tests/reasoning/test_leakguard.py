@@ -1,0 +1,125 @@
+"""A bullet that repeats something private is dropped whole, and one that doesn't is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from reasoning.leakguard import guard_bullets
+from reasoning.scratchpad import Scratchpad
+from tests.reasoning.redaction_corpus import PERSONAL, SECRETS, Case, noise
+
+PROMPT = "You are a careful analyst of company filings. Return the following sections exactly and never mention tools."
+NOTES = "Chose the search tool because the user asked about supply chain trouble in the last annual report"
+
+GOOD = [
+    'Selected "searchFilings" because the question asks about content.',
+    "Filtered to 2024 10-K",
+    "Quoted 10-K · Item 1A",
+    "Read 10-K · 2024-11-01 · Item 1A.",
+    "Compared gross margin and/or operating margin, quarter by quarter.",
+    "Looked at https://www.sec.gov and https://www.sec.gov/Archives/edgar/data/320193/aapl.htm",
+    "Ranked 10-K/10-Q passages by similarity; 24/7 coverage isn't needed.",
+    "Net sales rose 2% to $391.0 billion (2023: $383.3 billion).",
+    "The key risk is concentration; the token count was low.",
+    "Searched CIK 0000320193, accession 0000320193-24-000123.",
+    "Checked Item 7/7A and Note 12 w/o restating 12/31/2024 figures.",
+    "Discarded S&P 500 data, R&D/SG&A split kept.",
+]
+PATHS = [
+    "Read /etc/app/settings.toml first",
+    "Opened /home/alice/notes.txt",
+    "See ~/secrets/plan",
+    "Used C:\\Users\\alice\\plan.docx",
+    "Used D:/work/plan.docx",
+    "From \\\\server\\share\\plan",
+    "In $HOME/.config/app",
+    "Loaded config/settings.py",
+    "Loaded ./src/app.py",
+    "file:///srv/data/x",
+]
+
+
+def reasons(bullet: str, prompt: str = PROMPT, notes: str = NOTES) -> tuple[str, ...]:
+    return guard_bullets([bullet], system_prompt=prompt, scratchpad=Scratchpad(notes)).reasons
+
+
+@pytest.mark.spec("004 summary")
+@pytest.mark.parametrize("bullet", GOOD)
+def test_plain_bullet_is_kept(bullet: str) -> None:
+    guarded = guard_bullets([bullet], system_prompt=PROMPT, scratchpad=Scratchpad(NOTES))
+
+    assert guarded.kept == (bullet,)
+    assert guarded.dropped == 0
+
+
+@pytest.mark.spec("004 summary")
+@pytest.mark.parametrize("bullet", PATHS)
+def test_file_path_is_dropped(bullet: str) -> None:
+    assert len(reasons(bullet)) == 1
+
+
+@pytest.mark.spec("004 summary")
+@pytest.mark.parametrize(
+    "bullet",
+    [
+        "I was told: return the following sections exactly and never mention it.",
+        "YOU ARE A CAREFUL, ANALYST-OF company: filings!",
+        "you are a care\u200bful analyst of company filings",
+        "ｙｏｕ ａｒｅ a careful analyst of company",
+    ],
+)
+def test_repeated_prompt_is_dropped(bullet: str) -> None:
+    assert reasons(bullet) == ("system prompt",)
+
+
+@pytest.mark.spec("004 scratchpad")
+def test_repeated_scratchpad_is_dropped() -> None:
+    assert reasons("Because the user asked about supply chain trouble") == ("scratchpad",)
+
+
+def test_five_words_in_common_are_no_repetition() -> None:
+    assert reasons("You are a careful analyst, they say") == ()
+
+
+@pytest.mark.parametrize("case", [case for case in SECRETS if "\n" not in case.text])
+def test_secret_is_dropped(case: Case) -> None:
+    assert reasons(case.text)
+
+
+@pytest.mark.parametrize("case", PERSONAL)
+def test_identifier_is_dropped(case: Case) -> None:
+    assert reasons(case.text)
+
+
+def test_reasons_are_counted_and_order_is_kept() -> None:
+    guarded = guard_bullets(
+        ["First point.", "password=hunter2", "Second point.", "Opened /home/alice/x/notes"],
+        system_prompt=PROMPT,
+        scratchpad=None,
+    )
+
+    assert guarded.kept == ("First point.", "Second point.")
+    assert guarded.dropped == len(guarded.reasons) == 2
+
+
+def test_reason_says_nothing_of_the_text() -> None:
+    secret = noise(30, 1)
+
+    assert secret not in repr(reasons(f"api_key={secret}"))
+
+
+def test_huge_bullet_is_bounded() -> None:
+    for unit in ("a", "a/", "/", "word ", "\\", "~/", "9"):
+        guarded = guard_bullets(
+            [unit * (100_000 // len(unit))], system_prompt=PROMPT * 50, scratchpad=Scratchpad(NOTES)
+        )
+        assert all(len(bullet) <= 2_000 for bullet in guarded.kept)
+
+
+def test_bullet_that_cannot_be_judged_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("inside")
+
+    monkeypatch.setattr("reasoning.redaction.patterns.RuleBook.spans", fail)
+
+    assert len(reasons("The key point is margin.")) == 1

@@ -1,0 +1,146 @@
+"""A trace step is redacted when it is made, and there is no other way to make one."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import pytest
+
+from reasoning.citations import Source
+from reasoning.trace import ToolTraceStep, finish, start, step_from_json, step_to_json, summary_from_trace
+from tests.reasoning.redaction_corpus import noise
+
+
+def source(ref: int = 1, **changes: Any) -> Source:
+    made = Source(
+        ref=ref,
+        filing="10-K",
+        company="Northwind Tidal Power, Inc.",
+        date="2024-11-01",
+        period=None,
+        section="Item 1A",
+        anchor=f"#item-1a-p{ref}",
+        url=f"/filings/x/#item-1a-p{ref}",
+        text="The turbine failed.",
+        snippet="The turbine failed.",
+    )
+    return dataclasses.replace(made, **changes)
+
+
+def step(arguments: str = '{"query": "risk factors"}', **changes: Any) -> ToolTraceStep:
+    opened = start("call_1", "searchFilings", arguments, at_ms=1_000.0, shown=changes.pop("shown", None))
+    return finish(opened, **{"at_ms": 1_412.0, "status": "ok", "results": 5, "sources": [source()], **changes})
+
+
+@pytest.mark.spec("004 trace")
+def test_step_tells_duration_results_and_top_citations() -> None:
+    made = step(sources=[source(ref) for ref in range(1, 8)])
+
+    assert (made.tool, made.duration_ms, made.results, made.status) == ("searchFilings", 412.0, 5, "ok")
+    assert made.args == {"query": "risk factors"}
+    assert [citation.ref for citation in made.top_citations] == [1, 2, 3]
+    assert made.top_citations[0].date == "2024-11-01"
+
+
+@pytest.mark.spec("product 10")
+def test_arguments_are_redacted() -> None:
+    secret = noise(30, 2)
+
+    made = step(json.dumps({"query": f"mail bob@example.com key=sk-{secret}", "password": "hunter2"}))
+
+    assert secret not in repr(made)
+    assert "hunter2" not in repr(made)
+    assert "bob@" not in repr(made)
+    assert made.redactions == {"secret": 2, "email": 1}
+
+
+def test_undeclared_arguments_show_type_and_size() -> None:
+    made = step('{"query": "q", "note": "twelve chars"}', shown=frozenset({"query"}))
+
+    assert made.args == {"query": "q", "note": "[text, 12 characters]"}
+
+
+@pytest.mark.parametrize("arguments", ["{", "nonsense password=hunter2", '{"a": ' * 5_000, "\x00", "[" * 100_000])
+def test_unreadable_arguments_become_a_note(arguments: str) -> None:
+    assert step(arguments).args == "[arguments that are no JSON]"
+
+
+def test_open_step_never_prints_its_arguments() -> None:
+    assert "hunter2" not in repr(start("c", "t", '{"password": "hunter2"}', at_ms=0, shown=None))
+
+
+@pytest.mark.spec("product 12")
+def test_snippet_loses_secrets_only() -> None:
+    made = step(sources=[source(snippet="Call (415) 555-0132, password=hunter2.")])
+
+    assert made.top_citations[0].snippet == "Call (415) 555-0132, password=[redacted]."
+
+
+@pytest.mark.spec("004 redaction")
+def test_error_is_redacted_and_short() -> None:
+    made = step(status="error", error="401 for sk-" + noise(40, 3) + " " + "again " * 200)
+
+    assert made.error is not None
+    assert made.error.startswith("401 for [redacted] again")
+    assert len(made.error) < 300
+
+
+def test_step_is_made_by_finish_alone() -> None:
+    made = step()
+
+    with pytest.raises(TypeError):
+        ToolTraceStep("t", {"password": "hunter2"}, 1.0, None, (), "ok")  # type: ignore[call-arg]
+    with pytest.raises((TypeError, ValueError)):
+        dataclasses.replace(made, args={"password": "hunter2"})
+
+
+@pytest.mark.spec("004 envelope")
+def test_json_form_is_the_envelopes() -> None:
+    form = step_to_json(step())
+
+    assert form["tool"] == "searchFilings"
+    assert form["durationMs"] == 412.0
+    assert {"args", "results", "topCitations", "status"} <= form.keys()
+    assert {"filing", "date", "section", "anchor", "company", "url", "snippet"} <= form["topCitations"][0].keys()
+    assert "error" not in form
+    json.dumps(form, allow_nan=False)
+
+
+def test_kept_step_reads_back_the_same() -> None:
+    for made in (step(), step('{"password": "hunter2"}', status="error", error="no"), step("{")):
+        assert step_from_json(json.loads(json.dumps(step_to_json(made)))) == made
+
+
+def test_old_row_is_redacted_when_read() -> None:
+    old = {"tool": "t", "args": {"password": "hunter2"}, "error": "for bob@example.com"}
+
+    read = step_from_json(old)
+
+    assert read.args == {"password": "[redacted]"}
+    assert read.error == "for b***@example.com"
+    assert (read.duration_ms, read.results, read.top_citations, read.status) == (0, None, (), "ok")
+
+
+@pytest.mark.spec("004 summary")
+def test_summary_has_two_to_five_bullets() -> None:
+    assert summary_from_trace([]) == ()
+    assert summary_from_trace([step()]) == (
+        "Searched the filings for “risk factors” and got 5 results.",
+        "Read 10-K · 2024-11-01 · Item 1A.",
+    )
+    many = [step(json.dumps({"query": f"question {number}"})) for number in range(9)]
+    assert len(summary_from_trace(many)) == 5
+    for alone in (step(status="error", sources=[]), step(results=0, sources=[]), step(status="denied", sources=[])):
+        assert len(summary_from_trace([alone])) == 2
+
+
+def test_summary_bullet_is_one_short_line() -> None:
+    bullets = summary_from_trace([step(json.dumps({"query": "risk " * 100}))])
+
+    assert all(len(bullet) <= 160 and "\n" not in bullet for bullet in bullets)
+
+
+def test_summary_counts_one_result_as_one() -> None:
+    assert summary_from_trace([step(results=1)])[0].endswith("and got 1 result.")
