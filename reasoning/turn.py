@@ -25,6 +25,8 @@ from reasoning.sections import SectionParser
 from reasoning.trace import ToolTraceStep, summary_from_trace
 
 BLOCK_BREAK = "\n\n"
+_ANSWER, _SUMMARY, _THINKING = Channel.ANSWER, Channel.SUMMARY, Channel.THINKING  # looking a member up costs 75 ns
+_VISIBLE, _TOOL = Channel.VISIBLE, Channel.TOOL
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +141,9 @@ class TurnMachine:
     def end_step(self, *, partial: bool = False) -> StepOutcome:
         """Let go of what was held, and say what the step leaves. ``partial``: the stream was cut or stopped."""
         updates = [*self._channelled(self._normalizer.finish()), *self._sectioned(self._sections.finish())]
-        updates += self._shown(Channel.ANSWER, self._shown_answer.flush())
-        updates += self._shown(Channel.THINKING, self._shown_thinking.flush())
+        updates += self._answered(self._shown_answer.flush())
+        rest = self._shown_thinking.flush()
+        updates += [ShowText(_THINKING, rest)] if rest else []
         self.stripped_delimiters += self._normalizer.counters.stripped_delimiters
         calls = () if partial else tuple(self._finished_calls())
         events = (*self._reasoning_events(), *self._message_events(partial=partial), *calls)
@@ -152,42 +155,48 @@ class TurnMachine:
         self._sources += sources
         return ToolResult(call_id=call.call_id, output=output, ok=trace.status == "ok", step=call.step)
 
-    def _channelled(self, deltas: Sequence[Delta]) -> Iterator[Update]:
+    def _channelled(self, deltas: Sequence[Delta]) -> list[Update]:
+        updates: list[Update] = []
         for delta in deltas:
-            if isinstance(delta.text, Scratchpad):
-                self._notes.append(delta.text)
-                yield ShowScratchpad(delta.text)
-            elif delta.channel is Channel.VISIBLE:
-                yield from self._sectioned(self._sections.feed(delta.text))
-            elif delta.channel is Channel.THINKING:
-                yield from self._thought(delta.text)
-            elif delta.channel is Channel.TOOL:
-                self._called(delta, delta.text)
+            text, channel = delta.text, delta.channel
+            if isinstance(text, Scratchpad):
+                self._notes.append(text)
+                updates.append(ShowScratchpad(text))
+            elif channel is _VISIBLE:
+                updates += self._sectioned(self._sections.feed(text))
+            elif channel is _THINKING:
+                updates += self._thought(text)
+            elif channel is _TOOL:
+                self._called(delta, text)
+        return updates
 
-    def _sectioned(self, deltas: Sequence[Delta]) -> Iterator[Update]:
+    def _sectioned(self, deltas: Sequence[Delta]) -> list[Update]:
+        updates: list[Update] = []
         for delta in deltas:
-            if isinstance(delta.text, Scratchpad):
+            text = delta.text
+            if isinstance(text, Scratchpad):
                 continue
-            if delta.channel is Channel.SUMMARY:
-                self._bullets.append(delta.text)
+            if delta.channel is _SUMMARY:
+                self._bullets.append(text)
             else:
-                yield from self._shown(Channel.ANSWER, self._shown_answer.feed(delta.text))
+                updates += self._answered(self._shown_answer.feed(text))
+        return updates
 
-    def _thought(self, text: str) -> Iterator[Update]:
-        if not self._step_has_thinking and self._has_thinking:
-            yield ShowText(Channel.THINKING, BLOCK_BREAK)
+    def _thought(self, text: str) -> list[Update]:
+        begins_block = self._has_thinking and not self._step_has_thinking
         self._step_has_thinking = self._has_thinking = True
-        yield from self._shown(Channel.THINKING, self._shown_thinking.feed(text))
+        shown = self._shown_thinking.feed(text)
+        texts = (BLOCK_BREAK if begins_block else "", shown)
+        return [ShowText(_THINKING, part) for part in texts if part]
 
-    def _shown(self, channel: Channel, text: str) -> Iterator[Update]:
-        if not text:
-            return
-        if channel is Channel.ANSWER:
-            if not self._answer and self._has_answer:
-                yield ShowText(channel, BLOCK_BREAK)
-            self._answer.append(text)
-            self._has_answer = True
-        yield ShowText(channel, text)
+    def _answered(self, shown: str) -> list[Update]:
+        if not shown:
+            return []
+        begins_step = self._has_answer and not self._answer
+        self._answer.append(shown)
+        self._has_answer = True
+        update = ShowText(_ANSWER, shown)
+        return [ShowText(_ANSWER, BLOCK_BREAK), update] if begins_step else [update]
 
     def _called(self, delta: Delta, piece: str) -> None:
         call = self._calls.setdefault(delta.index or 0, _Call())
