@@ -182,14 +182,14 @@ def _is_public(number: str) -> bool:
 def _ibans(text: str) -> Iterator[Span]:
     for found in _IBAN.finditer(text):
         end = _iban_end(text, found.start(), _IBAN_LENGTHS.get(found["land"], 0))
-        if end and _checks_mod_97(re.sub(r"[ \-]", "", text[found.start() : end])):
+        if end and _checks_mod_97(re.sub(r"[ \-\xa0]", "", text[found.start() : end])):
             yield Span(found.start(), end, "", "iban")
 
 
 def _iban_end(text: str, start: int, length: int) -> int | None:
-    """Return where ``length`` letters and digits from ``start`` end, None if there are fewer or a word goes on."""
+    """Return where ``length`` letters and digits from ``start`` end, None if anything but a space or a dash is between."""
     seen, place = 0, start
-    while seen < length and place < len(text):
+    while seen < length and place < len(text) and (text[place].isalnum() or text[place] in " -\xa0"):
         seen += text[place].isalnum()
         place += 1
     whole = length and seen == length and not text[place : place + 1].isalnum()

@@ -193,3 +193,15 @@ def test_noise_is_stable(text: str) -> None:
     once = Redactor(DEFAULT).redact_text(text)
 
     assert redact_text(once) == once
+    assert "[unavailable]" not in once
+
+
+_NUMBERS = st.sampled_from(
+    "DE89 AT20 GB29 4111 1111 (415) 555 0132 +1 123-45-6789 密 ( [ é 10.0.0.1 AB 12 QQ , . : -".split()
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(_NUMBERS, max_size=16), st.sampled_from(["", " "]))
+def test_no_mixture_of_numbers_fails(pieces: list[str], joint: str) -> None:
+    assert "[unavailable]" not in redact_text(joint.join(pieces))
