@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from django.utils.translation import gettext, gettext_noop
 
-_KEPT = frozenset(
+KEPT = frozenset(
     {
         # Turn.model, as the offline analyst calls itself
         gettext_noop("Offline analyst"),
@@ -39,4 +39,4 @@ _KEPT = frozenset(
 
 def shown(text: str) -> str:
     """Return kept words in the reader's language; any other text, such as a model's name, as it is."""
-    return gettext(text) if text in _KEPT else text
+    return gettext(text) if text in KEPT else text

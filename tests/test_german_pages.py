@@ -1,0 +1,182 @@
+"""Pages for somebody who reads German: nothing of ours is left in English."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import LazySettings
+from django.test import Client
+from lxml import html as markup
+
+from accounts.models import User
+from accounts.tokens import create_token
+from chat import log
+from chat.filings import demo
+from chat.models import Conversation, Turn
+from reasoning.citations import Source, check_citations, citation_to_json
+from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
+from tests import catalogue
+from tests.factories import PASSWORD, make_conversation
+
+GERMAN = {"accept-language": "de-DE,de;q=0.9,en;q=0.5"}
+ATTRIBUTES = ("aria-label", "placeholder", "title", "alt", "data-copied", "data-not-copied", "data-failed")
+PLACEHOLDER = re.compile(r"%\\\(\w+\\\)[.\d\\]*[sdf]")  # as re.escape writes it
+PASSAGE = "Das Wasser stieg langsam und stetig an."
+ANSWER = f'> {PASSAGE} [1]\n\nEs fiel: "Das Wasser fiel schnell und stetig ab." [1]'
+SOURCE = Source(
+    ref=1, filing="10-K", company="Muster AG", date=None, period="2025-12-31", section="Item 7", anchor="#item-7-p1",
+    url="/filings/muster/#item-7-p1", snippet=PASSAGE, text=PASSAGE,
+)  # fmt: skip
+
+
+def german(user: User) -> Client:
+    client = Client(headers=GERMAN)
+    assert client.login(username=user.username, password=PASSWORD)
+    return client
+
+
+def said(html: bytes | str) -> Iterator[str]:
+    """Yield what a page says: texts, and attributes that are read aloud or shown later. Not what a person typed."""
+    root = markup.fromstring(html)
+    for foreign in root.xpath("//*[@lang='en' and name() != 'html'] | //script | //style"):
+        foreign.drop_tree()
+    texts = [*root.itertext(), *(element.get(name, "") for element in root.iter() for name in ATTRIBUTES)]
+    yield from filter(None, (" ".join(text.split()).strip(" ·,") for text in texts))
+
+
+def english_in(html: bytes | str) -> set[str]:
+    """Return what of a page is an English message that has a German one."""
+    patterns = [
+        re.compile(PLACEHOLDER.sub(".+", re.escape(piece.strip(" ,"))))
+        for entry in catalogue.catalogue()
+        for text in filter(None, (entry.msgid, entry.msgid_plural))
+        for piece in re.split(r"<[^>]+>", text)
+        if re.search(r"\w", PLACEHOLDER.sub("", re.escape(piece))) and text not in catalogue.words(entry)
+    ]
+    return {text for text in said(html) if any(pattern.fullmatch(text) for pattern in patterns)}
+
+
+def step(status: str, **more: Any) -> dict[str, Any]:
+    shared = {"tool": "searchFilings", "args": {"query": "Wasser"}, "durationMs": 1200, "results": None}
+    return {**shared, "topCitations": [], "status": status, **more}
+
+
+def make_answer(conversation: Conversation) -> Turn:
+    """Make a turn that has everything: thinking, steps of every kind, a found quotation and one that is not."""
+    traces = {
+        "c1": step("ok", results=1, args={"api_key": "[redacted]"}),
+        "c2": step("error", error="Timed out."),
+        "c3": step("denied"),
+        "c4": step("cancelled"),
+    }
+    turn = log.open_turn(conversation.pk, text="Wie stand das Wasser?")
+    thought = Reasoning(kind="text", text="Hm.", source_field="reasoning", model="m", provider="p", step=0)
+    log.append(
+        turn, [thought, *(ToolCall(call_id=call, name="searchFilings", arguments="{}", step=0) for call in traces)]
+    )
+    log.append(turn, [ToolResult(call_id=call, output="{}", ok=call == "c1", step=0) for call in traces], traces)
+    checked = tuple(citation_to_json(citation) for citation in check_citations(ANSWER, [SOURCE]))
+    answer = AssistantMessage(text=ANSWER, summary=("Gesucht.",), citations=checked, step=1)
+    log.close_turn(
+        turn,
+        [answer],
+        status="completed",
+        summary_source="trace",
+        thinking_ms=12_000,
+        model="Offline analyst",
+        output_tokens=9,
+    )
+    return turn
+
+
+def make_ended(conversation: Conversation, status: Any, **figures: Any) -> None:
+    log.close_turn(log.open_turn(conversation.pk, text="Und dann?"), [], status=status, **figures)
+
+
+def test_english_on_a_page_is_noticed() -> None:
+    page = "<p>Settings <b>5 results</b><i lang='en'>Save</i></p><button aria-label='Copy'>Kopieren</button>"
+
+    assert english_in(page) == {"Settings", "5 results", "Copy"}
+
+
+def test_sign_in_is_german(db: None, client: Client) -> None:
+    refused = client.post("/accounts/login/", {"username": "niemand", "password": "falsch"}, headers=GERMAN)
+    page = client.get("/accounts/login/", headers=GERMAN)
+
+    assert page["Content-Language"] == "de"
+    assert '<html lang="de"' in page.content.decode()
+    assert "Anmelden" in set(said(page.content))
+    assert english_in(page.content) | english_in(refused.content) == set()
+
+
+def test_sign_up_and_a_missing_page_are_german(db: None, client: Client, settings: LazySettings, alice: User) -> None:
+    settings.SIGNUP_ENABLED = True
+
+    pages = [client.get("/accounts/signup/", headers=GERMAN), german(alice).get("/filings/unknown/")]
+
+    assert [english_in(page.content) for page in pages] == [set(), set()]
+    assert "Hier ist nichts" in set(said(pages[1].content))
+
+
+def test_empty_chat_is_german(alice: User) -> None:
+    page = german(alice).get("/", follow=True)
+
+    assert {"Neuer Chat", "Was möchten Sie prüfen?", "Zu einem Bericht fragen …"} <= set(said(page.content))
+    assert english_in(page.content) == set()
+
+
+def test_finished_card_is_german(alice: User) -> None:
+    conversation = make_conversation(owner=alice, title="Wasser")
+    turn = make_answer(conversation)
+
+    page = german(alice).get(f"{conversation.get_absolute_url()}?open={turn.public_id}")
+
+    words = set(said(page.content))
+    assert {
+        "So entstand diese Antwort",
+        "12 s nachgedacht",
+        "Offline-Analyst",
+        "Zeit abgelaufen.",
+        "4 Schritte",
+    } <= words
+    assert {"1 Zitat wörtlich gefunden", "wörtlich gefunden", "Quellen", "••• verdeckt (Schlüssel)"} <= words
+    assert "1 Treffer · 4,8 s" in words
+    assert "10-K · Zeitraum bis 2025-12-31 · Item 7" in words
+    assert english_in(page.content) == set()
+
+
+def test_other_ends_are_german(alice: User) -> None:
+    conversation = make_conversation(owner=alice, title="Wasser")
+    for status in ("aborted", "iteration_capped", "interrupted", "completed"):
+        make_ended(conversation, status)
+    make_ended(conversation, "errored", error_code="internal", error_message="Timed out.")
+
+    page = german(alice).get(conversation.get_absolute_url())
+
+    words = set(said(page.content))
+    assert {"Nach 0 s gestoppt", "Zeit abgelaufen.", "Das Modell hat ohne Antwort geendet."} <= words
+    assert english_in(page.content) == set()
+
+
+def test_settings_are_german(ada: User, settings: LazySettings) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    create_token(ada, "")
+    client = german(ada)
+
+    page = client.get("/accounts/settings/")
+    password = client.get("/accounts/password/")
+
+    assert {"Zugriffstoken", "Begründung zeigen", "Ohne Namen", "Notizblock"} <= set(said(page.content))
+    assert english_in(page.content) | english_in(password.content) == set()
+
+
+def test_filings_are_german_around_their_own_words(alice: User) -> None:
+    client = german(alice)
+    empty = client.get("/filings/")
+    demo.load_demo()
+    listed = client.get("/filings/")
+    hello = client.get("/", follow=True)
+
+    assert english_in(empty.content) | english_in(listed.content) | english_in(hello.content) == set()
