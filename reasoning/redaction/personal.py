@@ -187,7 +187,7 @@ def _ibans(text: str) -> Iterator[Span]:
 
 
 def _iban_end(text: str, start: int, length: int) -> int | None:
-    """Return where ``length`` letters and digits from ``start`` end, None if anything but a space or a dash is between."""
+    """Return where ``length`` letters and digits from ``start`` end; only spaces and dashes may be between them."""
     seen, place = 0, start
     while seen < length and place < len(text) and (text[place].isalnum() or text[place] in " -\xa0"):
         seen += text[place].isalnum()

@@ -30,7 +30,7 @@ PATHS = [
     "Opened /home/alice/notes.txt",
     "See ~/secrets/plan",
     "Used C:\\Users\\alice\\plan.docx",
-    "Used D:/work/plan.docx",
+    "Used D:/plans/plan.docx",
     "From \\\\server\\share\\plan",
     "In $HOME/.config/app",
     "Loaded config/settings.py",

@@ -21,8 +21,8 @@ pass" <REDACTED </REDACTED> eyJ eyJa. sk- AKIA xoxb- $2b$
 _PHRASES = """
 key |key: |password |password is |password: '|the key for |token of a b c d e |Bearer |Basic |Authorization: |
 Cookie: a=b;|-u |--user a |mysql -p |user a |login a and |-----BEGIN |-----BEGIN A PRIVATE KEY|
-call |call 1 |ssn 1|born 1 |IP 1.|DE89 |AB |4111 |+1 |(415) |backup a |seed phrase a b |name: a value: |["password", |0.1, |is as for the |a1b2 is the
-|credentials a/|1 2
+call |call 1 |ssn 1|born 1 |IP 1.|DE89 |AB |4111 |+1 |(415) |backup a |seed phrase a b |name: a value: |
+["password", |0.1, |is as for the |a1b2 is the |credentials a/|1 2
 """
 _UNITS = [*_WORDS.split(), *_PHRASES.strip("\n").split("|"), " ", "\n", "\t", "a ", "1 ", "\u200d"]
 
