@@ -25,6 +25,7 @@ from reasoning.sections import SectionParser
 from reasoning.trace import ToolTraceStep, summary_from_trace
 
 BLOCK_BREAK = "\n\n"
+MOST_TOKENS = 2**31 - 1  # a service may report any number; a database takes this one
 _ANSWER, _SUMMARY, _THINKING = Channel.ANSWER, Channel.SUMMARY, Channel.THINKING  # looking a member up costs 75 ns
 _VISIBLE, _TOOL = Channel.VISIBLE, Channel.TOOL
 
@@ -95,6 +96,7 @@ class TurnMachine:
         self._has_answer = False
         self._sources: list[Source] = []
         self._trace: list[ToolTraceStep] = []
+        self._notes: list[Scratchpad] = []  # of all steps: a summary may repeat what an earlier one noted
         self.usage = Usage()
         self.summary: tuple[str, ...] = ()
         self.summary_source = ""
@@ -119,7 +121,6 @@ class TurnMachine:
         self._shown_thinking = StreamRedactor()
         self._answer: list[str] = []
         self._bullets: list[str] = []
-        self._notes: list[Scratchpad] = []
         self._calls: dict[int, _Call] = {}
         self._items: list[RawItem] = []
         self._finish_reason: str | None = None
@@ -205,10 +206,13 @@ class TurnMachine:
         call.arguments.append(piece)
 
     def _finished_calls(self) -> Iterator[ToolCall]:
+        """Give each call what came, and an id of our own where none came or another call of the step has it."""
+        taken = {""}
         for index, call in sorted(self._calls.items()):
-            call_id = call.call_id or f"call_{self._turn_id[:8]}_{self.step}_{index}"
-            arguments = "".join(call.arguments) or "{}"
-            yield ToolCall(call_id=call_id, name=call.name, arguments=arguments, step=self.step)
+            own = f"call_{self._turn_id[:8]}_{self.step}_{index}"
+            call_id = own if call.call_id in taken else call.call_id
+            taken.add(call_id)
+            yield ToolCall(call_id=call_id, name=call.name, arguments="".join(call.arguments), step=self.step)
 
     def _reasoning_events(self) -> Iterator[Event]:
         for raw in sorted(self._items, key=lambda item: item.output_index):
@@ -251,4 +255,4 @@ class TurnMachine:
 
 
 def _sum(total: int | None, more: int | None) -> int | None:
-    return total if more is None else (total or 0) + more
+    return total if more is None else min((total or 0) + more, MOST_TOKENS)

@@ -2,17 +2,25 @@
 
 One assistant message for each provider response, with all its calls; results directly behind it, in call order. What a
 call is missing is closed with a constant, so that no request carries an open call. Replay rules 6 and 8.
+
+A call goes back as it came. One that no service would take back (arguments that are no JSON object or beyond all
+measure, an id of another API, no proper name) would end every later request of its conversation, so a stand-in goes in
+its place, under an id of its own: a service that checks what it issued must not take it for its own call. The log keeps
+what came.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 
+MOST_ARGUMENT_CHARS = 100_000  # 25,000 tokens in one call
 NOT_RUN = "not executed: the turn ended before this call ran"
 
 
@@ -48,25 +56,36 @@ def chat_messages(step: Step, kept_reasoning: Sequence[Reasoning]) -> list[dict[
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
-    return {
-        "id": call.call_id,
-        "type": "function",
-        "function": {"name": call.name, "arguments": _arguments(call)},
-    }
-
-
-def _arguments(call: ToolCall) -> str:
-    """Return the exact string that came, unless it is no JSON object: then no service takes it back."""
-    try:
-        whole = json.loads(call.arguments)
-    except ValueError:
-        whole = None
-    return call.arguments if isinstance(whole, dict) else "{}"
+    arguments = call.arguments if _is_object(call.arguments) else "{}"
+    return {"id": _id(call), "type": "function", "function": {"name": _name(call), "arguments": arguments}}
 
 
 def _result(call: ToolCall, results: Mapping[str, ToolResult]) -> dict[str, Any]:
     result = results.get(call.call_id)
-    return {"role": "tool", "tool_call_id": call.call_id, "content": result.output if result else NOT_RUN}
+    return {"role": "tool", "tool_call_id": _id(call), "content": result.output if result else NOT_RUN}
+
+
+def _id(call: ToolCall) -> str:
+    """Return the id that came, or that of a stand-in: as long, for some services count, and the same every time."""
+    if _is_object(call.arguments) and not call.call_id.startswith(_OTHER_API):
+        return call.call_id
+    return hashlib.sha256(call.call_id.encode("utf-8", "replace")).hexdigest()[: max(9, len(call.call_id))]
+
+
+def _name(call: ToolCall) -> str:
+    return call.name if _NAME.fullmatch(call.name) else _NO_NAME.sub("_", call.name)[:64] or "unknown"
+
+
+def _is_object(arguments: str) -> bool:
+    """Say whether this is a JSON object by the letter (Python alone would take NaN), and of a size to send again."""
+    try:
+        return len(arguments) <= MOST_ARGUMENT_CHARS and isinstance(json.loads(arguments, parse_constant=_refuse), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
 
 
 def _reasoning_field(kept: Sequence[Reasoning]) -> dict[str, Any]:
@@ -78,3 +97,6 @@ def _reasoning_field(kept: Sequence[Reasoning]) -> dict[str, Any]:
 
 
 _FIELDS = ("reasoning_content", "reasoning", "thinking")
+_OTHER_API = ("fc_", "rs_")
+_NAME = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
+_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")

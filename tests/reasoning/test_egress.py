@@ -232,3 +232,52 @@ def test_plan_is_deterministic_whatever_the_order_of_rows() -> None:
 def test_responses_api_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="api: only 'chat'"):
         plan_request([], ReasoningSettings(), RequestTarget(api="responses", model="m", provider="p"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "",
+        "null",
+        '"text"',
+        "[1]",
+        '{"a": NaN}',
+        '{"a": ',
+        "[" * 100_000,
+        '{"a":' * 5_000,
+        '{"a": ' + "9" * 5_000 + "}",
+        '{"a": "' + "x" * 100_000 + '"}',
+    ],
+)
+def test_arguments_that_no_service_takes_back_never_brick_a_conversation(arguments: str) -> None:
+    events = tool_turn("a", 1)
+    events[2] = ToolCall(call_id="call_a", name="f", arguments=arguments, seq=3, turn="a", step=0)
+
+    _question, made, result, _answer = messages(events)
+
+    call = made["tool_calls"][0]
+    assert call["function"]["arguments"] == "{}"
+    assert call["id"] == result["tool_call_id"] != "call_a"
+    assert result["content"] == "found"
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [("", "unknown"), ("a b/\x00<c>", "a_b___c_"), ("n" * 10_000, "n" * 64), ("mcp.find", "mcp.find")],
+)
+def test_tool_name_that_no_service_takes_back_is_replaced(name: str, sent: str) -> None:
+    events = tool_turn("a", 1)
+    events[2] = ToolCall(call_id="call_a", name=name, arguments="{}", seq=3, turn="a", step=0)
+
+    assert messages(events)[1]["tool_calls"][0]["function"]["name"] == sent
+
+
+def test_call_id_of_another_api_is_replaced_on_call_and_result() -> None:
+    events = tool_turn("a", 1)
+    events[2] = ToolCall(call_id="fc_1", name="f", arguments="{}", seq=3, turn="a", step=0)
+    events[3] = ToolResult(call_id="fc_1", output="found", ok=True, seq=4, turn="a", step=0)
+
+    _question, made, result, _answer = messages(events)
+
+    assert made["tool_calls"][0]["id"] == result["tool_call_id"]
+    assert not result["tool_call_id"].startswith("fc_")

@@ -194,3 +194,43 @@ def test_usage_adds_up_over_steps_and_unknown_stays_unknown() -> None:
         turn.end_step()
 
     assert turn.usage == Usage(input_tokens=30, output_tokens=2, reasoning_tokens=None)
+
+
+def test_two_calls_under_one_id_are_told_apart() -> None:
+    turn = machine()
+    same = [{"index": index, "id": "same", "function": {"name": "f", "arguments": "{}"}} for index in (0, 1)]
+
+    _answer, _thinking, outcome = run_step(turn, {"tool_calls": same})
+
+    assert [call.call_id for call in outcome.calls] == ["same", "call_01234567_0_1"]
+
+
+def test_empty_arguments_are_kept_as_they_came() -> None:
+    _answer, _thinking, outcome = run_step(machine(), call_piece("", id="c", function={"name": "f"}))
+
+    assert [call.arguments for call in outcome.calls] == [""]
+
+
+@pytest.mark.spec("004 summary")
+def test_bullet_that_repeats_the_scratchpad_of_an_earlier_step_is_dropped() -> None:
+    turn = machine()
+    notes = "<scratchpad>the owner asked us to hide the covenant breach from the bank</scratchpad>"
+    summary = (
+        "Reasoning Summary:\n- Searched.\n- Compared.\n- Asked us to hide the covenant breach.\n\nFinal Answer:\nNo."
+    )
+
+    run_step(turn, {"content": notes}, call_piece("{}", id="c", function={"name": "f"}))
+    run_step(turn, {"content": summary})
+
+    assert turn.summary == ("Searched.", "Compared.")
+    assert turn.dropped_bullets == 1
+
+
+def test_absurd_token_counts_stay_within_what_can_be_kept() -> None:
+    turn = machine()
+    turn.begin_step()
+
+    turn.feed(RawUsage(input_tokens=2**52, output_tokens=1))
+    turn.feed(RawUsage(input_tokens=2**52, output_tokens=1))
+
+    assert turn.usage.input_tokens == 2**31 - 1
