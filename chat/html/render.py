@@ -7,7 +7,6 @@ that was streamed, or shown before, costs little. Nothing here raises: what can'
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import logging
 import re
 import threading
@@ -20,7 +19,7 @@ from typing import ParamSpec, TypeVar
 
 from django.conf import settings
 from django.utils.safestring import SafeString, mark_safe
-from django.utils.translation import get_language
+from django.utils.translation import get_language, override
 
 from chat.html.blocks import split_blocks
 from chat.html.citations import cite
@@ -71,8 +70,14 @@ def forget() -> None:
 
 async def arender(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a rendering function off the event loop, in the caller's language."""
-    work = partial(contextvars.copy_context().run, function, *args, **kwargs)
+    work = partial(_speaking, get_language(), function, *args, **kwargs)
     return await asyncio.get_running_loop().run_in_executor(_executor, work)
+
+
+def _speaking(language: str | None, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    # Named, not carried by the context: asgiref (3.13) shows what is kept there to the thread that set it, no other.
+    with override(language):
+        return function(*args, **kwargs)
 
 
 def _safe(html: str) -> SafeString:

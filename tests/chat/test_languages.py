@@ -1,0 +1,84 @@
+"""A socket and a turn speak the language of their page; what is kept is English for everyone."""
+
+from __future__ import annotations
+
+import pytest
+from channels.db import database_sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.test import Client
+from django.utils.translation import override
+
+from accounts.models import User
+from chat.calls import run_call
+from chat.live import Finished
+from chat.models import Conversation
+from chat.runner import Runner
+from chat.watchers import Watcher
+from config.asgi import application
+from reasoning.events import ToolCall
+from tests.chat.asking import ask, until
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import PASSWORD, make_conversation
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def signed_in(user: User) -> Client:
+    client = Client()
+    assert client.login(username=user.username, password=PASSWORD)
+    return client
+
+
+async def answer_to(ask: str, conversation: Conversation, user: User, *, accept: str = "", cookie: str = "") -> str:
+    """Return the frame that a socket of this person answers with."""
+    session = (await database_sync_to_async(signed_in)(user)).cookies["sessionid"].value
+    headers = {"origin": "http://localhost", "host": "localhost", "cookie": f"sessionid={session}{cookie}"}
+    headers |= {"accept-language": accept} if accept else {}
+    sent = [(name.encode(), value.encode()) for name, value in headers.items()]
+    socket = WebsocketCommunicator(application, f"/ws/chats/{conversation.pk}/", headers=sent)
+    await socket.connect(timeout=5)
+    try:
+        await socket.receive_from(timeout=10)
+        await socket.send_to(text_data=ask)
+        return await socket.receive_from(timeout=10)
+    finally:
+        await socket.disconnect()
+
+
+@pytest.mark.parametrize(("accept", "told"), [("de,en;q=0.5", "diese Aktion"), ("fr", "there is no such action")])
+async def test_frames_come_in_the_language_of_the_page(alice: User, accept: str, told: str) -> None:
+    conversation = await database_sync_to_async(make_conversation)(owner=alice)
+
+    frame = await answer_to('{"action": "dance"}', conversation, alice, accept=accept)
+
+    assert told in frame
+
+
+async def test_cookie_for_the_language_counts_on_a_socket_too(alice: User) -> None:
+    conversation = await database_sync_to_async(make_conversation)(owner=alice)
+
+    frame = await answer_to("no JSON", conversation, alice, accept="en", cookie="; django_language=de")
+
+    assert "Das war kein JSON." in frame
+
+
+async def test_blocks_are_drawn_in_the_language_of_who_asked(
+    upstream: ContractHandle, runner: Runner, conversation: Conversation
+) -> None:
+    upstream.script([{"content": "```\nx = 1\n```\n\nThat is one.\n\nThat is two.\n\nThat is three.", "chunk": 4}])
+    watcher = Watcher(conversation.pk)
+
+    with runner.watching(watcher), override("de"):
+        await ask(runner, conversation)
+        drawn = " ".join(await until(watcher, Finished))
+
+    assert ">Kopieren</button>" in drawn
+
+
+async def test_what_is_kept_is_english_whoever_asked() -> None:
+    call = ToolCall(call_id="c1", name="fly", arguments="{}", step=0)
+
+    with override("de"):
+        finished = await run_call(call, None, first_ref=1)
+
+    assert finished.trace.error == "The arguments did not fit the tool."
