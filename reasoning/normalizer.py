@@ -104,7 +104,7 @@ class Normalizer:
         """Take one delta; return what is certain now: native text, then content, then tool calls. Spec 001 EC-006."""
         content = delta.get("content") if type(delta) is dict else None
         way = self._short_way
-        if way is None or type(content) is not str or "<" in content or not _BEYOND_CONTENT.isdisjoint(delta):
+        if way is None or type(content) is not str or "<" in content or _has_more(delta):
             return self._feed_fields(delta)
         if not content.isascii() and has_surrogate(content):
             return self._feed_fields(delta)
@@ -128,9 +128,13 @@ class Normalizer:
     def _feed_fields(self, delta: Mapping[str, Any]) -> tuple[Delta, ...]:
         if self._is_finished or not isinstance(delta, Mapping):
             return ()
-        self._take_native(delta)
-        self._content.feed(answer_text(delta.get("content")))
-        self._take_tools(delta.get("tool_calls"))
+        content = delta.get("content")
+        if _has_more(delta) or not isinstance(content, str):
+            self._take_native(delta)
+        if content:
+            self._content.feed(answer_text(content))
+        if delta.get("tool_calls"):
+            self._take_tools(delta["tool_calls"])
         self._short_way = self._find_short_way()
         return self._outbox.drain()
 
@@ -156,6 +160,11 @@ class Normalizer:
         field = self._content
         is_idle = field.joiner.is_idle and field.scanner.is_idle and self._outlet.guard.is_idle
         return field.sorter.plain_code if is_idle else None
+
+
+def _has_more(delta: Mapping[str, Any]) -> bool:
+    """Say whether there is anything beside ``content``; servers send the other fields as null, too."""
+    return not _BEYOND_CONTENT.isdisjoint(delta) and any(map(delta.get, _BEYOND_CONTENT))
 
 
 def normalize_stream(deltas: Iterable[Mapping[str, Any]], *, starts_in_reasoning: bool = False) -> Normalized:

@@ -104,11 +104,11 @@ class Trimmer:
         self._keeps_start = keeps_start
         self._held: list[str] = []
         self._has_begun = keeps_start
-        self._flows = False  # live, and nothing is held
+        self._flows = False  # it has begun, and nothing is held
 
     def feed(self, text: str) -> str:
         """Return what is certainly not at an end."""
-        if self._flows and "\n" not in text:
+        if self._flows and ("\n" not in text if self._is_live else not text[-1:].isspace()):
             return text
         if not self._has_begun:
             text = text.lstrip()
@@ -131,7 +131,7 @@ class Trimmer:
             end = len(text) if line_break < 0 else line_break
         if end < len(text):
             self._held = [text[end:]]
-        self._has_begun, self._flows = True, self._is_live and not self._held
+        self._has_begun, self._flows = True, not self._held
         return text[:end]
 
 
