@@ -26,6 +26,8 @@ _MAX_INDENT = 64  # kept of blanks at the start of a line in the summary
 _ANSWER = Channel.ANSWER
 _PIECE = re.compile(r"[^\n]*\n|[^\n]+")
 _BLANKS = re.compile(r"\s+")
+_MAY_BE_HEADING = re.compile(r"[ \t]{0,3}(?:[#*_rRfF]|\Z)")  # a mark, or a letter of a name; saves most lines the look
+_TEXT = Line(LineKind.TEXT)
 _MARK = re.compile(r"(?:[-*–•]|\d{1,3}[.)])\s+")
 
 
@@ -118,8 +120,8 @@ class SectionParser:
     def _read(self, text: str, *, is_whole: bool) -> Line:
         if self._in_summary:
             return read_summary_line(text, is_whole=is_whole, follows_blank=self._follows_blank)
-        if self._answer.in_fence():
-            return Line(LineKind.TEXT)
+        if not _MAY_BE_HEADING.match(text) or self._answer.in_fence():
+            return _TEXT
         return read_answer_line(text, is_whole=is_whole, follows_blank=self._follows_blank)
 
     def _start_section(self, section: str) -> None:
