@@ -105,8 +105,15 @@ def context(page: Read, live: LiveTurn | None) -> dict[str, Any]:
         "socket_path": f"/ws/chats/{page.conversation.pk}/",
         "starters": () if items else starters(page.corpus),
         "corpus": page.corpus,
-        "model_name": settings.OPENAI_MODEL or _("Offline analyst"),
+        "model_name": _model_name(page),
     }
+
+
+def _model_name(page: Read) -> str:
+    """Name the model that answers; where the endpoint chooses it, the one that answered last."""
+    if settings.OPENAI_MODEL or not settings.OPENAI_BASE_URL:
+        return settings.OPENAI_MODEL or _("Offline analyst")
+    return page.rows[-1].turn.model if page.rows else ""
 
 
 def with_thinking_open(page: Read, items: Sequence[Mapping[str, Any]], opened: str) -> list[Mapping[str, Any]]:
