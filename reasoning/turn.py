@@ -142,8 +142,8 @@ class TurnMachine:
     def end_step(self, *, partial: bool = False) -> StepOutcome:
         """Let go of what was held, and say what the step leaves. ``partial``: the stream was cut or stopped."""
         updates = [*self._channelled(self._normalizer.finish()), *self._sectioned(self._sections.finish())]
-        updates += self._answered(self._shown_answer.flush())
-        rest = self._shown_thinking.flush()
+        updates += self._answered(_rest_of(self._shown_answer, partial=partial))
+        rest = _rest_of(self._shown_thinking, partial=partial)
         updates += [ShowText(_THINKING, rest)] if rest else []
         self.stripped_delimiters += self._normalizer.counters.stripped_delimiters
         calls = () if partial else tuple(self._finished_calls())
@@ -252,6 +252,11 @@ class TurnMachine:
         from_trace = () if len(guarded.kept) > 1 else summary_from_trace(self._trace)
         self.summary = from_trace or tuple(redact_text(bullet) for bullet in guarded.kept)
         self.summary_source = ("trace" if from_trace else "model") if self.summary else ""
+
+
+def _rest_of(redactor: StreamRedactor, *, partial: bool) -> str:
+    """Return what was held; of a stream that was cut, only what can't be the beginning of something private."""
+    return redactor.abort() if partial else redactor.flush()
 
 
 def _sum(total: int | None, more: int | None) -> int | None:

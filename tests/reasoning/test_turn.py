@@ -175,6 +175,16 @@ def test_stopped_step_keeps_partial_text_and_no_calls() -> None:
     assert outcome.calls == ()
 
 
+def test_half_a_secret_of_a_cut_stream_is_let_go_nowhere() -> None:
+    half = "sk-" + "a1b2"
+    answer, thinking, outcome = run_step(
+        machine(), {"reasoning": f"Use {half}"}, {"content": f"Use {half}"}, partial=True
+    )
+
+    message = next(event for event in outcome.events if isinstance(event, AssistantMessage))
+    assert half not in answer + thinking + message.text
+
+
 def test_items_are_kept_verbatim_in_the_order_of_their_output_index() -> None:
     turn = machine()
     turn.begin_step()
