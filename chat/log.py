@@ -9,7 +9,7 @@ asynchronous callers wrap one call, not many. Product 3, 7, 10; spec 001 BR-002;
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -38,7 +38,7 @@ from reasoning.wire import NOT_RUN
 
 SCHEMA = 1
 _COMMON = ("seq", "turn", "step", "type", "active")
-_SEALED: dict[str, tuple[str, ...]] = {
+SEALED_FIELDS: dict[str, tuple[str, ...]] = {
     "reasoning": ("text", "item", "details"),
     "tool_call": ("arguments",),
     "tool_result": ("output",),
@@ -219,6 +219,17 @@ def purge_thinking(before: datetime) -> int:
     return old.update(sealed=None)
 
 
+def opened_halves(turn_id: uuid.UUID) -> Iterator[tuple[str, Any]]:
+    """Yield a turn's sealed halves, opened, each with its event's type, the checkpoint's last. For the audit alone.
+
+    A half that no key opens is None.
+    """
+    events = Event.objects.filter(turn=turn_id, sealed__isnull=False).order_by("seq").values_list("type", "sealed")
+    kept = Checkpoint.objects.filter(turn=turn_id, sealed__isnull=False).values_list("sealed", flat=True)
+    for kind, token in (*events, *(("checkpoint", token) for token in kept)):
+        yield kind, sealing.unseal_if_possible(token or b"")
+
+
 def rotate_keys() -> int:
     """Seal everything again under the newest key; return how many halves. Safe to run twice and to interrupt."""
     count = 0
@@ -237,7 +248,7 @@ def _append(turn: Turn, events: Sequence[CanonicalEvent], traces: Mapping[str, M
 def _row(turn: Turn, event: CanonicalEvent, seq: int, traces: Mapping[str, Mapping[str, Any]]) -> Event:
     form = event_to_json(event)
     public = {key: value for key, value in form.items() if key not in _COMMON}
-    private = {key: public.pop(key) for key in _SEALED.get(event.type, ()) if key in public}
+    private = {key: public.pop(key) for key in SEALED_FIELDS.get(event.type, ()) if key in public}
     if isinstance(event, Reasoning):
         public["tokens_est"] = estimate_tokens(event.text)
     trace = traces.get(public.get("call_id", ""))

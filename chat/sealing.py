@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-from cryptography.fernet import Fernet, MultiFernet
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
@@ -23,6 +23,14 @@ def seal(value: Any) -> bytes:
 def unseal(token: bytes | memoryview) -> Any:
     """Decrypt what ``seal`` made. Raises ``cryptography.fernet.InvalidToken`` when no key fits."""
     return msgspec.json.decode(_box(tuple(settings.CONTENT_KEYS)).decrypt(bytes(token)))
+
+
+def unseal_if_possible(token: bytes | memoryview) -> Any | None:
+    """Decrypt what ``seal`` made, or return None for anything that no key opens."""
+    try:
+        return unseal(token)
+    except (InvalidToken, ImproperlyConfigured, msgspec.MsgspecError):
+        return None
 
 
 def reseal(token: bytes | memoryview) -> bytes:

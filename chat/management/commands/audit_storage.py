@@ -1,0 +1,65 @@
+"""``manage.py audit_storage``: look for private text at rest, and tell where it lies, never what it says."""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from chat.audit import Finding, look_through_database, look_through_file
+
+
+class Command(BaseCommand):
+    """One line a finding: table, row, column, kind. Exit 1 if there is any."""
+
+    help = (
+        "Look through every table, and through the files that are named, for delimiters, scratchpads, secrets, "
+        "unsealed thinking and unmasked personal data. What people typed is exempt. Texts are never printed. "
+        "Exit 1 if there are any."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--file",
+            dest="files",
+            nargs="+",
+            action="extend",
+            type=Path,
+            default=[],
+            metavar="PATH",
+            help="search this file too, byte by byte, for delimiters and canaries: a log, or the database's own file "
+            "(with its -wal), where what people typed cannot be told apart",
+        )
+        parser.add_argument(
+            "--canary",
+            dest="canaries",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="TEXT",
+            help="a text that should stand in no table and in no file, whoever wrote it",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        canaries = tuple(options["canaries"])
+        if not all(canary.strip() for canary in canaries):
+            raise CommandError("--canary: an empty text is everywhere.")
+        count = 0
+        for finding in self._findings(canaries, options["files"]):
+            count += 1
+            self.stdout.write(str(finding))
+        self.stdout.write(f"Places found: {count}." if count else "Nothing found.")
+        if count:
+            sys.exit(1)
+
+    def _findings(self, canaries: Sequence[str], files: Sequence[Path]) -> Iterator[Finding]:
+        yield from look_through_database(canaries)
+        for path in files:
+            try:
+                yield from look_through_file(path, canaries)
+            except OSError as error:
+                raise CommandError(f"{path}: {error.strerror}") from error
