@@ -37,10 +37,13 @@ def waiting(conversation_id: uuid.UUID) -> tuple[QueuedMessage, ...]:
     return tuple(QueuedMessage.objects.filter(conversation_id=conversation_id))
 
 
-def enqueue(conversation_id: uuid.UUID, *, text: str, client_id: str, most: int) -> QueuedMessage | None:
-    """Keep a message until the running turn ends; None when ``most`` wait already."""
+def enqueue(conversation_id: uuid.UUID, *, text: str, client_id: str, most: int) -> QueuedMessage | Repeated | None:
+    """Keep a message until the running turn ends; None when ``most`` wait already. A repeat is not kept again."""
     with transaction.atomic():
         Conversation.objects.select_for_update().get(pk=conversation_id)
+        repeat = find_repeat(conversation_id, client_id)
+        if repeat is not None:
+            return repeat
         if QueuedMessage.objects.filter(conversation_id=conversation_id).count() >= most:
             return None
         return QueuedMessage.objects.create(conversation_id=conversation_id, text=text, client_id=client_id)
@@ -48,10 +51,17 @@ def enqueue(conversation_id: uuid.UUID, *, text: str, client_id: str, most: int)
 
 @transaction.atomic
 def open_queued_turn(conversation_id: uuid.UUID) -> tuple[Turn, str] | None:
-    """Turn the oldest waiting message into a running turn, in one transaction. None when nothing waits."""
-    waiting = QueuedMessage.objects.filter(conversation_id=conversation_id).first()
-    if waiting is None:
-        return None
-    turn = log.open_turn(conversation_id, text=waiting.text, client_id=waiting.client_id)
-    waiting.delete()
-    return turn, waiting.text
+    """Turn the oldest waiting message into a running turn, in one transaction. None when nothing waits.
+
+    A message that has become a turn in the meantime (sent twice at the same moment) is dropped: it would be refused
+    for ever, and all behind it would wait.
+    """
+    for waiting in QueuedMessage.objects.filter(conversation_id=conversation_id):
+        waiting.delete()
+        if not (waiting.client_id and _has_turn(conversation_id, waiting.client_id)):
+            return log.open_turn(conversation_id, text=waiting.text, client_id=waiting.client_id), waiting.text
+    return None
+
+
+def _has_turn(conversation_id: uuid.UUID, client_id: str) -> bool:
+    return Turn.objects.filter(conversation_id=conversation_id, client_id=client_id).exists()

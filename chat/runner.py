@@ -16,18 +16,20 @@ import uuid
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from channels.db import database_sync_to_async
 from django.conf import settings
+from django.db import OperationalError
 from django.utils.translation import activate, get_language
 from django.utils.translation import gettext as _
 
-from chat import backlog, log, upstream
+from chat import backlog, log, recovery, upstream
 from chat.forms import Message, MessageRefused
-from chat.live import Finished, LiveTurn, Notice, QueueChanged, Started
-from chat.models import Conversation, Turn
-from chat.turns import RunningTurn
+from chat.live import Behind, Finished, LiveTurn, Notice, QueueChanged, Started
+from chat.models import Turn
+from chat.turns import BROKEN, RunningTurn
 from chat.watchers import Watcher
 from reasoning.scratchpad import Scratchpad
 
@@ -57,10 +59,15 @@ class Runner:
 
     def __init__(self) -> None:
         self._entries: dict[uuid.UUID, _Entry] = {}  # by conversation
-        self._starting: set[uuid.UUID] = set()
+        self._starting: dict[uuid.UUID, int] = {}  # conversation to owner
+        self._to_look: set[uuid.UUID] = set()  # where a message may wait that nobody has seen
         self._watchers: dict[uuid.UUID, set[Watcher]] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
         self._draining = False
+
+    def is_draining(self) -> bool:
+        """Say whether the server is about to end."""
+        return self._draining
 
     def live(self, conversation_id: uuid.UUID) -> LiveTurn | None:
         """Return the running turn of a conversation, if this process runs one."""
@@ -89,21 +96,21 @@ class Runner:
         repeat = await database_sync_to_async(backlog.find_repeat)(conversation_id, message.client_id)
         if repeat:
             return Accepted(repeat.turn_id)
-        if conversation_id in self._entries or conversation_id in self._starting:
-            return await self._wait(conversation_id, message, may_wait=may_wait)
+        if self._is_busy(conversation_id):
+            return await self._wait(conversation_id, owner_id, message, may_wait=may_wait)
         self._check_limit(owner_id)
         try:
             turn = await self._open(conversation_id, owner_id, message)
         except log.TurnRunning:
-            return await self._wait(conversation_id, message, may_wait=may_wait)
+            return await self._wait(conversation_id, owner_id, message, may_wait=may_wait)
         return Accepted(turn.pk)
 
     async def retry(self, turn: Turn, owner_id: int) -> Accepted:
         """Ask the question of ``turn`` again in its place. Raises MessageRefused while a turn runs."""
-        self._check_limit(owner_id)
         text = await database_sync_to_async(log.question_of)(turn)
+        self._check_limit(owner_id)
         try:
-            if turn.conversation_id in self._entries or turn.conversation_id in self._starting:
+            if self._is_busy(turn.conversation_id):
                 raise log.TurnRunning
             fresh = await self._open(turn.conversation_id, owner_id, Message(text), replaces=turn)
         except log.TurnRunning as running:
@@ -127,7 +134,7 @@ class Runner:
 
     async def start_waiting(self) -> None:
         """Start what still waits in conversations where nothing runs (after a restart)."""
-        for conversation_id, owner_id in await _conversations_with_waiting():
+        for conversation_id, owner_id in await database_sync_to_async(recovery.conversations_with_waiting)():
             await self._start_next(conversation_id, owner_id)
 
     async def drain(self, *, within_s: float = 10.0) -> None:
@@ -143,23 +150,29 @@ class Runner:
             await asyncio.wait(remaining, timeout=5)
         await upstream.close()
 
-    async def _wait(self, conversation_id: uuid.UUID, message: Message, *, may_wait: bool) -> Accepted:
+    def _is_busy(self, conversation_id: uuid.UUID) -> bool:
+        return conversation_id in self._entries or conversation_id in self._starting
+
+    async def _wait(self, conversation_id: uuid.UUID, owner_id: int, message: Message, *, may_wait: bool) -> Accepted:
+        """Keep the message for later. What it waits for may end meanwhile, and find nothing yet: so look again."""
         if not may_wait:
             raise MessageRefused("turn_running", _("An answer is being written in this conversation."))
-        queued = await database_sync_to_async(backlog.enqueue)(
+        kept = await database_sync_to_async(backlog.enqueue)(
             conversation_id, text=message.text, client_id=message.client_id, most=MAX_WAITING
         )
-        if queued is None:
+        if kept is None:
             raise MessageRefused(
                 "queue_full", _("%(most)s messages wait already; let one be answered first.") % {"most": MAX_WAITING}
             )
         await self._tell_queue(conversation_id)
-        return Accepted(None)
+        await self._start_next(conversation_id, owner_id)
+        return Accepted(kept.turn_id if isinstance(kept, backlog.Repeated) else None)
 
     def _check_limit(self, owner_id: int) -> None:
         if self._draining:
             raise MessageRefused("restarting", _("The server is restarting; try again in a moment."))
-        running = sum(entry.live.owner_id == owner_id for entry in self._entries.values())
+        owners = [*self._starting.values(), *(entry.live.owner_id for entry in self._entries.values())]
+        running = owners.count(owner_id)
         if running >= settings.MAX_CONCURRENT_TURNS:
             raise MessageRefused(
                 "too_many_turns",
@@ -170,14 +183,16 @@ class Runner:
     async def _open(
         self, conversation_id: uuid.UUID, owner_id: int, message: Message, *, replaces: Turn | None = None
     ) -> Turn:
-        self._starting.add(conversation_id)
+        self._starting[conversation_id] = owner_id
         try:
             turn = await database_sync_to_async(log.open_turn)(
                 conversation_id, text=message.text, client_id=message.client_id, replaces=replaces
             )
             self._launch(turn, owner_id, message.text, replaces=replaces.pk if replaces else None)
         finally:
-            self._starting.discard(conversation_id)
+            self._starting.pop(conversation_id)
+            if conversation_id in self._to_look:
+                self._spawn(self._start_next(conversation_id, owner_id))
         return turn
 
     def _launch(self, turn: Turn, owner_id: int, question: str, *, replaces: uuid.UUID | None = None) -> None:
@@ -201,6 +216,8 @@ class Runner:
         saver = self._spawn(self._save_checkpoints(entry))
         try:
             await entry.running.run()
+        except Exception:
+            logger.exception("turn broke at its end", extra={"turn": entry.turn.public_id})
         finally:
             pump.cancel()
             saver.cancel()
@@ -209,24 +226,35 @@ class Runner:
     async def _end(self, entry: _Entry) -> None:
         conversation_id = entry.turn.conversation_id
         try:
-            rows = await database_sync_to_async(log.turn_rows)(entry.turn)
+            read = partial(recovery.rows_at_end, entry.turn, answer=entry.live.answer_so_far, message=BROKEN)
+            rows = await recovery.insist(read, unless=self.is_draining)
             self._tell(conversation_id, Finished(entry.live, rows))
+        except Exception:
+            logger.exception("turn not ended in the log", extra={"turn": entry.turn.public_id})
+            self._tell(conversation_id, Behind())
         finally:
             self._entries.pop(conversation_id, None)
             entry.live.finished.set()
-        if not self._draining:
-            await self._start_next(conversation_id, entry.live.owner_id)
+        await self._start_next(conversation_id, entry.live.owner_id)
 
     async def _start_next(self, conversation_id: uuid.UUID, owner_id: int) -> None:
-        if conversation_id in self._entries or conversation_id in self._starting:
-            return
-        self._starting.add(conversation_id)
+        """Start the oldest waiting message if nothing runs; who is at work there looks again when they are done."""
+        self._to_look.add(conversation_id)
+        while not (self._draining or self._is_busy(conversation_id)) and conversation_id in self._to_look:
+            self._to_look.discard(conversation_id)
+            await self._start_waiting_one(conversation_id, owner_id)
+
+    async def _start_waiting_one(self, conversation_id: uuid.UUID, owner_id: int) -> None:
+        self._starting[conversation_id] = owner_id
         try:
-            opened = await database_sync_to_async(backlog.open_queued_turn)(conversation_id)
+            opened = await recovery.insist(partial(backlog.open_queued_turn, conversation_id), unless=self.is_draining)
         except log.TurnRunning:
             return
+        except Exception:
+            logger.exception("waiting message not started", extra={"conversation": conversation_id.hex})
+            return
         finally:
-            self._starting.discard(conversation_id)
+            self._starting.pop(conversation_id)
         if opened:
             turn, text = opened
             self._launch(turn, owner_id, text)
@@ -239,7 +267,8 @@ class Runner:
             answer, thinking = live.answer_so_far, live.thinking_so_far
             if len(answer) + len(thinking) > entry.saved_chars:
                 entry.saved_chars = len(answer) + len(thinking)
-                await database_sync_to_async(log.save_checkpoint)(entry.turn, answer=answer, thinking=thinking)
+                save = partial(log.save_checkpoint, entry.turn, answer=answer, thinking=thinking)
+                await recovery.insist(save, unless=self.is_draining)
 
     def _deliver_scratchpad(self, live: LiveTurn, scratchpad: Scratchpad) -> None:
         for watcher in self._watchers.get(live.conversation_id, ()):
@@ -251,7 +280,11 @@ class Runner:
             watcher.tell(notice)
 
     async def _tell_queue(self, conversation_id: uuid.UUID) -> None:
-        waiting = await database_sync_to_async(backlog.waiting)(conversation_id)
+        try:
+            waiting = await database_sync_to_async(backlog.waiting)(conversation_id)
+        except OperationalError:
+            logger.warning("queue not shown")  # the message itself is kept: who sent it must not send it again
+            return
         self._tell(conversation_id, QueueChanged(tuple((str(message.pk), message.text) for message in waiting)))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -262,24 +295,6 @@ class Runner:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-
-@database_sync_to_async
-def _conversations_with_waiting() -> list[tuple[uuid.UUID, int]]:
-    return list(
-        Conversation.objects.filter(queue__isnull=False)
-        .exclude(turns__status=Turn.Status.RUNNING)
-        .distinct()
-        .values_list("id", "owner_id")
-    )
-
-
-def recover() -> int:
-    """End what a dead process left running; return how many turns. Called once, before the server takes requests."""
-    left = list(Turn.objects.filter(status=Turn.Status.RUNNING))
-    for turn in left:
-        log.interrupt(turn)
-    return len(left)
 
 
 runner = Runner()

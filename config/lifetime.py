@@ -21,7 +21,8 @@ from twisted.internet import reactor
 from config.asgi import application  # sets Django up, so it stands before what needs models
 from config.greeting import demo_logins, greeting
 
-from chat.runner import recover, runner  # isort: skip
+from chat.recovery import recover  # isort: skip
+from chat.runner import runner  # isort: skip
 
 CLOSE_SERVICE_RESTART = 1012
 CLOSING_GRACE_S = 1.0

@@ -1,0 +1,84 @@
+"""Turns that did not end by themselves: their process died, or the write that should have ended them failed.
+
+A turn that stays open in the log blocks its conversation, so whoever finds one ends it. All functions but ``insist``
+are synchronous.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable
+from typing import TypeVar
+
+from channels.db import database_sync_to_async
+from django.db import InterfaceError, OperationalError
+
+from chat import log
+from chat.models import Checkpoint, Conversation, Turn
+from reasoning.events import AssistantMessage, Event
+
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
+
+
+async def insist(work: Callable[[], T], *, unless: Callable[[], bool]) -> T:
+    """Do database work; while the database does not answer, again and again, unless the server is about to end.
+
+    Raises what the database said last in that case, and at once what asking again would not change.
+    """
+    pause_s = FIRST_PAUSE_S
+    while True:
+        try:
+            return await database_sync_to_async(work)()
+        except (OperationalError, InterfaceError) as error:
+            if unless():
+                raise
+            logger.warning("database does not answer", extra={"error": type(error).__name__})
+        await asyncio.sleep(pause_s)
+        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+
+
+def recover() -> int:
+    """End what a dead process left running; return how many turns. Called once, before the server takes requests.
+
+    One that cannot be read any more (its key is gone) ends without its last words; it must not keep the server down.
+    """
+    left = list(Turn.objects.filter(status=Turn.Status.RUNNING))
+    for turn in left:
+        try:
+            log.interrupt(turn)
+        except Exception:
+            logger.exception("turn ended without its checkpoint", extra={"turn": turn.public_id})
+            log.close_turn(turn, [], status="interrupted")
+    return len(left)
+
+
+def rows_at_end(turn: Turn, *, answer: str, message: str) -> log.TurnRows:
+    """Return the rows of a turn that is over. One whose end was not written ends here as failed, with ``message``.
+
+    ``answer`` is all that was shown of it: what the log lacks is kept. A checkpoint that came late goes.
+    """
+    if turn.status == Turn.Status.RUNNING:
+        log.end_open_calls(turn)
+        log.close_turn(turn, _unrecorded(turn, answer), status="errored", error_code="internal", error_message=message)
+    Checkpoint.objects.filter(turn=turn).delete()
+    return log.turn_rows(turn)
+
+
+def conversations_with_waiting() -> list[tuple[uuid.UUID, int]]:
+    """Return the conversations, with their owners, where messages wait and nothing runs."""
+    waiting = Conversation.objects.filter(queue__isnull=False).exclude(turns__status=Turn.Status.RUNNING)
+    return list(waiting.distinct().values_list("id", "owner_id"))
+
+
+def _unrecorded(turn: Turn, answer: str) -> list[Event]:
+    messages = [event for event in log.turn_rows(turn).events if event["type"] == AssistantMessage.type]
+    recorded = "\n\n".join(message["text"] for message in messages if message["text"])
+    rest = answer.removeprefix(recorded).strip()
+    if not rest or not answer.startswith(recorded):
+        return []
+    step = max((message["step"] or 0 for message in messages), default=-1) + 1
+    return [AssistantMessage(text=rest, partial=True, step=step)]
