@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from reasoning.blockstates import THOUGHTS, Block, Hold, Native, Outside, Sink, State, Thought, can_end
 from reasoning.codespans import CodeTracker, Verdict
+from reasoning.deltas import Channel
 from reasoning.literals import as_literal, closes_pad, length_of, raw_text
 from reasoning.tagscan import Tag, TagKind, Token
 
@@ -34,10 +35,16 @@ class BlockSorter:
         self._never_closed: frozenset[str] = frozenset()
 
     @property
-    def plain_code(self) -> CodeTracker | None:
-        """The tracker to note text in that goes straight to the answer; None while text goes elsewhere."""
-        is_plain = self._state is self._outside and self._pad is None and self._hold is None
-        return self._outside.code if is_plain else None
+    def straight(self) -> tuple[CodeTracker, Channel] | None:
+        """Where text would go straight now, and the tracker to note it in; None while it would wait."""
+        if self._pad is not None or self._hold is not None:
+            return None
+        match self._state:
+            case Outside(code):
+                return code, Channel.VISIBLE
+            case Native(code) | Thought(held=None, is_fresh=False, code=code):
+                return code, Channel.THINKING
+        return None
 
     @property
     def is_thinking(self) -> bool:

@@ -11,12 +11,11 @@ Scratchpads come out whole, when they end. Redaction, sections and storage are l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from reasoning.blocks import BlockSorter
-from reasoning.codespans import CodeTracker
 from reasoning.deltas import Channel, Delta
 from reasoning.outlets import ContentOutlet, Counters, Ledger, NativeOutlet, Outbox
 from reasoning.providerfields import NATIVE_FIELDS, answer_text, native_text
@@ -24,6 +23,7 @@ from reasoning.surrogates import SurrogateJoiner, has_surrogate
 from reasoning.tagscan import TagScanner
 from reasoning.toolpieces import ToolPieces
 
+_ShortWay = tuple[Callable[[str], None], Callable[[str], tuple[Delta, ...]]]  # note it, give it on
 _BEYOND_CONTENT = frozenset({*NATIVE_FIELDS, "reasoning_details", "tool_calls"})
 
 
@@ -39,10 +39,21 @@ class Normalized:
 class _Field:
     """One field's text on its way: whole characters, then tokens, then sorted."""
 
-    def __init__(self, sorter: BlockSorter) -> None:
+    def __init__(self, sorter: BlockSorter, outlet: ContentOutlet | NativeOutlet) -> None:
         self.joiner = SurrogateJoiner()
         self.scanner = TagScanner()
         self.sorter = sorter
+        self.outlet = outlet
+
+    @property
+    def short_way(self) -> _ShortWay | None:
+        """The way for text that holds no ``<`` and no half character, as long as nothing waits; None while it does."""
+        is_idle = self.joiner.is_idle and self.scanner.is_idle and self.outlet.guard.is_idle
+        straight = self.sorter.straight if is_idle else None
+        if straight is None:
+            return None
+        code, channel = straight
+        return code.note, self.outlet.visible_now if channel is Channel.VISIBLE else self.outlet.thought_now
 
     def feed(self, text: str) -> None:
         for token in self.scanner.feed(self.joiner.feed(text)):
@@ -67,13 +78,15 @@ class Normalizer:
     def __init__(self, *, starts_in_reasoning: bool = False, live: bool = False) -> None:
         self._outbox = Outbox()
         self._ledger = Ledger(self._outbox)
-        self._outlet = ContentOutlet(self._ledger, is_live=live)
-        self._content = _Field(BlockSorter(self._outlet, starts_in_reasoning=starts_in_reasoning))
-        self._native = _Field(BlockSorter(NativeOutlet(self._ledger), is_native=True))
+        content, native = ContentOutlet(self._ledger, is_live=live), NativeOutlet(self._ledger)
+        self._content = _Field(BlockSorter(content, starts_in_reasoning=starts_in_reasoning), content)
+        self._native = _Field(BlockSorter(native, is_native=True), native)
         self._tools = ToolPieces()
         self._details: list[Any] = []
         self._is_finished = False
-        self._short_way: CodeTracker | None = None
+        self._content_way: _ShortWay | None = None
+        self._native_way: _ShortWay | None = None
+        self._native_name = ""
 
     @property
     def counters(self) -> Counters:
@@ -102,14 +115,17 @@ class Normalizer:
 
     def feed(self, delta: Mapping[str, Any]) -> tuple[Delta, ...]:
         """Take one delta; return what is certain now: native text, then content, then tool calls. Spec 001 EC-006."""
-        content = delta.get("content") if type(delta) is dict else None
-        way = self._short_way
-        if way is None or type(content) is not str or "<" in content or _has_more(delta):
+        is_dict = type(delta) is dict
+        way, text = self._content_way, delta.get("content") if is_dict else None
+        if text is None and is_dict and len(delta) == 1:
+            way, text = self._native_way, delta.get(self._native_name)
+        if way is None or type(text) is not str or "<" in text or (len(delta) > 1 and _has_more(delta)):
             return self._feed_fields(delta)
-        if not content.isascii() and has_surrogate(content):
+        if not text.isascii() and has_surrogate(text):
             return self._feed_fields(delta)
-        way.note(content)
-        return self._outlet.answered(content)
+        note, give_on = way
+        note(text)
+        return give_on(text)
 
     def finish(self) -> tuple[Delta, ...]:
         """Let go of everything that was held. Calling it again, or feeding afterwards, yields nothing.
@@ -118,7 +134,7 @@ class Normalizer:
         """
         if self._is_finished:
             return ()
-        self._is_finished, self._short_way = True, None
+        self._is_finished, self._content_way, self._native_way = True, None, None
         self._native.finish()
         self._content.finish()
         for delta in self._tools.finish():
@@ -135,7 +151,7 @@ class Normalizer:
             self._content.feed(answer_text(content))
         if delta.get("tool_calls"):
             self._take_tools(delta["tool_calls"])
-        self._short_way = self._find_short_way()
+        self._content_way, self._native_way = self._content.short_way, self._native.short_way
         return self._outbox.drain()
 
     def _take_native(self, delta: Mapping[str, Any]) -> None:
@@ -145,6 +161,7 @@ class Normalizer:
         text, name = native_text(delta)
         if not text:
             return
+        self._native_name = name
         if not self._ledger.native_seen:
             self._ledger.native_seen, self._ledger.source_field = True, name
             self._content.sorter.native_seen()
@@ -154,12 +171,6 @@ class Normalizer:
         for delta in self._tools.feed(tool_calls):
             self._content.sorter.settle(is_final=False)
             self._outbox.deliver(delta)
-
-    def _find_short_way(self) -> CodeTracker | None:
-        """Return the tracker to note text in that would go straight to the answer; None while it would not."""
-        field = self._content
-        is_idle = field.joiner.is_idle and field.scanner.is_idle and self._outlet.guard.is_idle
-        return field.sorter.plain_code if is_idle else None
 
 
 def _has_more(delta: Mapping[str, Any]) -> bool:

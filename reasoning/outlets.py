@@ -13,7 +13,7 @@ from reasoning.scratchpad import Scratchpad
 from reasoning.tagscan import GlueGuard
 
 BLOCK_BREAK = "\n\n"
-_VISIBLE = Channel.VISIBLE
+_VISIBLE, _THINKING = Channel.VISIBLE, Channel.THINKING
 
 
 class _Draft:
@@ -158,23 +158,22 @@ class Ledger:
         """The figures so far."""
         return Counters(self.stripped_delimiters, self.extracted_blocks, self.native_seen, self.longest_hold)
 
-    def add_native(self, text: str) -> None:
-        """Take native text; it is one block, however it comes."""
+    def add_native(self, text: str) -> str:
+        """Take native text and return it as it is shown. It is one block, however it comes."""
         if not text:
-            return
-        if self._tagged and not self._native:
-            self.outbox.put(Channel.THINKING, BLOCK_BREAK)
+            return ""
+        begins_block = self._tagged and not self._native
         self._native.append(text)
-        self.outbox.put(Channel.THINKING, text)
+        return BLOCK_BREAK + text if begins_block else text
 
-    def add_tagged(self, text: str, *, begins_block: bool) -> None:
-        """Take text of a tagged block; a blank line parts it from the block before."""
+    def add_tagged(self, text: str, *, begins_block: bool) -> str:
+        """Take text of a tagged block and return it as it is shown: a blank line parts it from the block before."""
         if begins_block:
             self.extracted_blocks += 1
             self.source_field = self.source_field or "think_tags"
             text = BLOCK_BREAK + text if self._tagged else text
         self._tagged.append(text)
-        self.outbox.put(Channel.THINKING, text)
+        return text
 
     def end_tagged(self) -> None:
         """Drop the blanks that a tagged block ended with; live they are out already."""
@@ -219,23 +218,32 @@ class ContentOutlet(_Outlet):
     def visible(self, text: str) -> None:
         self._ledger.outbox.put(Channel.VISIBLE, self._answer_ends.feed(self.guard.pass_on(text)))
 
-    def answered(self, text: str) -> tuple[Delta, ...]:
+    def visible_now(self, text: str) -> tuple[Delta, ...]:
         """Return text of the answer at once. For text that needs no guard, while nothing waits in the outbox."""
         text = self._answer_ends.feed(text)
         return (text_delta(_VISIBLE, text),) if text else ()
 
     def thought(self, text: str) -> None:
-        if self._ledger.native_seen:
-            return
-        text = self._thought_ends.feed(text)
-        if text:
-            self._ledger.add_tagged(text, begins_block=not self._is_in_block)
-            self._is_in_block = True
+        self._ledger.outbox.put(_THINKING, self._taken(text))
+
+    def thought_now(self, text: str) -> tuple[Delta, ...]:
+        """Return text of the thought that is open at once, while nothing waits in the outbox."""
+        text = self._taken(text)
+        return (text_delta(_THINKING, text),) if text else ()
 
     def end_thought(self) -> None:
         self._thought_ends.restart()
         self._ledger.end_tagged()
         self._is_in_block = False
+
+    def _taken(self, text: str) -> str:
+        if self._ledger.native_seen:
+            return ""
+        text = self._thought_ends.feed(text)
+        if not text:
+            return ""
+        begins_block, self._is_in_block = not self._is_in_block, True
+        return self._ledger.add_tagged(text, begins_block=begins_block)
 
 
 class NativeOutlet(_Outlet):
@@ -244,8 +252,16 @@ class NativeOutlet(_Outlet):
     def visible(self, text: str) -> None:
         self.thought(text)
 
+    def visible_now(self, text: str) -> tuple[Delta, ...]:
+        return self.thought_now(text)
+
     def thought(self, text: str) -> None:
-        self._ledger.add_native(self.guard.pass_on(text))
+        self._ledger.outbox.put(_THINKING, self._ledger.add_native(self.guard.pass_on(text)))
+
+    def thought_now(self, text: str) -> tuple[Delta, ...]:
+        """Return native text at once. For text that needs no guard, while nothing waits in the outbox."""
+        text = self._ledger.add_native(text)
+        return (text_delta(_THINKING, text),) if text else ()
 
     def end_thought(self) -> None:
         pass
