@@ -3,7 +3,8 @@
 The turn feeds redacted text in (``show_answer``, ``show_thinking``); a pump task splits the answer into blocks, has
 each finished block rendered once, off the event loop, and tells every watcher in order. What accumulates while the
 pump is busy goes out joined, so a slow moment costs frames, not latency. State and notice change together between two
-awaits: whoever joins gets the state and then every notice after it, with nothing missing and nothing twice.
+awaits: whoever joins gets the state and then every notice after it, with nothing missing and nothing twice. The pump
+outlives what goes wrong in it, for the turn waits for it at the end.
 
 A scratchpad never comes here.
 """
@@ -11,6 +12,7 @@ A scratchpad never comes here.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 import uuid
 from collections.abc import Callable
@@ -25,9 +27,13 @@ from reasoning.trace import ToolTraceStep
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-from chat.html import BlockSplitter, arender, render_answer
+from chat.html import BlockSplitter, arender, render_answer, render_markdown
 from chat.log import TurnRows
 from reasoning.citations import Source, check_citations
+from reasoning.redaction import redact_text
+
+MAX_TOOL_CHARS = 80
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +140,7 @@ class LiveTurn:
     thinking_n: int = 0
     steps: list[LiveStep] = field(default_factory=list)
     sources: tuple[Source, ...] = ()
+    answer_told: int = 0  # characters
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     _began: float = field(default_factory=time.monotonic)
     _thinking_since: float | None = None
@@ -200,14 +207,17 @@ class LiveTurn:
             self.tell(StatusChanged(self, aloud))
 
     def step_started(self, call_id: str, tool: str) -> None:
-        """Show a call that runs."""
+        """Show a call that runs. Its name is a model's word, so it is redacted."""
         self._stop_thinking_clock()
-        self.steps.append(LiveStep(call_id, tool))
+        self.steps.append(LiveStep(call_id, redact_text(tool[:MAX_TOOL_CHARS])))
         self.tell(StepsChanged(self))
 
     def step_finished(self, call_id: str, trace: ToolTraceStep) -> None:
-        """Show what a call became."""
-        self.steps = [replace(step, trace=trace) if step.call_id == call_id else step for step in self.steps]
+        """Show what a call became. An earlier step may have had a call of the same id."""
+        for index in range(len(self.steps) - 1, -1, -1):
+            if self.steps[index].call_id == call_id:
+                self.steps[index] = replace(self.steps[index], trace=trace)
+                break
         self.tell(StepsChanged(self))
 
     async def pump(self) -> None:
@@ -217,8 +227,11 @@ class LiveTurn:
             await self._more.wait()
             self._idle.clear()
             self._more.clear()
-            self._pass_on_thinking()
-            await self._pass_on_answer()
+            try:
+                self._pass_on_thinking()
+                await self._pass_on_answer()
+            except Exception:
+                logger.exception("live text not passed on", extra={"turn": self.public_id})
 
     async def settle(self) -> None:
         """Wait until everything shown so far was passed on."""
@@ -254,13 +267,22 @@ class LiveTurn:
         blocks = self._splitter.feed(text)
         if not blocks:
             self.tail_pieces.append(text)
+            self.answer_told += len(text)
             self.tell(OpenText(self, self.tail_n, text))
             return
         tail = self._splitter.tail
-        html = await arender(render_blocks, blocks, self.sources)
+        html = await self._rendered(blocks)
         self.frozen.append(html)
         self.tail_pieces = [tail]
+        self.answer_told += len(text)
         self.tell(BlockDone(self, html, tail, text))
+
+    async def _rendered(self, blocks: tuple[str, ...]) -> SafeString:
+        try:
+            return await arender(render_blocks, blocks, self.sources)
+        except Exception:
+            logger.exception("block shown without its citations", extra={"turn": self.public_id})
+            return await arender(render_markdown, "".join(blocks))
 
 
 def render_blocks(blocks: tuple[str, ...], sources: tuple[Source, ...]) -> SafeString:
