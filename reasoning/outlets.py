@@ -122,16 +122,18 @@ class Trimmer:
         self._held, self._has_begun, self._flows = [], self._keeps_start, False
 
     def _let_go(self, text: str) -> str:
-        if self._held:
-            text = "".join((*self._held, text))
-            self._held = []
+        held = self._held
+        if held:
+            text = "".join(held) + text
+            held.clear()
         end = len(text.rstrip())
         if self._is_live:
             line_break = text.find("\n", end)
             end = len(text) if line_break < 0 else line_break
-        if end < len(text):
-            self._held = [text[end:]]
-        self._has_begun, self._flows = True, not self._held
+        self._has_begun, self._flows = True, end == len(text)
+        if self._flows:
+            return text
+        held.append(text[end:])
         return text[:end]
 
 
