@@ -55,6 +55,8 @@ def _everything_done(visit: Visit, site: Site) -> Person:
         expect(card.root.get_by_role("button", name="Copied")).to_be_visible()
         expect(card.root.get_by_role("button", name="Copied")).to_be_hidden()
     card.opens_trace()
+    expect(card.steps.first).to_contain_text("••• hidden (key)")
+    expect(card.steps.nth(1)).to_contain_text("[redacted]")
     card.opens_thinking()
     expect(card.thought).to_contain_text("…(truncated)")
     demo.reasoning_switch.click()
