@@ -15,7 +15,7 @@ from tests.contract_server.fixture import ContractHandle
 from tests.e2e.conftest import MakeSite
 from tests.e2e.people import Person, Visit
 from tests.e2e.sites import Site
-from tests.e2e.upstream import calls, opening, reply, says, thinks
+from tests.e2e.upstream import calls, opening, reply, says, thinks, waits
 
 THINKING_TAIL = "canary-of-the-thinking-tail"
 SCRATCHPAD = "canary-of-the-scratchpad"
@@ -32,7 +32,9 @@ def site(own_site: MakeSite, model: ContractHandle) -> Site:
     note = f"\n\n<scratchpad>\n{SCRATCHPAD}\n</scratchpad>\n"
     model.script(
         [
-            reply(thinks(*_cut(LONG_THOUGHT)), calls("searchFilings", *_cut(REFUSED))),
+            reply(
+                thinks("Now. "), waits("opened"), thinks(*_cut(LONG_THOUGHT)), calls("searchFilings", *_cut(REFUSED))
+            ),
             reply(calls("searchFilings", *_cut(TAKEN), id_="call_2")),
             reply(thinks("Done."), says(opening(), *_cut("The covenants are in Item 7." + note))),
         ]
@@ -44,12 +46,15 @@ def _cut(text: str, size: int = 11) -> list[str]:
     return [text[start : start + size] for start in range(0, len(text), size)]
 
 
-def _everything_done(visit: Visit, site: Site) -> Person:
-    """Ask, open whatever opens, copy whatever copies, reload, and go through the other pages."""
+def _everything_done(visit: Visit, site: Site, model: ContractHandle) -> Person:
+    """Ask, watch the thinking, open whatever opens, copy whatever copies, reload, and go through the other pages."""
     demo = visit(site)
     demo.watch.keep_bodies(demo.page)
     demo.starts_chat()
-    card = demo.asks("What do the covenants say?").ends()
+    card = demo.asks("What do the covenants say?")
+    card.opens_thinking()
+    model.release("opened")
+    expect(card.ends().thought).to_contain_text("…(truncated)")
     for name in ("Copy trace", "Copy"):
         card.root.get_by_role("button", name=name, exact=True).click()
         expect(card.root.get_by_role("button", name="Copied")).to_be_visible()
@@ -57,8 +62,6 @@ def _everything_done(visit: Visit, site: Site) -> Person:
     card.opens_trace()
     expect(card.steps.first).to_contain_text("••• hidden (key)")
     expect(card.steps.nth(1)).to_contain_text("[redacted]")
-    card.opens_thinking()
-    expect(card.thought).to_contain_text("…(truncated)")
     demo.reasoning_switch.click()
     expect(card.summary).to_have_count(0)
     demo.reasoning_switch.click()
@@ -79,7 +82,7 @@ def _found(kept: bytes) -> list[str]:
 
 
 def test_no_canary_is_sent_stored_or_logged(visit: Visit, site: Site, model: ContractHandle) -> None:
-    demo = _everything_done(visit, site)
+    demo = _everything_done(visit, site, model)
 
     sent = _sent(demo)
     assert b"Weighing one clause" in sent
@@ -95,7 +98,7 @@ def test_no_canary_is_sent_stored_or_logged(visit: Visit, site: Site, model: Con
 
 
 def test_raw_tool_results_go_to_the_model_alone(visit: Visit, site: Site, model: ContractHandle) -> None:
-    demo = _everything_done(visit, site)
+    demo = _everything_done(visit, site, model)
 
     raw = model.requests()[2]["body"]["messages"][-1]
     passages = [passage["text"] for passage in json.loads(raw["content"])["passages"]]
@@ -110,6 +113,7 @@ def test_raw_tool_results_go_to_the_model_alone(visit: Visit, site: Site, model:
 def test_administrator_sees_the_scratchpad_and_it_is_still_nowhere_else(
     visit: Visit, site: Site, model: ContractHandle
 ) -> None:
+    model.release("opened")
     admin = visit(site, "admin")
     admin.starts_chat()
     admin.scratchpad_switch.click()
