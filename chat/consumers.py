@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from contextlib import ExitStack, suppress
+from collections.abc import Coroutine
+from contextlib import ExitStack
 from typing import Any, cast
 
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -16,7 +17,7 @@ from accounts.models import User
 from chat.frames import error_frame
 from chat.language import language_of
 from chat.live import LiveTurn
-from chat.page import Page, SignedOut
+from chat.page import Page, SignedOut, client_id_of
 from chat.runner import runner
 from chat.watchers import Watcher
 from reasoning.scratchpad import Scratchpad
@@ -25,6 +26,7 @@ logger = logging.getLogger(__name__)
 SIGNED_OUT = 4401
 NOT_FOUND = 4404
 BROKEN = 1011  # the page comes back by itself
+LOOK_AGAIN_S = 10.0  # a page that is told nothing: is its session still there
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -41,14 +43,18 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.close(SIGNED_OUT)
             return
         self._watcher = Watcher(self.scope["url_route"]["kwargs"]["conversation_id"], self._take_scratchpad)
-        with suppress(SignedOut):
+        try:
             self._page = await Page.of(self._watcher, person, self.scope["session"].session_key)
+        except SignedOut:
+            await self.close(SIGNED_OUT)
+            return
         if self._page is None:
             await self.close(NOT_FOUND)
             return
         self._stack.enter_context(runner.watching(self._watcher))
         await self._send_all(self._page.opened())
-        self._spawn(self._follow(self._page))
+        self._spawn(self._until_it_ends(self._follow(self._page)))
+        self._spawn(self._until_it_ends(self._look_again(self._page)))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._page is None:
@@ -62,21 +68,32 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self._send_all(await self._page.receive(form))
         except SignedOut:
             await self.close(SIGNED_OUT)
+        except Exception:
+            logger.exception("message not taken")
+            await self.send(error_frame(_("Something went wrong on this server. Send it again."), client_id_of(form)))
 
     async def disconnect(self, code: int) -> None:
         self._stack.close()
         for task in self._tasks:
             task.cancel()
 
-    async def _follow(self, page: Page) -> None:
+    async def _until_it_ends(self, work: Coroutine[Any, Any, None]) -> None:
         try:
-            while True:
-                await self._send_all(await page.draw(await self._watcher.next()))
+            await work
         except SignedOut:
             await self.close(SIGNED_OUT)
         except Exception:
             logger.exception("socket broke")
             await self.close(BROKEN)
+
+    async def _follow(self, page: Page) -> None:
+        while True:
+            await self._send_all(await page.draw(await self._watcher.next()))
+
+    async def _look_again(self, page: Page) -> None:
+        while True:
+            await asyncio.sleep(LOOK_AGAIN_S)
+            await page.check()
 
     def _take_scratchpad(self, turn: LiveTurn, scratchpad: Scratchpad) -> None:
         if self._page is not None:

@@ -81,17 +81,23 @@ class Page:
         """Return the frames for a notice, or for what the page asked. Raises SignedOut."""
         if isinstance(notice, Asked):
             return await self.take(notice.form)
-        if time.monotonic() - self._read_at > REREAD_EVERY_S:
-            await self._read_again()
+        await self.check()
         if isinstance(notice, Behind):
             return await self._redraw("")
+        if isinstance(notice, Started) and notice.turn.public_id in self._held:
+            return await self._around(notice)  # a snapshot that was drawn meanwhile brought its card
         if isinstance(notice, Started):
             self._held.add(notice.turn.public_id)
         return [*self._frames.draw(notice), *await self._around(notice)]
 
+    async def check(self) -> None:
+        """See who is looking and what they may see, where that is a while ago. Raises SignedOut."""
+        if time.monotonic() - self._read_at > REREAD_EVERY_S:
+            await self._read_again()
+
     async def receive(self, form: object) -> list[str]:
         """Take what the page sent: a message or a stop at once, what needs a snapshot in its turn among the notices."""
-        if isinstance(form, dict) and form.get("action") in ORDERED:
+        if isinstance(form, dict) and _word(form, "action") in ORDERED:
             return [] if self._watcher.ask(form) else [error_frame(_("Too much at once; try again in a moment."))]
         return await self.take(form)
 
@@ -99,10 +105,10 @@ class Page:
         """Carry out what the page asks for; a refusal comes back as an error fragment."""
         if not isinstance(form, dict):
             return [error_frame(_("A JSON object is needed."))]
-        client_id = form.get("id", "") if isinstance(form.get("id", ""), str) else ""
+        client_id = client_id_of(form)
         try:
             if "action" in form:
-                action = self._actions.get(str(form["action"]))
+                action = self._actions.get(_word(form, "action"))
                 return await action(form) if action else [error_frame(_("action: there is no such action."))]
             return await self._submit(form, client_id)
         except MessageRefused as refused:
@@ -142,10 +148,12 @@ class Page:
         return [error_frame("")]
 
     async def _stop(self, form: Mapping[str, Any]) -> list[str]:
+        await self._read_again()
         runner.stop(self._conversation_id)
         return []
 
     async def _open(self, form: Mapping[str, Any]) -> list[str]:
+        await self._read_again()
         turn = runner.live(self._conversation_id)
         if turn is None or turn.public_id != form.get("id") or form.get("part") != "thinking":
             return []
@@ -153,7 +161,7 @@ class Page:
         return self._frames.open_thinking(turn)
 
     async def _close(self, form: Mapping[str, Any]) -> list[str]:
-        self._frames.close_thinking(str(form.get("id")))
+        self._frames.close_thinking(_word(form, "id"))
         return []
 
     async def _refresh(self, form: Mapping[str, Any]) -> list[str]:
@@ -163,7 +171,8 @@ class Page:
 
     async def _sync(self, form: Mapping[str, Any]) -> list[str]:
         """Bring a page up to date that was away: cards it misses, the end of one it saw running, the live one."""
-        last, was_streaming = str(form.get("last") or ""), form.get("status") == "streaming"
+        await self._read_again()
+        last, was_streaming = _word(form, "last"), form.get("status") == "streaming"
         done, queue = await self._stored()
         turn = runner.live(self._conversation_id)
         known = [rows.turn.public_id for rows in done]
@@ -203,14 +212,24 @@ class Page:
         if turn is None:
             return [json_frame(running=False)]
         self._watcher.drop_reflected()
-        if turn.public_id == last or turn.public_id in self._held:
-            return self._frames.snapshot(turn)
+        is_held = turn.public_id == last or turn.public_id in self._held
         self._held.add(turn.public_id)
-        return self._frames.append_live(turn)
+        return self._frames.snapshot(turn) if is_held else self._frames.append_live(turn)
 
     async def _read_again(self) -> None:
         self._person, self._frames.sees = await _reread(self._person, self._session_key)
         self._read_at = time.monotonic()
+
+
+def client_id_of(form: object) -> str:
+    """Return the id that a page gave what it sent, by which it knows what was refused."""
+    return _word(form, "id") if isinstance(form, dict) else ""
+
+
+def _word(form: Mapping[str, Any], key: str) -> str:
+    """Return a text that the page sent; whatever else stands there counts as nothing."""
+    value = form.get(key)
+    return value if isinstance(value, str) else ""
 
 
 @database_sync_to_async

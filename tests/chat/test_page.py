@@ -1,0 +1,157 @@
+"""One open page: no card twice, whatever it asks for while a turn starts or ends; without a session, nothing at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from channels.db import database_sync_to_async
+from django.contrib.sessions.models import Session
+from django.db import OperationalError
+from django.test import Client
+
+from accounts.models import User
+from chat import consumers, log
+from chat import page as page_module
+from chat.forms import Message
+from chat.live import Behind, Finished
+from chat.models import Conversation, Turn
+from chat.page import Page, SignedOut
+from chat.runner import runner
+from chat.watchers import Asked, Watcher
+from tests.chat.test_socket import frames_until
+from tests.chat.test_socket import page as socket_of
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import PASSWORD, make_turn
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HOLD = [{"kind": "stall", "at": "first_event", "name": "go"}]
+SYNC = Asked({"action": "sync", "last": "", "status": ""})
+
+
+def session_key_of(user: User) -> str:
+    client = Client()
+    assert client.login(username=user.username, password=PASSWORD)
+    return str(client.session.session_key)
+
+
+@pytest.fixture
+async def watcher(conversation: Conversation) -> AsyncIterator[Watcher]:
+    watcher = Watcher(conversation.pk)
+    with runner.watching(watcher):
+        yield watcher
+
+
+@pytest.fixture
+async def page(watcher: Watcher, alice: User) -> Page:
+    made = await Page.of(watcher, alice, await database_sync_to_async(session_key_of)(alice))
+    assert made is not None
+    return made
+
+
+async def drawn_until_the_end(page: Page, watcher: Watcher) -> list[str]:
+    frames: list[str] = []
+    while not isinstance(notice := await watcher.next(), Finished):
+        frames += await page.draw(notice)
+    return [*frames, *await page.draw(notice)]
+
+
+def cards_in(frames: list[str]) -> int:
+    return "".join(frames).count('data-role="assistant"')
+
+
+@pytest.mark.parametrize("asked", [SYNC, Behind()])
+async def test_turn_that_a_snapshot_brought_is_not_appended_again_by_its_start(
+    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, page: Page, asked: Asked | Behind
+) -> None:
+    upstream.script([{"content": "one", "faults": HOLD}])
+    await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+
+    frames = await page.draw(asked)  # its Started still waits in the box
+    upstream.release("go")
+    frames += await drawn_until_the_end(page, watcher)
+
+    assert cards_in(frames) == 1
+
+
+async def test_finished_turn_that_a_sync_brought_is_not_appended_again(
+    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, page: Page
+) -> None:
+    upstream.script([{"content": "one"}])
+    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+    assert accepted.turn_id is not None
+    await runner.finished(conversation.pk, accepted.turn_id)
+
+    frames = [*await page.draw(SYNC), *await drawn_until_the_end(page, watcher)]
+
+    assert cards_in(frames) == 1
+
+
+async def test_each_turn_is_appended_once_where_nothing_was_asked(
+    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, page: Page
+) -> None:
+    upstream.script([{"content": "one"}])
+    await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+
+    assert cards_in(await drawn_until_the_end(page, watcher)) == 1
+
+
+@pytest.mark.parametrize("action", ["sync", "refresh", "open", "stop"])
+@pytest.mark.spec("product 14")
+async def test_page_without_a_session_is_told_nothing_whatever_it_asks(
+    conversation: Conversation, page: Page, action: str
+) -> None:
+    await database_sync_to_async(make_turn)(conversation, question="private")
+    await Session.objects.all().adelete()
+
+    with pytest.raises(SignedOut):
+        await page.take({"action": action, "part": "thinking", "last": "", "id": ""})
+
+
+async def test_idle_page_is_closed_after_the_sign_out(
+    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumers, "LOOK_AGAIN_S", 0.05)
+    monkeypatch.setattr(page_module, "REREAD_EVERY_S", 0.0)
+
+    async with socket_of(conversation, alice) as socket:
+        await frames_until(socket, "running")
+        await Session.objects.all().adelete()
+        assert await socket.receive_output(timeout=5) == {"type": "websocket.close", "code": 4401}
+
+
+@pytest.mark.parametrize("sent", ['{"action": []}', '{"action": {}}', '{"action": null}', '{"action": 1}'])
+async def test_action_of_an_odd_kind_gets_an_error_and_the_socket_stays_open(
+    alice: User, conversation: Conversation, sent: str
+) -> None:
+    async with socket_of(conversation, alice) as socket:
+        for _twice in range(2):
+            await socket.send_to(sent)
+            assert "there is no such action" in (await frames_until(socket, "composer-error"))[-1]
+
+
+@pytest.mark.parametrize("odd", ["[" * 900 + "]" * 900, "{}", "7", "null"])
+async def test_odd_values_of_a_sync_count_as_nothing(alice: User, conversation: Conversation, odd: str) -> None:
+    async with socket_of(conversation, alice) as socket:
+        await socket.send_to(f'{{"action": "sync", "last": {odd}, "status": {odd}}}')
+        await frames_until(socket, 'id="queue"')
+
+
+async def test_database_that_does_not_answer_gives_the_text_back_and_the_next_message_works(
+    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*_args: object, **_more: object) -> None:
+        raise OperationalError("database is locked")
+
+    upstream.script([{"content": "Here."}])
+    async with socket_of(conversation, alice) as socket:
+        with monkeypatch.context() as patch:
+            patch.setattr(log, "open_turn", locked)
+            await socket.send_to(json.dumps({"text": "first", "id": "one"}))
+            refused = await frames_until(socket, 'data-rejected="one"')
+        await socket.send_to(json.dumps({"text": "second", "id": "two"}))
+        await frames_until(socket, "Answer ready")
+
+    assert "Something went wrong" in refused[-1]
+    assert await Turn.objects.acount() == 1
