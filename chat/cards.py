@@ -29,7 +29,7 @@ from chat.live import LiveStep, LiveTurn
 from chat.log import ThinkingText, TurnRows
 from chat.models import Turn
 from chat.wording import shown
-from reasoning.citations import Citation
+from reasoning.citations import Citation, citation_numbers, renumbered
 from reasoning.envelope import AnswerRecord, answer_record
 from reasoning.policy import Visibility
 from reasoning.trace import ToolTraceStep
@@ -71,7 +71,7 @@ def answer_card(rows: TurnRows, sees: Visibility, *, opened: ThinkingText | None
         model=shown(record.model),
         at=turn.started_at,
         sees=sees,
-        answer_html=render_answer(record.answer, record.citations),
+        answer_html=render_answer(record.answer, record.citations, numbers=citation_numbers(record.citations)),
         points=record.summary if sees.summary else (),
         points_from_trace=record.summary_source == "trace",
         steps=tuple(step_view(step) for step in record.trace) if sees.trace else (),
@@ -142,7 +142,8 @@ def source_views(citations: Sequence[Citation]) -> tuple[SourceView, ...]:
     first: dict[int, Citation] = {}
     for citation in citations:
         first.setdefault(citation.ref, citation)
-    return tuple(SourceView(ref, citation.url, cite_label(citation)) for ref, citation in first.items())
+    numbers = citation_numbers(citations)
+    return tuple(SourceView(numbers[ref], citation.url, cite_label(citation)) for ref, citation in first.items())
 
 
 def steps_label(count: int) -> str:
@@ -161,7 +162,8 @@ def copied_answer(record: AnswerRecord) -> str:
     """Return what Copy puts on the clipboard: the answer and its numbered citations, nothing else."""
     sources = source_views(record.citations)
     lines = [f"[{source.ref}] {source.label}" for source in sources]
-    return "\n\n".join(part for part in (record.answer, "\n".join(lines)) if part)
+    answer = renumbered(record.answer, citation_numbers(record.citations))
+    return "\n\n".join(part for part in (answer, "\n".join(lines)) if part)
 
 
 def _live_step_view(step: LiveStep) -> StepView:
@@ -248,7 +250,8 @@ def _found_label(citations: Sequence[Citation]) -> str:
 
 
 def _unfound(citations: Sequence[Citation]) -> tuple[str, ...]:
-    refs = sorted({citation.ref for citation in citations if citation.verified is False})
+    numbers = citation_numbers(citations)
+    refs = sorted({numbers[citation.ref] for citation in citations if citation.verified is False})
     text = _("Citation %(ref)s is unverified: the quotation was not found in the passage that it names.")
     return tuple(text % {"ref": ref} for ref in refs)
 

@@ -15,7 +15,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 from chat.html import BlockSplitter, arender, render_answer, render_markdown
 from chat.log import TurnRows
-from reasoning.citations import Source, check_citations
+from reasoning.citations import Source, check_citations, citation_numbers
 from reasoning.redaction import redact_text
 
 MAX_TOOL_CHARS = 80
@@ -148,6 +148,7 @@ class LiveTurn:
     _answer: list[str] = field(default_factory=list)
     _pending_answer: list[str] = field(default_factory=list)
     _pending_thinking: list[str] = field(default_factory=list)
+    _numbers: dict[int, int] = field(default_factory=dict)
     _splitter: BlockSplitter = field(default_factory=BlockSplitter)
     _more: asyncio.Event = field(default_factory=asyncio.Event)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
@@ -279,15 +280,20 @@ class LiveTurn:
 
     async def _rendered(self, blocks: tuple[str, ...]) -> SafeString:
         try:
-            return await arender(render_blocks, blocks, self.sources)
+            html, self._numbers = await arender(render_blocks, blocks, self.sources, self._numbers)
+            return html
         except Exception:
             logger.exception("block shown without its citations", extra={"turn": self.public_id})
             return await arender(render_markdown, "".join(blocks))
 
 
-def render_blocks(blocks: tuple[str, ...], sources: tuple[Source, ...]) -> SafeString:
-    """Render finished blocks, each with the citations that stand in it."""
-    joined = SafeString("")
+def render_blocks(
+    blocks: tuple[str, ...], sources: tuple[Source, ...], numbers: Mapping[int, int]
+) -> tuple[SafeString, dict[int, int]]:
+    """Render finished blocks with their citations, numbered on from ``numbers``; return those too."""
+    joined, numbered = SafeString(""), dict(numbers)
     for block in blocks:
-        joined += render_answer(block, check_citations(block, sources), sources)
-    return joined
+        citations = check_citations(block, sources)
+        numbered = citation_numbers(citations, numbered)
+        joined += render_answer(block, citations, sources, numbers=numbered)
+    return joined, numbered

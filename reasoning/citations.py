@@ -7,7 +7,7 @@ folding white space, quotation marks, dashes and emphasis, never case; see ``che
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -49,6 +49,7 @@ class Citation:
 
 
 _UNMARKED_FEWEST_WORDS = 5
+_MARKER = re.compile(r"\[([0-9]{1,4}(?: ?[,;] ?[0-9]{1,4})*+)\]")
 _ELISION = re.compile(r"\[\s*(?:…|\.{3}|\. \. \.)\s*\]|…|\.{3,4}|\. \. \.")
 _EMPHASIS = re.compile(r"\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[^\w\s])|`|~~")
 _SAME = {'"': "“”„‟«»″", "'": "‘’‚‛′ʼ", "-": "‐‑‒–—―−", " ": "|\u00a0", "": "\u00ad\u200b\u200c\u200d\u2060\ufeff"}
@@ -72,6 +73,26 @@ def check_citations(answer: str, sources: Sequence[Source]) -> tuple[Citation, .
         if quote is not None and is_found is not None:
             quotes.setdefault(quote, is_found)
     return tuple(citation for ref, quotes in mentions.items() for citation in _citations(by_ref[ref], quotes))
+
+
+def citation_numbers(citations: Iterable[Citation], start: Mapping[int, int] | None = None) -> dict[int, int]:
+    """Return the number under which each ref is shown: 1, 2, 3 by first appearance, after those of ``start``.
+
+    The model cites by the number that a tool gave a source; a reader wants them in order.
+    """
+    numbers = dict(start or {})
+    for citation in citations:
+        numbers.setdefault(citation.ref, len(numbers) + 1)
+    return numbers
+
+
+def renumbered(answer: str, numbers: Mapping[int, int]) -> str:
+    """Return the answer's text with its markers as they are shown, for what leaves the page as text."""
+    return _MARKER.sub(lambda match: "".join(f"[{numbers.get(int(ref), int(ref))}]" for ref in _refs(match)), answer)
+
+
+def _refs(match: re.Match[str]) -> list[str]:
+    return re.split(r"\s*[,;]\s*", match[1])
 
 
 def citation_to_json(citation: Citation) -> dict[str, Any]:

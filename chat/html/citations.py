@@ -29,10 +29,16 @@ _SKIPPED = frozenset({"a", "code", "pre", "figure", "bdi", "button"})
 _LEAVES = frozenset({"p", "li", "h3", "h4", "h5", "h6", "td", "th", "blockquote"})
 
 
-def cite(html: str, citations: Sequence[Citation], sources: Sequence[Source] = ()) -> str:
+def cite(
+    html: str,
+    citations: Sequence[Citation],
+    sources: Sequence[Source] = (),
+    numbers: Mapping[int, int] | None = None,
+) -> str:
     """Return ``html``, made by this package, with its markers as chips and its checked quotations marked.
 
-    A number that no citation and no source bears stays text, as do markers in code and in links.
+    A number that no citation and no source bears stays text, as do markers in code and in links. ``numbers`` says which
+    number a ref is shown under; without it, under its own.
     """
     known: list[Citation | Source] = [*sources, *reversed(citations)]
     targets = {item.ref: item for item in known if _LOCAL.fullmatch(item.url)}
@@ -41,6 +47,7 @@ def cite(html: str, citations: Sequence[Citation], sources: Sequence[Source] = (
         return html
     root = parse(html, _OWN_HTML)
     _mark(root, targets, verdicts)
+    _number(root, numbers or {})
     doubts = _Doubts()
     doubts.visit(root)
     doubts.settle(verdicts.lost_doubts())
@@ -81,13 +88,24 @@ def _chip(ref: int, target: Citation | Source) -> Node:
     return Node("a", attrs, [_hidden(gettext("Source")), str(ref)])
 
 
+def _number(node: Node, numbers: Mapping[int, int]) -> None:
+    """Show each chip under its number."""
+    for child in node.children:
+        if isinstance(child, Node):
+            ref = child.attrs.get(_REF)
+            if ref is not None:
+                child.children[-1] = str(numbers.get(int(ref), int(ref)))
+            _number(child, numbers)
+
+
 def _hidden(text: str) -> Node:
     return Node("span", {"class": "vh"}, [f"{text} "])
 
 
-def _doubt(chip: Node, ref: int) -> None:
+def _doubt(chip: Node) -> None:
+    number = str(chip.children[-1]).removesuffix("?")
     chip.attrs |= {"data-verified": "false", "title": gettext("Not found in the passage")}
-    chip.children = [_hidden(gettext("Unverified source")), f"{ref}?"]
+    chip.children = [_hidden(gettext("Unverified source")), f"{number}?"]
 
 
 @dataclass(slots=True)
@@ -125,12 +143,12 @@ class _Doubts:
         self.unmet += [(ref, leaf) for ref, (leaf, _) in self.pending.items()]
         for ref, leaf in self.unmet:
             if (ref, leaf) in self.last_in_leaf:
-                _doubt(self.last_in_leaf[ref, leaf], ref)
+                _doubt(self.last_in_leaf[ref, leaf])
             else:
                 lost = lost | {ref}
         for ref in lost:
             for chip in self.chips.get(ref, ()):
-                _doubt(chip, ref)
+                _doubt(chip)
 
     def _expect(self, ref: int, leaf: int, *, until: int) -> None:
         if ref in self.pending:
@@ -142,4 +160,4 @@ class _Doubts:
         self.last_in_leaf[ref, self.leaf] = chip
         if ref in self.pending and self.leaf <= self.pending[ref][1]:
             del self.pending[ref]
-            _doubt(chip, ref)
+            _doubt(chip)

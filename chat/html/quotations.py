@@ -51,9 +51,15 @@ class Verdicts:
 
 
 def cite_label(citation: Citation | Source) -> str:
-    """Return "10-K · 2026-02-26 · Item 7"; where the filing date is unknown, the period, named as one."""
+    """Return "10-K · 2026-02-26 · Item 7 ¶31"; where the filing date is unknown, the period, named as one."""
     date = citation.date or (gettext("period %(date)s") % {"date": citation.period} if citation.period else "")
-    return " · ".join(part for part in (citation.filing, date, citation.section) if part)
+    place = f"{citation.section}{_passage(citation.anchor)}"
+    return " · ".join(part for part in (citation.filing, date, place) if part)
+
+
+def _passage(anchor: str) -> str:
+    number = anchor.rpartition("-p")[2]
+    return f" ¶{number}" if number.isdigit() and "-p" in anchor else ""
 
 
 def foot_blockquote(block: Node, verdicts: Verdicts) -> bool:

@@ -11,7 +11,7 @@ import logging
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import blake2b
@@ -51,13 +51,23 @@ def render_markdown(text: str, *, conversation: str = "") -> SafeString:
 
 
 def render_answer(
-    text: str, citations: Sequence[Citation], sources: Sequence[Source] = (), *, conversation: str = ""
+    text: str,
+    citations: Sequence[Citation],
+    sources: Sequence[Source] = (),
+    *,
+    numbers: Mapping[int, int] | None = None,
+    conversation: str = "",
 ) -> SafeString:
-    """Return an answer as HTML: markdown, a chip for each marker of a known source, and checked quotations marked."""
+    """Return an answer as HTML: markdown, a chip for each marker of a known source, and checked quotations marked.
+
+    ``numbers`` are the numbers that refs are shown under, as ``citation_numbers`` gives them.
+    """
     html = _render(text, conversation)
     known = [(source.ref, source.url, source.section) for source in sources]
     try:
-        return _safe(_remembered(partial(cite, html, citations, sources), "cited", html, citations, known))
+        return _safe(
+            _remembered(partial(cite, html, citations, sources, numbers), "cited", html, citations, known, numbers)
+        )
     except Exception as error:  # noqa: BLE001  # an answer without chips is better than none
         logger.warning("answer not cited: %s", type(error).__name__)
         return _safe(html)

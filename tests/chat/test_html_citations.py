@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat.html import cite_label, render_answer, render_markdown
-from reasoning.citations import Citation, Source, check_citations
+from reasoning.citations import Citation, Source, check_citations, citation_numbers, renumbered
 from tests.chat.test_html_vectors import read
 
 CHIP = '<a class="cite" data-citation href="/filings/1/#p{0}" title="Item 7"><span class="vh">Source </span>{0}</a>'
@@ -172,6 +174,26 @@ class TestQuotations:
         doubted = {attrs["href"] for attrs in chips if attrs.get("data-verified") == "false"}
         cited = {attrs["href"] for attrs in chips}
         assert {f"/filings/1/#p{ref}" for ref in failed} & cited <= doubted
+
+
+class TestNumbers:
+    def test_chips_count_from_one_by_first_appearance(self):
+        sources = [source(4), source(2)]
+        citations = check_citations("b [4] a [2] c [4]", sources)
+        html = render_answer("b [4] a [2] c [4]", citations, sources, numbers=citation_numbers(citations))
+
+        assert re.findall(r"</span>(\d)</a>", html) == ["1", "2", "1"]
+        assert html.index("/filings/1/#p4") < html.index("/filings/1/#p2")
+
+    def test_doubted_chip_keeps_its_number(self):
+        sources = [source(7, text="nothing of it")]
+        text = 'It said "something else entirely" [7].'
+        citations = check_citations(text, sources)
+
+        assert "1?</a>" in render_answer(text, citations, sources, numbers=citation_numbers(citations))
+
+    def test_copied_text_has_the_numbers_of_the_page(self):
+        assert renumbered("b [4][2], c [2, 4] and [9]", {4: 1, 2: 2}) == "b [1][2], c [2][1] and [9]"
 
 
 class TestLabels:
