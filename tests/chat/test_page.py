@@ -44,17 +44,17 @@ async def watcher(conversation: Conversation) -> AsyncIterator[Watcher]:
 
 
 @pytest.fixture
-async def page(watcher: Watcher, alice: User) -> Page:
+async def opened(watcher: Watcher, alice: User) -> Page:
     made = await Page.of(watcher, alice, await database_sync_to_async(session_key_of)(alice))
     assert made is not None
     return made
 
 
-async def drawn_until_the_end(page: Page, watcher: Watcher) -> list[str]:
+async def drawn_until_the_end(opened: Page, watcher: Watcher) -> list[str]:
     frames: list[str] = []
     while not isinstance(notice := await watcher.next(), Finished):
-        frames += await page.draw(notice)
-    return [*frames, *await page.draw(notice)]
+        frames += await opened.draw(notice)
+    return [*frames, *await opened.draw(notice)]
 
 
 def cards_in(frames: list[str]) -> int:
@@ -63,50 +63,50 @@ def cards_in(frames: list[str]) -> int:
 
 @pytest.mark.parametrize("asked", [SYNC, Behind()])
 async def test_turn_that_a_snapshot_brought_is_not_appended_again_by_its_start(
-    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, page: Page, asked: Asked | Behind
+    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page, asked: Asked | Behind
 ) -> None:
     upstream.script([{"content": "one", "faults": HOLD}])
     await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
 
-    frames = await page.draw(asked)  # its Started still waits in the box
+    frames = await opened.draw(asked)  # its Started still waits in the box
     upstream.release("go")
-    frames += await drawn_until_the_end(page, watcher)
+    frames += await drawn_until_the_end(opened, watcher)
 
     assert cards_in(frames) == 1
 
 
 async def test_finished_turn_that_a_sync_brought_is_not_appended_again(
-    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, page: Page
+    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page
 ) -> None:
     upstream.script([{"content": "one"}])
     accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
     assert accepted.turn_id is not None
     await runner.finished(conversation.pk, accepted.turn_id)
 
-    frames = [*await page.draw(SYNC), *await drawn_until_the_end(page, watcher)]
+    frames = [*await opened.draw(SYNC), *await drawn_until_the_end(opened, watcher)]
 
     assert cards_in(frames) == 1
 
 
 async def test_each_turn_is_appended_once_where_nothing_was_asked(
-    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, page: Page
+    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page
 ) -> None:
     upstream.script([{"content": "one"}])
     await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
 
-    assert cards_in(await drawn_until_the_end(page, watcher)) == 1
+    assert cards_in(await drawn_until_the_end(opened, watcher)) == 1
 
 
 @pytest.mark.parametrize("action", ["sync", "refresh", "open", "stop"])
 @pytest.mark.spec("product 14")
 async def test_page_without_a_session_is_told_nothing_whatever_it_asks(
-    conversation: Conversation, page: Page, action: str
+    conversation: Conversation, opened: Page, action: str
 ) -> None:
     await database_sync_to_async(make_turn)(conversation, question="private")
     await Session.objects.all().adelete()
 
     with pytest.raises(SignedOut):
-        await page.take({"action": action, "part": "thinking", "last": "", "id": ""})
+        await opened.take({"action": action, "part": "thinking", "last": "", "id": ""})
 
 
 async def test_idle_page_is_closed_after_the_sign_out(
