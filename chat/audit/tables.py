@@ -28,6 +28,9 @@ ROWS_AT_ONCE: Final = 50
 EVENTS: Final = "chat_event"
 SESSIONS: Final = "django_session"
 _ONLY_CANARIES: Final = frozenset({Kind.CANARY})
+_PUBLIC: Final = TEXT_KINDS - {
+    Kind.SECRET
+}  # a filing's words, which stay as they are: a link in it may look like a key
 _SOUGHT: Final[Mapping[tuple[str, str], frozenset[Kind]]] = {
     ("accounts_user", "password"): TEXT_KINDS - {Kind.SECRET},  # a hash
     ("accounts_user", "username"): _ONLY_CANARIES,
@@ -36,6 +39,8 @@ _SOUGHT: Final[Mapping[tuple[str, str], frozenset[Kind]]] = {
     ("accounts_user", "email"): _ONLY_CANARIES,
     ("accounts_accesstoken", "name"): _ONLY_CANARIES,
     ("chat_queuedmessage", "text"): _ONLY_CANARIES,
+    ("chat_passage", "text"): _PUBLIC,
+    ("chat_passage", "context"): _PUBLIC,
     ("chat_passage", INDEX_COLUMN): _ONLY_CANARIES,  # made of the texts beside it
 }
 _OF_DJANGO: Final = frozenset({SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY})
@@ -111,6 +116,8 @@ def _sought(table: _Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> f
         return _ONLY_CANARIES  # the words of passages, which are looked at in their own table
     if table.name == EVENTS and row.get("type") == UserMessage.type and leaf.top == "text":
         return _ONLY_CANARIES
+    if table.name == EVENTS and (leaf.top, leaf.key) == ("citations", "quote"):
+        return _PUBLIC
     if table.name == SESSIONS and (leaf.key in _OF_DJANGO or column == "session_key"):
         return TEXT_KINDS - {Kind.SECRET}
     return _SOUGHT.get((table.name, column), TEXT_KINDS)

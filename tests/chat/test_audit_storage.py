@@ -1,85 +1,32 @@
-"""The audit of what is stored: silent about a clean site, and finding what was planted, in whatever table."""
+"""The audit of what is stored: silent about a clean site, and finding what was planted in the log."""
 
 from __future__ import annotations
 
 import base64
 import json
-import pickle
-import tracemalloc
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
 from django.conf import LazySettings
-from django.contrib.admin.models import LogEntry
 from django.contrib.sessions.backends.db import SessionStore
-from django.core.cache.backends.db import DatabaseCache
-from django.core.management import CommandError, call_command
-from django.db import connection
+from django.core.management import call_command
 
 from accounts.models import User
 from accounts.tokens import create_token
 from chat import log
-from chat.models import Checkpoint, Conversation, Event, Filing, Passage, QueuedMessage, Turn
+from chat.models import Checkpoint, Conversation, Filing, Passage, QueuedMessage, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
+from tests.chat.audits import SECRET, STEP, THOUGHT, audit, make_whole_turn, plant
 from tests.factories import make_conversation
-
-SECRET = "sk-" + "proj-" + "Q1w2E3r4T5y6" * 4
-THOUGHT = "The board quietly doubts whether the second turbine will ever run again before the winter storms arrive."
-STEP = {
-    "tool": "searchFilings",
-    "args": {"query": "turbines"},
-    "durationMs": 3.5,
-    "results": 1,
-    "topCitations": [
-        {"filing": "10-K", "snippet": "Call Pat Doe at 415-555-0132 or pat@example.com.", "url": "/f/#p1"}
-    ],
-    "status": "ok",
-}
-Audit = Callable[..., str]
-
-
-@pytest.fixture
-def audit(capsys: pytest.CaptureFixture[str]) -> Audit:
-    """Run the command; return its lines, "" where it found nothing."""
-
-    def run(*arguments: object) -> str:
-        code: object = 0
-        try:
-            call_command("audit_storage", *map(str, arguments))
-        except SystemExit as ended:
-            code = ended.code
-        said = capsys.readouterr().out
-        assert code == (0 if said == "Nothing found.\n" else 1)
-        return said if code else ""
-
-    return run
 
 
 @pytest.fixture
 def turn(alice: User) -> Turn:
-    """A finished turn with all that a turn may leave."""
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="What of the turbines?")
-    thought = Reasoning(kind="text", text=THOUGHT, source_field="reasoning", model="m", provider="p", step=0)
-    item = Reasoning(kind="item", item={"id": "r1", "encrypted_content": "x" * 80}, model="m", provider="p", step=0)
-    call = ToolCall(call_id="c1", name="searchFilings", arguments='{"query": "turbines"}', step=0)
-    log.append(turn, [thought, item, call])
-    log.append(turn, [ToolResult(call_id="c1", output="Turbine two stands still.", ok=True, step=0)], {"c1": STEP})
-    log.close_turn(
-        turn, [AssistantMessage(text="It stands still.", summary=("Searched.", "Read."))], status="completed"
-    )
-    return turn
+    return make_whole_turn(alice)
 
 
-def plant(turn: Turn, kind: str, **fields: Any) -> None:
-    """Put fields into the public half of an event, past the log."""
-    event = turn.events.filter(type=kind).first()
-    assert event is not None
-    Event.objects.filter(pk=event.pk).update(public={**event.public, **fields})
-
-
-def test_clean_site_has_nothing_to_tell(turn: Turn, ada: User, audit: Audit) -> None:
+def test_clean_site_has_nothing_to_tell(turn: Turn, ada: User) -> None:
     create_token(ada, "laptop")
     log.save_checkpoint(turn, answer="It stands", thinking=THOUGHT)
     session = SessionStore()
@@ -90,7 +37,7 @@ def test_clean_site_has_nothing_to_tell(turn: Turn, ada: User, audit: Audit) -> 
 
 
 @pytest.mark.django_db(transaction=True)
-def test_demonstration_is_clean(settings: LazySettings, audit: Audit) -> None:
+def test_demonstration_is_clean(settings: LazySettings) -> None:
     settings.DEMO_PASSWORD = "for the demo"
     call_command("seed_demo", verbosity=0)
     assert Turn.objects.exists()
@@ -98,7 +45,7 @@ def test_demonstration_is_clean(settings: LazySettings, audit: Audit) -> None:
     assert audit() == ""
 
 
-def test_what_people_typed_is_exempt(alice: User, audit: Audit) -> None:
+def test_what_people_typed_is_exempt(alice: User) -> None:
     typed = f"Is <think>this</think> or <scratchpad> a tag? My key is {SECRET}, my mail is pat@example.com."
     turn = log.open_turn(make_conversation(owner=alice).pk, text=typed)
     QueuedMessage.objects.create(conversation=turn.conversation, text=typed)
@@ -112,7 +59,7 @@ def test_what_people_typed_is_exempt(alice: User, audit: Audit) -> None:
 
 @pytest.mark.spec("003 invariant 4")
 @pytest.mark.parametrize("text", ["Done.</think>", "<THINKING >x", "a<REASONING>b", "</reasoning>"])
-def test_delimiter_in_an_answer_is_found(turn: Turn, audit: Audit, text: str) -> None:
+def test_delimiter_in_an_answer_is_found(turn: Turn, text: str) -> None:
     plant(turn, "assistant_message", text=text)
 
     event = turn.events.get(type="assistant_message")
@@ -129,7 +76,7 @@ def test_delimiter_in_an_answer_is_found(turn: Turn, audit: Audit, text: str) ->
         ("tool_result", {"trace": STEP | {"error": "</scratchpad>"}}, "public.trace"),
     ],
 )
-def test_scratchpad_is_found(turn: Turn, audit: Audit, kind: str, fields: dict[str, Any], place: str) -> None:
+def test_scratchpad_is_found(turn: Turn, kind: str, fields: dict[str, Any], place: str) -> None:
     plant(turn, kind, **fields)
 
     said = audit()
@@ -147,7 +94,7 @@ def test_scratchpad_is_found(turn: Turn, audit: Audit, kind: str, fields: dict[s
         ("tool_result", {"trace": STEP | {"args": {"password": "tulip"}}}),
     ],
 )
-def test_secret_is_found_and_not_printed(turn: Turn, audit: Audit, kind: str, fields: dict[str, Any]) -> None:
+def test_secret_is_found_and_not_printed(turn: Turn, kind: str, fields: dict[str, Any]) -> None:
     plant(turn, kind, **fields)
 
     said = audit()
@@ -158,7 +105,19 @@ def test_secret_is_found_and_not_printed(turn: Turn, audit: Audit, kind: str, fi
 
 
 @pytest.mark.spec("product 12")
-def test_personal_data_is_found_where_it_should_be_masked(turn: Turn, audit: Audit) -> None:
+def test_words_of_a_public_filing_stay_as_they_are(turn: Turn) -> None:
+    words = f"Register at https://webinar.example/register/{SECRET} or write to pat@example.com."
+    filing = Filing.objects.create(slug="f", company="Northwind", form="8-K", digest="d")
+    Passage.objects.create(filing=filing, ordinal=1, section="1", anchor="#a", text=words, context="")
+    plant(turn, "assistant_message", citations=[{"quote": words, "snippet": "Register"}])
+    assert audit() == ""
+
+    plant(turn, "assistant_message", citations=[{"quote": words, "snippet": words}])
+    assert " public.citations: secret" in audit()
+
+
+@pytest.mark.spec("product 12")
+def test_personal_data_is_found_where_it_should_be_masked(turn: Turn) -> None:
     plant(turn, "assistant_message", text="Write to pat@example.com.", citations=[{"quote": "pat@example.com"}])
     assert audit() == ""
 
@@ -184,9 +143,7 @@ def test_personal_data_is_found_where_it_should_be_masked(turn: Turn, audit: Aud
         ("tool_result", {"output": "Found."}, "public.output"),
     ],
 )
-def test_private_field_in_the_public_half_is_found(
-    turn: Turn, audit: Audit, kind: str, fields: dict[str, Any], place: str
-) -> None:
+def test_private_field_in_the_public_half_is_found(turn: Turn, kind: str, fields: dict[str, Any], place: str) -> None:
     plant(turn, kind, **fields)
 
     event = turn.events.filter(type=kind).first()
@@ -196,7 +153,7 @@ def test_private_field_in_the_public_half_is_found(
 
 @pytest.mark.spec("product 3")
 @pytest.mark.parametrize("sealed", [b"Hm, so.", json.dumps({"text": "Hm"}).encode(), base64.b64encode(b"x" * 73), b""])
-def test_sealed_half_that_is_no_token_is_found(turn: Turn, audit: Audit, sealed: bytes) -> None:
+def test_sealed_half_that_is_no_token_is_found(turn: Turn, sealed: bytes) -> None:
     log.save_checkpoint(turn, answer="", thinking="Hm")
     turn.events.filter(type="tool_call").update(sealed=sealed)
     Checkpoint.objects.update(sealed=sealed)
@@ -207,7 +164,7 @@ def test_sealed_half_that_is_no_token_is_found(turn: Turn, audit: Audit, sealed:
     assert f"chat_checkpoint {Checkpoint.objects.get().pk} sealed: unsealed" in said
 
 
-def test_token_of_a_lost_key_is_sealed_all_the_same(turn: Turn, audit: Audit, settings: LazySettings) -> None:
+def test_token_of_a_lost_key_is_sealed_all_the_same(turn: Turn, settings: LazySettings) -> None:
     settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
 
     assert audit() == ""
@@ -224,7 +181,7 @@ def test_token_of_a_lost_key_is_sealed_all_the_same(turn: Turn, audit: Audit, se
         ("turn_end", {"reason": THOUGHT}),
     ],
 )
-def test_open_text_that_repeats_thinking_is_found(turn: Turn, audit: Audit, kind: str, fields: dict[str, Any]) -> None:
+def test_open_text_that_repeats_thinking_is_found(turn: Turn, kind: str, fields: dict[str, Any]) -> None:
     plant(turn, kind, **fields)
 
     said = audit()
@@ -233,7 +190,7 @@ def test_open_text_that_repeats_thinking_is_found(turn: Turn, audit: Audit, kind
     assert "board" not in said
 
 
-def test_thinking_beside_the_log_is_found(turn: Turn, audit: Audit) -> None:
+def test_thinking_beside_the_log_is_found(turn: Turn) -> None:
     Turn.objects.update(error_message=THOUGHT)
     Conversation.objects.update(title=THOUGHT)
     log.save_checkpoint(turn, answer=THOUGHT, thinking="Something else was thought since then, in quite other words.")
@@ -244,7 +201,7 @@ def test_thinking_beside_the_log_is_found(turn: Turn, audit: Audit) -> None:
         assert f" {place}: repeats sealed thinking" in said
 
 
-def test_words_that_question_or_tool_gave_are_no_repetition(alice: User, audit: Audit) -> None:
+def test_words_that_question_or_tool_gave_are_no_repetition(alice: User) -> None:
     shared = "Turbine two at Skerry Sound stood still for six of the twelve months of the fiscal year under review"
     turn = log.open_turn(make_conversation(owner=alice).pk, text="Which one stood still?")
     thought = Reasoning(kind="text", text=f"It says: {shared}.", source_field="", model="m", provider="p", step=1)
@@ -256,87 +213,7 @@ def test_words_that_question_or_tool_gave_are_no_repetition(alice: User, audit: 
     assert audit() == ""
 
 
-def test_draft_of_an_answer_is_no_repetition(turn: Turn, audit: Audit) -> None:
+def test_draft_of_an_answer_is_no_repetition(turn: Turn) -> None:
     plant(turn, "assistant_message", text=" ".join(THOUGHT.split()[:14]))
 
     assert audit() == ""
-
-
-def test_sessions_are_decoded(db: None, audit: Audit) -> None:
-    session = SessionStore()
-    session["notes"] = ["x" * 2000, "<scratchpad>private heron</scratchpad>", SECRET]
-    session.save()
-
-    said = audit("--canary", "private heron")
-
-    assert {line.rpartition(": ")[2] for line in said.splitlines()[:-1]} == {"scratchpad", "secret", "canary"}
-    assert session.session_key is not None
-    assert session.session_key not in said
-
-
-def test_entries_of_a_cache_table_are_decoded(db: None, audit: Audit, settings: LazySettings) -> None:
-    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "kept_cache"}}
-    call_command("createcachetable", verbosity=0)
-    DatabaseCache("kept_cache", {}).set("k", {"notes": "</think> private heron"})
-
-    assert "kept_cache sha256:" in audit()
-    assert ": canary" in audit("--canary", "private heron")
-
-
-def test_admin_log_is_looked_through(alice: User, audit: Audit) -> None:
-    entry = LogEntry.objects.create(
-        user=alice, action_flag=2, object_repr="x", change_message=json.dumps([{"added": {"name": "<think>"}}])
-    )
-
-    assert audit().startswith(f"django_admin_log {entry.pk} change_message: delimiter")
-
-
-def test_table_without_a_model_is_looked_through(db: None, audit: Audit) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("CREATE TABLE leftover (id integer PRIMARY KEY, notes text)")
-        cursor.execute("INSERT INTO leftover VALUES (7, '<scratchpad>x')")
-
-    assert audit().startswith("leftover 7 notes: scratchpad")
-
-
-def test_binary_column_is_looked_through(turn: Turn, audit: Audit) -> None:
-    turn.events.filter(type="tool_call").update(sealed=pickle.dumps({"text": "private heron"}))
-
-    assert " sealed: canary" in audit("--canary", "private heron")
-
-
-@pytest.mark.parametrize("canary", ["private heron", "Żółw 鷺"])
-def test_canary_is_found_in_every_table_even_where_people_type(alice: User, audit: Audit, canary: str) -> None:
-    log.open_turn(make_conversation(owner=alice).pk, text=f"Mind the {canary}!")
-    filing = Filing.objects.create(slug="f", company=canary, form="10-K", digest="d")
-    Passage.objects.create(filing=filing, ordinal=1, section="1", anchor="#a", text=canary, context="")
-    assert audit() == ""
-
-    said = audit("--canary", canary)
-
-    for place in ("public.text", "title", "company", "text"):
-        assert f" {place}: canary" in said
-    assert canary not in said
-
-
-def test_canary_that_is_only_sealed_is_not_found(turn: Turn, audit: Audit) -> None:
-    assert audit("--canary", "quietly doubts") == ""
-
-
-def test_memory_stays_bounded_whatever_the_size_of_a_table(alice: User, audit: Audit) -> None:
-    conversation = make_conversation(owner=alice)
-    text = "word " * 2_000
-    QueuedMessage.objects.bulk_create((QueuedMessage(conversation=conversation, text=text) for _ in range(2_000)), 200)
-    assert audit() == ""  # what is imported and cached once doesn't count
-
-    tracemalloc.start()
-    assert audit() == ""
-    _now, peak_bytes = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-
-    assert peak_bytes < 6_000_000  # of 20 MB
-
-
-def test_empty_canary_is_refused(db: None) -> None:
-    with pytest.raises(CommandError, match="--canary"):
-        call_command("audit_storage", "--canary", " ")

@@ -20,7 +20,7 @@ from chat.tools import registry
 from chat.tools.base import ToolContext, ToolOutput
 from config.logs import JsonFormatter
 from reasoning.deltas import RawDelta, RawFields
-from tests.chat.asking import ask
+from tests.chat.asking import ask, events_of, kinds
 from tests.contract_server.fixture import ContractHandle
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 12")]
@@ -84,11 +84,12 @@ async def test_failing_tool_is_told_by_class_and_frames_alone(
     call = {"name": "breaks", "arguments": json.dumps({"note": CANARY})}
     upstream.script([{"tool_calls": [call]}, {"content": f"It broke: {CANARY}."}])
 
-    await ask(runner, conversation, f"Use it on {CANARY}")
+    turn = await ask(runner, conversation, f"Use it on {CANARY}")
 
     failure = next(line for line in _lines(written) if line["message"] == "tool failed")
     assert [each["type"] for each in failure["exception"]] == ["RuntimeError", "ValueError"]
     assert any(frame.endswith(" run") for frame in failure["exception"][0]["frames"])
+    assert "tool_result" in kinds(await events_of(turn))
 
 
 @pytest.mark.parametrize(
@@ -108,6 +109,7 @@ async def test_service_that_echoes_the_prompt_is_told_by_its_code_alone(
     assert turn.status == "errored"
     told = next(line for line in _lines(written) if line["message"] == "turn failed")
     assert told["code"] == turn.error_code
+    assert kinds(await events_of(turn))[-1] == "turn_end"
 
 
 async def test_broken_provider_is_told_by_class_and_frames_alone(
@@ -123,6 +125,7 @@ async def test_broken_provider_is_told_by_class_and_frames_alone(
     assert (turn.status, turn.error_code) == ("errored", "internal")
     broke = next(line for line in _lines(written) if line["message"] == "turn broke")
     assert broke["exception"][0]["type"] == "RuntimeError"
+    assert kinds(await events_of(turn))[-1] == "turn_end"
 
 
 async def test_forgotten_task_does_not_print_its_exception(written: io.StringIO) -> None:
