@@ -151,7 +151,7 @@ class Normalizer:
             self._content.feed(answer_text(content))
         if delta.get("tool_calls"):
             self._take_tools(delta["tool_calls"])
-        self._content_way, self._native_way = self._content.short_way, self._native.short_way
+        self._content_way = self._content.short_way
         return self._outbox.drain()
 
     def _take_native(self, delta: Mapping[str, Any]) -> None:
@@ -166,6 +166,7 @@ class Normalizer:
             self._ledger.native_seen, self._ledger.source_field = True, name
             self._content.sorter.native_seen()
         self._native.feed(text)
+        self._native_way = self._native.short_way
 
     def _take_tools(self, tool_calls: object) -> None:
         for delta in self._tools.feed(tool_calls):
