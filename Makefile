@@ -13,9 +13,9 @@ help:  ## list these commands
 run: writable .venv/.app  ## install what is missing, load the demo, serve on 127.0.0.1:8000
 	@$(PY) -m config.first_run --write .env
 	@$(PY) -m config.serve --check
-	@$(PY) manage.py migrate --no-input --verbosity 0
+	@umask 077 && $(PY) manage.py migrate --no-input --verbosity 0
 	@$(PY) manage.py seed_demo --verbosity 0
-	@exec $(PY) -m config.serve
+	@umask 077 && exec $(PY) -m config.serve
 
 test: .venv/.dev  ## format, lint, types, layers, templates, tests, then browser tests
 	$(PY) -m ruff format --check . && $(PY) -m ruff check .

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.contrib.auth.hashers import check_password, make_password
+from django.contrib.auth.models import Group, Permission
 
 from accounts.models import User
 
@@ -52,7 +53,17 @@ def _ensure(person: DemoPerson) -> User:
     user, _created = User.objects.get_or_create(
         username=person.username, defaults={"is_staff": person.is_staff, "is_superuser": person.is_superuser}
     )
+    if person.is_staff and not person.is_superuser:
+        user.groups.add(staff_group())
     return user
+
+
+def staff_group() -> Group:
+    """Return the group of people who look after the site: they see public halves and filings, and change nothing."""
+    group, _created = Group.objects.get_or_create(name="Staff")
+    seen = Permission.objects.filter(content_type__app_label="chat", codename__startswith="view_")
+    group.permissions.add(*seen, Permission.objects.get(codename="view_auditentry"))
+    return group
 
 
 def _give(password: str, people: list[User]) -> None:

@@ -11,8 +11,10 @@ from chat.models import Conversation, Event, Filing, Turn
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
+    TabularInline = admin.TabularInline[Any, Any]
 else:
     ModelAdmin = admin.ModelAdmin
+    TabularInline = admin.TabularInline
 
 
 class ReadOnly(ModelAdmin):
@@ -28,9 +30,39 @@ class ReadOnly(ModelAdmin):
         return False
 
 
+class TurnInline(TabularInline):
+    """The turns of a conversation, on its page."""
+
+    model = Turn
+    extra = 0
+    can_delete = False
+    show_change_link = True
+    fields = ("number", "is_active", "status", "model", "started_at", "ended_at", "output_tokens", "error_code")
+    readonly_fields = fields
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class EventInline(TabularInline):
+    """The public halves of a turn's events, on its page."""
+
+    model = Event
+    extra = 0
+    can_delete = False
+    fields = ("seq", "step", "type", "public")
+    readonly_fields = fields
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
 @admin.register(Conversation)
 class ConversationAdmin(ReadOnly):
     """Conversations by owner."""
+
+    inlines = (TurnInline,)
+    view_on_site = False  # it is its owner's alone
 
     list_display = ("title", "owner", "created_at", "updated_at")
     list_filter = ("updated_at",)
@@ -40,6 +72,8 @@ class ConversationAdmin(ReadOnly):
 @admin.register(Turn)
 class TurnAdmin(ReadOnly):
     """How turns went."""
+
+    inlines = (EventInline,)
 
     list_display = ("started_at", "conversation", "number", "status", "model", "output_tokens", "thinking_ms")
     list_filter = ("status", "model", "started_at")

@@ -7,38 +7,44 @@ A request carries a session cookie with CSRF, or a personal access token, which 
 from __future__ import annotations
 
 import json
+import logging
 import uuid
+import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
 from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.http.request import RawPostDataException, UnreadablePostError
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_http_methods
 
+from accounts import scratchpad as gate
 from accounts import tokens
 from accounts.models import User
-from accounts.preferences import Session, visibility
+from accounts.preferences import Session, reread, visibility
 from chat import cards, log
+from chat.eventstream import TurnEvents
 from chat.forms import Message, MessageRefused, clean_message
-from chat.frames import visible_thinking
-from chat.live import Behind, BlockDone, Finished, Notice, OpenText, StepsChanged, ThinkingText
+from chat.live import LiveTurn
 from chat.models import Conversation, Turn
+from chat.providers.base import ProviderError
 from chat.runner import runner
 from chat.upstream import known_models
-from chat.watchers import Asked, Watcher
+from chat.watchers import Watcher
 from reasoning.envelope import envelope
 from reasoning.policy import Visibility
-from reasoning.trace import step_to_json
+from reasoning.scratchpad import Scratchpad
 
 P = ParamSpec("P")
+logger = logging.getLogger(__name__)
 _REFUSED_STATUS = {"turn_running": 409, "queue_full": 409, "too_many_turns": 429, "restarting": 503}
-MAX_BODY_BYTES = 4_000_000
 
 
 class ApiError(Exception):
@@ -59,17 +65,36 @@ def _endpoint(*methods: str) -> Callable[..., Any]:
         @wraps(view)
         async def answer(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             try:
+                if request.method not in methods:
+                    raise ApiError(405, "method_not_allowed", _("Use %(methods)s here.") % {"methods": _or(methods)})
                 return await view(request, await _person(request), *args, **kwargs)
-            except ApiError as error:
-                return JsonResponse({"error": error.form}, status=error.status)
-            except MessageRefused as refused:
-                form = {"code": refused.code, "message": refused.message}
-                form |= {"field": refused.field} if refused.field else {}
-                return JsonResponse({"error": form}, status=_REFUSED_STATUS.get(refused.code, 400))
+            except Exception as error:  # noqa: BLE001 - each becomes the error form; what is unforeseen is logged
+                return _refusal(error, methods)
 
-        return csrf_exempt(login_not_required(never_cache(require_http_methods(methods)(answer))))
+        return csrf_exempt(login_not_required(never_cache(answer)))
 
     return decorate
+
+
+def _refusal(error: Exception, methods: tuple[str, ...]) -> JsonResponse:
+    status, form = 500, {"code": "internal", "message": _("Something went wrong on this server.")}
+    match error:
+        case ApiError():
+            status, form = error.status, error.form
+        case MessageRefused():
+            status, form = _REFUSED_STATUS.get(error.code, 400), {"code": error.code, "message": error.message}
+            form |= {"field": error.field} if error.field else {}
+        case RequestDataTooBig():
+            status, form = 413, {"code": "too_large", "message": _("The body is too large.")}
+        case SuspiciousOperation() | RawPostDataException() | UnreadablePostError():
+            status, form = 400, {"code": "invalid_json", "message": _("The body is not JSON.")}
+        case _:
+            logger.error("request failed", exc_info=error)
+    return JsonResponse({"error": form}, status=status, headers={"Allow": ", ".join(methods)} if status == 405 else {})
+
+
+def _or(methods: tuple[str, ...]) -> str:
+    return _(" or ").join(methods)
 
 
 @_endpoint("GET", "POST")
@@ -93,84 +118,85 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     sees = await sync_to_async(visibility)(person, _session(request))
     if request.method == "GET":
         return JsonResponse(await sync_to_async(_listed)(conversation_id, sees), safe=False)
+    asked = _Asked(request, person, conversation_id, sees)
     message = await _message(request)
-    if request.accepts("text/event-stream") and not request.accepts("application/json"):
-        return await _streamed(conversation_id, person, message, sees)
-    turn_id = await _run(conversation_id, person, message)
-    await runner.finished(conversation_id, turn_id)
-    return JsonResponse(await sync_to_async(_envelope)(turn_id, sees))
+    return await (_streamed if _wants_events(request) else _answered)(asked, message)
 
 
-async def _run(conversation_id: uuid.UUID, person: User, message: Message) -> uuid.UUID:
-    accepted = await runner.submit(conversation_id, person.pk, message, may_wait=False)
-    if accepted.turn_id is None:
-        raise ApiError(409, "turn_running", _("This message waits for its turn already."))
-    return accepted.turn_id
+@_endpoint("GET", "POST", "PUT", "PATCH", "DELETE")
+async def nowhere(request: HttpRequest, person: User, rest: str) -> HttpResponseBase:
+    """Answer for every other address below /api/ in the form of the API."""
+    raise ApiError(404, "not_found", _("There is nothing at this address."))
 
 
-async def _streamed(
-    conversation_id: uuid.UUID, person: User, message: Message, sees: Visibility
-) -> StreamingHttpResponse:
+class _Asked:
+    """One request for a turn: who asked, and the private notes that came meanwhile, in memory, for a grant at the end.
+
+    A token has no session, so nothing is taken for it (product 14).
+    """
+
+    def __init__(self, request: HttpRequest, person: User, conversation_id: uuid.UUID, sees: Visibility) -> None:
+        self.person, self.conversation_id, self.sees = person, conversation_id, sees
+        self.watcher = Watcher(conversation_id, self._take if sees.scratchpad else None)
+        self._session_key = request.session.session_key if hasattr(request, "session") else None
+        self._notes: list[tuple[uuid.UUID, Scratchpad]] = []
+
+    async def run(self, message: Message) -> uuid.UUID:
+        accepted = await runner.submit(self.conversation_id, self.person.pk, message, may_wait=False)
+        if accepted.turn_id is None:
+            raise ApiError(409, "turn_running", _("This message waits for its turn already."))
+        return accepted.turn_id
+
+    def envelope(self, turn_id: uuid.UUID) -> dict[str, Any]:
+        """Return the envelope of the finished turn. Reads the database."""
+        return _form(log.turn_rows(Turn.objects.get(pk=turn_id)), self.sees, scratchpad=self._revealed(turn_id))
+
+    def _take(self, live: LiveTurn, scratchpad: Scratchpad) -> None:
+        self._notes.append((live.id, scratchpad))
+
+    def _revealed(self, turn_id: uuid.UUID) -> str | None:
+        notes = [scratchpad for taken_in, scratchpad in self._notes if taken_in == turn_id]
+        current = reread(self.person, self._session_key) if notes else None
+        grant = gate.grant_for(*current) if current else None
+        return gate.reveal(Scratchpad.join(notes), grant) if grant else None
+
+
+async def _answered(asked: _Asked, message: Message) -> HttpResponseBase:
+    with runner.watching(asked.watcher):
+        turn_id = await asked.run(message)
+        await runner.finished(asked.conversation_id, turn_id)
+    return JsonResponse(await sync_to_async(asked.envelope)(turn_id))
+
+
+async def _streamed(asked: _Asked, message: Message) -> HttpResponseBase:
     """Run the turn and pass it on as server-sent events. A client that leaves stops nothing."""
-    watcher = Watcher(conversation_id)
-    watching = runner.watching(watcher)
-    watching.__enter__()
+    stack = ExitStack()
+    stack.enter_context(runner.watching(asked.watcher))
     try:
-        turn_id = await _run(conversation_id, person, message)
+        turn_id = await asked.run(message)
     except BaseException:
-        watching.__exit__(None, None, None)
+        stack.close()
         raise
+    told = _events(TurnEvents(asked.watcher, turn_id, asked.sees), asked, stack)
+    response = StreamingHttpResponse(told, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    weakref.finalize(response, stack.close)  # a client may leave before the first event
+    return response
 
-    async def events() -> AsyncIterator[str]:
-        try:
-            async for event in _events(watcher, turn_id, sees):
+
+async def _events(told: TurnEvents, asked: _Asked, stack: ExitStack) -> AsyncIterator[str]:
+    with stack:
+        for event in told.catch_up():
+            yield event
+        while (events := await told.next()) is not None:
+            for event in events:
                 yield event
-        finally:
-            watching.__exit__(None, None, None)
-
-    return StreamingHttpResponse(events(), content_type="text/event-stream", headers={"Cache-Control": "no-store"})
-
-
-async def _events(watcher: Watcher, turn_id: uuid.UUID, sees: Visibility) -> AsyncIterator[str]:
-    told = 0
-    while True:
-        notice = await watcher.next()
-        if isinstance(notice, Behind) or (isinstance(notice, Finished) and notice.turn.id == turn_id):
-            break
-        if isinstance(notice, StepsChanged) and sees.trace and notice.turn.id == turn_id:
-            finished = [step.trace for step in notice.turn.steps if step.trace]
-            for step in finished[told:]:
-                yield _event("tool_step", step_to_json(step))
-            told = len(finished)
-        for form in _deltas(notice, turn_id, sees):
-            yield _event("delta", form)
-    await runner.finished(watcher.conversation_id, turn_id)
-    for event in await sync_to_async(_last_events)(turn_id, sees):
-        yield event
+        await runner.finished(asked.conversation_id, told.turn_id)
+        for event in told.last(await sync_to_async(asked.envelope)(told.turn_id)):
+            yield event
 
 
-def _last_events(turn_id: uuid.UUID, sees: Visibility) -> list[str]:
-    form = _envelope(turn_id, sees)
-    events = [_event("delta", {"channel": "summary", "text": bullet}) for bullet in form["reasoningSummary"]]
-    if "error" in form:
-        events.append(_event("error", {"error": form["error"]}))
-    return [*events, _event("done", form)]
-
-
-def _deltas(notice: Notice | Asked, turn_id: uuid.UUID, sees: Visibility) -> list[dict[str, str]]:
-    match notice:
-        case OpenText(turn, _n, text) if turn.id == turn_id:
-            return [{"channel": "answer", "text": text}]
-        case BlockDone(turn, _html, _tail, text) if turn.id == turn_id:
-            return [{"channel": "answer", "text": text}]
-        case ThinkingText(turn) if turn.id == turn_id:
-            text = visible_thinking(notice, sees)
-            return [{"channel": "thinking", "text": text}] if text else []
-    return []
-
-
-def _event(name: str, form: Any) -> str:
-    return f"event: {name}\ndata: {json.dumps(form, ensure_ascii=False, separators=(',', ':'))}\n\n"
+def _wants_events(request: HttpRequest) -> bool:
+    return request.get_preferred_type(["application/json", "text/event-stream"]) == "text/event-stream"
 
 
 def _listed(conversation_id: uuid.UUID, sees: Visibility) -> list[dict[str, Any]]:
@@ -181,14 +207,10 @@ def _listed(conversation_id: uuid.UUID, sees: Visibility) -> list[dict[str, Any]
     return listed
 
 
-def _envelope(turn_id: uuid.UUID, sees: Visibility) -> dict[str, Any]:
-    return _form(log.turn_rows(Turn.objects.get(pk=turn_id)), sees)
-
-
-def _form(rows: log.TurnRows, sees: Visibility) -> dict[str, Any]:
+def _form(rows: log.TurnRows, sees: Visibility, *, scratchpad: str | None = None) -> dict[str, Any]:
     text = log.thinking_for(rows.turn, sees)
     thinking = {"text": text.text, "tokensEst": text.tokens_est, "truncated": text.truncated} if text else None
-    form = envelope(cards.record_of(rows), sees, thinking=thinking)
+    form = envelope(cards.record_of(rows), sees, thinking=thinking, scratchpad=scratchpad)
     if rows.turn.error_code:
         form["error"] = {"code": rows.turn.error_code, "message": rows.turn.error_message}
     return form
@@ -201,11 +223,20 @@ async def _message(request: HttpRequest) -> Message:
         raise ApiError(400, "invalid_json", _("The body is not JSON.")) from error
     if not isinstance(form, dict):
         raise ApiError(400, "invalid_json", _("The body is not a JSON object."))
-    models = await known_models()
-    if form.get("model") not in (None, *models):
+    if form.get("model") is not None:
+        await _check_model(form["model"])
+    return clean_message(form.get("text"), form.get("id", ""))
+
+
+async def _check_model(model: object) -> None:
+    """Raise ApiError for a model that this site does not offer, or where the service can't be asked for its own."""
+    try:
+        models = await known_models()
+    except ProviderError as error:
+        raise ApiError(503, error.code, error.message) from error
+    if model not in models:
         allowed = ", ".join(models)
         raise ApiError(400, "unknown_model", _("model: one of %(models)s.") % {"models": allowed}, field="model")
-    return clean_message(form.get("text"), form.get("id", ""))
 
 
 async def _person(request: HttpRequest) -> User:

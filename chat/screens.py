@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.preferences import Session, reasoning_settings, visibility
-from chat import backlog, cards, log
+from chat import backlog, cards, log, upstream
 from chat.cardviews import ContextView, QueuedView
 from chat.live import LiveTurn
 from chat.models import Conversation, Filing, Passage, QueuedMessage
@@ -111,9 +111,10 @@ def context(page: Read, live: LiveTurn | None) -> dict[str, Any]:
 
 def _model_name(page: Read) -> str:
     """Name the model that answers; where the endpoint chooses it, the one that answered last."""
-    if settings.OPENAI_MODEL or not settings.OPENAI_BASE_URL:
-        return settings.OPENAI_MODEL or _("Offline analyst")
-    return page.rows[-1].turn.model if page.rows else ""
+    config = upstream.provider_config()
+    if config.is_offline:
+        return _("Offline analyst")
+    return config.model_name or (page.rows[-1].turn.model if page.rows else "")
 
 
 def with_thinking_open(page: Read, items: Sequence[Mapping[str, Any]], opened: str) -> list[Mapping[str, Any]]:
@@ -148,12 +149,13 @@ def corpus() -> dict[str, Any]:
         "filings": len(found),
         "companies": len({company for company, _demo in found}),
         "is_demo": bool(found) and all(demo for _company, demo in found),
+        "has_demo": any(demo for _company, demo in found),
     }
 
 
 def starters(loaded: Mapping[str, Any] | None) -> tuple[str, ...]:
-    """Return questions to start with: those of the demo corpus, where it is what is loaded."""
-    return STARTERS if loaded and loaded["is_demo"] else ()
+    """Return questions to start with: those of the demo corpus, where it is loaded."""
+    return STARTERS if loaded and loaded["has_demo"] else ()
 
 
 def sections_of(filing: Filing) -> tuple[Section, ...]:

@@ -20,5 +20,6 @@ urlpatterns = [
     path("leaving/", leaving.leaving, name="leaving"),
     path("api/chats/", api.chats, name="api_chats"),
     path("api/chats/<uuid:conversation_id>/messages/", api.messages, name="api_messages"),
+    path("api/<path:rest>", api.nowhere, name="api_nowhere"),
     path("healthz", health.healthz, name="healthz"),
 ]

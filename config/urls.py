@@ -7,6 +7,8 @@ from django.views.i18n import set_language
 
 from accounts.views import admin_sign_in
 
+admin.site.site_header = admin.site.site_title = "Legible"
+
 urlpatterns = [
     path("accounts/", include("accounts.urls")),
     path("admin/login/", admin_sign_in),

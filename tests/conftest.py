@@ -10,7 +10,9 @@ import os
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.cache import cache
+from django.utils import translation
 
 from accounts.models import User
 from tests import factories
@@ -48,8 +50,10 @@ def shared_dir() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def _empty_cache() -> None:
+def _fresh_surroundings() -> None:
+    """No test finds the cache or the language of the one before."""
     cache.clear()
+    translation.activate(settings.LANGUAGE_CODE)
 
 
 def pytest_configure(config: pytest.Config) -> None:

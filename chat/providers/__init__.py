@@ -33,6 +33,11 @@ class ProviderConfig:
     def is_offline(self) -> bool:
         return not (self.base_url or self.api_key)
 
+    @property
+    def model_name(self) -> str:
+        """The model that is asked for; empty where the address chooses it."""
+        return self.model or ("" if self.base_url else DEFAULT_OPENAI_MODEL)
+
 
 def build_provider(config: ProviderConfig) -> Provider:
     """Return the provider that ``config`` names. Opens no connection. Raises ProviderError for an API we lack."""
@@ -47,7 +52,7 @@ def build_provider(config: ProviderConfig) -> Provider:
     return OpenAIChatProvider(
         config.base_url or OPENAI_URL,
         config.api_key or "none",
-        config.model or ("" if config.base_url else DEFAULT_OPENAI_MODEL),
+        config.model_name,
         connect_s=config.connect_s,
         idle_s=config.idle_s,
         starts_in_reasoning=config.starts_in_reasoning,

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import pytest
+from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 
 from accounts import audit, tokens
+from accounts.demo import ensure_people
 from accounts.models import AccessToken, AuditEntry, User
-from tests.factories import make_user
+from tests.factories import make_conversation, make_turn, make_user
 
 
 @pytest.fixture
@@ -74,3 +76,20 @@ def test_person_with_a_setting_that_is_not_allowed_is_not_saved(client: Client, 
     assert "reasoning" in response.context["adminform"].form.errors
     root.refresh_from_db()
     assert root.reasoning == {}
+
+
+def test_demo_staff_read_conversations_and_change_none(client: Client, db: None, settings: LazySettings) -> None:
+    settings.DEMO_PASSWORD = "demo-password-1"
+    people = ensure_people()
+    conversation = make_conversation(owner=people["demo"], title="Covenants")
+    make_turn(conversation, answer="Because.")
+    client.force_login(people["sam"])
+
+    listed = client.get("/admin/chat/conversation/")
+    page = client.get(f"/admin/chat/conversation/{conversation.pk}/change/")
+
+    assert "Covenants" in listed.content.decode()
+    assert page.status_code == 200
+    assert "Save" not in page.content.decode()
+    assert client.post(f"/admin/chat/conversation/{conversation.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert client.get(conversation.get_absolute_url()).status_code == 404

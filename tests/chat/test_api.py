@@ -169,3 +169,9 @@ async def test_token_never_opens_a_scratchpad(upstream: ContractHandle, ada: Use
 
     assert answer.json()["answer"] == "Yes."
     assert b"quokka" not in answer.content
+
+
+async def test_other_addresses_answer_in_the_form_of_the_api(alice: User) -> None:
+    answer = await (await client_of(alice)).get("/api/nowhere/")
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")

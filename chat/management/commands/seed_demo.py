@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
 from django.conf import settings
@@ -38,8 +39,12 @@ class Command(BaseCommand):
 def hold_conversation(owner: User) -> Conversation:
     """Ask one question and wait for the answer: a real turn, through everything that a person's goes through."""
     conversation = Conversation.objects.create(owner=owner)
-    with override_settings(**OFFLINE):
-        asyncio.run(_ask(conversation, owner))
+    logging.disable(logging.INFO)  # a newcomer's first lines are not for machines
+    try:
+        with override_settings(**OFFLINE):
+            asyncio.run(_ask(conversation, owner))
+    finally:
+        logging.disable(logging.NOTSET)
     status = conversation.turns.get().status
     if status != Turn.Status.COMPLETED:
         conversation.delete()  # the next run tries again
