@@ -1,4 +1,4 @@
-# ruff: noqa: PLC0415, T201 - a script: Django is set up before its models are imported, and it prints
+# ruff: noqa: PLC0415 - a script: Django is set up before its models are imported
 """How well the offline analyst answers: ``python -m benchmarks.analyst [questions.json]``.
 
 Loads SHARED_DIR/filings into a database of its own and asks every question through the provider, the search tool and
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
+import statistics
 import sys
 import time
 from collections.abc import Sequence
@@ -18,10 +18,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import django
+from benchmarks import samples
+from benchmarks.figures import Figure, load, show, skip
+from benchmarks.samples import folded
 
+TITLE = "Offline analyst"
 _MAX_STEPS = 4
-_FOLD = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "})
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +38,8 @@ class Outcome:
 
     @property
     def is_right(self) -> bool:
-        fact = _folded(self.asked["must_quote"] or "")
-        return bool(fact) and any(fact in _folded(text) for text in self.cited)
+        fact = folded(self.asked["must_quote"] or "")
+        return bool(fact) and any(fact in folded(text) for text in self.cited)
 
 
 async def ask(asked: dict[str, Any]) -> Outcome:
@@ -80,54 +82,51 @@ async def _response(analyst: Any, messages: Sequence[dict[str, Any]], schema: di
     return text, arguments
 
 
-def report(outcomes: Sequence[Outcome]) -> None:
-    """Print the figures, and each question that went wrong."""
+def rows(outcomes: Sequence[Outcome]) -> list[Figure]:
+    """Return the lines of the table."""
     answerable = [one for one in outcomes if one.asked["must_quote"]]
     others = [one for one in outcomes if not one.asked["must_quote"]]
-    right = [one for one in answerable if one.is_right]
-    refused = [one for one in others if not one.cited]
-    times = sorted(one.ms for one in outcomes)
-    print(f"cited passage holds the fact  {len(right)}/{len(answerable)} ({len(right) / max(len(answerable), 1):.0%})")
-    print(f"unanswerable, refused         {len(refused)}/{len(others)}")
-    print(f"refused though answerable     {sum(not one.cited for one in answerable)}")
-    print(f"quotations not verbatim       {sum(len(one.unverified) for one in outcomes)}")
-    print(f"time of an answer, median     {times[len(times) // 2]:.0f} ms")
-    for one in outcomes:
-        if (one in answerable and not one.is_right) or (one in others and one.cited):
-            print(f"  {one.asked['id']}  {one.asked['question']}\n      {' '.join(one.answer.split())[-300:]}")
+    right, refused = sum(one.is_right for one in answerable), sum(not one.cited for one in others)
+    false = sum(len(one.unverified) for one in outcomes)
+    return [
+        Figure("answerable questions", len(answerable), ""),
+        Figure("a cited passage holds the fact", _share(right, answerable), "of 1", aim=0.8, at_least=True),
+        Figure("refused though answerable", sum(not one.cited for one in answerable), ""),
+        Figure("unanswerable, refused", _share(refused, others), "of 1", aim=1, at_least=True),
+        Figure("quotations that are not verbatim", false, "", aim=0),
+        Figure("an answer, median", statistics.median(one.ms for one in outcomes), "ms"),
+    ]
 
 
-def _folded(text: str) -> str:
-    return " ".join(text.translate(_FOLD).lower().split())
+def wrong(outcomes: Sequence[Outcome]) -> list[str]:
+    """Return a line for each question that went wrong: its id, the question, the end of the answer."""
+    return [
+        f"{one.asked['id']}  {one.asked['question']}  …{' '.join(one.answer.split())[-200:]}"
+        for one in outcomes
+        if not (one.is_right if one.asked["must_quote"] else not one.cited)
+    ]
 
 
-def main() -> int:
-    """Measure, with the sample questions or with those of the file that is named. Exit 1 without sample filings."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    django.setup()
-    from django.conf import settings
-    from django.db import connection
-
-    from chat.filings.ingest import ingest
-
-    folder = Path(os.environ.get("SHARED_DIR", Path(settings.BASE_DIR).parent / "shared")) / "filings"
-    if not folder.is_dir():
-        print("sample filings not found: set SHARED_DIR", file=sys.stderr)
-        return 1
-    questions = Path(sys.argv[1]) if len(sys.argv) > 1 else folder / "questions.json"
-    name = connection.creation.create_test_db(verbosity=0, autoclobber=True)
-    try:
-        for path in sorted(folder.glob("*.html")):
-            ingest(path)
-        report(asyncio.run(_ask_all(json.loads(questions.read_text()))))
-    finally:
-        connection.creation.destroy_test_db(name, verbosity=0)
-    return 0
-
-
-async def _ask_all(questions: Sequence[dict[str, Any]]) -> list[Outcome]:
+async def ask_all(questions: Sequence[dict[str, Any]]) -> list[Outcome]:
+    """Ask one question after the other."""
     return [await ask(one) for one in questions]
 
 
+def main(folder: Path | None, questions: Path | None = None) -> None:
+    """Print the table, of the sample questions or of those in the file that is named, or why there is none."""
+    if folder is None:
+        skip(TITLE, samples.MISSING)
+        return
+    with samples.database():
+        samples.load(folder)
+        asked = json.loads((questions or folder / "questions.json").read_text())
+        outcomes = asyncio.run(ask_all(asked))
+        show(TITLE, rows(outcomes), *wrong(outcomes), load())
+
+
+def _share(count: int, of: Sequence[object]) -> float:
+    return count / max(len(of), 1)
+
+
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main(samples.folder(), Path(sys.argv[1]) if len(sys.argv) > 1 else None)

@@ -1,4 +1,4 @@
-# ruff: noqa: PLC0415, T201 - a script: Django is set up before its models are imported, and it prints
+# ruff: noqa: PLC0415 - a script: Django is set up before its models are imported
 """Recall and time of filing search over the sample questions: ``python -m benchmarks.filings``.
 
 Loads SHARED_DIR/filings into a database of its own and asks every answerable question once for the figures and a few
@@ -8,19 +8,19 @@ times more for the clock. quote@5: one of the five best passages of the right do
 from __future__ import annotations
 
 import json
-import os
 import statistics
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import django
+from benchmarks import samples
+from benchmarks.figures import Figure, load, show, skip
+from benchmarks.samples import folded
 
+TITLE = "Filing search"
 _ROUNDS = 5
 _LIMIT = 5
-_FOLD = str.maketrans({"\u2019": "'", "\u2018": "'", "\u201c": '"', "\u201d": '"', "\u00a0": " "})
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +62,7 @@ def _outcome(asked: dict[str, Any]) -> tuple[bool, bool, bool]:
     found = search_passages(SearchQuery(asked["question"], limit=_LIMIT))
     right = [passage for passage in found if f"/{slug}/" in passage.url]
     in_section = any(passage.section in asked["accept_sections"] for passage in right)
-    return bool(right), in_section, any(_folded(asked["must_quote"]) in _folded(passage.text) for passage in right)
-
-
-def _folded(text: str) -> str:
-    return " ".join(text.translate(_FOLD).casefold().split())
+    return bool(right), in_section, any(folded(asked["must_quote"]) in folded(passage.text) for passage in right)
 
 
 def _time_ms(question: str) -> float:
@@ -78,41 +74,35 @@ def _time_ms(question: str) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-def main() -> int:
-    """Print the figures. Exit 1 where the sample filings are missing."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    django.setup()
-    from django.conf import settings
-    from django.db import connection
+def rows(figures: Figures, *, load_s: float, vendor: str) -> list[Figure]:
+    """Return the lines of the table. The aims are set for the sample questions."""
+    slowest = 50 if vendor == "sqlite" else 150
+    return [
+        Figure("questions", figures.questions, ""),
+        Figure("right document in the first five", figures.doc_at_5, "of 1"),
+        Figure("right section in the first five", figures.section_at_5, "of 1"),
+        Figure("the fact in the first five", figures.quote_at_5, "of 1", aim=0.85, at_least=True),
+        Figure("a search, median", figures.p50_ms, "ms"),
+        Figure(
+            "a search, p95", figures.p95_ms, "ms", aim=slowest, ratio=figures.p95_ms / figures.p50_ms, beside="median"
+        ),
+        Figure("loading the filings", load_s, "s"),
+    ]
 
-    from chat.filings.ingest import ingest
 
-    folder = Path(os.environ.get("SHARED_DIR", Path(settings.BASE_DIR).parent / "shared")) / "filings"
-    if not folder.is_dir():
-        print("sample filings not found: set SHARED_DIR", file=sys.stderr)
-        return 1
-    name = connection.creation.create_test_db(verbosity=0, autoclobber=True)
-    try:
+def main(folder: Path | None) -> None:
+    """Print the table, or why there is none."""
+    if folder is None:
+        skip(TITLE, samples.MISSING)
+        return
+    with samples.database() as vendor:
         started = time.perf_counter()
-        loaded = [ingest(path) for path in sorted(folder.glob("*.html"))]
-        seconds = time.perf_counter() - started
-        passages = sum(filing.passages.count() for filing in loaded)
-        print(f"{connection.vendor}: {len(loaded)} filings, {passages} passages, loaded in {seconds:.1f} s")
-        _print(measure(folder))
-    finally:
-        connection.creation.destroy_test_db(name, verbosity=0)
-    return 0
-
-
-def _print(figures: Figures) -> None:
-    print(f"questions   {figures.questions}")
-    print(f"doc@5       {figures.doc_at_5:.2f}")
-    print(f"section@5   {figures.section_at_5:.2f}")
-    print(f"quote@5     {figures.quote_at_5:.2f}")
-    print(f"p50         {figures.p50_ms:.1f} ms")
-    print(f"p95         {figures.p95_ms:.1f} ms")
-    print(f"missed      {' '.join(figures.missed) or 'none'}")
+        count = samples.load(folder)
+        load_s = time.perf_counter() - started
+        figures = measure(folder)
+        missed = f"{count} filings on {vendor}; missed: {' '.join(figures.missed) or 'none'}"
+        show(TITLE, rows(figures, load_s=load_s, vendor=vendor), missed, load())
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    main(samples.folder())

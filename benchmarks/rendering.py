@@ -1,20 +1,26 @@
-# ruff: noqa: PLC0415, T201 - a script: Django is set up before its models are imported, and it prints
-"""What rendering an answer costs: 4 and 40 KB, prose and dense, at once and as it arrives. Ratios of one run.
+# ruff: noqa: PLC0415 - a script: Django is set up before its models are imported
+"""What rendering costs: answers of 4 and 40 KB, at once and as they arrive: ``python -m benchmarks.rendering``.
 
-``whole`` renders the text so far at each flush, ``blocks`` only what is frozen, and the whole once at the end.
+Streamed, each block is rendered when it is complete, and the whole once more at the end; the ratio is to rendering all
+of the text so far at every flush.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 import django
 from django.test.utils import override_settings
 
+from benchmarks.figures import Figure, best_seconds, load, show
+
 FLUSH_CHARS = 64  # some 20 flushes a second of a fast model
+SIZES = (4_096, 40_960)
+_SAMPLE = 16  # flushes of which the cost of all is estimated
+_MS = 1e3
 
 PROSE = "The ratio fell to **1.24** in the third quarter, against a floor of 1.20 [1]. It then rose to 1.31 again.\n\n"
 DENSE = """
@@ -37,26 +43,13 @@ def headroom(reported, limit):
 """
 
 
-def main() -> None:
-    """Print one table."""
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    django.setup()
+def measure(sizes: Sequence[int] = SIZES, *, rounds: int = 3) -> list[Figure]:
+    """Return the figures for answers of ``sizes`` characters. Django is set up."""
     from chat.html import render_markdown
 
     render_markdown(DENSE)  # the first call loads the lexers
-    print(f"{'answer':<14}{'bleach':>12}{'nh3':>12}{'again':>12}{'streamed':>12}{'whole':>12}{'ratio':>8}")
-    for size in (4_096, 40_960):
-        for name, unit in (("prose", PROSE), ("dense", DENSE)):
-            text = "".join(f"Part {at}. {unit}" for at in range(size // len(unit) + 1))[:size]
-            with fresh("bleach"):
-                first, again = cost(lambda t=text: render_markdown(t)), cost(lambda t=text: render_markdown(t))
-            with fresh("nh3"):
-                other = cost(lambda t=text: render_markdown(t))
-            with fresh("bleach"):
-                streamed = cost(lambda t=text: in_blocks(t))
-            whole = estimated_whole(text)
-            row = "".join(f"{1000 * seconds:>9.1f} ms" for seconds in (first, other, again, streamed, whole))
-            print(f"{size // 1024:>2} KB {name:<8}{row}{whole / streamed:>8.0f}")
+    kinds = {"prose": PROSE, "dense": DENSE}
+    return [one for size in sizes for kind, unit in kinds.items() for one in _answer(kind, _text(unit, size), rounds)]
 
 
 def in_blocks(text: str) -> None:
@@ -70,26 +63,45 @@ def in_blocks(text: str) -> None:
     render_markdown(text)
 
 
-def estimated_whole(text: str) -> float:
-    """Return what rendering all of the text at every flush would cost, from sixteen of the flushes."""
+def _answer(kind: str, text: str, rounds: int) -> list[Figure]:
+    from chat.html import render_markdown
+
+    bleach = _cost(partial(render_markdown, text), "bleach", rounds)
+    nh3 = _cost(partial(render_markdown, text), "nh3", rounds)
+    streamed = _cost(partial(in_blocks, text), "bleach", rounds)
+    at_each_flush = _estimated_whole(text)
+    return [
+        Figure(f"{len(text) // 1024} KB of {kind}, whole", bleach * _MS, "ms", ratio=bleach / nh3, beside="nh3"),
+        Figure("  streamed", streamed * _MS, "ms", ratio=streamed / at_each_flush, beside="all at each flush"),
+    ]
+
+
+def _text(unit: str, size: int) -> str:
+    return "".join(f"Part {at}. {unit}" for at in range(size // len(unit) + 1))[:size]
+
+
+def _cost(work: Callable[[], object], engine: str, rounds: int) -> float:
+    """Return the seconds that the work takes with this sanitizer, nothing remembered."""
+    best = float("inf")
+    for _round in range(rounds):
+        with _fresh(engine):
+            best = min(best, *best_seconds(work, rounds=1))
+    return best
+
+
+def _estimated_whole(text: str) -> float:
+    """Return what rendering all of the text at every flush would cost, from a sample of the flushes."""
     from chat.html.markdown import to_html
     from chat.html.sanitize import sanitize_html
 
     flushes = range(FLUSH_CHARS, len(text) + 1, FLUSH_CHARS)
-    sample = flushes[:: max(1, len(flushes) // 16)]
-    return sum(cost(lambda end=end: sanitize_html(to_html(text[:end]))) for end in sample) * len(flushes) / len(sample)
-
-
-def cost(work: Callable[[], object]) -> float:
-    """Return the seconds that one call takes."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    sample = flushes[:: max(1, len(flushes) // _SAMPLE)]
+    costs = best_seconds(*(lambda end=end: sanitize_html(to_html(text[:end])) for end in sample), rounds=1)
+    return sum(costs) * len(flushes) / len(sample)
 
 
 @contextmanager
-def fresh(engine: str) -> Iterator[None]:
-    """Use this sanitizer, with nothing remembered."""
+def _fresh(engine: str) -> Iterator[None]:
     from chat.html import render
 
     render.forget()
@@ -98,4 +110,6 @@ def fresh(engine: str) -> Iterator[None]:
 
 
 if __name__ == "__main__":
-    main()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    show("Rendering", measure(), load())
