@@ -43,6 +43,12 @@ _SOUGHT: Final[Mapping[tuple[str, str], frozenset[Kind]]] = {
     ("chat_passage", "context"): _PUBLIC,
     ("chat_passage", INDEX_COLUMN): _ONLY_CANARIES,  # made of the texts beside it
 }
+_NO_SECRETS: Final = frozenset(
+    {
+        ("citations", "quote"),  # a public filing's words
+        ("call_id", "call_id"),  # a service's own number of a call, as random as a key
+    }
+)
 _OF_DJANGO: Final = frozenset({SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY})
 _EVENT_FIELDS: Final = {field.name for kind in get_args(CanonicalEvent) for field in fields(kind)} | {"trace"}
 
@@ -116,8 +122,8 @@ def _sought(table: _Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> f
         return _ONLY_CANARIES  # the words of passages, which are looked at in their own table
     if table.name == EVENTS and row.get("type") == UserMessage.type and leaf.top == "text":
         return _ONLY_CANARIES
-    if table.name == EVENTS and (leaf.top, leaf.key) == ("citations", "quote"):
-        return _PUBLIC
+    if table.name == EVENTS and (leaf.top, leaf.key) in _NO_SECRETS:
+        return TEXT_KINDS - {Kind.SECRET}
     if table.name == SESSIONS and (leaf.key in _OF_DJANGO or column == "session_key"):
         return TEXT_KINDS - {Kind.SECRET}
     return _SOUGHT.get((table.name, column), TEXT_KINDS)

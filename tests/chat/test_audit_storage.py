@@ -45,6 +45,13 @@ def test_demonstration_is_clean(settings: LazySettings) -> None:
     assert audit() == ""
 
 
+def test_random_number_of_a_call_is_no_secret(alice: User) -> None:
+    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    log.append(turn, [ToolCall(call_id="call_00_" + "kW3xTz9QvLr2Hn8B" + "pYd5aB", name="f", arguments="{}", step=0)])
+
+    assert audit() == ""
+
+
 def test_what_people_typed_is_exempt(alice: User) -> None:
     typed = f"Is <think>this</think> or <scratchpad> a tag? My key is {SECRET}, my mail is pat@example.com."
     turn = log.open_turn(make_conversation(owner=alice).pk, text=typed)
