@@ -11,7 +11,7 @@ import logging
 import uuid
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
@@ -66,7 +66,9 @@ def _endpoint(*methods: str) -> Callable[..., Any]:
         async def answer(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             try:
                 if request.method not in methods:
-                    raise ApiError(405, "method_not_allowed", _("Use %(methods)s here.") % {"methods": _or(methods)})
+                    raise ApiError(
+                        405, "method_not_allowed", _("Allowed here: %(methods)s.") % {"methods": ", ".join(methods)}
+                    )
                 return await view(request, await _person(request), *args, **kwargs)
             except Exception as error:  # noqa: BLE001 - each becomes the error form; what is unforeseen is logged
                 return _refusal(error, methods)
@@ -91,10 +93,6 @@ def _refusal(error: Exception, methods: tuple[str, ...]) -> JsonResponse:
         case _:
             logger.error("request failed", exc_info=error)
     return JsonResponse({"error": form}, status=status, headers={"Allow": ", ".join(methods)} if status == 405 else {})
-
-
-def _or(methods: tuple[str, ...]) -> str:
-    return _(" or ").join(methods)
 
 
 @_endpoint("GET", "POST")
@@ -162,7 +160,7 @@ class _Asked:
 
 
 async def _answered(asked: _Asked, message: Message) -> HttpResponseBase:
-    with runner.watching(asked.watcher):
+    with runner.watching(asked.watcher) if asked.sees.scratchpad else nullcontext():
         turn_id = await asked.run(message)
         await runner.finished(asked.conversation_id, turn_id)
     return JsonResponse(await sync_to_async(asked.envelope)(turn_id))

@@ -60,6 +60,10 @@ class Watcher:
         self.tell(Asked(form))
         return True
 
+    @property
+    def has_pending(self) -> bool:
+        return bool(self._pending)
+
     async def next(self) -> Notice | Asked:
         """Wait for the oldest notice."""
         while not self._pending:

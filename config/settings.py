@@ -137,6 +137,8 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
+# A message as long as allowed must fit, even with each of its characters written as two JSON escapes.
+DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, 12 * MESSAGE_MAX_CHARS + 65_536)
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
 TEMPLATES = [
@@ -230,6 +232,6 @@ LOGGING = {
     "loggers": {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
         "django.server": {"handlers": [], "level": "INFO", "propagate": True},
-        **{name: {"level": "WARNING"} for name in ("asyncio", "daphne", "httpx", "openai")},
+        **{name: {"level": "WARNING"} for name in ("asyncio", "daphne", "httpx", "httpx2", "openai")},
     },
 }

@@ -1,0 +1,210 @@
+"""Server-sent events: whoever listens, and whenever, the pieces joined are the whole; and nobody is left listening."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+from channels.db import database_sync_to_async
+from django.conf import LazySettings
+from django.test import AsyncClient
+
+from accounts import scratchpad as gate
+from accounts.models import User
+from accounts.preferences import visibility
+from accounts.tokens import create_token
+from chat import watchers
+from chat.eventstream import TurnEvents
+from chat.forms import Message
+from chat.models import Conversation
+from chat.runner import runner
+from chat.watchers import Watcher
+from config.asgi import application
+from tests.chat.test_api import client_of
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import make_conversation
+
+pytestmark = pytest.mark.django_db(transaction=True)
+EVENTS = {"Accept": "text/event-stream"}
+CALL = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
+LONG = "".join(f"Word {number} of many.\n\n" for number in range(200)) + "The end."
+
+
+async def post(client: AsyncClient, conversation: Conversation, body: dict[str, Any], **headers: str) -> Any:
+    url = f"/api/chats/{conversation.pk}/messages/"
+    return await client.post(url, json.dumps(body), content_type="application/json", headers=headers)
+
+
+def read(body: str) -> tuple[dict[str, str], list[str], dict[str, Any]]:
+    """Return the joined deltas by channel, the names of the other events, and the envelope."""
+    texts: dict[str, str] = {}
+    names: list[str] = []
+    form: dict[str, Any] = {}
+    for block in filter(None, body.split("\n\n")):
+        name, data = (line.split(": ", 1)[1] for line in block.split("\n"))
+        form = json.loads(data)
+        if name == "delta":
+            texts[form["channel"]] = texts.get(form["channel"], "") + form["text"]
+        else:
+            names.append(name)
+    return texts, names, form
+
+
+async def streamed(answer: Any) -> tuple[dict[str, str], list[str], dict[str, Any]]:
+    async with asyncio.timeout(10):
+        return read(b"".join([piece async for piece in answer]).decode())
+
+
+async def test_repeat_of_an_answered_message_is_told_the_same_turn_and_ends(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    upstream.script([{"reasoning": "Hm.", "tool_calls": [CALL]}, {"content": "Once."}])
+    client = await client_of(alice)
+
+    first = await streamed(await post(client, conversation, {"text": "x", "id": "same"}, **EVENTS))
+    again = await streamed(await post(client, conversation, {"text": "x", "id": "same"}, **EVENTS))
+
+    assert first == again
+    assert first[0]["answer"] == "Once."
+    assert first[1] == ["tool_step", "done"]
+
+
+async def test_repeat_of_a_running_message_joins_its_turn_from_the_start(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    hold = [{"kind": "stall", "at": "event:6", "name": "go"}]
+    upstream.script(
+        [{"reasoning": "One two.", "content": "Three four five six seven.", "chunk": "word", "faults": hold}]
+    )
+    client = await client_of(alice)
+
+    first = asyncio.create_task(post(client, conversation, {"text": "x", "id": "same"}))
+    await asyncio.to_thread(upstream.wait_for, held="go")
+    second = await post(client, conversation, {"text": "x", "id": "same"}, **EVENTS)
+    upstream.release("go")
+    texts, _names, form = await streamed(second)
+
+    assert texts["answer"] == form["answer"] == (await first).json()["answer"]
+    assert texts["thinking"] == "One two."
+
+
+async def test_listener_who_falls_behind_misses_nothing(
+    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watchers, "MAX_BEHIND", 4)
+    hold = [{"kind": "stall", "at": "event:150", "name": "go"}]
+    upstream.script([{"content": LONG, "chunk": 10, "faults": hold}])
+    watcher = Watcher(conversation.pk)
+
+    with runner.watching(watcher):
+        accepted = await runner.submit(conversation.pk, alice.pk, Message("x"))
+        assert accepted.turn_id is not None
+        told = TurnEvents(watcher, accepted.turn_id, await database_sync_to_async(visibility)(alice, None))
+        await asyncio.to_thread(upstream.wait_for, held="go")  # everything up to here waits in a box of four
+        upstream.release("go")
+        events: list[str] = []
+        while (more := await told.next()) is not None:
+            events += more
+        await runner.finished(conversation.pk, accepted.turn_id)
+        end = told.last({"answer": LONG, "toolTrace": [], "reasoningSummary": []})
+
+    texts, _names, _form = read("".join([*events, *end]))
+    assert texts["answer"] == LONG
+
+
+async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    hold = [{"kind": "stall", "at": "event:4", "name": "go"}]
+    upstream.script([{"content": "One two three.", "chunk": "word", "faults": hold}])
+
+    client = await http_client(alice, conversation)
+    assert (await client.receive_output(timeout=10))["status"] == 200
+    assert b"One" in (await client.receive_output(timeout=10))["body"]
+    await client.send_input({"type": "http.disconnect"})
+    await client.wait(timeout=10)
+    turn = await conversation.turns.aget()
+    upstream.release("go")
+    await runner.finished(conversation.pk, turn.pk)
+
+    await turn.arefresh_from_db()
+    assert turn.status == "completed"
+    assert conversation.pk not in runner._watchers
+
+
+async def http_client(user: User, conversation: Conversation) -> ApplicationCommunicator:
+    """Post a message over bare ASGI, as a server does, for its client may leave."""
+    _row, token = await database_sync_to_async(create_token)(user)
+    headers = {"host": "localhost", "accept": "text/event-stream", "authorization": f"Bearer {token}"}
+    path = f"/api/chats/{conversation.pk}/messages/"
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": b"",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    client = ApplicationCommunicator(application, scope)
+    await client.send_input({"type": "http.request", "body": b'{"text": "x"}'})
+    return client
+
+
+@pytest.mark.parametrize(
+    ("accept", "kind"),
+    [
+        ("text/event-stream", "text/event-stream"),
+        ("text/event-stream, */*;q=0.1", "text/event-stream"),
+        ("text/event-stream, application/json;q=0.5", "text/event-stream"),
+        ("application/json", "application/json"),
+        ("*/*", "application/json"),
+        ("text/html, */*;q=0.8", "application/json"),
+    ],
+)
+async def test_answer_comes_in_the_form_that_the_client_prefers(
+    upstream: ContractHandle, alice: User, conversation: Conversation, accept: str, kind: str
+) -> None:
+    upstream.script([{"content": "Yes."}])
+
+    answer = await post(await client_of(alice), conversation, {"text": "x"}, Accept=accept)
+
+    assert answer["Content-Type"].split(";")[0] == kind
+    if answer.streaming:
+        await streamed(answer)
+
+
+@pytest.mark.parametrize("headers", [{}, EVENTS])
+@pytest.mark.parametrize(
+    ("by", "is_on", "seen"), [("session", True, True), ("session", False, False), ("token", True, False)]
+)
+@pytest.mark.spec("004 scratchpad")
+async def test_scratchpad_stands_in_the_envelope_of_an_entitled_session_alone(
+    upstream: ContractHandle,
+    ada: User,
+    settings: LazySettings,
+    headers: dict[str, str],
+    by: str,
+    is_on: bool,
+    seen: bool,
+) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    upstream.script([{"content": "Yes.<scratchpad>quokka-canary-3307</scratchpad>"}])
+    conversation = await database_sync_to_async(make_conversation)(owner=ada)
+    client = await client_of(ada, by=by)
+    client.handler.enforce_csrf_checks = False
+    if by == "session" and is_on:
+        await database_sync_to_async(switch_on)(client, ada)
+
+    answer = await post(client, conversation, {"text": "x"}, **headers)
+    body = b"".join([piece async for piece in answer]) if answer.streaming else answer.content
+
+    assert (b'"scratchpad"' in body, b"quokka-canary-3307" in body) == (seen, seen)
+
+
+def switch_on(client: AsyncClient, user: User) -> None:
+    session = client.session
+    gate.switch(user, session, on=True)
+    session.save()
