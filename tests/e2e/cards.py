@@ -7,6 +7,8 @@ import re
 from playwright.sync_api import Locator, expect
 
 DONE_TIMEOUT_MS = 20_000
+# A click in the middle of an opening panel would aim at where a thing was.
+COMES_TO_REST = "e => Promise.all(e.getAnimations({ subtree: true }).map((one) => one.finished))"
 
 
 class AnswerCard:
@@ -49,6 +51,7 @@ class AnswerCard:
     def opens_trace(self) -> None:
         self.trace_bar.click()
         expect(self.steps.first).to_be_visible()
+        self.trace.evaluate(COMES_TO_REST)
 
     def texts(self) -> dict[str, str]:
         """Return what the card says, part by part, for comparison."""

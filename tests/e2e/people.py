@@ -64,6 +64,11 @@ class Person:
     def writes(self, text: str) -> None:
         self.composer.fill(text)
 
+    def submits(self, button: Locator) -> None:
+        """Press a button of a plain form and wait for the page that comes of it."""
+        with self.page.expect_navigation():
+            button.click()
+
     def answer(self, index: int = -1) -> AnswerCard:
         """Return an answer's card; the newest by default."""
         return AnswerCard(self.page.locator("[data-role=assistant]").nth(index))

@@ -66,10 +66,10 @@ def test_running_answer_is_stopped_by_a_form(visit: Visit, connected: Site, mode
     demo = _plain(visit, connected)
     demo.starts_chat()
     demo.writes("Can I stop you?")
-    demo.send_button.click()
+    demo.submits(demo.send_button)
     model.wait_for(held="rest")
 
-    demo.stop_button.click()
+    demo.submits(demo.stop_button)
     model.wait_for(closed=1)
     demo.page.reload()
 
@@ -81,13 +81,13 @@ def test_failed_answer_is_asked_again_by_a_form(visit: Visit, connected: Site, m
     demo = _plain(visit, connected)
     demo.starts_chat()
     demo.writes("Once more?")
-    demo.send_button.click()
+    demo.submits(demo.send_button)
     model.wait_for(ended=1)
     demo.page.reload()
     demo.answer().ends("error")
     model.script([plain("At last.")])
 
-    demo.answer().retry.click()
+    demo.submits(demo.answer().retry)
     model.wait_for(ended=2)
     demo.page.reload()
 
