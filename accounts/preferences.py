@@ -12,7 +12,9 @@ from importlib import import_module
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
 from accounts.models import User
 from reasoning.policy import ReasoningSettings, SiteFlags, Viewer, Visibility
@@ -71,12 +73,21 @@ def reasoning_settings(
 
 
 def reread(user: User, session_key: str | None) -> tuple[User, Session] | None:
-    """Read a socket's person and session again, or None where either has ended since it was opened."""
+    """Read a socket's person and session again, or None where either has ended since it was opened.
+
+    As for a request, a session ends with the password that it was opened with.
+    """
     store = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
     found = User.objects.filter(pk=user.pk, is_active=True).first()
-    if found is None or str(store.get("_auth_user_id")) != str(found.pk):
+    if found is None or str(store.get(SESSION_KEY)) != str(found.pk) or not _is_current(found, store):
         return None
     return found, dict(store.items())
+
+
+def _is_current(user: User, session: Session) -> bool:
+    kept = str(session.get(HASH_SESSION_KEY, ""))
+    valid = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]
+    return any(constant_time_compare(kept, each) for each in valid)
 
 
 def _is_scratchpad_on(session: Session) -> bool:

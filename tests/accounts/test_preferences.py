@@ -127,6 +127,15 @@ def test_reread_finds_nothing_once_the_person_is_shut_out(client: Client, alice:
     assert preferences.reread(alice, client.session.session_key) is None
 
 
+def test_reread_finds_nothing_once_the_password_was_changed_elsewhere(client: Client, alice: User) -> None:
+    client.force_login(alice)
+    key = client.session.session_key
+    alice.set_password("another horse battery staple")
+    alice.save()
+
+    assert preferences.reread(alice, key) is None
+
+
 def test_settings_page_saves_the_default_and_drops_the_choice_of_the_session(client: Client, alice: User) -> None:
     client.force_login(alice)
     client.post("/accounts/toggles/show-reasoning/", {"on": "true"})
