@@ -65,6 +65,7 @@ def _everything_done(visit: Visit, site: Site, model: ContractHandle) -> Person:
     demo.reasoning_switch.click()
     expect(card.summary).to_have_count(0)
     demo.reasoning_switch.click()
+    expect(card.summary).to_be_visible()
     demo.page.reload()
     expect(card.thought).to_contain_text("…(truncated)")
     return demo
