@@ -18,6 +18,7 @@ from accounts import scratchpad as gate
 from accounts.models import User
 from accounts.preferences import reread, visibility
 from chat import backlog, log, screens
+from chat.drawing import rendered
 from chat.forms import MessageRefused, clean_message
 from chat.frames import (
     PageFrames,
@@ -194,6 +195,7 @@ class Page:
     async def _stored(self) -> tuple[list[log.TurnRows], str]:
         """Return the finished turns and the queue's frame; read again where a turn ended meanwhile."""
         stored, waiting = await _read(self._conversation_id)
+        await rendered(stored)
         turn = runner.live(self._conversation_id)
         if turn is None and any(rows.turn.status == Turn.Status.RUNNING for rows in stored):
             stored, waiting = await _read(self._conversation_id)

@@ -26,6 +26,7 @@ from django.utils.translation import activate, get_language
 from django.utils.translation import gettext as _
 
 from chat import backlog, log, recovery, upstream
+from chat.drawing import rendered
 from chat.forms import Message, MessageRefused
 from chat.live import Behind, Finished, LiveTurn, Notice, QueueChanged, Started
 from chat.models import Turn
@@ -66,7 +67,6 @@ class Runner:
         self._draining = False
 
     def is_draining(self) -> bool:
-        """Say whether the server is about to end."""
         return self._draining
 
     def live(self, conversation_id: uuid.UUID) -> LiveTurn | None:
@@ -228,6 +228,7 @@ class Runner:
         try:
             read = partial(recovery.rows_at_end, entry.turn, answer=entry.live.answer_so_far, message=BROKEN)
             rows = await recovery.insist(read, unless=self.is_draining)
+            await rendered([rows])
             self._tell(conversation_id, Finished(entry.live, rows))
         except Exception:
             logger.exception("turn not ended in the log", extra={"turn": entry.turn.public_id})
@@ -283,8 +284,7 @@ class Runner:
         try:
             waiting = await database_sync_to_async(backlog.waiting)(conversation_id)
         except OperationalError:
-            logger.warning("queue not shown")  # the message itself is kept: who sent it must not send it again
-            return
+            return logger.warning("queue not shown")  # the message is kept: who sent it must not send it again
         self._tell(conversation_id, QueueChanged(tuple((str(message.pk), message.text) for message in waiting)))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.models import User
 from accounts.preferences import visibility
 from chat import cards, log, screens
+from chat.drawing import rendered
 from chat.forms import MessageRefused, clean_message
 from chat.models import Conversation, Filing, Turn
 from chat.runner import runner
@@ -128,14 +129,27 @@ async def _page(
     request: HttpRequest, conversation_id: uuid.UUID, template: str, *, status: int = 200, **extra: Any
 ) -> HttpResponse:
     """Draw the conversation: what is stored, then the running turn as it stands at this moment of the loop."""
-    read = await sync_to_async(screens.read)(_person_of(request), conversation_id, request.session)
-    if read is None:
-        raise Http404
+    read = await _read(request, conversation_id)
     context = screens.context(read, runner.live(conversation_id)) | extra
     opened = request.GET.get("open", "")
     if opened:
         context["items"] = await sync_to_async(screens.with_thinking_open)(read, context["items"], opened)
     return await sync_to_async(render)(request, template, context, status=status)
+
+
+async def _read(request: HttpRequest, conversation_id: uuid.UUID) -> screens.Read:
+    """Read a conversation; again where the turn that was running then has ended since."""
+    read = await _read_once(request, conversation_id)
+    was_running = any(rows.turn.status == Turn.Status.RUNNING for rows in read.rows)
+    return await _read_once(request, conversation_id) if was_running and not runner.live(conversation_id) else read
+
+
+async def _read_once(request: HttpRequest, conversation_id: uuid.UUID) -> screens.Read:
+    read = await sync_to_async(screens.read)(_person_of(request), conversation_id, request.session)
+    if read is None:
+        raise Http404
+    await rendered(read.rows)
+    return read
 
 
 async def _owned_by(request: HttpRequest, conversation_id: uuid.UUID) -> tuple[User, Conversation]:
