@@ -48,11 +48,10 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class ReaderPassage:
-    """One passage for the reader: its own headings stand above it, not in it."""
+    """One passage for the reader, without what the section's own heading says."""
 
     anchor: str
-    kind: str
-    heading: str  # only where it is new
+    heading: str  # the one that it stands under; it is in the text where it is new
     text: str
 
 
@@ -169,16 +168,13 @@ def sections_of(filing: Filing) -> tuple[Section, ...]:
 
 def _reader_passages(passages: Iterable[Passage], name: str, title: str) -> Iterator[ReaderPassage]:
     above = {_folded(words) for words in (name, title, f"{name}{title}")}
-    shown = ""
     for passage in passages:
-        is_new = passage.heading != shown and _folded(passage.heading) not in above
-        shown = passage.heading
-        text = _without_headings(passage.text, above | {_folded(passage.heading)})
-        yield ReaderPassage(passage.anchor, passage.kind, passage.heading if is_new else "", text)
+        text = _without_headings(passage.text, above)
+        yield ReaderPassage(passage.anchor, passage.heading, text)
 
 
 def _without_headings(text: str, headings: set[str]) -> str:
-    return "\n".join(dropwhile(lambda line: _folded(line) in headings, text.splitlines()))
+    return "\n".join(dropwhile(lambda line: _folded(line) in headings or not line, text.split("\n")))
 
 
 def _folded(words: str) -> str:

@@ -23,18 +23,19 @@ _WINDOWS = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x8
 
 @dataclass(frozen=True, slots=True)
 class RawBlock:
-    """One paragraph, heading or table row. Cells of a row are joined by `` | ``."""
+    """One paragraph, heading or table row. Fields of a row are joined by `` | ``, empty ones too."""
 
     text: str
     kind: Kind
     ids: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
     page: int | None = None  # the printed number of the page that it stands on, where pages are numbered
+    table: int = 0  # which table of the document a row belongs to, from 1
 
     @property
     def line(self) -> str:
         """The text as one line of prose: what a heading reads like when it was laid out as a table."""
-        return self.text.replace(CELL_SEPARATOR, " ")
+        return " ".join(field for field in self.text.split(CELL_SEPARATOR) if field)
 
 
 def clean(text: str) -> str:
@@ -49,16 +50,3 @@ def is_heading(text: str, *, is_strong: bool) -> bool:
     if is_strong:
         return len(text) <= HEADING_MAX_CHARS
     return text.isupper() and 4 <= len(text) <= 100 and not text.endswith((".", ";", ","))
-
-
-def join_cells(cells: list[str]) -> list[str]:
-    """Return the cells that say something; a currency sign goes to its number, ``%`` and ``)`` back to theirs."""
-    joined: list[str] = []
-    for cell in cells:
-        if not cell:
-            continue
-        if joined and (joined[-1] in {"$", "€", "£", "¥", "($", "("} or cell in {"%", ")", ")%", "%)"}):
-            joined[-1] += cell
-        else:
-            joined.append(cell)
-    return joined

@@ -9,14 +9,17 @@ the HTML parser knows neither external entities nor document types.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from lxml import etree
 from lxml import html as lxml_html
 
-from chat.filings.blocks import CELL_SEPARATOR, RawBlock, clean, is_heading, join_cells
+from chat.filings.blocks import CELL_SEPARATOR, RawBlock, clean, is_heading
+from chat.filings.grid import Cell, is_figure
 from chat.filings.items import starts_section
 from chat.filings.pages import numbered
 from chat.filings.plaintext import text_blocks
+from chat.filings.tables import OpenTable, row_cells
 
 _BREAKING = frozenset(
     "address article aside blockquote body center dd div dl dt fieldset figure footer form h1 h2 h3 h4 h5 h6 header hr"
@@ -27,7 +30,8 @@ _STRONG = frozenset(["b", "strong", "u", "h1", "h2", "h3", "h4", "h5", "h6"])
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _STRONG_STYLE = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)|text-decoration\s*:\s*underline", re.IGNORECASE)
 _PLAIN_STYLE = re.compile(r"font-weight\s*:\s*(?:normal|[1-5]00)", re.IGNORECASE)
-_BULLET = re.compile(r"[•●▪■◦·*–—-]|o|\(?[a-z0-9]{1,3}[.)]|o", re.IGNORECASE)
+_BULLET = re.compile(r"[•●▪■◦·*–—☐☒☑✓-]|\[[ x]?\]|o|\(?[a-z0-9]{1,3}[.)]|\*{1,3}|[†‡]", re.IGNORECASE)
+_PROSE_CHARS = 400  # a cell that is longer is no field of a row: its table only lays out text
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _BACK_TO_CONTENTS = re.compile(r"(?:back to )?(?:table of )?contents|index", re.IGNORECASE)
 
@@ -59,8 +63,7 @@ def html_blocks(root: etree._Element) -> list[RawBlock]:
             walk.preformatted(element)
         else:
             walk.enter(element)
-    walk.flush()
-    return numbered(walk.blocks)
+    return numbered(walk.finish())
 
 
 def _is_dropped(element: etree._Element) -> bool:
@@ -73,8 +76,9 @@ class _Walk:
     def __init__(self) -> None:
         self.blocks: list[RawBlock] = []
         self.pieces: list[str] = []
-        self.cells: list[str] | None = None
-        self.row: etree._Element | None = None
+        self.row: etree._Element | None = None  # the row of cells that is being read
+        self.tables = [OpenTable(1)]  # the first is the document's own, for rows outside of any
+        self.tables_seen = 1
         self.ids: list[str] = []
         self.links: list[str] = []
         self.strong = [False]
@@ -84,7 +88,8 @@ class _Walk:
     def enter(self, element: etree._Element) -> None:
         tag = element.tag
         if tag in _BREAKING:
-            self._break(element)
+            self._break()
+            self._begin(element)
         elif tag == "br":
             self.pieces.append("\n")
         self.strong.append(self._is_strong(element))
@@ -95,7 +100,7 @@ class _Walk:
         if element is self.row:
             self._end_row()
         elif element.tag in _BREAKING:
-            self._break(element)
+            self._leave_breaking(element)
         self.strong.pop()
         self._add(element.tail)
 
@@ -109,9 +114,15 @@ class _Walk:
         self._note_ids(element)
         inner = text_blocks("".join(str(piece) for piece in element.itertext()))
         if inner and self.ids:
-            inner[0] = RawBlock(inner[0].text, inner[0].kind, tuple(self.ids))
+            inner[0] = replace(inner[0], ids=tuple(self.ids))
             self.ids = []
         self.blocks.extend(inner)
+
+    def finish(self) -> list[RawBlock]:
+        self.flush()
+        while self.tables:
+            self.tables.pop().finish(self.blocks)
+        return self.blocks
 
     def flush(self) -> None:
         """End the paragraph. A forced line break ends it too where it is doubled or an Item follows."""
@@ -122,30 +133,51 @@ class _Walk:
         if source.strip():
             self.links = []
 
-    def _break(self, element: etree._Element) -> None:
+    def _break(self) -> None:
+        """End a paragraph. Inside a row of cells a break parts words only."""
         if self.row is not None:
-            if element.tag in {"td", "th"}:
-                self._end_cell()
             self.pieces.append(" ")
-            return
-        self.flush()
-        if element.tag == "tr" and _is_data_row(element):
-            self.row, self.cells = element, []
+        else:
+            self.flush()
 
-    def _end_cell(self) -> None:
-        if self.cells is not None:
-            self.cells.append(clean("".join(self.pieces)))
-        self.pieces = []
+    def _begin(self, element: etree._Element) -> None:
+        if element.tag == "table":
+            self.tables_seen += 1
+            self.tables.append(OpenTable(self.tables_seen))
+        elif element.tag == "tr":
+            cells = row_cells(element)
+            is_row = self.tables[-1].begin_row(cells, at=len(self.blocks))
+            self.row = element if is_row else None
+
+    def _leave_breaking(self, element: etree._Element) -> None:
+        if self.row is not None and element.tag in {"td", "th"}:
+            self.tables[-1].add_cell(clean("".join(self.pieces)))
+            self.pieces = []
+        self._break()
+        if element.tag == "tr":
+            self.tables[-1].end_line(self.blocks)
+        elif element.tag == "table" and len(self.tables) > 1:
+            self.tables.pop().finish(self.blocks)
 
     def _end_row(self) -> None:
-        self._end_cell()
-        cells = join_cells(self.cells or [])
-        self.row, self.cells, self.strong_chars, self.plain_chars = None, None, 0, 0
-        if len(cells) == 2 and _BULLET.fullmatch(cells[0]):
-            self._append(" ".join(cells), "text")
+        self.tables[-1].add_cell(clean("".join(self.pieces)))
+        cells = self.tables[-1].end_row()
+        self.pieces, self.row, self.strong_chars, self.plain_chars = [], None, 0, 0
+        texts = [cell.text for cell in cells]
+        if len(cells) == 2 and _BULLET.fullmatch(texts[0]) and not is_figure(texts[1]):
+            self._append(" ".join(texts), "text")
+        elif any(len(text) > _PROSE_CHARS for text in texts):
+            for text in texts:
+                self._append(text, "text")
         elif cells:
-            self._append(CELL_SEPARATOR.join(cells), "table" if len(cells) > 1 else "text")
+            self._append_row(cells)
         self.links = []
+
+    def _append_row(self, cells: list[Cell]) -> None:
+        before = len(self.blocks)
+        self._append(CELL_SEPARATOR.join(cell.text for cell in cells), "table" if len(cells) > 1 else "text")
+        if len(self.blocks) > before:
+            self.tables[-1].add_row(before, cells)
 
     def _append(self, text: str, kind: str) -> None:
         if self.links and _BACK_TO_CONTENTS.fullmatch(text):
@@ -176,14 +208,6 @@ class _Walk:
         if element.tag in _STRONG or _STRONG_STYLE.search(style):
             return True
         return self.strong[-1] and not _PLAIN_STYLE.search(style)
-
-
-def _is_data_row(row: etree._Element) -> bool:
-    """A row of at least two cells that say something. Others, and rows around inner tables, are layout."""
-    if next(row.iterdescendants("table", "pre"), None) is not None:
-        return False
-    said = (cell for cell in row.iter("td", "th") if any(str(text).strip("\xa0 \n\t\r") for text in cell.itertext()))
-    return next(said, None) is not None and next(said, None) is not None
 
 
 def _paragraphs(source: str) -> list[str]:

@@ -13,7 +13,7 @@ from chat.filings.blocks import RawBlock
 _NUMBER = re.compile(
     r"(?:page\s+)?[-–—\s(]*(?P<number>(?:[a-z]-?)?\d{1,3}|[ivxl]{1,6})[-–—\s)]*(?:of \d+)?|<page>\s*\d*", re.IGNORECASE
 )
-_FORM_FOOTER = re.compile(r".{0,80}\bform\s+(?:10-?[kq]|20-?f)\b\W*(?P<number>\d{1,3})", re.IGNORECASE)
+_FORM_FOOTER = re.compile(r".{0,80}\bform\s+(?:10-?[kq]|20-?f)\b\W*(?P<number>\d{1,3}|[ivxl]{1,5})", re.IGNORECASE)
 _RUNNING = re.compile(r"(?P<footer>.{10,90}?)\s+(?P<number>\d{1,3})")
 _RUNNING_WORDS = re.compile(r"report|form|corporation|company|\binc\b|10-[kq]", re.IGNORECASE)
 _RUNNING_FEWEST = 5

@@ -1,8 +1,8 @@
 """Blocks to passages: what search returns and citations open.
 
 A passage is a run of consecutive blocks of one section, about 1,100 characters. It begins at a heading where it can,
-never ends with one, and keeps a table's rows on lines of their own. A paragraph that is much too long is cut at
-sentence ends.
+never ends with one or with the heads of a table's columns, and keeps a table's rows on lines of their own. A paragraph
+that is much too long is cut at sentence ends.
 """
 
 from __future__ import annotations
@@ -12,17 +12,24 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from chat.filings.blocks import CELL_SEPARATOR
+from chat.filings.grid import is_figure
 from chat.filings.sections import Block
 
 TARGET_CHARS = 1100
 _LONGEST_CHARS = 1600
 _FEWEST_CHARS = 250  # below this a heading does not begin a new passage
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)%”\"][.;?!])\s+(?=[A-Z“\"(•$])")
+_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
 @dataclass(frozen=True, slots=True)
 class PassageText:
-    """One passage before it has an anchor. Blocks are parted by blank lines, rows of a table by line ends."""
+    """One passage before it has an anchor.
+
+    Blocks are parted by blank lines, rows of a table by line ends. A heading stands right above what it heads, so that
+    a line which another follows, and which is no row, is one.
+    """
 
     section: str
     section_title: str
@@ -60,13 +67,20 @@ def _ends_before(run: list[Block], size: int, block: Block) -> bool:
 
 
 def _carry_headings(run: list[Block], block: Block) -> tuple[list[Block], list[Block]]:
-    """Headings at the end of a run belong to what follows in the same section."""
+    """Headings at the end of a run, and heads of columns, belong to what follows in the same section."""
     if block.section != run[-1].section:
         return run, []
     end = len(run)
+    while end > 0 and block.table and run[end - 1].table == block.table and not _has_figures(run[end - 1]):
+        end -= 1
     while end > 0 and run[end - 1].kind == "heading":
         end -= 1
-    return run[:end], run[end:]
+    return (run[:end], run[end:]) if end else (run, [])
+
+
+def _has_figures(row: Block) -> bool:
+    """Say whether a row says more than what its columns are called: the years of a report are such names."""
+    return any(is_figure(field) and not _YEAR.fullmatch(field) for field in row.text.split(CELL_SEPARATOR))
 
 
 def _short(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -97,6 +111,11 @@ def _passage(run: list[Block]) -> PassageText:
     rows = sum(block.kind == "table" for block in run)
     text = run[0].text
     for before, block in pairwise(run):
-        text += ("\n" if before.kind == block.kind == "table" else "\n\n") + block.text
+        text += ("\n" if _is_close(before, block) else "\n\n") + block.text
     kind = "table" if rows * 2 >= len(run) else "text"
     return PassageText(run[0].section, run[0].section_title, run[0].heading, kind, text)
+
+
+def _is_close(before: Block, block: Block) -> bool:
+    is_same_table = before.kind == block.kind == "table" and before.table == block.table
+    return is_same_table or before.kind == "heading"

@@ -32,13 +32,18 @@ _FEWEST_ITEMS = 3
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One paragraph, heading or table row, and where it stands. ``heading`` is the last one above it."""
+    """One paragraph, heading or table row, and where it stands. ``heading`` is the last one above it.
+
+    Rows of one table share its number; 0 is no table. A row has a field for every column up to its last that says
+    something; a label inside a table, one field.
+    """
 
     section: str
     section_title: str
     heading: str
     kind: Kind
     text: str
+    table: int = 0
 
 
 def sections(document: bytes | str, form: str) -> list[Block]:
@@ -111,5 +116,5 @@ def _under(blocks: Sequence[RawBlock], start: Start) -> list[Block]:
     for block in blocks:
         if block.kind == "heading":
             heading = block.text
-        under.append(Block(start.section, start.title, heading, block.kind, block.text))
+        under.append(Block(start.section, start.title, heading, block.kind, block.text, block.table))
     return under

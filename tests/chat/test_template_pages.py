@@ -185,7 +185,7 @@ def test_settings_show_a_new_token_and_revoke_old_ones() -> None:
 
 
 def passage(**changes: Any) -> SimpleNamespace:
-    found = {"anchor": "#item-7-p31", "kind": "text", "heading": "Covenants", "text": "One.\nTwo <b>."}
+    found = {"anchor": "#item-7-p31", "kind": "text", "heading": "Covenants", "text": "One.\n\nTwo <b>."}
     return SimpleNamespace(**{**found, **changes})
 
 
