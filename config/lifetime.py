@@ -16,6 +16,7 @@ from typing import Any
 from daphne.endpoints import build_endpoint_description_strings  # type: ignore[import-untyped]  # daphne ships no types
 from daphne.server import Server  # type: ignore[import-untyped]
 from daphne.ws_protocol import WebSocketProtocol  # type: ignore[import-untyped]
+from django.conf import settings
 from twisted.internet import reactor
 
 from config.asgi import application  # sets Django up, so it stands before what needs models
@@ -88,6 +89,9 @@ def serve(host: str, port: int) -> str | None:
         signal_handlers=False,
         server_name="legible",
         websocket_timeout=-1,  # a day by default, ended with 1000, which pages take for a farewell
+        # What is too large is refused by this and the socket closed; a page would connect and send it again for ever.
+        websocket_max_message_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
+        websocket_max_frame_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
     )
     server.demo_logins = demo_logins()  # read here: no database in the event loop
     reactor.callWhenRunning(lambda: asyncio.ensure_future(server.started()))

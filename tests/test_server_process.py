@@ -87,6 +87,18 @@ async def test_socket_from_a_foreign_page_is_refused(
     assert refused.value.status == 403
 
 
+async def test_message_far_beyond_the_limit_is_refused_and_the_socket_stays_open(
+    server: RunningServer, http: aiohttp.ClientSession
+) -> None:
+    await _sign_in(http, server.base_url)
+    page = await http.ws_connect(await _socket_url(http, server.base_url), headers={"Origin": server.base_url})
+
+    for _twice in range(2):
+        await page.send_json({"text": "a" * 2_000_000})
+        while "2000000 characters" not in await page.receive_str(timeout=20):
+            pass
+
+
 async def test_end_closes_sockets_with_service_restart(
     server: RunningServer, tmp_path: Path, http: aiohttp.ClientSession
 ) -> None:
