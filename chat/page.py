@@ -54,7 +54,7 @@ class Page:
         self._session_key = session_key
         self._frames = PageFrames(sees)
         self._read_at = time.monotonic()
-        self._held: set[str] = set()  # cards that came over this socket
+        self._held: set[str] = set()  # cards that came over this socket, or that the page said it has
         self._scratchpads: dict[str, Scratchpad] = {}
         self._drawn_pad = ""
         self._actions: dict[str, Callable[[Mapping[str, Any]], Awaitable[list[str]]]] = {
@@ -177,18 +177,18 @@ class Page:
         done, queue = await self._stored()
         turn = runner.live(self._conversation_id)
         known = [rows.turn.public_id for rows in done]
+        held, self._held = self._held, self._held.union(known)
         if last and last not in known and (turn is None or last != turn.public_id):
             return [*self._frames.replace_all(done), *self._live_frames(turn, last), queue]
         frames = self._frames.finished(done[known.index(last)]) if last in known and was_streaming else []
         after = known.index(last) + 1 if last in known else len(done) if last else 0
-        missing = [rows for rows in done[after:] if rows.turn.public_id not in self._held]
-        self._held.update(rows.turn.public_id for rows in missing)
+        missing = [rows for rows in done[after:] if rows.turn.public_id not in held]
         return [*frames, *self._frames.append_cards(missing), *self._live_frames(turn, last), queue]
 
     async def _redraw(self, last: str) -> list[str]:
         """Return every card again."""
         done, queue = await self._stored()
-        self._held.clear()
+        self._held = {rows.turn.public_id for rows in done}
         turn = runner.live(self._conversation_id)
         return [*self._frames.replace_all(done), *self._live_frames(turn, last), queue]
 

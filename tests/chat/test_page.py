@@ -75,7 +75,21 @@ async def test_turn_that_a_snapshot_brought_is_not_appended_again_by_its_start(
     assert cards_in(frames) == 1
 
 
-async def test_finished_turn_that_a_sync_brought_is_not_appended_again(
+@pytest.mark.parametrize("asked", [SYNC, Behind()])
+async def test_finished_turn_that_a_snapshot_brought_is_not_appended_again(
+    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page, asked: Asked | Behind
+) -> None:
+    upstream.script([{"content": "one"}])
+    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+    assert accepted.turn_id is not None
+    await runner.finished(conversation.pk, accepted.turn_id)
+
+    frames = [*await opened.draw(asked), *await drawn_until_the_end(opened, watcher)]
+
+    assert cards_in(frames) == 1
+
+
+async def test_turn_that_the_page_has_from_a_reload_is_not_appended_again(
     upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page
 ) -> None:
     upstream.script([{"content": "one"}])
@@ -83,9 +97,10 @@ async def test_finished_turn_that_a_sync_brought_is_not_appended_again(
     assert accepted.turn_id is not None
     await runner.finished(conversation.pk, accepted.turn_id)
 
-    frames = [*await opened.draw(SYNC), *await drawn_until_the_end(opened, watcher)]
+    sync = Asked({"action": "sync", "last": accepted.turn_id.hex, "status": "complete"})
+    frames = [*await opened.draw(sync), *await drawn_until_the_end(opened, watcher)]
 
-    assert cards_in(frames) == 1
+    assert cards_in(frames) == 0
 
 
 async def test_each_turn_is_appended_once_where_nothing_was_asked(
