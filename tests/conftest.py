@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.core.cache import cache
@@ -16,6 +17,10 @@ from django.utils import translation
 
 from accounts.models import User
 from tests import factories
+
+# The same examples every time: a run says something of the change, not of the dice.
+hypothesis.settings.register_profile("legible", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("legible")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("SHARED_DIR") or ROOT.parent / "shared")
