@@ -11,28 +11,16 @@ import json
 import re
 import secrets
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from chat.providers.analyst.answer import Reply, answer, failed_search, no_search, plan_note, small_talk
-from chat.providers.analyst.question import Question, read_question
+from chat.providers.analyst.replies import Reply
+from chat.providers.analyst.steps import Call, decide
 from chat.providers.base import ProviderRequest
 from chat.providers.chunks import DONE, ChunkDecoder
 from reasoning.deltas import RawDelta
 
-SEARCH_TOOL = "searchFilings"
-_LIMIT = 8
 _PIECES = re.compile(r"\S+\s*|\s+")
 _ARGUMENT_PIECE_CHARS = 12
-_EARLIER_QUESTIONS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class _Search:
-    """A decision to search: what is said before, and the arguments."""
-
-    thinking: str
-    arguments: Mapping[str, Any]
 
 
 class OfflineAnalyst:
@@ -60,54 +48,21 @@ class OfflineAnalyst:
     def _payloads(self, request: ProviderRequest) -> list[bytes]:
         """Return the response as a service would send it, one chunk of it an item."""
         step = decide(request.body.get("messages") or (), request.tools)
-        deltas = list(self._call(step) if isinstance(step, _Search) else _said(step, request.instructions))
-        reason = "tool_calls" if isinstance(step, _Search) else "stop"
+        deltas = list(self._call(step) if isinstance(step, Call) else _said(step, request.instructions))
+        reason = "tool_calls" if isinstance(step, Call) else "stop"
         head = {"id": f"chatcmpl-{self._new_id()}", "object": "chat.completion.chunk", "model": self.model}
         bodies = [_choice(delta) for delta in ({"role": "assistant"}, *deltas)]
         end = [_choice({}, reason), {"choices": [], "usage": _usage(request, deltas)}]
         return [*(_encoded({**head, **body}) for body in (*bodies, *end)), DONE]
 
-    def _call(self, step: _Search) -> Iterator[dict[str, Any]]:
+    def _call(self, step: Call) -> Iterator[dict[str, Any]]:
         yield from ({"reasoning_content": piece} for piece in _PIECES.findall(step.thinking))
         arguments = _encoded(step.arguments).decode()
-        function = {"name": SEARCH_TOOL, "arguments": ""}
+        function = {"name": step.tool, "arguments": ""}
         yield {"tool_calls": [{"index": 0, "id": f"call_{self._new_id()}", "type": "function", "function": function}]}
         for start in range(0, len(arguments), _ARGUMENT_PIECE_CHARS):
             piece = arguments[start : start + _ARGUMENT_PIECE_CHARS]
             yield {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
-
-
-def decide(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> _Search | Reply:
-    """Choose the next step: search for the last question, or answer from the tool message that came back."""
-    asked = [_text(message) for message in messages if message.get("role") == "user"]
-    question = read_question(asked[-1] if asked else "", asked[-1 - _EARLIER_QUESTIONS : -1])
-    if messages and messages[-1].get("role") == "tool":
-        return _after_search(question, _text(messages[-1]), tools)
-    if question.is_small_talk:
-        return small_talk()
-    return _search(question, question.company) if _offers_search(tools) else no_search()
-
-
-def _after_search(question: Question, text: str, tools: Sequence[Mapping[str, Any]]) -> _Search | Reply:
-    try:
-        message = json.loads(text)
-    except (ValueError, RecursionError):
-        message = None
-    if not isinstance(message, dict) or not isinstance(message.get("passages"), list):
-        return failed_search(text)
-    searched = message.get("searched")
-    company = searched.get("company") if isinstance(searched, dict) else None
-    if not message["passages"] and company and _offers_search(tools):
-        # The name may be a place or a product that some company's filing speaks of.
-        return _search(question, None, f"No filing of {company} is here. I look in all of them for the name.")
-    return answer(question, message)
-
-
-def _search(question: Question, company: str | None, thinking: str = "") -> _Search:
-    arguments: dict[str, Any] = {"query": question.query, "limit": _LIMIT}
-    if company:
-        arguments["company"] = company[:200]
-    return _Search(thinking or plan_note(question), arguments)
 
 
 def _said(reply: Reply, instructions: str) -> Iterator[dict[str, Any]]:
@@ -120,19 +75,6 @@ def _said(reply: Reply, instructions: str) -> Iterator[dict[str, Any]]:
     if "<scratchpad>" in instructions and reply.notes:
         text = f"{text}\n\n<scratchpad>\n{reply.notes}\n</scratchpad>"
     yield from ({"content": piece} for piece in _PIECES.findall(text))
-
-
-def _offers_search(tools: Sequence[Mapping[str, Any]]) -> bool:
-    functions = (tool.get("function") for tool in tools)
-    return any(isinstance(function, Mapping) and function.get("name") == SEARCH_TOOL for function in functions)
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, Mapping))
-        return " ".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
 
 
 def _choice(delta: Mapping[str, Any], reason: str | None = None) -> dict[str, Any]:

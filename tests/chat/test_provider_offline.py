@@ -142,7 +142,7 @@ async def test_what_the_passages_do_not_hold_is_refused_and_cites_nothing(questi
     said = await answer(question, HARBOUR, FLEET)
 
     assert said.startswith("These filings do not answer this.")
-    assert "Searched for: q, among 3 filings of Pellworm Ferries, Inc." in said
+    assert 'Searched for: "q", among 3 filings of Pellworm Ferries, Inc.' in said
     assert check_citations(said, sources(HARBOUR, FLEET)) == ()
 
 

@@ -1,4 +1,4 @@
-"""What the offline analyst says: quotations with their sources, or that these filings do not answer.
+"""What the offline analyst answers: quotations with their sources, or that these filings do not answer.
 
 Never a bare number, never a source that was not returned, never a sentence of its own about a company.
 """
@@ -6,102 +6,105 @@ Never a bare number, never a source that was not returned, never a sentence of i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from chat.providers.analyst.choosing import choose
+from chat.providers.analyst.names import unknown_name
+from chat.providers.analyst.overview import opening
 from chat.providers.analyst.passages import Passage, read_passages
-from chat.providers.analyst.question import Kind, Question
+from chat.providers.analyst.question import Question
 from chat.providers.analyst.quoting import quotation
-from chat.providers.analyst.scoring import THRESHOLD, Found, Scorer, choose, unknown_name
+from chat.providers.analyst.replies import Reply
+from chat.providers.analyst.scoring import THRESHOLD, Found, Scorer
+from chat.providers.analyst.wording import counted, echoed, ended, escaped
 from chat.providers.analyst.words import stem
 
-CONNECT_LINE = "OPENAI_BASE_URL=http://127.0.0.1:11434/v1"
 REFUSAL = "These filings do not answer this."
+LEAD = "The filings say this, word for word:"
+ENGLISH_ONLY = "I read English questions; I looked for the names and words of this one as they stand."
 MAX_QUOTES = 3
 _SHOWN_COMPANIES = 5
-_KIND_WORDS: dict[Kind, str] = {
-    "number": "a number",
-    "money": "an amount",
-    "percent": "a share or a rate",
-    "date": "a date",
-    "person": "a person or a body",
-    "place": "a place",
-    "reason": "a reason",
-    "any": "a statement",
-}
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """``thinking`` is what it did, step by step; ``notes`` are for the scratchpad, should one be asked for."""
+class Reading:
+    """What was made of one tool message: its passages, the pieces by rank, and those that are quoted."""
 
-    thinking: str
-    summary: tuple[str, ...]
-    answer: str
-    notes: str = ""
+    question: Question
+    scope: Mapping[str, Any]
+    passages: tuple[Passage, ...]
+    found: tuple[Found, ...]
+    stranger: str | None
+    chosen: tuple[Found, ...]
+    records: tuple[str, ...]
+
+    @property
+    def is_answer(self) -> bool:
+        return bool(self.chosen or self.records)
 
 
-def plan_note(question: Question) -> str:
-    """Say how the question was understood, before the search."""
-    whom = f"It names {', '.join(question.names)}." if question.names else "It names no company that I can tell."
-    years = f" It speaks of {', '.join(sorted(question.years))}." if question.years else ""
-    return (
-        f"The question asks for {_KIND_WORDS[question.kind]}. {whom}{years} "
-        f"I can only read filings, so I look there for: {question.query}."
+def read(question: Question, message: Mapping[str, Any]) -> Reading:
+    """Weigh the passages of one tool message for a question."""
+    passages = read_passages(message)
+    found = tuple(Scorer(question, passages).ranked())
+    stranger = unknown_name(question, passages)
+    is_record = question.asks_record and not question.topics
+    chosen = (
+        ()
+        if stranger or is_record
+        else tuple(choose(found, limit=MAX_QUOTES, kind=question.kind, across=question.compares))
     )
-
-
-def small_talk() -> Reply:
-    """Say what this is, and how to get more."""
-    return Reply(
-        thinking="Nothing here can be looked up in a filing, so there is nothing to search for.",
-        summary=("Read the message: it asks for nothing that a filing could answer.", "Searched nothing."),
-        answer=(
-            "I am the offline analyst. I look up the filings on this server and quote them word for word; I do not "
-            "reason or converse. Ask about a company whose filings are here.\n\n"
-            f"To talk with a language model, put one line into `.env` and restart:\n\n```\n{CONNECT_LINE}\n```"
-        ),
-    )
-
-
-def no_search() -> Reply:
-    """Say that there is nothing to search with."""
-    return Reply(
-        thinking="No search tool was offered with this message, and I know nothing that I have not looked up.",
-        summary=("Looked for a way to search the filings; none was offered.", "Answered nothing from memory."),
-        answer="I cannot search the filings here, and I answer only from what I find in them.",
-    )
-
-
-def failed_search(text: str) -> Reply:
-    """Say that the search gave no passages to read. ``text`` is what came instead; it is not repeated."""
-    return Reply(
-        thinking=f"The search came back with {len(text)} characters and no passages: there is nothing to quote.",
-        summary=("Searched the filings.", "Got no passages back, so nothing is cited."),
-        answer="The search of the filings did not work, so I cannot answer. Try again.",
-    )
+    records = () if stranger else tuple(_records(question, chosen, passages))
+    return Reading(question, scope_of(message), passages, found, stranger, chosen, records)
 
 
 def answer(question: Question, message: Mapping[str, Any]) -> Reply:
     """Answer from one tool message alone: its passages and what it says was searched."""
-    passages = read_passages(message)
+    reading = read(question, message)
+    text = _answer(reading) if reading.is_answer else _refusal(reading)
+    summary = (_searched_bullet(question, reading.scope), *_reading_bullets(reading))
+    return Reply(_thinking(reading), summary, _noted(question, text), _notes(reading.found))
+
+
+def overview(question: Question, message: Mapping[str, Any]) -> Reply:
+    """Quote how the filing of a company begins to say what it does."""
+    passages, scope = read_passages(message), scope_of(message)
+    found = opening(passages)
+    came = f"{counted(len(passages), 'passage')} came back, of {_companies(passages)}."
+    searched = _searched_bullet(question, scope)
+    if found is None:
+        reading = replace(read(question, message), chosen=(), records=())
+        return Reply(
+            f"{came} None opens a description of the company, so I say so.",
+            (searched, "Found no opening of a business section to quote."),
+            _refusal(reading, hint="Ask for something that it reports, such as its revenue."),
+        )
+    passage, words = found
+    line = f"- {_source(passage)}: {quotation(words, frozenset())} [{passage.ref}]"
+    return Reply(
+        f"{came} Passage {passage.ref} opens with what the company does. I quote its beginning.",
+        (searched, "Quoted the opening of what the company says about its business, word for word."),
+        f"{LEAD}\n\n{line}",
+    )
+
+
+def scope_of(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what a tool message says was searched."""
     searched = message.get("searched")
-    scope = searched if isinstance(searched, Mapping) else {}
-    found = Scorer(question, passages).ranked()
-    stranger = unknown_name(question, passages)
-    is_record = question.asks_record and not question.topics
-    chosen = [] if stranger or is_record else choose(found, limit=MAX_QUOTES, across=question.compares)
-    records = _records(question, chosen, passages) if not stranger else []
-    text = _answer(question, chosen, records) if chosen or records else _refusal(question, scope, passages, stranger)
-    summary = (_searched_bullet(question, scope), *_reading_bullets(found, passages, chosen))
-    return Reply(_thinking(passages, found, chosen, stranger), summary, text, _notes(found))
+    return searched if isinstance(searched, Mapping) else {}
 
 
-def _answer(question: Question, chosen: Sequence[Found], records: Sequence[str]) -> str:
+def _noted(question: Question, text: str) -> str:
+    return f"{ENGLISH_ONLY}\n\n{text}" if question.is_foreign else text
+
+
+def _answer(reading: Reading) -> str:
+    question = reading.question
     wanted = frozenset(map(stem, (*question.topics, *question.frames, *question.years)))
-    lines = [f"- {_source(one.passage)}{_quoted(one, wanted)} [{one.passage.ref}]" for one in chosen]
-    lead = "The filings say this, word for word:" if chosen else "This is what is known of the filing here:"
-    return "\n".join([lead, "", *records, *lines])
+    lines = [f"- {_source(one.passage)}{_quoted(one, wanted)} [{one.passage.ref}]" for one in reading.chosen]
+    lead = LEAD if reading.chosen else "This is what is known of the filing here:"
+    return "\n".join([lead, "", *reading.records, *lines])
 
 
 def _quoted(one: Found, wanted: frozenset[str]) -> str:
@@ -110,7 +113,7 @@ def _quoted(one: Found, wanted: frozenset[str]) -> str:
 
 
 def _source(passage: Passage) -> str:
-    return f"{passage.company}, {passage.filing}{_dated(passage)}, {passage.section or 'no section'}"
+    return f"{escaped(passage.company)}, {passage.filing}{_dated(passage)}, {passage.section or 'no section'}"
 
 
 def _dated(passage: Passage) -> str:
@@ -126,16 +129,17 @@ def _records(question: Question, chosen: Sequence[Found], passages: Sequence[Pas
     of = [one.passage for one in chosen] or list(passages[:1])
     filings = {(passage.company, passage.filing, passage.period): passage for passage in of}
     return [
-        f"- {passage.company}, {passage.filing}, "
+        f"- {escaped(passage.company)}, {passage.filing}, "
         f"{f'filed {passage.date}' if passage.date else 'filing date not known here'}"
         f"{f', period {passage.period}' if passage.period else ''} [{passage.ref}]"
         for passage in filings.values()
     ]
 
 
-def _refusal(question: Question, scope: Mapping[str, Any], passages: Sequence[Passage], stranger: str | None) -> str:
-    why = f"No filing of {stranger} is among them." if stranger else _nearest(passages)
-    return f"{REFUSAL} {why}\n\n{_searched_line(question, scope)}"
+def _refusal(reading: Reading, hint: str = "") -> str:
+    stranger = reading.stranger
+    why = ended(f"No filing of {escaped(stranger)} is among them") if stranger else _nearest(reading.passages)
+    return f"{REFUSAL} {why}{f' {hint}' if hint else ''}\n\n{_searched_line(reading.question, reading.scope)}"
 
 
 def _nearest(passages: Sequence[Passage]) -> str:
@@ -146,39 +150,47 @@ def _nearest(passages: Sequence[Passage]) -> str:
 
 def _searched_line(question: Question, scope: Mapping[str, Any]) -> str:
     count = scope.get("filings")
-    among = f", among {count} {'filing' if count == 1 else 'filings'}" if isinstance(count, int) else ""
-    companies = [name for name in scope.get("companies") or () if isinstance(name, str)]
+    among = f", among {counted(count, 'filing')}" if isinstance(count, int) else ""
+    companies = [escaped(name) for name in scope.get("companies") or () if isinstance(name, str)]
     more = f" and {len(companies) - _SHOWN_COMPANIES} more" if len(companies) > _SHOWN_COMPANIES else ""
     of = f" of {'; '.join(companies[:_SHOWN_COMPANIES])}{more}" if among and companies else ""
-    return f"Searched for: {scope.get('query') or question.query}{among}{of}."
+    return ended(f"Searched for: {echoed(str(scope.get('query') or question.query))}{among}{of}")
 
 
 def _searched_bullet(question: Question, scope: Mapping[str, Any]) -> str:
-    company = scope.get("company")
-    only = f", only in those of {company}" if isinstance(company, str) else ""
-    return f"Searched the filings for “{scope.get('query') or question.query}”{only}."
+    """Say what was searched, as plain text. One company goes by the name that its filings bear."""
+    asked, found = scope.get("company"), scope.get("companies")
+    names = found if isinstance(found, list) and len(found) == 1 else [asked]
+    only = f", only in those of {names[0]}" if isinstance(asked, str) and isinstance(names[0], str) else ""
+    return ended(f"Searched the filings for “{scope.get('query') or question.query}”{only}")
 
 
-def _reading_bullets(found: Sequence[Found], passages: Sequence[Passage], chosen: Sequence[Found]) -> tuple[str, ...]:
-    if not passages:
+def _reading_bullets(reading: Reading) -> tuple[str, ...]:
+    if not reading.passages:
         return ("Found no passage, so nothing is cited.",)
-    compared = f"Compared {len(found)} sentences and table rows of {len(passages)} passages with the question's words."
-    if not chosen:
+    pieces = counted(len(reading.found), "sentence or table row").replace(
+        "sentence or table rows", "sentences and table rows"
+    )
+    compared = f"Compared {pieces} of {counted(len(reading.passages), 'passage')} with the question's words."
+    if not reading.chosen:
         return (compared, "Quoted none of them as an answer: none holds enough of what was asked.")
-    which = "the one that holds" if len(chosen) == 1 else f"the {len(chosen)} that hold"
+    count = len(reading.chosen)
+    which = "the one that holds" if count == 1 else f"the {count} that hold"
     return (compared, f"Quoted {which} most of them, word for word.")
 
 
-def _thinking(
-    passages: Sequence[Passage], found: Sequence[Found], chosen: Sequence[Found], stranger: str | None
-) -> str:
-    companies = "; ".join(dict.fromkeys(passage.company for passage in passages)) or "nobody"
-    came = f"{len(passages)} passages came back, of {companies}."
+def _thinking(reading: Reading) -> str:
+    passages, found, stranger = reading.passages, reading.found, reading.stranger
+    came = f"{counted(len(passages), 'passage')} came back, of {_companies(passages)}."
     if stranger:
         return f"{came} The question is about {stranger}, and none of these is. Their words would be another's answer."
     best = f" The best sentence scores {found[0].score:.2f}; an answer needs {THRESHOLD}." if found else ""
-    verdict = f" I quote {len(chosen)}." if chosen else " That is too little, so I say so."
+    verdict = f" I quote {len(reading.chosen)}." if reading.chosen else " That is too little, so I say so."
     return f"{came}{best}{verdict}"
+
+
+def _companies(passages: Sequence[Passage]) -> str:
+    return "; ".join(dict.fromkeys(passage.company for passage in passages)).rstrip(".") or "nobody"
 
 
 def _notes(found: Sequence[Found]) -> str:

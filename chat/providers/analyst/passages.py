@@ -1,6 +1,7 @@
 """Passages of a tool's answer, cut into what can be quoted: sentences, and rows of tables.
 
-Every piece is verbatim. A sentence does not end at *U.S.*, *A.M. Best* or *Inc.*; where that is in doubt it goes on.
+Every piece is verbatim and whole. A sentence does not end at *U.S.*, *A.M. Best* or *Inc.*; where that is in doubt it
+goes on. What a page or the passage cut off in mid-sentence is joined again, or is a fragment that nobody quotes.
 """
 
 from __future__ import annotations
@@ -11,23 +12,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-_ABBREVIATIONS = frozenset(
-    """inc corp co ltd llc lp plc bros mr mrs ms dr prof st jr sr vs v no nos fig sec art ch vol approx est dept ext
-    rev gen gov sen rep messrs jan feb mar apr jun jul aug sep sept oct nov dec e.g i.e etc cf al a.m p.m u.s u.k n.a
-    d.c""".split()  # noqa: SIM905
-)
-_END = re.compile(r"[.!?][\"”’')\]]*\s+(?=[\"“‘('\[$€£•]*[A-Z0-9])")
+from chat.providers.analyst.sentences import is_run_in_heading, is_unfinished, split_sentences
+from chat.providers.analyst.tables import heads_rows, is_row, names_columns
+
 _MAX_CHARS = 40_000
 _MAX_PASSAGES = 20
-_CELL = " | "
 _CONTENTS_ROW = re.compile(r"(?:Part|Item)\s+[\dIVX]+[A-C]?\.?\s*\|.{0,150}$", re.I)
+_LINE = re.compile(r"[^\S\n]*(\S[^\n]*)")
+_HEADING_MAX_CHARS = 120
 
-PieceKind = Literal["sentence", "row", "line", "heading"]
+PieceKind = Literal["sentence", "row", "line", "heading", "columns", "fragment"]
+QUOTABLE: frozenset[PieceKind] = frozenset({"sentence", "row", "line"})
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One quotable piece. ``near`` is the text right around it; ``header`` the first row of its table."""
+    """One piece. ``near`` is the text right around it; ``header`` the row that names the columns of its table."""
 
     text: str
     kind: PieceKind
@@ -51,7 +51,7 @@ class Passage:
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
-        """What can be quoted, in reading order."""
+        """What the passage consists of, in reading order."""
         return tuple(_pieces(self.text))
 
     @property
@@ -93,51 +93,60 @@ def _pieces(text: str) -> Iterator[Piece]:
         yield Piece(piece, kind, " ".join(around), heading, header if kind == "row" and header != piece else "")
 
 
-def _header(header: str, piece: str, kind: str) -> str:
+def _header(header: str, piece: str, kind: PieceKind) -> str:
     """Keep the row that names a table's columns. Prose ends the table; a heading or a lead-in inside it does not."""
-    if kind == "row":
-        return piece if _is_header(piece) else header
+    if kind in ("row", "columns"):
+        return piece if kind == "columns" or heads_rows(piece) else header
     return "" if kind == "sentence" and not piece.endswith(":") else header
 
 
-def _is_header(row: str) -> bool:
-    """A row of years or dates names columns, and so does one without any figure."""
-    cells = [cell.strip() for cell in row.split("|")]
-    dated = [cell for cell in cells if re.search(r"\b(?:19|20)\d\d$", cell)]
-    return not re.search(r"\d", row) or (len(dated) >= 2 and len(dated) * 2 >= len(cells))
-
-
 def _cut(text: str) -> Iterator[tuple[str, PieceKind]]:
-    for line in text.splitlines():
-        line = line.strip()
-        if not line:
-            continue
-        if _CELL in line:
-            yield line, "heading" if _CONTENTS_ROW.match(line) else "row"
-        elif len(line) <= 120 and not re.search(r"[.!?:;,][\"”’)]*$", line):
+    lines = list(_joined_lines(text))
+    for place, line in enumerate(lines):
+        if is_row(line):
+            yield line, _row_kind(lines, place)
+        elif _is_set_as_heading(line):
             # "Commission file number: 0-23985" is set like a heading, and a fact all the same.
             yield line, "line" if re.search(r"\d\d|:.*\d", line) else "heading"
         else:
-            yield from ((sentence, "sentence") for sentence in split_sentences(line))
+            yield from ((sentence, _sentence_kind(sentence)) for sentence in split_sentences(line))
 
 
-def split_sentences(text: str) -> Iterator[str]:
-    """Yield the sentences of a paragraph, verbatim."""
-    start = 0
-    for match in _END.finditer(text):
-        if not _is_abbreviated(text[start : match.start() + 1], text[match.end() :]):
-            yield text[start : match.end()].strip()
-            start = match.end()
-    rest = text[start:].strip()
-    if rest:
-        yield rest
+def _row_kind(lines: list[str], place: int) -> PieceKind:
+    if _CONTENTS_ROW.match(lines[place]):
+        return "heading"
+    following = lines[place + 1] if place + 1 < len(lines) and is_row(lines[place + 1]) else None
+    is_first = place == 0 or not is_row(lines[place - 1])
+    return "columns" if names_columns(lines[place], following, is_first=is_first) else "row"
 
 
-def _is_abbreviated(before: str, after: str) -> bool:
-    """Say whether the stop that ends ``before`` belongs to a word, an initial, or a number as in ``No. 5``."""
-    if not before.endswith("."):
+def _sentence_kind(sentence: str) -> PieceKind:
+    if is_run_in_heading(sentence):
+        return "heading"
+    return "fragment" if is_unfinished(sentence) else "sentence"
+
+
+def _is_set_as_heading(line: str) -> bool:
+    return len(line) <= _HEADING_MAX_CHARS and not re.search(r"[.!?:;,][\"”’)]*$", line)
+
+
+def _joined_lines(text: str) -> Iterator[str]:
+    """Yield the lines; one that goes on in the next, as over a page's end, together with it and what is between."""
+    held: tuple[int, int] | None = None
+    for match in _LINE.finditer(text):
+        start, end = match.start(1), match.start(1) + len(match[1].rstrip())
+        if held and _goes_on(text[slice(*held)], match[1]):
+            held = (held[0], end)
+            continue
+        if held:
+            yield text[slice(*held)]
+        held = (start, end)
+    if held:
+        yield text[slice(*held)]
+
+
+def _goes_on(line: str, following: str) -> bool:
+    """Say whether a paragraph is cut between these lines: no stop, and small letters after it."""
+    if is_row(line) or is_row(following) or not following[:1].islower():
         return False
-    last = re.split(r"[\s(“\"—–]", before[:-1])[-1].lower()
-    if last in ("no", "nos"):
-        return after[:1].isdigit()
-    return last in _ABBREVIATIONS or re.fullmatch(r"(?:[a-z]\.)*[a-z]", last) is not None
+    return not re.search(r"[.!?:;][\"”’)\]]*$", line) and len(line) > _HEADING_MAX_CHARS // 2

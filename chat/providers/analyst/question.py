@@ -3,74 +3,47 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass
 
+from chat.providers.analyst.kinds import Kind, kind_of
+from chat.providers.analyst.language import FOREIGN_STOP_WORDS, is_foreign, without_elisions
+from chat.providers.analyst.smalltalk import is_small_talk, without_opening
 from chat.providers.analyst.words import FRAME_WORDS, STOP_WORDS, stem, words_of, years_of
 
-Kind = Literal["number", "money", "percent", "date", "person", "place", "reason", "any"]
-
 _NAME = r"[A-Z0-9][\w.&\-]*(?:\s+(?:(?:of|and|&)\s+)?[A-Z][\w.&\-]*)*"
-_POSSESSIVE = re.compile(rf"\b({_NAME})(?:['’]s|(?<=s)['’])(?=\s)")
+_POSSESSIVE = re.compile(rf"\b({_NAME})(?:['’]s|(?<=s)['’])(?=[\s?.,!]|$)")
 _SUBJECT = re.compile(
     rf"\b(?:did|does|do|has|have|had|is|was|were|are|will|can|would|could|should|about|of|at|by)\s+"
-    rf"({_NAME}(?:['’]s)?)(?=[\s?,.]|$)",
+    rf"({_NAME}(?:['’]s)?)(?=[\s?,.!]|$)",
 )
 # Measures of a question, and names of forms, say nothing of what it is about.
 _WITHOUT = re.compile(
     r"\bhow (?:large|big|long|old|often|far|high|low|close|well|fast|soon|wide)\b|\b(?:10|8|20|40)-[KQF]\b", re.I
 )
 _LOWER_POSSESSIVE = re.compile(r"\b([a-z][\w&]{2,})['’]s\s")
-_KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
-    (
-        "percent",
-        re.compile(r"\b(?:percent\w*|what (?:share|part|portion|proportion)|what (?:\w+ ){0,4}rate\b|%)", re.I),
-    ),
-    ("number", re.compile(r"\bhow (?:many|large|big|long|often|far)\b|\bnumber of\b", re.I)),
-    ("date", re.compile(r"\bwhen\b|\b(?:what|which) (?:\w+ )?(?:date|day|month|year)\b", re.I)),
-    ("person", re.compile(r"\bwho(?:m|se)?\b", re.I)),
-    ("place", re.compile(r"\bwhere\b|\bin (?:which|what) (?:city|country|court|place|state)\b", re.I)),
-    ("reason", re.compile(r"\bwhy\b|\bhow come\b|\bwhat (?:caused|led|drove)\b", re.I)),
-    (
-        "money",
-        re.compile(
-            r"\bhow much\b|\bwhat (?:was|were|is|are|did|does|do|has|have)\b.*"
-            r"\b(?:sales|revenues?|income|earnings|profit|loss|costs?|expenses?"
-            r"|cash|debt|assets|liabilities|dividends?|margin|charge|price)\b",
-            re.I,
-        ),
-    ),
-)
-_LEANS_BACK = re.compile(
-    r"^\s*(?:and|or|but|so|what about|how about|what of|same|also|then)\b"
-    r"|\b(?:it|its|they|their|them|that|this|those|he|she)\b",
-    re.I,
-)
-
-
 _COMPARES = re.compile(r"\b(?:compar\w+|versus|vs|both|two companies|each company|differ\w*)\b", re.I)
 _ASKS_RECORD = re.compile(
     r"\b(?:when|what date|which date)\b.*\bfiled\b|\bfiling date\b|\bdate of (?:the )?filing\b|\b(?:what|which) form\b"
     r"|\bwhat (?:fiscal )?(?:year|period) (?:does|is)\b|\bwhich (?:fiscal )?(?:year|period) does\b",
     re.I,
 )
-_SMALL_TALK = frozenset(
-    """hello hi hey thanks thank good morning evening afternoon night ok okay bye cool great nice test testing ping
-    help welcome sorry yes no sure fine name model version bot chatbot work joke""".split()  # noqa: SIM905
+# Markup, addresses and signs of markdown are no words to look for, and are not repeated to the reader.
+_MARKUP = re.compile(
+    r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|</?[A-Za-z][^<>]*>|\b(?:https?://|www\.)\S+", re.S | re.I
 )
-_ABOUT_ITSELF = re.compile(
-    r"\b(?:who|what) are you\b|\bwhat can (?:you|i) (?:do|ask)\b|\bare you (?:an?|real|chat\w*)\b|\bhow do you work\b"
-    r"|\b(?:which|what) (?:language )?model are you\b|\byour (?:name|model|version)\b|\bwho (?:made|built) you\b",
-    re.I,
-)
+_SIGNS = re.compile(r"[*`~^|\\<>{}\[\]=#]+|(?<!\w)_+|_+(?!\w)")
+_WHOLE_BUSINESS = frozenset("business overview profile background introduction".split())  # noqa: SIM905
+_EMPTY_FRAMES = frozenset("company information main detail kind".split())  # noqa: SIM905
+_MAX_QUERY_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """``topics`` are the words that it is about, as written; ``frames`` the words around them. No word is in both.
 
-    ``names`` are whom it speaks of by possessive or as subject: companies, perhaps places.
+    ``names`` are whom it speaks of by possessive or as subject: companies, perhaps places. ``context`` holds words of
+    the question before that help to search and must not stand in an answer; ``carried`` the company from there.
     """
 
     text: str
@@ -80,12 +53,16 @@ class Question:
     years: frozenset[str]
     kind: Kind
     proper: frozenset[str] = frozenset()  # topics written with a capital inside a sentence
+    context: tuple[str, ...] = ()
+    carried: str | None = None
+    is_foreign: bool = False
 
     @property
     def is_small_talk(self) -> bool:
         """Nothing is asked that a filing could answer: a greeting, thanks, or a question about who answers."""
-        asked = set(self.topics) - _SMALL_TALK
-        return bool(_ABOUT_ITSELF.search(self.text)) or not (asked or self.frames or self.names or self.years)
+        if self.names or self.years:
+            return False
+        return is_small_talk(self.text, self.topics, has_more=bool(self.frames))
 
     @property
     def asks_record(self) -> bool:
@@ -100,70 +77,64 @@ class Question:
     @property
     def company(self) -> str | None:
         """The one company that it plainly speaks of; None where there is doubt, and the search decides."""
+        if self.carried:
+            return None if self.compares and self.proper else self.carried
         named = [name for name in self.names if name[0].isupper() or name[0].isdigit()]
         return named[0] if len(named) == 1 and not self.compares else None
+
+    @property
+    def is_overview(self) -> bool:
+        """It names a company and asks nothing of it but what it is."""
+        plain = not (set(self.topics) - _WHOLE_BUSINESS or set(self.frames) - _EMPTY_FRAMES or self.years)
+        return plain and bool(self.company) and self.kind in ("any", "person") and not self.asks_record
 
     @property
     def query(self) -> str:
         """The words to search for, in order, each once."""
         kept = {word.lower() for word in (*self.topics, *self.frames)} | set(self.years)
-        words = re.findall(r"[^\s?!,;:()\"“”]+", _WITHOUT.sub(" ", self.text))
+        words = re.findall(r"[^\s?!,;:()\"“”„«»¿¡？！、。]+", _WITHOUT.sub(" ", self.text))
         named = [word for name in self.names for word in name.split()]
         chosen = [word.strip(".'’") for word in words if _is_kept(word, kept, named)]
-        return " ".join(dict.fromkeys(chosen))[:300] or self.text[:300]
+        told = {part for word in chosen for part in words_of(word)}
+        chosen += [word for word in (*self.topics, *self.context) if word not in told]
+        return " ".join(dict.fromkeys(chosen))[:_MAX_QUERY_CHARS] or self.text[:_MAX_QUERY_CHARS]
+
+    @property
+    def wide_query(self) -> str:
+        """The words to search for in all filings: with the names, which a search for one company needs no more."""
+        told = set(words_of(self.query))
+        names = [name for name in self.names if not told.issuperset(words_of(name))]
+        return " ".join((*names, self.query))[:_MAX_QUERY_CHARS]
 
 
-def read_question(text: str, earlier: Sequence[str] = ()) -> Question:
-    """Understand a question; ``earlier`` ones, oldest first, fill in what a follow-up leaves out."""
-    question = _read(text)
-    if (
-        earlier
-        and (not question.names or len(question.topics) < 2)
-        and (_LEANS_BACK.search(text) or _is_bare(question))
-    ):
-        return _completed(question, read_question(earlier[-1], earlier[:-1][-3:]))
-    return question
-
-
-def _read(text: str) -> Question:
-    names = _names(text)
-    named = {stem(word) for name in names for word in words_of(name)}
-    words = [
-        word
-        for word in dict.fromkeys(words_of(_WITHOUT.sub(" ", text)))
-        if word not in STOP_WORDS and stem(word) not in named
-    ]
-    words = [word for word in words if word not in years_of(text) and len(word) > 1]
+def read_question(text: str) -> Question:
+    """Understand a question by itself. Markup and a polite opening are passed over."""
+    foreign = is_foreign(text)
+    text = plain_text(without_elisions(text) if foreign else text)
+    names = () if foreign else _names(text)
+    words = _content_words(text, names, FOREIGN_STOP_WORDS if foreign else frozenset())
     return Question(
         text=text,
         topics=tuple(word for word in words if word not in FRAME_WORDS),
         frames=tuple(word for word in words if word in FRAME_WORDS),
         names=names,
         years=years_of(text),
-        kind=next((kind for kind, pattern in _KINDS if pattern.search(text)), "any"),
-        proper=_proper(text),
+        kind=kind_of(text),
+        proper=frozenset() if foreign else _proper(text),
+        is_foreign=foreign,
     )
 
 
-def _completed(question: Question, before: Question) -> Question:
-    """Fill a follow-up from the question before it: whom it is about, and what, unless it says so itself."""
-    names = question.names or before.names
-    if len(question.topics) >= 2:
-        return replace(question, text=_joined(question.text, names), names=names)
-    topics = tuple(dict.fromkeys((*before.topics, *question.topics)))
-    years = question.years or before.years
-    words = (*names, *topics, *before.frames, *question.frames, *sorted(years))
-    kind = before.kind if question.kind == "any" else question.kind
-    frames = tuple(dict.fromkeys((*before.frames, *question.frames)))
-    return Question(" ".join(words), topics, frames, names, years, kind, before.proper | question.proper)
+def plain_text(text: str) -> str:
+    """Return a message without tags, addresses, signs of markdown and a polite opening."""
+    return without_opening(" ".join(_SIGNS.sub(" ", _MARKUP.sub(" ", text)).split()))
 
 
-def _joined(text: str, names: tuple[str, ...]) -> str:
-    return text if not names or names[0] in text else f"{names[0]} {text}"
-
-
-def _is_bare(question: Question) -> bool:
-    return len(question.topics) < 2 and not question.names
+def _content_words(text: str, names: Iterable[str], passed_over: frozenset[str]) -> list[str]:
+    named = {stem(word) for name in names for word in words_of(name)}
+    words = dict.fromkeys(words_of(_WITHOUT.sub(" ", text)))
+    empty = STOP_WORDS | passed_over | years_of(text)
+    return [word for word in words if word not in empty and stem(word) not in named and len(word) > 1]
 
 
 def _names(text: str) -> tuple[str, ...]:
@@ -180,11 +151,11 @@ def _proper(text: str) -> frozenset[str]:
 
 
 def _without_lead(name: str) -> str:
-    """Drop words at the front that only look like a name because a sentence begins there."""
+    """Drop words at the front that only look like a name because a sentence begins there, and the stop at the end."""
     words = re.sub(r"['’]s$", "", name).split()
     while words and (words[0].lower() in STOP_WORDS or words[0].lower() in FRAME_WORDS or words[0].isdigit()):
         words = words[1:]
-    return " ".join(words)
+    return " ".join(words).rstrip(".")
 
 
 def _is_kept(word: str, kept: set[str], named: list[str]) -> bool:

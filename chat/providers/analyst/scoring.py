@@ -8,53 +8,34 @@ is an answer.
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from chat.providers.analyst.passages import Passage, Piece
-from chat.providers.analyst.question import Kind, Question
+from chat.providers.analyst.passages import QUOTABLE, Passage, Piece
+from chat.providers.analyst.question import Question
+from chat.providers.analyst.signs import kind_factor
 from chat.providers.analyst.words import FRAME_WORDS, STOP_WORDS, kin_of, stem, stems_of, words_of, years_of
 
 THRESHOLD = 0.45
 _FRAME_WEIGHT = 0.3
+_CONTEXT_WEIGHT, _CONTEXT_MOST = 0.3, 0.5  # of a word of the question before; of all of them against its own
 _IN_PIECE, _KIN_IN_PIECE, _IN_HEADING, _NEAR, _IN_PASSAGE = 1.0, 0.8, 0.7, 0.5, 0.35
 _PROPER_WEIGHT = 2.0
 _SUBJECT_ABSENT = 0.7
-_WRONG_KIND = 0.8
-_NO_FIGURE = 0.6  # a figure was asked for, and there is none
 _WRONG_YEAR = 0.4
-_PHRASE_BONUS, _SUBJECT_BONUS = 0.15, 0.05
-_KIND_SIGNS: dict[Kind, re.Pattern[str]] = {
-    "number": re.compile(
-        r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty|(?:for|fif|six|seven|eigh|nine)ty|dozen)\b",
-        re.I,
-    ),
-    "money": re.compile(r"[$€£¥]\s?\d|\d[\d,.]*\s*(?:million|billion|thousand|\|)|\|\s*\(?\d", re.I),
-    "percent": re.compile(r"\d\s*%|percent|\bhalf\b|\b(?:one|two|three)[ -](?:thirds?|quarters?|fifths?)", re.I),
-    "date": re.compile(
-        r"\b(?:19|20)\d\d\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
-    ),
-    "person": re.compile(
-        r"\b[A-Z][a-z]+ (?:[A-Z]\. )?[A-Z][a-z]+|\b(?:Officer|President|Chair\w*|Director|Committee|Head|LLP)\b"
-    ),
-    "place": re.compile(r"\b(?:in|at|near|of|from) (?:the )?[A-Z]"),
-    "reason": re.compile(
-        r"\b(?:because|due|driven|reflect\w*|result\w*|attributable|caused?|owing|primarily|offset)\b", re.I
-    ),
-    "any": re.compile(r""),
-}
+_PHRASE_BONUS, _SUBJECT_BONUS, _EXACT_BONUS = 0.15, 0.05, 0.03
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A piece and how well it answers, 0 to about 1."""
+    """A piece and how well it answers, 0 to about 1. ``held`` is the share that stands in the piece itself."""
 
     passage: Passage
     piece: Piece
     score: float
+    held: float
     bonus: float = 0.0  # orders pieces that hold as much, and lets none over the threshold
 
 
@@ -73,11 +54,18 @@ class Scorer:
     def ranked(self) -> list[Found]:
         """Return every piece that can be quoted, best first."""
         found = [
-            Found(passage, piece, self._score(passage, piece, stems), self._bonus(piece))
+            self._found(passage, piece, stems)
             for (passage, piece), stems in zip(self._pieces, self._stems, strict=True)
-            if piece.kind != "heading"
+            if piece.kind in QUOTABLE
         ]
         return sorted(found, key=lambda one: -one.score - one.bonus)
+
+    def _found(self, passage: Passage, piece: Piece, stems: frozenset[str]) -> Found:
+        matches = self._matches(passage, piece, stems)
+        score = self._share(matches) * self._subject_factor(matches)
+        score *= kind_factor(self._question.kind, piece, self._topics) * self._year_factor(passage, piece)
+        held = self._share({word: match if match >= _KIN_IN_PIECE else 0.0 for word, match in matches.items()})
+        return Found(passage, piece, score, held, self._bonus(piece))
 
     def _weigh(self, passages: Sequence[Passage]) -> dict[str, float]:
         """Return the weight of each word of the question, by stem. Names of companies at hand weigh nothing."""
@@ -90,7 +78,16 @@ class Scorer:
                     weights[stemmed] = factor * math.log((len(self._stems) + 1) / (counts[stemmed] + 0.5))
         for stemmed in self._proper:
             weights[stemmed] = _PROPER_WEIGHT * math.log((len(self._stems) + 1) / (counts[stemmed] + 0.5))
-        return weights
+        return weights | self._weigh_context(weights, counts, companies)
+
+    def _weigh_context(
+        self, own: Mapping[str, float], counts: Mapping[str, int], companies: frozenset[str]
+    ) -> dict[str, float]:
+        """Return little weights for the words of the question before: they order answers, and make none."""
+        words = set(map(stem, self._question.context)) - own.keys() - companies
+        weights = {word: math.log((len(self._stems) + 1) / (counts.get(word, 0) + 0.5)) for word in words}
+        factor = min(_CONTEXT_WEIGHT, _CONTEXT_MOST * sum(own.values()) / (sum(weights.values()) or 1.0))
+        return {word: weight * factor for word, weight in weights.items()}
 
     def _proper_stems(self, passages: Sequence[Passage]) -> frozenset[str]:
         """Return the words of names in the question that are not the names of the companies at hand."""
@@ -98,15 +95,14 @@ class Scorer:
         companies = stems_of(" ".join(passage.company for passage in passages))
         return frozenset(map(stem, words - STOP_WORDS - FRAME_WORDS)) - companies
 
-    def _score(self, passage: Passage, piece: Piece, stems: frozenset[str]) -> float:
-        total = sum(self._weights.values())
-        if not total:
-            return 0.0
+    def _matches(self, passage: Passage, piece: Piece, stems: frozenset[str]) -> dict[str, float]:
         heading = stems_of(f"{piece.heading} {piece.header} {passage.about}")
         places = (stems, heading, stems_of(piece.near), self._inside[passage.ref])
-        matches = {word: _match(word, places) for word in self._weights}
-        share = sum(weight * matches[word] for word, weight in self._weights.items()) / total
-        return share * self._subject_factor(matches) * self._kind_factor(piece) * self._year_factor(passage, piece)
+        return {word: _match(word, places) for word in self._weights}
+
+    def _share(self, matches: Mapping[str, float]) -> float:
+        total = sum(self._weights.values())
+        return sum(weight * matches[word] for word, weight in self._weights.items()) / total if total else 0.0
 
     def _subject_factor(self, matches: Mapping[str, float]) -> float:
         """Ask that every name stands there, and something of what is asked about it."""
@@ -114,18 +110,17 @@ class Scorer:
         named = all(matches[word] >= _NEAR for word in self._proper)
         return (1.0 if named else _SUBJECT_ABSENT) * (1.0 if not others or max(others) >= _NEAR else _SUBJECT_ABSENT)
 
-    def _kind_factor(self, piece: Piece) -> float:
-        kind = self._question.kind
-        if _KIND_SIGNS[kind].search(piece.text):
-            return 1.0
-        return _NO_FIGURE if kind in ("number", "money", "percent", "date") else _WRONG_KIND
-
     def _bonus(self, piece: Piece) -> float:
-        """Prefer words that stand together as in the question, and a piece that begins with what it is asked about."""
+        """Prefer words that stand together as in the question, or as written in it, and a piece that begins with them."""
         words = [stem(word) for word in words_of(piece.text)]
         pairs = set(pairwise(stem(word) for word in words_of(self._question.text)))
         shared = len(pairs & set(pairwise(words)))
-        return _PHRASE_BONUS * shared / max(len(pairs), 1) + _SUBJECT_BONUS * bool(self._topics & set(words[:4]))
+        exact = set(self._question.topics) & set(words_of(piece.text))
+        return (
+            _PHRASE_BONUS * shared / max(len(pairs), 1)
+            + _SUBJECT_BONUS * bool(self._topics & set(words[:4]))
+            + _EXACT_BONUS * len(exact) / max(len(self._question.topics), 1)
+        )
 
     def _year_factor(self, passage: Passage, piece: Piece) -> float:
         """Ask that each year of the question stands in the piece or around it, or is the filing's own."""
@@ -149,58 +144,3 @@ def _match(word: str, places: tuple[frozenset[str], ...]) -> float:
     if word in near or kin_of(word) & heading:
         return _NEAR
     return _IN_PASSAGE if word in passage else 0.0
-
-
-def unknown_name(question: Question, passages: Sequence[Passage]) -> str | None:
-    """Return whom the question is about where these passages are about others; None if that is in order.
-
-    A name that no company at hand bears may still be a place or a thing of one: then the text says *at* it or *in* it,
-    or writes its first word small. Anything else would be answered from another company's text.
-    """
-    if not question.names:
-        return None
-    asked = stems_of(" ".join((question.text, *question.names)))
-    if any(_distinctive(passage.company) & asked for passage in passages):
-        return None
-    text = "\n".join(passage.text for passage in passages)
-    return next((name for name in question.names if not _is_thing(name, text)), None)
-
-
-def _distinctive(company: str) -> frozenset[str]:
-    """Return the first word of a company's name that is more than an article."""
-    words = [word for word in words_of(company) if word not in ("the", "a")]
-    return frozenset(map(stem, words[:1]))
-
-
-def _is_thing(name: str, text: str) -> bool:
-    if re.search(rf"\b{re.escape(name)},? (?:Inc|Corp|Company|LLC|Ltd|plc|Group|Holdings)", text, re.I):
-        return False
-    first = re.escape(name.split()[0])
-    if name[:1].isupper() and re.search(rf"\b{first.lower()}\b", text):
-        return True
-    place = rf"\b(?:at|in|near|off)\s+(?:the |our )?{re.escape(name)}\b(?!['’]|\s+[A-Z])"
-    return re.search(place, text, re.I if name.islower() else 0) is not None
-
-
-def choose(found: Sequence[Found], *, limit: int, across: bool = False, spread: float = 0.75) -> list[Found]:
-    """Return the best pieces above the threshold, one a passage, and none twice.
-
-    Without ``across`` none is far below the best. With it each company's best comes first, as a comparison needs.
-    """
-    good = [one for one in found if one.score >= THRESHOLD]
-    if not across:
-        good = [one for one in good if one.score >= good[0].score * spread]
-    chosen: dict[int, Found] = {}
-    said: set[str] = set()
-    for one in _company_by_company(good) if across else good:
-        words = " ".join(one.piece.text.split())
-        if words not in said:
-            chosen.setdefault(one.passage.ref, one)
-            said.add(words)
-    return list(chosen.values())[:limit]
-
-
-def _company_by_company(found: Sequence[Found]) -> list[Found]:
-    firsts = {one.passage.company: one for one in reversed(found)}
-    leading = sorted(firsts.values(), key=lambda one: -one.score)
-    return [*leading, *(one for one in found if one not in leading)]

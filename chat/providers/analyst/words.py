@@ -56,8 +56,8 @@ STOP_WORDS = frozenset(
     on once one only or other our out over own per please same say says she should show shows so some such tell than
     that the their them then there these they this those through to too under until up us very was we were what when
     where whether which while who whom whose why will with within without would you your yours according ago already
-    anything came come comes mean means happen happened know find explain describe summarise summarize compare look
-    looks went two three four bring brings brought take takes took taken make makes made put go goes keep
+    anything came come comes mean means happen happens happened happening know find explain describe summarise summarize
+    compare look looks went two three four bring brings brought take takes took taken make makes made put go goes keep
     kept""".split()  # noqa: SIM905
 )
 # Words that say which kind of answer is wanted, or frame the question, more than what it is about.
@@ -123,3 +123,5 @@ def _kin() -> dict[str, frozenset[str]]:
 
 
 _KIN = _kin()
+# Stems that say that something rose or fell, not what.
+MOVES = frozenset(map(stem, " ".join(_CASES.replace(":", " ").split()).split()))

@@ -1,0 +1,88 @@
+"""What a company is: the opening of its business section, or of a text that begins with its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+from chat.providers.analyst.passages import Passage, Piece
+from chat.providers.analyst.question import Question
+from chat.providers.analyst.words import stem, words_of
+
+OVERVIEW_QUERY = "business overview company general background"
+OVERVIEW_LIMIT = 20
+_SENTENCES = 2
+_FEWEST_WORDS = 6
+_MOST_CHARS = 600
+_BUSINESS = re.compile(r"Item 1$")
+_ANNUAL = re.compile(r"10-K|20-F|40-F")
+_ORDINAL = re.compile(r"-p(\d+)$")
+_DEFINES = (
+    r"(?:,? (?:Inc|Corp|Corporation|Company|Co|Ltd|plc|LLC)\.?)?(?:,[^.,]{0,60},| \([^)]{0,80}\))?"
+    r" (?:is|are|was|operates?|provides?|designs?|manufactures?|sells?|makes?|develops?|generates?|stores?|offers?)\b"
+)
+
+
+def names_only(question: Question, passages: Sequence[Passage]) -> bool:
+    """Say whether a question is nothing but the name of the one company that these passages are of."""
+    companies = {passage.company for passage in passages}
+    if len(companies) != 1 or question.years or question.frames or question.is_foreign or not question.topics:
+        return False
+    named = set(map(stem, words_of(*companies)))
+    first = [word for word in words_of(*companies) if word not in ("the", "a")][:1]
+    topics = set(map(stem, question.topics))
+    return topics <= named and bool(topics & set(map(stem, first)))
+
+
+def unread_opening(passages: Iterable[Passage]) -> str | None:
+    """Return the address of the business section's first passage, where only later ones were found."""
+    found = min(_business(passages), key=_ordinal, default=None)
+    return _ORDINAL.sub("-p1", found.url) if found and _ordinal(found) > 1 else None
+
+
+def opening(passages: Sequence[Passage]) -> tuple[Passage, str] | None:
+    """Return the passage that says what the company is, and its first sentences, verbatim; None if none does."""
+    for passage in sorted(_business(passages), key=_ordinal):
+        pieces = [piece for piece in passage.pieces if _says_enough(piece)]
+        if pieces and _ordinal(passage) <= 2:
+            return passage, _first_sentences(passage, pieces)
+    for passage in passages:
+        defining = [piece for piece in passage.pieces if _says_enough(piece) and _defines(passage, piece)]
+        if defining:
+            return passage, defining[0].text
+    return None
+
+
+def _business(passages: Iterable[Passage]) -> list[Passage]:
+    return [one for one in passages if _BUSINESS.match(one.section) and _ANNUAL.match(one.filing)]
+
+
+def _ordinal(passage: Passage) -> int:
+    found = _ORDINAL.search(passage.url)
+    return int(found[1]) if found else 10_000
+
+
+def _says_enough(piece: Piece) -> bool:
+    return piece.kind == "sentence" and len(words_of(piece.text)) >= _FEWEST_WORDS and not piece.text.endswith(":")
+
+
+def _first_sentences(passage: Passage, pieces: Sequence[Piece]) -> str:
+    """Return the first sentences that stand together, as one stretch of the passage."""
+    start = passage.text.find(pieces[0].text)
+    end = start + len(pieces[0].text)
+    for _before, piece in pairwise(pieces[:_SENTENCES]):
+        following = passage.text.find(piece.text, end)
+        if (
+            following >= 0
+            and not passage.text[end:following].strip()
+            and following + len(piece.text) - start <= _MOST_CHARS
+        ):
+            end = following + len(piece.text)
+    return passage.text[start:end]
+
+
+def _defines(passage: Passage, piece: Piece) -> bool:
+    first = next((word for word in passage.company.split() if word.lower() not in ("the", "a")), "")
+    subject = rf"(?:The |At )?(?:{re.escape(first)}[\w .’'&]{{0,40}}?|We|Company)"
+    return bool(first) and re.match(subject + _DEFINES, piece.text) is not None

@@ -1,0 +1,128 @@
+"""The analyst's next step: search, read a passage, or answer from what came back. It keeps no state of its own.
+
+Each step is told from the messages alone, so the first search of a question, the wider one and the look for the opening
+of a business section are known by what the tool says was searched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from chat.providers.analyst.answer import answer, overview, read, scope_of
+from chat.providers.analyst.followup import read_follow_up
+from chat.providers.analyst.history import Asked, read_messages, tool_answer
+from chat.providers.analyst.overview import OVERVIEW_LIMIT, OVERVIEW_QUERY, names_only, unread_opening
+from chat.providers.analyst.passages import read_passages
+from chat.providers.analyst.question import Question
+from chat.providers.analyst.replies import (
+    Reply,
+    failed_search,
+    no_search,
+    overview_note,
+    plan_note,
+    read_note,
+    small_talk,
+)
+from chat.providers.analyst.words import stem, stems_of, words_of
+
+SEARCH_TOOL = "searchFilings"
+READ_TOOL = "readPassage"
+_LIMIT = 8
+_MAX_COMPANY_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A decision to use a tool: what is said before, and the arguments."""
+
+    thinking: str
+    tool: str
+    arguments: Mapping[str, Any]
+
+
+def decide(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> Call | Reply:
+    """Choose the next step: search for the last question, or answer from the tool message that came back."""
+    asked = read_messages(messages)
+    question = read_follow_up(asked.text, asked.earlier, asked.known)
+    offered = _offered(tools)
+    if messages and messages[-1].get("role") == "tool":
+        return _after_tool(question, asked, offered)
+    if question.is_small_talk:
+        return small_talk()
+    if SEARCH_TOOL not in offered:
+        return no_search()
+    return _overview(question.company) if question.is_overview and question.company else _search(question)
+
+
+def _after_tool(question: Question, asked: Asked, offered: frozenset[str]) -> Call | Reply:
+    message = tool_answer(asked.results[-1]) if asked.results else None
+    if message is None:
+        return failed_search(asked.results[-1] if asked.results else "")
+    scope = scope_of(message)
+    if scope.get("url"):
+        first = tool_answer(asked.results[0])
+        return overview(question, message if message["passages"] or first is None else first)
+    if SEARCH_TOOL in offered and (step := _search_again(question, message)):
+        return step
+    if scope.get("query") == OVERVIEW_QUERY:
+        return _opening(question, message, offered)
+    return answer(_of_all(question) if question.company and not scope.get("company") else question, message)
+
+
+def _search_again(question: Question, message: Mapping[str, Any]) -> Call | None:
+    """Return the search that the one before calls for, if any. None follows on a search of all filings but the last."""
+    scope, passages = scope_of(message), read_passages(message)
+    company = scope.get("company")
+    if isinstance(company, str) and company:
+        if not passages and not question.carried:
+            # The name may be a place or a product that some company's filing speaks of.
+            return _search_all(
+                question, f"No filing of {company.rstrip('.')} holds these words. I look in all of them."
+            )
+        if question.carried and _may_name_another(question, message):
+            return _search_all(_of_all(question), "The question may name another company. I look in all filings.")
+    elif names_only(question, passages):
+        return _overview(passages[0].company)
+    return None
+
+
+def _may_name_another(question: Question, message: Mapping[str, Any]) -> bool:
+    """Say whether a word that is written like a name is nowhere in what was found, and nothing found answers."""
+    words = question.proper | {
+        word for text in question.text.split() if any(char.isupper() for char in text[1:]) for word in words_of(text)
+    }
+    here = stems_of(" ".join(f"{one.company} {one.text}" for one in read_passages(message)))
+    return any(stem(word) not in here for word in words) and not read(question, message).is_answer
+
+
+def _of_all(question: Question) -> Question:
+    """Return the question without the company that it took over from the one before."""
+    return replace(question, names=(), carried=None) if question.carried else question
+
+
+def _opening(question: Question, message: Mapping[str, Any], offered: frozenset[str]) -> Call | Reply:
+    url = unread_opening(read_passages(message)) if READ_TOOL in offered else None
+    return Call(read_note(), READ_TOOL, {"url": url}) if url else overview(question, message)
+
+
+def _search(question: Question) -> Call:
+    arguments: dict[str, Any] = {"query": question.query, "limit": _LIMIT}
+    if question.company:
+        return Call(plan_note(question), SEARCH_TOOL, {**arguments, "company": question.company[:_MAX_COMPANY_CHARS]})
+    return Call(plan_note(question), SEARCH_TOOL, {**arguments, "query": question.wide_query})
+
+
+def _search_all(question: Question, thinking: str) -> Call:
+    return Call(thinking, SEARCH_TOOL, {"query": question.wide_query, "limit": _LIMIT})
+
+
+def _overview(company: str) -> Call:
+    arguments = {"query": OVERVIEW_QUERY, "limit": OVERVIEW_LIMIT, "company": company[:_MAX_COMPANY_CHARS]}
+    return Call(overview_note(company), SEARCH_TOOL, arguments)
+
+
+def _offered(tools: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    functions = (tool.get("function") for tool in tools)
+    return frozenset(str(function.get("name")) for function in functions if isinstance(function, Mapping))
