@@ -97,7 +97,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     def _take_scratchpad(self, turn: LiveTurn, scratchpad: Scratchpad) -> None:
         if self._page is not None:
-            self._spawn(self._reveal(self._page, turn, scratchpad))
+            self._spawn(self._until_it_ends(self._reveal(self._page, turn, scratchpad)))
 
     async def _reveal(self, page: Page, turn: LiveTurn, scratchpad: Scratchpad) -> None:
         await self._send_all(await page.reveal(turn, scratchpad))

@@ -117,6 +117,8 @@ class Page:
 
     async def reveal(self, turn: LiveTurn, scratchpad: Scratchpad) -> list[str]:
         """Return the debug panel with what came so far, if this viewer holds a grant at this moment (product 9)."""
+        if not self._frames.sees.scratchpad_possible:
+            return []  # nor is it kept here, where it could never be shown
         known = self._scratchpads.get(turn.public_id)
         joined = Scratchpad.join([known, scratchpad] if known else [scratchpad])
         self._scratchpads = {turn.public_id: joined}

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 from channels.db import database_sync_to_async
+from django.conf import LazySettings
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.test import Client
@@ -20,6 +21,7 @@ from chat.models import Conversation, Turn
 from chat.page import Page, SignedOut
 from chat.runner import runner
 from chat.watchers import Asked, Watcher
+from reasoning.scratchpad import Scratchpad
 from tests.chat.test_socket import frames_until
 from tests.chat.test_socket import page as socket_of
 from tests.contract_server.fixture import ContractHandle
@@ -170,3 +172,19 @@ async def test_database_that_does_not_answer_gives_the_text_back_and_the_next_me
 
     assert "Something went wrong" in refused[-1]
     assert await Turn.objects.acount() == 1
+
+
+@pytest.mark.spec("004 scratchpad")
+async def test_page_that_may_never_show_a_scratchpad_keeps_none(
+    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page, settings: LazySettings
+) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    upstream.script([{"content": "Yes.<scratchpad>quokka-canary-9921</scratchpad>"}])
+    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+    turn = runner.live(conversation.pk)
+    assert accepted.turn_id is not None
+    assert turn is not None
+    await runner.finished(conversation.pk, accepted.turn_id)
+
+    assert await opened.reveal(turn, Scratchpad("quokka-canary-9921")) == []
+    assert not opened._scratchpads
