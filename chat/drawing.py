@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chat.cards import record_of
-from chat.html import arender, render_answer
+from chat.cards import answer_card
+from chat.html import arender
 from chat.log import TurnRows
+from reasoning.policy import Visibility
+
+_NOBODY = Visibility(summary=False, trace=False, thinking="none")  # all that anybody sees differently costs little
 
 
 async def rendered(rows: Sequence[TurnRows]) -> None:
     """Render the answers of these turns off the event loop, in the language of the caller."""
     if rows:
-        await arender(_render, rows)
+        await arender(_draw, rows)
 
 
-def _render(rows: Sequence[TurnRows]) -> None:
+def _draw(rows: Sequence[TurnRows]) -> None:
     for row in rows:
-        record = record_of(row)
-        render_answer(record.answer, record.citations)
+        answer_card(row, _NOBODY)

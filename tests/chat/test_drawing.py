@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
@@ -25,16 +27,19 @@ ANSWER = "*One* paragraph.\n\n- a list\n- of two\n\nThe end."
 
 @pytest.fixture
 def rendered_in(monkeypatch: pytest.MonkeyPatch) -> set[threading.Thread]:
-    """Return the threads that rendered a block, from a cold start."""
+    """Return the threads that rendered or cited anything, from a cold start."""
     threads: set[threading.Thread] = set()
-    block = render._block
 
-    def watched(*args: str) -> str:
-        threads.add(threading.current_thread())
-        return block(*args)
+    def watched(function: Callable[..., str]) -> Callable[..., str]:
+        def run(*args: Any) -> str:
+            threads.add(threading.current_thread())
+            return function(*args)
+
+        return run
 
     render.forget()
-    monkeypatch.setattr(render, "_block", watched)
+    monkeypatch.setattr(render, "_block", watched(render._block))
+    monkeypatch.setattr(render, "cite", watched(render.cite))
     return threads
 
 
