@@ -48,7 +48,9 @@ def read(question: Question, message: Mapping[str, Any]) -> Reading:
     """Weigh the passages of one tool message for a question."""
     passages = read_passages(message)
     found = tuple(Scorer(question, passages).ranked())
-    stranger = unknown_name(question, passages)
+    scope = scope_of(message)
+    is_searched = bool(scope.get("company") and scope.get("filings"))
+    stranger = unknown_name(question, passages, is_searched=is_searched)
     is_record = question.asks_record and not question.topics
     chosen = (
         ()
@@ -56,7 +58,7 @@ def read(question: Question, message: Mapping[str, Any]) -> Reading:
         else tuple(choose(found, limit=MAX_QUOTES, kind=question.kind, across=question.compares))
     )
     records = () if stranger else tuple(_records(question, chosen, passages))
-    return Reading(question, scope_of(message), passages, found, stranger, chosen, records)
+    return Reading(question, scope, passages, found, stranger, chosen, records)
 
 
 def answer(question: Question, message: Mapping[str, Any]) -> Reply:
@@ -138,7 +140,7 @@ def _records(question: Question, chosen: Sequence[Found], passages: Sequence[Pas
 
 def _refusal(reading: Reading, hint: str = "") -> str:
     stranger = reading.stranger
-    why = ended(f"No filing of {escaped(stranger)} is among them") if stranger else _nearest(reading.passages)
+    why = ended(f"No filing of {escaped(stranger)} is here") if stranger else _nearest(reading.passages)
     return f"{REFUSAL} {why}{f' {hint}' if hint else ''}\n\n{_searched_line(reading.question, reading.scope)}"
 
 
@@ -150,7 +152,7 @@ def _nearest(passages: Sequence[Passage]) -> str:
 
 def _searched_line(question: Question, scope: Mapping[str, Any]) -> str:
     count = scope.get("filings")
-    among = f", among {counted(count, 'filing')}" if isinstance(count, int) else ""
+    among = f", among {counted(count, 'filing')}" if isinstance(count, int) and count else ""
     companies = [escaped(name) for name in scope.get("companies") or () if isinstance(name, str)]
     more = f" and {len(companies) - _SHOWN_COMPANIES} more" if len(companies) > _SHOWN_COMPANIES else ""
     of = f" of {'; '.join(companies[:_SHOWN_COMPANIES])}{more}" if among and companies else ""

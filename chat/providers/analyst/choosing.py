@@ -56,8 +56,7 @@ def _is_close(one: Found, best: Found) -> bool:
 def _company_by_company(found: Sequence[Found]) -> list[Found]:
     firsts = {one.passage.company: one for one in reversed(found)}
     leading = sorted(firsts.values(), key=lambda one: -one.score)
-    others = (one for one in found if one not in leading and _is_close(one, firsts[one.passage.company]))
-    return [*leading, *others]
+    return leading if len(leading) > 1 else list(_close_to_best(found))
 
 
 def _adds(one: Found, other: Found) -> bool:

@@ -24,6 +24,10 @@ _CLAUSE = re.compile(
     r"\b(?:how|who|why|when|where|which|whose|what|is|are|was|were|does|do|did|has|have|had|can|will|would|if)\b", re.I
 )
 _PRONOUN = re.compile(r"\b(?:it|they|them|this|that|these|those)\b", re.I)
+_HEADLESS = re.compile(
+    r"\b(?:how many|how much|which|what)\s+(?:(?:is|are|was|were|has|have|had)\b|of (?:it|them|these|those)\b)", re.I
+)
+_POSSESSED = re.compile(r"\b(?:its|their|his|her)\b", re.I)
 _DETERMINER = r"\b(?:how many|how much|what|which|whose|the|an?|its|their|his|her|any|our|some|no|number of)\s+"
 _BETWEEN = (
     r"(?:(?!(?:is|are|was|were|do|does|did|has|have|had|will|would|can|could|should|if|it|they|them|this|that)\b)"
@@ -149,12 +153,16 @@ def _is_bare(question: Question) -> bool:
 
 
 def _is_fragment(question: Question) -> bool:
+    """It is a lead and a noun, *And the dividend?*: what of it is asked was said before."""
     lead = _LEAD.match(question.text)
-    return bool(lead) and not _CLAUSE.search(question.text[lead.end() :]) if lead else False
+    rest = question.text[lead.end() :] if lead else ""
+    return bool(rest) and not _CLAUSE.search(rest) and not _POSSESSED.search(rest)
 
 
 def _is_about_a_pronoun(question: Question) -> bool:
-    """The one word of its own is no noun that could be searched for: the pronoun stands for what is meant."""
+    """The one word of its own is no noun that could be searched for: what is meant is a pronoun, or left out."""
     word = re.escape(question.topics[0])
+    if re.search(rf"{_HEADLESS.pattern}\s+(?:\w+ly\s+)?{word}\b", question.text, re.I):
+        return True
     is_noun = re.search(rf"{_DETERMINER}{_BETWEEN}{word}\b", question.text, re.I)
     return bool(_PRONOUN.search(question.text)) and not is_noun

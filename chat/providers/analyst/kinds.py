@@ -24,6 +24,8 @@ _KINDS: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     (
         "money",
         re.compile(
+            r"^(?!.*\b(?:how|why|what|describe|explain|tell|risks?|summari[sz]e)\b)"
+            r".*\b(?:sales|revenues?|income|earnings|profit|expenses?|dividends?)\b(?:\s+(?:in|for|of|from)\b.*)?\W*(?:\d{4}\W*)?$|"
             r"\bhow much\b|\b(?:what|which) (?:\w+ )?(?:amount|charge|costs?|price)\b"
             r"|\bwhat (?:was|were|is|are|did|does|do|has|have)\b.*"
             r"\b(?:sales|revenues?|income|earnings|profit|loss|costs?|expenses?"

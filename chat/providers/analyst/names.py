@@ -10,13 +10,14 @@ from chat.providers.analyst.question import Question
 from chat.providers.analyst.words import stem, stems_of, words_of
 
 
-def unknown_name(question: Question, passages: Sequence[Passage]) -> str | None:
+def unknown_name(question: Question, passages: Sequence[Passage], *, is_searched: bool) -> str | None:
     """Return whom the question is about where these passages are about others; None if that is in order.
 
     A name that no company at hand bears may still be a place or a thing of one: then the text says *at* it or *in* it,
-    or writes its first word small. Anything else would be answered from another company's text.
+    or writes its first word small. Anything else would be answered from another company's text. ``is_searched``: the
+    filings of the one company that was asked for were searched, so that finding nothing says nothing of its name.
     """
-    if not question.names:
+    if not question.names or (not passages and is_searched):
         return None
     asked = stems_of(" ".join((question.text, *question.names)))
     if any(_distinctive(passage.company) & asked for passage in passages):

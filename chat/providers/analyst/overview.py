@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import pairwise
 
 from chat.providers.analyst.passages import Passage, Piece
 from chat.providers.analyst.question import Question
 from chat.providers.analyst.words import stem, words_of
 
-OVERVIEW_QUERY = "business overview company general background"
+OVERVIEW_QUERY = "business overview company general background subsidiaries"
 OVERVIEW_LIMIT = 20
 _SENTENCES = 2
+_OPENING_PASSAGES = 3
 _FEWEST_WORDS = 6
 _MOST_CHARS = 600
 _BUSINESS = re.compile(r"Item 1$")
 _ANNUAL = re.compile(r"10-K|20-F|40-F")
 _ORDINAL = re.compile(r"-p(\d+)$")
-_DEFINES = (
-    r"(?:,? (?:Inc|Corp|Corporation|Company|Co|Ltd|plc|LLC)\.?)?(?:,[^.,]{0,60},| \([^)]{0,80}\))?"
-    r" (?:is|are|was|operates?|provides?|designs?|manufactures?|sells?|makes?|develops?|generates?|stores?|offers?)\b"
+_DEFINES = re.compile(
+    r"(?:,? (?:Inc|Corp|Corporation|Company|Co|Ltd|plc|LLC)\b\.?)?(?:,[^.,]{0,80},| \([^)]{0,80}\))*"
+    r" (?:(?:is|was) (?:an?|the|one|engaged|organized|incorporated)\b|pioneered\b"
+    r"|(?:operate|provide|design|manufacture|sell|make|develop|generate|store|offer|franchise|run|own|create|produce"
+    r"|market|distribute|deliver|serve|supply|supplie|build|manage|invest|engage)s?\b)"
 )
 
 
@@ -42,16 +46,25 @@ def unread_opening(passages: Iterable[Passage]) -> str | None:
 
 
 def opening(passages: Sequence[Passage]) -> tuple[Passage, str] | None:
-    """Return the passage that says what the company is, and its first sentences, verbatim; None if none does."""
-    for passage in sorted(_business(passages), key=_ordinal):
-        pieces = [piece for piece in passage.pieces if _says_enough(piece)]
-        if pieces and _ordinal(passage) <= 2:
-            return passage, _first_sentences(passage, pieces)
-    for passage in passages:
-        defining = [piece for piece in passage.pieces if _says_enough(piece) and _defines(passage, piece)]
-        if defining:
-            return passage, defining[0].text
-    return None
+    """Return the passage that says what the company is, and its first sentences, verbatim; None if none does.
+
+    In the opening of a business section any sentence will do if none says what the company makes or does.
+    """
+    first = [one for one in sorted(_business(passages), key=_ordinal) if _ordinal(one) <= _OPENING_PASSAGES]
+    said = [(passage, _from(passage, partial(_defines, passage))) for passage in first]
+    said += [(passage, _from(passage, _any)) for passage in first]
+    said += [(passage, _from(passage, partial(_defines, passage))) for passage in passages]
+    return next(((passage, told) for passage, told in said if told), None)
+
+
+def _any(_piece: Piece) -> bool:
+    return True
+
+
+def _from(passage: Passage, begins: Callable[[Piece], bool]) -> str:
+    pieces = [piece for piece in passage.pieces if _says_enough(piece)]
+    place = next((place for place, piece in enumerate(pieces) if begins(piece)), None)
+    return "" if place is None else _first_sentences(passage, pieces[place:])
 
 
 def _business(passages: Iterable[Passage]) -> list[Passage]:
@@ -84,5 +97,5 @@ def _first_sentences(passage: Passage, pieces: Sequence[Piece]) -> str:
 
 def _defines(passage: Passage, piece: Piece) -> bool:
     first = next((word for word in passage.company.split() if word.lower() not in ("the", "a")), "")
-    subject = rf"(?:The |At )?(?:{re.escape(first)}[\w .’'&]{{0,40}}?|We|Company)"
-    return bool(first) and re.match(subject + _DEFINES, piece.text) is not None
+    subject = rf"(?:The )?(?:{re.escape(first)}(?:[ ’'][\w.&’']+){{0,4}}?|We|Company)"
+    return re.match(subject + _DEFINES.pattern, piece.text, re.I) is not None

@@ -18,6 +18,7 @@ from chat.providers.analyst.tables import heads_rows, is_row, names_columns
 _MAX_CHARS = 40_000
 _MAX_PASSAGES = 20
 _CONTENTS_ROW = re.compile(r"(?:Part|Item)\s+[\dIVX]+[A-C]?\.?\s*\|.{0,150}$", re.I)
+_TITLE_NUMBER = re.compile(r"^(?:Note|Item|Part|Exhibit|Table|Section|Page)\s+[\dIVX]+[\d.]*[A-Z]?\b", re.I)
 _LINE = re.compile(r"[^\S\n]*(\S[^\n]*)")
 _HEADING_MAX_CHARS = 120
 
@@ -107,7 +108,7 @@ def _cut(text: str) -> Iterator[tuple[str, PieceKind]]:
             yield line, _row_kind(lines, place)
         elif _is_set_as_heading(line):
             # "Commission file number: 0-23985" is set like a heading, and a fact all the same.
-            yield line, "line" if re.search(r"\d\d|:.*\d", line) else "heading"
+            yield line, "line" if re.search(r"\d\d|:.*\d", _TITLE_NUMBER.sub("", line)) else "heading"
         else:
             yield from ((sentence, _sentence_kind(sentence)) for sentence in split_sentences(line))
 

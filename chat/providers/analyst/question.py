@@ -22,7 +22,10 @@ _WITHOUT = re.compile(
     r"\bhow (?:large|big|long|old|often|far|high|low|close|well|fast|soon|wide)\b|\b(?:10|8|20|40)-[KQF]\b", re.I
 )
 _LOWER_POSSESSIVE = re.compile(r"\b([a-z][\w&]{2,})['’]s\s")
-_COMPARES = re.compile(r"\b(?:compar\w+|versus|vs|both|two companies|each company|differ\w*)\b", re.I)
+_COMPARES = re.compile(
+    r"\b(?:compar\w+|versus|vs|both|two companies|each company|differ\w*|which (?:of the )?(?:two )?compan(?:y|ies))\b",
+    re.I,
+)
 _ASKS_RECORD = re.compile(
     r"\b(?:when|what date|which date)\b.*\bfiled\b|\bfiling date\b|\bdate of (?:the )?filing\b|\b(?:what|which) form\b"
     r"|\bwhat (?:fiscal )?(?:year|period) (?:does|is)\b|\bwhich (?:fiscal )?(?:year|period) does\b",
@@ -36,6 +39,7 @@ _SIGNS = re.compile(r"[*`~^|\\<>{}\[\]=#]+|(?<!\w)_+|_+(?!\w)")
 _WHOLE_BUSINESS = frozenset("business overview profile background introduction".split())  # noqa: SIM905
 _EMPTY_FRAMES = frozenset("company information main detail kind".split())  # noqa: SIM905
 _MAX_QUERY_CHARS = 300
+_NAME_MOST_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,12 @@ class Question:
         """It names a company and asks nothing of it but what it is."""
         plain = not (set(self.topics) - _WHOLE_BUSINESS or set(self.frames) - _EMPTY_FRAMES or self.years)
         return plain and bool(self.company) and self.kind in ("any", "person") and not self.asks_record
+
+    @property
+    def is_bare_name(self) -> bool:
+        """It is nothing but a few words that all have a capital, as a name has."""
+        words = re.findall(r"[^\W\d_]\S*", self.text)
+        return 0 < len(words) <= _NAME_MOST_WORDS and all(word[0].isupper() for word in words) and not self.years
 
     @property
     def query(self) -> str:

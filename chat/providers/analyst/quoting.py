@@ -6,9 +6,10 @@ import re
 
 from chat.providers.analyst.words import stem, words_of
 
-MAX_QUOTE_CHARS = 420
+MAX_QUOTE_CHARS = 600
 _LEAD = re.compile(r"^[\s•·▪◦●\-–—*]+")
 _MARKER = re.compile(r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]")
+_CLAUSE_END = re.compile(r"[.;:,][\"”’)]*$")
 _TAG = re.compile(r"<[^>\s][^>]*>")
 
 
@@ -27,9 +28,21 @@ def _shortened(text: str, wanted: frozenset[str]) -> str:
     if len(text) <= MAX_QUOTE_CHARS:
         return text
     words = text.split(" ")
-    start, end = _best_window(words, wanted)
+    start, end = _at_clauses(words, *_best_window(words, wanted))
     shown = " ".join(words[start:end])
     return f"{'… ' if start else ''}{shown}{' …' if end < len(words) else ''}"
+
+
+def _at_clauses(words: list[str], start: int, end: int) -> tuple[int, int]:
+    """Draw the cut ends in to where a clause ends, if one does in the outer third; never to the middle of a phrase."""
+    reach = (end - start) // 3
+    if end < len(words):
+        ends = (place for place in range(end, end - reach, -1) if _CLAUSE_END.search(words[place - 1]))
+        end = next(ends, end)
+    if start:
+        starts = (place for place in range(start, start + reach) if _CLAUSE_END.search(words[place - 1]))
+        start = next(starts, start)
+    return start, end
 
 
 def _best_window(words: list[str], wanted: frozenset[str]) -> tuple[int, int]:

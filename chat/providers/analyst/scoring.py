@@ -24,8 +24,9 @@ _CONTEXT_WEIGHT, _CONTEXT_MOST = 0.3, 0.5  # of a word of the question before; o
 _IN_PIECE, _KIN_IN_PIECE, _IN_HEADING, _NEAR, _IN_PASSAGE = 1.0, 0.8, 0.7, 0.5, 0.35
 _PROPER_WEIGHT = 2.0
 _SUBJECT_ABSENT = 0.7
-_WRONG_YEAR = 0.4
-_PHRASE_BONUS, _SUBJECT_BONUS, _EXACT_BONUS = 0.15, 0.05, 0.03
+_YEAR_AROUND, _WRONG_YEAR = 0.95, 0.4
+_PHRASE_BONUS, _SUBJECT_BONUS, _EXACT_BONUS, _LABEL_BONUS, _YEAR_BONUS = 0.15, 0.05, 0.03, 0.1, 0.03
+_WHOLE = frozenset(("total", "net", "consolidated"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Scorer:
         return (1.0 if named else _SUBJECT_ABSENT) * (1.0 if not others or max(others) >= _NEAR else _SUBJECT_ABSENT)
 
     def _bonus(self, piece: Piece) -> float:
-        """Prefer words that stand together as in the question, or as written in it, and a piece that begins with them."""
+        """Prefer words that stand together or as written in the question, and a row that is named by them."""
         words = [stem(word) for word in words_of(piece.text)]
         pairs = set(pairwise(stem(word) for word in words_of(self._question.text)))
         shared = len(pairs & set(pairwise(words)))
@@ -120,7 +121,14 @@ class Scorer:
             _PHRASE_BONUS * shared / max(len(pairs), 1)
             + _SUBJECT_BONUS * bool(self._topics & set(words[:4]))
             + _EXACT_BONUS * len(exact) / max(len(self._question.topics), 1)
+            + _YEAR_BONUS * bool(self._question.years & years_of(piece.text))
+            + _LABEL_BONUS * (self._label_share(piece) if piece.kind == "row" else 0.0)
         )
+
+    def _label_share(self, piece: Piece) -> float:
+        """Return how much of a row's label is what was asked: *Total revenues* is, *Revenues from fees* is half."""
+        label = {stem(word) for word in words_of(piece.text.split("|")[0]) if len(word) > 3 and word not in _WHOLE}
+        return len(label & self._topics) / len(label) if label else 0.0
 
     def _year_factor(self, passage: Passage, piece: Piece) -> float:
         """Ask that each year of the question stands in the piece or around it, or is the filing's own."""
@@ -129,7 +137,7 @@ class Scorer:
             return 1.0
         close = years_of(f"{piece.text} {piece.header} {piece.heading}")
         around = years_of(f"{piece.near} {passage.period or ''} {passage.date or ''}")
-        values = [1.0 if year in close else 0.95 if year in around else _WRONG_YEAR for year in wanted]
+        values = [1.0 if year in close else _YEAR_AROUND if year in around else _WRONG_YEAR for year in wanted]
         return sum(values) / len(values)
 
 

@@ -10,8 +10,9 @@ from chat.providers.analyst.words import stem, words_of
 
 FIGURES: frozenset[Kind] = frozenset({"number", "figure", "money", "percent", "date"})
 _WRONG_KIND = 0.8
+_NOBODY = 0.65  # a person was asked for, and no name or office stands there
 _NO_FIGURE = 0.6  # a figure was asked for, and there is none
-_FAR_COUNT = 0.85  # a count stands there, and not beside what is counted
+_FAR_COUNT = 0.8  # a count stands there, and not beside what is counted
 _REACH_BEFORE, _REACH_AFTER = 5, 4
 _NUMBER_WORD = (
     r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty"
@@ -39,7 +40,8 @@ _COUNT = re.compile(
     rf"(?:(?<![$€£¥\d.,])\d[\d,]*(?:\.\d+)?(?:\s(?:million|billion))?(?!\s?%|[\d.,]*\d)|\b{_NUMBER_WORD})\b", re.I
 )
 _YEAR_OR_DAY = re.compile(
-    r"\b(?:19|20)\d\d\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{1,2}\b"
+    r"\b\d{1,2}/\d{1,2}/\d{2,4}\b|\b(?:19|20)\d\d\b"
+    r"|\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{1,2}\b"
 )
 _FIGURE = re.compile(r"\d")
 
@@ -51,7 +53,7 @@ def kind_factor(kind: Kind, piece: Piece, topics: frozenset[str]) -> float:
     text = _YEAR_OR_DAY.sub(" ", piece.text) if kind == "figure" else piece.text
     if _SIGNS[kind].search(text):
         return 1.0
-    return _NO_FIGURE if kind in FIGURES else _WRONG_KIND
+    return _NO_FIGURE if kind in FIGURES else _NOBODY if kind == "person" else _WRONG_KIND
 
 
 def has_figure(text: str) -> bool:
@@ -65,7 +67,9 @@ def _count_factor(piece: Piece, topics: frozenset[str]) -> float:
     counts = list(_COUNT.finditer(text))
     if not counts:
         return _NO_FIGURE
-    is_beside = piece.kind == "row" or any(_is_beside(text, count, topics) for count in counts)
+    label = piece.text.split("|")[0] if piece.kind == "row" else ""
+    is_named = any(stem(word) in topics for word in words_of(label))
+    is_beside = is_named or any(_is_beside(text, count, topics) for count in counts)
     return 1.0 if is_beside else _FAR_COUNT
 
 

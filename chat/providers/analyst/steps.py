@@ -30,6 +30,7 @@ from chat.providers.analyst.words import stem, stems_of, words_of
 SEARCH_TOOL = "searchFilings"
 READ_TOOL = "readPassage"
 _LIMIT = 8
+_MOST_SEARCHES = 3
 _MAX_COMPANY_CHARS = 200
 
 
@@ -53,6 +54,8 @@ def decide(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, A
         return small_talk()
     if SEARCH_TOOL not in offered:
         return no_search()
+    if question.carried and question.is_bare_name:
+        return _search_all(_of_all(question), f"{question.text} may be a company's name. I look in all filings.")
     return _overview(question.company) if question.is_overview and question.company else _search(question)
 
 
@@ -64,17 +67,16 @@ def _after_tool(question: Question, asked: Asked, offered: frozenset[str]) -> Ca
     if scope.get("url"):
         first = tool_answer(asked.results[0])
         return overview(question, message if message["passages"] or first is None else first)
-    if SEARCH_TOOL in offered and (step := _search_again(question, message)):
+    if SEARCH_TOOL in offered and len(asked.results) < _MOST_SEARCHES and (step := _search_again(question, message)):
         return step
-    if scope.get("query") == OVERVIEW_QUERY:
+    if str(scope.get("query")).startswith(OVERVIEW_QUERY):
         return _opening(question, message, offered)
     return answer(_of_all(question) if question.company and not scope.get("company") else question, message)
 
 
 def _search_again(question: Question, message: Mapping[str, Any]) -> Call | None:
-    """Return the search that the one before calls for, if any. None follows on a search of all filings but the last."""
-    scope, passages = scope_of(message), read_passages(message)
-    company = scope.get("company")
+    """Return the search that the one before calls for, if any."""
+    company, passages = scope_of(message).get("company"), read_passages(message)
     if isinstance(company, str) and company:
         if not passages and not question.carried:
             # The name may be a place or a product that some company's filing speaks of.
@@ -85,6 +87,8 @@ def _search_again(question: Question, message: Mapping[str, Any]) -> Call | None
             return _search_all(_of_all(question), "The question may name another company. I look in all filings.")
     elif names_only(question, passages):
         return _overview(passages[0].company)
+    elif question.carried and question.is_bare_name:
+        return _search(question)
     return None
 
 
@@ -119,7 +123,11 @@ def _search_all(question: Question, thinking: str) -> Call:
 
 
 def _overview(company: str) -> Call:
-    arguments = {"query": OVERVIEW_QUERY, "limit": OVERVIEW_LIMIT, "company": company[:_MAX_COMPANY_CHARS]}
+    arguments = {
+        "query": f"{OVERVIEW_QUERY} {company}"[:300],
+        "limit": OVERVIEW_LIMIT,
+        "company": company[:_MAX_COMPANY_CHARS],
+    }
     return Call(overview_note(company), SEARCH_TOOL, arguments)
 
 

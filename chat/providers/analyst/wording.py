@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#~|&!])")
+_MARKDOWN = re.compile(r"([\\`*_\[\]<>#~|]|&(?=#?\w+;))")
 
 
 def escaped(text: str) -> str:
