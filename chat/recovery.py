@@ -9,18 +9,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from channels.db import database_sync_to_async
 from django.db import InterfaceError, OperationalError
+from django.db.models import Max
 
 from chat import log
 from chat.models import Checkpoint, Conversation, Turn
 from reasoning.events import AssistantMessage, Event
+from reasoning.policy import Visibility
 
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
+_EVERYTHING = Visibility(thinking="whole")
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 
 
@@ -49,6 +52,7 @@ def recover() -> int:
     left = list(Turn.objects.filter(status=Turn.Status.RUNNING))
     for turn in left:
         try:
+            _cut_what_is_recorded(turn)
             log.interrupt(turn)
         except Exception:
             logger.exception("turn ended without its checkpoint", extra={"turn": turn.public_id})
@@ -74,11 +78,30 @@ def conversations_with_waiting() -> list[tuple[uuid.UUID, int]]:
     return list(waiting.distinct().values_list("id", "owner_id"))
 
 
+def _cut_what_is_recorded(turn: Turn) -> None:
+    """Leave in a checkpoint, which holds all that was shown of its turn, what no finished step has in the log."""
+    kept = Checkpoint.objects.filter(turn=turn).first()
+    opened = [value for kind, value in log.opened_halves(turn.pk) if kind == "checkpoint" and value]
+    if kept is None:
+        return
+    whole = log.thinking_for(turn, _EVERYTHING)
+    thinking = _beyond(str(opened[0].get("thinking", "")) if opened else "", [whole.text] if whole else [])
+    log.save_checkpoint(turn, answer=_beyond(kept.answer, _texts(turn)), thinking=thinking)
+
+
 def _unrecorded(turn: Turn, answer: str) -> list[Event]:
-    messages = [event for event in log.turn_rows(turn).events if event["type"] == AssistantMessage.type]
-    recorded = "\n\n".join(message["text"] for message in messages if message["text"])
-    rest = answer.removeprefix(recorded).strip()
-    if not rest or not answer.startswith(recorded):
-        return []
-    step = max((message["step"] or 0 for message in messages), default=-1) + 1
-    return [AssistantMessage(text=rest, partial=True, step=step)]
+    rest = _beyond(answer, _texts(turn))
+    step = (turn.events.aggregate(last=Max("step"))["last"] or 0) + 1
+    return [AssistantMessage(text=rest, partial=True, step=step)] if rest else []
+
+
+def _texts(turn: Turn) -> list[str]:
+    return [event["text"] for event in log.turn_rows(turn).events if event["type"] == AssistantMessage.type]
+
+
+def _beyond(shown: str, recorded: Sequence[str]) -> str:
+    """Return what of the text that was shown comes after the texts of finished steps."""
+    for text in filter(None, map(str.strip, recorded)):
+        before, found, after = shown.partition(text)
+        shown = after if found and not before.strip() else shown
+    return shown.strip()

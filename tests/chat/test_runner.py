@@ -21,7 +21,8 @@ from chat.live import Finished
 from chat.models import Checkpoint, Conversation, QueuedMessage, Turn
 from chat.runner import Accepted, Runner
 from chat.watchers import Watcher
-from reasoning.events import AssistantMessage
+from reasoning.events import AssistantMessage, Reasoning
+from reasoning.redaction import redact_text
 from tests.chat.asking import ask, events_of, until
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation
@@ -193,3 +194,19 @@ async def test_restart_ends_a_turn_whose_checkpoint_no_key_opens(
 
     await turn.arefresh_from_db()
     assert turn.status == "interrupted"
+
+
+def test_restart_does_not_double_the_text_of_steps_that_are_recorded(alice: User) -> None:
+    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    thought = Reasoning(
+        kind="text", text="Ask bo@example.com.", source_field="reasoning", model="m", provider="p", step=0
+    )
+    log.append(turn, [thought, AssistantMessage(text="Let me look.", step=0)])
+    shown = redact_text("Ask bo@example.com.")
+    log.save_checkpoint(turn, answer="Let me look.\n\nFound", thinking=f"{shown}\n\nNow I")
+
+    recovery.recover()
+
+    events = log.history(turn.conversation_id)
+    assert [event.text for event in events if isinstance(event, AssistantMessage)] == ["Let me look.", "Found"]
+    assert [event.text for event in events if isinstance(event, Reasoning)] == ["Ask bo@example.com.", "Now I"]
