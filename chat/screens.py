@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import dropwhile, groupby
+from itertools import groupby
 from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -20,7 +19,7 @@ from accounts.preferences import Session, reasoning_settings, visibility
 from chat import backlog, cards, log, upstream
 from chat.cardviews import ContextView, QueuedView
 from chat.live import LiveTurn
-from chat.models import Conversation, Filing, Passage, QueuedMessage
+from chat.models import Conversation, Filing, QueuedMessage
 from reasoning.egress import RequestTarget, plan_request
 from reasoning.policy import Visibility
 
@@ -44,25 +43,6 @@ class Read:
     groups: tuple[tuple[str, tuple[Conversation, ...]], ...]
     context: ContextView
     corpus: Mapping[str, Any] | None
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderPassage:
-    """One passage for the reader, without what the section's own heading says."""
-
-    anchor: str
-    heading: str  # the one that it stands under; it is in the text where it is new
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One section of a filing for the reader."""
-
-    slug: str
-    name: str
-    title: str
-    passages: tuple[ReaderPassage, ...]
 
 
 def read(person: User, conversation_id: uuid.UUID, session: Session) -> Read | None:
@@ -155,30 +135,6 @@ def corpus() -> dict[str, Any]:
 def starters(loaded: Mapping[str, Any] | None) -> tuple[str, ...]:
     """Return questions to start with: those of the demo corpus, where it is loaded."""
     return STARTERS if loaded and loaded["has_demo"] else ()
-
-
-def sections_of(filing: Filing) -> tuple[Section, ...]:
-    """Return a filing's passages by section, in its own order."""
-    found = filing.passages.order_by("ordinal")
-    return tuple(
-        Section(slugify(name), name, title, tuple(_reader_passages(group, name, title)))
-        for (name, title), group in groupby(found, key=lambda passage: (passage.section, passage.section_title))
-    )
-
-
-def _reader_passages(passages: Iterable[Passage], name: str, title: str) -> Iterator[ReaderPassage]:
-    above = {_folded(words) for words in (name, title, f"{name}{title}")}
-    for passage in passages:
-        text = _without_headings(passage.text, above)
-        yield ReaderPassage(passage.anchor, passage.heading, text)
-
-
-def _without_headings(text: str, headings: set[str]) -> str:
-    return "\n".join(dropwhile(lambda line: _folded(line) in headings or not line, text.split("\n")))
-
-
-def _folded(words: str) -> str:
-    return "".join(letter for letter in words.casefold() if letter.isalnum())
 
 
 def _begun(person: User) -> Iterable[Conversation]:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.models import User
 from accounts.preferences import visibility
-from chat import cards, log, screens
+from chat import cards, log, reader, screens
 from chat.drawing import rendered
 from chat.forms import MessageRefused, clean_message
 from chat.models import Conversation, Filing, Turn
@@ -121,7 +121,7 @@ def filings(request: HttpRequest) -> HttpResponse:
 def filing(request: HttpRequest, slug: str) -> HttpResponse:
     """Show a filing from its stored passages; the fragment of a citation opens at its passage."""
     found = get_object_or_404(Filing, slug=slug)
-    context = {"filing": found, "sections": screens.sections_of(found), "back_url": reverse("chat:home")}
+    context = {"filing": found, "sections": reader.sections_of(found), "back_url": reverse("chat:home")}
     return render(request, "chat/filing.html", context)
 
 

@@ -10,7 +10,7 @@ from chat.filings.ingest import ingest
 from chat.models import Filing
 
 DEMO_FOLDER = Path(__file__).resolve().parents[2] / "demo_filings"
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
 
 
 def load_demo() -> list[Filing]:
@@ -22,7 +22,7 @@ def load_demo() -> list[Filing]:
 def stated_dates(folder: Path) -> dict[str, dt.date]:
     """Return the filing dates that a folder's manifest states, by file name; empty without a manifest of ours."""
     try:
-        entries = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+        entries = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         return {entry["file"]: dt.date.fromisoformat(entry["filed"]) for entry in entries}
     except (OSError, ValueError, TypeError, KeyError):
         return {}

@@ -31,6 +31,7 @@ _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGN
 _STRONG_STYLE = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)|text-decoration\s*:\s*underline", re.IGNORECASE)
 _PLAIN_STYLE = re.compile(r"font-weight\s*:\s*(?:normal|[1-5]00)", re.IGNORECASE)
 _BULLET = re.compile(r"[•●▪■◦·*–—☐☒☑✓-]|\[[ x]?\]|o|\(?[a-z0-9]{1,3}[.)]|\*{1,3}|[†‡]", re.IGNORECASE)
+_RULE = re.compile(r"[-_=*.—–\s]{3,}")  # a line drawn with letters
 _PROSE_CHARS = 400  # a cell that is longer is no field of a row: its table only lays out text
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 _BACK_TO_CONTENTS = re.compile(r"(?:back to )?(?:table of )?contents|index", re.IGNORECASE)
@@ -180,7 +181,7 @@ class _Walk:
             self.tables[-1].add_row(before, cells)
 
     def _append(self, text: str, kind: str) -> None:
-        if self.links and _BACK_TO_CONTENTS.fullmatch(text):
+        if _RULE.fullmatch(text) or (self.links and _BACK_TO_CONTENTS.fullmatch(text)):
             return
         self.blocks.append(RawBlock(text, kind, tuple(self.ids), tuple(self.links)))  # type: ignore[arg-type]
         self.ids = []

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from chat.filings.blocks import RawBlock
+from chat.filings.blocks import CELL_SEPARATOR, RawBlock
 
 _NUMBER = re.compile(
     r"(?:page\s+)?[-–—\s(]*(?P<number>(?:[a-z]-?)?\d{1,3}|[ivxl]{1,6})[-–—\s)]*(?:of \d+)?|<page>\s*\d*", re.IGNORECASE
@@ -40,13 +40,18 @@ def numbered(blocks: Sequence[RawBlock]) -> list[RawBlock]:
 
 def _page(block: RawBlock, running: set[str]) -> tuple[bool, int | None]:
     line = block.line.strip()
-    if len(line) > 120:
+    if len(line) > 120 or _is_inside_table(block):
         return False, None
     if found := _NUMBER.fullmatch(line) or _FORM_FOOTER.fullmatch(line):
         digits = found["number"] or ""
         return True, int(digits) if digits.isdecimal() else None
     found = _RUNNING.fullmatch(line)
     return (True, int(found["number"])) if found and found["footer"] in running else (False, None)
+
+
+def _is_inside_table(block: RawBlock) -> bool:
+    """A label, or a sum without one: a footer that is laid out as a table has no rows around it."""
+    return block.kind == "table" and (CELL_SEPARATOR not in block.text or block.text.startswith(CELL_SEPARATOR))
 
 
 def _running_footers(blocks: Sequence[RawBlock]) -> set[str]:

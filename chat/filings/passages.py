@@ -46,8 +46,9 @@ def cut_passages(blocks: Sequence[Block]) -> list[PassageText]:
 def _runs(blocks: Sequence[Block]) -> Iterator[list[Block]]:
     run: list[Block] = []
     size = 0
-    for block in _short(blocks):
-        if run and _ends_before(run, size, block):
+    short = list(_short(blocks))
+    for block, rest in zip(short, _rest_chars(short), strict=True):
+        if run and _ends_before(run, size, block, rest):
             kept, carried = _carry_headings(run, block)
             if kept:
                 yield kept
@@ -58,11 +59,24 @@ def _runs(blocks: Sequence[Block]) -> Iterator[list[Block]]:
         yield run
 
 
-def _ends_before(run: list[Block], size: int, block: Block) -> bool:
-    if block.section != run[-1].section or block.section_title != run[-1].section_title:
+def _rest_chars(blocks: Sequence[Block]) -> list[int]:
+    """Return how many characters there are from each block to the end of its table."""
+    rest = [len(block.text) for block in blocks]
+    for place in range(len(blocks) - 2, -1, -1):
+        if blocks[place].table and blocks[place].table == blocks[place + 1].table:
+            rest[place] += rest[place + 1]
+    return rest
+
+
+def _ends_before(run: list[Block], size: int, block: Block, rest: int) -> bool:
+    """Say whether a passage ends before this block, of whose table ``rest`` characters are still to come."""
+    before = run[-1]
+    if block.section != before.section or block.section_title != before.section_title:
         return True
     if block.kind == "heading":
-        return size >= _FEWEST_CHARS and run[-1].kind != "heading"
+        return size >= _FEWEST_CHARS and before.kind != "heading"
+    if block.table and block.table == before.table and size + rest <= _LONGEST_CHARS:
+        return False
     return size + len(block.text) > TARGET_CHARS and any(one.kind != "heading" for one in run)
 
 

@@ -43,7 +43,7 @@ class _Reader:
     def read(self, line: str) -> None:
         is_rule = not line or _RULE.fullmatch(line) is not None
         cells = _cells(line)
-        is_row = len(cells) > 1
+        is_row = len(cells) > 1 and not is_rule
         if is_rule or is_row or _stands_alone(line, self._paragraph):
             self._end_paragraph()
         if is_row and not _is_centred(line, cells):

@@ -106,22 +106,27 @@ def _table(group: Sequence[str]) -> Part:
     rows = table_rows("\n".join(group))
     heads = list(takewhile(lambda row: len(row) > 1 and not any(map(_counts, row)), rows))
     body = rows[len(heads) :]
-    if not any(_counts(cell) for row in body for cell in row):
+    telling = [row for row in body if any(map(_counts, row))]
+    if len(telling) * 2 <= sum(len(row) > 1 for row in body):
         return Part("table", rows=tuple(rows))
     figures = {place for row in body if len(row) > 1 for place, cell in enumerate(row) if cell.is_figure}
-    last = len(heads) - 1
-    return Part(
-        "table", heads=tuple(_head(row, figures, place < last) for place, row in enumerate(heads)), rows=tuple(body)
-    )
+    above = [_head(row, figures, spans=row is not heads[-1] or _is_alone(row)) for row in heads]
+    return Part("table", heads=tuple(above), rows=tuple(body))
 
 
-def _head(row: Row, figures: set[int], spans: bool) -> Row:
+def _is_alone(row: Row) -> bool:
+    """Say whether one head stands over all figures, as their unit does."""
+    return sum(bool(cell.text) for cell in row[1:]) == 1
+
+
+def _head(row: Row, figures: set[int], *, spans: bool) -> Row:
     """Return a row of heads over their columns. One above another spans the columns up to the next."""
-    if not spans:
-        return tuple(Cell(cell.text, place in figures) for place, cell in enumerate(row))
-    starts = [place for place, cell in enumerate(row) if cell.text or place == 0]
+    starts = [place for place, cell in enumerate(row) if cell.text or place == 0 or not spans]
     ends = [*starts[1:], len(row)]
-    return tuple(Cell(row[start].text, False, end - start) for start, end in zip(starts, ends, strict=True))
+    return tuple(
+        Cell(row[start].text, end - start == 1 and start in figures, end - start)
+        for start, end in zip(starts, ends, strict=True)
+    )
 
 
 def _counts(cell: Cell) -> bool:

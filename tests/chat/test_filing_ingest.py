@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
-from io import StringIO
-from pathlib import Path
 
 import pytest
-from django.core.management import call_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -240,22 +237,6 @@ def test_passage_never_ends_with_a_heading() -> None:
 )
 def test_dates_are_read_as_filings_write_them(text: str, date: dt.date | None) -> None:
     assert find_date(text) == date
-
-
-@pytest.mark.django_db
-def test_command_names_what_fails_and_goes_on(tmp_path: Path) -> None:
-    (tmp_path / "a.html").write_bytes(annual_report())
-    (tmp_path / "b.html").write_bytes(b"%PDF-1.7")
-    (tmp_path / "notes.md").write_text("no filing")
-    out, err = StringIO(), StringIO()
-
-    with pytest.raises(SystemExit) as stopped:
-        call_command("load_filings", str(tmp_path), "--filed", "2021-09-03", stdout=out, stderr=err)
-
-    assert stopped.value.code == 1
-    assert "a.html: Acme Widgets, Inc. 10-K, filed 2021-09-03" in out.getvalue()
-    assert out.getvalue().endswith("1 filing loaded, 1 failed.\n")
-    assert "b.html: not loaded: not an HTML or text document" in err.getvalue()
 
 
 @pytest.mark.django_db

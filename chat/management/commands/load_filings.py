@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chat.filings.demo import DEMO_FOLDER, stated_dates
+from chat.filings.demo import DEMO_FOLDER, MANIFEST, stated_dates
 from chat.filings.ingest import ingest
 from chat.filings.submission import DocumentError
 from chat.models import Filing
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         if not paths:
             raise CommandError(_("Name at least one file or folder."))
         failed = 0
-        files = [file for path in paths for file in _files(path)]
+        files = [file for path in paths for file in self._files(path)]
         if not files:
             raise CommandError(_("There is no document in it."))
         for file in files:
@@ -43,6 +43,14 @@ class Command(BaseCommand):
         self.stdout.write(_summary(len(files) - failed, failed))
         if failed:
             sys.exit(1)
+
+    def _files(self, path: Path) -> Iterator[Path]:
+        """Yield a file, or a folder's documents; a file in a folder that is none by its ending is named and skipped."""
+        for file in _inside(path) if path.is_dir() else [path]:
+            if file == path or file.suffix.lower() in _SUFFIXES:
+                yield file
+            else:
+                self.stdout.write(_("%(file)s: skipped: not a filing by its ending") % {"file": file.name})
 
     def _load(self, file: Path, filed_on: dt.date | None, *, is_demo: bool) -> bool:
         try:
@@ -59,12 +67,10 @@ def _date(text: str) -> dt.date:
     return dt.date.fromisoformat(text)
 
 
-def _files(path: Path) -> Iterator[Path]:
-    """Yield a file, or a folder's documents at any depth; other files in a folder are passed over."""
-    if not path.is_dir():
-        yield path
-        return
-    yield from sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES and file.is_file())
+def _inside(folder: Path) -> list[Path]:
+    """Return a folder's files at any depth, without hidden ones and what is no document of its own: our manifest."""
+    found = (file for file in folder.rglob("*") if file.is_file() and file.name != MANIFEST)
+    return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts))
 
 
 def _line(file: Path, filing: Filing) -> str:
