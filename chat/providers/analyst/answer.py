@@ -52,11 +52,7 @@ def read(question: Question, message: Mapping[str, Any]) -> Reading:
     is_searched = bool(scope.get("company") and scope.get("filings"))
     stranger = unknown_name(question, passages, is_searched=is_searched)
     is_record = question.asks_record and not question.topics
-    chosen = (
-        ()
-        if stranger or is_record
-        else tuple(choose(found, limit=MAX_QUOTES, kind=question.kind, across=question.compares))
-    )
+    chosen = () if stranger or is_record else tuple(choose(found, question, limit=MAX_QUOTES))
     records = () if stranger else tuple(_records(question, chosen, passages))
     return Reading(question, scope, passages, found, stranger, chosen, records)
 

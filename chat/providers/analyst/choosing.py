@@ -5,27 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from chat.providers.analyst.kinds import Kind
+from chat.providers.analyst.question import Question
 from chat.providers.analyst.scoring import THRESHOLD, Found
 from chat.providers.analyst.signs import FIGURES, has_figure
 from chat.providers.analyst.words import STOP_WORDS, stem, words_of
 
 _LEAST_OF_BEST = 0.85
+_LEAST_OF_BEST_FOR_OTHER_HALF = 0.7
 _LEAST_HELD_OF_BEST = 0.85
 _LEAST_BONUS_OF_BEST = 0.5
 _TWIN_SCORE = 0.03
 _MOST_ALIKE = 0.6  # of the smaller one's words
 
 
-def choose(found: Sequence[Found], *, limit: int, kind: Kind, across: bool = False) -> list[Found]:
+def choose(found: Sequence[Found], question: Question, *, limit: int) -> list[Found]:
     """Return the best pieces above the threshold, one a passage, and none that only repeats another.
 
-    A second must be nearly as good as the best and hold the words itself, not beside it. With ``across`` each
-    company's best comes first, as a comparison needs.
+    A second must be nearly as good as the best and hold the words itself, not beside it. Where two things are asked it
+    may also hold words that the first lacks. In a comparison each company's best comes first.
     """
     good = _fullest_first([one for one in found if one.score >= THRESHOLD])
     chosen: list[Found] = []
-    for one in _company_by_company(good) if across else _close_to_best(good):
-        if not chosen or (_holds_figure(one, kind) and all(_adds(one, other) for other in chosen)):
+    for one in _company_by_company(good, question) if question.compares else _close_to_best(good, question):
+        if not chosen or (_holds_figure(one, question.kind) and all(_adds(one, other) for other in chosen)):
             chosen.append(one)
     return chosen[:limit]
 
@@ -40,10 +42,17 @@ def _fullest_first(good: list[Found]) -> list[Found]:
     return [best, *(one for one in good if one is not best)]
 
 
-def _close_to_best(good: Sequence[Found]) -> Iterator[Found]:
+def _close_to_best(good: Sequence[Found], question: Question) -> Iterator[Found]:
     for one in good:
-        if one is good[0] or _is_close(one, good[0]):
+        is_other_half = question.asks_twice and _completes(one, good[0])
+        if one is good[0] or is_other_half or _is_close(one, good[0]):
             yield one
+
+
+def _completes(one: Found, best: Found) -> bool:
+    """Say whether a piece holds as much of the question as the best, and other words of it."""
+    is_as_full = len(one.words) >= len(best.words) and bool(one.words - best.words)
+    return is_as_full and one.score >= best.score * _LEAST_OF_BEST_FOR_OTHER_HALF
 
 
 def _is_close(one: Found, best: Found) -> bool:
@@ -53,10 +62,10 @@ def _is_close(one: Found, best: Found) -> bool:
     return one.score + one.bonus >= least and one.held >= best.held * _LEAST_HELD_OF_BEST
 
 
-def _company_by_company(found: Sequence[Found]) -> list[Found]:
+def _company_by_company(found: Sequence[Found], question: Question) -> list[Found]:
     firsts = {one.passage.company: one for one in reversed(found)}
     leading = sorted(firsts.values(), key=lambda one: -one.score)
-    return leading if len(leading) > 1 else list(_close_to_best(found))
+    return leading if len(leading) > 1 else list(_close_to_best(found, question))
 
 
 def _adds(one: Found, other: Found) -> bool:

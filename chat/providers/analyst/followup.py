@@ -147,7 +147,9 @@ def _says_too_little(question: Question) -> bool:
 
 
 def _is_bare(question: Question) -> bool:
-    """It is a name with nothing but a lead: *And Amrum Lines?*."""
+    """It is a name with a lead or a question mark and nothing else: *And Amrum Lines?*."""
+    if not _LEAD.match(question.text) and not question.text.rstrip().endswith("?"):
+        return False
     rest = set(words_of(_LEAD.sub(" ", question.text))) - {word for name in question.names for word in words_of(name)}
     return not rest
 

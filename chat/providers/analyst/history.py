@@ -36,6 +36,7 @@ def read_messages(messages: Sequence[Message]) -> Asked:
     companies = [_companies(turn) for turn in turns[:-1]]
     earlier = [Earlier(text, _cited(turn, met)) for text, turn, met in zip(texts, turns, companies, strict=False)]
     known = dict.fromkeys(company for met in companies for company in met.values())
+    known |= dict.fromkeys(_only_company(turns[-1]))
     return Asked(texts[-1], tuple(earlier), tuple(known), tuple(map(text_of, _results(turns[-1]))))
 
 
@@ -79,6 +80,13 @@ def _companies(turn: Sequence[Message]) -> dict[int, str]:
     answers = (tool_answer(text_of(message)) for message in _results(turn))
     passages = (passage for answer in answers if answer for passage in read_passages(answer))
     return {passage.ref: passage.company for passage in passages if passage.company}
+
+
+def _only_company(turn: Sequence[Message]) -> set[str]:
+    """Return the company that the first search of the turn found alone: the question named it, in whatever words."""
+    first = next(_results(turn), None)
+    met = set(_companies([first]).values()) if first else set()
+    return met if len(met) == 1 else set()
 
 
 def _cited(turn: Sequence[Message], companies: Mapping[int, str]) -> str | None:

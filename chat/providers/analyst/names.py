@@ -38,5 +38,7 @@ def _is_thing(name: str, text: str) -> bool:
     first = re.escape(name.split()[0])
     if name[:1].isupper() and re.search(rf"\b{first.lower()}\b", text):
         return True
+    if re.search(rf"(?:^|\| ){re.escape(name)} \|", text, re.M):  # it heads a row of a table
+        return True
     place = rf"\b(?:at|in|near|off)\s+(?:the |our )?{re.escape(name)}\b(?!['’]|\s+[A-Z])"
     return re.search(place, text, re.I if name.islower() else 0) is not None

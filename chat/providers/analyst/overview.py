@@ -40,9 +40,10 @@ def names_only(question: Question, passages: Sequence[Passage]) -> bool:
 
 
 def unread_opening(passages: Iterable[Passage]) -> str | None:
-    """Return the address of the business section's first passage, where only later ones were found."""
-    found = min(_business(passages), key=_ordinal, default=None)
-    return _ORDINAL.sub("-p1", found.url) if found and _ordinal(found) > 1 else None
+    """Return the address of the business section's first passage, where what was found of it does not say enough."""
+    found = sorted(_business(passages), key=_ordinal)
+    is_told = any(_from(one, partial(_defines, one)) for one in found if _ordinal(one) <= _OPENING_PASSAGES)
+    return None if is_told or not found else _ORDINAL.sub("-p1", found[0].url)
 
 
 def opening(passages: Sequence[Passage]) -> tuple[Passage, str] | None:

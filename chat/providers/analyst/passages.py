@@ -7,12 +7,12 @@ goes on. What a page or the passage cut off in mid-sentence is joined again, or 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from chat.providers.analyst.sentences import is_run_in_heading, is_unfinished, split_sentences
+from chat.providers.analyst.sentences import is_list_item, is_run_in_heading, is_unfinished, split_sentences
 from chat.providers.analyst.tables import heads_rows, is_row, names_columns
 
 _MAX_CHARS = 40_000
@@ -21,9 +21,10 @@ _CONTENTS_ROW = re.compile(r"(?:Part|Item)\s+[\dIVX]+[A-C]?\.?\s*\|.{0,150}$", r
 _TITLE_NUMBER = re.compile(r"^(?:Note|Item|Part|Exhibit|Table|Section|Page)\s+[\dIVX]+[\d.]*[A-Z]?\b", re.I)
 _LINE = re.compile(r"[^\S\n]*(\S[^\n]*)")
 _HEADING_MAX_CHARS = 120
+_LIST_MAX_CHARS = 560
 
-PieceKind = Literal["sentence", "row", "line", "heading", "columns", "fragment"]
-QUOTABLE: frozenset[PieceKind] = frozenset({"sentence", "row", "line"})
+PieceKind = Literal["sentence", "row", "line", "heading", "columns", "lead", "list", "fragment"]
+QUOTABLE: frozenset[PieceKind] = frozenset({"sentence", "row", "line", "list"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +88,40 @@ def _pieces(text: str) -> Iterator[Piece]:
     heading = header = ""
     cut = list(_cut(text))
     for place, (piece, kind) in enumerate(cut):
-        if kind in ("heading", "line"):
+        if kind in ("heading", "line", "lead"):
             heading = piece
         header = _header(header, piece, kind)
         around = (other for other, _ in (*cut[max(0, place - 1) : place], *cut[place + 1 : place + 2]))
         yield Piece(piece, kind, " ".join(around), heading, header if kind == "row" and header != piece else "")
+    yield from (Piece(listed, "list") for listed in _lists(text, cut))
+
+
+def _lists(text: str, cut: Sequence[tuple[str, PieceKind]]) -> Iterator[str]:
+    """Yield each lead-in together with as much as can be quoted of the list or table that it leads in."""
+    at = 0
+    for place, (piece, kind) in enumerate(cut):
+        start = text.find(piece, at)
+        at = start + len(piece)
+        if kind == "lead":
+            end = _list_end(text, at, cut[place + 1 :], start + _LIST_MAX_CHARS)
+            if end > at:
+                yield text[start:end]
+
+
+def _list_end(text: str, at: int, following: Sequence[tuple[str, PieceKind]], most: int) -> int:
+    for piece, kind in following:
+        end = text.find(piece, at) + len(piece)
+        if end > most or not (kind in ("row", "columns") or is_list_item(piece)):
+            break
+        at = end
+    return at
 
 
 def _header(header: str, piece: str, kind: PieceKind) -> str:
     """Keep the row that names a table's columns. Prose ends the table; a heading or a lead-in inside it does not."""
     if kind in ("row", "columns"):
         return piece if kind == "columns" or heads_rows(piece) else header
-    return "" if kind == "sentence" and not piece.endswith(":") else header
+    return "" if kind == "sentence" else header
 
 
 def _cut(text: str) -> Iterator[tuple[str, PieceKind]]:
@@ -124,7 +147,9 @@ def _row_kind(lines: list[str], place: int) -> PieceKind:
 def _sentence_kind(sentence: str) -> PieceKind:
     if is_run_in_heading(sentence):
         return "heading"
-    return "fragment" if is_unfinished(sentence) else "sentence"
+    if is_unfinished(sentence):
+        return "fragment"
+    return "lead" if sentence.endswith(":") else "sentence"
 
 
 def _is_set_as_heading(line: str) -> bool:

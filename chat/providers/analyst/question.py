@@ -26,6 +26,9 @@ _COMPARES = re.compile(
     r"\b(?:compar\w+|versus|vs|both|two companies|each company|differ\w*|which (?:of the )?(?:two )?compan(?:y|ies))\b",
     re.I,
 )
+_ASKS_TWICE = re.compile(
+    r"\band (?:is|are|was|were|do|does|did|has|have|can|will|how|what|who|why|when|where|which|whether)\b", re.I
+)
 _ASKS_RECORD = re.compile(
     r"\b(?:when|what date|which date)\b.*\bfiled\b|\bfiling date\b|\bdate of (?:the )?filing\b|\b(?:what|which) form\b"
     r"|\bwhat (?:fiscal )?(?:year|period) (?:does|is)\b|\bwhich (?:fiscal )?(?:year|period) does\b",
@@ -77,6 +80,11 @@ class Question:
     def compares(self) -> bool:
         """It asks about several companies side by side."""
         return bool(_COMPARES.search(self.text))
+
+    @property
+    def asks_twice(self) -> bool:
+        """It asks a second thing after an *and*."""
+        return bool(_ASKS_TWICE.search(self.text))
 
     @property
     def company(self) -> str | None:
@@ -150,6 +158,8 @@ def _content_words(text: str, names: Iterable[str], passed_over: frozenset[str])
 def _names(text: str) -> tuple[str, ...]:
     found = [match.group(1) for pattern in (_POSSESSIVE, _SUBJECT) for match in pattern.finditer(text)]
     found += [match.group(1) for match in _LOWER_POSSESSIVE.finditer(text)]
+    if _COMPARES.search(text):
+        found = [one for name in found for one in name.split(" and ")]
     names = (_without_lead(name) for name in found)
     return tuple(dict.fromkeys(name for name in names if name and not name.isdigit()))
 

@@ -57,8 +57,8 @@ def overview_note(company: str) -> str:
 
 
 def read_note() -> str:
-    """Say that the beginning of a section is read, which the search did not return."""
-    return "The business section is there, and its beginning was not among the passages. I read that."
+    """Say that the beginning of a section is read, which the search did not return in full."""
+    return "The business section is there; how it begins is not all among the passages. I read that."
 
 
 def small_talk() -> Reply:

@@ -20,6 +20,7 @@ from chat.providers.analyst.words import FRAME_WORDS, STOP_WORDS, kin_of, stem, 
 
 THRESHOLD = 0.45
 _FRAME_WEIGHT = 0.3
+_WHOLE_LIST = 0.7  # against the one row or sentence that answers
 _CONTEXT_WEIGHT, _CONTEXT_MOST = 0.3, 0.5  # of a word of the question before; of all of them against its own
 _IN_PIECE, _KIN_IN_PIECE, _IN_HEADING, _NEAR, _IN_PASSAGE = 1.0, 0.8, 0.7, 0.5, 0.35
 _PROPER_WEIGHT = 2.0
@@ -31,12 +32,16 @@ _WHOLE = frozenset(("total", "net", "consolidated"))
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A piece and how well it answers, 0 to about 1. ``held`` is the share that stands in the piece itself."""
+    """A piece and how well it answers, 0 to about 1.
+
+    ``words`` are the question's stems that stand in the piece itself, ``held`` the share that they make.
+    """
 
     passage: Passage
     piece: Piece
     score: float
     held: float
+    words: frozenset[str]
     bonus: float = 0.0  # orders pieces that hold as much, and lets none over the threshold
 
 
@@ -64,9 +69,11 @@ class Scorer:
     def _found(self, passage: Passage, piece: Piece, stems: frozenset[str]) -> Found:
         matches = self._matches(passage, piece, stems)
         score = self._share(matches) * self._subject_factor(matches)
+        score *= _WHOLE_LIST if piece.kind == "list" else 1.0
         score *= kind_factor(self._question.kind, piece, self._topics) * self._year_factor(passage, piece)
-        held = self._share({word: match if match >= _KIN_IN_PIECE else 0.0 for word, match in matches.items()})
-        return Found(passage, piece, score, held, self._bonus(piece))
+        inside = {word: match for word, match in matches.items() if match >= _KIN_IN_PIECE}
+        held = self._share({word: inside.get(word, 0.0) for word in matches})
+        return Found(passage, piece, score, held, frozenset(inside) & self._topics, self._bonus(piece))
 
     def _weigh(self, passages: Sequence[Passage]) -> dict[str, float]:
         """Return the weight of each word of the question, by stem. Names of companies at hand weigh nothing."""

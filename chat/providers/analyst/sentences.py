@@ -35,6 +35,11 @@ def is_unfinished(sentence: str) -> bool:
     return sentence[:1].islower() or not _STOPPED.search(sentence)
 
 
+def is_list_item(text: str) -> bool:
+    """Say whether a text is one item of a list."""
+    return bool(_BULLET.match(text))
+
+
 def is_run_in_heading(sentence: str) -> bool:
     """Say whether a sentence only titles those after it: *Comparable Sales.*"""
     words = re.findall(r"[^\W\d_][\w'’-]*", sentence)

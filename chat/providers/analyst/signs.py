@@ -62,12 +62,12 @@ def has_figure(text: str) -> bool:
 
 
 def _count_factor(piece: Piece, topics: frozenset[str]) -> float:
-    """Ask that a number stands beside what is counted, as in *fourteen turbines*; in a row its label says that."""
+    """Ask that a number stands beside what is counted, as in *fourteen turbines*; in a row its label or column says that."""
     text = _YEAR_OR_DAY.sub(" ", piece.text)
     counts = list(_COUNT.finditer(text))
     if not counts:
         return _NO_FIGURE
-    label = piece.text.split("|")[0] if piece.kind == "row" else ""
+    label = f"{piece.text.split('|')[0]} {piece.header}" if piece.kind == "row" else ""
     is_named = any(stem(word) in topics for word in words_of(label))
     is_beside = is_named or any(_is_beside(text, count, topics) for count in counts)
     return 1.0 if is_beside else _FAR_COUNT

@@ -15,7 +15,7 @@ from chat.providers.analyst.followup import read_follow_up
 from chat.providers.analyst.history import Asked, read_messages, tool_answer
 from chat.providers.analyst.overview import OVERVIEW_LIMIT, OVERVIEW_QUERY, names_only, unread_opening
 from chat.providers.analyst.passages import read_passages
-from chat.providers.analyst.question import Question
+from chat.providers.analyst.question import Question, read_question
 from chat.providers.analyst.replies import (
     Reply,
     failed_search,
@@ -67,14 +67,18 @@ def _after_tool(question: Question, asked: Asked, offered: frozenset[str]) -> Ca
     if scope.get("url"):
         first = tool_answer(asked.results[0])
         return overview(question, message if message["passages"] or first is None else first)
-    if SEARCH_TOOL in offered and len(asked.results) < _MOST_SEARCHES and (step := _search_again(question, message)):
+    if (
+        SEARCH_TOOL in offered
+        and len(asked.results) < _MOST_SEARCHES
+        and (step := _search_again(question, asked, message))
+    ):
         return step
     if str(scope.get("query")).startswith(OVERVIEW_QUERY):
         return _opening(question, message, offered)
     return answer(_of_all(question) if question.company and not scope.get("company") else question, message)
 
 
-def _search_again(question: Question, message: Mapping[str, Any]) -> Call | None:
+def _search_again(question: Question, asked: Asked, message: Mapping[str, Any]) -> Call | None:
     """Return the search that the one before calls for, if any."""
     company, passages = scope_of(message).get("company"), read_passages(message)
     if isinstance(company, str) and company:
@@ -85,8 +89,8 @@ def _search_again(question: Question, message: Mapping[str, Any]) -> Call | None
             )
         if question.carried and _may_name_another(question, message):
             return _search_all(_of_all(question), "The question may name another company. I look in all filings.")
-    elif names_only(question, passages):
-        return _overview(passages[0].company)
+    elif names_only(read_question(asked.text), passages):
+        return _search(question) if question.topics and question.company else _overview(passages[0].company)
     elif question.carried and question.is_bare_name:
         return _search(question)
     return None
