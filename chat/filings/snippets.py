@@ -11,7 +11,7 @@ _LEAD_CHARS = 60
 
 def snippet(text: str, terms: Iterable[str]) -> str:
     """Return the part of ``text``, at most 240 characters, that holds most of ``terms``; its beginning without any."""
-    line = re.sub(r"\s*\n+\s*", " · ", text.strip())
+    line = _in_one_line(text)
     if len(line) <= MAX_CHARS:
         return line
     places = _places(line, terms)
@@ -21,6 +21,12 @@ def snippet(text: str, terms: Iterable[str]) -> str:
         return ("…" if start else "") + line[start:]
     cut = line.rfind(" ", start, end)
     return ("…" if start else "") + line[start : cut if cut > start else end].rstrip(" ,;·") + "…"
+
+
+def _in_one_line(text: str) -> str:
+    """Join lines by dots, and leave out empty fields of rows."""
+    rows = (re.sub(r"(?:\s*\|(?=\s|$))+\s*", " | ", line).strip(" |") for line in text.splitlines())
+    return " · ".join(filter(None, rows))
 
 
 def _places(line: str, terms: Iterable[str]) -> list[tuple[int, str]]:

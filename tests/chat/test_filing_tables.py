@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from chat.filings.grid import MAX_COLUMNS, Cell, aligned, joined
 from chat.filings.passages import cut_passages
 from chat.filings.sections import Block, sections
+from chat.filings.snippets import snippet
 from reasoning.citations import stands_in
 
 
@@ -209,6 +210,10 @@ def test_row_is_quoted_verbatim_with_and_without_its_separators() -> None:
     assert stands_in("Percentage of sales | 8% |  | 8%", passage)
     assert stands_in("Percentage of sales 8% 8%", passage)
     assert not stands_in("Percentage of sales 8% 5%", passage)
+
+
+def test_snippet_shows_no_empty_fields() -> None:
+    assert snippet(" | 2024 |  | 2023\nSales | 8% |  | 8%", []) == "2024 | 2023 · Sales | 8% | 8%"
 
 
 def test_odd_spans_and_wide_tables_stay_quick_and_small() -> None:
