@@ -18,7 +18,7 @@ def quotation(text: str, wanted: frozenset[str]) -> str:
 
     Curly quotes go around a text that holds straight ones. What would read as a citation marker or a tag is cut off.
     """
-    plain = " ".join(_LEAD.sub("", text).split())
+    plain = " ".join(_LEAD.sub("", text).split()).strip("| ")
     plain = max((part.strip() for cut in _MARKER.split(plain) for part in _TAG.split(cut)), key=len)
     shown = _shortened(plain, wanted)
     return f"“{shown}”" if '"' in shown else f'"{shown}"'

@@ -21,6 +21,7 @@ from chat.providers.analyst.words import FRAME_WORDS, STOP_WORDS, kin_of, stem, 
 THRESHOLD = 0.45
 _FRAME_WEIGHT = 0.3
 _WHOLE_LIST = 0.7  # against the one row or sentence that answers
+_FEWEST_SHARED = 2  # words that a question in another language shares with the filings
 _CONTEXT_WEIGHT, _CONTEXT_MOST = 0.3, 0.5  # of a word of the question before; of all of them against its own
 _IN_PIECE, _KIN_IN_PIECE, _IN_HEADING, _NEAR, _IN_PASSAGE = 1.0, 0.8, 0.7, 0.5, 0.35
 _PROPER_WEIGHT = 2.0
@@ -80,13 +81,18 @@ class Scorer:
         counts = Counter(stemmed for stems in self._stems for stemmed in stems)
         companies = stems_of(" ".join(passage.company for passage in passages))
         weights = {}
-        for words, factor in ((self._question.topics, 1.0), (self._question.frames, _FRAME_WEIGHT)):
+        for words, factor in ((self._asked(counts), 1.0), (self._question.frames, _FRAME_WEIGHT)):
             for stemmed in map(stem, words):
                 if stemmed not in companies:
                     weights[stemmed] = factor * math.log((len(self._stems) + 1) / (counts[stemmed] + 0.5))
         for stemmed in self._proper:
             weights[stemmed] = _PROPER_WEIGHT * math.log((len(self._stems) + 1) / (counts[stemmed] + 0.5))
         return weights | self._weigh_context(weights, counts, companies)
+
+    def _asked(self, counts: Mapping[str, int]) -> tuple[str, ...]:
+        """Return the topics; of another language those that stand in the filings, if they are enough to go by."""
+        here = tuple(word for word in self._question.topics if stem(word) in counts)
+        return here if self._question.is_foreign and len(here) >= _FEWEST_SHARED else self._question.topics
 
     def _weigh_context(
         self, own: Mapping[str, float], counts: Mapping[str, int], companies: frozenset[str]

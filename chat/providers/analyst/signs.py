@@ -62,7 +62,7 @@ def has_figure(text: str) -> bool:
 
 
 def _count_factor(piece: Piece, topics: frozenset[str]) -> float:
-    """Ask that a number stands beside what is counted, as in *fourteen turbines*; in a row its label or column says that."""
+    """Ask that a number stands beside what is counted, *fourteen turbines*; in a row its label or column says that."""
     text = _YEAR_OR_DAY.sub(" ", piece.text)
     counts = list(_COUNT.finditer(text))
     if not counts:
