@@ -209,7 +209,7 @@ def _form(rows: log.TurnRows, sees: Visibility, *, scratchpad: str | None = None
     text = log.thinking_for(rows.turn, sees)
     thinking = {"text": text.text, "tokensEst": text.tokens_est, "truncated": text.truncated} if text else None
     form = envelope(cards.record_of(rows), sees, thinking=thinking, scratchpad=scratchpad)
-    if rows.turn.error_code:
+    if rows.turn.status == Turn.Status.ERRORED:
         form["error"] = {"code": rows.turn.error_code, "message": rows.turn.error_message}
     return form
 

@@ -81,7 +81,7 @@ def answer_card(rows: TurnRows, sees: Visibility, *, opened: ThinkingText | None
         sources=source_views(record.citations),
         found_label=_found_label(record.citations),
         unfound=_unfound(record.citations),
-        usage_label=_usage_label(record),
+        usage_label=_usage_label(record, sees),
         ended_label=_ended_label(turn),
         error=_error(turn),
         notice=_notice(turn, record),
@@ -256,7 +256,7 @@ def _unfound(citations: Sequence[Citation]) -> tuple[str, ...]:
     return tuple(text % {"ref": ref} for ref in refs)
 
 
-def _usage_label(record: AnswerRecord) -> str:
+def _usage_label(record: AnswerRecord, sees: Visibility) -> str:
     if record.input_tokens is None and record.output_tokens is None:
         return ""
     reasoning = record.reasoning_tokens or 0
@@ -265,7 +265,8 @@ def _usage_label(record: AnswerRecord) -> str:
         "think": reasoning or record.thinking_tokens,
         "out": max(0, (record.output_tokens or 0) - reasoning),
     }
-    return _("%(in)s in · %(think)s think · %(out)s out") % counts
+    shape = _("%(in)s in · %(think)s think · %(out)s out") if sees.reasoning_possible else _("%(in)s in · %(out)s out")
+    return shape % counts
 
 
 def _ended_label(turn: Turn) -> str:
@@ -285,6 +286,10 @@ def _notice(turn: Turn, record: AnswerRecord) -> str:
             return _("Interrupted: the server restarted. What was written is kept.")
         case Turn.Status.ITERATION_CAPPED:
             return _("Stopped at the limit of steps for one answer.")
+        case Turn.Status.COMPLETED if turn.error_code == "length":
+            return _("The model reached the length that it may write; the answer is cut off here.")
+        case Turn.Status.COMPLETED if turn.error_code == "content_filter":
+            return _("The model’s service withheld the rest of this answer.")
         case Turn.Status.COMPLETED if not record.answer:
             return _("The model ended without an answer.")
     return ""

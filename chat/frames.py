@@ -176,7 +176,7 @@ def visible_thinking(notice: ThinkingText, sees: Visibility) -> str:
     if sees.thinking == "whole":
         return notice.text
     room = EXCERPT_CHARS - notice.before
-    if room <= 0:
+    if room < 0:
         return ""
     return notice.text if len(notice.text) <= room else notice.text[:room] + TRUNCATED
 

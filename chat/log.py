@@ -168,17 +168,18 @@ def question_of(turn: Turn) -> str:
 
 def open_calls(rows: TurnRows) -> tuple[Mapping[str, Any], ...]:
     """Return the public halves of calls that have no result."""
-    answered = {event["call_id"] for event in rows.events if event["type"] == "tool_result"}
-    return tuple(event for event in rows.events if event["type"] == "tool_call" and event["call_id"] not in answered)
+    answered = {(event["step"], event["call_id"]) for event in rows.events if event["type"] == "tool_result"}
+    calls = (event for event in rows.events if event["type"] == "tool_call")
+    return tuple(call for call in calls if (call["step"], call["call_id"]) not in answered)
 
 
 def end_open_calls(turn: Turn) -> None:
     """Give every call without a result the constant one, shown as cancelled. Replay rule 8."""
     calls = open_calls(turn_rows(turn))
     results = [ToolResult(call_id=call["call_id"], output=NOT_RUN, ok=False, step=call["step"]) for call in calls]
-    traces = {
+    traces: dict[str, Mapping[str, Any]] = {
         call["call_id"]: {
-            "tool": call["name"],
+            "tool": redact_text(call["name"][:80]),
             "args": {},
             "durationMs": 0,
             "results": None,

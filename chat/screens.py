@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from datetime import date, timedelta
 from itertools import groupby
 from typing import Any
 
+from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -30,6 +32,8 @@ STARTERS = (
     "What did ammonia leaks cost Calder Ridge, and is any of it insured?",
     "How does Northwind Tidal describe its interest rate risk?",
 )
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,11 @@ def by_day(conversations: Iterable[Conversation]) -> tuple[tuple[str, tuple[Conv
 def context_usage(person: User, conversation_id: uuid.UUID) -> ContextView:
     """Return what the next request would cost: ``effective/limit`` (spec 001 BR-004)."""
     target = RequestTarget(api="chat", model="", provider="", context_limit=settings.CONTEXT_LIMIT)
-    plan = plan_request(log.history(conversation_id), reasoning_settings(person), target)
+    try:
+        plan = plan_request(log.history(conversation_id), reasoning_settings(person), target)
+    except InvalidToken:  # a key is lost: what is public can still be read
+        logger.error("history cannot be opened", extra={"conversation": conversation_id.hex})
+        return ContextView(0, settings.CONTEXT_LIMIT)
     effective = plan.effective_tokens if plan.body["messages"] else 0
     return ContextView(effective, settings.CONTEXT_LIMIT)
 

@@ -36,6 +36,8 @@ from reasoning.turn import ShowScratchpad, StepOutcome, TurnMachine, Update
 
 logger = logging.getLogger(__name__)
 THINKING = _("Thinking…")
+MAX_HOLD_S = 0.02
+CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answer that is not whole
 WRITING = _("Writing…")
 BROKEN = gettext_noop("Stopped: something went wrong on this server.")
 
@@ -55,6 +57,8 @@ class RunningTurn:
         self._waiting: asyncio.Timeout | None = None
         self._machine: TurnMachine | None = None
         self._in_step = False
+        self._cut_by = ""
+        self._unwritten: tuple[Event, ...] = ()  # of a step whose write failed
 
     def stop(self) -> None:
         """Ask the turn to stop; it ends at once where it waits, with what came so far."""
@@ -93,6 +97,7 @@ class RunningTurn:
         for _step in range(settings.MAX_STEPS):
             outcome = await self._step(provider, machine)
             if not outcome.calls:
+                self._cut_by = outcome.finish_reason if outcome.finish_reason in CUT_SHORT else ""
                 return "completed"
             for call in outcome.calls:
                 await self._call(machine, call)
@@ -104,9 +109,13 @@ class RunningTurn:
         machine.begin_step()
         self._in_step = True
         async with self._until_stopped(), aclosing(provider.stream(request)) as stream:
+            let_others_at = asyncio.get_running_loop().time() + MAX_HOLD_S
             async for raw in stream:
                 for update in machine.feed(raw):
                     self._show(update)
+                if asyncio.get_running_loop().time() > let_others_at:  # a stream that is faster than we are never waits
+                    await asyncio.sleep(0)
+                    let_others_at = asyncio.get_running_loop().time() + MAX_HOLD_S
         return await self._end_step(machine)
 
     async def _end_step(self, machine: TurnMachine, *, partial: bool = False) -> StepOutcome:
@@ -114,7 +123,9 @@ class RunningTurn:
         outcome = machine.end_step(partial=partial)
         for update in outcome.updates:
             self._show(update)
+        self._unwritten = outcome.events
         await _append(self._turn, outcome.events)
+        self._unwritten = ()
         return outcome
 
     async def _call(self, machine: TurnMachine, call: ToolCall) -> None:
@@ -151,9 +162,11 @@ class RunningTurn:
                 "reasoning_tokens": usage.reasoning_tokens,
                 "summary_source": machine.summary_source,
             }
+        if self._cut_by:
+            figures["error_code"] = self._cut_by
         if error:
             figures |= {"error_code": error.code, "error_message": error.message[:500]}
-        await _close_turn(self._turn, status, figures)
+        await _close_turn(self._turn, self._unwritten, status, figures)
         _log_end(self._turn, machine)
 
     async def _stoppable(self, waiting: Awaitable[Any]) -> Any:
@@ -212,7 +225,9 @@ _append = database_sync_to_async(log.append)
 
 
 @database_sync_to_async
-def _close_turn(turn: Turn, status: TurnStatus, figures: dict[str, Any]) -> None:
+def _close_turn(turn: Turn, unwritten: tuple[Event, ...], status: TurnStatus, figures: dict[str, Any]) -> None:
+    if unwritten:
+        log.append(turn, unwritten)
     log.end_open_calls(turn)
     log.close_turn(turn, [], status=status, **figures)
 

@@ -7,16 +7,20 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
+from cryptography.fernet import Fernet
 from django.conf import LazySettings
 
 from accounts.models import User
 from chat import log
+from chat.cards import answer_card
 from chat.forms import Message, MessageRefused
 from chat.live import Finished, OpenText
 from chat.models import Conversation, Turn
 from chat.runner import Runner
+from chat.screens import context_usage
 from chat.watchers import Watcher
 from reasoning.events import AssistantMessage
+from reasoning.policy import SiteFlags, Viewer, visibility
 from tests.chat.asking import ask, events_of, until
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation
@@ -141,3 +145,28 @@ async def test_one_person_runs_a_limited_number_of_turns(
     assert accepted.turn_id is not None
     await runner.finished(one.pk, accepted.turn_id)
     assert refusal.value.code == "too_many_turns"
+
+
+@pytest.mark.parametrize("reason", ["length", "content_filter"])
+async def test_answer_that_was_cut_short_says_so(
+    upstream: ContractHandle, runner: Runner, conversation: Conversation, reason: str
+) -> None:
+    upstream.script([{"content": "Half of it", "finish": reason}])
+
+    turn = await ask(runner, conversation)
+    rows = await database_sync_to_async(log.turn_rows)(turn)
+
+    assert (turn.status, turn.error_code) == ("completed", reason)
+    assert answer_card(rows, visibility(SiteFlags(), Viewer())).notice
+
+
+async def test_lost_key_leaves_the_page_readable(
+    upstream: ContractHandle, runner: Runner, conversation: Conversation, settings: LazySettings
+) -> None:
+    upstream.script([{"reasoning": "hm", "content": "Yes."}])
+    await ask(runner, conversation)
+    settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
+
+    usage = await database_sync_to_async(context_usage)(conversation.owner, conversation.pk)
+
+    assert usage.effective == 0
