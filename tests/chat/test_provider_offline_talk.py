@@ -195,3 +195,20 @@ def test_row_of_a_table_answers_under_its_columns(talk: Talk) -> None:
     said = talk.ask("How many pallet positions does Millrace have?")
 
     assert 'under the columns "Warehouse | Lease ends | Pallet positions": "Millrace | May 31, 2027 | 22,000"' in said
+
+
+def test_acronym_in_a_follow_up_does_not_leave_the_company(talk: Talk) -> None:
+    talk.ask("How many employees does Northwind have?")
+
+    talk.ask("Who is the CEO?")
+
+    assert [call.get("company") for call in talk.calls] == ["Northwind Tidal Power, Inc."]
+
+
+def test_thing_that_a_pronoun_speaks_about_is_no_company(talk: Talk) -> None:
+    talk.ask("How many employees does Northwind have?")
+
+    said = talk.ask("What does it say about Cape Orrin?")
+
+    assert talk.calls[0] == {"query": "Cape Orrin", "limit": 8, "company": "Northwind Tidal Power, Inc."}
+    assert "Cape Orrin" in said

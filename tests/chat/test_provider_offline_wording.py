@@ -120,6 +120,17 @@ def test_second_quotation_must_hold_what_was_asked() -> None:
     assert "1,940 employees" in said
 
 
+def test_count_in_a_row_is_a_cell_of_its_own() -> None:
+    said = reply(
+        "How many employees does Amrum Grill have?",
+        "10.1 | Employee Stock Purchase Plan of March 10, 2015 | 8-K | 10.1 | 3/13/15",
+        "At December 31, 2024, we had 1,940 employees.",
+    ).answer
+
+    assert said.count("\n- ") == 1
+    assert "1,940 employees" in said
+
+
 def test_fuller_wording_of_the_same_fact_is_quoted() -> None:
     said = reply(
         "What charge does Amrum Grill expect?",

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from chat.providers.analyst.question import Question, read_question
+from chat.providers.analyst.question import CLAUSE, Question, read_question
 from chat.providers.analyst.smalltalk import goes_on
 from chat.providers.analyst.words import MOVES, stem, words_of
 
@@ -20,13 +20,11 @@ _LEAD = re.compile(
     r"|what about|how about|what of|same (?:\w+ )?for)\b",
     re.I,
 )
-_CLAUSE = re.compile(
-    r"\b(?:how|who|why|when|where|which|whose|what|is|are|was|were|does|do|did|has|have|had|can|will|would|if)\b", re.I
-)
 _PRONOUN = re.compile(r"\b(?:it|they|them|this|that|these|those)\b", re.I)
 _HEADLESS = re.compile(
     r"\b(?:how many|how much|which|what)\s+(?:(?:is|are|was|were|has|have|had)\b|of (?:it|them|these|those)\b)", re.I
 )
+_COMPANY_PRONOUN = re.compile(r"\b(?:it|its|they|their)\b", re.I)
 _POSSESSED = re.compile(r"\b(?:its|their|his|her)\b", re.I)
 _DETERMINER = r"\b(?:how many|how much|what|which|whose|the|an?|its|their|his|her|any|our|some|no|number of)\s+"
 _BETWEEN = (
@@ -98,19 +96,30 @@ def _completed(question: Question, before: Question, cited: str | None) -> Quest
         return whole
     if _says_too_little(question):
         return _with_topics(whole, before)
+    if question.kind == "any" and _is_fragment(question):
+        whole = replace(whole, kind=before.kind)
     if len(question.topics) == 1 and (_is_fragment(question) or _is_about_a_pronoun(question)):
-        kind = before.kind if question.kind == "any" and _is_fragment(question) else question.kind
         own = set(question.topics)
         context = dict.fromkeys(word for word in (*before.topics, *before.context[:2]) if word not in own)
-        return replace(whole, context=tuple(context), kind=kind)
+        return replace(whole, context=tuple(context))
     return whole
 
 
 def _with_company(question: Question, before: Question, cited: str | None) -> Question:
+    if question.names and (cited or before.company) and _speaks_of_before(question):
+        about = tuple(word for name in question.names for word in words_of(name))
+        question = replace(question, names=(), topics=tuple(dict.fromkeys((*question.topics, *about))))
     if question.names or _ASKS_ALL.search(question.text):
         return question
     company = cited or before.company
     return replace(question, names=(company,), carried=company) if company else replace(question, names=before.names)
+
+
+def _speaks_of_before(question: Question) -> bool:
+    """It says *it* or *they* first, and then names a thing: *What does it say about China?*."""
+    said = _COMPANY_PRONOUN.search(question.text)
+    places = [question.text.find(name) for name in question.names]
+    return bool(said) and min(places) > said.start() and not question.compares if said else False
 
 
 def _without_company(before: Question, cited: str | None) -> Question:
@@ -158,7 +167,7 @@ def _is_fragment(question: Question) -> bool:
     """It is a lead and a noun, *And the dividend?*: what of it is asked was said before."""
     lead = _LEAD.match(question.text)
     rest = question.text[lead.end() :] if lead else ""
-    return bool(rest) and not _CLAUSE.search(rest) and not _POSSESSED.search(rest)
+    return bool(rest) and not CLAUSE.search(rest) and not _POSSESSED.search(rest)
 
 
 def _is_about_a_pronoun(question: Question) -> bool:

@@ -20,13 +20,13 @@ def unknown_name(question: Question, passages: Sequence[Passage], *, is_searched
     if not question.names or (not passages and is_searched):
         return None
     asked = stems_of(" ".join((question.text, *question.names)))
-    if any(_distinctive(passage.company) & asked for passage in passages):
+    if any(distinctive(passage.company) & asked for passage in passages):
         return None
     text = "\n".join(passage.text for passage in passages)
     return next((name for name in question.names if not _is_thing(name, text)), None)
 
 
-def _distinctive(company: str) -> frozenset[str]:
+def distinctive(company: str) -> frozenset[str]:
     """Return the first word of a company's name that is more than an article."""
     words = [word for word in words_of(company) if word not in ("the", "a")]
     return frozenset(map(stem, words[:1]))

@@ -39,6 +39,12 @@ _MARKUP = re.compile(
     r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|</?[A-Za-z][^<>]*>|\b(?:https?://|www\.)\S+", re.S | re.I
 )
 _SIGNS = re.compile(r"[*`~^|\\<>{}\[\]=#]+|(?<!\w)_+|_+(?!\w)")
+CLAUSE = re.compile(
+    r"\b(?:how|who|why|when|where|which|whose|what|is|are|was|were|does|do|did|has|have|had|can|will|would|if)\b", re.I
+)
+# Filings spell these out, and their letters are too short to look for.
+_IN_FULL = {"r&d": "research and development", "eps": "earnings per share"}
+_ABBREVIATED = re.compile(r"\b(?:R&D|EPS)\b", re.I)
 _WHOLE_BUSINESS = frozenset("business overview profile background introduction".split())  # noqa: SIM905
 _EMPTY_FRAMES = frozenset("company information main detail kind".split())  # noqa: SIM905
 _MAX_QUERY_CHARS = 300
@@ -107,6 +113,14 @@ class Question:
         return 0 < len(words) <= _NAME_MOST_WORDS and all(word[0].isupper() for word in words) and not self.years
 
     @property
+    def nameable(self) -> frozenset[str]:
+        """The words that may name a company, by their capitals. In a sentence an acronym is no name."""
+        inner = {word for word in re.findall(r"\w[\w'’&-]+", self.text) if any(map(str.isupper, word[1:]))}
+        acronyms = {part for word in inner if word.isupper() or "&" in word for part in words_of(word)}
+        names = self.proper | {part for word in inner for part in words_of(word)}
+        return names - acronyms if CLAUSE.search(self.text) else names
+
+    @property
     def query(self) -> str:
         """The words to search for, in order, each once."""
         kept = {word.lower() for word in (*self.topics, *self.frames)} | set(self.years)
@@ -145,6 +159,7 @@ def read_question(text: str) -> Question:
 
 def plain_text(text: str) -> str:
     """Return a message without tags, addresses, signs of markdown and a polite opening."""
+    text = _ABBREVIATED.sub(lambda found: _IN_FULL[found[0].lower()], text)
     return without_opening(" ".join(_SIGNS.sub(" ", _MARKUP.sub(" ", text)).split()))
 
 

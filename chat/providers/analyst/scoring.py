@@ -15,12 +15,14 @@ from itertools import pairwise
 
 from chat.providers.analyst.passages import QUOTABLE, Passage, Piece
 from chat.providers.analyst.question import Question
+from chat.providers.analyst.sentences import refers_elsewhere
 from chat.providers.analyst.signs import kind_factor
 from chat.providers.analyst.words import FRAME_WORDS, STOP_WORDS, kin_of, stem, stems_of, words_of, years_of
 
 THRESHOLD = 0.45
 _FRAME_WEIGHT = 0.3
 _WHOLE_LIST = 0.7  # against the one row or sentence that answers
+_POINTER_AWAY = 0.7  # it only says where to read
 _FEWEST_SHARED = 2  # words that a question in another language shares with the filings
 _CONTEXT_WEIGHT, _CONTEXT_MOST = 0.3, 0.5  # of a word of the question before; of all of them against its own
 _IN_PIECE, _KIN_IN_PIECE, _IN_HEADING, _NEAR, _IN_PASSAGE = 1.0, 0.8, 0.7, 0.5, 0.35
@@ -70,6 +72,7 @@ class Scorer:
     def _found(self, passage: Passage, piece: Piece, stems: frozenset[str]) -> Found:
         matches = self._matches(passage, piece, stems)
         score = self._share(matches) * self._subject_factor(matches)
+        score *= _POINTER_AWAY if refers_elsewhere(piece.text) else 1.0
         score *= _WHOLE_LIST if piece.kind == "list" else 1.0
         score *= kind_factor(self._question.kind, piece, self._topics) * self._year_factor(passage, piece)
         inside = {word: match for word, match in matches.items() if match >= _KIN_IN_PIECE}

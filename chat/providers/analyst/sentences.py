@@ -13,6 +13,10 @@ _ABBREVIATIONS = frozenset(
 _END = re.compile(r"[.!?][\"”’')\]]*\s+(?=[\"“‘('\[$€£•]*[A-Z0-9])")
 _STOPPED = re.compile(r"[.!?:;][\"”’'*)\]]*(?:\s*[;,]?\s*(?:and|or))?$")
 _BULLET = re.compile(r"^[•·▪◦●\-–—*☐☒]")
+_REFERENCE = re.compile(
+    r"(?:Please )?(?:refer to|see|for (?:more|additional|further|a) (?:\w+ )?(?:information|discussion|details?))\b",
+    re.I,
+)
 _HEADING_MOST_WORDS = 4
 
 
@@ -38,6 +42,11 @@ def is_unfinished(sentence: str) -> bool:
 def is_list_item(text: str) -> bool:
     """Say whether a text is one item of a list."""
     return bool(_BULLET.match(text))
+
+
+def refers_elsewhere(sentence: str) -> bool:
+    """Say whether a sentence only says where more is to be read."""
+    return bool(_REFERENCE.match(sentence))
 
 
 def is_run_in_heading(sentence: str) -> bool:

@@ -6,6 +6,7 @@ import re
 
 from chat.providers.analyst.kinds import Kind
 from chat.providers.analyst.passages import Piece
+from chat.providers.analyst.tables import has_counts
 from chat.providers.analyst.words import stem, words_of
 
 FIGURES: frozenset[Kind] = frozenset({"number", "figure", "money", "percent", "date"})
@@ -65,7 +66,7 @@ def _count_factor(piece: Piece, topics: frozenset[str]) -> float:
     """Ask that a number stands beside what is counted, *fourteen turbines*; in a row its label or column says that."""
     text = _YEAR_OR_DAY.sub(" ", piece.text)
     counts = list(_COUNT.finditer(text))
-    if not counts:
+    if not counts or (piece.kind == "row" and not has_counts(piece.text)):
         return _NO_FIGURE
     label = f"{piece.text.split('|')[0]} {piece.header}" if piece.kind == "row" else ""
     is_named = any(stem(word) in topics for word in words_of(label))

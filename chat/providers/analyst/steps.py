@@ -13,8 +13,9 @@ from typing import Any
 from chat.providers.analyst.answer import answer, overview, read, scope_of
 from chat.providers.analyst.followup import read_follow_up
 from chat.providers.analyst.history import Asked, read_messages, tool_answer
+from chat.providers.analyst.names import distinctive
 from chat.providers.analyst.overview import OVERVIEW_LIMIT, OVERVIEW_QUERY, names_only, unread_opening
-from chat.providers.analyst.passages import read_passages
+from chat.providers.analyst.passages import Passage, read_passages
 from chat.providers.analyst.question import Question, read_question
 from chat.providers.analyst.replies import (
     Reply,
@@ -25,7 +26,7 @@ from chat.providers.analyst.replies import (
     read_note,
     small_talk,
 )
-from chat.providers.analyst.words import stem, stems_of, words_of
+from chat.providers.analyst.words import stem, stems_of
 
 SEARCH_TOOL = "searchFilings"
 READ_TOOL = "readPassage"
@@ -75,7 +76,16 @@ def _after_tool(question: Question, asked: Asked, offered: frozenset[str]) -> Ca
         return step
     if str(scope.get("query")).startswith(OVERVIEW_QUERY):
         return _opening(question, message, offered)
-    return answer(_of_all(question) if question.company and not scope.get("company") else question, message)
+    return _answer(question, asked, message)
+
+
+def _answer(question: Question, asked: Asked, message: Mapping[str, Any]) -> Reply:
+    """Answer; after a look at all filings only if the question does name a company there, else from the one before."""
+    if not question.carried or scope_of(message).get("company") or not question.company:
+        return answer(question, message)
+    if _names_one_of(question, read_passages(message)):
+        return answer(_of_all(question), message)
+    return answer(question, tool_answer(asked.results[0]) or message)
 
 
 def _search_again(question: Question, asked: Asked, message: Mapping[str, Any]) -> Call | None:
@@ -98,11 +108,13 @@ def _search_again(question: Question, asked: Asked, message: Mapping[str, Any]) 
 
 def _may_name_another(question: Question, message: Mapping[str, Any]) -> bool:
     """Say whether a word that is written like a name is nowhere in what was found, and nothing found answers."""
-    words = question.proper | {
-        word for text in question.text.split() if any(char.isupper() for char in text[1:]) for word in words_of(text)
-    }
     here = stems_of(" ".join(f"{one.company} {one.text}" for one in read_passages(message)))
-    return any(stem(word) not in here for word in words) and not read(question, message).is_answer
+    return any(stem(word) not in here for word in question.nameable) and not read(question, message).is_answer
+
+
+def _names_one_of(question: Question, passages: Sequence[Passage]) -> bool:
+    asked = stems_of(question.text)
+    return any(distinctive(passage.company) & asked for passage in passages)
 
 
 def _of_all(question: Question) -> Question:

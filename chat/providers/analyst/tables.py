@@ -14,12 +14,14 @@ _PERIOD = re.compile(
     re.I,
 )
 _FIGURE = re.compile(r"^[($€£¥\s-]*\d[\d,.\s]*\)?\s*%?\)?$|^[—–-]$")
+_COUNT = re.compile(r"\(?\d[\d,]*\)?")
+_CELL_MAX_CHARS = 300
 _FEWEST_NAMED_COLUMNS = 3
 
 
 def is_row(line: str) -> bool:
-    """Say whether a line is a row of a table."""
-    return CELL in line
+    """Say whether a line is a row of a table. Cells with paragraphs in them only lay out prose."""
+    return CELL in line and max(map(len, _cells(line)), default=0) <= _CELL_MAX_CHARS
 
 
 def names_columns(row: str, following: str | None, *, is_first: bool) -> bool:
@@ -44,6 +46,11 @@ def heads_rows(row: str) -> bool:
     cells = _cells(row)
     dated = sum(bool(_DATED.search(cell)) for cell in cells)
     return not re.search(r"\d", row) or (dated >= 2 and dated * 2 >= len(cells))
+
+
+def has_counts(row: str) -> bool:
+    """Say whether a row has a cell, after its label, that is a whole number and nothing else."""
+    return any(_COUNT.fullmatch(cell) for cell in _cells(row)[1:])
 
 
 def _cells(row: str) -> list[str]:
