@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -24,7 +25,7 @@ def _make(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def _ours(done: subprocess.CompletedProcess[str]) -> list[str]:
-    return [line for line in done.stderr.splitlines() if not line.startswith("make:")]
+    return [line for line in done.stderr.splitlines() if not re.match(r"make(\[\d+\])?:", line)]
 
 
 def test_help_lists_only_what_works(checkout: Path) -> None:
