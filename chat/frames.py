@@ -39,6 +39,8 @@ _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 _LIVE_PARTS = ("head", "status", "answer")
 _FINAL_PARTS = ("head", "status", "answer", "sources", "actions", "notice")
 TOKENS_EVERY_S = 1.0
+STEPS_EVERY_S = 1.0
+FEW_STEPS = 20
 ANNOUNCE_EVERY_S = 10.0
 
 
@@ -55,6 +57,7 @@ class PageFrames:
         self._open_thinking: set[str] = set()
         self._thinking_n: dict[str, int] = {}
         self._tokens_at = 0.0
+        self._steps_at = 0.0
         self._announced_at = -ANNOUNCE_EVERY_S
 
     def draw(self, notice: Notice) -> list[str]:
@@ -132,9 +135,17 @@ class PageFrames:
         match notice:
             case StatusChanged(turn, aloud):
                 return self._status(turn, aloud=aloud)
-            case StepsChanged(turn):
+            case StepsChanged(turn) if self._may_draw_steps(len(turn.steps)):
                 return self._steps(cards.live_answer_card(turn, self.sees))
         return []
+
+    def _may_draw_steps(self, count: int) -> bool:
+        """Draw each change of a few steps, of many at most once a second: the end draws them all once more."""
+        now = time.monotonic()
+        if count > FEW_STEPS and now - self._steps_at < STEPS_EVERY_S:
+            return False
+        self._steps_at = now
+        return True
 
     def _started(self, turn: LiveTurn, replaced: str | None) -> list[str]:
         gone = [dom_id(replaced), dom_id(f"{replaced}-q")] if replaced else []

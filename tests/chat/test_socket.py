@@ -196,6 +196,20 @@ async def test_message_during_a_turn_is_shown_as_waiting_then_asked(upstream: Co
     assert "Two &lt;b&gt;" in waiting[-1]
 
 
+async def test_many_steps_are_not_all_drawn_again_for_each(upstream: ContractHandle, alice: User) -> None:
+    calls = [{"name": "searchFilings", "arguments": '{"query": "x"}'} for _call in range(60)]
+    upstream.script([{"tool_calls": calls}, {"content": "Done now."}])
+    conversation = await database_sync_to_async(make_conversation)(owner=alice)
+
+    async with page(conversation, alice) as socket:
+        await socket.send_to(json.dumps({"text": "Go"}))
+        frames = await frames_until(socket, "Answer ready")
+
+    drawn = [frame for frame in frames if "data-tool-trace" not in frame and "-steps" in frame]
+    assert len(drawn) < 60
+    assert drawn[-1].count("data-tool-step") == 60
+
+
 async def test_stop_from_one_page_ends_the_turn_in_another(upstream: ContractHandle, alice: User) -> None:
     upstream.script([{"content": "a b c", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2"}]}])
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
