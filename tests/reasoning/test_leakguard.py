@@ -17,6 +17,7 @@ GOOD = [
     "Quoted 10-K · Item 1A",
     "Read 10-K · 2024-11-01 · Item 1A.",
     "Compared gross margin and/or operating margin, quarter by quarter.",
+    "Opened https://www.sec.gov/cgi-bin/browse-edgar?path=/Archives/edgar/data/320193",
     "Looked at https://www.sec.gov and https://www.sec.gov/Archives/edgar/data/320193/aapl.htm",
     "Ranked 10-K/10-Q passages by similarity; 24/7 coverage isn't needed.",
     "Net sales rose 2% to $391.0 billion (2023: $383.3 billion).",
@@ -77,6 +78,12 @@ def test_repeated_scratchpad_is_dropped() -> None:
     assert reasons("Because the user asked about supply chain trouble") == ("scratchpad",)
 
 
+@pytest.mark.spec("004 summary")
+def test_six_words_in_common_are_a_repetition() -> None:
+    assert reasons("Acted as a careful analyst of company filings") == ("system prompt",)
+    assert reasons("Knew that the user asked about supply chain") == ("scratchpad",)
+
+
 def test_five_words_in_common_are_no_repetition() -> None:
     assert reasons("You are a careful analyst, they say") == ()
 
@@ -123,3 +130,12 @@ def test_bullet_that_cannot_be_judged_is_dropped(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("reasoning.redaction.patterns.RuleBook.spans", fail)
 
     assert len(reasons("The key point is margin.")) == 1
+
+
+def test_failure_of_the_judge_drops_the_bullet(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("inside")
+
+    monkeypatch.setattr("reasoning.leakguard.Redactor", fail)
+
+    assert reasons("Compared margins.") == ("could not be judged",)

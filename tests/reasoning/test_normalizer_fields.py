@@ -38,6 +38,15 @@ def test_mirrored_fields_count_once() -> None:
 
 
 @pytest.mark.spec("normaliser 8")
+def test_first_native_field_counts_where_they_differ() -> None:
+    normalizer = Normalizer()
+    normalizer.feed({"thinking": "c", "reasoning": "b", "reasoning_content": "a"})
+    normalizer.feed({"thinking": "e", "reasoning": "d"})
+
+    assert (normalizer.thinking, normalizer.source_field) == ("ad", "reasoning_content")
+
+
+@pytest.mark.spec("normaliser 8")
 def test_details_alone_give_text_and_are_kept_as_received() -> None:
     details = [
         {"type": "reasoning.summary", "summary": "a"},

@@ -136,6 +136,15 @@ def test_failure_shows_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "[unavailable]" in redact_text("password=hunter2")
 
 
+def test_failure_before_the_first_rule_shows_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("inside")
+
+    monkeypatch.setattr("reasoning.redaction.redactor.StreamRedactor", fail)
+
+    assert redact_text("password=hunter2") == "[unavailable]"
+
+
 def test_safe_text_is_built_by_a_redactor_only() -> None:
     with pytest.raises(TypeError, match="Redactor"):
         SafeText("password=hunter2")

@@ -137,6 +137,20 @@ def test_long_bullet_is_cut_at_a_word(long: str) -> None:
     assert long.startswith(bullet[:-1])
 
 
+@pytest.mark.spec("004 summary")
+def test_cut_bullet_ends_with_a_whole_word() -> None:
+    ((bullet,), _) = stream(["Reasoning Summary:\n- " + "longish " * 40])
+
+    assert set(bullet.removesuffix("…").split(" ")) == {"longish"}
+
+
+@pytest.mark.spec("004 summary")
+def test_bullet_one_character_too_long_is_cut() -> None:
+    ((bullet,), _) = stream(["Reasoning Summary:\n- " + "w" * (MAX_BULLET_CHARS + 1)])
+
+    assert bullet == "w" * (MAX_BULLET_CHARS - 1) + "…"
+
+
 def test_bullet_of_the_allowed_length_stays_whole() -> None:
     assert stream(["Reasoning Summary:\n- " + "w" * MAX_BULLET_CHARS])[0] == ("w" * MAX_BULLET_CHARS,)
 
