@@ -69,6 +69,12 @@ def test_mask_says_nothing_of_the_secret() -> None:
     assert short == long == "password=[redacted]"
 
 
+def test_what_holds_a_mask_is_taken_as_redacted() -> None:
+    text = "Authorization: abc=;[redacted]"
+
+    assert redact_text(text) == text
+
+
 def test_unclosed_redacted_section_hides_the_rest() -> None:
     assert redact_text("a <REDACTED>b c d") == "a [redacted]"
 

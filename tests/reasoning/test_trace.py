@@ -62,6 +62,24 @@ def test_undeclared_arguments_show_type_and_size() -> None:
     assert made.args == {"query": "q", "note": "[text, 12 characters]"}
 
 
+@pytest.mark.spec("product 10")
+def test_note_tells_no_size_of_what_may_be_secret() -> None:
+    made = step('{"query": "q", "nonce": "hunter2", "pin": 1234}', shown=frozenset({"query"}))
+
+    assert made.args == {"query": "q", "nonce": "[redacted]", "pin": "[redacted]"}
+
+
+@pytest.mark.spec("004 trace")
+def test_tool_name_is_redacted_and_short() -> None:
+    secret = noise(30, 4)
+    opened = start("c", f"mail bob@example.com sk-{secret} {'x' * 200}", "{}", at_ms=0, shown=None)
+    made = finish(opened, at_ms=1, status="error")
+
+    assert secret not in made.tool
+    assert "bob@" not in made.tool
+    assert len(made.tool) <= 80
+
+
 @pytest.mark.parametrize("arguments", ["{", "nonsense password=hunter2", '{"a": ' * 5_000, "\x00", "[" * 100_000])
 def test_unreadable_arguments_become_a_note(arguments: str) -> None:
     assert step(arguments).args == "[arguments that are no JSON]"
@@ -92,6 +110,8 @@ def test_step_is_made_by_finish_alone() -> None:
 
     with pytest.raises(TypeError):
         ToolTraceStep("t", {"password": "hunter2"}, 1.0, None, (), "ok")  # type: ignore[call-arg]
+    with pytest.raises(TypeError):
+        ToolTraceStep("t", {"password": "hunter2"}, 1.0, None, (), "ok", made_by=object())
     with pytest.raises((TypeError, ValueError)):
         dataclasses.replace(made, args={"password": "hunter2"})
 

@@ -230,7 +230,7 @@ def test_bullet_that_repeats_the_scratchpad_of_an_earlier_step_is_dropped() -> N
     )
 
     run_step(turn, {"content": notes}, call_piece("{}", id="c", function={"name": "f"}))
-    run_step(turn, {"content": summary})
+    run_step(turn, {"content": f"<scratchpad>another note</scratchpad>{summary}"})
 
     assert turn.summary == ("Searched.", "Compared.")
     assert turn.dropped_bullets == 1
