@@ -74,6 +74,11 @@ def test_host_stands_beside_the_words(label):
     assert '</a> <bdi class="host" dir="ltr">(x.example)</bdi>' in render_markdown(f"[{label}](https://x.example/)")
 
 
+def test_title_of_the_model_never_names_another_target():
+    assert "title" not in links('[x](https://www.sec.gov/ "https://other.example/")')[0]
+    assert links('[x](https://x.example/ "https://www.sec.gov/")')[0]["title"] == "https://x.example/"
+
+
 @pytest.mark.parametrize("markdown", ["<https://x.example/a>", "[x.example](https://x.example/a)", "<a@x.example>"])
 def test_host_is_not_said_twice(markdown):
     assert "<bdi" not in render_markdown(markdown)
