@@ -24,6 +24,8 @@ BLOCK_ENDS = {
     "pem": re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]{20,128}+"),
 }
 
+_SECRET_ENOUGH = re.compile(r"[A-Za-z0-9]{4}")  # beside a mask, less than this is punctuation and labels
+
 
 class RuleBook:
     """The rules and triggers of a policy, compiled. Holds no text; one serves all."""
@@ -48,20 +50,27 @@ class RuleBook:
     def spans(self, text: str, kinds: frozenset[str]) -> list[Span]:
         """Return what the rules called for by the triggers ``kinds`` find in a segment, in order.
 
-        What holds a mask was redacted before and stays, or a second redaction would find more than the first.
+        What is little more than a mask was redacted before and stays, or a second redaction would find more than the
+        first. A mask that somebody wrote beside a secret doesn't save it.
         """
         found: list[Span] = []
         for rule in self._rules:
             if not kinds.isdisjoint(rule.triggers):
                 found.extend(rule.find(text))
         redacted = self.policy.placeholder
-        fresh = [whole_run(text, span) for span in found if redacted[:-1] not in text[span.start : span.end]]
+        fresh = [whole_run(text, span) for span in found if not _is_masked(text[span.start : span.end], redacted)]
         return [span if span.mask else span._replace(mask=redacted) for span in merge(fresh, redacted)]
 
     def cut_token(self, text: str) -> Span | None:
         """Return a token that the end of the text cuts off."""
         span = prefixes.cut_token(text)
         return span and span._replace(mask=self.policy.placeholder)
+
+
+def _is_masked(words: str, placeholder: str) -> bool:
+    if placeholder[:-1] not in words:
+        return False
+    return _SECRET_ENOUGH.search(words.replace(placeholder, " ").replace(placeholder[:-1], " ")) is None
 
 
 @lru_cache(maxsize=16)

@@ -32,7 +32,7 @@ _NUMBERISH = re.compile(
     re.IGNORECASE,
 )
 _DATE = re.compile(r"(?:FY|Q[1-4]|H[12]|CY)[-' ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?", re.IGNORECASE)
-_EXPRESSION = re.compile(r"[A-Za-z_][\w.]{2,}(?:\(.*|\[.*)|[A-Za-z_]+(?:\.[A-Za-z_]+)+\(?")
+_EXPRESSION = re.compile(r"[A-Za-z_][\w.]{2,}(?:\(.*|\[(?!redacted\b).*)|[A-Za-z_]+(?:\.[A-Za-z_]+)+\(?")
 _SYMBOLS = frozenset("!@#$%^&*+=~?")
 
 

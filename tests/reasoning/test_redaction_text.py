@@ -75,6 +75,16 @@ def test_what_holds_a_mask_is_taken_as_redacted() -> None:
     assert redact_text(text) == text
 
 
+@pytest.mark.parametrize(
+    "text", ["password=hunter2[redacted]", "api_key: x1Y2z3W4Q5r6[redacted]", "-phunter2[redacted]"]
+)
+def test_mask_written_beside_a_secret_does_not_save_it(text: str) -> None:
+    shown = redact_text("mysql " + text if text.startswith("-p") else text)
+
+    assert "hunter2" not in shown
+    assert "x1Y2z3" not in shown
+
+
 def test_unclosed_redacted_section_hides_the_rest() -> None:
     assert redact_text("a <REDACTED>b c d") == "a [redacted]"
 
