@@ -8,10 +8,12 @@ from collections.abc import AsyncIterator
 import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
+from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.test import Client
 
+from accounts import scratchpad as gate
 from accounts.models import User
 from chat import consumers, log
 from chat import page as page_module
@@ -25,7 +27,7 @@ from reasoning.scratchpad import Scratchpad
 from tests.chat.test_socket import frames_until
 from tests.chat.test_socket import page as socket_of
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import PASSWORD, make_turn
+from tests.factories import PASSWORD, make_conversation, make_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOLD = [{"kind": "stall", "at": "first_event", "name": "go"}]
@@ -188,3 +190,35 @@ async def test_page_that_may_never_show_a_scratchpad_keeps_none(
 
     assert await opened.reveal(turn, Scratchpad("quokka-canary-9921")) == []
     assert not opened._scratchpads
+
+
+@pytest.mark.spec("product 9")
+async def test_each_reveal_asks_the_gate_again(upstream: ContractHandle, ada: User, settings: LazySettings) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    upstream.script([{"content": "Yes.", "faults": HOLD}])
+    conversation = await database_sync_to_async(make_conversation)(owner=ada)
+    key = await database_sync_to_async(session_key_of)(ada)
+    await database_sync_to_async(_switch)(ada, key, on=True)
+    watcher = Watcher(conversation.pk)
+
+    with runner.watching(watcher):
+        opened = await Page.of(watcher, ada, key)
+        assert opened is not None
+        accepted = await runner.submit(conversation.pk, ada.pk, Message("Why?"))
+        turn = runner.live(conversation.pk)
+        assert turn is not None
+        shown = await opened.reveal(turn, Scratchpad("quokka-canary-5513"))
+        await database_sync_to_async(_switch)(ada, key, on=False)
+        after = await opened.reveal(turn, Scratchpad("more"))
+        upstream.release("go")
+        assert accepted.turn_id is not None
+        await runner.finished(conversation.pk, accepted.turn_id)
+
+    assert "quokka-canary-5513" in "".join(shown)
+    assert after == []
+
+
+def _switch(user: User, key: str, *, on: bool) -> None:
+    session = SessionStore(key)
+    gate.switch(user, session, on=on)
+    session.save()
