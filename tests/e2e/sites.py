@@ -100,6 +100,11 @@ class Site:
         """Return what the server has written, to both of its streams."""
         return (self.folder / "server.log").read_text(encoding="utf-8")
 
+    def audit(self, *canaries: str) -> str:
+        """Run ``audit_storage`` over the database, its file and the output; fails with its words where it finds any."""
+        files = [str(path) for path in (self.folder / DATABASE, self.folder / "server.log")]
+        return manage(self.environment, "audit_storage", "--file", *files, "--canary", *canaries)
+
     def stored_bytes(self) -> bytes:
         """Return every byte of the database, with what is not merged into it yet."""
         return b"".join(path.read_bytes() for path in sorted(self.folder.glob(f"{DATABASE}*")))

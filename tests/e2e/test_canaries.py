@@ -1,7 +1,7 @@
 """Canaries in every private channel, searched for in all that a person is sent and in all that the server keeps.
 
 The bytes sent: bodies, socket frames, the page. What is kept: the database file with its journal, and both streams of
-the server's output. Ui L1, L2; product, Nothing leaks.
+the server's output; ``audit_storage`` looks there as well. Ui L1, L2; product, Nothing leaks.
 """
 
 from __future__ import annotations
@@ -96,6 +96,7 @@ def test_no_canary_is_sent_stored_or_logged(visit: Visit, site: Site, model: Con
     assert _found(site.stored_bytes()) == []
     assert "turn ended" in output
     assert _found(site.output().encode()) == []
+    assert "Nothing found." in site.audit(*CANARIES)
 
 
 def test_raw_tool_results_go_to_the_model_alone(visit: Visit, site: Site, model: ContractHandle) -> None:
@@ -129,3 +130,5 @@ def test_administrator_sees_the_scratchpad_and_it_is_still_nowhere_else(
     assert SCRATCHPAD not in admin.page.content()
     assert _found(site.stored_bytes()) == []
     assert _found(site.output().encode()) == []
+    site.stop()
+    assert "Nothing found." in site.audit(*CANARIES)
