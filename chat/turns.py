@@ -84,12 +84,11 @@ class RunningTurn:
 
     async def _steps(self) -> TurnStatus:
         provider = await self._stoppable(upstream.provider())
-        flags = site_flags()
         machine = self._machine = TurnMachine(
             turn_id=self._turn.public_id,
             model=provider.model,
             provider=provider.identity,
-            system_prompt=instructions(sections=flags.enabled, scratchpad=_asks_scratchpad(), tools=True),
+            system_prompt=_system_prompt(),
             starts_in_reasoning=provider.starts_in_reasoning,
         )
         await _name_model(self._turn, provider)
@@ -189,9 +188,11 @@ class RunningTurn:
             self._waiting = None
 
 
-def _asks_scratchpad() -> bool:
+def _system_prompt() -> str:
+    """Ask for sections, and for a scratchpad, only where the site may show them (product 9, 13)."""
     flags = site_flags()
-    return flags.enabled and flags.scratchpad_enabled and flags.scratchpad_admin_only
+    notes = flags.enabled and flags.scratchpad_enabled and flags.scratchpad_admin_only
+    return instructions(sections=flags.enabled, scratchpad=notes, tools=True)
 
 
 async def _next_request(turn: Turn, provider: Provider) -> ProviderRequest:
@@ -200,10 +201,9 @@ async def _next_request(turn: Turn, provider: Provider) -> ProviderRequest:
         api="chat", model=provider.model, provider=provider.identity, context_limit=settings.CONTEXT_LIMIT
     )
     plan = plan_request(events, chosen, target)
-    flags = site_flags()
     return ProviderRequest(
         body=plan.body,
-        instructions=instructions(sections=flags.enabled, scratchpad=_asks_scratchpad(), tools=True),
+        instructions=_system_prompt(),
         tools=[tool.schema for tool in registry().values()],
         conversation=turn.conversation_id.hex,
     )

@@ -145,7 +145,7 @@ async def _read(request: HttpRequest, conversation_id: uuid.UUID) -> screens.Rea
 
 
 async def _read_once(request: HttpRequest, conversation_id: uuid.UUID) -> screens.Read:
-    read = await sync_to_async(screens.read)(_person_of(request), conversation_id, request.session)
+    read = await sync_to_async(screens.read)(_person(request), conversation_id, request.session)
     if read is None:
         raise Http404
     await rendered(read.rows)
@@ -153,7 +153,7 @@ async def _read_once(request: HttpRequest, conversation_id: uuid.UUID) -> screen
 
 
 async def _owned_by(request: HttpRequest, conversation_id: uuid.UUID) -> tuple[User, Conversation]:
-    person = _person_of(request)
+    person = _person(request)
     return person, await sync_to_async(_own_conversation)(person, conversation_id)
 
 
@@ -173,6 +173,3 @@ def _back(conversation_id: uuid.UUID) -> HttpResponse:
 
 def _person(request: HttpRequest) -> User:
     return cast("User", request.user)
-
-
-_person_of = _person

@@ -7,21 +7,12 @@ whoever may see the conversation; ``sealed`` is encrypted and opened only by ``c
 from __future__ import annotations
 
 import uuid
-from typing import ClassVar, Self
 
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-
-
-class ConversationQuerySet(models.QuerySet["Conversation"]):
-    """Conversations, always by owner."""
-
-    def owned_by(self, user: object) -> Self:
-        """Return only this person's. There is no other way in (product 14)."""
-        return self.filter(owner=user)
 
 
 class Conversation(models.Model):
@@ -32,8 +23,6 @@ class Conversation(models.Model):
     title = models.CharField(_("title"), max_length=120, blank=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), default=timezone.now)
-
-    objects: ClassVar[models.Manager[Conversation]] = ConversationQuerySet.as_manager()
 
     class Meta:
         verbose_name = _("conversation")
