@@ -6,7 +6,7 @@ PIP := $(PY) -m pip install -qq --disable-pip-version-check --constraint .constr
 PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; do \
 	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)
 
-.PHONY: help run test bench messages writable gettext
+.PHONY: help run test bench cluster messages writable gettext
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  -/'
 
@@ -23,12 +23,16 @@ test: .venv/.dev  ## format, lint, types, layers, templates, tests, then browser
 	.venv/bin/lint-imports
 	find templates -name '*.html' -print0 | xargs -0 .venv/bin/djade --check
 	.venv/bin/djlint --quiet --lint templates
-	TEST_DATABASE_URL= TEST_REDIS_URL= $(PY) -m pytest --ignore=tests/e2e -m 'not postgres and not redis'
+	TEST_DATABASE_URL= TEST_REDIS_URL= $(PY) -m pytest -n 2 --dist worksteal --ignore=tests/e2e -m 'not postgres and not redis'
 	$(PY) -m tests.services
 	$(PY) -m tests.browser
 
 bench: .venv/.bench  ## the benchmarks; ratios taken in one run
-	@for each in normaliser turn redaction rendering filings analyst; do $(PY) -m benchmarks.$$each || exit 1; done
+	@for each in normaliser turn redaction rendering filings analyst page; do $(PY) -m benchmarks.$$each || exit 1; done
+
+cluster: writable .venv/.app  ## several web processes over PostgreSQL and Redis behind one address; WEB=3 for three
+	@$(PY) -m config.first_run --write .env
+	@exec $(PY) -m config.cluster
 
 messages: gettext .venv/.app  ## collect the strings into the German catalogue and compile it; needs gettext's tools
 	@$(PY) manage.py makemessages --locale de --add-location file --no-obsolete --ignore .venv --ignore tests --ignore benchmarks

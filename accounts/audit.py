@@ -1,4 +1,4 @@
-"""The append-only record of what administrators and token holders switched on and off. Never a text."""
+"""The append-only record of what was switched on and off: scratchpads, tokens, shared links. Never a text."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ SCRATCHPAD_ON = "scratchpad_on"
 SCRATCHPAD_OFF = "scratchpad_off"
 TOKEN_CREATED = "token_created"  # noqa: S105 - an action's name
 TOKEN_REVOKED = "token_revoked"  # noqa: S105 - an action's name
+SHARE_CREATED = "share_created"
+SHARE_REVOKED = "share_revoked"
 
 
 def record(user: User, action: str, conversation: uuid.UUID | None = None) -> AuditEntry:

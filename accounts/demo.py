@@ -26,6 +26,13 @@ PEOPLE = (
     DemoPerson("sam", is_staff=True),
     DemoPerson("admin", is_staff=True, is_superuser=True),
 )
+STAFF_RIGHTS = (
+    "view_auditentry",
+    *("add_filing", "delete_filing"),
+    "change_share",  # to end a link: nothing else of one can be changed
+    *("view_user", "add_user", "change_user"),  # within the bounds of PersonAdmin
+    *("view_accesstoken", "delete_accesstoken"),
+)
 
 
 def demo_password() -> str:
@@ -59,10 +66,11 @@ def _ensure(person: DemoPerson) -> User:
 
 
 def staff_group() -> Group:
-    """Return the group of people who look after the site: they see public halves and filings, and change nothing."""
+    """Return the group of people who look after the site: they see public halves, run models, filings and people."""
     group, _created = Group.objects.get_or_create(name="Staff")
     seen = Permission.objects.filter(content_type__app_label="chat", codename__startswith="view_")
-    group.permissions.add(*seen, Permission.objects.get(codename="view_auditentry"))
+    models = Permission.objects.filter(content_type__app_label="chat", codename__endswith="_modelprofile")
+    group.permissions.add(*seen, *models, *Permission.objects.filter(codename__in=STAFF_RIGHTS))
     return group
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django import forms
@@ -11,6 +12,11 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import throttle
 from accounts.models import AccessToken, User
+from accounts.settingwords import HELP, LABELS, refusal, value_text
+from reasoning.errors import SettingError
+from reasoning.policy import MOST_TOKENS, SETTINGS, parsed
+
+_FALLS_THROUGH = _("As the site or the model has it")
 
 
 class SignInForm(AuthenticationForm):
@@ -61,6 +67,42 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in 
     class Meta:
         model = User
         fields = ("show_reasoning",)
+
+
+class SettingField(forms.CharField):
+    """One ``reasoning.*`` setting; left empty it falls through to the site and the model. Spec 001 ERR-001."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(label=LABELS[key], help_text=HELP[key], required=False, widget=_widget(key))
+        self.key = key
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        try:
+            return parsed(self.key, text) if text else None
+        except SettingError as error:
+            raise ValidationError(refusal(error), code="invalid_setting") from error
+
+
+class ReasoningForm(forms.Form):
+    """What a person sets of ``reasoning.*`` for all their conversations."""
+
+    def __init__(self, data: Any = None, *, layer: Mapping[str, Any]) -> None:
+        super().__init__(data, initial={key: value_text(layer.get(key)) for key in SETTINGS})
+        for key in SETTINGS:
+            self.fields[key] = SettingField(key)
+
+    def layer(self) -> dict[str, Any]:
+        """Return what was set, without what falls through."""
+        return {key: value for key, value in self.cleaned_data.items() if value is not None}
+
+
+def _widget(key: str) -> forms.Widget:
+    words = SETTINGS[key].allowed
+    if not words:
+        return forms.NumberInput(attrs={"min": 1, "max": MOST_TOKENS, "placeholder": _FALLS_THROUGH})
+    said = {"true": _("Yes"), "false": _("No")}
+    return forms.Select(choices=[("", _FALLS_THROUGH), *((word, said.get(word, word)) for word in words)])
 
 
 class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs alone

@@ -20,6 +20,23 @@ class User(AbstractUser):
         permissions = [("view_scratchpad", _("May switch on the live scratchpad"))]  # noqa: RUF012 - Django's own form
 
 
+class ReasoningProfile(models.Model):
+    """A person's saved set of ``reasoning.*`` values, to be loaded by its name."""
+
+    owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="reasoning_profiles")
+    name = models.CharField(_("name"), max_length=40)
+    values = models.JSONField(_("values"), default=dict)
+
+    class Meta:
+        verbose_name = _("reasoning profile")
+        verbose_name_plural = _("reasoning profiles")
+        ordering = ("name",)
+        constraints = (models.UniqueConstraint(fields=["owner", "name"], name="reasoning_profile_once_per_owner"),)
+
+    def __str__(self) -> str:
+        return f"{self.owner} · {self.name}"
+
+
 class AccessToken(models.Model):
     """A personal access token for the JSON API. Only a hash is kept; the token itself is shown once."""
 

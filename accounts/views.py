@@ -17,9 +17,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import preferences, scratchpad, tokens
-from accounts.forms import PreferencesForm, SignInForm, SignUpForm, SwitchForm, TokenForm
-from accounts.models import AccessToken, User
+from accounts import preferences, profiles, scratchpad, settingwords, tokens
+from accounts.forms import PreferencesForm, ReasoningForm, SignInForm, SignUpForm, SwitchForm, TokenForm
+from accounts.models import AccessToken, ReasoningProfile, User
+from reasoning.errors import SettingError
 
 
 class SignInView(LoginView):
@@ -74,6 +75,36 @@ def settings_pane(request: HttpRequest) -> HttpResponse:
     form.save()
     request.session.pop(preferences.SHOW_REASONING, None)
     messages.success(request, _("Saved."))
+    return redirect("accounts:settings")
+
+
+@never_cache
+@require_POST
+def save_reasoning(request: HttpRequest) -> HttpResponse:
+    """Save what this person sets of ``reasoning.*``, from the next request on in all their conversations."""
+    person = _person(request)
+    form = ReasoningForm(request.POST, layer=person.reasoning)
+    if not form.is_valid():
+        return _pane(request, reasoning_form=form)
+    return _set_defaults(request, form.layer())
+
+
+@require_POST
+def use_profile(request: HttpRequest, pk: int) -> HttpResponse:
+    """Make a saved profile this person's own settings; another's is not found."""
+    found = get_object_or_404(ReasoningProfile, pk=pk, owner=_person(request))
+    try:
+        return _set_defaults(request, profiles.load(found.owner, found.name))
+    except SettingError as outdated:
+        messages.error(request, settingwords.refusal(outdated))
+        return redirect("accounts:settings")
+
+
+@require_POST
+def delete_profile(request: HttpRequest, pk: int) -> HttpResponse:
+    """Delete one of this person's own profiles; another's is not found."""
+    get_object_or_404(ReasoningProfile, pk=pk, owner=_person(request)).delete()
+    messages.success(request, _("The profile was deleted."))
     return redirect("accounts:settings")
 
 
@@ -145,10 +176,20 @@ def _refused(form: SwitchForm) -> HttpResponse:
 def _pane(request: HttpRequest, **context: Any) -> HttpResponse:
     person = _person(request)
     context.setdefault("preferences_form", PreferencesForm(instance=person))
+    context.setdefault("reasoning_form", ReasoningForm(layer=person.reasoning))
     context.setdefault("token_form", TokenForm())
+    context["profiles"] = [(profile, settingwords.layer_text(profile.values)) for profile in profiles.saved(person)]
     context["tokens"] = person.access_tokens.order_by("-created_at")
     context["visibility"] = preferences.visibility(person, request.session)
     return render(request, "accounts/settings.html", context)
+
+
+def _set_defaults(request: HttpRequest, layer: dict[str, Any]) -> HttpResponse:
+    person = _person(request)
+    person.reasoning = layer
+    person.save(update_fields=["reasoning"])
+    messages.success(request, _("Saved."))
+    return redirect("accounts:settings")
 
 
 def _person(request: HttpRequest) -> User:

@@ -12,7 +12,7 @@ import uuid
 import weakref
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, nullcontext
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Concatenate, ParamSpec
 
 from asgiref.sync import sync_to_async
@@ -28,17 +28,18 @@ from django.views.decorators.csrf import csrf_exempt
 from accounts import scratchpad as gate
 from accounts import tokens
 from accounts.models import User
-from accounts.preferences import Session, reread, visibility
-from chat import cards, log
+from accounts.preferences import Session, reread
+from chat import cards, commands, layers, log, modelchoice
 from chat.eventstream import TurnEvents
+from chat.export import envelope_of
 from chat.forms import Message, MessageRefused, clean_message
 from chat.live import LiveTurn
 from chat.models import Conversation, Turn
+from chat.notices import ModelChanged, SettingsChanged
+from chat.outage import is_outage, words_for
 from chat.providers.base import ProviderError
 from chat.runner import runner
-from chat.upstream import known_models
 from chat.watchers import Watcher
-from reasoning.envelope import envelope
 from reasoning.policy import Visibility
 from reasoning.scratchpad import Scratchpad
 
@@ -56,7 +57,7 @@ class ApiError(Exception):
         self.form = {"code": code, "message": message} | ({"field": field} if field else {})
 
 
-def _endpoint(*methods: str) -> Callable[..., Any]:
+def endpoint(*methods: str) -> Callable[..., Any]:
     """Let in a person by token or by session with CSRF, and turn errors into the error form."""
 
     def decorate(
@@ -86,42 +87,78 @@ def _refusal(error: Exception, methods: tuple[str, ...]) -> JsonResponse:
         case MessageRefused():
             status, form = _REFUSED_STATUS.get(error.code, 400), {"code": error.code, "message": error.message}
             form |= {"field": error.field} if error.field else {}
+        case ProviderError():  # a service that could not be asked for the name of its model
+            status, form = 503, {"code": error.code, "message": error.message}
         case RequestDataTooBig():
             status, form = 413, {"code": "too_large", "message": _("The body is too large.")}
         case SuspiciousOperation() | RawPostDataException() | UnreadablePostError():
             status, form = 400, {"code": "invalid_json", "message": _("The body is not JSON.")}
         case _:
             logger.error("request failed", exc_info=error)
+            if is_outage(error):
+                status, form = 503, {"code": "unavailable", "message": words_for(error)}
     return JsonResponse({"error": form}, status=status, headers={"Allow": ", ".join(methods)} if status == 405 else {})
 
 
-@_endpoint("GET", "POST")
+@endpoint("GET", "POST")
 async def chats(request: HttpRequest, person: User) -> HttpResponseBase:
-    """GET: one's conversations, newest first. POST: make one, 201 ``{"id"}``."""
+    """GET: one's conversations, newest first, without temporary ones. POST: make one, 201 ``{"id"}``."""
     if request.method == "POST":
         made = await Conversation.objects.acreate(owner=person)
         return JsonResponse({"id": str(made.pk)}, status=201)
-    listed = [
-        {"id": str(found.pk), "title": found.title, "updatedAt": found.updated_at.isoformat()}
-        async for found in person.conversations.all()
-    ]
+    listed = [conversation_form(found) async for found in person.conversations.filter(expires_at=None)]
     return JsonResponse(listed, safe=False)
 
 
-@_endpoint("GET", "POST")
+def conversation_form(found: Conversation) -> dict[str, Any]:
+    """Return a conversation as the API lists it."""
+    updated_at = found.updated_at.isoformat()
+    return {"id": str(found.pk), "title": found.title, "pinned": found.is_pinned, "updatedAt": updated_at}
+
+
+@endpoint("GET", "POST")
 async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUID) -> HttpResponseBase:
-    """GET: questions and envelopes, oldest first. POST: run a turn; the envelope, or server-sent events."""
-    if not await person.conversations.filter(pk=conversation_id).aexists():
+    """GET: questions and envelopes, oldest first. POST: run a turn; the envelope, or server-sent events.
+
+    A ``model`` is chosen for the conversation, as on the page: it answers this message and those after it.
+    """
+    found = await person.conversations.select_related("profile").filter(pk=conversation_id).afirst()
+    if found is None:
         raise ApiError(404, "not_found", _("There is no such conversation."))
-    sees = await sync_to_async(visibility)(person, _session(request))
+    sees = await sync_to_async(layers.sees)(person, _session(request), found)
     if request.method == "GET":
         return JsonResponse(await sync_to_async(_listed)(conversation_id, sees), safe=False)
-    asked = _Asked(request, person, conversation_id, sees)
-    message = await _message(request)
-    return await (_streamed if _wants_events(request) else _answered)(asked, message)
+    form = await body_of(request)
+    message = clean_message(form.get("text"), form.get("id", ""))
+    answer = partial(_streamed if _wants_events(request) else _answered, _Asked(request, person, found.pk, sees))
+    if form.get("model") is None:
+        return await answer(message)
+    async with modelchoice.chosen(found, form["model"], tell=partial(runner.tell, found.pk, ModelChanged())):
+        return await answer(message)
 
 
-@_endpoint("GET", "POST", "PUT", "PATCH", "DELETE")
+@endpoint("GET", "PATCH")
+async def settings(request: HttpRequest, person: User, conversation_id: uuid.UUID) -> HttpResponseBase:
+    """GET: the ``reasoning.*`` settings in force. PATCH: set some here, all or none; null lets other layers decide."""
+    found = await person.conversations.filter(pk=conversation_id).afirst()
+    if found is None:
+        raise ApiError(404, "not_found", _("There is no such conversation."))
+    if request.method == "PATCH":
+        changes = dict(commands.parse_change(name, value) for name, value in (await body_of(request)).items())
+        await sync_to_async(layers.change)(found.pk, changes)
+        runner.tell(found.pk, SettingsChanged())
+        await found.arefresh_from_db()
+    return JsonResponse(await sync_to_async(layers.as_form)(person, found))
+
+
+@endpoint("GET")
+async def models(request: HttpRequest, person: User) -> HttpResponseBase:
+    """List what ``model`` may be, the one that answers without it first: ``[{"name", "label"}]``."""
+    listed = [{"name": name, "label": label} for name, label in await modelchoice.listed()]
+    return JsonResponse(listed, safe=False)
+
+
+@endpoint("GET", "POST", "PUT", "PATCH", "DELETE")
 async def nowhere(request: HttpRequest, person: User, rest: str) -> HttpResponseBase:
     """Answer for every other address below /api/ in the form of the API."""
     raise ApiError(404, "not_found", _("There is nothing at this address."))
@@ -136,6 +173,7 @@ class _Asked:
     def __init__(self, request: HttpRequest, person: User, conversation_id: uuid.UUID, sees: Visibility) -> None:
         self.person, self.conversation_id, self.sees = person, conversation_id, sees
         self.watcher = Watcher(conversation_id, self._take if sees.scratchpad else None)
+        self._session = _session(request)
         self._session_key = request.session.session_key if hasattr(request, "session") else None
         self._notes: list[tuple[uuid.UUID, Scratchpad]] = []
 
@@ -146,8 +184,10 @@ class _Asked:
         return accepted.turn_id
 
     def envelope(self, turn_id: uuid.UUID) -> dict[str, Any]:
-        """Return the envelope of the finished turn. Reads the database."""
-        return _form(log.turn_rows(Turn.objects.get(pk=turn_id)), self.sees, scratchpad=self._revealed(turn_id))
+        """Return the envelope of the finished turn, as settings are now (spec 001 BR-008). Reads the database."""
+        turn = Turn.objects.select_related("conversation__owner").get(pk=turn_id)
+        sees = layers.sees(turn.conversation.owner, self._session, turn.conversation)
+        return envelope_of(log.turn_rows(turn), sees, scratchpad=self._revealed(turn_id))
 
     def _take(self, live: LiveTurn, scratchpad: Scratchpad) -> None:
         self._notes.append((live.id, scratchpad))
@@ -201,40 +241,18 @@ def _listed(conversation_id: uuid.UUID, sees: Visibility) -> list[dict[str, Any]
     listed: list[dict[str, Any]] = []
     for rows in log.turns(conversation_id):
         listed.append({"role": "user", "text": cards.question_card(rows).text})
-        listed.append({"role": "assistant", **_form(rows, sees)})
+        listed.append({"role": "assistant", **envelope_of(rows, sees)})
     return listed
 
 
-def _form(rows: log.TurnRows, sees: Visibility, *, scratchpad: str | None = None) -> dict[str, Any]:
-    text = log.thinking_for(rows.turn, sees)
-    thinking = {"text": text.text, "tokensEst": text.tokens_est, "truncated": text.truncated} if text else None
-    form = envelope(cards.record_of(rows), sees, thinking=thinking, scratchpad=scratchpad)
-    if rows.turn.status == Turn.Status.ERRORED:
-        form["error"] = {"code": rows.turn.error_code, "message": rows.turn.error_message}
-    return form
-
-
-async def _message(request: HttpRequest) -> Message:
+async def body_of(request: HttpRequest) -> dict[str, Any]:
     try:
         form = json.loads(request.body)
     except (ValueError, RecursionError) as error:
         raise ApiError(400, "invalid_json", _("The body is not JSON.")) from error
     if not isinstance(form, dict):
         raise ApiError(400, "invalid_json", _("The body is not a JSON object."))
-    if form.get("model") is not None:
-        await _check_model(form["model"])
-    return clean_message(form.get("text"), form.get("id", ""))
-
-
-async def _check_model(model: object) -> None:
-    """Raise ApiError for a model that this site does not offer, or where the service can't be asked for its own."""
-    try:
-        models = await known_models()
-    except ProviderError as error:
-        raise ApiError(503, error.code, error.message) from error
-    if model not in models:
-        allowed = ", ".join(models)
-        raise ApiError(400, "unknown_model", _("model: one of %(models)s.") % {"models": allowed}, field="model")
+    return form
 
 
 async def _person(request: HttpRequest) -> User:

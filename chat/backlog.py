@@ -54,8 +54,9 @@ def open_queued_turn(conversation_id: uuid.UUID) -> tuple[Turn, str] | None:
     """Turn the oldest waiting message into a running turn, in one transaction. None when nothing waits.
 
     A message that has become a turn in the meantime (sent twice at the same moment) is dropped: it would be refused
-    for ever, and all behind it would wait.
+    for ever, and all behind it would wait. Whoever asks second, in another process, finds it gone.
     """
+    Conversation.objects.select_for_update().filter(pk=conversation_id).first()
     for waiting in QueuedMessage.objects.filter(conversation_id=conversation_id):
         waiting.delete()
         if not (waiting.client_id and _has_turn(conversation_id, waiting.client_id)):

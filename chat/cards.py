@@ -5,15 +5,20 @@ The same templates draw both, live and after a reload. What a viewer may not see
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django.urls import reverse
-from django.utils.formats import number_format
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from chat import continuing, endings
+from chat.branchsteps import branch_view
 from chat.cardviews import (
     AnswerView,
     ArgView,
@@ -24,6 +29,8 @@ from chat.cardviews import (
     StepView,
     ThinkingView,
 )
+from chat.costs import duration_label, usage_label
+from chat.feedback import feedback_view
 from chat.html import cite_label, render_answer
 from chat.live import LiveStep, LiveTurn
 from chat.log import ThinkingText, TurnRows
@@ -34,14 +41,24 @@ from reasoning.envelope import AnswerRecord, answer_record
 from reasoning.policy import Visibility
 from reasoning.trace import ToolTraceStep
 
+WHOLE = 5  # so many of the newest cards hold their steps; those of earlier ones come when they are opened
 _STATES: dict[str, StepState] = {"ok": "done", "error": "failed", "denied": "denied", "cancelled": "cancelled"}
 
 
-def record_of(rows: TurnRows) -> AnswerRecord:
-    """Return what the public halves of a stored turn say of its answer."""
+def items(rows: Sequence[TurnRows], sees: Visibility, *, whole: int = WHOLE) -> list[dict[str, Any]]:
+    """Return the cards of stored turns, oldest first; the last ``whole`` of them with their steps."""
+    first_whole = len(rows) - whole
+    return [
+        {"question": question_card(row), "answer": answer_card(row, sees, folded=at < first_whole)}
+        for at, row in enumerate(rows)
+    ]
+
+
+def record_of(rows: TurnRows, *, folded: bool = False) -> AnswerRecord:
+    """Return what the public halves of a stored turn say of its answer; ``folded``: of its steps only the figures."""
     turn = rows.turn
     return answer_record(
-        rows.events,
+        map(_without_details, rows.events) if folded else rows.events,
         turn_id=turn.public_id,
         turn_status=turn.status,
         model=turn.model,
@@ -53,17 +70,33 @@ def record_of(rows: TurnRows) -> AnswerRecord:
 def question_card(rows: TurnRows) -> QuestionView:
     """Return the card of the question of a stored turn."""
     text = next((event["text"] for event in rows.events if event["type"] == "user_message"), "")
-    return QuestionView(f"{rows.turn.public_id}-q", rows.turn.number, text, rows.turn.started_at)
+    turn = rows.turn
+    view = _question_view(turn.public_id, turn.number, text, turn.started_at)
+    if turn.status == Turn.Status.RUNNING:
+        return view
+    edit_url = "" if view.handed_over else reverse("chat:edit", args=[turn.conversation_id, turn.pk])
+    return replace(view, edit_url=edit_url, branch=branch_view(rows))
 
 
 def live_question_card(live: LiveTurn) -> QuestionView:
     """Return the card of the question of a running turn."""
-    return QuestionView(f"{live.public_id}-q", live.number, live.question, live.started_at)
+    return _question_view(live.public_id, live.number, live.question, live.started_at)
 
 
-def answer_card(rows: TurnRows, sees: Visibility, *, opened: ThinkingText | None = None) -> AnswerView:
-    """Return the card of a stored turn. ``opened`` is its thinking where the page was asked for with it open."""
-    turn, record = rows.turn, record_of(rows)
+def _question_view(public_id: str, number: int, text: str, at: datetime) -> QuestionView:
+    text, handed_over = continuing.parts(text)
+    return QuestionView(f"{public_id}-q", number, text, at, handed_over)
+
+
+def answer_card(
+    rows: TurnRows, sees: Visibility, *, opened: ThinkingText | None = None, folded: bool = False
+) -> AnswerView:
+    """Return the card of a stored turn. ``opened`` is its thinking where the page was asked for with it open.
+
+    A ``folded`` one holds no steps, but where they are.
+    """
+    turn, record = rows.turn, record_of(rows, folded=folded)
+    steps = record.trace if sees.trace else ()
     return AnswerView(
         id=record.id,
         number=turn.number,
@@ -71,20 +104,26 @@ def answer_card(rows: TurnRows, sees: Visibility, *, opened: ThinkingText | None
         model=shown(record.model),
         at=turn.started_at,
         sees=sees,
-        answer_html=render_answer(record.answer, record.citations, numbers=citation_numbers(record.citations)),
+        answer_html=render_answer(
+            record.answer, record.citations, numbers=citation_numbers(record.citations), asked=rows.asked
+        ),
         points=record.summary if sees.summary else (),
         points_from_trace=record.summary_source == "trace",
-        steps=tuple(step_view(step) for step in record.trace) if sees.trace else (),
+        steps=() if folded else tuple(map(step_view, steps)),
         steps_label=steps_label(len(record.trace)),
+        steps_url=reverse("chat:steps", args=[turn.conversation_id, turn.pk]) if folded and steps else "",
         steps_detail=_steps_detail(record.trace),
         thinking=_stored_thinking(turn, record, sees, opened),
         sources=source_views(record.citations),
         found_label=_found_label(record.citations),
         unfound=_unfound(record.citations),
-        usage_label=_usage_label(record, sees),
-        ended_label=_ended_label(turn),
-        error=_error(turn),
-        notice=_notice(turn, record),
+        usage_label=usage_label(turn, record, sees),
+        feedback_url=reverse("chat:feedback", args=[turn.conversation_id, turn.pk]),
+        feedback=feedback_view(turn),
+        ended_label=endings.ended_label(turn),
+        error=endings.error(turn),
+        notice=endings.notice(turn, record),
+        continue_url=endings.continue_url(turn, record),
         **_urls(turn.conversation_id, turn.pk),
     )
 
@@ -101,7 +140,7 @@ def live_answer_card(live: LiveTurn, sees: Visibility) -> AnswerView:
         answer_html=SafeString("".join(live.frozen)),
         tail=live.tail,
         tail_n=live.tail_n,
-        status_text=str(live.status_text),
+        status_text=(live.thought_line if sees.may_open_thinking else "") or str(live.status_text),
         elapsed_s=live.elapsed_s,
         steps=tuple(_live_step_view(step) for step in live.steps) if sees.trace else (),
         steps_label=steps_label(len(live.steps)),
@@ -120,7 +159,7 @@ def step_view(step: ToolTraceStep) -> StepView:
         state_label=_state_label(state),
         args=arg_views(step.args),
         results_label=_results_label(step.results),
-        duration_label=_duration_label(step.duration_ms),
+        duration_label=duration_label(step.duration_ms),
         citations=tuple(LinkView(citation.url, cite_label(citation)) for citation in step.top_citations),
         error=shown(step.error or ""),
     )
@@ -166,6 +205,11 @@ def copied_answer(record: AnswerRecord) -> str:
     return "\n\n".join(part for part in (answer, "\n".join(lines)) if part)
 
 
+def _without_details(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Leave out what costs most to read back, since all of it is masked once more."""
+    return {**event, "trace": {**event["trace"], "args": {}, "topCitations": []}} if event.get("trace") else event
+
+
 def _live_step_view(step: LiveStep) -> StepView:
     if step.trace is not None:
         return step_view(step.trace)
@@ -192,7 +236,8 @@ def _stored_thinking(
     return ThinkingView(label, record.thinking_tokens, url, text=text, is_open=opened is not None)
 
 
-def _urls(conversation_id: Any, turn_id: Any) -> dict[str, Any]:
+@lru_cache(maxsize=1024)  # a running card is drawn with each change of its status, and looking an address up is slow
+def _urls(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> dict[str, Any]:
     args = [conversation_id, turn_id]
     return {
         "trace_url": reverse("chat:trace", args=args),
@@ -224,20 +269,10 @@ def _results_label(count: int | None) -> str:
     return "" if count is None else ngettext("%(count)s result", "%(count)s results", count) % {"count": count}
 
 
-def _duration_label(duration_ms: float) -> str:
-    if duration_ms < 1000:
-        return _("%(count)s ms") % {"count": round(duration_ms)}
-    return _seconds(duration_ms)
-
-
-def _seconds(duration_ms: float) -> str:
-    return _("%(count)s s") % {"count": number_format(duration_ms / 1000, decimal_pos=1)}
-
-
 def _steps_detail(steps: Sequence[ToolTraceStep]) -> str:
     results = sum(step.results or 0 for step in steps)
     total = sum(step.duration_ms for step in steps)
-    return " · ".join((_results_label(results), _duration_label(total))) if steps else ""
+    return " · ".join((_results_label(results), duration_label(total))) if steps else ""
 
 
 def _found_label(citations: Sequence[Citation]) -> str:
@@ -254,42 +289,3 @@ def _unfound(citations: Sequence[Citation]) -> tuple[str, ...]:
     refs = sorted({numbers[citation.ref] for citation in citations if citation.verified is False})
     text = _("Citation %(ref)s is unverified: the quotation was not found in the passage that it names.")
     return tuple(text % {"ref": ref} for ref in refs)
-
-
-def _usage_label(record: AnswerRecord, sees: Visibility) -> str:
-    if record.input_tokens is None and record.output_tokens is None:
-        return ""
-    reasoning = record.reasoning_tokens or 0
-    counts = {
-        "in": record.input_tokens or 0,
-        "think": reasoning or record.thinking_tokens,
-        "out": max(0, (record.output_tokens or 0) - reasoning),
-    }
-    shape = _("%(in)s in · %(think)s think · %(out)s out") if sees.reasoning_possible else _("%(in)s in · %(out)s out")
-    return shape % counts
-
-
-def _ended_label(turn: Turn) -> str:
-    if turn.status != Turn.Status.ABORTED or turn.ended_at is None:
-        return ""
-    seconds = round((turn.ended_at - turn.started_at).total_seconds())
-    return _("Stopped after %(seconds)s s") % {"seconds": seconds}
-
-
-def _error(turn: Turn) -> str:
-    return shown(turn.error_message) if turn.status == Turn.Status.ERRORED else ""
-
-
-def _notice(turn: Turn, record: AnswerRecord) -> str:
-    match turn.status:
-        case Turn.Status.INTERRUPTED:
-            return _("Interrupted: the server restarted. What was written is kept.")
-        case Turn.Status.ITERATION_CAPPED:
-            return _("Stopped at the limit of steps for one answer.")
-        case Turn.Status.COMPLETED if turn.error_code == "length":
-            return _("The model reached the length that it may write; the answer is cut off here.")
-        case Turn.Status.COMPLETED if turn.error_code == "content_filter":
-            return _("The model’s service withheld the rest of this answer.")
-        case Turn.Status.COMPLETED if not record.answer:
-            return _("The model ended without an answer.")
-    return ""

@@ -24,6 +24,24 @@ def dom_id(message_id: str, part: str = "") -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class BranchStep:
+    """Another turn asked in the same place, and where it is chosen."""
+
+    id: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class BranchView:
+    """Which of the turns asked in one place is shown, and the ones before and after it."""
+
+    position: int
+    count: int
+    before: BranchStep | None
+    after: BranchStep | None
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionView:
     """What the person asked."""
 
@@ -31,7 +49,10 @@ class QuestionView:
     number: int
     text: str
     asked_at: datetime
+    handed_over: str = ""  # with a request to continue: the answer so far, folded away
     client_id: str = ""  # as the page that sent it knows it; tells that page that it arrived
+    edit_url: str = ""  # where it is put in other words, if it may be
+    branch: BranchView | None = None  # where there is more than one
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +116,16 @@ class ThinkingView:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedbackView:
+    """What its person said of an answer: ``good``, ``poor`` or nothing, and why. ``reasons``: value, words, chosen."""
+
+    id: str
+    verdict: str = ""
+    reasons: tuple[tuple[str, str, bool], ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerView:
     """The card of an answer, for one viewer."""
 
@@ -114,9 +145,13 @@ class AnswerView:
     steps: tuple[StepView, ...] = ()
     steps_label: str = ""  # "3 steps"
     steps_detail: str = ""  # "5 results · 1.2 s"
+    steps_url: str = ""  # where the steps are, while they are folded away
     trace_url: str = ""
     copy_url: str = ""
     retry_url: str = ""
+    continue_url: str = ""  # where the answer was cut off
+    feedback_url: str = ""
+    feedback: FeedbackView | None = None
     thinking: ThinkingView | None = None
     sources: tuple[SourceView, ...] = ()
     found_label: str = ""  # "2 quotations found word for word"
@@ -127,16 +162,51 @@ class AnswerView:
     notice: str = ""  # "Stopped at the limit of 8 steps."
 
     @property
+    def has_steps(self) -> bool:
+        return bool(self.steps or self.steps_url)
+
+    @property
     def is_live(self) -> bool:
         return self.status == "streaming"
 
 
 @dataclass(frozen=True, slots=True)
+class ModelOption:
+    """A model that may be chosen, or an effort. An empty ``value``: the site's own, or what other layers say."""
+
+    value: str
+    label: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelView:
+    """The model that answers next, and what may be chosen: its picker is drawn where that is more than one.
+
+    ``efforts``: how much it may be told to reason, and ``effort_url`` where; none where it can't be told.
+    """
+
+    value: str
+    label: str
+    url: str
+    options: tuple[ModelOption, ...] = ()
+    efforts: tuple[ModelOption, ...] = ()
+    effort_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ContextView:
-    """The context meter: ``effective/limit``."""
+    """The context meter: ``effective/limit``, and what is stored beside it and not sent. In tokens.
+
+    ``preview_url``: the preview of the next request, for administrators alone. ``count_url``: where it is counted, as
+    long as it is not.
+    """
 
     effective: int
     limit: int
+    unsent: int = 0
+    preview_url: str = ""
+    count_url: str = ""
 
     @property
     def percent(self) -> int:

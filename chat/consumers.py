@@ -17,8 +17,11 @@ from accounts.models import User
 from chat.frames import error_frame
 from chat.language import language_of
 from chat.live import LiveTurn
-from chat.page import Page, SignedOut, client_id_of
+from chat.outage import words_for
+from chat.page import Page, client_id_of
 from chat.runner import runner
+from chat.standing import open_pages
+from chat.viewers import SignedOut
 from chat.watchers import Watcher
 from reasoning.scratchpad import Scratchpad
 
@@ -26,7 +29,6 @@ logger = logging.getLogger(__name__)
 SIGNED_OUT = 4401
 NOT_FOUND = 4404
 BROKEN = 1011  # the page comes back by itself
-LOOK_AGAIN_S = 10.0  # a page that is told nothing: is its session still there
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -45,13 +47,14 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._watcher = Watcher(self.scope["url_route"]["kwargs"]["conversation_id"], self._take_scratchpad)
         try:
             self._page = await Page.of(self._watcher, person, self.scope["session"].session_key)
-        except SignedOut:
-            await self.close(SIGNED_OUT)
+        except SignedOut as ended:
+            await self.close(ended.code)
             return
         if self._page is None:
             await self.close(NOT_FOUND)
             return
         self._stack.enter_context(runner.watching(self._watcher))
+        await runner.ready(self._watcher.conversation_id)
         await self._send_all(self._page.opened())
         self._spawn(self._until_it_ends(self._follow(self._page)))
         self._spawn(self._until_it_ends(self._look_again(self._page)))
@@ -66,11 +69,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             return
         try:
             await self._send_all(await self._page.receive(form))
-        except SignedOut:
-            await self.close(SIGNED_OUT)
-        except Exception:
+        except SignedOut as ended:
+            await self.close(ended.code)
+        except Exception as error:
             logger.exception("message not taken")
-            await self.send(error_frame(_("Something went wrong on this server. Send it again."), client_id_of(form)))
+            await self.send(error_frame(words_for(error), client_id_of(form)))
 
     async def disconnect(self, code: int) -> None:
         self._stack.close()
@@ -80,8 +83,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def _until_it_ends(self, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
-        except SignedOut:
-            await self.close(SIGNED_OUT)
+        except SignedOut as ended:
+            await self.close(ended.code)
         except Exception:
             logger.exception("socket broke")
             await self.close(BROKEN)
@@ -91,9 +94,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self._send_all(await page.draw(await self._watcher.next()))
 
     async def _look_again(self, page: Page) -> None:
-        while True:
-            await asyncio.sleep(LOOK_AGAIN_S)
-            await page.check()
+        with open_pages.holding(page.standing) as changed:
+            while True:
+                await changed.wait()
+                changed.clear()
+                await page.read_again()
 
     def _take_scratchpad(self, turn: LiveTurn, scratchpad: Scratchpad) -> None:
         if self._page is not None:

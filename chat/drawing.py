@@ -23,4 +23,4 @@ async def rendered(rows: Sequence[TurnRows]) -> None:
 
 def _draw(rows: Sequence[TurnRows]) -> None:
     for row in rows:
-        answer_card(row, _NOBODY)
+        answer_card(row, _NOBODY, folded=True)

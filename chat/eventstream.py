@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from chat.frames import visible_thinking
-from chat.live import Behind, BlockDone, Finished, LiveTurn, Notice, OpenText, StepsChanged, ThinkingText
+from chat.live import LiveTurn
+from chat.notices import Behind, BlockDone, Finished, Notice, OpenText, StepsChanged, ThinkingText
 from chat.runner import runner
 from chat.watchers import Asked, Watcher
 from reasoning.policy import Visibility

@@ -32,7 +32,7 @@ def clean_message(text: object, client_id: object = "") -> Message:
     """Check a message. Raises MessageRefused naming the field, what was wrong and what is allowed."""
     if not isinstance(text, str):
         raise MessageRefused("invalid", _("text: a string is needed."), field="text")
-    text = _storable(text).strip()
+    text = storable(text).strip()
     limit = settings.MESSAGE_MAX_CHARS
     if not text:
         raise MessageRefused("empty", _("text: the message is empty."), field="text")
@@ -47,9 +47,9 @@ def clean_message(text: object, client_id: object = "") -> Message:
         raise MessageRefused(
             "invalid", _("id: a string of at most %(limit)s characters.") % {"limit": CLIENT_ID_CHARS}, field="id"
         )
-    return Message(text, _storable(client_id))
+    return Message(text, storable(client_id))
 
 
-def _storable(text: str) -> str:
+def storable(text: str) -> str:
     """Drop what no database takes: NUL, and halves of characters."""
     return text.replace("\x00", "").encode("utf-8", "replace").decode()

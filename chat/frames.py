@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import time
-import uuid
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,12 +17,14 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chat import cards
-from chat.cardviews import AnswerView, ContextView, QueuedView, dom_id
-from chat.live import (
+from chat import cards, windows
+from chat.cardviews import AnswerView, ContextView, ModelView, QueuedView, dom_id
+from chat.live import LiveTurn
+from chat.log import TurnRows
+from chat.models import Conversation
+from chat.notices import (
     BlockDone,
     Finished,
-    LiveTurn,
     Notice,
     OpenText,
     QueueChanged,
@@ -32,10 +33,11 @@ from chat.live import (
     StepsChanged,
     ThinkingText,
 )
-from chat.log import TurnRows
+from chat.orders import CommandAnswer
 from reasoning.policy import EXCERPT_CHARS, TRUNCATED, Visibility
 
 _ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # json.dumps makes one for each call
 _LIVE_PARTS = ("head", "status", "answer")
 _FINAL_PARTS = ("head", "status", "answer", "sources", "actions", "notice")
 TOKENS_EVERY_S = 1.0
@@ -46,7 +48,7 @@ ANNOUNCE_EVERY_S = 10.0
 
 def json_frame(**form: Any) -> str:
     """Return a JSON frame that no HTML parser can take for markup."""
-    return json.dumps(form, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
+    return _encode(form).translate(_ESCAPES)
 
 
 class PageFrames:
@@ -89,12 +91,14 @@ class PageFrames:
     def finished(self, rows: TurnRows) -> list[str]:
         """Return the end of a turn: each part once under its own id, then its status."""
         card = cards.answer_card(rows, self.sees)
-        frames = [_parts(card, _FINAL_PARTS)]
+        frames = [json_frame(settles=card.id), _parts(card, _FINAL_PARTS)]
         if self.sees.summary:
             frames.append(_parts(card, ("points",)))
         frames += self._steps(card)
         if card.thinking is not None:
             frames.append(_parts(card, ("thinking_label",)))
+        question = {"question": cards.question_card(rows), "oob": True}
+        frames.append(render_to_string("chat/_question_tools.html", question))
         frames.append(json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)))
         frames.append(json_frame(running=False))
         self._open_thinking.discard(card.id)
@@ -102,7 +106,7 @@ class PageFrames:
 
     def append_cards(self, rows: Iterable[TurnRows]) -> list[str]:
         """Return whole cards of finished turns that the page does not hold."""
-        items = self._items(rows)
+        items = cards.items(list(rows), self.sees)
         return [_append(items)] if items else []
 
     def append_live(self, turn: LiveTurn) -> list[str]:
@@ -112,11 +116,10 @@ class PageFrames:
 
     def replace_all(self, rows: Iterable[TurnRows]) -> list[str]:
         """Return every card again, for a page whose own have nothing in common with the branch any more."""
-        html = render_to_string("chat/_messages.html", {"items": self._items(rows)})
+        rows = list(rows)
+        context = {"items": cards.items(rows, self.sees), "earlier": windows.earlier(rows)}
+        html = render_to_string("chat/_messages.html", context)
         return [format_html('<div id="messages" hx-swap-oob="innerHTML">{}</div>', html)]
-
-    def _items(self, rows: Iterable[TurnRows]) -> list[dict[str, Any]]:
-        return [{"question": cards.question_card(row), "answer": cards.answer_card(row, self.sees)} for row in rows]
 
     def open_thinking(self, turn: LiveTurn) -> list[str]:
         """Subscribe to the thinking of a running card: what it holds now, then what comes."""
@@ -219,17 +222,32 @@ def context_frame(context: ContextView) -> str:
     return render_to_string("chat/_context.html", {"context": context, "oob": True})
 
 
-def title_frame(title: str, groups: Any, current_id: uuid.UUID) -> str:
-    """Return a conversation's first title: in the header, the window and the list."""
-    listed = render_to_string("chat/_conversations.html", {"groups": groups, "current_id": current_id})
-    return format_html(
-        '<h1 id="title" hx-swap-oob="innerHTML">{}</h1>'
-        '<span id="window-title" hx-swap-oob="innerHTML">{}</span>'
-        '<nav id="conversations" hx-swap-oob="innerHTML">{}</nav>',
-        title,
-        f"{title} · Legible",
-        listed,
-    )
+def model_frame(model: ModelView) -> str:
+    """Return the model that answers next. The picker takes it as it is, so that nobody loses their place in it."""
+    efforts = [(option.value, option.label, option.is_chosen) for option in model.efforts]
+    return json_frame(model=model.value, label=model.label, efforts=efforts)
+
+
+def command_frames(answer: CommandAnswer, completions: Sequence[Sequence[str]]) -> list[str]:
+    """Return what a command said, and what can be completed now."""
+    said = render_to_string("chat/_command.html", {"answer": answer})
+    offered = {"completions": json.dumps(completions, ensure_ascii=False), "oob": True}
+    return [
+        format_html('<div id="command" hx-swap-oob="innerHTML">{}</div>', said),
+        render_to_string("chat/_completions.html", offered),
+    ]
+
+
+def title_frames(conversation: Conversation, *, is_new: bool) -> list[str]:
+    """Return what a conversation is called, in header, window and list; a new one goes on top of today's."""
+    goes_up = is_new and not (conversation.is_temporary or conversation.is_pinned)
+    named = json_frame(named=conversation.pk.hex, title=conversation.title, goesUp=goes_up)
+    return [named, _list_frame(conversation)] if goes_up else [named]
+
+
+def _list_frame(conversation: Conversation) -> str:
+    item = render_to_string("chat/_conversation.html", {"one": conversation, "current_id": conversation.pk})
+    return format_html('<ul hx-swap-oob="afterbegin:#today">{}</ul>', item)
 
 
 def _parts(card: AnswerView, names: Sequence[str]) -> str:

@@ -1,4 +1,8 @@
-"""Whether this process can work: its database, and Redis where one is configured."""
+"""Whether this process can work: its database, Redis where one is configured, and the life of the turns that it runs.
+
+Turns live by their heartbeat, which needs an event loop that runs and a database that can be written to: where it was
+silent for as long as a lease lasts, other processes take the turns over.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,8 @@ from django.http import HttpRequest, JsonResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from chat.heartbeat import pulse
+
 logger = logging.getLogger(__name__)
 REDIS_TIMEOUT_S = 2
 
@@ -22,7 +28,7 @@ REDIS_TIMEOUT_S = 2
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
     """Answer 200 where everything answers, else 503; names what does not, never why. Contracts, HTTP."""
-    probes: dict[str, Callable[[], None]] = {"database": _ask_database}
+    probes: dict[str, Callable[[], None]] = {"database": _ask_database, "turns": _feel_pulse}
     if settings.REDIS_URL:
         probes["redis"] = _ask_redis
     checks = {name: _result(name, probe) for name, probe in probes.items()}
@@ -46,6 +52,11 @@ def _ask_database() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
         cursor.fetchone()
+
+
+def _feel_pulse() -> None:
+    if pulse.silent_s > settings.LEASE_EXPIRY_S:
+        raise TimeoutError("running turns are not kept alive")
 
 
 def _ask_redis() -> None:

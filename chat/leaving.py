@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
 from django.shortcuts import render
 from django.utils.translation import gettext
@@ -12,7 +11,6 @@ from chat.html import check_url
 
 
 @require_safe
-@login_required
 def leaving(request: HttpRequest) -> HttpResponse:
     """Show the address in ``to``; 400 for what is no web address or is refused as a link."""
     address = check_url(request.GET.get("to", ""))

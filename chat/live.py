@@ -15,7 +15,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -27,88 +27,14 @@ from reasoning.trace import ToolTraceStep
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-from chat.html import BlockSplitter, arender, render_answer, render_markdown
-from chat.log import TurnRows
-from reasoning.citations import Source, check_citations, citation_numbers
+from chat.html import BlockSplitter
+from chat.liveblocks import BlockRenderer
+from chat.notices import BlockDone, Notice, OpenText, StatusChanged, StepsChanged, ThinkingText
+from reasoning.citations import Source
 from reasoning.redaction import redact_text
 
 MAX_TOOL_CHARS = 80
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A turn began."""
-
-    turn: LiveTurn
-    replaced: uuid.UUID | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class OpenText:
-    """Append ``text`` to the open block; ``n`` counts the pieces since the block began."""
-
-    turn: LiveTurn
-    n: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class BlockDone:
-    """Blocks are finished: their HTML, and the text of the new open block. ``text`` is what came with it."""
-
-    turn: LiveTurn
-    html: SafeString
-    tail: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ThinkingText:
-    """Append ``text`` to the redacted thinking. ``before`` characters of it came earlier."""
-
-    turn: LiveTurn
-    n: int
-    before: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class StatusChanged:
-    """Another status line: the turn carries it. ``aloud``: worth telling somebody who can't see it."""
-
-    turn: LiveTurn
-    aloud: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StepsChanged:
-    """A step of the trace started or ended: the turn carries them."""
-
-    turn: LiveTurn
-
-
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The turn ended and is in the log, as these rows say."""
-
-    turn: LiveTurn
-    rows: TurnRows
-
-
-@dataclass(frozen=True, slots=True)
-class QueueChanged:
-    """Another set of messages waits."""
-
-    waiting: tuple[tuple[str, str], ...]  # (client id or row id, text)
-
-
-@dataclass(frozen=True, slots=True)
-class Behind:
-    """The watcher fell behind: draw everything again."""
-
-
-Notice = Started | OpenText | BlockDone | ThinkingText | StatusChanged | StepsChanged | Finished | QueueChanged | Behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,25 +59,32 @@ class LiveTurn:
     started_at: datetime
     tell: Callable[[Notice], None]
     status_text: StrOrPromise = ""
+    status_is_aloud: bool = False
+    thought_line: str = ""  # of the service's own summary of its thinking; for those who may read thinking
     frozen: list[SafeString] = field(default_factory=list)
     tail_pieces: list[str] = field(default_factory=lambda: [""])
     thinking: list[str] = field(default_factory=list)
     thinking_chars: int = 0
     thinking_n: int = 0
+    thinking_chars_elsewhere: int = 0  # of a turn of another process, which passes on no thinking but how much it is
     steps: list[LiveStep] = field(default_factory=list)
     sources: tuple[Source, ...] = ()
     answer_told: int = 0  # characters
     finished: asyncio.Event = field(default_factory=asyncio.Event)
+    _before_trouble: tuple[StrOrPromise, bool] | None = None
     _began: float = field(default_factory=time.monotonic)
     _thinking_since: float | None = None
     _thinking_ms: float = 0.0
     _answer: list[str] = field(default_factory=list)
     _pending_answer: list[str] = field(default_factory=list)
     _pending_thinking: list[str] = field(default_factory=list)
-    _numbers: dict[int, int] = field(default_factory=dict)
     _splitter: BlockSplitter = field(default_factory=BlockSplitter)
+    _blocks: BlockRenderer = field(init=False)
     _more: asyncio.Event = field(default_factory=asyncio.Event)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def __post_init__(self) -> None:
+        self._blocks = BlockRenderer(self.conversation_id)
 
     @property
     def public_id(self) -> str:
@@ -168,7 +101,7 @@ class LiveTurn:
 
     @property
     def thinking_tokens(self) -> int:
-        return -(-self.thinking_chars // 4)
+        return -(-max(self.thinking_chars, self.thinking_chars_elsewhere) // 4)
 
     @property
     def tail(self) -> str:
@@ -182,6 +115,15 @@ class LiveTurn:
     @property
     def answer_so_far(self) -> str:
         return "".join(self._answer)
+
+    @property
+    def answer_pieces(self) -> int:
+        """In how many pieces the answer came so far."""
+        return len(self._answer)
+
+    def answer_from_piece(self, first: int) -> str:
+        """Return the answer without its first pieces."""
+        return "".join(self._answer[first:])
 
     @property
     def thinking_so_far(self) -> str:
@@ -202,10 +144,27 @@ class LiveTurn:
         self._wake()
 
     def show_status(self, text: StrOrPromise, *, aloud: bool = False) -> None:
-        """Set the status line; it is told once."""
-        if text is not self.status_text:
-            self.status_text = text
+        """Set the status line; it is told once. While there is trouble, it is only remembered."""
+        if self._before_trouble is not None:
+            self._before_trouble = (text, aloud)
+        elif text is not self.status_text:
+            self.status_text, self.status_is_aloud, self.thought_line = text, aloud, ""
             self.tell(StatusChanged(self, aloud))
+
+    def show_trouble(self, text: StrOrPromise) -> None:
+        """Have the status line say this, whatever the turn does, until there is no trouble: an empty text."""
+        before, self._before_trouble = self._before_trouble, None
+        if text:
+            before = before or (self.status_text, self.status_is_aloud)
+            self.show_status(text, aloud=True)
+            self._before_trouble = before
+        elif before:
+            self.show_status(before[0], aloud=before[1])
+
+    def show_thought_line(self, text: str) -> None:
+        """Say what the thinking is about, as far as its service says so. Never stored."""
+        self.thought_line = text
+        self.tell(StatusChanged(self, aloud=False))
 
     def step_started(self, call_id: str, tool: str) -> None:
         """Show a call that runs. Its name is a model's word, so it is redacted."""
@@ -272,28 +231,8 @@ class LiveTurn:
             self.tell(OpenText(self, self.tail_n, text))
             return
         tail = self._splitter.tail
-        html = await self._rendered(blocks)
+        html = await self._blocks.render(blocks, self.sources)
         self.frozen.append(html)
         self.tail_pieces = [tail]
         self.answer_told += len(text)
         self.tell(BlockDone(self, html, tail, text))
-
-    async def _rendered(self, blocks: tuple[str, ...]) -> SafeString:
-        try:
-            html, self._numbers = await arender(render_blocks, blocks, self.sources, self._numbers)
-            return html
-        except Exception:
-            logger.exception("block shown without its citations", extra={"turn": self.public_id})
-            return await arender(render_markdown, "".join(blocks))
-
-
-def render_blocks(
-    blocks: tuple[str, ...], sources: tuple[Source, ...], numbers: Mapping[int, int]
-) -> tuple[SafeString, dict[int, int]]:
-    """Render finished blocks with their citations, numbered on from ``numbers``; return those too."""
-    joined, numbered = SafeString(""), dict(numbers)
-    for block in blocks:
-        citations = check_citations(block, sources)
-        numbered = citation_numbers(citations, numbered)
-        joined += render_answer(block, citations, sources, numbers=numbered)
-    return joined, numbered

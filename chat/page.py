@@ -6,7 +6,6 @@ while the page stays open, so a sign-out or a switch takes effect without a new 
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -16,32 +15,32 @@ from django.utils.translation import gettext as _
 
 from accounts import scratchpad as gate
 from accounts.models import User
-from accounts.preferences import reread, visibility
-from chat import backlog, log, screens
+from accounts.preferences import is_signed_in, reread
+from chat import backlog, commands, log, orders, screens, windows
 from chat.drawing import rendered
 from chat.forms import MessageRefused, clean_message
 from chat.frames import (
     PageFrames,
+    command_frames,
     context_frame,
     error_frame,
     json_frame,
+    model_frame,
     queue_frame,
     scratchpad_frame,
-    title_frame,
+    title_frames,
 )
-from chat.live import Behind, Finished, LiveTurn, Notice, Started
+from chat.live import LiveTurn
 from chat.models import QueuedMessage, Turn
+from chat.notices import Behind, Finished, ModelChanged, Notice, SettingsChanged, Started
 from chat.runner import runner
+from chat.standing import OpenPage
+from chat.viewers import Gone, SignedOut, first_look, is_thinking_switched, look_again
 from chat.watchers import Asked, Watcher
 from reasoning.policy import Visibility
 from reasoning.scratchpad import Scratchpad
 
-REREAD_EVERY_S = 10.0
 ORDERED = frozenset({"sync", "refresh", "open", "close"})
-
-
-class SignedOut(Exception):
-    """The session or the person behind this page has ended."""
 
 
 class Page:
@@ -53,7 +52,8 @@ class Page:
         self._person = person
         self._session_key = session_key
         self._frames = PageFrames(sees)
-        self._read_at = time.monotonic()
+        self.standing = OpenPage(session_key, person.pk, watcher.conversation_id)
+        self.standing.may_expire = sees.scratchpad
         self._held: set[str] = set()  # cards that came over this socket, or that the page said it has
         self._scratchpads: dict[str, Scratchpad] = {}
         self._drawn_pad = ""
@@ -68,11 +68,13 @@ class Page:
     @classmethod
     async def of(cls, watcher: Watcher, person: User, session_key: str | None) -> Page | None:
         """Open a page on one's own conversation; None where there is no such conversation for this person."""
-        owns = await database_sync_to_async(person.conversations.filter(pk=watcher.conversation_id).exists)()
-        if not owns:
+        found = await first_look(person, session_key, watcher.conversation_id)
+        if found is None:
             return None
-        _person, sees = await _reread(person, session_key)
-        return cls(watcher, person, session_key, sees)
+        mark, current, sees = found
+        page = cls(watcher, current, session_key, sees)
+        page.standing.mark = mark
+        return page
 
     def opened(self) -> list[str]:
         """Return what a page is sent first: the running turn as it stands."""
@@ -82,19 +84,16 @@ class Page:
         """Return the frames for a notice, or for what the page asked. Raises SignedOut."""
         if isinstance(notice, Asked):
             return await self.take(notice.form)
-        await self.check()
+        if isinstance(notice, SettingsChanged | ModelChanged):
+            await self.read_again()
         if isinstance(notice, Behind):
             return await self._redraw("")
         if isinstance(notice, Started) and notice.turn.public_id in self._held:
             return await self._around(notice)  # a snapshot that was drawn meanwhile brought its card
         if isinstance(notice, Started):
             self._held.add(notice.turn.public_id)
+            self._watcher.drop_reflected()  # its card is drawn as it stands now
         return [*self._frames.draw(notice), *await self._around(notice)]
-
-    async def check(self) -> None:
-        """See who is looking and what they may see, where that is a while ago. Raises SignedOut."""
-        if time.monotonic() - self._read_at > REREAD_EVERY_S:
-            await self._read_again()
 
     async def receive(self, form: object) -> list[str]:
         """Take what the page sent: a message or a stop at once, what needs a snapshot in its turn among the notices."""
@@ -130,14 +129,21 @@ class Page:
         return [scratchpad_frame(turn.public_id, text, is_first=is_first)]
 
     async def _around(self, notice: Notice) -> list[str]:
-        """Return what changes beside the cards: the title with the first question, the meter with each end."""
+        """Return what changes beside the cards: the title with the first question, it and the meter with each end."""
         if isinstance(notice, Started) and notice.turn.number == 1:
-            title, groups = await database_sync_to_async(screens.listed)(self._person, self._conversation_id)
-            return [title_frame(title, groups, self._conversation_id)]
-        if isinstance(notice, Finished):
-            usage = await database_sync_to_async(screens.context_usage)(self._person, self._conversation_id)
-            return [context_frame(usage)]
+            return title_frames(await self._person.conversations.aget(pk=self._conversation_id), is_new=True)
+        if isinstance(notice, Finished | ModelChanged | SettingsChanged):
+            return await database_sync_to_async(self._next_request)()
         return []
+
+    def _next_request(self) -> list[str]:
+        """Return what the page says of the next request: who answers it, how full it is; and the title as it is now."""
+        conversation = self._person.conversations.select_related("profile").filter(pk=self._conversation_id).first()
+        if conversation is None:
+            raise Gone
+        conversation.owner = self._person
+        usage, model = screens.next_request(conversation)
+        return [context_frame(usage), model_frame(model), *title_frames(conversation, is_new=False)]
 
     def _revealed(self, scratchpad: Scratchpad) -> str | None:
         current = reread(self._person, self._session_key)
@@ -145,40 +151,55 @@ class Page:
         return gate.reveal(scratchpad, grant) if grant else None
 
     async def _submit(self, form: Mapping[str, Any], client_id: str) -> list[str]:
-        await self._read_again()
+        await self._require_session()
         message = clean_message(form.get("text"), form.get("id", ""))
+        order = commands.parse(message.text)
+        if order is not None:
+            return await self._obey(order)
         await runner.submit(self._conversation_id, self._person.pk, message)
         return [error_frame("")]
 
+    async def _obey(self, order: commands.Order) -> list[str]:
+        """Carry out a command at once, whether or not a turn runs, and tell every page of the conversation."""
+        answer = await database_sync_to_async(orders.carry_out)(order, self._person, self._conversation_id)
+        if answer.is_change:
+            runner.tell(self._conversation_id, SettingsChanged())
+        completions = await database_sync_to_async(orders.completions)(self._person)
+        return [error_frame(""), *command_frames(answer, completions)]
+
     async def _stop(self, form: Mapping[str, Any]) -> list[str]:
-        await self._read_again()
+        await self._require_session()
         runner.stop(self._conversation_id)
         return []
 
     async def _open(self, form: Mapping[str, Any]) -> list[str]:
-        await self._read_again()
+        await self.read_again()
         turn = runner.live(self._conversation_id)
         if turn is None or turn.public_id != form.get("id") or form.get("part") != "thinking":
             return []
         self._watcher.drop_thinking()
+        self._watcher.reads_thinking = self._frames.sees.may_open_thinking
         return self._frames.open_thinking(turn)
 
     async def _close(self, form: Mapping[str, Any]) -> list[str]:
+        self._watcher.reads_thinking = False
         self._frames.close_thinking(_word(form, "id"))
         return []
 
     async def _refresh(self, form: Mapping[str, Any]) -> list[str]:
-        await self._read_again()
+        await self.read_again()
         self._drawn_pad = ""
         return self._snapshot()
 
     async def _sync(self, form: Mapping[str, Any]) -> list[str]:
         """Bring a page up to date that was away: cards it misses, the end of one it saw running, the live one."""
-        await self._read_again()
+        await self.read_again()
         last, was_streaming = _word(form, "last"), form.get("status") == "streaming"
         done, queue = await self._stored()
         turn = runner.live(self._conversation_id)
         known = [rows.turn.public_id for rows in done]
+        if form.get("fresh") is True:  # its cards have just been drawn again, up to ``last``, over those it was sent
+            self._held = set()
         held, self._held = self._held, self._held.union(known)
         if last and last not in known and (turn is None or last != turn.public_id):
             return [*self._frames.replace_all(done), *self._live_frames(turn, last), queue]
@@ -220,9 +241,18 @@ class Page:
         self._held.add(turn.public_id)
         return self._frames.snapshot(turn) if is_held else self._frames.append_live(turn)
 
-    async def _read_again(self) -> None:
-        self._person, self._frames.sees = await _reread(self._person, self._session_key)
-        self._read_at = time.monotonic()
+    async def _require_session(self) -> None:
+        """Raise SignedOut where session or person have ended. What they may see is not asked."""
+        if not await database_sync_to_async(is_signed_in)(self._person, self._session_key):
+            raise SignedOut
+
+    async def read_again(self) -> None:
+        """See who is looking and what they may see. Raises SignedOut."""
+        before = self._frames.sees
+        self._person, self._frames.sees = await look_again(self._person, self._session_key, self._conversation_id)
+        self.standing.may_expire = self._frames.sees.scratchpad
+        if is_thinking_switched(before, self._frames.sees):
+            self._watcher.tell(Behind())
 
 
 def client_id_of(form: object) -> str:
@@ -238,12 +268,5 @@ def _word(form: Mapping[str, Any], key: str) -> str:
 
 @database_sync_to_async
 def _read(conversation_id: uuid.UUID) -> tuple[tuple[log.TurnRows, ...], tuple[QueuedMessage, ...]]:
-    return log.turns(conversation_id), backlog.waiting(conversation_id)
-
-
-@database_sync_to_async
-def _reread(person: User, session_key: str | None) -> tuple[User, Visibility]:
-    current = reread(person, session_key)
-    if current is None:
-        raise SignedOut
-    return current[0], visibility(*current)
+    newest = log.turns(conversation_id, since=windows.newest(conversation_id).since)
+    return newest, backlog.waiting(conversation_id)

@@ -7,69 +7,94 @@ are synchronous.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import uuid
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import ParamSpec, TypeVar
 
 from channels.db import database_sync_to_async
 from django.db import InterfaceError, OperationalError
 from django.db.models import Max
 
-from chat import log
-from chat.models import Checkpoint, Conversation, Turn
+from chat import leases, log
+from chat.models import Checkpoint, Conversation, QueuedMessage, Turn
 from reasoning.events import AssistantMessage, Event
 from reasoning.policy import Visibility
 
+P = ParamSpec("P")
 T = TypeVar("T")
+PATIENCE_S = 20.0
 logger = logging.getLogger(__name__)
 _EVERYTHING = Visibility(thinking="whole")
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 
 
-async def insist(work: Callable[[], T], *, unless: Callable[[], bool]) -> T:
+async def insist(
+    work: Callable[[], T],
+    *,
+    again: Callable[[], T] | None = None,
+    unless: Callable[[], bool] = lambda: False,
+    within_s: float = float("inf"),
+) -> T:
     """Do database work; while the database does not answer, again and again, unless the server is about to end.
 
-    Raises what the database said last in that case, and at once what asking again would not change.
+    It may have been done although no answer came: ``again`` does it only if it was not. Raises what the database said
+    last where the server ends or after ``within_s``, and at once what asking again would not change.
     """
     pause_s = FIRST_PAUSE_S
+    until = asyncio.get_running_loop().time() + within_s
     while True:
         try:
             return await database_sync_to_async(work)()
         except (OperationalError, InterfaceError) as error:
-            if unless():
+            if unless() or asyncio.get_running_loop().time() + pause_s > until:
                 raise
             logger.warning("database does not answer", extra={"error": type(error).__name__})
+            work = again or work
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
 
-def recover() -> int:
-    """End what a dead process left running; return how many turns. Called once, before the server takes requests.
+def insisted(work: Callable[P, T], again: Callable[P, T] | None = None) -> Callable[P, Awaitable[T]]:
+    """Return ``work`` as a coroutine function that insists for ``PATIENCE_S``."""
 
-    One that cannot be read any more (its key is gone) ends without its last words; it must not keep the server down.
+    async def patient(*args: P.args, **named: P.kwargs) -> T:
+        first, later = (functools.partial(each, *args, **named) for each in (work, again or work))
+        return await insist(first, again=later, within_s=PATIENCE_S)
+
+    return patient
+
+
+def recover(at_work_in: Collection[uuid.UUID] = ()) -> list[Turn]:
+    """End what dead processes left running; return those turns. Called at the start, and from time to time.
+
+    ``at_work_in`` are the conversations in which this process runs a turn. One that cannot be read any more (its key is
+    gone) ends without its last words; it must not keep the server down.
     """
-    left = list(Turn.objects.filter(status=Turn.Status.RUNNING))
+    left = leases.take_over(at_work_in)
     for turn in left:
         try:
             _cut_what_is_recorded(turn)
             log.interrupt(turn)
+        except leases.LeaseLost:
+            continue
         except Exception:
             logger.exception("turn ended without its checkpoint", extra={"turn": turn.public_id})
             log.close_turn(turn, [], status="interrupted")
-    return len(left)
+    return left
 
 
-def rows_at_end(turn: Turn, *, answer: str, message: str) -> log.TurnRows:
-    """Return the rows of a turn that is over. One whose end was not written ends here as failed, with ``message``.
+def rows_at_end(turn: Turn, *, answer: str, message: str) -> tuple[log.TurnRows, bool]:
+    """Return the rows of a turn that is over, and whether a message waits behind it.
 
-    ``answer`` is all that was shown of it: what the log lacks is kept. A checkpoint that came late goes.
+    One whose end was not written ends here as failed, with ``message``. ``answer`` is all that was shown of it: what
+    the log lacks is kept.
     """
     if turn.status == Turn.Status.RUNNING:
         log.end_open_calls(turn)
         log.close_turn(turn, _unrecorded(turn, answer), status="errored", error_code="internal", error_message=message)
-    Checkpoint.objects.filter(turn=turn).delete()
-    return log.turn_rows(turn)
+    return log.turn_rows(turn), QueuedMessage.objects.filter(conversation_id=turn.conversation_id).exists()
 
 
 def conversations_with_waiting() -> list[tuple[uuid.UUID, int]]:
@@ -100,8 +125,13 @@ def _texts(turn: Turn) -> list[str]:
 
 
 def _beyond(shown: str, recorded: Sequence[str]) -> str:
-    """Return what of the text that was shown comes after the texts of finished steps."""
+    """Return what of the text that was shown comes after the texts of finished steps.
+
+    A checkpoint may be older than the last of them, and then holds the beginning of its text.
+    """
     for text in filter(None, map(str.strip, recorded)):
         before, found, after = shown.partition(text)
+        if text.startswith(shown.strip()):
+            return ""
         shown = after if found and not before.strip() else shown
     return shown.strip()

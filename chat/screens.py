@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
-from itertools import groupby
 from typing import Any
 
 from cryptography.fernet import InvalidToken
 from django.conf import settings
-from django.utils import timezone
-from django.utils.formats import date_format
-from django.utils.translation import gettext as _
+from django.urls import reverse
 
 from accounts.models import User
-from accounts.preferences import Session, reasoning_settings, visibility
-from chat import backlog, cards, log, upstream
-from chat.cardviews import ContextView, QueuedView
+from accounts.preferences import Session, is_administrator
+from chat import backlog, cards, efforts, layers, listing, log, modelchoice, orders, planning, upstream, windows
+from chat.cardviews import ContextView, ModelOption, ModelView, QueuedView
+from chat.listing import Listing
 from chat.live import LiveTurn
 from chat.models import Conversation, Filing, QueuedMessage
-from reasoning.egress import RequestTarget, plan_request
 from reasoning.policy import Visibility
 
 # English in every language, as the filings are: the offline analyst finds nothing for words that are not in them.
@@ -33,6 +30,7 @@ STARTERS = (
     "How does Northwind Tidal describe its interest rate risk?",
 )
 
+_NOT_SHOWN = ContextView(0, 0), ModelView("", "", "")  # a part holds cards alone
 logger = logging.getLogger(__name__)
 
 
@@ -43,42 +41,53 @@ class Read:
     conversation: Conversation
     sees: Visibility
     rows: tuple[log.TurnRows, ...]
+    window: windows.Window
     waiting: tuple[QueuedMessage, ...]
-    groups: tuple[tuple[str, tuple[Conversation, ...]], ...]
+    listed: Listing
+    model: ModelView
     context: ContextView
     corpus: Mapping[str, Any] | None
+    completions: str
 
 
-def read(person: User, conversation_id: uuid.UUID, session: Session) -> Read | None:
-    """Read one's own conversation; None where this person has no such conversation."""
+def read(
+    person: User, conversation_id: uuid.UUID, session: Session, query: Mapping[str, str], *, is_part: bool = False
+) -> Read | None:
+    """Read one's own conversation, the window that ``query`` asks for; None where this person has no such one."""
     found = person.conversations.filter(pk=conversation_id).first()
     if found is None:
         return None
-    rows = log.turns(conversation_id)
+    found.owner = person  # who looks, with what is known of them already
+    window = windows.asked(conversation_id, query, is_part=is_part)
+    rows = log.turns(conversation_id, since=window.since, before=window.before)
+    is_long = bool(rows) and rows[-1].turn.number > windows.TURNS
+    count_later = is_long and "count" not in query
+    usage, model = _NOT_SHOWN if is_part else next_request(found, count_later=count_later)
     return Read(
         conversation=found,
-        sees=visibility(person, session),
+        sees=layers.sees(person, session, found),
         rows=rows,
+        window=window,
         waiting=backlog.waiting(conversation_id),
-        groups=by_day(_begun(person)),
-        context=context_usage(person, conversation_id),
+        listed=Listing() if is_part else listing.newest(person, deleted=query.get("deleted")),
+        model=model,
+        context=usage,
         corpus=None if rows else corpus(),
+        completions=json.dumps(orders.completions(person), ensure_ascii=False),
     )
 
 
 def context(page: Read, live: LiveTurn | None) -> dict[str, Any]:
     """Return the template context of a conversation. A turn that runs here is drawn from memory, not from the log."""
-    items = [
-        {"question": cards.question_card(rows), "answer": cards.answer_card(rows, page.sees)}
-        for rows in page.rows
-        if live is None or rows.turn.pk != live.id
-    ]
-    if live is not None:
+    stored = [rows for rows in page.rows if live is None or rows.turn.pk != live.id]
+    items = cards.items(stored, page.sees, whole=0 if page.window.before else cards.WHOLE)
+    if live is not None and page.window.holds(live.number):
         items.append({"question": cards.live_question_card(live), "answer": cards.live_answer_card(live, page.sees)})
     return {
         "conversation": page.conversation,
-        "groups": page.groups,
+        "list": page.listed,
         "items": items,
+        "earlier": windows.earlier(page.rows),
         "queued": [QueuedView(str(message.pk), message.text) for message in page.waiting],
         "running": live is not None,
         "sees": page.sees,
@@ -88,45 +97,82 @@ def context(page: Read, live: LiveTurn | None) -> dict[str, Any]:
         "socket_path": f"/ws/chats/{page.conversation.pk}/",
         "starters": () if items else starters(page.corpus),
         "corpus": page.corpus,
-        "model_name": _model_name(page),
+        "model": page.model,
+        "completions": page.completions,
     }
 
 
-def _model_name(page: Read) -> str:
-    """Name the model that answers; where the endpoint chooses it, the one that answered last."""
-    config = upstream.provider_config()
-    if config.is_offline:
-        return _("Offline analyst")
-    return config.model_name or (page.rows[-1].turn.model if page.rows else "")
+def model_view(conversation: Conversation, chosen: upstream.ChosenModel) -> ModelView:
+    """Return the model that answers next, and those that may be chosen instead."""
+    options = model_options(conversation, chosen)
+    current = next((option for option in options if option.is_chosen), options[0])
+    return ModelView(
+        value=current.value,
+        label=current.label,
+        url=reverse("chat:model", args=[conversation.pk]),
+        options=options,
+        efforts=efforts.options(conversation, chosen),
+        effort_url=reverse("chat:effort", args=[conversation.pk]),
+    )
 
 
-def with_thinking_open(page: Read, items: Sequence[Mapping[str, Any]], opened: str) -> list[Mapping[str, Any]]:
-    """Return the items with one finished card's thinking open, as this viewer may read it."""
+def model_options(conversation: Conversation, chosen: upstream.ChosenModel) -> tuple[ModelOption, ...]:
+    """Return the models that may be chosen here, this one marked."""
+    return tuple(_option(model, chosen, conversation) for model in upstream.offered_models())
+
+
+def _option(model: upstream.ChosenModel, chosen: upstream.ChosenModel, conversation: Conversation) -> ModelOption:
+    if model.is_profile:
+        return ModelOption(model.name, model.label, is_chosen=model == chosen)
+    return ModelOption(modelchoice.SITES_OWN, _own_label(model, conversation), is_chosen=model == chosen)
+
+
+def _own_label(model: upstream.ChosenModel, conversation: Conversation) -> str:
+    """Name the site's own model; where the endpoint chooses it, the one from there that answered last."""
+    if model.name:
+        return model.label
+    answered = conversation.turns.filter(provider=upstream.request_target(model).provider).last()
+    return answered.model if answered else model.label
+
+
+def with_card_open(page: Read, items: Sequence[Mapping[str, Any]], opened: str) -> list[Mapping[str, Any]]:
+    """Return the items with one finished card's thinking open, as this viewer may read it, and its steps at hand."""
     return [_opened(page, item) if item["answer"].id == opened else item for item in items]
 
 
-def listed(person: User, conversation_id: uuid.UUID) -> tuple[str, tuple[tuple[str, tuple[Conversation, ...]], ...]]:
-    """Return a conversation's title, and the list that it now stands in."""
-    title = person.conversations.values_list("title", flat=True).get(pk=conversation_id)
-    return title, by_day(_begun(person))
+def next_request(conversation: Conversation, *, count_later: bool = False) -> tuple[ContextView, ModelView]:
+    """Return what a page says of the next request: how full it is, and who answers it.
+
+    A long history takes longer to plan than its page to draw: with ``count_later`` the page asks for the figures.
+    """
+    chosen = upstream.chosen_model(conversation)
+    usage = _uncounted(conversation, chosen) if count_later else context_usage(conversation, chosen)
+    return usage, model_view(conversation, chosen)
 
 
-def by_day(conversations: Iterable[Conversation]) -> tuple[tuple[str, tuple[Conversation, ...]], ...]:
-    """Group conversations, newest first, by day: today, yesterday, this week, then by month."""
-    today = timezone.localdate()
-    return tuple((label, tuple(group)) for label, group in groupby(conversations, key=lambda found: _day(found, today)))
+def _uncounted(conversation: Conversation, chosen: upstream.ChosenModel) -> ContextView:
+    count_url = reverse("chat:context", args=[conversation.pk])
+    return ContextView(0, chosen.context_limit, preview_url=_preview_url(conversation), count_url=count_url)
 
 
-def context_usage(person: User, conversation_id: uuid.UUID) -> ContextView:
+def context_usage(conversation: Conversation, chosen: upstream.ChosenModel) -> ContextView:
     """Return what the next request would cost: ``effective/limit`` (spec 001 BR-004)."""
-    target = RequestTarget(api="chat", model="", provider="", context_limit=settings.CONTEXT_LIMIT)
     try:
-        plan = plan_request(log.history(conversation_id), reasoning_settings(person), target)
+        plan = planning.plan_coming(conversation, chosen, planning.target_of(chosen))
     except InvalidToken:  # a key is lost: what is public can still be read
-        logger.error("history cannot be opened", extra={"conversation": conversation_id.hex})
-        return ContextView(0, settings.CONTEXT_LIMIT)
-    effective = plan.effective_tokens if plan.body["messages"] else 0
-    return ContextView(effective, settings.CONTEXT_LIMIT)
+        logger.error("history cannot be opened", extra={"conversation": conversation.pk.hex})
+        return ContextView(0, chosen.context_limit)
+    return ContextView(
+        plan.effective_tokens,
+        chosen.context_limit,
+        unsent=plan.stored_tokens - plan.effective_tokens,
+        preview_url=_preview_url(conversation),
+    )
+
+
+def _preview_url(conversation: Conversation) -> str:
+    """Return where an administrator sees the next request; only owners see a conversation, so it is theirs."""
+    return reverse("chat:preview", args=[conversation.pk]) if is_administrator(conversation.owner) else ""
 
 
 def corpus() -> dict[str, Any]:
@@ -145,24 +191,9 @@ def starters(loaded: Mapping[str, Any] | None) -> tuple[str, ...]:
     return STARTERS if loaded and loaded["has_demo"] else ()
 
 
-def _begun(person: User) -> Iterable[Conversation]:
-    return person.conversations.filter(turns__isnull=False).distinct()
-
-
 def _opened(page: Read, item: Mapping[str, Any]) -> Mapping[str, Any]:
     rows = next((rows for rows in page.rows if rows.turn.public_id == item["answer"].id), None)
-    text = log.thinking_for(rows.turn, page.sees) if rows else None
-    if rows is None or text is None:
+    if rows is None:
         return item
+    text = log.thinking_for(rows.turn, page.sees)
     return {**item, "answer": cards.answer_card(rows, page.sees, opened=text)}
-
-
-def _day(found: Conversation, today: date) -> str:
-    day = timezone.localdate(found.updated_at)
-    if day >= today:
-        return _("Today")
-    if day == today - timedelta(days=1):
-        return _("Yesterday")
-    if day > today - timedelta(days=7):
-        return _("Previous 7 days")
-    return date_format(day, "F Y")

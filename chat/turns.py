@@ -8,37 +8,44 @@ steps. However it ends (finished, stopped, failed, capped), the log gets its ``t
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
-from channels.db import database_sync_to_async
 from django.conf import settings
+from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from accounts.models import User
-from accounts.preferences import reasoning_settings, site_flags
-from chat import log, upstream
+from chat import compaction, log, planning, upstream
 from chat.calls import run_call
+from chat.figures import TurnFigures
+from chat.healing import Healing, naming_settings
+from chat.leases import LeaseLost
 from chat.live import LiveTurn
-from chat.models import Turn
-from chat.providers.base import Provider, ProviderError, ProviderRequest
+from chat.models import Conversation, Turn
+from chat.providers.base import Provider, ProviderError
+from chat.providers.pacing import pace
+from chat.recovery import insisted
 from chat.tools import registry
-from reasoning.deltas import Channel
-from reasoning.egress import RequestTarget, plan_request
+from reasoning.deltas import Channel, RawDelta, in_slices
+from reasoning.egress import EgressPlan, UsageAnchor
 from reasoning.events import Event, ToolCall, TurnStatus
-from reasoning.policy import ReasoningSettings
-from reasoning.prompt import instructions
 from reasoning.scratchpad import Scratchpad
-from reasoning.turn import ShowScratchpad, StepOutcome, TurnMachine, Update
+from reasoning.turn import CUT_SHORT, TurnMachine
+from reasoning.updates import ShowScratchpad, ShowStatus, StepOutcome, Update
 
 logger = logging.getLogger(__name__)
 THINKING = _("Thinking…")
+SLOW = _("Still waiting for the model…")
+SLOW_S = 5.0
 MAX_HOLD_S = 0.02
-CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answer that is not whole
+LONG_STEP_CHARS = 65_536  # the end of a longer one is worked out beside the event loop
 WRITING = _("Writing…")
+WAITING = _("The model service is busy; trying again…")
+MAKING_ROOM = _("Summarising earlier messages…")
 BROKEN = gettext_noop("Stopped: something went wrong on this server.")
 
 
@@ -59,6 +66,13 @@ class RunningTurn:
         self._in_step = False
         self._cut_by = ""
         self._unwritten: tuple[Event, ...] = ()  # of a step whose write failed
+        self._healing = Healing()
+        self._tried_compaction = False
+        self._has_begun = False  # something of the present answer came
+        self._anchor: UsageAnchor | None = None
+        self._opening: Conversation | None = None  # read for the first request, which needn't read it again
+        self._has_calls = False
+        self._figures = TurnFigures(turn.public_id)
 
     def stop(self) -> None:
         """Ask the turn to stop; it ends at once where it waits, with what came so far."""
@@ -70,62 +84,140 @@ class RunningTurn:
         """Run to the end. Never raises, whatever the provider or a tool does."""
         status: TurnStatus = "completed"
         error: ProviderError | None = None
+        pace.turns += 1
         try:
             status = await self._steps()
         except Stopped:
             status = "aborted"
+        except LeaseLost:
+            logger.warning("turn was taken over", extra={"turn": self._turn.public_id})
+            return
         except ProviderError as failure:
-            status, error = "errored", failure
+            status, error = "errored", upstream.in_its_words(failure, self._chosen)
             logger.warning("turn failed", extra={"turn": self._turn.public_id, "code": failure.code})
         except Exception:
             status, error = "errored", ProviderError("internal", BROKEN, retryable=True)
             logger.exception("turn broke", extra={"turn": self._turn.public_id})
+        finally:
+            pace.turns -= 1
         await self._close(status, error)
 
     async def _steps(self) -> TurnStatus:
-        provider = await self._stoppable(upstream.provider())
+        self._opening, chosen = await _opening(self._turn)
+        self._chosen = chosen
+        provider = await self._stoppable(upstream.provider(chosen))
         machine = self._machine = TurnMachine(
             turn_id=self._turn.public_id,
             model=provider.model,
             provider=provider.identity,
-            system_prompt=_system_prompt(),
+            system_prompt=planning.system_prompt(chosen.dialect),
             starts_in_reasoning=provider.starts_in_reasoning,
         )
-        await _name_model(self._turn, provider)
         self._live.model = provider.name
         for _step in range(settings.MAX_STEPS):
             outcome = await self._step(provider, machine)
             if not outcome.calls:
                 self._cut_by = outcome.finish_reason if outcome.finish_reason in CUT_SHORT else ""
                 return "completed"
+            await self._write(outcome.events)
             for call in outcome.calls:
                 await self._call(machine, call)
         return "iteration_capped"
 
     async def _step(self, provider: Provider, machine: TurnMachine) -> StepOutcome:
-        request = await _next_request(self._turn, provider)
-        self._live.show_status(THINKING)
+        """Make one request, again where that can help and nothing of its answer came yet."""
         machine.begin_step()
         self._in_step = True
-        async with self._until_stopped(), aclosing(provider.stream(request)) as stream:
-            let_others_at = asyncio.get_running_loop().time() + MAX_HOLD_S
-            async for raw in stream:
-                for update in machine.feed(raw):
-                    self._show(update)
-                if asyncio.get_running_loop().time() > let_others_at:  # a stream that is faster than we are never waits
-                    await asyncio.sleep(0)
-                    let_others_at = asyncio.get_running_loop().time() + MAX_HOLD_S
-        return await self._end_step(machine)
+        while True:
+            plan = await self._plan(provider, machine)
+            try:
+                with self._figures.request(machine.step):
+                    await self._stream(provider, machine, plan)
+            except ProviderError as error:
+                if self._has_begun or not await self._mended(error, provider, machine, plan):
+                    raise naming_settings(error, plan) from error
+            else:
+                self._anchor = plan.anchored(machine.reported_input) if machine.reported_input else self._anchor
+                return await self._end_step(machine)
+
+    async def _plan(self, provider: Provider, machine: TurnMachine) -> EgressPlan:
+        """Plan the request, and make room before a turn's first where history has grown too long."""
+        opening, self._opening = self._opening, None
+        omit = self._healing.omits_items
+        plan = await _plan(self._turn, opening, self._chosen, provider, self._anchor, omit_items=omit)
+        if not plan.should_compact or machine.step or self._tried_compaction:
+            return plan
+        self._tried_compaction = True
+        if not await self._compact(provider, plan):
+            return plan
+        return await _plan(self._turn, None, self._chosen, provider, None, omit_items=omit)
+
+    async def _mended(self, error: ProviderError, provider: Provider, machine: TurnMachine, plan: EgressPlan) -> bool:
+        match self._healing.remedy(error, tool_ran=machine.step > 0):
+            case "omit items":
+                logger.warning("opaque items refused", extra={"turn": self._turn.public_id, "reason": error.reason})
+                return True
+            case "compact":
+                return await self._compact(provider, plan, is_overflow=True)
+            case "wait":
+                logger.warning("request made again", extra={"turn": self._turn.public_id, "code": error.code})
+                self._live.show_status(WAITING)
+                await self._stoppable(asyncio.sleep(self._healing.wait_s(error)))
+                return True
+        return False
+
+    async def _compact(self, provider: Provider, plan: EgressPlan, *, is_overflow: bool = False) -> bool:
+        self._live.show_status(MAKING_ROOM, aloud=True)
+        made = compaction.compact(self._turn, self._chosen, provider, plan, is_overflow=is_overflow)
+        return bool(await self._stoppable(made))
+
+    async def _stream(self, provider: Provider, machine: TurnMachine, plan: EgressPlan) -> None:
+        request = planning.request_of(plan, self._chosen, self._turn.conversation_id)
+        self._live.show_status(THINKING)
+        self._has_begun = False
+        slow = asyncio.get_running_loop().call_later(
+            SLOW_S, functools.partial(self._live.show_status, SLOW, aloud=True)
+        )
+        try:
+            async with self._until_stopped(), aclosing(provider.stream(request)) as stream:
+                loop = asyncio.get_running_loop()
+                let_others_at = loop.time() + MAX_HOLD_S
+                async for raw in stream:
+                    if not self._has_begun:
+                        self._begin(slow)
+                    for piece in in_slices(raw):
+                        self._take(machine, piece)
+                        # A stream that is faster than we are never waits, so the others get their turn here.
+                        if asyncio.get_running_loop().time() > let_others_at:
+                            await asyncio.sleep(0)
+                            loop = asyncio.get_running_loop()
+                let_others_at = loop.time() + MAX_HOLD_S
+        finally:
+            slow.cancel()
+
+    def _begin(self, slow: asyncio.TimerHandle) -> None:
+        self._has_begun = True
+        slow.cancel()
+        self._live.show_status(THINKING)
+
+    def _take(self, machine: TurnMachine, raw: RawDelta) -> None:
+        for update in machine.feed(raw):
+            self._show(update)
 
     async def _end_step(self, machine: TurnMachine, *, partial: bool = False) -> StepOutcome:
         self._in_step = False
-        outcome = machine.end_step(partial=partial)
+        end = functools.partial(machine.end_step, partial=partial)
+        outcome = end() if machine.step_chars < LONG_STEP_CHARS else await asyncio.to_thread(end)
         for update in outcome.updates:
             self._show(update)
         self._unwritten = outcome.events
-        await _append(self._turn, outcome.events)
-        self._unwritten = ()
+        self._has_calls = self._has_calls or bool(outcome.calls)
         return outcome
+
+    async def _write(self, events: tuple[Event, ...]) -> None:
+        """Record a step that others follow; the last one is written together with the end of its turn."""
+        await _append(self._turn, events)
+        self._unwritten = ()
 
     async def _call(self, machine: TurnMachine, call: ToolCall) -> None:
         tool = registry().get(call.name)
@@ -141,10 +233,14 @@ class RunningTurn:
         match update:
             case ShowScratchpad(scratchpad):
                 self._deliver_scratchpad(self._live, scratchpad)
+            case ShowStatus(text):
+                self._live.show_thought_line(text)
             case _ if update.channel is Channel.ANSWER:
+                self._figures.token_came()
                 self._live.show_status(WRITING)
                 self._live.show_answer(update.text)
             case _ if update.channel is Channel.THINKING:
+                self._figures.token_came()
                 self._live.show_thinking(update.text)
 
     async def _close(self, status: TurnStatus, error: ProviderError | None) -> None:
@@ -152,21 +248,15 @@ class RunningTurn:
         if machine and self._in_step:
             await self._end_step(machine, partial=True)
         await self._live.settle()
-        figures: dict[str, Any] = {"thinking_ms": self._live.thinking_ms}
-        if machine:
-            usage = machine.usage
-            figures |= {
-                "input_tokens": usage.input_tokens,
-                "output_tokens": usage.output_tokens,
-                "reasoning_tokens": usage.reasoning_tokens,
-                "summary_source": machine.summary_source,
-            }
+        figures: dict[str, Any] = {"thinking_ms": self._live.thinking_ms, **self._figures.of(machine)}
+        if self._anchor:
+            figures["context_anchor"] = self._anchor.to_json()
         if self._cut_by:
             figures["error_code"] = self._cut_by
         if error:
             figures |= {"error_code": error.code, "error_message": error.message[:500]}
-        await _close_turn(self._turn, self._unwritten, status, figures)
-        _log_end(self._turn, machine)
+        await _close_turn(self._turn, self._unwritten, status, figures, has_calls=self._has_calls)
+        self._figures.log_end(self._turn, machine)
 
     async def _stoppable(self, waiting: Awaitable[Any]) -> Any:
         async with self._until_stopped():
@@ -188,60 +278,19 @@ class RunningTurn:
             self._waiting = None
 
 
-def _system_prompt() -> str:
-    """Ask for sections, and for a scratchpad, only where the site may show them (product 9, 13)."""
-    flags = site_flags()
-    notes = flags.enabled and flags.scratchpad_enabled and flags.scratchpad_admin_only
-    return instructions(sections=flags.enabled, scratchpad=notes, tools=True)
+@transaction.atomic
+def _close(
+    turn: Turn, unwritten: tuple[Event, ...], status: TurnStatus, figures: dict[str, Any], *, has_calls: bool
+) -> None:
+    if has_calls:
+        if unwritten:
+            log.append(turn, unwritten)
+        log.end_open_calls(turn)
+    log.close_turn(turn, () if has_calls else unwritten, status=status, **figures)
 
 
-async def _next_request(turn: Turn, provider: Provider) -> ProviderRequest:
-    chosen, events = await _read_inputs(turn)
-    target = RequestTarget(
-        api="chat", model=provider.model, provider=provider.identity, context_limit=settings.CONTEXT_LIMIT
-    )
-    plan = plan_request(events, chosen, target)
-    return ProviderRequest(
-        body=plan.body,
-        instructions=_system_prompt(),
-        tools=[tool.schema for tool in registry().values()],
-        conversation=turn.conversation_id.hex,
-    )
-
-
-@database_sync_to_async
-def _read_inputs(turn: Turn) -> tuple[ReasoningSettings, tuple[Event, ...]]:
-    owner = User.objects.get(conversations=turn.conversation_id)
-    return reasoning_settings(owner), log.history(turn.conversation_id)
-
-
-@database_sync_to_async
-def _name_model(turn: Turn, provider: Provider) -> None:
-    turn.model, turn.provider = provider.name, provider.identity
-    turn.save(update_fields=["model", "provider"])
-
-
-_append = database_sync_to_async(log.append)
-
-
-@database_sync_to_async
-def _close_turn(turn: Turn, unwritten: tuple[Event, ...], status: TurnStatus, figures: dict[str, Any]) -> None:
-    if unwritten:
-        log.append(turn, unwritten)
-    log.end_open_calls(turn)
-    log.close_turn(turn, [], status=status, **figures)
-
-
-def _log_end(turn: Turn, machine: TurnMachine | None) -> None:
-    logger.info(
-        "turn ended",
-        extra={
-            "turn": turn.public_id,
-            "status": turn.status,
-            "input_tokens": turn.input_tokens,
-            "output_tokens": turn.output_tokens,
-            "thinking_ms": turn.thinking_ms,
-            "stripped_delimiters": machine.stripped_delimiters if machine else 0,
-            "dropped_bullets": machine.dropped_bullets if machine else 0,
-        },
-    )
+# Again where the database was away for a moment: a restart of it must not end a turn.
+_opening = insisted(planning.opening)
+_plan = insisted(planning.plan_step)
+_append = insisted(log.append, log.append_missing)
+_close_turn = insisted(_close)

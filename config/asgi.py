@@ -10,20 +10,20 @@ import os
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
-from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 _http = get_asgi_application()
 
 from chat.routing import websocket_urlpatterns  # noqa: E402 - consumers need the app registry
+from config.assets import Assets  # noqa: E402
 
 _sockets = URLRouter(websocket_urlpatterns)  # type: ignore[arg-type]  # the stubs know only the path() of channels
 
 application = ProtocolTypeRouter(
     {
         # Static files come from here with DEBUG=false too; a proxy in front may serve them instead.
-        "http": ASGIStaticFilesHandler(_http),
+        "http": Assets(_http),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(_sockets)),
     }
 )

@@ -20,6 +20,7 @@ from cryptography.fernet import Fernet
 
 EXIT_REFUSED = 2
 _READABLE_LINE = re.compile(r"\s*(#.*)?\Z|(export )?[A-Za-z_0-9]+=")
+_KEY_NAME = re.compile(r"(KEY|TOKEN)\Z")
 _DATABASES = {"sqlite", "postgres", "postgresql", "pgsql"}
 
 
@@ -46,6 +47,28 @@ def load(schema: Sequence[Variable], env_file: Path) -> dict[str, Any]:
     _refuse_unreadable_lines(env_file)
     source = _environment_with(env_file)
     return {variable.name: _value(variable, source) for variable in schema}
+
+
+class Keys:
+    """Keys of model services by the name of their variable: the environment's, else ``.env``'s.
+
+    Staff choose the name, and with it what is sent to an address that they choose as well: so our own secrets are no
+    keys, and nothing is that isn't named like one.
+    """
+
+    def __init__(self, schema: Sequence[Variable], env_file: Path) -> None:
+        self._reserved = {variable.name for variable in schema} - {"OPENAI_API_KEY"}
+        self._at_start = {name: text for name, text in _environment_with(env_file).items() if self.may_be(name)}
+
+    def may_be(self, name: str) -> bool:
+        """Return whether a variable of this name may hold a key for a model service."""
+        return bool(_KEY_NAME.search(name)) and name not in self._reserved
+
+    def get(self, name: str) -> str:
+        """Return the key that this variable holds; empty where it holds none, or may not."""
+        if not self.may_be(name):
+            return ""
+        return (os.environ.get(name) or self._at_start.get(name, "")).strip()
 
 
 def refuse(line: str) -> NoReturn:

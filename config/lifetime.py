@@ -1,8 +1,8 @@
 """One server process from its start to its last socket's close.
 
 Turns that a dead process left behind are ended before requests come in. On SIGTERM and SIGINT no more connections are
-taken, running turns get time to end, and sockets are closed with 1012, so that pages come back by themselves; daphne
-alone would drop them. A second signal does not wait.
+taken, running turns get time to end, pages are told how they ended and requests answered, and sockets are closed with
+1012, so that pages come back by themselves; daphne alone would drop them. A second signal does not wait.
 """
 
 from __future__ import annotations
@@ -22,10 +22,12 @@ from twisted.internet import reactor
 from config.asgi import application  # sets Django up, so it stands before what needs models
 from config.greeting import demo_logins, greeting
 
+from chat.purging import keep_purging  # isort: skip
 from chat.recovery import recover  # isort: skip
 from chat.runner import runner  # isort: skip
 
 CLOSE_SERVICE_RESTART = 1012
+ANSWERED_WITHIN_S = 3.0
 CLOSING_GRACE_S = 1.0
 
 
@@ -47,13 +49,13 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
         self.stop()
 
     async def started(self) -> None:
-        """Say where, and start what was still waiting when the last process ended."""
+        """Say where, and from then on look after what other processes left behind and what people deleted."""
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self.ask_to_end)
         for host, port in self.listening_addresses:
             sys.stdout.write(greeting(host, port, self.demo_logins))
         sys.stdout.flush()
-        await runner.start_waiting()
+        await asyncio.gather(runner.look_after_others(), keep_purging())
 
     def ask_to_end(self) -> None:
         """End considerately; at once when asked twice."""
@@ -67,9 +69,19 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
             port.stopListening()
         try:
             await runner.drain()
+            await _until(self._are_requests_answered, ANSWERED_WITHIN_S)
             await self._close_sockets()
         finally:
             self.stop()
+
+    def _are_requests_answered(self) -> bool:
+        """Say whether no request is at work, such as one that waited for its turn to end."""
+        applications = (
+            details.get("application_instance")
+            for protocol, details in self.connections.items()
+            if not isinstance(protocol, WebSocketProtocol)
+        )
+        return all(application is None or application.done() for application in applications)
 
     async def _close_sockets(self) -> None:
         open_sockets = [each for each in self.connections if isinstance(each, WebSocketProtocol)]

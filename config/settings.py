@@ -14,7 +14,8 @@ from django.utils.translation import gettext_lazy as _
 
 from config import environment as env
 from config.environment import Variable
-from reasoning.policy import ThinkingForUsers
+from reasoning.errors import SettingError
+from reasoning.policy import ThinkingForUsers, parse_layer
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 ENV_FILE = Path(os.environ.get("ENV_FILE") or BASE_DIR / ".env")
@@ -31,8 +32,9 @@ SCHEMA = (
     Variable("OPENAI_API_KEY", "", env.optional(env.TEXT), is_secret=True),
     Variable("OPENAI_BASE_URL", "", env.optional(env.ENDPOINT), is_secret=True),
     Variable("OPENAI_MODEL", "", env.optional(env.TEXT)),
-    Variable("OPENAI_API", "chat", env.one_of("chat")),
+    Variable("OPENAI_API", "chat", env.one_of("chat", "responses")),
     Variable("REASONING_ENABLED", "true", env.BOOLEAN),
+    Variable("REASONING_DEFAULTS", "", env.TEXT),
     Variable("REASONING_SHOW_SUMMARY_DEFAULT", "true", env.BOOLEAN),
     Variable("REASONING_TOOL_TRACE_DEFAULT", "true", env.BOOLEAN),
     Variable("REASONING_SCRATCHPAD_ENABLED", "false", env.BOOLEAN),
@@ -60,6 +62,10 @@ if ENV["LEASE_EXPIRY_S"] <= ENV["LEASE_HEARTBEAT_S"]:
         f"LEASE_EXPIRY_S: '{ENV['LEASE_EXPIRY_S']}' is not allowed; allowed: more than LEASE_HEARTBEAT_S, "
         f"which is {ENV['LEASE_HEARTBEAT_S']}"
     )
+try:
+    REASONING_DEFAULTS = parse_layer(ENV["REASONING_DEFAULTS"])
+except SettingError as refused:
+    env.refuse(f"REASONING_DEFAULTS: {refused}")
 
 # A key made here signs nothing that outlives this process; `check --deploy` says so (accounts.checks).
 SECRET_KEY = ENV["SECRET_KEY"] or get_random_secret_key()
@@ -86,6 +92,7 @@ OPENAI_API: str = ENV["OPENAI_API"]
 OPENAI_API_KEY: str | None = (_key or "none") if _is_connected else None
 OPENAI_BASE_URL: str | None = (_endpoint or DEFAULT_OPENAI_BASE_URL) if _is_connected else None
 OPENAI_MODEL: str | None = (_model or (None if _endpoint else DEFAULT_OPENAI_MODEL)) if _is_connected else None
+MODEL_KEYS = env.Keys(SCHEMA, ENV_FILE)  # the variables that model profiles name
 
 MESSAGE_MAX_CHARS: int = ENV["MESSAGE_MAX_CHARS"]
 CONNECT_TIMEOUT_S: int = ENV["CONNECT_TIMEOUT_S"]
@@ -181,6 +188,7 @@ if REDIS_URL:
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": "legible",
+        "OPTIONS": {"socket_connect_timeout": 2, "socket_timeout": 2},  # seconds
     }
 
 AUTH_USER_MODEL = "accounts.User"
@@ -233,5 +241,6 @@ LOGGING = {
         "django": {"handlers": [], "level": "INFO", "propagate": True},
         "django.server": {"handlers": [], "level": "INFO", "propagate": True},
         **{name: {"level": "WARNING"} for name in ("asyncio", "daphne", "httpx", "httpx2", "openai")},
+        "channels_redis": {"level": "CRITICAL"},  # a trace each second while Redis is away; chat.relaylink says it once
     },
 }

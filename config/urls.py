@@ -9,6 +9,7 @@ from accounts.views import admin_sign_in
 
 admin.site.site_header = admin.site.site_title = "Legible"
 
+handler500 = "chat.unavailable.broken"
 urlpatterns = [
     path("accounts/", include("accounts.urls")),
     path("admin/login/", admin_sign_in),

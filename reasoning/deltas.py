@@ -6,7 +6,7 @@ A provider yields ``RawDelta`` values. The normaliser turns their text into ``De
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -82,3 +82,20 @@ class RawEnd:
 
 
 RawDelta = RawFields | RawItem | RawUsage | RawEnd
+
+
+MAX_SLICE_CHARS = 16_384
+
+
+def in_slices(raw: RawDelta) -> Iterator[RawDelta]:
+    """Yield ``raw``, or where it is one very long text, that text in pieces: working on one must not take long.
+
+    A delta of several fields stays whole, for a service may have put one text into two of them.
+    """
+    if isinstance(raw, RawFields) and len(raw.fields) == 1:
+        ((name, text),) = raw.fields.items()
+        if isinstance(text, str) and len(text) > MAX_SLICE_CHARS:
+            for start in range(0, len(text), MAX_SLICE_CHARS):
+                yield RawFields({name: text[start : start + MAX_SLICE_CHARS]})
+            return
+    yield raw

@@ -1,82 +1,82 @@
 """What the next request holds, what it leaves out and why, and what it costs.
 
 A pure function of the log, the settings now and the target (product 8): strip, then include, then drop. Nothing stored
-is ever changed by it. Requests, compaction and the preview use this one value, so they cannot disagree.
+is ever changed by it. Requests, compaction and the preview use this one value, so they cannot disagree. It reads in
+five steps: ``history`` (turns and steps), ``selection`` (what goes back), ``wire`` and ``wireitems`` (in the service's
+own shape), ``preflight`` (the last look), ``contextsize`` (what it costs).
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from reasoning.events import (
-    AssistantMessage,
-    Compaction,
-    Event,
-    Reasoning,
-    ToolCall,
-    ToolResult,
-    TurnEnd,
-    UserMessage,
-)
+from reasoning.contextsize import RESERVE, UsageAnchor, anchor_for, event_tokens, request_tokens
+from reasoning.dialects import Dialect, dialect_named
+from reasoning.events import Event
+from reasoning.history import History, read_history
 from reasoning.policy import ReasoningSettings
-from reasoning.tokens import estimate_tokens
-from reasoning.wire import Step, chat_messages
+from reasoning.preflight import Repair, alternating, checked_items, checked_messages
+from reasoning.requestparams import chat_params, response_params
+from reasoning.selection import Omission, Origin, SelectedTurn, Selector
+from reasoning.wire import chat_messages
+from reasoning.wireitems import question_item, response_items
 
 COMPACT_AT = 0.8
 UNKNOWN_CONTEXT_LIMIT = 32_000
 COMPACTED = "Summary of the conversation so far:\n\n"
 
+__all__ = ["EgressPlan", "Omission", "RequestTarget", "UsageAnchor", "plan_request"]
+
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """Where a request goes. ``context_limit`` in tokens; None where it is not known."""
+    """Where a request goes. ``dialect`` is a name of ``reasoning.dialects``; none, or an unknown one, is the generic.
+
+    ``context_limit`` in tokens, None where it is not known; ``compact_at`` is the share of it at which history is to be
+    compacted; ``overhead_tokens`` estimates instructions and tools, which stand outside the plan.
+    """
 
     api: Literal["chat", "responses"]
     model: str
     provider: str
     dialect: str | None = None
     context_limit: int | None = None
+    compact_at: float = COMPACT_AT
+    overhead_tokens: int = 0
 
-
-@dataclass(frozen=True, slots=True)
-class Omission:
-    """One event that is not sent, by the rule that says so. Unpacks as (seq, rule, reason)."""
-
-    seq: int
-    rule: str
-    reason: str
-
-    def __iter__(self) -> Iterator[int | str]:
-        return iter((self.seq, self.rule, self.reason))
+    @property
+    def limit(self) -> int:
+        return self.context_limit or UNKNOWN_CONTEXT_LIMIT
 
 
 @dataclass(frozen=True, slots=True)
 class EgressPlan:
-    """The next request without instructions and tools."""
+    """The next request without instructions and tools.
+
+    ``notes`` say in words what could not be asked for; ``repairs`` what the preflight mended. ``offers_tools`` is false
+    where the service takes none.
+    """
 
     body: dict[str, Any]
     omissions: tuple[Omission, ...]
     effective_tokens: int
     stored_tokens: int
     should_compact: bool
-
-
-@dataclass(slots=True)
-class _Turn:
-    question: str = ""
-    question_seq: int = 0
-    steps: dict[int, Step] = field(default_factory=dict)
-    end: str | None = None
-
-    def step(self, index: int | None) -> Step:
-        return self.steps.setdefault(index or 0, Step())
+    notes: tuple[str, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+    offers_tools: bool = True
 
     @property
-    def has_reasoning(self) -> bool:
-        return any(step.reasoning for step in self.steps.values())
+    def entries(self) -> list[dict[str, Any]]:
+        """The messages, or the input items."""
+        entries: list[dict[str, Any]] = self.body.get("messages") or self.body.get("input") or []
+        return entries
+
+    def anchored(self, input_tokens: int) -> UsageAnchor:
+        """Return the anchor for later plans, once this request's input was reported as ``input_tokens``."""
+        return anchor_for(self.entries, input_tokens)
 
 
 def plan_request(
@@ -84,100 +84,71 @@ def plan_request(
     settings: ReasoningSettings,
     target: RequestTarget,
     *,
-    usage_anchor: int | None = None,
+    usage_anchor: UsageAnchor | int | None = None,
+    omit_items: bool = False,
 ) -> EgressPlan:
-    """Plan the next request from ``events`` (any order, both branches), deterministically.
+    """Plan the next request from ``events`` (any order, all branches), deterministically.
 
-    ``usage_anchor`` is the reported input size of the last request in tokens; where it is larger than the estimate it
-    counts (spec 001 BR-004). Raises ValueError for the Responses API, which this version does not build.
+    ``usage_anchor`` is what an earlier request was reported to cost (spec 001 BR-004). ``omit_items`` leaves opaque
+    items out after the service refused them (replay D6).
     """
-    if target.api != "chat":
-        raise ValueError("api: only 'chat' requests can be built")
-    active = sorted((event for event in events if event.active), key=lambda event: event.seq)
-    omissions: list[Omission] = []
-    summary, active = _compacted(active, omissions)
-    turns = _by_turn(active)
-    kept = _kept_reasoning(turns, settings, omissions)
+    dialect = dialect_named(target.dialect)
+    history = read_history(events)
+    selector = Selector(settings, dialect, Origin(target.api, target.model, target.provider), omit_items)
+    turns = selector.select(history)
+    made = _responses_body if target.api == "responses" else _chat_body
+    body, notes, repairs = made(history, turns, selector, target.model)
+    entries = body.get("messages") or body.get("input") or []
+    effective = request_tokens(entries, usage_anchor, target.overhead_tokens)
+    return EgressPlan(
+        body=body,
+        omissions=tuple(sorted(selector.omissions, key=lambda omission: omission.seq)),
+        effective_tokens=effective,
+        stored_tokens=effective + _unsent_tokens(events, selector.omissions),
+        should_compact=effective > min(target.limit * target.compact_at, target.limit - RESERVE),
+        notes=notes,
+        repairs=repairs,
+        offers_tools=dialect.takes_tools,
+    )
+
+
+_Made = tuple[dict[str, Any], tuple[str, ...], tuple[Repair, ...]]
+
+
+def _chat_body(history: History, turns: Sequence[SelectedTurn], selector: Selector, model: str) -> _Made:
+    dialect = selector.dialect
     messages: list[dict[str, Any]] = []
-    if summary:
-        messages.append({"role": "user", "content": COMPACTED + summary})
+    if history.summary:
+        messages.append({"role": "user", "content": COMPACTED + history.summary})
     for turn in turns:
-        messages += _turn_messages(turn, kept, omissions, is_running=turn is turns[-1] and turn.end is None)
-    body = {"model": target.model, "messages": _with_unique_call_ids(messages)}
-    return _priced(body, events, omissions, target, usage_anchor)
+        if turn.question:
+            messages.append({"role": "user", "content": turn.question})
+        for chosen in turn.steps:
+            messages += chat_messages(chosen.step, dialect, placeholder=chosen.placeholder)
+    if dialect.alternates_roles:
+        messages = alternating(messages)
+    messages, repairs = checked_messages(_with_unique_call_ids(messages))
+    params, notes = chat_params(selector.settings, dialect, is_whole=_is_whole(selector, dialect))
+    return {"model": model, "messages": messages, **params}, notes, repairs
 
 
-def _compacted(events: list[Event], omissions: list[Omission]) -> tuple[str, list[Event]]:
-    newest = next((event for event in reversed(events) if isinstance(event, Compaction)), None)
-    if newest is None:
-        return "", events
-    below = [event for event in events if event.seq <= newest.to_seq]
-    omissions += [Omission(event.seq, "compaction", "stands in the summary") for event in below]
-    return newest.summary, [event for event in events if event.seq > newest.to_seq and event is not newest]
-
-
-def _by_turn(events: Iterable[Event]) -> list[_Turn]:
-    turns: dict[str, _Turn] = {}
-    for event in events:
-        turn = turns.setdefault(event.turn, _Turn())
-        match event:
-            case UserMessage():
-                turn.question, turn.question_seq = event.text, event.seq
-            case Reasoning():
-                turn.step(event.step).reasoning.append(event)
-            case AssistantMessage():
-                turn.step(event.step).messages.append(event)
-            case ToolCall():
-                turn.step(event.step).calls.append(event)
-            case ToolResult():
-                turn.step(event.step).results[event.call_id] = event
-            case TurnEnd():
-                turn.end = event.status
-    return list(turns.values())
-
-
-def _kept_reasoning(
-    turns: Sequence[_Turn], settings: ReasoningSettings, omissions: list[Omission]
-) -> dict[int, Reasoning]:
-    """Strip earlier turns, then include (spec 001 BR-005, BR-009); opaque kinds need their own wire form."""
-    last = next((turn for turn in reversed(turns) if turn.has_reasoning), None)
-    kept: dict[int, Reasoning] = {}
+def _responses_body(history: History, turns: Sequence[SelectedTurn], selector: Selector, model: str) -> _Made:
+    items = [question_item(COMPACTED + history.summary)] if history.summary else []
     for turn in turns:
-        is_running = turn is turns[-1] and turn.end is None
-        for block in (block for step in turn.steps.values() for block in step.reasoning):
-            reason = _why_left_out(block, settings, is_running=is_running, is_last=turn is last)
-            if reason:
-                omissions.append(Omission(block.seq, *reason))
-            else:
-                kept[block.seq] = block
-    return kept
+        if turn.question:
+            items.append(question_item(turn.question))
+        for chosen in turn.steps:
+            items += response_items(chosen.step)
+    items, repairs = checked_items(_with_unique_item_ids(items))
+    params, notes = response_params(selector.settings, model)
+    return {"model": model, "input": items, **params}, notes, repairs
 
 
-def _why_left_out(
-    block: Reasoning, settings: ReasoningSettings, *, is_running: bool, is_last: bool
-) -> tuple[str, str] | None:
-    if block.kind != "text":
-        return ("spec 002 decision 3", "an opaque item has no place in a chat request")
-    strip = settings.strip_from_context or "none"
-    if not is_running and (strip == "all" or (strip == "allButLast" and not is_last)):
-        return ("spec 001 BR-005", f"reasoning.stripFromContext is {strip}")
-    if not settings.include_in_context:
-        return ("spec 001 BR-001", "reasoning.includeInContext is off")
-    return None
-
-
-def _turn_messages(
-    turn: _Turn, kept: dict[int, Reasoning], omissions: list[Omission], *, is_running: bool
-) -> list[dict[str, Any]]:
-    messages: list[dict[str, Any]] = []
-    if turn.question:
-        messages.append({"role": "user", "content": turn.question})
-    failed = turn.end != "completed" and not is_running
-    for _index, step in sorted(turn.steps.items()):
-        if failed:
-            step = _finished_part(step, omissions)
-        messages += chat_messages(step, [kept[block.seq] for block in step.reasoning if block.seq in kept])
-    return messages
+def _is_whole(selector: Selector, dialect: Dialect) -> bool:
+    """Say whether all reasoning text goes back, so that a service can be asked to keep it from turn to turn."""
+    if not (dialect.keeps_whole and selector.settings.include_in_context):
+        return False
+    return not any(omission.rule in ("spec 001 BR-005", "product 3") for omission in selector.omissions)
 
 
 def _with_unique_call_ids(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -194,55 +165,24 @@ def _with_unique_call_ids(messages: list[dict[str, Any]]) -> list[dict[str, Any]
     return messages
 
 
+def _with_unique_item_ids(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Do the same for input items; opaque ones are not looked into."""
+    seen: dict[str, int] = {}
+    current: dict[str, str] = {}
+    for item in items:
+        if item.get("type") == "function_call":
+            current[item["call_id"]] = _unique(item["call_id"], seen)
+            item["call_id"] = current[item["call_id"]]
+        elif item.get("type") == "function_call_output":
+            item["call_id"] = current.get(item["call_id"], item["call_id"])
+    return items
+
+
 def _unique(call_id: str, seen: dict[str, int]) -> str:
     seen[call_id] = seen.get(call_id, 0) + 1
     return call_id if seen[call_id] == 1 else f"{call_id}-{seen[call_id]}"
 
 
-def _finished_part(step: Step, omissions: list[Omission]) -> Step:
-    """Of a failed turn keep the calls that were answered; partial text and reasoning stay in the log. Replay rule 5."""
-    partial = [message for message in step.messages if message.partial]
-    omissions += [Omission(message.seq, "spec 002 drop", "partial text of a failed turn") for message in partial]
-    answered = [call for call in step.calls if call.call_id in step.results]
-    if len(answered) < len(step.calls):
-        omissions += [
-            Omission(call.seq, "replay 5", "a call of a failed turn that never ran")
-            for call in step.calls
-            if call not in answered
-        ]
-    whole = [message for message in step.messages if not message.partial]
-    reasoning = step.reasoning if answered else []
-    return Step(reasoning=reasoning, messages=whole, calls=answered, results=step.results)
-
-
-def _priced(
-    body: dict[str, Any],
-    events: Sequence[Event],
-    omissions: Sequence[Omission],
-    target: RequestTarget,
-    usage_anchor: int | None,
-) -> EgressPlan:
-    effective = max(estimate_tokens(json.dumps(body["messages"], ensure_ascii=False)), usage_anchor or 0)
+def _unsent_tokens(events: Sequence[Event], omissions: Sequence[Omission]) -> int:
     left_out = {omission.seq for omission in omissions}
-    unsent = sum(_size(event) for event in events if event.active and event.seq in left_out)
-    limit = target.context_limit or UNKNOWN_CONTEXT_LIMIT
-    return EgressPlan(
-        body=body,
-        omissions=tuple(sorted(omissions, key=lambda omission: omission.seq)),
-        effective_tokens=effective,
-        stored_tokens=effective + unsent,
-        should_compact=effective > COMPACT_AT * limit,
-    )
-
-
-def _size(event: Event) -> int:
-    match event:
-        case Reasoning(kind="text") | UserMessage() | AssistantMessage():
-            return estimate_tokens(event.text)
-        case Reasoning():
-            return estimate_tokens(json.dumps(event.item or event.details, ensure_ascii=False))
-        case ToolCall():
-            return estimate_tokens(event.arguments)
-        case ToolResult():
-            return estimate_tokens(event.output)
-    return 0
+    return sum(event_tokens(event) for event in events if event.active and event.seq in left_out)

@@ -14,7 +14,15 @@ class ReasoningError(Exception):
 
 
 class SettingError(ReasoningError):
-    """A ``reasoning.*`` setting was unknown or its value is not allowed. Spec 001 ERR-001."""
+    """A ``reasoning.*`` setting was unknown or its value is not allowed. Spec 001 ERR-001.
+
+    ``key`` is the setting; ``value`` what was refused, None where there is no such setting; ``allowed`` the words that
+    it may be, none of them where it is a number.
+    """
+
+    def __init__(self, message: str, *, key: str = "", value: str | None = None, allowed: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.key, self.value, self.allowed = key, value, allowed
 
 
 class EventError(ReasoningError):

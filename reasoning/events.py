@@ -29,13 +29,14 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reasoning:
-    """What a model thought. ``kind`` text is a ThinkingBlock; item and details are opaque and go back verbatim.
+    """What a model thought. ``kind`` text is a ThinkingBlock; the others are opaque and go back verbatim.
 
-    Spec 001 BR-002, spec 002 decision 1.
+    A signature is what a service put on a call (``{"call_id", "extra_content"}``). ``whole`` is false for an item of a
+    response that was cut short: no service takes that one back. Spec 001 BR-002, spec 002 decision 1.
     """
 
     type: ClassVar[str] = "reasoning"
-    kind: Literal["text", "item", "details"]
+    kind: Literal["text", "item", "details", "signature"]
     model: str
     provider: str
     text: str = ""
@@ -43,6 +44,7 @@ class Reasoning:
     is_hidden: bool = False
     item: Any = None
     details: Any = None
+    whole: bool = True
     seq: int = 0
     turn: str = ""
     step: int | None = None
@@ -151,6 +153,7 @@ _BY_REASONING_KIND = {
     "text": ("text", "source_field", "is_hidden"),
     "item": ("item",),
     "details": ("details",),
+    "signature": ("item",),
 }
 
 
@@ -187,5 +190,5 @@ def event_from_json(form: Mapping[str, Any]) -> Event:
 def _own_fields(event: Event) -> list[str]:
     names = [field.name for field in fields(event) if field.name not in _COMMON]
     if isinstance(event, Reasoning):
-        return ["kind", *_BY_REASONING_KIND[event.kind], "model", "provider"]
+        return ["kind", *_BY_REASONING_KIND[event.kind], "model", "provider", *([] if event.whole else ["whole"])]
     return names

@@ -23,7 +23,8 @@ from reasoning.surrogates import SurrogateJoiner, has_surrogate
 from reasoning.tagscan import TagScanner
 from reasoning.toolpieces import ToolPieces
 
-_ShortWay = tuple[Callable[[str], None], Callable[[str], tuple[Delta, ...]]]  # note it, give it on
+_Note = Callable[[str], None]
+_ShortWay = tuple[_Note, Callable[[str], tuple[Delta, ...]]]  # note it, give it on
 _BEYOND_CONTENT = frozenset({*NATIVE_FIELDS, "reasoning_details", "tool_calls"})
 
 
@@ -85,6 +86,8 @@ class Normalizer:
         self._details: list[Any] = []
         self._is_finished = False
         self._content_way: _ShortWay | None = None
+        self._answer = content
+        self._answer_note: _Note | None = None  # of the short way, where it leads to the answer
         self._native_way: _ShortWay | None = None
         self._native_name = ""
 
@@ -127,6 +130,17 @@ class Normalizer:
         note(text)
         return give_on(text)
 
+    def visible_now(self, content: str) -> str | None:
+        """Return what is visible of a delta of ``content`` alone; None where it must go through ``feed``.
+
+        The way that nearly every token of an answer takes: nothing is made of it but text.
+        """
+        note = self._answer_note
+        if note is None or "<" in content or not (content.isascii() or not has_surrogate(content)):
+            return None
+        note(content)
+        return self._answer.passed(content)
+
     def finish(self) -> tuple[Delta, ...]:
         """Let go of everything that was held. Calling it again, or feeding afterwards, yields nothing.
 
@@ -134,7 +148,7 @@ class Normalizer:
         """
         if self._is_finished:
             return ()
-        self._is_finished, self._content_way, self._native_way = True, None, None
+        self._is_finished, self._content_way, self._native_way, self._answer_note = True, None, None, None
         self._native.finish()
         self._content.finish()
         for delta in self._tools.finish():
@@ -151,7 +165,8 @@ class Normalizer:
             self._content.feed(answer_text(content))
         if delta.get("tool_calls"):
             self._take_tools(delta["tool_calls"])
-        self._content_way = self._content.short_way
+        way = self._content_way = self._content.short_way
+        self._answer_note = way[0] if way and way[1] == self._answer.visible_now else None
         return self._outbox.drain()
 
     def _take_native(self, delta: Mapping[str, Any]) -> None:
@@ -159,6 +174,8 @@ class Normalizer:
         if isinstance(details, list | tuple):
             self._details += details
         text, name = native_text(delta)
+        if name == "reasoning_details" and self._ledger.native_seen and self._ledger.source_field != name:
+            return  # the same text once more, in a delta of its own
         if not text:
             return
         self._native_name = name

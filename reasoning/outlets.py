@@ -222,8 +222,12 @@ class ContentOutlet(_Outlet):
 
     def visible_now(self, text: str) -> tuple[Delta, ...]:
         """Return text of the answer at once. For text that needs no guard, while nothing waits in the outbox."""
-        text = self._answer_ends.feed(text)
+        text = self.passed(text)
         return (text_delta(_VISIBLE, text),) if text else ()
+
+    def passed(self, text: str) -> str:
+        """Return what is visible now of text of the answer that needs no guard."""
+        return self._answer_ends.feed(text)
 
     def thought(self, text: str) -> None:
         self._ledger.outbox.put(_THINKING, self._taken(text))

@@ -20,6 +20,8 @@ ThinkingForUsers = Literal["excerpt", "full", "hidden"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 StripPolicy = Literal["all", "allButLast", "none"]
 
+PREFIX = "reasoning."
+MOST_TOKENS = 1_000_000_000
 _TRUE = {"true", "on", "yes", "1"}
 _FALSE = {"false", "off", "no", "0"}
 
@@ -42,24 +44,79 @@ def _one_of(*allowed: str) -> Callable[[Any], str]:
 
 def _positive_integer(value: Any) -> int:
     try:
-        number = int(str(value))
+        number = 0 if isinstance(value, bool) else int(str(value))
     except ValueError:
         number = 0
-    if number < 1:
-        raise ValueError("a whole number of 1 or more")
+    if not 1 <= number <= MOST_TOKENS:
+        raise ValueError(f"a whole number from 1 to {MOST_TOKENS}")
     return number
 
 
-_SETTINGS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "reasoning.enabled": ("enabled", _boolean),
-    "reasoning.effort": ("effort", _one_of("none", "minimal", "low", "medium", "high", "xhigh", "max")),
-    "reasoning.maxTokens": ("max_tokens", _positive_integer),
-    "reasoning.includeInContext": ("include_in_context", _boolean),
-    "reasoning.includeInResponse": ("include_in_response", _boolean),
-    "reasoning.stripFromContext": ("strip_from_context", _one_of("all", "allButLast", "none")),
-    "reasoning.format": ("format", _one_of("field", "native")),
-    "reasoning.summary": ("summary", _one_of("auto", "concise", "detailed", "none")),
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One ``reasoning.*`` setting: the field that holds it, and the words that it may be; none of them: a number."""
+
+    field: str
+    parse: Callable[[Any], Any]
+    allowed: tuple[str, ...] = ()
+
+
+def _words(field: str, *allowed: str) -> Setting:
+    return Setting(field, _one_of(*allowed), allowed)
+
+
+def _switch(field: str) -> Setting:
+    return Setting(field, _boolean, ("true", "false"))
+
+
+SETTINGS: Mapping[str, Setting] = {
+    "reasoning.enabled": _switch("enabled"),
+    "reasoning.effort": _words("effort", "none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    "reasoning.maxTokens": Setting("max_tokens", _positive_integer),
+    "reasoning.includeInContext": _switch("include_in_context"),
+    "reasoning.includeInResponse": _switch("include_in_response"),
+    "reasoning.stripFromContext": _words("strip_from_context", "all", "allButLast", "none"),
+    "reasoning.format": _words("format", "field", "native"),
+    "reasoning.summary": _words("summary", "auto", "concise", "detailed", "none"),
 }
+_BY_FOLDED_NAME = {name.removeprefix(PREFIX).lower(): name for name in SETTINGS}
+
+
+def setting_name(word: str) -> str:
+    """Return a setting's public name; ``word`` may leave the prefix out and be in any case. Raises SettingError."""
+    found = _BY_FOLDED_NAME.get(word.lower().removeprefix(PREFIX))
+    if found is None:
+        named = " ".join(word.split())[:60]
+        raise SettingError(f"{named}: no such setting; there are {', '.join(SETTINGS)}", key=named)
+    return found
+
+
+def parsed(key: str, value: Any) -> Any:
+    """Return a setting's value as it is kept, from a string or a JSON value.
+
+    Raises SettingError naming the setting and the allowed values. Spec 001 ERR-001.
+    """
+    setting = SETTINGS[setting_name(key)]
+    try:
+        return setting.parse(value)
+    except ValueError as allowed:
+        shown = str(value)[:40]
+        raise SettingError(
+            f"{key}: {shown!r} is not allowed; {allowed}", key=key, value=shown, allowed=setting.allowed
+        ) from allowed
+
+
+def parse_layer(text: str) -> dict[str, Any]:
+    """Return the layer that ``effort=low,stripFromContext=all`` spells; the prefix may stand there too.
+
+    Raises SettingError naming the first setting that is wrong.
+    """
+    layer: dict[str, Any] = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        word, _sign, value = pair.partition("=")
+        name = setting_name(word.strip())
+        layer[name] = parsed(name, value.strip())
+    return layer
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +141,9 @@ class ReasoningSettings:
 
         Raises SettingError naming the setting and the allowed values; nothing is changed then. Spec 001 ERR-001.
         """
-        if key not in _SETTINGS:
-            raise SettingError(f"{key}: no such setting; there are {', '.join(_SETTINGS)}")
-        name, parse = _SETTINGS[key]
-        try:
-            return replace(self, **{name: parse(value)})
-        except ValueError as allowed:
-            raise SettingError(f"{key}: {str(value)[:40]!r} is not allowed; {allowed}") from allowed
+        if key not in SETTINGS:
+            raise SettingError(f"{key}: no such setting; there are {', '.join(SETTINGS)}", key=key)
+        return replace(self, **{SETTINGS[key].field: parsed(key, value)})
 
     @classmethod
     def from_layers(cls, *layers: Mapping[str, Any] | None) -> ReasoningSettings:
@@ -103,7 +156,7 @@ class ReasoningSettings:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the values by their public names, for display."""
-        return {key: getattr(self, name) for key, (name, _parse) in _SETTINGS.items()}
+        return {key: getattr(self, setting.field) for key, setting in SETTINGS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +199,21 @@ class Visibility:
     def may_open_thinking(self) -> bool:
         return self.thinking in ("whole", "excerpt")
 
+    def only(self, *, summary: bool, trace: bool, thinking: bool) -> Visibility:
+        """Return this for a copy that leaves the page, less what its person leaves out. It never holds a scratchpad.
+
+        Steps that are left out until somebody asks for them are in it where they are asked for.
+        """
+        return replace(
+            self,
+            summary=self.summary and summary,
+            trace=trace and (self.trace or self.trace_on_request),
+            trace_on_request=False,
+            thinking=self.thinking if thinking and self.may_open_thinking else "none",
+            scratchpad=False,
+            scratchpad_possible=False,
+        )
+
     def thinking_text(self, redacted: str) -> tuple[str, bool]:
         """Cut redacted thinking to what this viewer may read: (text, was it cut). Product 4."""
         if not self.may_open_thinking:
@@ -186,4 +254,4 @@ def _first(choice: bool | None, default: bool) -> bool:
     return default if choice is None else choice
 
 
-assert {name for name, _parse in _SETTINGS.values()} == {field.name for field in fields(ReasoningSettings)}  # noqa: S101
+assert {setting.field for setting in SETTINGS.values()} == {field.name for field in fields(ReasoningSettings)}  # noqa: S101

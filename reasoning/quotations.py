@@ -50,7 +50,7 @@ class Block:
 
 def quoting_blocks(answer: str) -> Iterator[Block]:
     """Yield the blocks that hold a marker or a quotation, in reading order."""
-    for lines in _blocks(answer):
+    for lines in filter(None, _blocks(answer)):
         block = _read(lines)
         if block.markers or block.quotations:
             yield block
@@ -137,7 +137,7 @@ def _read_quote(lines: Sequence[str]) -> Block:
 
 
 def _markers(text: str) -> Iterator[Marker]:
-    for found in _MARKER.finditer(text):
+    for found in _MARKER.finditer(text) if "[" in text else ():
         yield Marker(found.start(), tuple(int(ref) for ref in _REF.findall(found[0])))
 
 
@@ -162,6 +162,8 @@ def _is_inch(text: str, at: int) -> bool:
 
 def _without_code(text: str) -> str:
     """Return text with code spans blanked out, places kept. A run of backticks that none closes is no code."""
+    if "`" not in text:
+        return text
     runs = [(found.start(), found.end()) for found in _TICKS.finditer(text)]
     closing: dict[int, int] = {}  # place of a run: place of the next run of the same length
     following: dict[int, int] = {}

@@ -76,15 +76,19 @@ class SectionParser:
 
     def feed(self, text: str) -> tuple[Delta, ...]:
         """Take text; return what is certain now."""
-        if self._flows and "\n" not in text:
-            text = self._answer.passed(text)
-            return (text_delta(_ANSWER, text),) if text else ()
+        answer = self.answer_now(text)
+        if answer is not None:
+            return (text_delta(_ANSWER, answer),) if answer else ()
         if self._is_finished or not text:
             return ()
         for piece in _PIECE.findall(text) if "\n" in text else (text,):
             self._take(piece)
         self._flows = self._has_text and not (self._is_open or self._in_summary or self._skips_blanks)
         return self._outbox.drain()
+
+    def answer_now(self, text: str) -> str | None:
+        """Return what leaves of the answer with a text within its lines; None where it must go through ``feed``."""
+        return self._answer.passed(text) if self._flows and "\n" not in text else None
 
     def finish(self) -> tuple[Delta, ...]:
         """Let go of what was held; calling it again yields nothing."""

@@ -17,6 +17,11 @@ def has_surrogate(text: str) -> bool:
     return _HALF.search(text) is not None
 
 
+def without_halves(text: str) -> str:
+    """Return a whole text that can be encoded: halves that stand together joined, lone ones replaced."""
+    return _paired(text) if has_surrogate(text) else text
+
+
 class SurrogateJoiner:
     """Feed it pieces; what comes out holds no surrogate and is the same for every chunking."""
 

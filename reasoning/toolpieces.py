@@ -1,7 +1,8 @@
 """Read the pieces of tool calls in chat-completions deltas, as servers really send them.
 
 A piece belongs to the call of its ``index``; servers also leave it out, send null, or number every call 0 and tell them
-apart by id. Arguments come as pieces of a string, as null, or whole as an object.
+apart by id, or by nothing but that they stand in one list, each with its name. Arguments come as pieces of a string,
+as null, or whole as an object.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from reasoning.deltas import Channel, Delta
-from reasoning.surrogates import SurrogateJoiner
+from reasoning.surrogates import SurrogateJoiner, without_halves
 
 
 class ToolPieces:
@@ -21,10 +22,12 @@ class ToolPieces:
         self._ids: dict[int, str] = {}  # by index given out
         self._by_server_index: dict[int, int] = {}
         self._latest = -1
+        self._listed: set[int] = set()  # server indexes in the list at hand
         self._joiners: dict[int, SurrogateJoiner] = {}
 
     def feed(self, tool_calls: object) -> Iterator[Delta]:
         """Yield one delta for each piece that says anything."""
+        self._listed.clear()
         pieces = [tool_calls] if isinstance(tool_calls, Mapping) else tool_calls
         if not isinstance(pieces, list | tuple):
             return
@@ -57,6 +60,7 @@ class ToolPieces:
             index = self._new(server_index)
         if server_index is not None:
             self._by_server_index[server_index] = index
+            self._listed.add(server_index)
         if call_id:
             self._ids[index] = call_id
         self._latest = index
@@ -66,7 +70,9 @@ class ToolPieces:
         """Return the index of the call that this piece goes on with, or None for a call that begins."""
         if server_index is not None:
             index = self._by_server_index.get(server_index)
-            is_other = bool(index is not None and name and call_id and self._ids.get(index, call_id) != call_id)
+            if index is None or not name:
+                return index
+            is_other = self._ids.get(index, call_id) != call_id if call_id else server_index in self._listed
             return None if is_other else index
         if call_id:
             return next((index for index, known in self._ids.items() if known == call_id), None)
@@ -79,7 +85,9 @@ class ToolPieces:
 
 
 def _word(value: object) -> str:
-    return value if isinstance(value, str) else ""
+    if not isinstance(value, str):
+        return ""
+    return value if value.isascii() else without_halves(value)
 
 
 def _arguments(value: object) -> str:

@@ -10,10 +10,11 @@ At the end of a step everything that was held back is let go; ``end_step`` works
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from reasoning.beside import CallSignatures, StatusLines
 from reasoning.citations import Source, check_citations, citation_to_json
 from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawItem, RawUsage
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult
@@ -23,55 +24,13 @@ from reasoning.redaction import SECRETS_ONLY, StreamRedactor, redact_text
 from reasoning.scratchpad import Scratchpad
 from reasoning.sections import SectionParser
 from reasoning.trace import ToolTraceStep, summary_from_trace
+from reasoning.updates import ShowScratchpad, ShowStatus, ShowText, StepOutcome, Update, Usage
 
 BLOCK_BREAK = "\n\n"
-MOST_TOKENS = 2**31 - 1  # a service may report any number; a database takes this one
+CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answer that is not whole
 _ANSWER, _SUMMARY, _THINKING = Channel.ANSWER, Channel.SUMMARY, Channel.THINKING  # looking a member up costs 75 ns
+_ITEM, _MESSAGE = "item", "message"
 _VISIBLE, _TOOL = Channel.VISIBLE, Channel.TOOL
-
-
-@dataclass(frozen=True, slots=True)
-class ShowText:
-    """Append this redacted text on ``channel``: answer, thinking, or summary (one bullet)."""
-
-    channel: Channel
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class ShowScratchpad:
-    """Hand this to the sockets that hold a grant, and to nothing else."""
-
-    scratchpad: Scratchpad
-
-
-Update = ShowText | ShowScratchpad
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of a turn, summed over its steps. Reasoning is contained in output. None: not reported."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
-
-    def plus(self, usage: RawUsage) -> Usage:
-        return Usage(
-            _sum(self.input_tokens, usage.input_tokens),
-            _sum(self.output_tokens, usage.output_tokens),
-            _sum(self.reasoning_tokens, usage.reasoning_tokens),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class StepOutcome:
-    """What a finished step leaves: updates that were held, events to record, calls to run."""
-
-    updates: tuple[Update, ...]
-    events: tuple[Event, ...]
-    calls: tuple[ToolCall, ...]
-    finish_reason: str | None
 
 
 @dataclass(slots=True)
@@ -102,7 +61,11 @@ class TurnMachine:
         self.summary_source = ""
         self.dropped_bullets = 0
         self.stripped_delimiters = 0
+        self.extracted_blocks = 0
+        self.masked = 0  # places in the answer, the thinking and the trace
         self.step = -1
+        self._updates: list[Update] = []  # since the last time that they were given out
+        self.reported_input = 0  # tokens of the newest request, as its service says
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -120,59 +83,103 @@ class TurnMachine:
         self._shown_answer = StreamRedactor(SECRETS_ONLY)
         self._shown_thinking = StreamRedactor()
         self._answer: list[str] = []
+        self.step_chars = 0  # of content, to tell how long the end of the step may take
         self._bullets: list[str] = []
         self._calls: dict[int, _Call] = {}
         self._items: list[RawItem] = []
+        self._order: list[str | int] = []  # of items, message and calls (their index), as the service gave them
+        self._signatures = CallSignatures()
+        self._status = StatusLines()
         self._finish_reason: str | None = None
         self._step_has_thinking = False
 
     def feed(self, raw: RawDelta) -> tuple[Update, ...]:
         """Take one piece off the provider; return what may be shown now."""
-        match raw:
-            case RawFields(fields):
-                return tuple(self._channelled(self._normalizer.feed(fields)))
-            case RawItem():
-                self._items.append(raw)
-            case RawUsage():
-                self.usage = self.usage.plus(raw)
-            case RawEnd(finish_reason):
-                self._finish_reason = finish_reason
-        return ()
+        if isinstance(raw, RawFields):
+            self._take_fields(raw.fields)
+        else:
+            self._take_note(raw)
+        return self._drained()
 
     def end_step(self, *, partial: bool = False) -> StepOutcome:
         """Let go of what was held, and say what the step leaves. ``partial``: the stream was cut or stopped."""
-        updates = [*self._channelled(self._normalizer.finish()), *self._sectioned(self._sections.finish())]
-        updates += self._answered(_rest_of(self._shown_answer, partial=partial))
-        rest = _rest_of(self._shown_thinking, partial=partial)
-        updates += [ShowText(_THINKING, rest)] if rest else []
-        self.stripped_delimiters += self._normalizer.counters.stripped_delimiters
-        calls = () if partial else tuple(self._finished_calls())
-        events = (*self._reasoning_events(), *self._message_events(partial=partial), *calls)
-        return StepOutcome(tuple(updates), events, calls, self._finish_reason)
+        self._channel(self._normalizer.finish())
+        self._section(self._sections.finish())
+        self._show_answer(_rest_of(self._shown_answer, partial=partial))
+        self._show_thinking(_rest_of(self._shown_thinking, partial=partial))
+        self._count()
+        calls = {} if partial else self._finished_calls()
+        events = (*self._reasoning_events(calls), *self._in_order(calls, partial=partial))
+        return StepOutcome(self._drained(), events, tuple(calls.values()), self._finish_reason)
 
     def tool_finished(self, call: ToolCall, output: str, trace: ToolTraceStep, sources: Sequence[Source]) -> ToolResult:
         """Take a tool's result; return the event to record beside its trace step."""
         self._trace.append(trace)
         self._sources += sources
+        self.masked += sum(trace.redactions.values())
         return ToolResult(call_id=call.call_id, output=output, ok=trace.status == "ok", step=call.step)
 
-    def _channelled(self, deltas: Sequence[Delta]) -> list[Update]:
-        updates: list[Update] = []
+    def _count(self) -> None:
+        counters = self._normalizer.counters
+        self.stripped_delimiters += counters.stripped_delimiters
+        self.extracted_blocks += counters.extracted_blocks
+        self.masked += sum((self._shown_answer.counts + self._shown_thinking.counts).values())
+
+    def _take_note(self, raw: RawItem | RawUsage | RawEnd) -> None:
+        match raw:
+            case RawItem():
+                self._items.append(raw)
+                self._order.append(_MESSAGE if raw.item.get("type") == _MESSAGE else _ITEM)
+            case RawUsage():
+                self.usage = self.usage.plus(raw)
+                self.reported_input = raw.input_tokens or 0
+            case RawEnd(finish_reason):
+                self._finish_reason = finish_reason
+
+    def _take_fields(self, fields: Mapping[str, Any]) -> None:
+        content = fields.get("content") or ""
+        self.step_chars += len(content)
+        if content and len(fields) == 1 and type(fields) is dict and self._goes_straight(content):
+            return
+        if "tool_calls" in fields:
+            self._signatures.feed(fields["tool_calls"])
+        elif "reasoning_summary" in fields:
+            line = self._status.feed(fields["reasoning_summary"])
+            self._updates += [ShowStatus(line)] if line else []
+            return
+        self._channel(self._normalizer.feed(fields))
+
+    def _goes_straight(self, content: Any) -> bool:
+        """Take a piece of plain answer, as most are, without a delta in between; False where it is to be looked at."""
+        visible = self._normalizer.visible_now(content) if type(content) is str else None
+        if visible is None:
+            return False
+        answer = self._sections.answer_now(visible)
+        if answer is None:
+            self._section(self._sections.feed(visible))
+        elif answer:
+            self._show_answer(self._shown_answer.feed(answer))
+        return True
+
+    def _drained(self) -> tuple[Update, ...]:
+        updates = tuple(self._updates)
+        self._updates.clear()
+        return updates
+
+    def _channel(self, deltas: Sequence[Delta]) -> None:
         for delta in deltas:
             text, channel = delta.text, delta.channel
             if isinstance(text, Scratchpad):
                 self._notes.append(text)
-                updates.append(ShowScratchpad(text))
+                self._updates.append(ShowScratchpad(text))
             elif channel is _VISIBLE:
-                updates += self._sectioned(self._sections.feed(text))
+                self._section(self._sections.feed(text))
             elif channel is _THINKING:
-                updates += self._thought(text)
+                self._think(text)
             elif channel is _TOOL:
                 self._called(delta, text)
-        return updates
 
-    def _sectioned(self, deltas: Sequence[Delta]) -> list[Update]:
-        updates: list[Update] = []
+    def _section(self, deltas: Sequence[Delta]) -> None:
         for delta in deltas:
             text = delta.text
             if isinstance(text, Scratchpad):
@@ -180,49 +187,78 @@ class TurnMachine:
             if delta.channel is _SUMMARY:
                 self._bullets.append(text)
             else:
-                updates += self._answered(self._shown_answer.feed(text))
-        return updates
+                self._show_answer(self._shown_answer.feed(text))
 
-    def _thought(self, text: str) -> list[Update]:
-        begins_block = self._has_thinking and not self._step_has_thinking
+    def _think(self, text: str) -> None:
+        if self._has_thinking and not self._step_has_thinking:
+            self._show_thinking(BLOCK_BREAK)
         self._step_has_thinking = self._has_thinking = True
-        shown = self._shown_thinking.feed(text)
-        texts = (BLOCK_BREAK if begins_block else "", shown)
-        return [ShowText(_THINKING, part) for part in texts if part]
+        self._show_thinking(self._shown_thinking.feed(text))
 
-    def _answered(self, shown: str) -> list[Update]:
+    def _show_thinking(self, shown: str) -> None:
+        if shown:
+            self._updates.append(ShowText(_THINKING, shown))
+
+    def _show_answer(self, shown: str) -> None:
         if not shown:
-            return []
-        begins_step = self._has_answer and not self._answer
-        self._answer.append(shown)
+            return
+        if self._has_answer and not self._answer:
+            self._updates.append(ShowText(_ANSWER, BLOCK_BREAK))
         self._has_answer = True
-        update = ShowText(_ANSWER, shown)
-        return [ShowText(_ANSWER, BLOCK_BREAK), update] if begins_step else [update]
+        self._answer.append(shown)
+        self._updates.append(ShowText(_ANSWER, shown))
 
     def _called(self, delta: Delta, piece: str) -> None:
-        call = self._calls.setdefault(delta.index or 0, _Call())
+        index = delta.index or 0
+        if index not in self._calls:
+            self._calls[index] = _Call()
+            self._order.append(index)
+        call = self._calls[index]
         call.call_id = call.call_id or delta.call_id or ""
         call.name = call.name or delta.name or ""
         call.arguments.append(piece)
 
-    def _finished_calls(self) -> Iterator[ToolCall]:
+    def _finished_calls(self) -> dict[int, ToolCall]:
         """Give each call what came, and an id of our own where none came or another call of the step has it."""
         taken = {""}
+        finished: dict[int, ToolCall] = {}
         for index, call in sorted(self._calls.items()):
             own = f"call_{self._turn_id[:8]}_{self.step}_{index}"
             call_id = own if call.call_id in taken else call.call_id
             taken.add(call_id)
-            yield ToolCall(call_id=call_id, name=call.name, arguments="".join(call.arguments), step=self.step)
+            finished[index] = ToolCall(
+                call_id=call_id, name=call.name, arguments="".join(call.arguments), step=self.step
+            )
+        return finished
 
-    def _reasoning_events(self) -> Iterator[Event]:
-        for raw in sorted(self._items, key=lambda item: item.output_index):
-            yield self._reasoning(kind="item", item=dict(raw.item))
+    def _reasoning_events(self, calls: Mapping[int, ToolCall]) -> Iterator[Event]:
         thinking = self._normalizer.thinking  # native text alone where there is any, even if tagged text came first
         if thinking:
             source = self._normalizer.source_field or ""
             yield self._reasoning(kind="text", text=thinking, source_field=source)
         if self._normalizer.reasoning_details:
             yield self._reasoning(kind="details", details=list(self._normalizer.reasoning_details))
+        for signature in self._signatures.of([(index, call.call_id) for index, call in calls.items()]):
+            yield self._reasoning(kind="signature", item=signature)
+
+    def _in_order(self, calls: Mapping[int, ToolCall], *, partial: bool) -> Iterator[Event]:
+        """Yield items, message and calls as the service gave them, the message before the calls where it is not said.
+
+        Items that came out of turn are put in the order of their index. Spec 002 decision 2.
+        """
+        is_whole = not partial and self._finish_reason not in CUT_SHORT
+        items = iter(sorted((raw for raw in self._items if _is_opaque(raw)), key=lambda raw: raw.output_index))
+        message = list(self._message_events(partial=partial))
+        place = max((at for at, what in enumerate(self._order) if what == _MESSAGE), default=None)
+        for at, what in enumerate(self._order):
+            if what == _ITEM:
+                yield self._reasoning(kind="item", item=dict(next(items).item), whole=is_whole)
+            if at == place or (place is None and isinstance(what, int)):
+                yield from message
+                message = []
+            if isinstance(what, int) and what in calls:
+                yield calls[what]
+        yield from message
 
     def _reasoning(self, **values: Any) -> Reasoning:
         return Reasoning(model=self._model, provider=self._provider, step=self.step, **values)
@@ -254,10 +290,10 @@ class TurnMachine:
         self.summary_source = ("trace" if from_trace else "model") if self.summary else ""
 
 
+def _is_opaque(raw: RawItem) -> bool:
+    return raw.item.get("type") != _MESSAGE
+
+
 def _rest_of(redactor: StreamRedactor, *, partial: bool) -> str:
     """Return what was held; of a stream that was cut, only what can't be the beginning of something private."""
     return redactor.abort() if partial else redactor.flush()
-
-
-def _sum(total: int | None, more: int | None) -> int | None:
-    return total if more is None else min((total or 0) + more, MOST_TOKENS)

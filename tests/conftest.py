@@ -6,16 +6,24 @@ a skipped test is a failed run; only the samples of ``SHARED_DIR`` may be absent
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 import os
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
+import pytest_asyncio
+from channels.db import database_sync_to_async
 from django.conf import settings
 from django.core.cache import cache
+from django.db import connection
 from django.utils import translation
 
 from accounts.models import User
+from chat.runner import runner
 from tests import factories
 
 # The same examples every time: a run says something of the change, not of the dice.
@@ -61,12 +69,52 @@ def _fresh_surroundings() -> None:
     translation.activate(settings.LANGUAGE_CODE)
 
 
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """Drop the test database at the end even where a thread that has nothing more to do still holds a connection."""
+    yield
+    if connection.vendor == "postgresql":
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+
+@pytest.fixture(autouse=True)
+def _one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process under test talks to no others: a sync client's event loop, and what runs in it, ends at once."""
+    monkeypatch.setattr(runner._relay, "is_active", lambda: False)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_at_work(request: pytest.FixtureRequest) -> None:
+    """See to it that the tables are emptied only when nobody writes into them any more."""
+    if inspect.iscoroutinefunction(getattr(request, "function", None)):
+        request.getfixturevalue("_runner_at_rest")
+
+
+@pytest_asyncio.fixture
+async def _runner_at_rest() -> AsyncIterator[None]:
+    yield
+    ours = [task for task in runner._tasks if task.get_loop() is asyncio.get_running_loop()]
+    for task in ours:
+        task.cancel()
+    await asyncio.gather(*ours, return_exceptions=True)
+    await database_sync_to_async(bool)()  # behind what their thread is still at
+
+
 def pytest_configure(config: pytest.Config) -> None:
     for service in _NEEDS:
         config.addinivalue_line("markers", f"{service}: needs this service; {_NEEDS[service]} names it")
+    config.addinivalue_line("markers", "sqlite: of what only SQLite has; not collected where TEST_DATABASE_URL is set")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if os.environ.get("TEST_DATABASE_URL"):
+        elsewhere = [item for item in items if item.get_closest_marker("sqlite")]
+        items[:] = [item for item in items if item not in elsewhere]
+        config.hook.pytest_deselected(items=elsewhere)
     for item in items:
         for service, variable in _NEEDS.items():
             if item.get_closest_marker(service) and not os.environ.get(variable):
@@ -94,10 +142,8 @@ def _inexcusable(config: pytest.Config) -> list[str]:
 
 
 def _excused(reason: str) -> bool:
-    """Samples may be absent as a whole; what only SQLite has was tested by the run without TEST_DATABASE_URL."""
-    if "SHARED_DIR" in reason:
-        return not SHARED.is_dir()
-    return "SQLite" in reason and bool(os.environ.get("TEST_DATABASE_URL"))
+    """Samples may be absent as a whole."""
+    return "SHARED_DIR" in reason and not SHARED.is_dir()
 
 
 def _reason(report: pytest.TestReport) -> str:

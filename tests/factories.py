@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from django.contrib.auth.models import Permission
+from django.utils import timezone
 
 from accounts.models import User
 from chat import log
-from chat.models import Conversation, Turn
+from chat.models import Conversation, ModelProfile, Turn
 from reasoning.events import AssistantMessage
 
 PASSWORD = "correct horse battery staple"
@@ -34,3 +37,15 @@ def make_turn(conversation: Conversation, *, question: str = "Why?", answer: str
     turn = log.open_turn(conversation.pk, text=question)
     log.close_turn(turn, [AssistantMessage(text=answer)], status="completed")
     return turn
+
+
+def make_profile(name: str, **fields: object) -> ModelProfile:
+    """Make a model that staff offer; it needs no key."""
+    return ModelProfile.objects.create(
+        name=name, **{"base_url": "http://127.0.0.1:9/v1", "model": f"{name}-model", **fields}
+    )
+
+
+def abandon(turn: Turn) -> None:
+    """Leave a running turn as a process on another machine does that has died."""
+    Turn.objects.filter(pk=turn.pk).update(worker="elsewhere:1:0", lease_until=timezone.now() - timedelta(seconds=1))

@@ -1,7 +1,7 @@
 """Run the database and socket tests once more, on PostgreSQL and Redis: ``python -m tests.services``.
 
-``TEST_DATABASE_URL`` and ``TEST_REDIS_URL`` name them; else the usual ports of this machine are tried. Nothing
-is started.
+``TEST_DATABASE_URL`` and ``TEST_REDIS_URL`` name them; else the usual ports of this machine are tried. Nothing is
+started but what the tests of a restart stop and start for themselves.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import sys
 
 import psycopg
 import redis
+
+from config import engines
 
 USUAL = {
     "TEST_DATABASE_URL": "postgres://postgres@127.0.0.1:5432/postgres",
@@ -27,9 +29,12 @@ def found() -> dict[str, str]:
 
 
 def not_run() -> list[str]:
-    """Return a line for each service that no test could use."""
+    """Return a line for each service that no test could use, and for what can't be started to be stopped."""
     present = found()
-    return [f"tests of {variable}: nothing answers there" for variable in USUAL if variable not in present]
+    lines = [f"tests of {variable}: nothing answers there" for variable in USUAL if variable not in present]
+    if engines.missing({}):
+        lines.append("tests of a restart: PostgreSQL or Redis is not installed, so that none could be started")
+    return lines
 
 
 def _answers(variable: str, url: str) -> bool:
@@ -52,7 +57,9 @@ def main() -> int:
         return 1
     if not present:
         return 0
-    command = [sys.executable, "-m", "pytest", "tests/accounts", "tests/chat"]
+    kept_apart = ["-n", "2", "--dist", "worksteal"]  # each with a database and a prefix of its own
+    tests = ["tests/accounts", "tests/chat", "tests/faults/test_kills_postgres.py", "tests/faults/test_restarts.py"]
+    command = [sys.executable, "-m", "pytest", *kept_apart, *tests]
     return subprocess.run(command, env=os.environ | present, check=False).returncode  # noqa: S603 - our own command
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import os
 import re
 import subprocess
@@ -7,7 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from cryptography.fernet import Fernet
 
 from config import environment as env
 from config.settings import SCHEMA
@@ -40,7 +40,7 @@ def test_value_that_is_not_allowed_stops_the_start_with_one_line(entry: tuple[st
 @pytest.mark.parametrize(
     ("name", "value", "allowed"),
     [
-        ("OPENAI_API", "responses", "only chat"),
+        ("OPENAI_API", "assistants", "chat or responses"),
         ("REASONING_THINKING_FOR_USERS", "some", "excerpt or full or hidden"),
         ("PORT", "80000", "a whole number from 0 to 65535"),
         ("PORT", "-1", "a whole number from 0 to 65535"),
@@ -73,7 +73,7 @@ def test_line_names_variable_value_and_what_is_allowed(
         ("DATABASE_URL", "mysql://root:hunter2@db/legible"),
         ("REDIS_URL", "http://:hunter2@cache"),
         ("CONTENT_KEYS", "hunter2"),
-        ("CONTENT_KEYS", f"{Fernet.generate_key().decode()},hunter2"),
+        ("CONTENT_KEYS", f"{base64.urlsafe_b64encode(bytes(32)).decode()},hunter2"),
         ("OPENAI_BASE_URL", "https://user:hunter2@example.com/v1"),
         ("OPENAI_BASE_URL", "https://example.com/v1?key=hunter2"),
         ("OPENAI_BASE_URL", "ftp://hunter2"),
@@ -173,3 +173,29 @@ def test_lease_must_outlive_its_heartbeat() -> None:
 
     assert done.returncode == 2
     assert done.stderr.startswith("LEASE_EXPIRY_S: '20' is not allowed; allowed: more than LEASE_HEARTBEAT_S")
+
+
+@pytest.mark.spec("001 ERR-001")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("effort=lots", "reasoning.effort: 'lots' is not allowed; 'none', "),
+        ("format=field,reasoning.format=xml", "reasoning.format: 'xml' is not allowed; 'field' or 'native' only"),
+        ("colour=red", "colour: no such setting; there are reasoning.enabled, "),
+        ("enabled", "reasoning.enabled: '' is not allowed; true or false"),
+    ],
+)
+def test_default_that_is_not_allowed_stops_the_start_and_says_what_is(text: str, said: str) -> None:
+    done = _python("-c", "import config.settings", REASONING_DEFAULTS=text)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"REASONING_DEFAULTS: {said}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_defaults_of_the_site_may_leave_the_prefix_out() -> None:
+    found = _setting(
+        "settings.REASONING_DEFAULTS", REASONING_DEFAULTS="effort=low, reasoning.stripFromContext=allButLast"
+    )
+
+    assert found == "{'reasoning.effort': 'low', 'reasoning.stripFromContext': 'allButLast'}"

@@ -21,6 +21,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from chat.audit import encoded, typed
 from chat.audit.findings import TEXT_KINDS, Finding, Kind, Leaf, kinds_in, leaves
 from chat.models.search import INDEX_COLUMN, INDEX_TABLE
+from chat.searchindex import TALK_COLUMN, TALK_TABLE
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import UserMessage
 
@@ -42,6 +43,7 @@ _SOUGHT: Final[Mapping[tuple[str, str], frozenset[Kind]]] = {
     ("chat_passage", "text"): _PUBLIC,
     ("chat_passage", "context"): _PUBLIC,
     ("chat_passage", INDEX_COLUMN): _ONLY_CANARIES,  # made of the texts beside it
+    (EVENTS, TALK_COLUMN): _ONLY_CANARIES,
 }
 _NO_SECRETS: Final = frozenset(
     {
@@ -118,8 +120,8 @@ def _leaves(table: _Table, column: str, value: Any) -> Iterator[Leaf]:
 
 
 def _sought(table: _Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> frozenset[Kind]:
-    if table.name.startswith(INDEX_TABLE):
-        return _ONLY_CANARIES  # the words of passages, which are looked at in their own table
+    if table.name.startswith((INDEX_TABLE, TALK_TABLE)):
+        return _ONLY_CANARIES  # the words of texts that are looked at in their own table
     if table.name == EVENTS and row.get("type") == UserMessage.type and leaf.top == "text":
         return _ONLY_CANARIES
     if table.name == EVENTS and (leaf.top, leaf.key) in _NO_SECRETS:

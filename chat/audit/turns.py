@@ -49,7 +49,7 @@ def look_through_turns() -> Iterator[Finding]:
     for turn, rows in groupby(_rows(), key=lambda row: row.turn):
         yield from _look_through_turn(turn, list(rows))
     yield from _look_through_checkpoints()
-    yield from _masked(Conversation.objects.exclude(title=""), "title", _CONVERSATIONS)
+    yield from _masked(Conversation.everything.exclude(title=""), "title", _CONVERSATIONS)
     yield from _masked(Turn.objects.exclude(error_message=""), "error_message", _TURNS)
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from django.core.checks import CheckMessage, Warning
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext as _
 
 from chat.models.search import INDEX_TABLE
+from chat.triggeredindex import TriggeredIndex
 
 _TABLE = "chat_passage"
 _CREATE = (
@@ -33,17 +33,16 @@ _TRIGGERS = {
     f"{INDEX_TABLE}_update": f"AFTER UPDATE OF id, context, text ON {_TABLE} BEGIN {_FORGET} {_LEARN} END",
 }
 
+_INDEX = TriggeredIndex(INDEX_TABLE, _CREATE, _TRIGGERS, source=_TABLE)
+
 
 def ensure_index(sender: object = None, *, using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
     """Make the index and its triggers where they are missing, and fill it. A receiver of ``post_migrate``."""
     connection = connections[using]
-    if connection.vendor != "sqlite" or _TABLE not in connection.introspection.table_names():
+    if not _INDEX.belongs_to(connection):
         return
-    is_behind = _missing(connection) or not _is_in_step(connection)
-    with connection.cursor() as cursor:
-        cursor.execute(_CREATE)
-        for name, body in _TRIGGERS.items():
-            cursor.execute(f"CREATE TRIGGER IF NOT EXISTS {name} {body}")
+    is_behind = _INDEX.missing(connection) or not _INDEX.is_in_step(connection)
+    _INDEX.make(connection)
     if is_behind:
         rebuild_index(using)
 
@@ -57,7 +56,7 @@ def rebuild_index(using: str = DEFAULT_DB_ALIAS) -> int:
         else:
             cursor.execute("REINDEX INDEX chat_passage_search")
             cursor.execute(f"ANALYZE {_TABLE}")
-    return _count(connection, _TABLE)
+    return _INDEX.count(connection)
 
 
 def check_index(app_configs: object, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
@@ -65,30 +64,13 @@ def check_index(app_configs: object, databases: Sequence[str] | None = None, **k
     messages: list[CheckMessage] = []
     for alias in databases or ():
         connection = connections[alias]
-        if connection.vendor != "sqlite" or _TABLE not in connection.introspection.table_names():
+        if not _INDEX.belongs_to(connection):
             continue
-        if missing := _missing(connection):
+        if missing := _INDEX.missing(connection):
             text = _("The search index lacks %(names)s.") % {"names": ", ".join(missing)}
-        elif not _is_in_step(connection):
+        elif not _INDEX.is_in_step(connection):
             text = _("The search index does not hold every passage.")
         else:
             continue
         messages.append(Warning(text, hint=_("Run: python manage.py reindex"), id="chat.W001"))
     return messages
-
-
-def _missing(connection: BaseDatabaseWrapper) -> list[str]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT name FROM sqlite_master WHERE name LIKE %s", [f"{INDEX_TABLE}%"])
-        there = {row[0] for row in cursor.fetchall()}
-    return [name for name in (INDEX_TABLE, *_TRIGGERS) if name not in there]
-
-
-def _is_in_step(connection: BaseDatabaseWrapper) -> bool:
-    return _count(connection, f"{INDEX_TABLE}_docsize") == _count(connection, _TABLE)
-
-
-def _count(connection: BaseDatabaseWrapper, table: str) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) FROM {table}")
-        return int(cursor.fetchone()[0])

@@ -7,7 +7,8 @@ whole does.
 
 The cost is linear. A line is tried as a cut only if it follows a blank line, isn't indented and can't continue a list;
 then nothing but an open code fence can swallow it. Once one is known to be open, lines are compared with its closing
-mark, and nothing before it is parsed again.
+mark, and nothing before it is parsed again. Of an answer in many blocks the later ones are joined, so that a megabyte
+of one-letter paragraphs isn't cut, and rendered, three hundred thousand times.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from chat.html.markdown import top_level_blocks
 
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t\n]|$)")
 _BLANK = " \t\n"
+_MANY = 2_000  # blocks; after so many only those of this size are cut
+_LARGE_CHARS = 4_096
 
 
 class BlockSplitter:
@@ -29,6 +32,7 @@ class BlockSplitter:
         self._rest: list[str] = []  # pieces of its last line, unfinished
         self._return = ""  # a carriage return whose line feed may be yet to come
         self._after_blank = self._has_list = self._has_text = False
+        self._size = self._count = 0  # of the growing block, in characters; of the blocks that were cut
         self._anchor = 0  # the line of the growing block from which on the parser has to look
         self._closing: re.Pattern[str] | None = None  # the line that ends the open fence
 
@@ -74,12 +78,14 @@ class BlockSplitter:
         elif self._closing.fullmatch(line):
             self._closing = None
         self._lines.append(line)
+        self._size += len(line)
         return cuts
 
     def _may_cut(self, line: str) -> bool:
         continues_list = self._has_list and _LIST_ITEM.match(line) is not None
         follows_block = self._after_blank and self._has_text and self._closing is None
-        return follows_block and line[0] not in _BLANK and not continues_list
+        is_worth_it = self._count < _MANY or self._size >= _LARGE_CHARS
+        return follows_block and is_worth_it and line[0] not in _BLANK and not continues_list
 
     def _note(self, line: str) -> None:
         self._after_blank = not line.strip(_BLANK)
@@ -101,7 +107,8 @@ class BlockSplitter:
 
     def _cut(self) -> list[str]:
         block = "".join(self._lines)
-        self._lines, self._anchor = [], 0
+        self._lines, self._anchor, self._size = [], 0, 0
+        self._count += 1
         self._has_list = self._has_text = False
         return [block]
 

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from unicodedata import bidirectional
 
 from django.utils.translation import gettext
 
+from chat.html.asked import NOTHING, Asked
 from chat.html.highlight import highlight, language_label
 from chat.html.links import Address, Place, check_url, leaving_url, place
 from chat.html.tree import Node, Piece, joined, text_of
 
 REL = "noopener noreferrer nofollow ugc"
 _AUTO = frozenset({"p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table"})
+_FRAMES = frozenset({"ul", "ol", "blockquote", "table"})
 _RIGHT_TO_LEFT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff]")
+_STRONG = frozenset({"L", "R", "AL"})
 _UNSPOKEN = re.compile(r"[^\w\s,.()%$€£/-]")
 _UNIT = r"(?:%|x|×|bps?|pp|[KMB]|[mb]n|million|billion)"
 _NUMBER = re.compile(rf"[(+\-−–~≈≥≤<>±]*+ ?[$€£¥]? ?[(\-−]*+[0-9][0-9.,'’\u00a0\u202f]*+\)? ?{_UNIT}?\)?")
@@ -24,9 +28,9 @@ _MARKER = re.compile(r"\[[0-9]{1,3}(?:, ?[0-9]{1,3})*+\]")
 
 @dataclass(frozen=True, slots=True)
 class Dresser:
-    """Adds what is ours to the tree of one block. ``conversation``: see ``links.place``."""
+    """Adds what is ours to the tree of one block. ``asked``: see ``links.place``."""
 
-    conversation: str = ""
+    asked: Asked = NOTHING
 
     def children(self, node: Node) -> list[Piece]:
         """Return the dressed children of ``node``; the node itself stays as it is."""
@@ -45,7 +49,7 @@ class Dresser:
                 return (_figure(piece),)
         piece.children = self.children(piece)
         if piece.tag in _AUTO:
-            piece.attrs["dir"] = "auto"
+            piece.attrs["dir"] = _direction(piece)
         return (_scroller(piece),) if piece.tag == "table" else (piece,)
 
     def _link(self, node: Node) -> Sequence[Piece]:
@@ -54,7 +58,7 @@ class Dresser:
         if address is None:
             return label
         host = _host(address, text_of(node))
-        match place(address, self.conversation):
+        match place(address, self.asked):
             case Place.TEXT:
                 return [*label, *host]
             case Place.DIRECT:
@@ -62,6 +66,16 @@ class Dresser:
             case Place.LEAVING:
                 attrs = {"href": leaving_url(address), "title": address.url}
         return [Node("a", attrs | {"rel": REL, "dir": "auto"}, label), *host]
+
+
+def _direction(node: Node) -> str:
+    """Return ``auto``, or ``rtl`` for what a right-to-left text stands in.
+
+    ``auto`` passes over inner elements that have a direction themselves, so it finds no text in a list and leaves its
+    marks, as a quotation's edge, on the wrong side.
+    """
+    first = next((kind for kind in map(bidirectional, text_of(node)) if kind in _STRONG), "L")
+    return "rtl" if node.tag in _FRAMES and first != "L" else "auto"
 
 
 def _host(address: Address, label: str) -> list[Piece]:

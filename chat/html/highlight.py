@@ -22,7 +22,7 @@ _NAMES = """
     typescript xml yaml yml zsh
 """
 LANGUAGES = frozenset(_NAMES.split())
-# First match wins; classes are documented in static/css/code.css.
+# First match wins; classes are documented in static/css/chat.css.
 _CLASSES: tuple[tuple[_TokenType, str], ...] = (
     (Comment, "c"),
     (Keyword, "k"),

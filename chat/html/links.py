@@ -16,6 +16,8 @@ from urllib.parse import quote, unquote_plus
 
 from django.conf import settings
 
+from chat.html.asked import NOTHING, Asked
+
 LEAVING_PATH = "/leaving/"
 MAX_URL = 2048
 MAX_PIECE = 64
@@ -28,7 +30,6 @@ _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _FRAGMENT = re.compile(r"#[A-Za-z0-9_.~-]{1,128}")
 _MAILBOX = re.compile(r"[A-Za-z0-9_.+-]{1,64}@(?P<host>[^@]{1,253})")
 _URL_PUNCTUATION = "%/?#[]@!$&'()*+,;=:~"
-_WORD = re.compile(r"\w+")
 
 
 class Place(Enum):
@@ -82,13 +83,13 @@ def check_url(raw: str) -> Address | None:
     return None
 
 
-def place(address: Address, conversation: str = "") -> Place:
-    """Decide where a model's link leads. ``conversation`` is what people and tools said before this answer."""
+def place(address: Address, asked: Asked = NOTHING) -> Place:
+    """Decide where a model's link leads. ``asked`` is what people asked before this answer."""
     if not address.is_web:
         return Place.DIRECT
     if address.host in safe_hosts() and not address.port:
         return Place.DIRECT
-    if _is_roomy(address) or (conversation and _echoes(address, conversation)):
+    if _is_roomy(address) or _echoes(address, asked):
         return Place.TEXT
     return Place.LEAVING
 
@@ -152,14 +153,7 @@ def _is_roomy(address: Address) -> bool:
     return len(address.url) > 8 * MAX_PIECE or any(len(piece) > MAX_PIECE for piece in pieces)
 
 
-def _echoes(address: Address, conversation: str) -> bool:
-    """Whether the address repeats words of the conversation that it was not part of as a whole."""
-    if address.url in conversation:
-        return False
-    decoded = unquote_plus(unquote_plus(f"{address.host}/{address.rest}")).casefold()
-    telling = {word for word in _WORD.findall(decoded) if _is_telling(word)}
-    return bool(telling) and not telling.isdisjoint(_WORD.findall(conversation.casefold()))
-
-
-def _is_telling(word: str) -> bool:
-    return len(word) >= 8 or (len(word) >= 4 and any(map(str.isdigit, word)))
+def _echoes(address: Address, asked: Asked) -> bool:
+    """Whether the address repeats words of the questions that it was not part of as a whole."""
+    decoded = unquote_plus(unquote_plus(f"{address.host}/{address.rest}"))
+    return not asked.gave(address.url) and asked.shares_words_with(decoded)

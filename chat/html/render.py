@@ -21,6 +21,7 @@ from django.conf import settings
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, override
 
+from chat.html.asked import NOTHING, Asked, may_link
 from chat.html.blocks import split_blocks
 from chat.html.citations import cite
 from chat.html.dress import Dresser
@@ -42,12 +43,12 @@ _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
 _executor = ThreadPoolExecutor(2, thread_name_prefix="render")  # not asgiref's one thread, which the ORM needs
 
 
-def render_markdown(text: str, *, conversation: str = "") -> SafeString:
+def render_markdown(text: str, *, asked: Asked = NOTHING) -> SafeString:
     """Return a model's markdown as HTML that is safe in a page.
 
-    ``conversation`` is what people and tools said before: a link that repeats words of it stays text.
+    ``asked`` is what people asked before: a link that repeats words of it stays text.
     """
-    return _safe(_render(text, conversation))
+    return _safe(_render(text, asked))
 
 
 def render_answer(
@@ -56,13 +57,13 @@ def render_answer(
     sources: Sequence[Source] = (),
     *,
     numbers: Mapping[int, int] | None = None,
-    conversation: str = "",
+    asked: Asked = NOTHING,
 ) -> SafeString:
     """Return an answer as HTML: markdown, a chip for each marker of a known source, and checked quotations marked.
 
     ``numbers`` are the numbers that refs are shown under, as ``citation_numbers`` gives them.
     """
-    html = _render(text, conversation)
+    html = _render(text, asked)
     known = [(source.ref, source.url, source.section) for source in sources]
     try:
         return _safe(
@@ -94,9 +95,9 @@ def _safe(html: str) -> SafeString:
     return mark_safe(html)  # noqa: S308  # made by serialize() alone, which escapes all that it doesn't know
 
 
-def _render(text: str, conversation: str) -> str:
+def _render(text: str, asked: Asked) -> str:
     text = _NOT_TEXT.sub("\ufffd", text)
-    context = conversation if "://" in text else ""
+    context = _context(text, asked)
     try:
         return _remembered(partial(_blocks, text, context), "answer", text, context)
     except Exception as error:  # noqa: BLE001  # never raises: see the module
@@ -104,9 +105,16 @@ def _render(text: str, conversation: str) -> str:
         return _plain(text)
 
 
-def _blocks(text: str, conversation: str) -> str:
-    blocks = split_blocks(text)
-    return "".join(_remembered(partial(_block, block, conversation), "block", block, conversation) for block in blocks)
+def _context(text: str, asked: Asked) -> Asked:
+    """Return what matters for this text, so that what has no address is remembered whatever was asked."""
+    return asked if may_link(text) else NOTHING
+
+
+def _blocks(text: str, asked: Asked) -> str:
+    with_contexts = [(block, _context(block, asked)) for block in split_blocks(text)]
+    return "".join(
+        _remembered(partial(_block, block, context), "block", block, context) for block, context in with_contexts
+    )
 
 
 def _remembered(make: Callable[[], str], *of: object) -> str:
@@ -127,12 +135,12 @@ def _engine() -> Engine:
     return "nh3" if getattr(settings, "HTML_SANITIZER", "bleach") == "nh3" else "bleach"
 
 
-def _block(block: str, conversation: str) -> str:
+def _block(block: str, asked: Asked) -> str:
     if len(block) > MAX_BLOCK_BYTES or len(block.encode()) > MAX_BLOCK_BYTES:
         return _plain(block)
     try:
         html = sanitize_html(to_html(block), engine=_engine())
-        return serialize(Dresser(conversation).children(parse(html, _MODEL_HTML)))
+        return serialize(Dresser(asked).children(parse(html, _MODEL_HTML)))
     except TooDenseError:
         return _plain(block)
     except Exception as error:  # noqa: BLE001  # never raises: see the module

@@ -15,14 +15,32 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 
+class KeptConversations(models.Manager["Conversation"]):
+    """Those that are there: no look-up finds a deleted one, or a temporary one whose time is over."""
+
+    def get_queryset(self) -> models.QuerySet[Conversation]:
+        return super().get_queryset().filter(deleted_at=None).exclude(expires_at__lte=timezone.now())
+
+
 class Conversation(models.Model):
     """One owner's thread."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversations")
     title = models.CharField(_("title"), max_length=120, blank=True)
+    profile = models.ForeignKey(
+        "ModelProfile", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("model")
+    )  # None: the site's default
+    reasoning = models.JSONField(_("reasoning settings"), default=dict, blank=True)  # only what was set here
+    is_renamed = models.BooleanField(_("renamed"), default=False)  # its person named it: no title is made any more
+    is_pinned = models.BooleanField(_("pinned"), default=False)
+    deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)  # gone for good some time after
+    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)  # of a temporary chat
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     updated_at = models.DateTimeField(_("updated at"), default=timezone.now)
+
+    objects = KeptConversations()
+    everything: models.Manager[Conversation] = models.Manager()
 
     class Meta:
         verbose_name = _("conversation")
@@ -35,6 +53,10 @@ class Conversation(models.Model):
 
     def get_absolute_url(self) -> str:
         return reverse("chat:conversation", args=[self.id])
+
+    @property
+    def is_temporary(self) -> bool:
+        return self.expires_at is not None
 
 
 class Turn(models.Model):
@@ -57,6 +79,8 @@ class Turn(models.Model):
     client_id = models.CharField(_("client id"), max_length=64, blank=True)
     is_active = models.BooleanField(_("on the selected branch"), default=True)
     status = models.CharField(_("status"), max_length=20, choices=Status, default=Status.RUNNING)
+    worker = models.CharField(_("process"), max_length=120, blank=True)  # that runs it; see chat.leases
+    lease_until = models.DateTimeField(_("leased until"), null=True, blank=True)
     error_code = models.CharField(_("error code"), max_length=40, blank=True)
     error_message = models.CharField(_("error message"), max_length=500, blank=True)
     model = models.CharField(_("model"), max_length=200, blank=True)
@@ -64,7 +88,17 @@ class Turn(models.Model):
     input_tokens = models.PositiveIntegerField(_("input tokens"), null=True, blank=True)
     output_tokens = models.PositiveIntegerField(_("output tokens"), null=True, blank=True)
     reasoning_tokens = models.PositiveIntegerField(_("reasoning tokens"), null=True, blank=True)
+    context_anchor = models.JSONField(
+        _("context anchor"), null=True, blank=True
+    )  # a UsageAnchor: reported size, never text
+    cached_tokens = models.PositiveIntegerField(_("cached input tokens"), null=True, blank=True)  # part of the input
     thinking_ms = models.PositiveIntegerField(_("thinking time in ms"), default=0)
+    first_token_ms = models.PositiveIntegerField(_("time to first token in ms"), null=True, blank=True)
+    # What the guards did, in numbers only: they tell which provider regressed.
+    stripped_delimiters = models.PositiveIntegerField(_("delimiters stripped"), default=0)
+    extracted_blocks = models.PositiveIntegerField(_("thoughts taken out"), default=0)
+    masked = models.PositiveIntegerField(_("places masked"), default=0)
+    dropped_bullets = models.PositiveIntegerField(_("summary points dropped"), default=0)
     summary_source = models.CharField(_("summary source"), max_length=10, blank=True)
     started_at = models.DateTimeField(_("started at"), default=timezone.now)
     ended_at = models.DateTimeField(_("ended at"), null=True, blank=True)

@@ -36,8 +36,13 @@ _STOP_WORDS = frozenset(
 
 def search_terms(text: str) -> list[str]:
     """Return the words of a question that are worth searching for: once each, in order, without stop words."""
+    return [word for word in words_of(text) if word not in _STOP_WORDS][:_MAX_TERMS]
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, once each, in order."""
     words = _WORD.findall(_POSSESSIVE.sub("", text.lower().replace("’", "'")))
-    return list(dict.fromkeys(word for word in words if word not in _STOP_WORDS))[:_MAX_TERMS]
+    return list(dict.fromkeys(words))
 
 
 class PassageQuerySet(models.QuerySet["Passage"]):

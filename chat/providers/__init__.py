@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from chat.providers.base import Provider, ProviderError
+
+if TYPE_CHECKING:
+    from chat.providers.openai_service import OpenAIService
 
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
@@ -40,16 +43,12 @@ class ProviderConfig:
 
 
 def build_provider(config: ProviderConfig) -> Provider:
-    """Return the provider that ``config`` names. Opens no connection. Raises ProviderError for an API we lack."""
+    """Return the provider that ``config`` names. Opens no connection."""
     if config.is_offline:
         from chat.providers.offline import OfflineAnalyst  # noqa: PLC0415
 
         return OfflineAnalyst(delay_ms=config.offline_delay_ms)
-    if config.api != "chat":
-        raise ProviderError("refused", "OPENAI_API: only “chat” is supported yet.", retryable=False)
-    from chat.providers.openai_chat import OpenAIChatProvider  # noqa: PLC0415
-
-    return OpenAIChatProvider(
+    return _api(config)(
         config.base_url or OPENAI_URL,
         config.api_key or "none",
         config.model_name,
@@ -59,6 +58,16 @@ def build_provider(config: ProviderConfig) -> Provider:
     )
 
 
+def _api(config: ProviderConfig) -> type[OpenAIService]:
+    if config.api == "responses":
+        from chat.providers.openai_responses import OpenAIResponsesProvider  # noqa: PLC0415
+
+        return OpenAIResponsesProvider
+    from chat.providers.openai_chat import OpenAIChatProvider  # noqa: PLC0415
+
+    return OpenAIChatProvider
+
+
 _cached_provider = lru_cache(maxsize=64)(build_provider)
 
 
@@ -66,9 +75,9 @@ async def provider_for(config: ProviderConfig) -> Provider:
     """Return the provider that ``config`` names, its model known; the same one while it is the same. ProviderError."""
     provider = _cached_provider(config)
     if not provider.model:
-        from chat.providers.openai_chat import OpenAIChatProvider  # noqa: PLC0415
+        from chat.providers.openai_service import OpenAIService  # noqa: PLC0415
 
-        assert isinstance(provider, OpenAIChatProvider)  # noqa: S101  (no other has its model to find out)
+        assert isinstance(provider, OpenAIService)  # noqa: S101  (no other has its model to find out)
         await provider.first_model()
     return provider
 

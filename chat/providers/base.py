@@ -1,4 +1,4 @@
-"""What a provider is: one method that streams one response.
+"""What a provider is: one method that streams one response, and one that says what it would ask for it.
 
 Adapters turn a service's own exceptions into ``ProviderError`` at this boundary and keep the cause. They know neither
 Django nor the database.
@@ -31,14 +31,23 @@ class ProviderError(Exception):
 
     Codes: ``unreachable``, ``timeout``, ``disconnected``, ``malformed``, ``authentication``, ``rate_limited``,
     ``context_overflow``, ``refused`` (a request the service does not accept), ``server_error``.
+
+    ``reason`` says more of a refusal that has to do with thinking, and is empty otherwise: ``ciphertext`` (an opaque
+    item that the service cannot verify), ``missing_reasoning`` (it wants earlier thinking back), ``reasoning_refused``
+    (it takes none), ``not_found_item`` (it keeps no item of that id), ``unpaired_item`` (an item without the one that
+    belongs to it), and ``effort``, ``max_tokens``, ``summary``, ``include``, ``enabled`` (a parameter that it does
+    not take).
     """
 
-    def __init__(self, code: str, message: str, *, retryable: bool, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self, code: str, message: str, *, retryable: bool, retry_after_s: float | None = None, reason: str = ""
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.retryable = retryable
         self.retry_after_s = retry_after_s
+        self.reason = reason
 
 
 class Provider(Protocol):
@@ -48,6 +57,10 @@ class Provider(Protocol):
     model: str  # the requested model name; the guard of opaque items compares it
     identity: str  # endpoint identity: base URL and a fingerprint of the credential
     starts_in_reasoning: bool
+
+    def request_body(self, request: ProviderRequest) -> dict[str, Any]:
+        """Return what ``stream`` would send for this request now, to the letter. Sends nothing."""
+        ...
 
     def stream(self, request: ProviderRequest) -> AsyncGenerator[RawDelta, None]:
         """Yield the pieces of one response. Closing the iterator closes the upstream. Raises ProviderError."""

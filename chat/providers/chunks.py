@@ -12,7 +12,9 @@ from typing import Any
 
 import msgspec
 
-from chat.providers.errors import Endpoint, failure_from_object, malformed
+from chat.providers.base import ProviderError
+from chat.providers.errors import Endpoint, failure_from_object
+from chat.providers.loosejson import loose_json, without_halves
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 
 DONE = b"[DONE]"
@@ -91,9 +93,13 @@ class ChunkDecoder:
         if text == DONE:
             self.done = True
             return tuple(self._end(None))
-        if b"\n" in text:
+        try:
+            chunk = _loose(loose_json(text))
+        except ProviderError:
+            if b"\n" not in text:
+                raise
             return tuple(delta for line in text.split(b"\n") for delta in self.feed(line))
-        return tuple(self._chunk(_loose(_any_json(text))))
+        return tuple(self._chunk(chunk))
 
     def _chunk(self, chunk: _Chunk) -> Iterator[RawDelta]:
         self._refuse_errors(chunk)
@@ -127,13 +133,16 @@ class ChunkDecoder:
     def _fields(self, source: _Fields) -> Iterator[RawFields]:
         fields = {name: value for name in _THINKING_FIELDS if (value := getattr(source, name))}
         content = source.content or source.refusal
-        if isinstance(content, str):
+        if isinstance(content, list):
+            if fields:
+                yield RawFields(fields)
+            yield from _parts(content, has_native=bool(fields))
+            fields = {}
+        elif isinstance(content, str):
             fields["content"] = content
         if source.tool_calls:
             fields["tool_calls"] = source.tool_calls
             self._has_calls = True
-        if isinstance(content, list):
-            yield from _parts(content)
         if fields:
             yield RawFields(fields)
 
@@ -177,16 +186,21 @@ def _first_count(usage: Mapping[str, Any], *names: str) -> int | None:
     return next((int(value) for value in values if isinstance(value, int | float) and 0 <= value < 2**53), None)
 
 
-def _parts(parts: list[Any]) -> Iterator[RawFields]:
-    """Map content that comes as a list of typed parts (Mistral), in its order."""
+def _parts(parts: list[Any], *, has_native: bool) -> Iterator[RawFields]:
+    """Map content that comes as a list of typed parts (Mistral), in its order.
+
+    Beside a native field, thoughts among the parts are the same text again. Normaliser 8.
+    """
     for part in parts:
         if isinstance(part, str):
             yield RawFields({"content": part})
         elif isinstance(part, dict):
             kind = part.get("type")
             text = _part_text(part.get("thinking") or part.get("reasoning") or part.get("text"))
-            if text and kind in ("text", "output_text", "thinking", "reasoning"):
-                yield RawFields({"thinking" if kind in ("thinking", "reasoning") else "content": text})
+            if text and kind in ("text", "output_text"):
+                yield RawFields({"content": text})
+            elif text and kind in ("thinking", "reasoning") and not has_native:
+                yield RawFields({"thinking": text})
 
 
 def _part_text(value: Any) -> str:
@@ -202,14 +216,6 @@ def _bare_error(chunk: _Chunk) -> dict[str, Any] | None:
     return None
 
 
-def _any_json(text: bytes) -> Any:
-    try:
-        # Broken bytes become replacement characters, as the event-stream format demands.
-        return msgspec.json.decode(text.decode("utf-8", "replace"))
-    except (msgspec.MsgspecError, RecursionError) as error:
-        raise malformed("something that is not JSON in the middle of its answer") from error
-
-
 def _loose(value: Any) -> _Chunk:
     """Take of any JSON what looks like a chunk."""
     if not isinstance(value, dict):
@@ -219,7 +225,7 @@ def _loose(value: Any) -> _Chunk:
     if isinstance(choices, list):
         kept = [_loose_choice(choice) for choice in choices if isinstance(choice, dict)]
     names = ("usage", "model", "error", "message", "detail", "code", "type")
-    return _Chunk(kept, **{name: value.get(name) for name in names})
+    return _Chunk(kept, **{name: without_halves(value.get(name)) for name in names})
 
 
 def _loose_choice(choice: dict[str, Any]) -> _Choice:
@@ -227,11 +233,14 @@ def _loose_choice(choice: dict[str, Any]) -> _Choice:
     return _Choice(
         _loose_fields(choice.get("delta")),
         _loose_fields(choice.get("message")),
-        **{name: choice.get(name) for name in names},
+        **{name: without_halves(choice.get(name)) for name in names},
     )
 
 
 def _loose_fields(fields: Any) -> _Fields | None:
     if not isinstance(fields, dict):
         return None
-    return _Fields(**{name: value for name, value in fields.items() if name in _Fields.__struct_fields__})
+    kept = {name: value for name, value in fields.items() if name in _Fields.__struct_fields__}
+    if kept.get("reasoning_details"):
+        kept["reasoning_details"] = without_halves(kept["reasoning_details"])  # they are kept as they came
+    return _Fields(**kept)

@@ -22,11 +22,14 @@ _OVERFLOW = re.compile(
     r"|context size has been exceeded"
     r"|(?:maximum|max|available|model'?s?|allowed) (?:model )?(?:context|prompt) (?:length|size|window)"
     r"|exceeds? (?:the |your |its )?(?:\w+ )?context|context (?:window|length|size)\W+(?:\w+ ){0,3}(?:exceed|limit)"
-    r"|(?:longer|greater|larger) than the (?:model'?s? )?(?:maximum )?context"
+    r"|(?:longer|greater|larger) than the (?:model'?s? )?(?:maximum )?(?:context|model length)"
+    r"|context length of only|context (?:the )?overflow"
     r"|(?:prompt|input|request|message)s?(?: \w+){0,2} (?:is|are) too (?:long|large)(?: for|:|;|\.|,|$| \()"
     r"|prompt too long|too large for model|exceeded model token limit"
-    r"|reduce the length of (?:the|your) (?:messages|prompt)"
-    r"|(?:input|prompt) token(?: count|s)?\b.{0,40}exceed|range of input length should be|too many (?:input )?tokens",
+    r"|reduce the length of (?:the|your) (?:input |messages|prompt)"
+    r"|inputs?\W+tokens\W+max_(?:new_)?tokens\W+must be|inputs?\W+must have less than"
+    r"|(?:input|prompt) token(?: count|s)?\b.{0,40}exceed|range of input length should be|too many (?:input )?tokens"
+    r"|token limit exceeded|prompt exceeds",
     re.IGNORECASE,
 )
 _RATE = re.compile(
@@ -46,15 +49,8 @@ _UNKNOWN_MODEL = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BARE = re.compile(
-    r"(?:40[45]\W*)?(?:page |method |the requested url )?(?:was )?not (?:found|allowed)\W*$", re.IGNORECASE
-)
-_REASONING = re.compile(r"reasoning_content|reasoning_details|\breasoning\b|\bthinking\b", re.IGNORECASE)
-_MISSING = re.compile(
-    r"missing|must be passed back|is required|must be provided|expected `?(?:thinking|redacted)", re.IGNORECASE
-)
-_REJECTED = re.compile(
-    r"unsupported|not permitted|extra_forbidden|not supported|unexpected|unknown"
-    r"|remove (?:the )?reasoning|not be included",
+    r"(?:40[45]\W*)?(?:page |file |method |the requested url )?(?:was )?not (?:found|allowed)\W*$"
+    r"|invalid url \(|cannot post ",
     re.IGNORECASE,
 )
 
@@ -92,14 +88,6 @@ class Words:
     @property
     def is_unknown_model(self) -> bool:
         return bool(_UNKNOWN_MODEL.search(self.everything))
-
-    @property
-    def wants_reasoning(self) -> bool:
-        return bool(_REASONING.search(self.everything) and _MISSING.search(self.everything))
-
-    @property
-    def rejects_reasoning(self) -> bool:
-        return bool(_REASONING.search(self.everything) and _REJECTED.search(self.everything))
 
 
 def read_words(body: bytes) -> Words:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, Literal
 
 from chat.providers.base import ProviderError
+from chat.providers.error_reasons import advice, other_api, reason_of
 from chat.providers.error_words import Words, read_object, read_words
 
 MAX_QUOTED_CHARS = 300
@@ -46,11 +47,19 @@ class Endpoint:
     host: str
     model: str = ""
     secrets: Sequence[str] = ()
+    api: Literal["chat", "responses"] = "chat"
 
 
-def failure_from_status(status: int, body: bytes, headers: Mapping[str, str], endpoint: Endpoint) -> ProviderError:
-    """Turn an HTTP answer of 3xx to 5xx into our error. Any envelope, or none."""
-    return _failure(_Said(status, f"HTTP {status}", read_words(body), retry_after_s(headers)), endpoint)
+def failure_from_status(
+    status: int, body: bytes, headers: Mapping[str, str], endpoint: Endpoint, *, replays_thinking: bool = False
+) -> ProviderError:
+    """Turn an HTTP answer of 3xx to 5xx into our error. Any envelope, or none.
+
+    ``replays_thinking``: the request held earlier thinking. A refusal without a word is put down to it (Cerebras, seen
+    2026-05), since there is nothing else to go by.
+    """
+    wordless = "reasoning_refused" if replays_thinking and status in (400, 422) and not body.strip() else ""
+    return _failure(_Said(status, f"HTTP {status}", read_words(body), retry_after_s(headers), wordless), endpoint)
 
 
 def failure_from_object(error: Any, endpoint: Endpoint) -> ProviderError:
@@ -113,12 +122,17 @@ class _Said:
     where: str
     words: Words
     wait_s: float | None = None
+    reason: str = ""
 
 
 def _failure(said: _Said, endpoint: Endpoint) -> ProviderError:
     code = _code(said.status, said.words)
+    if code in ("refused", "server_error") and not said.reason:
+        said = replace(said, reason=reason_of(said.words, is_refusal=code == "refused"))
+    code = "refused" if said.reason else code
     retryable = code in _RETRYABLE and not said.words.is_quota
-    return ProviderError(code, _message(code, said, endpoint), retryable=retryable, retry_after_s=said.wait_s)
+    message = _message(code, said, endpoint)
+    return ProviderError(code, message, retryable=retryable, retry_after_s=said.wait_s, reason=said.reason)
 
 
 def _code(status: int, words: Words) -> str:
@@ -153,32 +167,31 @@ def _message(code: str, said: _Said, endpoint: Endpoint) -> str:
         case "server_error":
             return f"The model service failed ({said.where}). Try again in a moment."
         case _:
-            return _refusal(said.status, said.words, endpoint)
+            return _refusal(said, endpoint)
 
 
-def _refusal(status: int, words: Words, endpoint: Endpoint) -> str:
+def _refusal(said: _Said, endpoint: Endpoint) -> str:
+    status, words = said.status, said.words
+    if status in (404, 405) and not said.reason and not other_api(words, endpoint.api):
+        return _not_there(status, words, endpoint)
+    text = quoted(words.message, endpoint.secrets)
+    text += "" if text.endswith((".", "!", "?", "…", ")")) else "."
+    told = (
+        f"The model service refused the request: {text}"
+        if words.message
+        else f"The model service refused ({said.where})."
+    )
+    return f"{told} {advice(said.reason, words, api=endpoint.api)}".rstrip()
+
+
+def _not_there(status: int, words: Words, endpoint: Endpoint) -> str:
     if status == 404 and (words.is_unknown_model or not words.is_bare):
         return f"The model service does not offer the model “{endpoint.model}”. Check OPENAI_MODEL."
-    if status in (404, 405):
-        return (
-            f"Nothing is served at that address of {endpoint.host} (HTTP {status}). "
-            "Check OPENAI_BASE_URL; it often ends in /v1."
-        )
-    said = quoted(words.message, endpoint.secrets)
-    reason = f"The model service refused the request: {said}" if said else f"The model service refused (HTTP {status})."
-    return f"{reason} {_advice(words)}".rstrip()
-
-
-def _advice(words: Words) -> str:
-    """Name the setting that lifts a refusal which has to do with thinking. Replay D4."""
-    if words.wants_reasoning:
-        return (
-            "This model needs its earlier thinking back: set reasoning.includeInContext to true "
-            "and reasoning.stripFromContext to none."
-        )
-    if words.rejects_reasoning:
-        return "This model takes no earlier thinking back: set reasoning.includeInContext to false."
-    return ""
+    other = " Not every server speaks Responses: OPENAI_API=chat is the other way." if endpoint.api != "chat" else ""
+    return (
+        f"Nothing is served at that address of {endpoint.host} (HTTP {status}). "
+        f"Check OPENAI_BASE_URL; it often ends in /v1.{other}"
+    )
 
 
 def quoted(text: str, secrets: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from chat.providers.analyst.replies import Reply
 from chat.providers.analyst.steps import Call, decide
 from chat.providers.base import ProviderRequest
 from chat.providers.chunks import DONE, ChunkDecoder
+from chat.providers.pacing import joined, pace
 from reasoning.deltas import RawDelta
 
 _PIECES = re.compile(r"\S+\s*|\s+")
@@ -34,14 +35,23 @@ class OfflineAnalyst:
         self._delay_s = delay_ms / 1000
         self._new_id = new_id
 
+    def request_body(self, request: ProviderRequest) -> dict[str, Any]:
+        """Return what a service of this API would get; here nothing leaves the server."""
+        head = [{"role": "system", "content": request.instructions}] if request.instructions else []
+        body = {**request.body, "model": self.model, "messages": [*head, *(request.body.get("messages") or ())]}
+        return {**body, "tools": list(request.tools)} if request.tools else body
+
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[RawDelta, None]:
         """Yield the pieces of one response. Needs nothing from outside and never fails."""
         decoder = ChunkDecoder()
         # In a thread: weighing a few hundred sentences takes milliseconds that other streams would wait for.
-        for payload in await asyncio.to_thread(self._payloads, request):
-            for delta in decoder.feed(payload):
+        payloads = await asyncio.to_thread(self._payloads, request)
+        while payloads:
+            count = max(1, round(pace.window_s / self._delay_s)) if self._delay_s else 1
+            came, payloads = payloads[:count], payloads[count:]
+            for delta in joined(delta for payload in came for delta in decoder.feed(payload)):
                 yield delta
-            await asyncio.sleep(self._delay_s)
+            await asyncio.sleep(self._delay_s * len(came))
         for delta in decoder.finish():
             yield delta
 

@@ -27,10 +27,12 @@ from reasoning.redaction.values import (
 Classify = Callable[[str], KeyKind]
 
 _LEAD = re.compile(
-    rf"(?P<name>(?:(?<![\w.\-])[A-Za-z]{{2,14}}[ ]){{0,2}}(?<![\w.\-])[\w.\-]{{1,80}}+){CLOSERS}[ \t]{{0,8}}"
+    rf"(?P<name>(?:(?<![\w.\-])[A-Za-z]{{2,14}}[ ]){{0,2}}(?<![\w.\-])[\w.\-]{{1,80}}+){CLOSERS}[ \t]{{0,40}}"
     rf"(?P<sep>{SEPARATOR})(?P<open>{OPENERS})"
 )
+_SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
 _VALUE = re.compile(r"[^\s\"'`<>\\]{1,512}+")
+_WEAK_VALUE = re.compile(r"[^\s\"'`<>\\=]{1,512}+={0,3}")
 _QUOTES = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 _ENDS = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
 _QUERY = re.compile(r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'<>]{1,2048}+)")
@@ -39,10 +41,26 @@ _FLAG = re.compile(
 )
 _XML = re.compile(r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})")
 _PAIR = re.compile(
-    r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?\s{1,24}-?\s{0,4}[\"']?(?:value|val|content|data)[\"']?"
-    r"\s{0,3}[=:]\s{0,3}[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})"
+    r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?\s{1,24}-{0,2}\s{0,4}[\"']?(?:value|val|content|data|body)[\"']?"
+    r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})"
 )
+_CHILD = re.compile(
+    r"(?i)(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)(?:[\"'][^<>\n]{0,60}>|</key>)\s{0,40}<(?:value|val|string|data)>(?P<value>[^<>\n]{2,256})"
+)
+_CHANGED = re.compile(
+    r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?\s{0,8}[:=]\s{0,3}[\"'][^\"'\n]{0,128}[\"']\s{0,3}[-=]>\s{0,3}"
+    r"[\"'](?P<value>[^\"'\n]{2,256})"
+)
+_BLOCK = re.compile(
+    r"[\"'](?P<name>[\w.\-]{2,64}+)[\"']\s{0,3}(?:[:=]\s{0,3})?\{[^{}]{0,300}?(?<![\w-])[\"']?(?:default|value|content|data)[\"']?"
+    r"\s{0,8}[:=]\s{0,3}[\"'](?P<value>[^\"'<>\n]{2,256})"
+)
+_PAIRS = (("", _PAIR), ("{", _BLOCK), ("<", _CHILD), (">", _CHANGED))  # each with what it can't do without
 _HUMP = re.compile(r"[a-z][A-Z]|[_\-.]")
+_SHORTEST_RANDOM = 12  # characters of a value that alone makes a weak name a secret's
+_LONG_ENOUGH = re.compile(rf"[^\s\"'`<>\\]{{{_SHORTEST_RANDOM}}}")
+_COMPARING = ("==", "===", "!=", "!==")
+_LOOSE = ('",', "',", '">', "'>")
 _STRONG_SEPARATORS = ("=", "=>", ":=", "%3D", "%3d", "&#61;")
 
 
@@ -58,11 +76,14 @@ def rules(classify: Classify) -> tuple[Rule, ...]:
 
 
 def _assigned(text: str, classify: Classify) -> Iterator[Span]:
-    for lead in _LEAD.finditer(text):
+    start = 0
+    while _SEPARATES.search(text, start) and (lead := _LEAD.search(text, start)):
+        start = lead.end()
         kind = classify(lead["name"])
         if kind in (KeyKind.SECRET, KeyKind.WEAK) and lead["name"].lower() != "authorization":
             span = _value_after(text, lead, kind)
             if span:
+                start = max(start, span.end)
                 yield span
 
 
@@ -71,10 +92,12 @@ def _value_after(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None:
     start = lead.end()
     if (quote and _closes_span(text, lead, quote[1])) or (lead["sep"] == "|" and "\n" in lead["open"]):
         return None
+    if kind is KeyKind.WEAK and not quote and not _LONG_ENOUGH.match(text, start):
+        return None
     if quote:
         value = _quoted(text, start, quote[1], escaped=quote[0].startswith("\\"))
     else:
-        value = _unquoted(text, start)
+        value = _unquoted(text, start, _VALUE if kind is KeyKind.SECRET else _WEAK_VALUE)
         if FAMILY.search(lead["name"]) and (phrase := several(text, start)):
             return phrase
     if is_inert(value) or not _is_assigned(lead, kind, value, quoted=bool(quote)):
@@ -98,10 +121,12 @@ def _quoted(text: str, start: int, quote: str, *, escaped: bool) -> str:
     return text[start : end if end >= 0 else limit].rstrip("\\")
 
 
-def _unquoted(text: str, start: int) -> str:
-    found = _VALUE.match(text, start)
+def _unquoted(text: str, start: int, pattern: re.Pattern[str]) -> str:
+    found = pattern.match(text, start)
     if not found:
         return ""
+    if "\n" in text[max(start - 8, 0) : start] and text[found.end() - 1] == ":":
+        return ""  # a name on a line of its own
     end = _ENDS.search(found.group())
     return trimmed(found.group()[: end.start()] if end else found.group())
 
@@ -109,9 +134,13 @@ def _unquoted(text: str, start: int) -> str:
 def _is_assigned(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: bool) -> bool:
     name, separator = lead["name"], lead["sep"]
     if kind is KeyKind.WEAK:
-        return is_random(value, least=12)
-    if separator in ("==", "===", '",', "',") or separator[0] in "|-–—→":
-        return _is_telling(name, value) if separator[0] != "=" else quoted
+        return is_random(value, least=_SHORTEST_RANDOM) and not is_expression(value)
+    if separator in _COMPARING:
+        return quoted
+    if separator == "(":
+        return is_mixed(value)
+    if separator in _LOOSE or separator[0] in "|-–—→":
+        return _is_telling(name, value)
     if quoted:
         return not is_word(value) or name.isupper()
     if _is_code(name, value) or (value.isdigit() and len(value) < 4):
@@ -164,12 +193,13 @@ def _tagged(text: str, classify: Classify) -> Iterator[Span]:
         kind, value = classify(found["name"].rpartition(":")[2]), found["value"]
         if is_inert(value):
             continue
-        if kind is KeyKind.SECRET or (kind is KeyKind.WEAK and is_random(value, least=12)):
+        if kind is KeyKind.SECRET or (kind is KeyKind.WEAK and is_random(value, least=_SHORTEST_RANDOM)):
             yield secret(found)
 
 
 def _paired(text: str, classify: Classify) -> Iterator[Span]:
-    for found in _PAIR.finditer(text):
-        kind, value = classify(found["name"]), found["value"]
-        if kind is KeyKind.SECRET and not is_inert(value) and not is_word(value.partition(" ")[0]):
-            yield secret(found)
+    for mark, pattern in _PAIRS:
+        for found in pattern.finditer(text) if mark in text else ():
+            kind, value = classify(found["name"]), found["value"]
+            if kind is KeyKind.SECRET and not is_inert(value) and not is_word(value.partition(" ")[0]):
+                yield secret(found)

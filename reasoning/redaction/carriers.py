@@ -11,8 +11,9 @@ import binascii
 import re
 from collections.abc import Iterator
 
+from reasoning.redaction.names import PARAMETER
 from reasoning.redaction.spans import Rule, Span, secret
-from reasoning.redaction.values import is_inert, is_mixed, is_random, is_word, trimmed
+from reasoning.redaction.values import is_inert, is_mixed, is_number_like, is_random, is_word, trimmed
 from reasoning.redaction.words import wordset
 
 _USERINFO = re.compile(
@@ -23,10 +24,10 @@ _COOKIE = re.compile(
     r"(?i)(?<![\w-])(?:set-)?cookie[\"'\\]{0,4}\s{0,3}[:=]\s{0,3}[\"'\\]{0,4}(?P<value>[^\n\r\"']{3,4096}+)"
 )
 _COOKIE_FLAG = re.compile(r"(?<![\w-])(?:--cookie|-b)[ =]{1,4}[\"']?(?P<value>[^\n\r\"']{3,4096}+)")
-_COOKIE_FLAG = re.compile(r"(?<![\w-])(?:--cookie|-b)[ =]{1,4}[\"']?(?P<value>[^\n\r\"']{3,4096}+)")
 _AUTHORIZATION = re.compile(
     r"(?i)(?<![a-z])(?:proxy-)?authorization[\"'`*\\]{0,4}[ \t]{0,4}(?:[:=,]|=>){1,2}[ \t]{0,4}[b\"'`*\\]{0,5}"
-    r"(?P<value>(?P<first>[^\s\"',\\]{1,4096}+)(?:[ \t]{1,4}(?P<rest>[^\n\r\"'`\\]{1,4096}+))?)"
+    r"(?P<value>(?P<first>[^\s\"',\\]{1,4096}+)(?:[ \t]{1,4}"
+    rf"(?P<rest>{PARAMETER}[^\n\r]{{1,4096}}+|[^\n\r\"'`\\]{{1,4096}}+))?)"
 )
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
 _SCHEME = re.compile(
@@ -34,20 +35,45 @@ _SCHEME = re.compile(
     r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)"
 )
 _USER_FLAG = re.compile(
-    r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?(?P<value>[^\s:\"'`/\\]{1,64}:[^\s\"'`]{1,256}+)"
+    r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
+    r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%][\"']?[^\s\"'`]{1,256}+)"
 )
-_USER_FLAG = re.compile(
-    r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?(?P<value>[^\s:\"'`/\\]{1,64}:[^\s\"'`]{1,256}+)"
+_ACCOUNT_FLAG = re.compile(  # also what other programs take: HTTPie, lftp
+    r"(?<![\w-])(?:-a|-u|--auth)[ =]{1,4}[\"']?(?P<value>[\w.@\-]{1,64}[:,](?P<password>[^\s\"'`/]{5,256}+))"
 )
-_COMMAND = re.compile(
-    r"(?<![\w-])(?:mysql\w*|mariadb\w*|sshpass|redis-cli|mongo\w*|ldap\w+"
-    r"|zip|7z|unzip|psql|smbclient)\b[^\n|]{0,160}?[ \t]"
-    r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
+_ACCOUNT_FLAGS = re.compile(
+    r"(?<![\w-])-[uU][ ]?[^\s\"']{1,64}[ ]{1,2}-[pP][ ]?[\"']?(?P<value>(?P<password>[^\s\"']{5,256}+))"
+)
+_COMMANDS = (
+    re.compile(  # with a space behind the flag, these ask for the password, and a database's name follows
+        r"(?<![\w-])(?:mysql\w*|mariadb\w*)\b[^\n|]{0,160}?[ \t]-p[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
+    ),
+    re.compile(
+        r"(?<![\w-])(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
+        r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
+    ),
+    re.compile(r"(?<![\w-])login[ \t]{1,4}(?P<value>(?=[^\s]{0,64}\d)[\w.\-]{16,256}+)"),
+)
+_AUTH_PAIR = re.compile(
+    r"(?i)(?:auth|credentials?|login)[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?[\"'][^\"'\n]{1,64}[\"'],\s{0,4}"
+    r"[\"'](?P<value>[^\"'\n]{3,256}+)"
+)
+_IDENTIFIED = re.compile(
+    r"(?i)identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by\s{1,4}[\"'](?P<value>[^\"'\n]{1,256}+)"
+)
+_CONNECTION = re.compile(
+    r"(?:\:thin:|(?<![\w-])(?:sqlplus|sqlldr|expdp|impdp|rman)\b(?:[ ]-\w{1,12}){0,4}[ ]{1,4}(?:target[ ])?[\"']?)"
+    r"[\w$#]{1,64}/(?P<value>[^@\s\"']{1,128}+)@"
+)
+_PASSFILE = re.compile(
+    r"(?<!\S)[\w.\-*]{1,128}:(?:\d{2,5}|\*):[\w.\-*]{1,64}:[\w.@\-*]{1,64}:(?P<value>[^\s:]{5,128}+)"
 )
 _INPUT = re.compile(r"(?i)type=[\"']?password[\"']?[^<>]{0,120}?value=[\"']?(?P<value>[^\"'<>\s]{1,256}+)")
 
 
 def _userinfo(text: str) -> Iterator[Span]:
+    if "@" not in text:
+        return
     for found in _USERINFO.finditer(text):
         value = found["value"]
         if not is_inert(value.partition(":")[2] or value) and (":" in value or is_mixed(value)):
@@ -55,8 +81,10 @@ def _userinfo(text: str) -> Iterator[Span]:
 
 
 def _networks(text: str) -> Iterator[Span]:
-    for found in _NETWORK.finditer(text):
-        yield secret(found)
+    for pattern in (_NETWORK, _CONNECTION):
+        for found in pattern.finditer(text):
+            if not is_inert(found["value"]):
+                yield secret(found)
 
 
 def _cookies(text: str) -> Iterator[Span]:
@@ -98,10 +126,30 @@ def _is_basic(value: str) -> bool:
 
 
 def _flags(text: str) -> Iterator[Span]:
-    for pattern in (_USER_FLAG, _COMMAND):
+    for pattern in (_USER_FLAG, *_COMMANDS):
         for found in pattern.finditer(text):
-            if not is_inert(found["value"]):
+            value = found["value"]
+            if not (is_inert(value) or is_inert(value.partition(":")[2] or value) or is_number_like(value)):
                 yield secret(found)
+    for pattern in (_ACCOUNT_FLAG, _ACCOUNT_FLAGS):
+        for found in pattern.finditer(text):
+            if is_mixed(found["password"]) and not is_inert(found["password"]):
+                yield secret(found)
+
+
+def _pairs(text: str) -> Iterator[Span]:
+    for found in _AUTH_PAIR.finditer(text):
+        if is_mixed(found["value"]):
+            yield secret(found)
+    for found in _IDENTIFIED.finditer(text):
+        if not is_inert(found["value"]):
+            yield secret(found)
+
+
+def _passfiles(text: str) -> Iterator[Span]:
+    for found in _PASSFILE.finditer(text):
+        if is_mixed(found["value"]):
+            yield secret(found)
 
 
 def _inputs(text: str) -> Iterator[Span]:
@@ -112,10 +160,12 @@ def _inputs(text: str) -> Iterator[Span]:
 
 RULES = (
     Rule(frozenset({"url"}), _userinfo),
-    Rule(frozenset({"url"}), _networks),
+    Rule(frozenset({"url", "command"}), _networks),
     Rule(frozenset({"header", "flag"}), _cookies),
     Rule(frozenset({"header"}), _authorizations),
     Rule(frozenset({"name", "scheme"}), _schemes),
     Rule(frozenset({"flag", "command"}), _flags),
+    Rule(frozenset({"odd"}), _passfiles),
     Rule(frozenset({"name"}), _inputs),
+    Rule(frozenset({"name", "login"}), _pairs),
 )

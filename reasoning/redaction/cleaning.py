@@ -18,7 +18,7 @@ _JOINERS = "\u200c\u200d\u200e\u200f"
 
 def clean(text: str, before: str = "") -> str:
     """Return ``text`` without unseen characters; ``before`` is the character kept in front of it, if any."""
-    if not _DIRTY.search(text):
+    if (text.isascii() and text.isprintable()) or not _DIRTY.search(text):
         return text
     kept: list[str] = [before]
     for char in text:

@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
 
-from reasoning.redaction.words import wordset
+from reasoning.redaction.words import PASSWORDS_ELSEWHERE, wordset
 
 
 class KeyKind(StrEnum):
@@ -36,7 +36,7 @@ _ABOUT = wordset(  # at the end of a name: it tells something about the secret, 
     " expires expired expiration expire age version policy format algorithm alg strategy field label placeholder column"
     " position status enabled description title help url uri endpoint path file filename ratio rate window price kind"
     " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
-    " on"
+    " on stdin prompt manager hint reset"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(
@@ -44,17 +44,30 @@ _KEY_BOOKKEEPING = wordset(
     " join index idempotency translation config map lookup routing registry public sorting cluster bucket s3 locale"
     " answer json dictionary hot short arrow shift ctrl"
 )
-_SECRET_WORDS = wordset(
+_PASSING = wordset("bypass compass encompass overpass surpass trespass underpass")
+_SECRET_WORDS = (PASSWORDS_ELSEWHERE - {"clave", "khẩu", "sandi"}) | wordset(
     "password passwd passphrase passcode passwort passe kennwort contrasena"
     " contraseña senha wachtwoord пароль pwd psw pw"
     " secret credential cred creds apikey authorization auth bearer cookie jwt csrf xsrf csrftoken otp totp mnemonic"
     " privatekey accesskey secretkey masterkey authtoken accesstoken refreshtoken sessionid sessid phpsessid jsessionid"
-    " sid dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey sas hmackey pat"
+    " sid dsn connstr pin cvv cvc csc token passkey pgpassword authkey encryptionkey signingkey sas hmackey pat psk"
 )
-_SECRET_ENDINGS = ("password", "passwd", "passphrase", "secret", "apikey", "token", "pwd", "passcode", "sessionid")
+_SECRET_ENDINGS = (
+    "password",
+    "passwort",
+    "kennwort",
+    "passwd",
+    "passphrase",
+    "secret",
+    "apikey",
+    "token",
+    "pwd",
+    "passcode",
+    "sessionid",
+)
 _WEAK_WORDS = wordset(
     "key tokens keys code nonce signature sig salt session license challenge verifier ticket assertion saml hmac seed"
-    " otpauth state"
+    " otpauth state wpa"
 )
 _SECRET_PAIRS = frozenset(
     {(word, "key") for word in wordset(
@@ -87,11 +100,13 @@ _EMAIL_VETO = wordset("template subject body verified server")
 _VECTOR_WORDS = wordset("embedding embeddings vector vectors emb embeds logits logprobs weights tensor activations")
 _VECTOR_VETO = wordset("dimension dimensions dim dims store id db search")
 
+_ALIASES = {"schlüssel": "key", "geheimnis": "secret", "zugangsdaten": "credential", "anmeldedaten": "credential"}
+_COMPOUNDS = wordset("zugriffsschlüssel zugangsschlüssel geheimschlüssel")
 _LOOK_ALIKES = str.maketrans(
     "аеорсухіјѕԁһԛԝкмтвнАВЕКМНОРСТУХІЈЅαεικνορτυχΑΒΕΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijsdhqwkmtbhABEKMHOPCTYXIJSaeiknoptuxABEHIKMNOPTYX",
 )
-_WORD = re.compile(r"[A-Z]++(?![a-z])|[A-Z]?[a-zß-ÿ]++|[^\W\d_A-Za-z]++|\d++")
+_WORD = re.compile(r"[A-Z]++(?![a-z])|[A-Z]?[a-zß-ɏ\u1e00-\u1eff]++|[^\W\d_A-Za-z]++|\d++")
 _MAX_NAME = 200
 
 
@@ -133,6 +148,7 @@ def _listed(words: tuple[str, ...], names: frozenset[str]) -> bool:
 
 
 def _singular(word: str) -> str:
+    word = _ALIASES.get(word, word)
     if word.endswith("s") and word[:-1] in _SECRET_WORDS | {"key", "phone", "code", "license", "cookie"}:
         return word[:-1]
     return word
@@ -173,7 +189,12 @@ def _is_secret(words: tuple[str, ...]) -> bool:
 
 
 def _is_secret_word(word: str) -> bool:
-    return word in _SECRET_WORDS or (word.endswith(_SECRET_ENDINGS) and not word.startswith(("next", "page", "contin")))
+    return (
+        word in _SECRET_WORDS
+        or word in _COMPOUNDS
+        or (word.endswith(_SECRET_ENDINGS) and not word.startswith(("next", "page", "contin")))
+        or (word.endswith("pass") and word not in _PASSING)
+    )
 
 
 def _other_kind(words: tuple[str, ...]) -> KeyKind:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from reasoning.redaction import assignments, carriers, personal, prefixes, sentences
+from reasoning.redaction import assignments, carriers, personal, prefixes, sentences, tables, tongues
+from reasoning.redaction.cleaning import clean
 from reasoning.redaction.keys import KeyKind, classify
 from reasoning.redaction.policy import RedactionPolicy
 from reasoning.redaction.spans import Rule, Span, merge, whole_run
@@ -34,6 +35,7 @@ class RuleBook:
         self.policy = policy
         self.triggers = Triggers(policy)
         self._rules = self._collect()
+        self._called_for = lru_cache(maxsize=512)(self._select)
 
     def _collect(self) -> tuple[Rule, ...]:
         return (
@@ -41,8 +43,13 @@ class RuleBook:
             *prefixes.RULES,
             *assignments.rules(self._classify),
             *sentences.RULES,
+            *tongues.RULES,
+            *tables.rules(self._classify),
             *personal.rules(self.policy),
         )
+
+    def _select(self, kinds: frozenset[str]) -> tuple[Rule, ...]:
+        return tuple(rule for rule in self._rules if not kinds.isdisjoint(rule.triggers))
 
     def _classify(self, name: str) -> KeyKind:
         return classify(name, self.policy.extra_keys, self.policy.never_keys)
@@ -54,12 +61,19 @@ class RuleBook:
         first. A mask that somebody wrote beside a secret doesn't save it.
         """
         found: list[Span] = []
-        for rule in self._rules:
-            if not kinds.isdisjoint(rule.triggers):
-                found.extend(rule.find(text))
+        for rule in self._called_for(kinds):
+            found.extend(rule.find(text))
+        if not found:
+            return []
         redacted = self.policy.placeholder
         fresh = [whole_run(text, span) for span in found if not _is_masked(text[span.start : span.end], redacted)]
         return [span if span.mask else span._replace(mask=redacted) for span in merge(fresh, redacted)]
+
+    def is_plain(self, text: str) -> bool:
+        """Tell a text of ASCII in which no word triggers anything; a stream would give it back as it is."""
+        if not text.isascii() or clean(text) is not text:
+            return False
+        return self.triggers.first(text, len(text)) is None and prefixes.cut_token(text) is None
 
     def cut_token(self, text: str) -> Span | None:
         """Return a token that the end of the text cuts off."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
+from string import ascii_uppercase
 
 from reasoning.redaction.policy import EmailMask, IpInText, RedactionPolicy
 from reasoning.redaction.spans import Rule, Span
@@ -73,11 +75,14 @@ _IBANS = wordset(
     " LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MR27 MT31 MU30 NL18 NO15 PK24 PL28 PS29 PT25"
     " QA29 RO24 RS22 SA24 SC31 SD18 SE24 SI19 SK24 SM27 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20"
 )
+_AS_NUMBERS = str.maketrans({letter: str(10 + place) for place, letter in enumerate(ascii_uppercase)})
 _IBAN_LENGTHS = {code[:2]: int(code[2:]) for code in _IBANS}
+_DIGIT = re.compile(r"\d")
 _IP = (
     r"(?P<ip>(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
     r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:]))"
 )
+_PART_OF_IP = re.compile(r"\d\.\d|:[0-9A-Fa-f:]")
 _ADDRESS = re.compile(_IP)
 _ADDRESSED = re.compile(
     r"(?i)(?<![a-z])(?:ip(?:v[46])?(?:[ _\-]?addr(?:ess)?(?:es)?)?|client"
@@ -157,6 +162,8 @@ def _plain_phones(text: str) -> Iterator[Span]:
 
 
 def _labelled(text: str) -> Iterator[Span]:
+    if not _DIGIT.search(text):
+        return
     for pattern, kind, least in (
         (_IDENTITY, "id_number", 5),
         (_CALLED, "phone", 7),
@@ -181,26 +188,25 @@ def _is_public(number: str) -> bool:
 
 def _ibans(text: str) -> Iterator[Span]:
     for found in _IBAN.finditer(text):
-        end = _iban_end(text, found.start(), _IBAN_LENGTHS.get(found["land"], 0))
-        if end and _checks_mod_97(re.sub(r"[ \-\xa0]", "", text[found.start() : end])):
-            yield Span(found.start(), end, "", "iban")
+        length = _IBAN_LENGTHS.get(found["land"])
+        whole = length and _iban(length).match(text, found.start())
+        if whole and _checks_mod_97(re.sub(r"[ \-\xa0]", "", whole.group())):
+            yield Span(whole.start(), whole.end(), "", "iban")
 
 
-def _iban_end(text: str, start: int, length: int) -> int | None:
-    """Return where ``length`` letters and digits from ``start`` end; only spaces and dashes may be between them."""
-    seen, place = 0, start
-    while seen < length and place < len(text) and (text[place].isalnum() or text[place] in " -\xa0"):
-        seen += text[place].isalnum()
-        place += 1
-    whole = length and seen == length and not text[place : place + 1].isalnum()
-    return place if whole else None
+@cache
+def _iban(length: int) -> re.Pattern[str]:
+    """Return the pattern of that many letters and digits, with only spaces and dashes between them."""
+    return re.compile(rf"(?:[A-Za-z0-9][ \-\xa0]*+){{{length - 1}}}[A-Za-z0-9](?![^\W_])")
 
 
 def _checks_mod_97(iban: str) -> bool:
-    return iban.isascii() and int("".join(str(int(char, 36)) for char in iban[4:] + iban[:4])) % 97 == 1
+    return int((iban[4:] + iban[:4]).upper().translate(_AS_NUMBERS)) % 97 == 1
 
 
 def _ips(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
+    if not _PART_OF_IP.search(text):
+        return
     for found in pattern.finditer(text):
         address = found["ip"]
         parts = address.split(".")

@@ -27,7 +27,7 @@ _DISTINCT = (
     r"|sl\.|EZ[AT]K|FLWSECK|FLWPUBK|live_|test_|sess-|mcp_|cohere_|mist_|moonshot-|ark-|ak-|fc-|exa_|tok_|rt_|at_"
 )
 _TOKEN = re.compile(
-    rf"(?<![A-Za-z0-9])(?P<prefix>{_DISTINCT}|sk-)(?P<body>[A-Za-z0-9_\-]{{8,}}+(?:[.:/+=~][\w\-/+=]++)*+)"
+    rf"(?<![A-Za-z0-9])(?P<prefix>{_DISTINCT}|sk[_-])(?P<body>[A-Za-z0-9_\-]{{8,}}+(?:[.:/+=~][\w\-/+=]++)*+)"
 )
 _SURE = re.compile(  # prefixes that no word has
     r"sk-\w[\w-]*-|[srp]k_(?:live|test)_|whsec_|gh[pousr]_|github_pat_|gl\w+-|xox..|xapp-|GOCSPX-|dckr_\w+|nvapi-|lsv2_\w+"
@@ -47,6 +47,8 @@ _SHAPED = re.compile(
     | pat[A-Za-z0-9]{14}\.[a-f0-9]{20,}+
     | [a-f0-9]{32}-us\d{1,2}
     | [a-f0-9]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9])
+    | (?:sdk|mob|pat-[a-z]{2,4}\d?|secret|token)-[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}(?![\w-])
+    | v1\.0-[a-f0-9]{24}-[a-f0-9]{64,}+ | [012]/\d{10,20}:[a-f0-9]{24,}+ | EXO[a-f0-9]{24}(?![A-Za-z0-9])
     | [sp]k\.eyJ[\w.-]{20,}+
     | access_token\$(?:production|sandbox)\$[\w$]{10,}+
     | \$(?:apr1|2[abxy]?|[156])\$[^\s"'`<>,;:]{16,}+
@@ -68,6 +70,7 @@ _CUT = re.compile(
     r"|hvs\.|eyJhbGciOi)[\w\-./+=]{1,}+[\"'`.…]{0,3}\Z"
 )
 _RUN = re.compile(r"(?<![A-Za-z0-9+/=_\-])[A-Za-z0-9+/_\-]{28,}+={0,2}(?![A-Za-z0-9+/_\-])")
+_PUBLIC = re.compile(r"(?:req|evt|msg|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step)[_-](?=[A-Za-z0-9])")
 _DIGEST = re.compile(r"(?i)(?:sha(?:1|256|384|512)|md5|integrity)[-:=]\Z")
 
 
@@ -109,7 +112,8 @@ def _webhooks(text: str) -> Iterator[Span]:
 
 def _runs(text: str) -> Iterator[Span]:
     for found in _RUN.finditer(text):
-        if not _DIGEST.search(text, max(found.start() - 12, 0), found.start()) and _is_dense(found.group()):
+        is_known = _PUBLIC.match(found.group()) or _DIGEST.search(text, max(found.start() - 12, 0), found.start())
+        if not is_known and _is_dense(found.group()):
             yield Span(found.start(), found.end(), "", "secret")
 
 

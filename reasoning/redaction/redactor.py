@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from reasoning.redaction.keys import KeyKind, classify
+from reasoning.redaction.patterns import rule_book
 from reasoning.redaction.policy import DEFAULT, TRUNCATED, UNAVAILABLE, RedactionPolicy, SafeText, mark_safe_text
 from reasoning.redaction.stream import StreamRedactor
 from reasoning.redaction.truncation import json_bytes, truncate
@@ -19,6 +20,7 @@ from reasoning.redaction.walk import Walk, note
 
 _ROOM_FOR_MARK = 96
 _ERROR_WINDOW = 4_096
+_SHORT = 512  # most keys and values of a step are shorter, and hold nothing
 _KIND = re.compile(r"[a-z_]{2,16}")
 
 
@@ -27,6 +29,8 @@ class Redactor:
 
     def __init__(self, policy: RedactionPolicy = DEFAULT) -> None:
         self.policy = policy
+        self._book = rule_book(policy)
+        self._plain: set[str] | None = None  # names and values that came before in the trace at hand
         self.counts: Counter[str] = Counter()
 
     def redact_text(self, text: str) -> SafeText:
@@ -49,10 +53,15 @@ class Redactor:
 
     def redact_trace(self, steps: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return the steps redacted, at most ``trace_bytes`` of JSON; what doesn't fit is one step with a count."""
+        public = Redactor(replace(self.policy, personal=False))
+        self._plain, public._plain = set(), set()
         try:
-            return self._capped([self._step(step) for step in steps[: self.policy.max_nodes]], len(steps))
+            return self._capped([self._step(step, public) for step in steps[: self.policy.max_nodes]], len(steps))
         except Exception:  # noqa: BLE001 - fail closed
             return [{"tool": UNAVAILABLE, "args": {}}]
+        finally:
+            self.counts.update(public.counts)
+            self._plain = None
 
     def redact_error(self, error: BaseException) -> SafeText:
         """Return the class and the redacted message. Objects in an exception are never printed."""
@@ -65,6 +74,13 @@ class Redactor:
             return mark_safe_text(UNAVAILABLE)
 
     def _text(self, text: str) -> str:
+        known = self._plain
+        if known is not None and text in known:
+            return text
+        if len(text) <= _SHORT and self._book.is_plain(text):
+            if known is not None:
+                known.add(text)
+            return text
         stream = StreamRedactor(self.policy)
         shown = stream.feed(text) + stream.flush()
         self.counts.update(stream.counts)
@@ -83,22 +99,19 @@ class Redactor:
         secret = isinstance(key, str) and classify(key, self.policy.extra_keys) in (KeyKind.SECRET, KeyKind.WEAK)
         return self.policy.placeholder if secret and isinstance(item, (str, int, float)) else note(item)
 
-    def _step(self, step: Mapping[str, Any]) -> dict[str, Any]:
+    def _step(self, step: Mapping[str, Any], public: Redactor) -> dict[str, Any]:
+        """Redact a step; its citations with ``public``, for of a public filing's words only secrets are masked.
+
+        Product 12.
+        """
         special = ("topCitations", "redactions")
         shown = self._walk({key: item for key, item in step.items() if key not in special})
         if not isinstance(shown, dict):
             return {"tool": UNAVAILABLE, "args": {}}
         if "topCitations" in step:
-            shown["topCitations"] = self._citations(step["topCitations"])
+            shown["topCitations"] = public._walk(step["topCitations"])
         if isinstance(step.get("redactions"), Mapping):
             shown["redactions"] = _counts(step["redactions"])
-        return shown
-
-    def _citations(self, cited: object) -> Any:
-        """Redact citations: of a public filing's words only secrets are masked. Product 12."""
-        public = Redactor(replace(self.policy, personal=False))
-        shown = public._walk(cited)
-        self.counts.update(public.counts)
         return shown
 
     def _capped(self, steps: list[dict[str, Any]], total: int) -> list[dict[str, Any]]:

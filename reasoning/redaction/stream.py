@@ -22,13 +22,19 @@ from reasoning.redaction.triggers import Seen
 
 HOLD: Final = 4_096
 KEPT: Final = 512
+DENSE: Final = 64  # characters; no language has a trigger in each so many of a held text
 _PIECE = 256
+_FEW_WORDS = 32  # characters; words are looked at one by one up to here, and all at once in a longer text
+_ROUNDS = 3
 _SWALLOWED_TAIL = 192
 
 _IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
+_BREAK = re.compile(rf"[\s{_IDEOGRAPHS}]")
 _LAST_BREAK = re.compile(rf"(?s:.*)[\s{_IDEOGRAPHS}]")
 _WORD_START = re.compile(rf"[^\s{_IDEOGRAPHS}]*\Z")
-_WORD_END = re.compile(rf"(?<=[^\s])(?=[\s{_IDEOGRAPHS}])|(?<=[{_IDEOGRAPHS}])")
+_WORD = re.compile(  # with the white space before it; sixteen ideographs are looked at as one
+    rf"\s*+(?:[^\s{_IDEOGRAPHS}]++(?=[\s{_IDEOGRAPHS}])|[{_IDEOGRAPHS}]{{16}}|[{_IDEOGRAPHS}]++(?=[^{_IDEOGRAPHS}]))"
+)
 _LONG_WORD = re.compile(rf"[^\s{_IDEOGRAPHS}]{{{HOLD + 1}}}")
 _RUN_END = re.compile(r"(?=[\s\"'<>])")
 _LINE_END = re.compile(r"(?=[\n\r])")
@@ -48,16 +54,17 @@ class StreamRedactor:
         self._weighed = 0  # up to where the words of the segment were looked at
         self._alive: list[Seen] = []
         self._kinds: set[str] = set()
+        self._dense = False  # the last forced text triggered something everywhere
         self._closer: re.Pattern[str] | None = None
+        self._waits = False  # for more text: the held word is not over
         self._final = False
         self._failed = False
 
     def feed(self, text: str) -> str:
         """Take in a piece and return what may be shown by now."""
-        out: list[str] = []
-        for start in range(0, len(text), _PIECE):
-            out.append(self._take(text[start : start + _PIECE]))
-        return "".join(out)
+        if len(text) <= _PIECE:
+            return self._take(text)
+        return "".join(self._take(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE))
 
     def flush(self) -> str:
         """End the text and return the rest. A second call returns nothing."""
@@ -74,11 +81,22 @@ class StreamRedactor:
         return held if found else ""
 
     def _take(self, text: str) -> str:
-        shown = clean(text, self._last)
+        if text.isalnum() and text.isascii() and len(self._held) <= HOLD - _PIECE:
+            self._last = text[-1]
+            self._held += text
+            return ""  # within a word
+        shown = "" if self._failed else clean(text, self._last)
         if not shown:
             return ""
         self._last = shown[-1]
-        self._held += shown
+        held = self._held = self._held + shown
+        if len(held) <= _FEW_WORDS and not (self._segment or self._dense or self._closer):
+            end = self._triggers.plain_end(held)
+            if end is not None:
+                self._held = held[end:]
+                return held[:end]
+        if self._closer is None and len(held) <= HOLD and not _BREAK.search(held, max(len(held) - len(shown) - 1, 0)):
+            return ""
         return self._drain()
 
     def _drain(self) -> str:
@@ -86,7 +104,8 @@ class StreamRedactor:
             return ""
         out: list[str] = []
         try:
-            while (piece := self._step()) is not None:
+            self._waits = False
+            while not self._waits and (piece := self._step()) is not None:
                 out.append(piece)
         except Exception:  # noqa: BLE001 - whatever went wrong, the text must not pass
             self._failed = True
@@ -97,6 +116,8 @@ class StreamRedactor:
         """Do one thing and return what it lets go; None where more text is needed."""
         if self._closer is not None:
             return self._swallow(self._closer)
+        if self._dense and not self._segment:
+            return self._let_go_dense()
         return self._weigh() if self._segment else self._let_go()
 
     def _let_go(self) -> str | None:
@@ -106,11 +127,18 @@ class StreamRedactor:
         if start is None:
             if not end:
                 return None
-            self._held = held[end:]
+            self._held, self._waits = held[end:], True
             return held[:end]
         self._reset(held[start:])
         self._segment = True
         return held[:start]
+
+    def _let_go_dense(self) -> str | None:
+        """Do without words where everything triggers something: their weighing would cost more than the rules."""
+        if len(self._held) > HOLD:
+            return self._force()
+        self._dense = not self._final
+        return None if self._dense else ""
 
     def _last_break(self) -> int:
         found = _LAST_BREAK.match(self._held)
@@ -128,9 +156,9 @@ class StreamRedactor:
         return word.start() if word else place
 
     def _weigh(self) -> str | None:
-        for found in _WORD_END.finditer(self._held, self._weighed + 1, min(len(self._held), HOLD + 2)):
-            end = found.start()
-            if self._weighed < end <= HOLD and (piece := self._weigh_word(end)) is not None:
+        limit = min(len(self._held), HOLD + 2)
+        while (word := _WORD.match(self._held, self._weighed, limit)) and word.end() <= HOLD:
+            if (piece := self._weigh_word(word.end())) is not None:
                 return piece
         if len(self._held) > HOLD:
             return self._force()
@@ -149,8 +177,16 @@ class StreamRedactor:
         self._kinds.update(name for name, _ in seen)
         if not self._kinds.isdisjoint(BLOCK_ENDS) and (block := BLOCK.search(self._held, 0, end)):
             return self._open_block(block)
-        self._alive = self._triggers.alive([*self._alive, *seen], self._held, end)
-        return None if self._alive else self._release(end)
+        self._alive += seen
+        return None if self._may_go_on(end) else self._release(end)
+
+    def _may_go_on(self, end: int) -> bool:
+        """Tell whether a trigger's finding may; the latest is asked first, and each dies once."""
+        while self._alive:
+            if self._triggers.goes_on(self._alive[-1], self._held, end):
+                return True
+            self._alive.pop()
+        return False
 
     def _open_block(self, block: re.Match[str]) -> str:
         before, rest = self._held[: block.start()], self._held[block.end() :]
@@ -177,7 +213,11 @@ class StreamRedactor:
     def _force(self) -> str:
         """Let an endless segment go except its last characters, and swallow a secret that runs over the edge."""
         text = self._held[:HOLD]
-        spans = self._book.spans(text, frozenset(self._kinds_of(text)))
+        self._kinds |= self._triggers.kinds(text)
+        if self._dense and not self._kinds.isdisjoint(BLOCK_ENDS) and (block := BLOCK.search(text)):
+            return self._open_block(block)
+        self._dense = all(self._triggers.kinds(text[at : at + DENSE]) for at in range(0, HOLD, DENSE))
+        spans = self._book.spans(text, frozenset(self._kinds))
         cut = HOLD - KEPT
         for span in spans:
             cut = span.end if span.start < cut < span.end else cut
@@ -188,15 +228,19 @@ class StreamRedactor:
         self._closer = closer if cut == HOLD else None
         return apply(text[:cut], within)
 
-    def _kinds_of(self, text: str) -> set[str]:
-        return self._kinds | {name for name, _ in self._triggers.seen(text, 0, len(text))}
-
     def _redact(self, text: str, *, at_end: bool = False) -> str:
-        spans = self._book.spans(text, frozenset(self._kinds))
-        if at_end and (span := self._book.cut_token(text)) and not any(one.end > span.start for one in spans):
-            spans.append(span)
-        self.counts.update(span.kind for span in spans)
-        return apply(text, spans)
+        """Redact a segment, and again what came of it: beside a mask a rule may see what a secret hid from it."""
+        kinds = frozenset(self._kinds)
+        for _ in range(_ROUNDS):
+            spans = self._book.spans(text, kinds)
+            if at_end and (span := self._book.cut_token(text)) and not any(one.end > span.start for one in spans):
+                spans.append(span)
+            if not spans:
+                break
+            self.counts.update(span.kind for span in spans)
+            text = apply(text, spans)
+            kinds = frozenset(self._triggers.kinds(text))
+        return text
 
     def _reset(self, held: str) -> None:
         self._held = held

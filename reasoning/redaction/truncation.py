@@ -64,4 +64,6 @@ def _flags_before(text: str, end: int) -> int:
 
 def json_bytes(value: object) -> int:
     """Return the size of a value as JSON with every character escaped, so no encoding of it is larger."""
+    if isinstance(value, str) and value.isascii() and value.isprintable():
+        return len(value) + 2 + value.count('"') + value.count("\\")
     return len(json.dumps(value))

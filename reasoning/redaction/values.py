@@ -7,11 +7,10 @@ sentence, "password is hunter2" is a leak. All tests look at a bounded number of
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 
 from reasoning.redaction.words import STOP_WORDS, TYPES
 
-_MASKS = ("[redacted", "[unavailable", "***", "•••", "…", "[vector", "[base64", "[text", "xxxx", "XXXX")
+_MASKS = ("[redacted", "redacted]", "[unavailable", "***", "•••", "…", "[vector", "[base64", "[text", "xxxx", "XXXX")
 _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>? | \$\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{[\w.]*\}
@@ -20,6 +19,7 @@ _PLACEHOLDER = re.compile(
         (?i:own|new|secret|api|access|auth|db|database)?[-_ ]?
         (?i:api)?[-_ ]?(?i:key|token|secret|password|here|me|this|value)[-_ ]?(?i:here)?
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
+      | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?\w*\}?
       | (?i:x{3,} | n/?a | tbd | todo)
     )"""
 )
@@ -32,15 +32,24 @@ _NUMBERISH = re.compile(
     re.IGNORECASE,
 )
 _DATE = re.compile(r"(?:FY|Q[1-4]|H[12]|CY)[-' ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?", re.IGNORECASE)
-_EXPRESSION = re.compile(r"[A-Za-z_][\w.]{2,}(?:\(.*|\[(?!redacted\b).*)|[A-Za-z_]+(?:\.[A-Za-z_]+)+\(?")
-_SYMBOLS = frozenset("!@#$%^&*+=~?")
+_EXPRESSION = re.compile(r"[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*)|[A-Za-z_]+(?:\.[A-Za-z_]+)+\(?")
+_CMDLET = re.compile(
+    r"(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
+)
+_HEX = re.compile(r"[0-9a-fA-F]++")
+_KINDS = ("[0-9]", "[a-zß-öø-ÿ]", "[A-ZÀ-ÖØ-Þ]", r"[^0-9a-zA-ZÀ-ÖØ-öø-ÿ]")
+_CHANGE = re.compile("|".join(f"(?<={one})(?!{one})(?!\\Z)" for one in _KINDS))
+_SYMBOL = re.compile(r"[!@#$%^&*+=~?](?!\Z)")
 
 
 def is_inert(value: str) -> bool:
     """Tell a mask, a placeholder, a type or an empty value: nothing to hide."""
     bare = value.strip("\"'`*_\\ ,;")
     return (
-        not bare or bare.startswith(_MASKS) or bare.lower() in TYPES or _PLACEHOLDER.fullmatch(bare[:200]) is not None
+        not bare.strip("{}[]()")
+        or bare.startswith(_MASKS)
+        or bare.lower() in TYPES
+        or _PLACEHOLDER.fullmatch(bare[:200]) is not None
     )
 
 
@@ -53,9 +62,9 @@ def is_mixed(value: str) -> bool:
     """Tell a value of letters with digits or symbols, as passwords are and words aren't."""
     if len(value) < 5 or is_number_like(value):
         return False
-    letters = any(char.isalpha() for char in value)
-    digits = any(char.isdigit() for char in value)
-    return (letters and digits) or (any(char in _SYMBOLS for char in value[:-1]) and (letters or digits))
+    letters = any(map(str.isalpha, value))
+    digits = any(map(str.isdigit, value))
+    return (letters and digits) or (_SYMBOL.search(value) is not None and (letters or digits))
 
 
 def is_random(value: str, *, least: int = 16) -> bool:
@@ -63,7 +72,7 @@ def is_random(value: str, *, least: int = 16) -> bool:
     if len(value) < least or is_number_like(value):
         return False
     start = value[:128]
-    digits = sum(char.isdigit() for char in start)
+    digits = sum(map(str.isdigit, start))
     if not digits or digits == len(start):
         return False
     return changes(start) >= 0.3 or _is_hex(start)
@@ -71,20 +80,12 @@ def is_random(value: str, *, least: int = 16) -> bool:
 
 def changes(value: str) -> float:
     """Return the share of neighbours of different kind (small, capital, digit, other), 0 to 1."""
-    kinds = [_kind(char) for char in value[:256]]
-    return sum(one != two for one, two in pairwise(kinds)) / max(len(kinds) - 1, 1)
-
-
-def _kind(char: str) -> int:
-    if char.isdigit():
-        return 0
-    if char.islower():
-        return 1
-    return 2 if char.isupper() else 3
+    start = value[:256]
+    return len(_CHANGE.findall(start)) / max(len(start) - 1, 1)
 
 
 def _is_hex(value: str) -> bool:
-    return all(char in "0123456789abcdefABCDEF" for char in value)
+    return _HEX.fullmatch(value) is not None
 
 
 def is_word(value: str) -> bool:
@@ -95,7 +96,8 @@ def is_word(value: str) -> bool:
 
 def is_expression(value: str) -> bool:
     """Tell code: a call, an index, a dotted name."""
-    return _EXPRESSION.fullmatch(value[:200]) is not None
+    bare = value[:200].lstrip("[({")
+    return _EXPRESSION.fullmatch(bare) is not None or _CMDLET.fullmatch(bare) is not None
 
 
 def trimmed(value: str) -> str:

@@ -27,8 +27,9 @@ from reasoning.redaction.values import changes, is_inert, is_mixed
 Json = Any
 _NAME_KEYS = ("name", "key", "header", "field", "param", "parameter")
 _VALUE_KEYS = ("value", "val", "content", "data")
+_SHORTEST_VECTOR = 15  # commas of a list of numbers in a text
 _NUMBERS = re.compile(
-    r"\[?\s{0,4}(?:[+-]?\d[\d.eE+\-]{0,30}\s{0,4},\s{0,4}){15,}+[+-]?[\d.]?[\d.eE+\-]{0,30}\s{0,4}\]?"
+    rf"\[?\s{{0,4}}(?:[+-]?\d[\d.eE+\-]{{0,30}}\s{{0,4}},\s{{0,4}}){{{_SHORTEST_VECTOR},}}+[+-]?[\d.]?[\d.eE+\-]{{0,30}}\s{{0,4}}\]?"
 )
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/])(?:data:[\w./+\-;]{1,64},)?[A-Za-z0-9+/\-_]{256,}+={0,2}")
 _NOTE = re.compile(r"\[(?:text, \d+ characters?|list, \d+ items?|object, \d+ keys?|number|boolean|nothing|redacted)\]")
@@ -52,7 +53,7 @@ class Walk:
         self._nodes -= 1
         if kind is not KeyKind.NONE and (masked := self._by_key(value, kind)) is not None:
             return self._spend(masked)
-        if isinstance(value, (Mapping, list, tuple, Set)):
+        if not isinstance(value, (str, int)) and isinstance(value, (Mapping, list, tuple, Set)):
             return self._container(value, depth, kind)
         return self._spend(self._leaf(value))
 
@@ -200,7 +201,8 @@ class Walk:
     def _shaped(self, text: str) -> str:
         if len(text) < 48:
             return text
-        text = _NUMBERS.sub(VECTOR, text)
+        if text.count(",") >= _SHORTEST_VECTOR:
+            text = _NUMBERS.sub(VECTOR, text)
         return _BASE64.sub(_base64_note, text)
 
     def _nested(self, text: str) -> str:

@@ -8,6 +8,15 @@ def wordset(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# Passwords in other languages, with the forms that stand before a value.
+PASSWORDS_ELSEWHERE = wordset(
+    """
+    passwort kennwort losung wachtwoord passe contraseña contrasena clave senha parola hasło hasła haslo heslo hesla
+    lösenord lösenordet losenord adgangskode adgangskoden passord passordet salasana salasanan jelszó jelszava jelszo
+    şifre şifresi şifreniz sifre parolası пароль пароля паролем лозинка лозинку парола κωδικός κωδικο סיסמה הסיסמה סיסמא
+    المرور السر khẩu sandi sandinya
+    """
+)
 TYPES = wordset(
     """
     str string text bytes bytearray int integer bool boolean float number any object none null nil undefined
@@ -17,9 +26,13 @@ TYPES = wordset(
 )
 STOP_WORDS = wordset(
     """
+    anders korrekt richtig zurückgesetzt geändert verschlüsselt scaduta scaduto errata corretta richiesta obbligatoria
+    cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada vencida inválida
     erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
     incorrecta requerida return pass raise elif match break continue print assert lambda a able about above
-    accepted accessible accurate across added after again against all allow allows already also always am an
+    mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt zurücksetzen
+    vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide link strength length
+    hint hints accepted accessible accurate across added after again against all allow allows already also always am an
     and another any anything appropriate are as ask at available await back bad be because been before being
     below best better between beyond big both but by can cannot case changed changing check choose click
     come common complex compromised confidential contact correct could create critical crucial currently

@@ -1,15 +1,19 @@
-// The conversation's socket: opening and closing it, the frames that come over it, and following the newest text.
+// The conversation's socket: opening and closing it, and the frames that come over it.
 // htmx swaps HTML frames; JSON frames are taken here. Other scripts send by a "legible:send" event on the document.
+
+import { keepUp, stay } from "./moving.js";
+import { holdPlace } from "./page.js";
 
 const chat = document.getElementById("chat");
 const banner = document.getElementById("connection");
-const jump = document.getElementById("jump");
-const page = document.scrollingElement;
 
 const DRAW_MS = 50; // text reaches the page at most 20 times a second
 const SYNC_MS = 1000;
+const ALL_CARDS = '<div id="messages"'; // how a frame begins that draws every card again
+const MORE_CARDS = '<div hx-swap-oob="beforeend:#messages"'; // and one that brings cards
+const CARD_ID = /<article class="card" id="([^"]+)"/g;
 const PART_CHARS = 4000; // a long text grows in parts, so that one more piece never lays out all of it again
-const EDGE_PX = 48; // closer to the end than this counts as being there
+const EDGE_PX = 24; // closer to the end of a panel than this counts as being there
 const RETRIED_BY_HTMX = [1006, 1011, 1012, 1013];
 
 const NOTHING_TO_SHOW =
@@ -25,63 +29,6 @@ const send = (form) => {
   if (isConnected) socket.send(JSON.stringify(form));
 };
 
-// Following the end: only while the reader hasn't left it.
-
-const gap = () => page.scrollHeight - page.scrollTop - page.clientHeight;
-
-let isFollowing = gap() <= EDGE_PX;
-let lastTop = page.scrollTop;
-
-const showJump = () => {
-  jump.hidden = isFollowing || gap() <= EDGE_PX;
-  if (jump.hidden) delete jump.dataset.new;
-};
-
-const follow = (toTheEnd) => {
-  isFollowing = toTheEnd;
-  if (toTheEnd) page.scrollTop = page.scrollHeight;
-  showJump();
-};
-
-const keepUp = () => {
-  if (!isFollowing) jump.dataset.new = "";
-  follow(isFollowing);
-};
-
-addEventListener("scroll", () => {
-  const hasRisen = page.scrollTop < lastTop;
-  const isAtEnd = gap() <= EDGE_PX;
-  if (hasRisen !== isAtEnd) isFollowing = isAtEnd;
-  lastTop = page.scrollTop;
-  showJump();
-}, { passive: true });
-
-addEventListener("wheel", (event) => {
-  if (event.deltaY < 0) follow(false);
-}, { passive: true });
-
-addEventListener("touchmove", () => follow(false), { passive: true });
-
-document.addEventListener("keydown", ({ key, target }) => {
-  if (["ArrowUp", "PageUp", "Home"].includes(key) && !target.matches("textarea, input")) follow(false);
-});
-
-document.addEventListener("click", ({ target }) => {
-  if (!target.closest(".fold__bar")) return;
-  const wasFollowing = isFollowing;
-  isFollowing = false; // what a reader opened may push the end away: then they read there
-  setTimeout(() => {
-    isFollowing = wasFollowing && gap() <= EDGE_PX;
-    showJump();
-  }, 200);
-});
-
-// Cards get their true height only when they come into sight.
-new ResizeObserver(() => isFollowing && follow(true)).observe(document.getElementById("messages"));
-
-jump.addEventListener("click", () => follow(true));
-document.addEventListener("htmx:wsAfterSend", () => follow(true));
-
 // Text of open blocks, joined and drawn by the clock.
 
 const waiting = new Map(); // element id -> { n, text, isWhole }
@@ -89,10 +36,10 @@ let drawnAt = 0;
 let timer = 0;
 let syncedAt = 0;
 
-const sync = () => {
+const sync = (fresh = false) => {
   const last = [...chat.querySelectorAll("#messages > [data-role=assistant]")].at(-1);
   syncedAt = performance.now();
-  send({ action: "sync", last: last?.dataset.messageId ?? "", status: last?.dataset.status ?? "" });
+  send({ action: "sync", last: last?.dataset.messageId ?? "", status: last?.dataset.status ?? "", fresh });
 };
 
 const write = (element, text) => {
@@ -115,7 +62,7 @@ const writeLong = (element, text) => {
 };
 
 const drawThinking = (element, { text, isWhole }) => {
-  const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < EDGE_PX / 2;
+  const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < EDGE_PX;
   if (isWhole) element.replaceChildren();
   if (isWhole) startPart(element, text);
   else writeLong(element, text);
@@ -177,7 +124,38 @@ const setRunning = ({ running }) => {
   const stop = composer.querySelector("[data-stop]");
   if (!running && stop === document.activeElement) composer.elements.text.focus(); // else it would be lost
   composer.toggleAttribute("data-running", running);
+  if (running) composer.elements.text.placeholder = composer.elements.text.dataset.followUp;
   stop.hidden = !running;
+};
+
+const takeEfforts = (efforts) => {
+  const picker = document.getElementById("effort-pick");
+  const offered = efforts.map(([value, label, isChosen]) => new Option(label, value, false, isChosen));
+  const isSame = offered.map((one) => one.text).join() === [...picker.options].map((one) => one.text).join();
+  if (!isSame) picker.replaceChildren(...offered);
+  picker.value = efforts.find(([, , isChosen]) => isChosen)?.[0] ?? "";
+  picker.parentElement.hidden = !efforts.length;
+};
+
+const takeModel = ({ model, label, efforts }) => {
+  takeEfforts(efforts);
+  const picker = document.getElementById("model-pick");
+  if (!picker.matches("select")) return picker.firstElementChild.replaceChildren(label);
+  const known = [...picker.options].find((option) => option.value === model);
+  if (known) known.text = label;
+  else picker.add(new Option(label, model));
+  picker.value = model;
+};
+
+const takeTitle = ({ named, title, goesUp }) => {
+  document.getElementById("title").textContent = title;
+  document.title = `${title} · Legible`;
+  const item = document.getElementById(`c-${named}`);
+  if (!item) return;
+  if (goesUp) return item.remove(); // it comes again, on top
+  const [link, more] = item.children;
+  more.ariaLabel = more.ariaLabel.replace(link.textContent, () => title);
+  link.replaceChildren(title);
 };
 
 const announce = ({ announce: text, assertive }) => {
@@ -187,20 +165,47 @@ const announce = ({ announce: text, assertive }) => {
 const take = (frame) => {
   if ("text" in frame) return takeText(frame);
   draw();
+  if ("settles" in frame) return stay();
   if ("card" in frame) return markCard(frame);
   if ("running" in frame) return setRunning(frame);
+  if ("model" in frame) return takeModel(frame);
+  if ("named" in frame) return takeTitle(frame);
   if ("announce" in frame) return announce(frame);
   if ("gone" in frame) location.reload();
 };
 
+// The messages that were drawn again may have brought a card before the socket does.
+const makeRoom = (message) => [...message.matchAll(CARD_ID)].forEach(([, id]) => document.getElementById(id)?.remove());
+
+let returnAfterFrame = () => {};
+
 document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message } = event.detail;
+  if (message.startsWith(ALL_CARDS)) returnAfterFrame = holdPlace();
+  if (message.startsWith(MORE_CARDS)) makeRoom(message);
   if (!message.startsWith("{")) return draw(); // what came before a swap belongs to what is swapped
   event.preventDefault();
   take(JSON.parse(message));
 });
 
-document.addEventListener("htmx:wsAfterMessage", keepUp);
+let askedAnew = null; // the form of an edited question goes with its card, and the focus with it
+
+document.addEventListener("submit", ({ target }) => {
+  if (target.matches("[data-edit-form]")) askedAnew = target;
+});
+
+const goOnInComposer = () => {
+  if (!askedAnew || askedAnew.isConnected) return;
+  askedAnew = null;
+  if (document.activeElement === document.body) chat.querySelector("[data-composer] textarea").focus({ preventScroll: true });
+};
+
+document.addEventListener("htmx:wsAfterMessage", () => {
+  goOnInComposer();
+  returnAfterFrame();
+  returnAfterFrame = () => {};
+  keepUp();
+});
 
 // The connection.
 
@@ -209,35 +214,21 @@ document.addEventListener("htmx:wsOpen", ({ detail }) => {
   isConnected = true;
   banner.hidden = true;
   sync();
+  document.dispatchEvent(new CustomEvent("legible:connected")); // from here on what others send gets there
 });
 
 document.addEventListener("htmx:wsClose", ({ detail }) => {
   const { code } = detail.event;
   isConnected = false;
   if (code === 4401) return location.assign(chat.dataset.login);
-  if (code === 4404) return location.reload();
+  if (code === 4404) return location.assign(chat.dataset.gone); // there it can be taken back for a while
   banner.hidden = false;
   if (!RETRIED_BY_HTMX.includes(code)) setTimeout(() => detail.socketWrapper.reconnect(), reconnectDelay(0));
 });
 
 document.addEventListener("legible:send", ({ detail }) => send(detail));
 
-document.addEventListener("click", (event) => {
-  if (!event.target.closest("[data-stop]") || !isConnected) return;
-  event.preventDefault();
-  send({ action: "stop" });
-});
-
 // A switch was thrown: draw the messages again as this viewer may see them now, and keep the place.
-
-const holdPlace = () => {
-  const card = [...document.getElementById("messages").children].find((one) => one.getBoundingClientRect().bottom > 0);
-  const top = card?.getBoundingClientRect().top;
-  return () => {
-    const drawnAgain = card && document.getElementById(card.id);
-    if (drawnAgain) scrollBy(0, drawnAgain.getBoundingClientRect().top - top);
-  };
-};
 
 const flip = (form) => {
   const button = form.querySelector("[role=switch]");
@@ -254,17 +245,15 @@ document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
   flip(target);
   send({ action: "refresh" });
   returnToPlace = holdPlace();
-  htmx.ajax("GET", chat.dataset.messages, { target: "#messages", swap: "innerHTML" });
+  const since = document.querySelector("#earlier")?.dataset.before ?? 1; // no less than the page holds already
+  htmx.ajax("GET", `${chat.dataset.messages}?since=${since}`, { target: "#messages", swap: "innerHTML" });
 });
 
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target?.id !== "messages") return;
   waiting.clear();
   returnToPlace();
-  sync();
+  sync(true);
 });
 
 document.addEventListener("htmx:responseError", () => announce({ announce: chat.dataset.failed, assertive: true }));
-
-const [visit] = performance.getEntriesByType("navigation");
-if (!location.hash && visit?.type === "navigate" && document.getElementById("messages").childElementCount) follow(true);

@@ -6,7 +6,7 @@ const PANEL_ID = /^m-(.+)-(summary|trace|scratchpad)$/;
 const MEMORY_KEY = /^(thinking|summary|trace|scratchpad):(.+)$/;
 const COPIED_MS = 2000;
 
-const words = document.getElementById("chat")?.dataset ?? {};
+const words = document.querySelector("[data-copied]")?.dataset ?? {};
 
 const send = (form) => document.dispatchEvent(new CustomEvent("legible:send", { detail: form }));
 
@@ -161,11 +161,12 @@ const showCopied = (button) => {
 };
 
 document.addEventListener("click", async ({ target }) => {
-  const button = target.closest("[data-copy], [data-copy-trace], [data-copy-code]");
+  const button = target.closest("[data-copy], [data-copy-trace], [data-copy-code], [data-copy-link]");
   if (!button) return;
   const url = button.dataset.copy ?? button.dataset.copyTrace;
+  const text = () => button.dataset.copyLink ?? button.closest("figure").querySelector("code").textContent;
   try {
-    await copyText(url ? readText(url) : button.closest("figure").querySelector("code").textContent);
+    await copyText(url ? readText(url) : text());
     showCopied(button);
   } catch {
     say(words.notCopied);

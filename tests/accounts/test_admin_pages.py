@@ -82,7 +82,7 @@ def test_demo_staff_read_conversations_and_change_none(client: Client, db: None,
     settings.DEMO_PASSWORD = "demo-password-1"
     people = ensure_people()
     conversation = make_conversation(owner=people["demo"], title="Covenants")
-    make_turn(conversation, answer="Because.")
+    make_turn(conversation, answer="Covenants hold.")
     client.force_login(people["sam"])
 
     listed = client.get("/admin/chat/conversation/")

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
+from django.contrib.auth.models import Group, Permission
 from django.contrib.sessions.backends.db import SessionStore
 from django.test import Client
 from pytest_django import Settings
@@ -106,6 +109,7 @@ def test_reread_sees_what_changed_since_a_socket_opened(client: Client, alice: U
     again = preferences.reread(alice, client.session.session_key)
 
     assert again is not None
+    assert preferences.is_signed_in(alice, client.session.session_key)
     assert again[0] == alice
     assert again[1][preferences.SHOW_REASONING] is False
 
@@ -115,9 +119,12 @@ def test_reread_finds_nothing_after_sign_out_or_for_another_person(client: Clien
     key = client.session.session_key
 
     assert preferences.reread(bob, key) is None
+    assert not preferences.is_signed_in(bob, key)
     SessionStore(key).delete()
     assert preferences.reread(alice, key) is None
+    assert not preferences.is_signed_in(alice, key)
     assert preferences.reread(alice, None) is None
+    assert not preferences.is_signed_in(alice, None)
 
 
 def test_reread_finds_nothing_once_the_person_is_shut_out(client: Client, alice: User) -> None:
@@ -125,6 +132,7 @@ def test_reread_finds_nothing_once_the_person_is_shut_out(client: Client, alice:
     User.objects.update(is_active=False)
 
     assert preferences.reread(alice, client.session.session_key) is None
+    assert not preferences.is_signed_in(alice, client.session.session_key)
 
 
 def test_reread_finds_nothing_once_the_password_was_changed_elsewhere(client: Client, alice: User) -> None:
@@ -134,6 +142,7 @@ def test_reread_finds_nothing_once_the_password_was_changed_elsewhere(client: Cl
     alice.save()
 
     assert preferences.reread(alice, key) is None
+    assert not preferences.is_signed_in(alice, key)
 
 
 def test_settings_page_saves_the_default_and_drops_the_choice_of_the_session(client: Client, alice: User) -> None:
@@ -145,3 +154,23 @@ def test_settings_page_saves_the_default_and_drops_the_choice_of_the_session(cli
     alice.refresh_from_db()
     assert alice.show_reasoning is False
     assert not client.get("/accounts/settings/").context["visibility"].show_reasoning
+
+
+@pytest.mark.parametrize("by_group", [False, True])
+def test_permission_is_read_with_the_person(
+    client: Client, alice: User, bob: User, by_group: bool, django_assert_num_queries: Any
+) -> None:
+    permission = Permission.objects.get(codename="view_scratchpad")
+    if by_group:
+        group = Group.objects.create(name="Administrators")
+        group.permissions.add(permission)
+        alice.groups.add(group)
+    else:
+        alice.user_permissions.add(permission)
+
+    for person, holds in ((alice, True), (bob, False)):
+        client.force_login(person)
+        read = preferences.reread(person, client.session.session_key)
+        assert read is not None
+        with django_assert_num_queries(0):
+            assert preferences.is_administrator(read[0]) is holds

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from django.core.cache import cache
+from django.core.cache.backends.redis import RedisCache
 
 from accounts import throttle
 
@@ -52,6 +53,18 @@ def test_window_that_ends_between_two_calls_starts_a_new_one(monkeypatch: pytest
     throttle.count_failure(COUNTER)
 
     assert cache.get(COUNTER) == 1
+
+
+def test_failures_count_while_redis_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throttle, "cache", RedisCache("redis://127.0.0.1:1/0", {}))
+    counter = throttle.key("alice", "192.0.2.3")
+
+    _fail(10, counter)
+    closed = throttle.is_closed(counter)
+    throttle.forget(counter)
+
+    assert closed
+    assert not throttle.is_closed(counter)
 
 
 def test_odd_text_makes_a_key() -> None:

@@ -9,8 +9,8 @@ from channels.db import database_sync_to_async
 
 from chat import log
 from chat.forms import Message
-from chat.live import Notice
 from chat.models import Conversation, Turn
+from chat.notices import Notice
 from chat.runner import Runner
 from chat.watchers import Watcher
 from reasoning.events import Event

@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from lxml import html as markup
 
 from chat.cardviews import AnswerView, ArgView, ContextView, LinkView, QuestionView, SourceView, StepView, ThinkingView
+from chat.listing import Group, Listing
 from reasoning.policy import Visibility
 
 HOSTILE = "<img src=x onerror=alert(1)>&\"'"
@@ -70,12 +71,17 @@ urlpatterns = [
         conversation="chats/<uuid:conversation_id>/",
         messages="chats/<uuid:conversation_id>/messages/",
         stop="chats/<uuid:conversation_id>/stop/",
+        manage="chats/<uuid:conversation_id>/manage/",
+        share="chats/<uuid:conversation_id>/share/",
+        shares="shares/",
         filings="filings/",
     ),
     _names(
         "accounts",
         **{name: f"{name}/" for name in ("login", "logout", "signup", "password", "settings", "token_create")},
         token_revoke="tokens/<int:pk>/",
+        settings_reasoning="settings/reasoning/",
+        **{f"profile_{deed}": f"profiles/<int:pk>/{deed}/" for deed in ("use", "delete")},
         **{f"toggle_show_{name}": f"{name}/" for name in ("reasoning", "trace", "scratchpad")},
     ),
 ]
@@ -103,7 +109,7 @@ def page_context(**changes: Any) -> dict[str, Any]:
     conversation = SimpleNamespace(id=UUID(int=1), title="Covenants")
     return {
         "conversation": conversation,
-        "groups": (("Today", (conversation, SimpleNamespace(id=UUID(int=2), title=""))),),
+        "list": Listing((Group("Today", (conversation, SimpleNamespace(id=UUID(int=2), title="")), is_today=True),)),
         "items": [{"question": QUESTION, "answer": ANSWER}],
         "queued": [],
         "running": False,

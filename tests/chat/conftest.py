@@ -8,6 +8,7 @@ import pytest
 from django.conf import LazySettings
 
 from accounts.models import User
+from chat import healing
 from chat.models import Conversation
 from chat.providers.openai_client import close_clients
 from chat.runner import Runner
@@ -31,9 +32,17 @@ async def upstream(server: ContractHandle, settings: LazySettings) -> AsyncItera
     await close_clients()
 
 
+@pytest.fixture(autouse=True)
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(healing, "FIRST_WAIT_S", 0.01)
+
+
 @pytest.fixture
-def runner() -> Runner:
-    return Runner()
+async def runner() -> AsyncIterator[Runner]:
+    """A process of its own, at rest when the tables are emptied."""
+    one = Runner()
+    yield one
+    await one.drain(within_s=0)
 
 
 @pytest.fixture

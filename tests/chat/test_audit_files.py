@@ -41,7 +41,9 @@ def test_canary_is_found_as_json_writes_it(tmp_path: Path, is_ascii: bool) -> No
     assert len(found(file, f'"{CANARY}"')) == 1
 
 
-@pytest.mark.parametrize("place", [CHUNK_BYTES - 8, CHUNK_BYTES - 40, CHUNK_BYTES, 2 * CHUNK_BYTES - 1])
+@pytest.mark.parametrize(
+    "place", [*(CHUNK_BYTES - before for before in (40, 31, 20, 11, 8, 0)), 2 * CHUNK_BYTES - 1, 2 * CHUNK_BYTES - 15]
+)
 def test_nothing_is_missed_or_told_twice_where_pieces_meet(tmp_path: Path, place: int) -> None:
     file = tmp_path / "large"
     file.write_bytes(b"x" * place + b"<thinking>" + CANARY.encode() + b"x" * CHUNK_BYTES)

@@ -88,7 +88,7 @@ async def test_turn_that_ends_while_its_page_is_read_is_shown_as_it_ended(
     client: AsyncClient = await client_of(alice, by="session")
     read_turns = log.turns
 
-    def ends_after_the_first_look(conversation_id: object) -> tuple[log.TurnRows, ...]:
+    def ends_after_the_first_look(conversation_id: object, **window: object) -> tuple[log.TurnRows, ...]:
         rows = read_turns(conversation.pk)
         log.close_turn(turn, [], status="completed")
         return rows

@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from chat.frames import PageFrames, visible_thinking
-from chat.live import LiveTurn, ThinkingText
+from chat.live import LiveTurn
+from chat.notices import ThinkingText
 from reasoning.policy import EXCERPT_CHARS, TRUNCATED, Visibility
 
 

@@ -1,11 +1,18 @@
 from __future__ import annotations
 
+import asyncio
 import os
+import time
+import uuid
+from typing import cast
 
 import pytest
 from django.db import OperationalError, connection
 from django.test import Client
 from pytest_django import Settings
+
+from chat import health, heartbeat
+from chat.heartbeat import Entry, Pulse
 
 
 @pytest.fixture
@@ -18,7 +25,7 @@ def test_database_that_answers_is_well_and_needs_no_session(client: Client, db: 
     response = client.get("/healthz")
 
     assert response.status_code == 200
-    assert response.json() == {"status": "ok", "checks": {"database": "ok"}}
+    assert response.json() == {"status": "ok", "checks": {"database": "ok", "turns": "ok"}}
 
 
 @pytest.mark.usefixtures("no_redis")
@@ -33,7 +40,39 @@ def test_database_that_fails_is_named_without_saying_why(
         response = client.get("/healthz")
 
     assert response.status_code == 503
-    assert response.json() == {"status": "error", "checks": {"database": "error"}}
+    assert response.json() == {"status": "error", "checks": {"database": "error", "turns": "ok"}}
+
+
+@pytest.mark.usefixtures("no_redis")
+def test_turns_that_nobody_keeps_alive_are_named(
+    client: Client, db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past = time.monotonic() - settings.LEASE_EXPIRY_S - 1
+    monkeypatch.setattr(heartbeat, "pulse", Pulse(past))
+    monkeypatch.setattr(health, "pulse", heartbeat.pulse)
+
+    ill = client.get("/healthz")
+    heartbeat.pulse.beat()
+    well = client.get("/healthz")
+
+    assert (ill.status_code, ill.json()["checks"]["turns"]) == (503, "error")
+    assert (well.status_code, well.json()["checks"]["turns"]) == (200, "ok")
+
+
+@pytest.mark.usefixtures("no_redis")
+async def test_pulse_beats_while_a_turn_runs_and_rests_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    pulse = Pulse(time.monotonic() - 10_000)
+    before = pulse.silent_s
+    monkeypatch.setattr(heartbeat, "pulse", pulse)
+
+    keeping = asyncio.ensure_future(heartbeat.keep_alive({uuid.uuid4(): cast("Entry", None)}))
+    await asyncio.sleep(0)
+    beating = pulse.silent_s
+    keeping.cancel()
+    await asyncio.wait([keeping])
+
+    assert before >= 10_000 > beating > 0
+    assert pulse.silent_s == 0.0
 
 
 def test_redis_that_is_configured_and_gone_is_named(client: Client, db: None, settings: Settings) -> None:
@@ -42,11 +81,11 @@ def test_redis_that_is_configured_and_gone_is_named(client: Client, db: None, se
     response = client.get("/healthz")
 
     assert response.status_code == 503
-    assert response.json()["checks"] == {"database": "ok", "redis": "error"}
+    assert response.json()["checks"] == {"database": "ok", "turns": "ok", "redis": "error"}
 
 
 @pytest.mark.redis
 def test_redis_that_answers_is_well(client: Client, db: None, settings: Settings) -> None:
     settings.REDIS_URL = os.environ["TEST_REDIS_URL"]
 
-    assert client.get("/healthz").json() == {"status": "ok", "checks": {"database": "ok", "redis": "ok"}}
+    assert client.get("/healthz").json() == {"status": "ok", "checks": {"database": "ok", "turns": "ok", "redis": "ok"}}

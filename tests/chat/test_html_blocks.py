@@ -9,6 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from chat.html import BlockSplitter, render_markdown, sanitize_html, split_blocks
+from chat.html import blocks as blocks_module
 from chat.html.dress import Dresser
 from chat.html.markdown import to_html
 from chat.html.sanitize import ATTRIBUTES, TAGS
@@ -167,3 +168,20 @@ def timed(text):
     fed(splitter, text, 5)
     splitter.finish()
     return time.perf_counter() - start
+
+
+@pytest.mark.parametrize("unit", ["*a*\n\n", "```\na\n\nb\n```\n\n", "a\n\n- b\n\n"])
+def test_many_small_blocks_are_joined_and_render_as_the_whole_does(unit, monkeypatch):
+    monkeypatch.setattr(blocks_module, "_MANY", 3)
+    monkeypatch.setattr(blocks_module, "_LARGE_CHARS", 60)
+    text = unit * 60
+
+    blocks = split_blocks(text)
+
+    assert "".join(blocks) == text
+    assert len(blocks) <= 4 + len(text) // 60
+    assert squeezed("".join(map(render_markdown, blocks))) == squeezed(render_at_once(text))
+
+
+def test_megabyte_of_tiny_blocks_is_cut_into_few():
+    assert len(split_blocks("a\n\n" * 300_000)) < 2_300

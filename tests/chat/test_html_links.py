@@ -7,6 +7,7 @@ from django.test import Client
 
 from accounts.models import User
 from chat.html import check_url, render_markdown
+from chat.html.asked import NOTHING
 from chat.leaving import leaving
 from tests.chat.test_html_vectors import read
 from tests.chat.xss_vectors import URLS
@@ -125,12 +126,14 @@ def test_long_address_of_an_allowed_host_is_linked():
 def test_address_that_repeats_the_conversation_stays_text(url):
     said = "My confidential code is 4417, as of Skerry Sound."
 
-    assert not links(f"[x]({url})", conversation=said)
-    assert links(f"[x]({url})", conversation="Something else.")
+    assert not links(f"[x]({url})", asked=NOTHING.then(said))
+    assert links(f"[x]({url})", asked=NOTHING.then("Something else."))
 
 
 def test_address_that_someone_gave_is_linked():
-    assert links("[x](https://x.example/report-2024)", conversation="Look at https://x.example/report-2024, please")
+    assert links(
+        "[x](https://x.example/report-2024)", asked=NOTHING.then("Look at https://x.example/report-2024, please")
+    )
 
 
 @pytest.mark.parametrize("url", [url for url in URLS if not set(url) & set("<>\\\n\r\0\x01&") and url.strip() == url])

@@ -18,7 +18,7 @@ from chat.html.tree import parse, serialize, text_of
 from tests.chat.test_html_vectors import faults, read
 from tests.chat.xss_vectors import MARKUP
 
-STYLES = Path(__file__).resolve().parents[2] / "static" / "css" / "code.css"
+STYLES = Path(__file__).resolve().parents[2] / "static" / "css" / "chat.css"
 
 
 def tags(html):
@@ -59,9 +59,16 @@ def test_markdown_becomes_plain_structure(markdown, html):
 
 
 def test_blocks_take_the_direction_of_their_words():
-    html = render_markdown("שלום\n\n- مرحبا\n\n> hi\n\n### שלום")
+    html = render_markdown("שלום\n\n- hi\n\n> hi\n\n### שלום")
 
     assert all(attrs["dir"] == "auto" for _, attrs in read(html))
+
+
+@pytest.mark.parametrize("text", ["- مرحبا\n- hi", "1. (12) שלום", "> שלום", "|שלום|\n|-|\n|a|"])
+def test_what_right_to_left_words_stand_in_runs_that_way(text):
+    frames = [attrs["dir"] for tag, attrs in read(render_markdown(text)) if tag in ("ul", "ol", "blockquote", "table")]
+
+    assert frames == ["rtl"]
 
 
 def test_control_characters_and_lone_surrogates_are_replaced():

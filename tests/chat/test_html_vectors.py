@@ -15,7 +15,7 @@ from tests.chat import xss_vectors as vectors
 BLOCKS = ["p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", "td", "th", "pre", "figure", "bdi", "a"]
 PLAIN = ["br", "hr", "code", "em", "strong", "s", "thead", "tbody", "tr", "figcaption", "button", "span", "div"]
 VALUES = {
-    "dir": r"auto|ltr",
+    "dir": r"auto|ltr|rtl",
     "class": r"code|btn btn--quiet|scroll|n|host|plain|c|k|s|m|f|b|gd|gi",
     "start": r"[0-9]{1,9}",
     "scope": r"col",

@@ -10,8 +10,8 @@ from django.utils.translation import override
 
 from accounts.models import User
 from chat.calls import run_call
-from chat.live import Finished
 from chat.models import Conversation
+from chat.notices import Finished
 from chat.runner import Runner
 from chat.watchers import Watcher
 from config.asgi import application

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from chat import live as live_module
-from chat.live import BlockDone, LiveTurn, Notice, OpenText
+from chat import liveblocks
+from chat.live import LiveTurn
+from chat.notices import BlockDone, Notice, OpenText
 from reasoning.trace import ToolTraceStep, finish, start
 
 
@@ -44,7 +45,7 @@ async def test_block_that_cannot_be_cited_is_shown_without_its_citations(monkeyp
     def broken(*_args: Any) -> None:
         raise ValueError
 
-    monkeypatch.setattr(live_module, "render_blocks", broken)
+    monkeypatch.setattr(liveblocks, "render_blocks", broken)
     told: list[Notice] = []
 
     await pumped(live_turn(told), "*One*\n\ntwo\n\n", "three\n\nfour")

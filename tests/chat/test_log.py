@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from accounts.models import User
-from chat import backlog, log
+from chat import backlog, log, titles
 from chat.models import Checkpoint, Event, QueuedMessage, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
 from reasoning.policy import SiteFlags, Viewer, visibility
@@ -138,13 +138,13 @@ def test_retry_takes_the_old_turn_off_the_branch_and_keeps_it(alice: User) -> No
     assert fresh.number == old.number
 
 
-def test_only_the_newest_turn_is_retried(alice: User) -> None:
+def test_only_a_turn_of_the_selected_branch_is_replaced(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     old = log.open_turn(conversation.pk, text="q")
     log.close_turn(old, [], status="errored")
-    log.close_turn(log.open_turn(conversation.pk, text="q2"), [], status="completed")
+    log.close_turn(log.open_turn(conversation.pk, text="q", replaces=old), [], status="completed")
 
-    with pytest.raises(log.NotNewest):
+    with pytest.raises(log.NotSelected):
         log.open_turn(conversation.pk, text="q", replaces=old)
 
 
@@ -184,7 +184,7 @@ def test_title_comes_from_the_first_question_redacted_and_cut(alice: User) -> No
 
     conversation.refresh_from_db()
     assert "alice@" not in conversation.title
-    assert len(conversation.title) <= log.TITLE_CHARS + 1
+    assert len(conversation.title) <= titles.TITLE_CHARS + 1
 
 
 def test_events_are_never_updated(alice: User) -> None:

@@ -15,13 +15,13 @@ from django.test import Client
 
 from accounts import scratchpad as gate
 from accounts.models import User
-from chat import consumers, log
-from chat import page as page_module
+from chat import log, standing
 from chat.forms import Message
-from chat.live import Behind, Finished
 from chat.models import Conversation, Turn
-from chat.page import Page, SignedOut
+from chat.notices import Behind, Finished
+from chat.page import Page
 from chat.runner import runner
+from chat.viewers import SignedOut
 from chat.watchers import Asked, Watcher
 from reasoning.scratchpad import Scratchpad
 from tests.chat.test_socket import frames_until
@@ -131,8 +131,7 @@ async def test_page_without_a_session_is_told_nothing_whatever_it_asks(
 async def test_idle_page_is_closed_after_the_sign_out(
     alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consumers, "LOOK_AGAIN_S", 0.05)
-    monkeypatch.setattr(page_module, "REREAD_EVERY_S", 0.0)
+    monkeypatch.setattr(standing, "LOOK_EVERY_S", 0.05)
 
     async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
@@ -172,7 +171,7 @@ async def test_database_that_does_not_answer_gives_the_text_back_and_the_next_me
         await socket.send_to(json.dumps({"text": "second", "id": "two"}))
         await frames_until(socket, "Answer ready")
 
-    assert "Something went wrong" in refused[-1]
+    assert "The server’s database is busy." in refused[-1]
     assert await Turn.objects.acount() == 1
 
 
@@ -222,3 +221,40 @@ def _switch(user: User, key: str, *, on: bool) -> None:
     session = SessionStore(key)
     gate.switch(user, session, on=on)
     session.save()
+
+
+async def test_start_that_is_drawn_late_brings_no_block_twice(
+    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page
+) -> None:
+    upstream.script([{"content": "First paragraph.\n\nSecond paragraph.\n\nThird."}])
+    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+    assert accepted.turn_id is not None
+    await runner.finished(conversation.pk, accepted.turn_id)
+
+    frames: list[str] = []
+    while not isinstance(notice := await watcher.next(), Finished):
+        frames += await opened.draw(notice)
+
+    assert "".join(frames).count("First paragraph.") == 1
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+async def test_page_that_was_drawn_again_without_a_new_card_gets_it_once_more(
+    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page, is_running: bool
+) -> None:
+    earlier = await database_sync_to_async(make_turn)(conversation)
+    upstream.script([{"content": "one", "faults": HOLD}])
+    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+    assert accepted.turn_id is not None
+    await opened.draw(await watcher.next())  # its card, which the page's own drawing then wiped away
+    if not is_running:
+        upstream.release("go")
+        await runner.finished(conversation.pk, accepted.turn_id)
+
+    sync = {"action": "sync", "last": earlier.public_id, "status": "complete", "fresh": True}
+    frames = await opened.draw(Asked(sync))
+
+    upstream.release("go")
+    await runner.finished(conversation.pk, accepted.turn_id)
+    assert cards_in(frames) == 1
+    assert f'id="m-{accepted.turn_id.hex}"' in "".join(frames)

@@ -10,6 +10,7 @@ from django.test import Client
 
 from accounts.models import User
 from chat import log
+from chat.cards import WHOLE
 from chat.models import Conversation, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from tests.factories import PASSWORD, make_conversation
@@ -80,12 +81,12 @@ def test_nobody_else_finds_a_conversation(request: pytest.FixtureRequest, alice:
     turn = make_answer(conversation)
     client = client_of(request.getfixturevalue(who))
     base = conversation.get_absolute_url()
-    parts = ["", "messages/", *(f"turns/{turn.pk}/{part}/" for part in ("thinking", "trace", "copy"))]
+    parts = ["", "messages/", *(f"turns/{turn.pk}/{part}/" for part in ("thinking", "trace", "steps", "copy"))]
 
     answers = [client.get(base + part).status_code for part in parts]
     answers += [client.post(base + part).status_code for part in ("messages/", "stop/", f"turns/{turn.pk}/retry/")]
 
-    assert answers == [404] * 8
+    assert answers == [404] * 9
 
 
 def test_card_shows_answer_summary_trace_and_closed_thinking(alice: User) -> None:
@@ -141,7 +142,24 @@ def test_show_reasoning_off_removes_it_from_the_response_itself(alice: User) -> 
     for hidden in ("Looked.", "data-tool-trace", "Thought for", "data-ai-reasoning"):
         assert hidden not in html
     assert "<strong>so</strong>" in html
-    assert client.get(f"{conversation.get_absolute_url()}turns/{turn.pk}/trace/").status_code == 404
+    for part in ("trace", "steps"):
+        assert client.get(f"{conversation.get_absolute_url()}turns/{turn.pk}/{part}/").status_code == 404
+
+
+def test_steps_of_earlier_cards_come_when_they_are_asked_for(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    first, *_others = [make_answer(conversation) for _turn in range(WHOLE + 1)]
+    client = client_of(alice)
+    base = conversation.get_absolute_url()
+    steps = f"{base}turns/{first.pk}/steps/"
+
+    html = client.get(base).content.decode()
+    opened = client.get(f"{base}?open={first.public_id}").content.decode()
+
+    assert html.count('<ol class="steps"') == WHOLE
+    assert html.count(f'hx-get="{steps}"') == 1
+    assert opened.count('<ol class="steps"') == WHOLE + 1
+    assert "data-tool-step" in client.get(steps).content.decode()
 
 
 def test_copy_gives_the_answer_and_trace_gives_redacted_json(alice: User) -> None:

@@ -96,7 +96,7 @@ async def test_failing_tool_is_told_by_class_and_frames_alone(
     "fault",
     [
         {"kind": "http_error", "status": 400, "message": f"bad request: {PRIVATE}"},
-        {"kind": "error_event", "at": "event:1", "message": f"failed on: {PRIVATE}"},
+        {"kind": "error_event", "at": "event:1", "times": 3, "message": f"failed on: {PRIVATE}"},
     ],
 )
 async def test_service_that_echoes_the_prompt_is_told_by_its_code_alone(
@@ -115,7 +115,7 @@ async def test_service_that_echoes_the_prompt_is_told_by_its_code_alone(
 async def test_broken_provider_is_told_by_class_and_frames_alone(
     runner: Runner, conversation: Conversation, written: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def provider() -> BreakingProvider:
+    async def provider(_chosen: model_service.ChosenModel) -> BreakingProvider:
         return BreakingProvider()
 
     monkeypatch.setattr(model_service, "provider", provider)

@@ -12,6 +12,7 @@ import pytest
 from chat.providers.base import ProviderError
 from chat.providers.errors import MAX_QUOTED_CHARS, Endpoint, failure_from_object, failure_from_status, retry_after_s
 from chat.providers.transport_errors import failure_from_transport
+from tests.contract_server.overflows import WORDINGS
 
 KEY = "tiny-secret-0123456789"
 ENDPOINT = Endpoint("models.example:8443", "kimi-k9", (KEY,))
@@ -27,6 +28,19 @@ OVERFLOWS = [
     "Input is too long for requested model.",
     "Your request exceeded model token limit: 262144",
     "Range of input length should be [1, 129024]",
+    "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
+    "tokens to keep from the initial prompt is greater than the context length",
+    "The model is loaded with context length of only 4096 tokens, which is not enough",
+    "prompt token count of 130000 exceeds the limit of 128000",
+    "invalid params, context window exceeds limit",
+    "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+    "The decoder prompt (length 40000) is longer than the maximum model length of 32768.",
+    "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000",
+    "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
+    "Prompt exceeds max length",
+    "Requested token count exceeds the model's maximum context length of 8192 tokens.",
+    "too many tokens: size limit exceeded",
+    *(wording for wording, _ in WORDINGS),
 ]
 
 

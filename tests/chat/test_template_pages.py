@@ -91,6 +91,13 @@ def test_composer_works_as_a_plain_form() -> None:
     assert one(composer, "textarea").get("name") == "text"
 
 
+def test_buttons_of_answers_belong_to_a_form_that_posts() -> None:
+    form = one(page(), "#act")
+
+    assert form.get("method") == "post"
+    assert inputs(form)["csrfmiddlewaretoken"] == "token"
+
+
 @pytest.mark.parametrize("running", [True, False])
 def test_stop_is_there_while_an_answer_is_written(running: bool) -> None:
     shown = page(running=running)
@@ -157,7 +164,7 @@ def test_sidebar_marks_where_one_is() -> None:
     assert words([current]) == "Covenants"
 
 
-@pytest.mark.parametrize("name", ["404.html", "403.html", "403_csrf.html", "400.html", "500.html"])
+@pytest.mark.parametrize("name", ["404.html", "403.html", "403_csrf.html", "400.html", "500.html", "503.html"])
 def test_error_page_draws_without_a_request(name: str) -> None:
     assert len(all_of(markup.fromstring(text_of(name)), "h1")) == 1
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from django.utils.safestring import SafeString
 
-from chat.cardviews import AnswerView, ArgView, SourceView, StepView, ThinkingView, dom_id
+from chat.cardviews import AnswerView, ArgView, LinkView, SourceView, StepView, ThinkingView, dom_id
 from reasoning.policy import Visibility
 from tests.chat.card_samples import (
     ANSWER,
@@ -42,7 +42,9 @@ PARTS = [
 ]
 HIDDEN = Visibility(show_reasoning=False, summary=False, trace=False, thinking="none")
 WITHHELD = replace(ANSWER, sees=Visibility(thinking="withheld"), thinking=ThinkingView("Thought for 1 s", 9, ""))
-HOSTILE_STEP = StepView(HOSTILE, "failed", HOSTILE, (ArgView(HOSTILE, HOSTILE),), HOSTILE, HOSTILE, (), HOSTILE)
+HOSTILE_ARGS = (ArgView(HOSTILE, HOSTILE), ArgView("a", HOSTILE, HOSTILE), ArgView("b", "", HOSTILE))
+HOSTILE_LINK = LinkView(HOSTILE, HOSTILE)
+HOSTILE_STEP = StepView(HOSTILE, "failed", HOSTILE, HOSTILE_ARGS, HOSTILE, HOSTILE, (HOSTILE_LINK,), HOSTILE)
 HOSTILE_ANSWER = AnswerView(
     id="a1",
     number=1,
@@ -58,7 +60,7 @@ HOSTILE_ANSWER = AnswerView(
     steps_label=HOSTILE,
     steps_detail=HOSTILE,
     thinking=ThinkingView(HOSTILE, 1, "/t/", HOSTILE, is_open=True),
-    sources=(SourceView(1, "/x/", HOSTILE),),
+    sources=(SourceView(1, HOSTILE, HOSTILE),),
     found_label=HOSTILE,
     unfound=(HOSTILE,),
     usage_label=HOSTILE,
@@ -202,6 +204,16 @@ def test_trace_is_closed_and_shows_masks_and_citations() -> None:
     assert one(done, "[data-copy-trace]").get("data-copy-trace") == "/trace/a1/"
 
 
+@pytest.mark.spec("004 trace")
+def test_folded_steps_come_when_the_trace_is_opened() -> None:
+    trace = one(card(replace(ANSWER, steps=(), steps_url="/steps/a1/")), "[data-tool-trace]")
+    later = one(trace, "[hx-get=/steps/a1/]")
+
+    assert later.get("hx-trigger") == "toggle from:closest details once"
+    assert one(later, "a").get("href") == "?open=a1#m-a1-steps"  # without script
+    assert words(all_of(trace, "summary")) == "1 step · 4 results · 0.4 s"
+
+
 @pytest.mark.parametrize("state", ["queued", "running", "done", "failed", "cancelled", "denied"])
 def test_step_state_is_an_icon_and_a_word(state: str) -> None:
     step = one(draw("chat/_step.html", step=replace(STEP, state=state, state_label="In words")), "[data-tool-step]")
@@ -261,12 +273,11 @@ def test_open_block_is_text_with_the_number_of_its_last_piece() -> None:
     ],
 )
 def test_ending_is_told_with_one_retry(ending: AnswerView, sentence: str) -> None:
-    ended = card(ending, csrf_token="token")
-    (retry,) = [form for form in all_of(ended, "form") if form.get("action") == "/retry/a1/"]
+    ended = card(ending)
+    (retry,) = all_of(ended, "[formaction=/retry/a1/]")
 
     assert words(all_of(ended, "#m-a1-notice")) == f"{sentence} Retry"
-    assert retry.get("method") == "post"
-    assert one(retry, "[name=csrfmiddlewaretoken]").get("value") == "token"
+    assert (retry.get("form"), retry.get("hx-post")) == ("act", "/retry/a1/")
 
 
 @pytest.mark.spec("004 scratchpad")

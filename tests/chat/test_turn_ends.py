@@ -14,10 +14,10 @@ from accounts.models import User
 from chat import log
 from chat.cards import answer_card
 from chat.forms import Message, MessageRefused
-from chat.live import Finished, OpenText
 from chat.models import Conversation, Turn
+from chat.notices import Finished, OpenText
 from chat.runner import Runner
-from chat.screens import context_usage
+from chat.screens import next_request
 from chat.watchers import Watcher
 from reasoning.events import AssistantMessage
 from reasoning.policy import SiteFlags, Viewer, visibility
@@ -31,8 +31,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("reply", "code"),
     [
-        ({"content": "x", "faults": [{"kind": "server_error"}]}, "server_error"),
-        ({"content": "x", "faults": [{"kind": "rate_limit"}]}, "rate_limited"),
+        ({"content": "x", "faults": [{"kind": "server_error", "times": 3}]}, "server_error"),
+        ({"content": "x", "faults": [{"kind": "rate_limit", "times": 3}]}, "rate_limited"),
         ({"content": "x y z", "chunk": "word", "faults": [{"kind": "disconnect", "at": "event:2"}]}, "disconnected"),
         (
             {"content": "x", "faults": [{"kind": "malformed_sse", "form": "not_json"}]},
@@ -167,6 +167,6 @@ async def test_lost_key_leaves_the_page_readable(
     await ask(runner, conversation)
     settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
 
-    usage = await database_sync_to_async(context_usage)(conversation.owner, conversation.pk)
+    usage, _model = await database_sync_to_async(next_request)(conversation)
 
     assert usage.effective == 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.conf import LazySettings
 
-from chat.live import Finished
 from chat.models import Conversation
+from chat.notices import Finished
 from chat.runner import Runner
 from chat.watchers import Watcher
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult

@@ -8,14 +8,16 @@ from typing import Any
 
 from tests.contract_server.knobs import Knobs
 from tests.contract_server.modes import MODES, mode_of_model
-from tests.contract_server.record import Record, conversation_key, conversation_of
-from tests.contract_server.rules.base import Asked, Refusal, own, verdict
+from tests.contract_server.record import Record, conversation_keys, conversation_of, turns_of
+from tests.contract_server.rules.base import CHAT_PATH, Asked, Refusal, own, verdict
 from tests.contract_server.rules.general import G1, G2, bearer_of, read_object, unknown_model
 from tests.contract_server.script import Pending, Script
 from tests.contract_server.state import State
 from tests.contract_server.wire import HttpRequest
 
 EXHAUSTED = Refusal("The script has no reply left.", "contract_script_exhausted", status=500, type="server_error")
+
+ITEMS_IN_CHAT = own("items_in_chat", "The next reply of the script has items, which only Responses has.", status=500)
 
 
 class RefusedError(Exception):
@@ -44,13 +46,15 @@ def admit(state: State, request: HttpRequest, record: Record) -> Admitted:
     if not bearer_of(request.headers):
         raise RefusedError("G2", G2)
     record.mode = _mode_of(state.script, record)
-    pending = state.script.next_for(record.mode, body.get("messages"))
+    pending = state.script.next_for(record.mode, turns_of(body))
     if pending and pending.reply.mode and "x-contract-mode" not in request.headers:
         record.mode = _known_mode(pending.reply.mode)
     asked = Asked(body, request.headers, record.model, record.mode, _knobs(state, pending), state.ledger, record)
     _check(asked, request.path)
     if pending is None:
         raise RefusedError("script", EXHAUSTED)
+    if pending.reply.items is not None and request.path == CHAT_PATH:
+        raise RefusedError("items", ITEMS_IN_CHAT)
     return Admitted(asked, pending)
 
 
@@ -63,7 +67,7 @@ def require_bearer(headers: Mapping[str, str]) -> None:
 def _identify(state: State, record: Record, body: Mapping[str, Any]) -> None:
     record.body = body
     record.model = body["model"]
-    record.key = conversation_key(body, record.headers)
+    record.keys = conversation_keys(body, record.headers)
     record.conversation = conversation_of(body, record.headers)
     state.note_overlaps(record)
     state.cache.measure(record)

@@ -16,6 +16,15 @@ GENERAL = [
         good_body={"reasoning_effort": "low"},
         bad_body={"reasoning_effort": "low", "thinking": {"type": "enabled"}},
     ),
+    Case(
+        "G5",
+        [user()],
+        [user()],
+        "contract_conflicting_reasoning_controls",
+        "deepseek-v4-pro",
+        good_body={"reasoning_effort": "low", "thinking": {"type": "enabled"}},
+        bad_body={"reasoning": {"effort": "low"}, "thinking": {"type": "enabled"}},
+    ),
     Case("model", [user()], [user()], "model_not_found", bad_body={"model": "no-such-model"}, status=404),
     Case("path", [user()], [user()], "contract_wrong_endpoint", bad_body={"model": "gpt-5-mini"}),
 ]
@@ -84,6 +93,20 @@ VERBATIM = [
         loop(thought("Look it up.", call("c"))),
         "contract_reasoning_borrowed",
         issued=(STEP, BARE),
+    ),
+    Case(
+        "C11",
+        loop(thought(" ", call("c")), thought(" ", call("d")), result("d"), thought("  ", call("e")), result("e")),
+        loop(thought(" ")),
+        "contract_reasoning_altered",
+        issued=(BARE, {"tool_calls": [{"name": "look", "id": "d"}]}, STEP),
+    ),
+    Case(
+        "C11",
+        loop(thought(" "), thought(" ", call("c")), result("c")),
+        loop(thought("  "), thought(" ", call("c")), result("c")),
+        "contract_reasoning_altered",
+        issued=({**STEP, "reasoning": " "}, BARE),
     ),
     Case(
         "C11",

@@ -100,8 +100,8 @@ DEEPSEEK = [
         "F1", loop(assistant(None, call())), loop(assistant(None, call())), "passed back", V4, bad_body={"tools": TOOLS}
     ),
     Case(
-        "F1",
-        [user()],
+        "F2",
+        [user(), assistant("x", reasoning_content="t"), user()],
         [user(), assistant("x"), user()],
         "passed back",
         V4,

@@ -23,13 +23,16 @@ async def _reset(state: State, _request: HttpRequest) -> Answer:
 async def _script(state: State, request: HttpRequest) -> Answer:
     try:
         state.script = parse_script(json.loads(request.body))
-    except (ScriptError, json.JSONDecodeError) as error:
+    except (ScriptError, ValueError) as error:
         return json_answer(400, {"error": str(error)})
     return json_answer(200, DONE)
 
 
 async def _release(state: State, request: HttpRequest) -> Answer:
-    state.gate(_read(request)["name"]).set()
+    name = _read(request).get("name")
+    if not isinstance(name, str):
+        return json_answer(400, {"error": "a release has a name"})
+    state.gate(name).set()
     return json_answer(200, DONE)
 
 
@@ -73,7 +76,10 @@ def _is_closed(state: State, serial: int, wanted: int) -> bool:
 
 
 def _read(request: HttpRequest) -> dict[str, Any]:
-    read = json.loads(request.body or b"{}")
+    try:
+        read = json.loads(request.body or b"{}")
+    except ValueError:
+        return {}
     return read if isinstance(read, dict) else {}
 
 

@@ -25,9 +25,9 @@ def deltas_of(reply: Reply, calls: Sequence[Call], fields: Sequence[str], *, det
     in_content = reply.tags is not None or reply.stray_close
     found: list[Delta] = []
     if not in_content:
-        found += [dict.fromkeys(names, piece) for part in _parts(reply) for piece in cut(part, reply.chunk)]
+        found += [dict.fromkeys(names, piece) for part in parts_of(reply) for piece in cut(part, reply.chunk)]
         found += [{"reasoning_details": [element]} for element in _details(reply, wanted=details)]
-    found += [{"content": piece} for piece in cut(_content(reply, tagged=in_content), reply.chunk)]
+    found += [{"content": piece} for piece in cut(content_of(reply, tagged=in_content), reply.chunk)]
     for index, call in enumerate(calls):
         found += _call_deltas(index, call, reply.chunk)
     return found
@@ -44,18 +44,18 @@ def cut(text: str, chunk: Chunking) -> list[str]:
     return [text[i : i + size] for i in range(0, len(text), size)]
 
 
-def _parts(reply: Reply) -> list[str]:
+def parts_of(reply: Reply) -> list[str]:
     return [reply.reasoning] if isinstance(reply.reasoning, str) else list(reply.reasoning or [])
 
 
 def _details(reply: Reply, *, wanted: bool) -> list[dict[str, Any]]:
     if reply.reasoning_details is not None:
         return reply.reasoning_details
-    parts = _parts(reply) if wanted else []
+    parts = parts_of(reply) if wanted else []
     return [{"type": "reasoning.text", "text": text, "index": n} for n, text in enumerate(parts)]
 
 
-def _content(reply: Reply, *, tagged: bool) -> str:
+def content_of(reply: Reply, *, tagged: bool) -> str:
     if not tagged:
         return reply.content or ""
     opening, closing = reply.tag_pair()

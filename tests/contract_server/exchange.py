@@ -7,14 +7,14 @@ from typing import get_args
 from tests.contract_server.admission import Admitted, RefusedError, admit
 from tests.contract_server.composing import compose
 from tests.contract_server.fault_kinds import Fault, Instead, MalformedSse, Timed
-from tests.contract_server.faults import answer_instead
+from tests.contract_server.faults import answer_instead, in_place
 from tests.contract_server.playing import Player, send_answer
 from tests.contract_server.record import Record
 from tests.contract_server.state import OpenStream, State
 from tests.contract_server.stream import Answer, json_answer
 from tests.contract_server.wire import ClientGoneError, Connection, HttpRequest
 
-INSTEAD, TIMED = get_args(Instead), get_args(Timed)
+TIMED = get_args(Timed)
 
 
 async def exchange(state: State, connection: Connection, request: HttpRequest) -> None:
@@ -38,7 +38,7 @@ async def _answer(state: State, stream: OpenStream, request: HttpRequest) -> Non
     except RefusedError as refused:
         await send_answer(stream.connection, refusal_answer(refused, stream.record))
         return
-    if instead := next((fault for fault in admitted.pending.faults() if isinstance(fault, INSTEAD)), None):
+    if instead := in_place(admitted.pending.faults(), admitted.asked):
         await send_answer(stream.connection, _fault_answer(instead, admitted, stream.record))
     else:
         await _reply(state, stream, admitted)
@@ -54,7 +54,7 @@ def refusal_answer(refused: RefusedError, record: Record | None = None) -> Answe
 
 
 def _fault_answer(fault: Instead, admitted: Admitted, record: Record) -> Answer:
-    answer = answer_instead(fault)
+    answer = answer_instead(fault, admitted.asked)
     admitted.pending.spend(fault)
     record.verdict, record.status = "fault", answer.status
     record.faults.append(kind_of(fault))

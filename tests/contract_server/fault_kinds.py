@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from tests.contract_server.overflows import WORDINGS
+
 Point = Annotated[str, Meta(pattern=r"^(connect|headers|first_event|before_done|event:\d+|inside_event:\d+:\d+)$")]
 BodyKind = Literal["json", "html", "empty"]
 
@@ -105,19 +107,29 @@ class ServerError(_Fault, frozen=True, tag="server_error"):
 
 
 class ErrorEvent(_Fault, frozen=True, tag="error_event"):
-    """An error object inside the open stream, which then ends."""
+    """An error inside the open stream, which then ends; ``event`` is its form over Responses."""
 
     at: Point = "event:1"
     message: str = "The server had an error while processing your request."
     type: str = "server_error"
+    event: Literal["response.failed", "response.incomplete", "error"] = "response.failed"
     code: str | int | None = None
     extra: dict[str, Any] = {}
 
 
 class ContextOverflow(_Fault, frozen=True, tag="context_overflow"):
-    """A refusal in one of the known wordings (an index into ``faults.WORDINGS``)."""
+    """A refusal in one of the known wordings (an index into ``overflows.WORDINGS``).
 
-    wording: int = 0
+    ``silent``: the reply comes all the same, and only its usage tells of an input above ``limit``.
+    """
+
+    wording: Annotated[int, Meta(ge=0, lt=len(WORDINGS))] = 0
+    silent: bool = False
+    limit: int = 128_000
+
+
+class RejectCiphertext(_Fault, frozen=True, tag="reject_ciphertext"):
+    """Refuse intact ciphertext, as after a change of keys upstream; a request without any is served."""
 
 
 Fault = (
@@ -130,6 +142,7 @@ Fault = (
     | ServerError
     | ErrorEvent
     | ContextOverflow
+    | RejectCiphertext
 )
 Timed = SlowFirstToken | Stall | Disconnect | ErrorEvent
-Instead = HttpError | RateLimit | ServerError | ContextOverflow
+Instead = HttpError | RateLimit | ServerError | ContextOverflow | RejectCiphertext

@@ -12,31 +12,25 @@ from tests.contract_server.fault_kinds import (
     ContextOverflow,
     Disconnect,
     ErrorEvent,
+    Fault,
     HttpError,
     Instead,
     RateLimit,
+    RejectCiphertext,
     ServerError,
     SlowFirstToken,
     Stall,
     Timed,
 )
+from tests.contract_server.overflows import WORDINGS
+from tests.contract_server.rules.base import Asked
+from tests.contract_server.rules.ciphertext import rejection, unverifiable
 from tests.contract_server.state import OpenStream
-from tests.contract_server.stream import Answer, Frame, event, json_answer
+from tests.contract_server.stream import Answer, Frame, json_answer
 from tests.contract_server.wire import Connection
 
 CONNECT, HEADERS = (-2, 0), (-1, 0)
 Place = tuple[int, int]
-
-# Shortened from what services answer; the code differs as well, and one has none.
-WORDINGS: tuple[tuple[str, str | int | None], ...] = (
-    ("This model's maximum context length is 8192 tokens. Please reduce the length.", "context_length_exceeded"),
-    ("Your input exceeds the context window of this model.", "context_length_exceeded"),
-    ("prompt is too long: 210000 tokens > 200000 maximum", None),
-    ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 400),
-    ("the request exceeds the available context size, try increasing it", "exceed_context_size_error"),
-    ("Input validation error: inputs tokens + max_new_tokens must be <= 4096", "validation"),
-    ("Range of input length should be [1, 129024]", "invalid_parameter_error"),
-)
 
 
 class CutError(Exception):
@@ -47,7 +41,21 @@ class CutError(Exception):
         self.mode = mode
 
 
-def answer_instead(fault: Instead) -> Answer:
+def in_place(faults: Sequence[Fault], asked: Asked) -> Instead | None:
+    """Return the fault that answers in place of the reply, if one of them does for this request."""
+    return next((one for one in faults if isinstance(one, Instead) and _applies(one, asked)), None)
+
+
+def _applies(fault: Instead, asked: Asked) -> bool:
+    match fault:
+        case ContextOverflow():
+            return not fault.silent
+        case RejectCiphertext():
+            return rejection(asked) is not None
+    return True
+
+
+def answer_instead(fault: Instead, asked: Asked) -> Answer:
     """Return the answer that a fault gives in place of the reply."""
     match fault:
         case HttpError():
@@ -68,6 +76,9 @@ def answer_instead(fault: Instead) -> Answer:
             message, number = WORDINGS[fault.wording]
             error = {"message": message, "type": "invalid_request_error", "code": number}
             return _body_answer(400, "json", error, {})
+        case RejectCiphertext():
+            refusal = rejection(asked) or unverifiable("", "")
+            return json_answer(refusal.status, refusal.to_json(), {"X-Contract-Rule": "S7"})
 
 
 def _body_answer(status: int, kind: BodyKind, error: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
@@ -114,7 +125,7 @@ def _place(at: str, frames: Sequence[Frame]) -> Place:
     return 0, 0
 
 
-async def happen(fault: Timed, connection: Connection, stream: OpenStream) -> None:
+async def happen(fault: Timed, connection: Connection, stream: OpenStream, answer: Answer) -> None:
     """Let a fault happen. Raises CutError if it ends the answer, ClientGoneError if the client leaves meanwhile."""
     match fault:
         case SlowFirstToken():
@@ -122,15 +133,10 @@ async def happen(fault: Timed, connection: Connection, stream: OpenStream) -> No
         case Stall():
             await hold(fault.name, connection, stream, seconds=fault.max_seconds, keepalive=fault.keepalive)
         case ErrorEvent():
-            await connection.part(_error_frame(fault).data)
+            await connection.part(answer.error_event(fault, stream.record.events_sent).data)
             raise CutError("fin")
         case Disconnect():
             raise CutError(fault.mode)
-
-
-def _error_frame(fault: ErrorEvent) -> Frame:
-    error = {"message": fault.message, "type": fault.type, "param": None, "code": fault.code, **fault.extra}
-    return event({"error": error})
 
 
 async def hold(

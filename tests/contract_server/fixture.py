@@ -2,6 +2,9 @@
 
 ``ContractHandle`` drives a server through its control routes, so it serves a child process just as well:
 ``ContractHandle(port)`` with the port that ``python -m tests.contract_server --port 0 --port-file PATH`` wrote.
+
+The model decides the API: ``gpt-5-mini`` and ``gpt-5.4`` are asked over Responses, all others over chat completions. A
+reply with ``reasoning``, ``content`` and ``tool_calls`` serves either. ``saying`` has words for explicit ``items``.
 """
 
 from __future__ import annotations
@@ -35,6 +38,10 @@ class ContractHandle:
         """Return the record of every request since the last reset, in order of arrival."""
         found: list[dict[str, Any]] = self._control("GET", "requests")
         return found
+
+    def refusals(self) -> list[str]:
+        """Return the rules that were broken since the last reset; a reply that was lacking counts as ``script``."""
+        return [one["rule"] for one in self.requests() if one["rule"]]
 
     def open_streams(self) -> list[dict[str, Any]]:
         """Return the answers that are being sent now."""

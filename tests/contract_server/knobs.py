@@ -10,7 +10,7 @@ from msgspec import Struct
 
 
 class Knobs(Struct, frozen=True, forbid_unknown_fields=True):
-    """All knobs of all chat modes. None means that the rule that reads it has its own default."""
+    """All knobs of all modes. None means that the rule that reads it has its own default."""
 
     context_limit: int | None = None
     unknown_params: Literal["reject", "accept"] = "reject"
@@ -25,6 +25,16 @@ class Knobs(Struct, frozen=True, forbid_unknown_fields=True):
     empty_is_missing: bool | None = None
     all_messages: bool = False
     lenient: bool = False
+    plain_tokens: bool = False
+    pairing: Literal["position", "strict"] = "position"
+    message_id_after_reasoning: bool = False
+    effort_values: tuple[str, ...] = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+    extra_item_keys: dict[str, Any] = {}
+    provisional_ciphertext: bool = True
+    done_order: Literal["index", "reversed"] = "index"
+    omit_reasoning_done: bool = False
+    omit_completed_output: bool = False
+    empty_summary: bool = False
 
     @classmethod
     def read(cls, *layers: Mapping[str, Any]) -> Knobs:

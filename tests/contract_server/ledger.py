@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-PART_CHARS = 16  # shorter texts ("Yes.") occur in anybody's answer
+from tests.contract_server.issued import IssuedItems, Item, may_come_from
+from tests.contract_server.script import text_of
+
 TEXT_KEYS = ("reasoning_content", "reasoning", "thinking")
 REASONING_KEYS = (*TEXT_KEYS, "reasoning_details")
 
@@ -24,7 +26,11 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One response as issued. ``in_tags``: the reasoning went out inside the content, so its edges may be trimmed."""
+    """One response as issued. ``in_tags``: the reasoning went out inside the content, so its edges may be trimmed.
+
+    ``items`` are the output items of a Responses reply; ``status`` says that the provider wrote about its reasoning,
+    which is nobody's reasoning text.
+    """
 
     serial: int
     model: str
@@ -33,6 +39,8 @@ class Step:
     calls: tuple[Call, ...] = ()
     details: tuple[Mapping[str, Any], ...] = ()
     in_tags: bool = False
+    items: tuple[Item, ...] = ()
+    status: tuple[str, ...] = ()
 
     def issued_as(self, text: str) -> bool:
         """Say whether ``text`` is this step's reasoning, unaltered."""
@@ -40,18 +48,28 @@ class Step:
 
 
 class Ledger:
-    """All steps in the order of issue."""
+    """All steps in the order of issue; a step is settled once its answer has gone out to a good end."""
 
     def __init__(self) -> None:
         self._steps: list[Step] = []
         self._by_call: dict[str, Step] = {}
         self._times: Counter[str] = Counter()
+        self._settled: set[int] = set()
+        self.items = IssuedItems()
 
     def issue(self, step: Step) -> None:
         self._steps.append(step)
         self._by_call |= {call.id: step for call in step.calls}
         if step.reasoning:
             self._times.update({step.reasoning, step.reasoning.strip()} if step.in_tags else {step.reasoning})
+        self._times.update(step.status)
+        self.items.add(step.serial, step.items or tuple(_as_items(step)))
+
+    def settle(self, serial: int) -> None:
+        self._settled.add(serial)
+
+    def is_settled(self, serial: int) -> bool:
+        return serial in self._settled
 
     def times_issued(self, reasoning: str) -> int:
         """Return how many steps went out with exactly this reasoning."""
@@ -73,10 +91,9 @@ class Ledger:
         if ids := [call["id"] for call in calls_of(message)]:
             steps = [self._by_call[id_] for id_ in ids if id_ in self._by_call]
             return list({step.serial: step for step in steps}.values())
-        text = _text(message).strip()
-        without_calls = [step for step in self._steps if text and not step.calls]
-        exact = [step for step in without_calls if step.content.strip() == text]
-        return exact or [step for step in without_calls if len(text) >= PART_CHARS and text in step.content]
+        text = text_of(message.get("content"))
+        found = [step for step in self._steps if not step.calls and may_come_from(text, step.content)]
+        return [step for step in found if step.content.strip() == text.strip()] or found
 
     def has_detail(self, element: Mapping[str, Any], model: str) -> bool:
         """Say whether this element of ``reasoning_details`` was issued by this model."""
@@ -94,8 +111,8 @@ def reasoning_texts(message: Mapping[str, Any]) -> Iterator[str]:
     yield from dict.fromkeys(value for value in values.values() if isinstance(value, str) and value)
 
 
-def _text(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    return "".join(str(part.get("text", "")) for part in content or [] if isinstance(part, Mapping))
+def _as_items(step: Step) -> Iterator[Item]:
+    """Yield a chat message as the items that it becomes when the conversation goes on over Responses."""
+    if step.content:
+        yield {"type": "message", "role": "assistant", "content": step.content}
+    yield from ({"type": "function_call", "call_id": call.id, "name": call.name} for call in step.calls)

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from tests.contract_server.fault_kinds import SseForm
-from tests.contract_server.record import compact
+from tests.contract_server.fault_kinds import MalformedSse, SseForm
+from tests.contract_server.record import Record, compact
+from tests.contract_server.script import Pending
 from tests.contract_server.stream import DONE, Frame, event
 
 Frames = tuple[Frame, ...]
 MARK = "\ue000"
 BAD_BYTES = b"\xff\xfe"
 MEBIBYTE = 1024 * 1024
+
+
+def spoilt(frames: Frames, pending: Pending, record: Record) -> Frames:
+    """Return the stream in the forms that the reply's faults ask for."""
+    for fault in pending.faults():
+        if isinstance(fault, MalformedSse):
+            frames = spoil(frames, fault.form, fault.event)
+            pending.spend(fault)
+            record.faults.append(f"malformed_sse:{fault.form}")
+    return frames
 
 
 def spoil(frames: Frames, form: SseForm, at: int) -> Frames:
@@ -40,6 +52,8 @@ def _invalid_utf8(frames: Frames, at: int) -> Frames:
 
 def _mark_text(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Put the mark at the end of the first text of the delta, or of the id where the event carries no text."""
+    if isinstance(value.get("delta"), str):
+        return {**value, "delta": value["delta"] + MARK}
     for choice in value.get("choices", ()):
         for key, text in choice.get("delta", {}).items():
             if isinstance(text, str):
@@ -53,7 +67,7 @@ def _no_blank_line(frames: Frames, at: int) -> Frames:
 
 def _crlf(frames: Frames, _at: int) -> Frames:
     # The payload is compact JSON: its only line ends are those of the event.
-    return tuple(Frame(one.data.replace(b"\n", b"\r\n"), hold=one.hold, value=one.value) for one in frames)
+    return tuple(replace(one, data=one.data.replace(b"\n", b"\r\n")) for one in frames)
 
 
 def _comment_only(frames: Frames, at: int) -> Frames:
@@ -62,7 +76,7 @@ def _comment_only(frames: Frames, at: int) -> Frames:
 
 def _two_events_one_write(frames: Frames, at: int) -> Frames:
     start = max(0, min(at, len(frames) - 2))
-    both = Frame(frames[start].data + frames[start + 1].data)
+    both = Frame(frames[start].data + frames[start + 1].data, settles=frames[start + 1].settles)
     return (*frames[:start], both, *frames[start + 2 :])
 
 
@@ -87,11 +101,19 @@ def _unknown_event_type(frames: Frames, at: int) -> Frames:
 
 
 def _null_choices(frames: Frames, at: int) -> Frames:
-    return _replace(frames, at, event({**(frames[0].value or {}), "choices": None}), frames[at])
+    known = frames[0].value or {}
+    missing = "response" if "response" in known else "choices"
+    return _replace(frames, at, event({**known, missing: None}), frames[at])
 
 
 def _missing_done(frames: Frames, _at: int) -> Frames:
-    return tuple(one for one in frames if one.data != DONE.data)
+    return tuple(one for one in frames if one.data != DONE.data and not _is_final(one))
+
+
+def _is_final(frame: Frame) -> bool:
+    """Say whether this is the snapshot that a response ends with."""
+    kind = (frame.value or {}).get("type", "")
+    return str(kind) in ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 
 def _duplicate_event(frames: Frames, at: int) -> Frames:

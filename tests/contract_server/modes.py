@@ -1,23 +1,21 @@
 """The modes: which models have one, what its replies look like and which rules its requests must keep.
 
-A new dialect adds a row here, its rules under ``rules`` and its stream beside ``chat_stream``.
+A new dialect adds a row here, its rules under ``rules`` and its stream beside ``stream`` and ``responses_stream``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.contract_server.rules.base import Rule
+from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH, Rule
 from tests.contract_server.rules.chat import SHAPE_RULES
 from tests.contract_server.rules.deepseek import R1_RULES, V4_RULES, V32_RULES
 from tests.contract_server.rules.fields import STRICT_RULES, VLLM_RULES
 from tests.contract_server.rules.general import GENERAL_RULES
 from tests.contract_server.rules.opaque import DETAILS_RULES, SIGNED_RULES
+from tests.contract_server.rules.responses import RESPONSES_RULES
 from tests.contract_server.rules.thinking import GLM_RULES, KIMI_PRESERVED_RULES, KIMI_RULES
 from tests.contract_server.rules.verbatim import VERBATIM_RULES
-
-CHAT_PATH = "/v1/chat/completions"
-RESPONSES_PATH = "/v1/responses"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,7 @@ MODES: dict[str, Mode] = {
     "vllm": Mode(("qwen3-local",), (*BASE_RULES, *VLLM_RULES), ("reasoning",)),
     "details": Mode(("vendor/model-a",), (*BASE_RULES, *DETAILS_RULES), ("reasoning",)),
     "signed-calls": Mode(("signed-model",), (*BASE_RULES, *SIGNED_RULES), signs_calls=True),
-    "responses-strict": Mode(("gpt-5-mini", "gpt-5.4"), GENERAL_RULES, path=RESPONSES_PATH),
+    "responses-strict": Mode(("gpt-5-mini", "gpt-5.4"), (*GENERAL_RULES, *RESPONSES_RULES), path=RESPONSES_PATH),
 }
 
 

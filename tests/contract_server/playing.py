@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
 
 from tests.contract_server.fault_kinds import Timed
@@ -49,7 +50,7 @@ class Player:
             for n, frame in enumerate(self._answer.frames):
                 await self._send_frame(n, frame)
                 self._stream.sent(n + 1)
-            await self._connection.end()
+            await self._end()
         except CutError as cut:
             self.cut_short = True
             await self._cut(cut.mode)
@@ -58,7 +59,7 @@ class Player:
         for fault in self._placed.get(place, ()):
             self._spend(fault)
             try:
-                await happen(fault, self._connection, self._stream)
+                await happen(fault, self._connection, self._stream, self._answer)
             except ClientGoneError:
                 self.cut_short = True
                 raise
@@ -80,11 +81,19 @@ class Player:
         borders = sorted({0, len(frame.data), *frame.cuts, *faulty})
         for start, stop in pairwise(borders):
             await self._happen((n, start))
+            if frame.settles and stop == len(frame.data):
+                self._connection.require_client()
+                self._answer.settle()  # before the client can know of it and ask again
             await self._connection.part(frame.data[start:stop])
 
     async def _pace(self, n: int) -> None:
         if n and self._answer.delay_ms:
             await self._connection.wait(asyncio.Event(), self._answer.delay_ms / 1000)
+
+    async def _end(self) -> None:
+        """End the body. A client may leave at the last event: it has everything, and that is not early."""
+        with suppress(ClientGoneError):
+            await self._connection.end()
 
     async def _cut(self, mode: str) -> None:
         if mode == "rst":

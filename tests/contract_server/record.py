@@ -23,7 +23,7 @@ class Record:
     """One request to a model, from arrival to the end of its answer.
 
     ``verdict``: accepted, refused, fault (something else was answered instead) or exhausted (no reply left).
-    ``key`` is what the client named the conversation by, ``conversation`` falls back on the first user text.
+    ``keys`` are what the client named the conversation by, ``conversation`` falls back on the first user text.
     ``prefix``: bytes that the serialised part shares with the previous accepted request of the conversation.
     """
 
@@ -36,7 +36,7 @@ class Record:
     model: str = ""
     mode: str = ""
     conversation: str = ""
-    key: str = ""
+    keys: tuple[str, ...] = ()
     verdict: str = ""
     rule: str | None = None
     status: int = 0
@@ -64,45 +64,56 @@ class PromptCache:
     """The exact-prefix cache of the upstream: what the last accepted request of each conversation looked like."""
 
     def __init__(self) -> None:
-        self._last: dict[tuple[str, str], dict[str, bytes]] = {}
+        self._last: dict[str, dict[str, bytes]] = {}
+        self._cached: dict[tuple[str, str], bytes] = {}
 
     def measure(self, record: Record) -> None:
-        """Fill in the record's shared prefixes and cached tokens. Another model shares nothing."""
+        """Fill in the record's shared prefixes and cached tokens. Models share no cache."""
         if record.body is None:
             return
         now = _parts(record.body)
-        before = self._last.get((record.model, record.conversation), {})
+        before = self._last.get(record.conversation, {})
         record.prefix = {name: shared_prefix(data, before.get(name, b"")) for name, data in now.items()}
         record.input_tokens = tokens(now["messages"] or now["input"])
-        whole = shared_prefix(b"".join(now.values()), b"".join(before.values()))
+        whole = shared_prefix(b"".join(now.values()), self._cached.get((record.model, record.conversation), b""))
         cached = whole // 4 // CACHE_BLOCK * CACHE_BLOCK
         record.cached_tokens = cached if cached >= CACHE_FLOOR else 0
 
     def remember(self, record: Record) -> None:
-        if record.body is not None:
-            self._last[record.model, record.conversation] = _parts(record.body)
+        if record.body is None:
+            return
+        parts = _parts(record.body)
+        self._last[record.conversation] = parts
+        self._cached[record.model, record.conversation] = b"".join(parts.values())
 
 
 def conversation_of(body: Mapping[str, Any], headers: Mapping[str, str]) -> str:
     """Return what tells conversations apart: the cache key, a header, else the first user text."""
-    explicit = conversation_key(body, headers)
-    if explicit:
-        return explicit
-    messages = body.get("messages") or body.get("input")
+    if keys := conversation_keys(body, headers):
+        return keys[0]
+    messages = turns_of(body)
     listed = messages if isinstance(messages, list) else []
+    if isinstance(messages, str):
+        return messages
     users = (one for one in listed if isinstance(one, Mapping) and one.get("role") == "user")
     return next((text_of(one.get("content")) for one in users), "")
 
 
-def conversation_key(body: Mapping[str, Any], headers: Mapping[str, str]) -> str:
-    """Return the key that the client gave, if any."""
-    key = body.get("prompt_cache_key")
-    return key if isinstance(key, str) and key else headers.get("x-conversation", "")
+def turns_of(body: Mapping[str, Any]) -> Any:
+    """Return what the request says in turns, whichever API it is for."""
+    return body.get("messages") or body.get("input")
+
+
+def conversation_keys(body: Mapping[str, Any], headers: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the keys that the client gave: the cache key first, then the header's."""
+    given = (body.get("prompt_cache_key"), headers.get("x-conversation"))
+    return tuple(key for key in given if isinstance(key, str) and key)
 
 
 def compact(value: Any) -> bytes:
     """Return a JSON value as the UTF-8 bytes that are counted and compared."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    # Half a surrogate pair, which UTF-8 has no bytes for, stays the escape that it is in JSON.
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
 def tokens(data: bytes) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.contract_server.talk import assistant, call, result, user
+from tests.contract_server.sealing import Seal, account_of, seal
+from tests.contract_server.talk import assistant, call, called, output, result, user
 
 STEP = {"reasoning": "Look it up.", "tool_calls": [{"name": "look", "id": "a"}]}
 OTHER = {"reasoning": "Look again.", "tool_calls": [{"name": "look", "id": "b"}]}
@@ -21,6 +22,21 @@ TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type"
 def loop(message: dict[str, Any], *more: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a history in which the calls of ``message`` are answered."""
     return [user(), message, *(result(one["id"]) for one in message.get("tool_calls", [])), *more]
+
+
+def sealed(n: int = 1, *summary: str, **changes: Any) -> dict[str, Any]:
+    """Return the reasoning item that the n-th response carried, as its done event gave it."""
+    claim = Seal("gpt-5-mini", f"rs_{n}", account_of("test"), f"resp_{n}", n)
+    parts = [{"type": "summary_text", "text": text} for text in summary or ("Look it up.",)]
+    item = {"type": "reasoning", "id": f"rs_{n}", "summary": parts}
+    return {**item, "encrypted_content": seal(claim), **changes}
+
+
+def without(item: dict[str, Any], key: str) -> dict[str, Any]:
+    return {name: value for name, value in item.items() if name != key}
+
+
+LOOPED = [user(), sealed(), called(), output()]
 
 
 def thought(text: Any, *calls: dict[str, Any], **extra: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from tests.contract_server.fault_kinds import Fault
+from tests.contract_server.items import ItemScript
 from tests.contract_server.knobs import Knobs
 
 Chunking = Literal["char", "word", "whole"] | Annotated[int, Meta(ge=1)]
@@ -39,13 +40,15 @@ class ScriptedCall(Struct, frozen=True, forbid_unknown_fields=True):
     id: str | None = None
 
     def arguments_text(self) -> str:
-        if isinstance(self.arguments, str):
-            return self.arguments
-        return msgspec.json.encode(self.arguments).decode()
+        return arguments_text(self.arguments)
 
 
 class Reply(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One scripted answer.
+
+    The same reply serves both APIs: over Responses reasoning becomes a reasoning item with a summary (a list: its
+    parts), the content a message, each call an item. ``items`` give them in any order, for Responses alone.
+    ``finish`` is a chat API's reason, or ``completed``, ``incomplete:<reason>``, ``failed:<code>``, ``cancelled``.
 
     With ``deltas`` the wire carries exactly those (and stops at each ``{"hold": name}`` among them until a release by
     that name); ``reasoning`` beside them then only tells the ledger what was issued.
@@ -58,6 +61,7 @@ class Reply(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     content: str | None = None
     tool_calls: list[ScriptedCall] = []
     reasoning_details: list[dict[str, Any]] | None = None
+    items: list[ItemScript] | None = None
     deltas: list[dict[str, Any]] | None = None
     field: str | None = None
     fields: list[str] | None = None
@@ -138,6 +142,11 @@ class Script:
         return len(self._queue)
 
 
+def arguments_text(arguments: str | Mapping[str, Any]) -> str:
+    """Return scripted arguments as they go over the wire."""
+    return arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
+
+
 def parse_script(source: Any) -> Script:
     """Return a script from JSON values. Raises ScriptError naming the place."""
     if isinstance(source, list):
@@ -163,13 +172,15 @@ def _fits(match: Match | None, mode: str, messages: Any) -> bool:
 
 
 def _running_turn(messages: Any) -> tuple[str, int]:
-    """Return the text of the last user message and the number of tool messages behind it."""
+    """Return the text of the last user message and the number of tool results behind it."""
+    if isinstance(messages, str):
+        return messages, 0
     outputs = 0
     listed = messages if isinstance(messages, list) else []
     for message in reversed([one for one in listed if isinstance(one, Mapping)]):
         if message.get("role") == "user":
             return text_of(message.get("content")), outputs
-        outputs += message.get("role") == "tool"
+        outputs += message.get("role") == "tool" or message.get("type") == "function_call_output"
     return "", outputs
 
 

@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable
 from tests.contract_server import control
 from tests.contract_server.admission import RefusedError, require_bearer
 from tests.contract_server.exchange import exchange, refusal_answer
-from tests.contract_server.modes import CHAT_PATH, model_names
+from tests.contract_server.modes import model_names
 from tests.contract_server.playing import send_answer
-from tests.contract_server.rules.base import own
+from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH, own
 from tests.contract_server.state import State
 from tests.contract_server.stream import Answer, json_answer
 from tests.contract_server.wire import BadRequestError, ClientGoneError, Connection, HttpRequest
@@ -62,7 +62,7 @@ class ContractServer:
             self._connections.discard(connection)
 
     async def _answer(self, connection: Connection, request: HttpRequest) -> None:
-        if (request.method, request.path) == ("POST", CHAT_PATH):
+        if request.method == "POST" and request.path in (CHAT_PATH, RESPONSES_PATH):
             await exchange(self.state, connection, request)
             return
         await send_answer(connection, await self._plain_answer(request))

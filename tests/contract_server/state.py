@@ -90,7 +90,7 @@ class State:
     def note_overlaps(self, record: Record) -> None:
         """Write into both records which requests of one conversation are answered at the same time."""
         for other in self.records:
-            same = other is not record and bool(record.key) and other.key == record.key
+            same = other is not record and set(record.keys) & set(other.keys)
             if same and other.ended is None:
                 other.overlaps.append(record.serial)
                 record.overlaps.append(other.serial)

@@ -6,11 +6,12 @@ equal bytes: ids are counted and the time of creation is a constant.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tests.contract_server.deltas import Delta
+from tests.contract_server.fault_kinds import ErrorEvent
 from tests.contract_server.record import compact
 
 CREATED = 1_767_225_600
@@ -22,24 +23,31 @@ JSON_HEADERS = {"Content-Type": "application/json"}
 class Frame:
     """One event. ``cuts``: bytes at which a new write begins; ``hold``: wait for this release first.
 
-    ``value`` is the JSON object inside, where there is one.
+    ``value`` is the JSON object inside, where there is one. ``settles``: with it the answer has come to a good end.
     """
 
     data: bytes
     cuts: tuple[int, ...] = ()
     hold: str | None = None
     value: Mapping[str, Any] | None = None
+    settles: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A whole answer. Streamed ones are sent in transfer chunks, the others with their length."""
+    """A whole answer. Streamed ones are sent in transfer chunks, the others with their length.
+
+    ``settle`` is told when the frame that settles it goes out. ``error_event`` makes the event of a fault in its
+    midst, which is the n-th of the stream.
+    """
 
     status: int
     headers: Mapping[str, str]
     frames: tuple[Frame, ...]
     streamed: bool = False
     delay_ms: float = 0
+    settle: Callable[[], None] = lambda: None
+    error_event: Callable[[ErrorEvent, int], Frame] = lambda fault, _: chat_error(fault)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +65,26 @@ DONE = Frame(b"data: [DONE]\n\n")
 
 
 def event(value: Mapping[str, Any], hold: str | None = None) -> Frame:
-    """Return a JSON object as an event."""
-    return Frame(b"data: %b\n\n" % compact(value), hold=hold, value=value)
+    """Return a JSON object as an event; one with a type is named by it, as in the Responses API."""
+    name = b"event: %b\n" % str(value["type"]).encode() if "type" in value else b""
+    return Frame(b"%bdata: %b\n\n" % (name, compact(value)), hold=hold, value=value)
+
+
+def chat_error(fault: ErrorEvent) -> Frame:
+    """Return the error object that a chat stream ends with."""
+    error = {"message": fault.message, "type": fault.type, "param": None, "code": fault.code, **fault.extra}
+    return event({"error": error})
+
+
+def body_frame(value: Any, *, settles: bool = False) -> Frame:
+    """Return a JSON document as the one frame of an answer."""
+    return Frame(compact(value), value=value, settles=settles)
 
 
 def json_answer(status: int, value: Any, headers: Mapping[str, str] | None = None) -> Answer:
-    """Return an answer that is one JSON document."""
-    return Answer(status, {**JSON_HEADERS, **(headers or {})}, (Frame(compact(value), value=value),))
+    """Return an answer that is one JSON document, or the frame of one."""
+    frame = value if isinstance(value, Frame) else body_frame(value)
+    return Answer(status, {**JSON_HEADERS, **(headers or {})}, (frame,))
 
 
 def chat_frames(voice: Voice, deltas: Sequence[Delta], finish: str | None) -> tuple[Frame, ...]:

@@ -11,6 +11,8 @@ from typing import Any
 from tests.contract_server.fixture import ContractHandle
 
 CHAT = "/v1/chat/completions"
+RESPONSES = "/v1/responses"
+STATELESS = {"store": False, "include": ["reasoning.encrypted_content"]}
 KEY = {"Authorization": "Bearer test"}
 
 
@@ -69,6 +71,19 @@ class Heard:
         choices = [choice for one in self.payloads for choice in one["choices"]]
         return "".join(choice["delta"].get(field) or "" for choice in choices)
 
+    @property
+    def types(self) -> list[str]:
+        """Return the types of a response's events, without their common beginning."""
+        return [one["type"].removeprefix("response.") for one in self.payloads]
+
+    def of_type(self, name: str) -> list[Any]:
+        return [one for one in self.payloads if one["type"] == f"response.{name}"]
+
+    @property
+    def items(self) -> list[Any]:
+        """Return the finished items of a response's stream, as a client keeps them."""
+        return [one["item"] for one in sorted(self.of_type("output_item.done"), key=lambda one: one["output_index"])]
+
 
 def send(upstream: ContractHandle, raw: bytes, headers: Mapping[str, str] = KEY, path: str = CHAT) -> socket.socket:
     """Send a request and return the socket, with the answer still to be read."""
@@ -108,6 +123,22 @@ def request(messages: Any, *, model: str = "plain-model", **body: Any) -> bytes:
     return json.dumps({"model": model, "messages": messages, "stream": True, **body}).encode()
 
 
+def respond(
+    upstream: ContractHandle,
+    items: Any,
+    *,
+    model: str = "gpt-5-mini",
+    headers: Mapping[str, str] = KEY,
+    **body: Any,
+) -> Heard:
+    """Ask over Responses, statelessly unless the body says otherwise, and return all of the answer."""
+    return hear(send(upstream, response_request(items, model=model, **body), headers, RESPONSES))
+
+
+def response_request(items: Any, *, model: str = "gpt-5-mini", **body: Any) -> bytes:
+    return json.dumps({"model": model, "input": items, "stream": True, **STATELESS, **body}).encode()
+
+
 def user(text: str = "What were net sales?") -> dict[str, Any]:
     return {"role": "user", "content": text}
 
@@ -122,3 +153,15 @@ def call(id_: str = "a", arguments: Any = "{}", **extra: Any) -> dict[str, Any]:
 
 def result(id_: str = "a", content: str = "ok") -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": id_, "content": content}
+
+
+def called(id_: str = "a", arguments: str = "{}", **extra: Any) -> dict[str, Any]:
+    return {"type": "function_call", "call_id": id_, "name": "look", "arguments": arguments, **extra}
+
+
+def output(id_: str = "a", text: str = "ok") -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": id_, "output": text}
+
+
+def said(text: str, **extra: Any) -> dict[str, Any]:
+    return {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}], **extra}

@@ -2,15 +2,50 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from tests.contract_server.cases_base import BASE_CASES
 from tests.contract_server.cases_modes import MODE_CASES
+from tests.contract_server.cases_responses import RESPONSES_CASES
 from tests.contract_server.fixture import ContractHandle
+from tests.contract_server.modes import MODES
 from tests.contract_server.rule_case import STEP, TOOLS, Case, loop, thought
-from tests.contract_server.talk import ask, assistant, call, hear, result, send, user
+from tests.contract_server.talk import (
+    CHAT,
+    RESPONSES,
+    STATELESS,
+    ask,
+    assistant,
+    call,
+    hear,
+    respond,
+    result,
+    send,
+    user,
+)
+
+
+@pytest.mark.parametrize("case", RESPONSES_CASES, ids=lambda case: case.rule)
+def test_responses_rule_passes_one_request_and_refuses_the_other(upstream: ContractHandle, case: Case) -> None:
+    upstream.script([*case.issued, {"content": "Fine."}], knobs=case.knobs)
+    for _ in case.issued:
+        assert respond(upstream, "Begin.", model=case.model).status == 200
+
+    refused = respond(upstream, case.bad, **{"model": case.model, **case.body, **case.bad_body})
+    passed = respond(upstream, case.good, model=case.model, **{**case.body, **case.good_body})
+
+    assert (refused.status, refused.rule) == (case.status, case.rule)
+    assert case.text in refused.body.decode()
+    assert passed.status == 200, passed.body
+
+
+def test_every_rule_that_can_refuse_has_a_case() -> None:
+    refusing = {rule.id for mode in MODES.values() for rule in mode.rules} - {"G6", "E2", "V1"}
+
+    assert {case.rule for case in (*BASE_CASES, *MODE_CASES, *RESPONSES_CASES)} >= refusing
 
 
 @pytest.mark.parametrize("case", [*BASE_CASES, *MODE_CASES], ids=lambda case: case.rule)
@@ -91,12 +126,12 @@ def test_tagged_thought_may_come_back_trimmed_under_a_field(upstream: ContractHa
 
 
 def test_vllm_records_reasoning_under_the_name_that_it_does_not_read(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "Fine."}] * 2)
+    upstream.script([{"content": "Fine."}] * 3)
 
-    ask(upstream, loop(thought("t")), model="qwen3-local")
-    ask(upstream, loop(assistant(None, call(), reasoning="t")), model="qwen3-local")
+    for key in ("reasoning_content", "thinking", "reasoning"):
+        ask(upstream, loop(assistant(None, call(), **{key: "t"})), model="qwen3-local")
 
-    assert [one["lost_reasoning"] for one in upstream.requests()] == [[1], []]
+    assert [one["lost_reasoning"] for one in upstream.requests()] == [[1], [1], []]
 
 
 def test_v32_counts_the_characters_that_earlier_turns_waste(upstream: ContractHandle) -> None:
@@ -133,12 +168,53 @@ def test_knob_switches_its_rule_off(upstream: ContractHandle, knobs: dict[str, A
     assert ask(upstream, messages).status == 200
 
 
+BARE_LOOP = {"messages": loop(assistant(None, call())), "tools": TOOLS}
+
+
+@pytest.mark.parametrize(
+    ("model", "knobs", "body"),
+    [
+        ("plain-model", {"unknown_params": "accept"}, {"messages": [user()], "colour": 1}),
+        ("deepseek-v3.2", {"thinking_default": False}, BARE_LOOP),
+        ("deepseek-v4-pro", {"thinking_default": False}, BARE_LOOP),
+        ("deepseek-v4-pro", {"empty_is_missing": False}, {"messages": loop(thought("")), "tools": TOOLS}),
+        ("gpt-5-mini", {"unknown_params": "accept"}, {"input": "x", "colour": 1, **STATELESS}),
+    ],
+)
+def test_knob_of_a_mode_makes_it_milder(
+    upstream: ContractHandle, model: str, knobs: dict[str, Any], body: dict[str, Any]
+) -> None:
+    path = RESPONSES if "input" in body else CHAT
+    raw = json.dumps({"model": model, **body}).encode()
+    upstream.script([{"content": "Fine."}])
+    refused = hear(send(upstream, raw, path=path))
+    upstream.script([{"content": "Fine."}], knobs=knobs)
+
+    assert (refused.status, hear(send(upstream, raw, path=path)).status) == (400, 200)
+
+
 def test_header_overrides_the_mode_of_the_model(upstream: ContractHandle) -> None:
     headers = {"Authorization": "Bearer test", "X-Contract-Mode": "kimi"}
 
     heard = ask(upstream, loop(assistant(None, call())), headers=headers)
+    named = respond(
+        upstream, "x", model="my-gpt", headers={**headers, "X-Contract-Mode": "responses-strict"}, store=True
+    )
+    unknown = ask(upstream, [user()], headers={**headers, "X-Contract-Mode": "lenient"})
 
-    assert heard.rule == "K1"
+    assert (heard.rule, named.rule, unknown.rule) == ("K1", "S1", "mode")
+
+
+def test_script_overrides_the_mode_of_the_model(upstream: ContractHandle) -> None:
+    bare = loop(assistant(None, call()))
+    upstream.script([], mode="kimi")
+    by_script = ask(upstream, bare)
+    upstream.script([], models={"my-model": "kimi"})
+    by_name = ask(upstream, bare, model="my-model")
+    upstream.script([{"content": "Fine.", "mode": "kimi"}])
+    by_reply = ask(upstream, bare)
+
+    assert [one.rule for one in (by_script, by_name, by_reply)] == ["K1"] * 3
 
 
 def test_odd_shapes_are_refused_and_never_break_the_server(upstream: ContractHandle) -> None:

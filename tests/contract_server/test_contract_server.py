@@ -17,9 +17,22 @@ import pytest
 from tests.contract_server.fixture import ContractHandle, running_contract_server
 from tests.contract_server.script import parse_script
 from tests.contract_server.server import ContractServer
-from tests.contract_server.talk import KEY, ask, assistant, hear, request, result, send, user
+from tests.contract_server.talk import (
+    CHAT,
+    KEY,
+    RESPONSES,
+    ask,
+    assistant,
+    hear,
+    request,
+    response_request,
+    result,
+    send,
+    user,
+)
 
 ROOT = Path(__file__).parents[2]
+RAW = {CHAT: request([user()]), RESPONSES: response_request([user()])}
 STALL = {"kind": "stall", "at": "event:2", "name": "gap"}
 
 
@@ -96,14 +109,15 @@ def test_client_that_leaves_a_paced_stream_is_noticed(upstream: ContractHandle) 
     assert upstream.requests()[0]["events_sent"] == 1
 
 
-async def test_aborted_clients_leave_no_task_behind() -> None:
+@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+async def test_aborted_clients_leave_no_task_behind(path: str) -> None:
     server = ContractServer()
     before = asyncio.all_tasks()
     port = await server.start()
     server.state.script = parse_script([{"deltas": [{"hold": "gap"}, {"content": "Fine."}], "repeat": True}])
 
     for _ in range(5):
-        await _ask_and_leave(server, port)
+        await _ask_and_leave(server, port, path)
     assert await server.state.until(lambda: all(one.closed_early for one in server.state.records), 5)
     await server.stop()
 
@@ -111,10 +125,10 @@ async def test_aborted_clients_leave_no_task_behind() -> None:
     assert server.failures == []
 
 
-async def _ask_and_leave(server: ContractServer, port: int) -> None:
+async def _ask_and_leave(server: ContractServer, port: int, path: str) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", port)
-    raw = request([user()])
-    writer.write(b"POST /v1/chat/completions HTTP/1.1\r\nAuthorization: Bearer x\r\n")
+    raw = RAW[path]
+    writer.write(b"POST %b HTTP/1.1\r\nAuthorization: Bearer x\r\n" % path.encode())
     writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(raw), raw))
     assert await server.state.until(lambda: any(one.held == "gap" for one in server.state.streams.values()), 5)
     writer.close()
@@ -146,14 +160,15 @@ def test_reset_cuts_open_streams_and_forgets_everything(upstream: ContractHandle
     assert b'"call_1"' in ask(upstream, [user()]).body
 
 
-def test_two_hundred_requests_in_a_row_over_one_connection(upstream: ContractHandle) -> None:
+@pytest.mark.parametrize(("path", "end"), [(CHAT, b"[DONE]\n\n"), (RESPONSES, b"}\n\n")])
+def test_two_hundred_requests_in_a_row_over_one_connection(upstream: ContractHandle, path: str, end: bytes) -> None:
     upstream.script([{"content": "Fine.", "repeat": True}])
     connection = HTTPConnection("127.0.0.1", upstream.port)
     statuses = []
     for _ in range(200):
-        connection.request("POST", "/v1/chat/completions", request([user()]), KEY)
+        connection.request("POST", path, RAW[path], KEY)
         response = connection.getresponse()
-        statuses.append((response.status, response.read().endswith(b"[DONE]\n\n")))
+        statuses.append((response.status, response.read().endswith(end)))
     connection.close()
 
     assert set(statuses) == {(200, True)}
@@ -222,3 +237,25 @@ def test_agent_loop_of_the_openai_client_is_accepted_in_kimi_mode(upstream: Cont
         second = client.chat.completions.create(model="kimi-k2.6", messages=messages).choices[0].message
 
     assert second.content == "Fine."
+
+
+def test_client_that_leaves_at_the_last_event_has_not_left_early(upstream: ContractHandle) -> None:
+    upstream.script([{"content": "Fine."}])
+    connected = send(upstream, request([user()]))
+    heard = b""
+    while b"[DONE]" not in heard:
+        heard += connected.recv(65536)
+    connected.close()
+    upstream.wait_for(ended=1)
+
+    record = upstream.requests()[0]
+    assert (record["closed_early"], record["events_sent"]) == (False, heard.count(b"data: "))
+
+
+def test_release_without_a_name_is_refused(upstream: ContractHandle) -> None:
+    connection = HTTPConnection("127.0.0.1", upstream.port)
+    connection.request("POST", "/__control__/release", b"{")
+    status = connection.getresponse().status
+    connection.close()
+
+    assert status == 400

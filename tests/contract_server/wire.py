@@ -106,12 +106,14 @@ class Connection(asyncio.Protocol):
         return b"".join(parts)
 
     async def write(self, data: bytes) -> None:
-        """Write bytes as they are. Raises ClientGoneError."""
-        if self.gone.is_set():
-            raise ClientGoneError
+        """Write bytes as they are. Raises ClientGoneError if the client had left before."""
+        self.require_client()
         self._transport.write(data)
         await self._writable.wait()
         await asyncio.sleep(0)  # lets the loop see a client that has just left
+
+    def require_client(self) -> None:
+        """Raise ClientGoneError if the client has left."""
         if self.gone.is_set():
             raise ClientGoneError
 

@@ -11,7 +11,7 @@ import sys
 
 import django
 
-SESSIONS_EACH = 200
+SESSIONS_EACH = 400
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ def hasty(serve: MakeSite, model: ContractHandle) -> Site:
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        pytest.param({"kind": "server_error"}, "The model service failed (HTTP 500).", id="500"),
+        pytest.param({"kind": "server_error", "times": 3}, "The model service failed (HTTP 500).", id="500"),
         pytest.param({"kind": "stall", "at": "event:3"}, "The model service", id="stall"),
         pytest.param({"kind": "disconnect", "at": "event:3"}, "ended the answer in the middle", id="disconnect"),
         pytest.param(

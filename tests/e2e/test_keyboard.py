@@ -8,34 +8,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
 from tests.contract_server.fixture import ContractHandle
+from tests.e2e.keys import tabs_to
 from tests.e2e.people import NARROW, Person, Visit
 from tests.e2e.sites import Site
 from tests.e2e.upstream import opening, reply, says, waits
-
-MAX_STOPS = 60
-# It, or the form that frames it, looks different without the focus.
-SHOWS_FOCUS = """e => {
-  const look = () => JSON.stringify([e, e.closest("form") ?? e].map((one) => getComputedStyle(one)).map(
-    ({ outline, boxShadow }) => [outline, boxShadow]));
-  const withFocus = look();
-  e.blur();
-  const without = look();
-  e.focus();
-  return withFocus !== without;
-}"""
-
-
-def _tabs_to(person: Person, target: Locator) -> None:
-    """Press Tab until the target has the focus; it must show that it has."""
-    for _stop in range(MAX_STOPS):
-        person.page.keyboard.press("Tab")
-        if target.evaluate("e => e === document.activeElement"):
-            assert target.evaluate(SHOWS_FOCUS), "the focus can't be seen"
-            return
-    raise AssertionError(f"not reached with Tab: {target}")
 
 
 @pytest.fixture
@@ -58,7 +37,7 @@ def test_message_is_sent_and_stopped(visit: Visit, connected: Site, model: Contr
     demo = visit(connected)
     demo.starts_chat()
 
-    _tabs_to(demo, demo.composer)
+    tabs_to(demo, demo.composer)
     demo.page.keyboard.type("Do you take keys?")
     demo.page.keyboard.press("Enter")
     card = demo.answer().streams()
@@ -76,7 +55,7 @@ def test_stop_is_a_stop_of_its_own_and_focus_is_not_lost(visit: Visit, connected
     card = demo.asks("Do you take keys?").streams()
 
     demo.composer.focus()
-    _tabs_to(demo, demo.stop_button)
+    tabs_to(demo, demo.stop_button)
     demo.page.keyboard.press("Enter")
 
     card.ends("stopped")
@@ -86,15 +65,15 @@ def test_stop_is_a_stop_of_its_own_and_focus_is_not_lost(visit: Visit, connected
 def test_summary_steps_and_thinking_open_and_close(reader: Person) -> None:
     card = reader.answer()
 
-    _tabs_to(reader, card.summary.locator("> summary"))
+    tabs_to(reader, card.summary.locator("> summary"))
     reader.page.keyboard.press("Enter")
     expect(card.bullets.first).to_be_hidden()
-    _tabs_to(reader, card.trace_bar)
+    tabs_to(reader, card.trace_bar)
     reader.page.keyboard.press("Space")
     expect(card.steps.first).to_be_visible()
     reader.page.keyboard.press("Space")
     expect(card.steps.first).to_be_hidden()
-    _tabs_to(reader, card.toggle)
+    tabs_to(reader, card.toggle)
     reader.page.keyboard.press("Enter")
     expect(card.thought).to_be_visible()
     expect(card.toggle).to_be_focused()
@@ -106,7 +85,7 @@ def test_summary_steps_and_thinking_open_and_close(reader: Person) -> None:
 
 def test_copy_buttons_answer_to_enter(reader: Person) -> None:
     for name in ("Copy trace", "Copy"):
-        _tabs_to(reader, reader.answer().root.get_by_role("button", name=name, exact=True))
+        tabs_to(reader, reader.answer().root.get_by_role("button", name=name, exact=True))
         reader.page.keyboard.press("Enter")
         expect(reader.answer().root.get_by_role("button", name="Copied")).to_be_visible()
         expect(reader.page.get_by_role("status").filter(has_text="Copied")).to_be_attached()
@@ -114,7 +93,7 @@ def test_copy_buttons_answer_to_enter(reader: Person) -> None:
 
 
 def test_reasoning_is_switched_off_and_on(reader: Person) -> None:
-    _tabs_to(reader, reader.reasoning_switch)
+    tabs_to(reader, reader.reasoning_switch)
     reader.page.keyboard.press("Space")
     expect(reader.answer().summary).to_have_count(0)
     expect(reader.reasoning_switch).to_be_focused()
@@ -128,7 +107,7 @@ def test_drawer_opens_and_closes_and_gives_the_focus_back(visit: Visit, offline:
     demo.reads_finished()
     opener = demo.page.get_by_role("button", name="Conversations")
 
-    _tabs_to(demo, opener)
+    tabs_to(demo, opener)
     demo.page.keyboard.press("Enter")
     expect(demo.page.get_by_role("button", name="New chat")).to_be_visible()
     demo.page.keyboard.press("Escape")

@@ -127,7 +127,7 @@ def test_drawer_closes_when_a_conversation_is_chosen(visit: Visit, offline: Site
     demo.page.get_by_role("button", name="Conversations").click()
     drawer = demo.page.locator("#side")
     expect(drawer).to_be_visible()
-    drawer.get_by_role("navigation").get_by_role("link").last.click()
+    drawer.get_by_role("navigation").locator("li > a:first-child").last.click()
 
     expect(drawer).to_be_hidden()
     expect(demo.answer().answer).to_be_visible()

@@ -2,7 +2,6 @@
 
 The page looks at itself on each change, so that no state between two frames goes unseen. One pass keeps the page's
 policy and proves that it never has to refuse anything; the other is without it, so that what runs would really run.
-Contracts, The page; product, Nothing the model writes runs.
 """
 
 from __future__ import annotations
@@ -67,6 +66,8 @@ LOOK = r"""
   const isPart = (box, child) => box.matches(".think")
     && (child.matches("span.mask") ? child.attributes.length === 1
       : child.localName === "div" && !child.attributes.length && child.parentElement === box);
+  const isHeld = (element, name) => name === "style" && element.matches(".work") // the page keeps it in its place
+    && /^margin-top: [\d.]+px;$/.test(element.getAttribute(name));
   const lookAtCard = (card) => {
     for (const answer of card.querySelectorAll("[data-answer]")) lookAtAnswer(answer);
     for (const element of card.querySelectorAll(never)) fault(element, "element");
@@ -74,7 +75,7 @@ LOOK = r"""
       for (const child of box.querySelectorAll("*")) if (!isPart(box, child)) fault(child, "not text");
     }
     for (const element of card.querySelectorAll("*")) {
-      for (const { name } of element.attributes) if (odd.test(name)) fault(element, name);
+      for (const { name } of element.attributes) if (odd.test(name) && !isHeld(element, name)) fault(element, name);
       if (element.id && !element.id.startsWith(card.id)) fault(element, "id");
     }
   };
@@ -85,7 +86,8 @@ LOOK = r"""
 
   const shown = window.alert;
   window.alert = (...said) => { window.ran = true; shown(...said); };
-  const outside = (element) => !element.closest("#messages, #conversations, #context, #jump, .vh");
+  // The window's icon tells how an answer goes.
+  const outside = (element) => !element.closest("#messages, #conversations, #context, #jump, .vh, link[rel=icon]");
   const written = (element) => [element.localName, ...[...element.attributes]
     .filter((one) => one.name !== "hx-headers" && element.name !== "csrfmiddlewaretoken") // new with each page
     .map((one) => one.name + "=" + one.value)];
@@ -278,13 +280,13 @@ def _notes(batch: list[str], number: int) -> dict[str, Any]:
 
 def test_vectors_stay_text_in_live_notes_and_in_a_title(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
     batches = list(_batches(WRITTEN, most_chars=SHOWN_NOTES))
-    model.script([plain("Ready."), *(_notes(batch, number) for number, batch in enumerate(batches))])
+    title = "<img src=x onerror=alert(1)><script>alert(1)</script>"
+    model.script([plain(title), *(_notes(batch, number) for number, batch in enumerate(batches))])
     admin = visit(serve(OPENAI_BASE_URL=model.base_url, REASONING_SCRATCHPAD_ENABLED="true"), "admin", bypass_csp=True)
     reader = Reader(admin)
     admin.starts_chat()
     admin.scratchpad_switch.click()
     expect(admin.scratchpad_switch).to_be_checked()
-    title = "<img src=x onerror=alert(1)><script>alert(1)</script>"
     reader.begins(title)
 
     for number in range(len(batches)):

@@ -94,6 +94,28 @@ def test_failed_answer_is_asked_again_by_a_form(visit: Visit, connected: Site, m
     expect(demo.page.locator("[data-answer]")).to_have_text(["At last."])
 
 
+def test_command_and_setting_go_by_their_forms(visit: Visit, offline: Site) -> None:
+    demo = _plain(visit, offline)
+    demo.reads_finished()
+
+    demo.writes("/set")
+    demo.submits(demo.send_button)
+    expect(demo.page.locator("#command").get_by_role("table")).to_be_visible()
+    demo.page.get_by_role("link", name="Settings", exact=True).click()
+    expect(demo.page.get_by_role("heading", level=1, name="Settings")).to_be_visible()
+    demo.submits(demo.page.get_by_role("button", name="Save", exact=True))
+
+    expect(demo.page.get_by_text("Saved.")).to_be_visible()
+
+
+def test_nothing_is_offered_that_needs_a_script(visit: Visit, offline: Site) -> None:
+    demo = _plain(visit, offline)
+    demo.reads_finished()
+
+    for name in ("Keyboard shortcuts", "Copy", "Copy trace"):
+        expect(demo.page.get_by_role("button", name=name, exact=True)).to_have_count(0)
+
+
 def test_reasoning_is_switched_by_a_form(visit: Visit, offline: Site) -> None:
     demo = _plain(visit, offline)
     demo.reads_finished()

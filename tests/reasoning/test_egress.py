@@ -229,11 +229,6 @@ def test_plan_is_deterministic_whatever_the_order_of_rows() -> None:
     assert plan(events) == plan(list(reversed(events)))
 
 
-def test_responses_api_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="api: only 'chat'"):
-        plan_request([], ReasoningSettings(), RequestTarget(api="responses", model="m", provider="p"))
-
-
 @pytest.mark.parametrize(
     "arguments",
     [

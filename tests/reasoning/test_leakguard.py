@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from reasoning.leakguard import guard_bullets
+from reasoning.redaction import SECRETS_ONLY
 from reasoning.scratchpad import Scratchpad
-from tests.reasoning.redaction_corpus import PERSONAL, SECRETS, Case, noise
+from tests.reasoning.redaction_corpus import SECRETS, Case, noise
+from tests.reasoning.redaction_plain import PERSONAL
 
 PROMPT = "You are a careful analyst of company filings. Return the following sections exactly and never mention tools."
 NOTES = "Chose the search tool because the user asked about supply chain trouble in the last annual report"
@@ -71,6 +73,26 @@ def test_file_path_is_dropped(bullet: str) -> None:
 )
 def test_repeated_prompt_is_dropped(bullet: str) -> None:
     assert reasons(bullet) == ("system prompt",)
+
+
+def test_prompt_with_invisible_letters_is_recognised() -> None:
+    assert reasons("You are a careful analyst of company filings", prompt=PROMPT.replace("a", "a\u200b")) == (
+        "system prompt",
+    )
+
+
+def test_kept_bullet_has_no_invisible_letters() -> None:
+    guarded = guard_bullets(["Com\u200bpared\x00 mar\u202egins."], system_prompt=PROMPT, scratchpad=None)
+
+    assert guarded.kept == ("Compared margins.",)
+
+
+def test_policy_says_what_may_not_stand_in_a_bullet() -> None:
+    bullets = ["Asked pat@example.com.", "password=hunter2"]
+
+    guarded = guard_bullets(bullets, system_prompt=PROMPT, scratchpad=None, policy=SECRETS_ONLY)
+
+    assert guarded.kept == ("Asked pat@example.com.",)
 
 
 @pytest.mark.spec("004 scratchpad")

@@ -14,7 +14,8 @@ from reasoning.deltas import Channel, Delta, RawFields
 from reasoning.events import AssistantMessage
 from reasoning.normalizer import Normalizer
 from reasoning.sections import SectionParser
-from reasoning.turn import ShowText, TurnMachine
+from reasoning.turn import TurnMachine
+from reasoning.updates import ShowText
 from tests.reasoning.streamed import PIECES, joined
 
 WORDS = [f"w{number} " for number in range(60)]

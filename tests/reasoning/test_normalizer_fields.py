@@ -38,6 +38,18 @@ def test_mirrored_fields_count_once() -> None:
 
 
 @pytest.mark.spec("normaliser 8")
+def test_text_that_details_repeat_in_deltas_of_their_own_counts_once() -> None:
+    sealed = {"type": "reasoning.encrypted", "data": "opaque"}
+    details = [{"type": "reasoning.text", "text": "ab", "signature": "s"}, sealed]
+    normalizer = Normalizer()
+    for delta in ({"reasoning": "a"}, {"reasoning": "b"}, *({"reasoning_details": [one]} for one in details)):
+        normalizer.feed(delta)
+
+    assert (normalizer.thinking, normalizer.source_field) == ("ab", "reasoning")
+    assert normalizer.reasoning_details == tuple(details)
+
+
+@pytest.mark.spec("normaliser 8")
 def test_first_native_field_counts_where_they_differ() -> None:
     normalizer = Normalizer()
     normalizer.feed({"thinking": "c", "reasoning": "b", "reasoning_content": "a"})

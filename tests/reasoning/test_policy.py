@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from reasoning.errors import SettingError
-from reasoning.policy import EXCERPT_CHARS, ReasoningSettings, SiteFlags, Viewer, visibility
+from reasoning.policy import (
+    EXCERPT_CHARS,
+    ReasoningSettings,
+    SiteFlags,
+    Viewer,
+    parse_layer,
+    setting_name,
+    visibility,
+)
 
 USER = Viewer()
 ADMINISTRATOR = Viewer(is_administrator=True, scratchpad_on=True)
@@ -122,3 +130,30 @@ def test_display_does_not_depend_on_context() -> None:
 
     assert settings.include_in_response
     assert not settings.with_value("reasoning.includeInResponse", "false").include_in_response
+
+
+@pytest.mark.parametrize(
+    ("text", "layer"),
+    [
+        ("", {}),
+        ("effort=low", {"reasoning.effort": "low"}),
+        (" reasoning.enabled = off , maxtokens=5,", {"reasoning.enabled": False, "reasoning.maxTokens": 5}),
+    ],
+)
+def test_layer_is_spelt_in_one_line(text: str, layer: dict[str, object]) -> None:
+    assert parse_layer(text) == layer
+
+
+def test_setting_is_found_without_its_prefix_and_in_any_case() -> None:
+    assert (
+        setting_name("STRIPFROMCONTEXT") == setting_name("reasoning.stripFromContext") == "reasoning.stripFromContext"
+    )
+
+
+@pytest.mark.spec("001 ERR-001")
+def test_refusal_carries_what_a_form_needs() -> None:
+    with pytest.raises(SettingError) as refused:
+        parse_layer("format=xml")
+
+    assert (refused.value.key, refused.value.value) == ("reasoning.format", "xml")
+    assert refused.value.allowed == ("field", "native")

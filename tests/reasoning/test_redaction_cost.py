@@ -9,7 +9,7 @@ import pytest
 
 from reasoning.redaction import SECRETS_ONLY, Redactor, StreamRedactor, redact_args, redact_trace
 from reasoning.redaction.stream import HOLD
-from tests.reasoning.redaction_corpus import ORDINARY
+from tests.reasoning.redaction_plain import ORDINARY
 
 _WORDS = r"""
 a A 1 = : @ . - _ / + \ " ' ` < > ( [ { * & ? ; # % $ | ~ ! , é 密 😀 a1 aB3 a. a- 1- 1. a@ a@b. :// a://a:
@@ -24,7 +24,30 @@ Cookie: a=b;|-u |--user a |mysql -p |user a |login a and |-----BEGIN |-----BEGIN
 call |call 1 |ssn 1|born 1 |IP 1.|DE89 |AB |4111 |+1 |(415) |backup a |seed phrase a b |name: a value: |
 ["password", |0.1, |is as for the |a1b2 is the |credentials a/|1 2
 """
-_UNITS = [*_WORDS.split(), *_PHRASES.strip("\n").split("|"), " ", "\n", "\t", "a ", "1 ", "\u200d"]
+_TABLES = ["| password |\n", "a,password\n", "password (", "the key: ", "\n|", "identified by ", "-ua:"]
+_STATEMENTS = [
+    "password, a) values ('",
+    "password) values (a),\n(",
+    "password, ",
+    'password" {a',
+    'password = "a" -> "',
+]
+_CARRIERS = ["a:1:a:a:", "<key>password</key><string>", "-a a:", "sqlplus -a ", 'authorization: a b="', "--auth a,"]
+_TONGUES = ["passwort ", "passwort a ", "passwort ist ", "parola a - ", "kennwort nimm du ", "a1a when a for "]
+_UNITS = [
+    *_STATEMENTS,
+    *_CARRIERS,
+    *_TONGUES,
+    *_WORDS.split(),
+    *_PHRASES.strip("\n").split("|"),
+    *_TABLES,
+    " ",
+    "\n",
+    "\t",
+    "a ",
+    "1 ",
+    "\u200d",
+]
 
 
 def seconds(work: Callable[[], object]) -> float:

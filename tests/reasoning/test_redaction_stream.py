@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from reasoning.redaction import DEFAULT, SECRETS_ONLY, RedactionPolicy, Redactor, StreamRedactor
 from reasoning.redaction.stream import HOLD
-from tests.reasoning.redaction_corpus import ORDINARY, PERSONAL, SECRETS, Case, noise
+from tests.reasoning.redaction_corpus import SECRETS, Case, noise
+from tests.reasoning.redaction_plain import ORDINARY, PERSONAL
 
 ALL = [*SECRETS, *PERSONAL]
 POLICIES = [DEFAULT, SECRETS_ONLY]

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoning.redaction import DEFAULT, SECRETS_ONLY, IpInText, RedactionPolicy, Redactor, SafeText, redact_text
-from tests.reasoning.redaction_corpus import ORDINARY, PERSONAL, SECRETS, Case, noise
+from tests.reasoning.redaction_corpus import SECRETS, Case, noise
+from tests.reasoning.redaction_plain import ORDINARY, PERSONAL
 
 
 @pytest.mark.spec("004 redaction")

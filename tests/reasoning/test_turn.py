@@ -10,7 +10,8 @@ from reasoning.citations import Source
 from reasoning.deltas import Channel, RawEnd, RawFields, RawItem, RawUsage
 from reasoning.events import AssistantMessage, Reasoning, ToolCall
 from reasoning.trace import finish, start
-from reasoning.turn import ShowScratchpad, ShowText, StepOutcome, TurnMachine, Usage
+from reasoning.turn import TurnMachine
+from reasoning.updates import ShowScratchpad, ShowText, StepOutcome, Usage
 
 SOURCE = Source(
     ref=1,
@@ -149,6 +150,10 @@ def test_summary_comes_from_the_trace_where_fewer_than_two_bullets_survive() -> 
 
     assert turn.summary_source == "trace"
     assert len(turn.summary) >= 2
+
+    run_step(turn, {"content": "Reasoning Summary:\n- Looked.\n- Compared.\n\nFinal Answer:\nIt was 1.31."})
+
+    assert (turn.summary_source, turn.summary) == ("model", ("Looked.", "Compared."))
 
 
 def test_quotation_is_checked_against_the_passage_of_its_marker() -> None:

@@ -15,7 +15,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chat.providers.recorded import Recording, RecordingError, read_recording
+from chat.providers.cassettes import MAX_BYTES, RecordingError
+from chat.providers.recorded import Recording, read_recording
 from reasoning.deltas import Channel, Delta, RawDelta, RawFields, RawItem, RawUsage
 from reasoning.normalizer import Normalizer
 from reasoning.scratchpad import Scratchpad
@@ -52,7 +53,7 @@ class Replay:
         match raw:
             case RawFields(fields):
                 self._channelled(self._normalizer.feed(fields))
-            case RawItem():
+            case RawItem(_, item) if item.get("type") != "message":  # which is a mere mark of its place
                 self._items.append(raw)
             case RawUsage():
                 self._usage = raw
@@ -83,7 +84,7 @@ class Replay:
             "thinking": self._normalizer.thinking,
             "summary": self._summary,
             "tool_calls": [call for _, call in sorted(self._calls.items())],
-            "reasoning_items": [_item(raw.item) for raw in sorted(self._items, key=lambda item: item.output_index)],
+            "reasoning_items": [_item(raw.item) for raw in self._items if raw.item.get("type") == "reasoning"],
             "usage": asdict(self._usage) if self._usage else None,
             "counters": {
                 "stripped_delimiters": counters.stripped_delimiters,
@@ -111,7 +112,9 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
         try:
-            recording = read_recording(path.read_bytes(), exchange=options["exchange"])
+            with path.open("rb") as file:
+                data = file.read(MAX_BYTES + 1)
+            recording = read_recording(data, exchange=options["exchange"])
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}") from error
         except RecordingError as error:

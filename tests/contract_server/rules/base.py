@@ -10,6 +10,9 @@ from tests.contract_server.knobs import Knobs
 from tests.contract_server.ledger import Ledger
 from tests.contract_server.record import Record
 
+CHAT_PATH = "/v1/chat/completions"
+RESPONSES_PATH = "/v1/responses"
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -45,6 +48,14 @@ class Asked:
     def messages(self) -> list[dict[str, Any]]:
         """The list as sent; whatever C1 has not passed counts as empty."""
         found = self.body.get("messages")
+        return found if isinstance(found, list) else []
+
+    @property
+    def input(self) -> list[dict[str, Any]]:
+        """The items of a Responses request as sent; a text is one user message."""
+        found = self.body.get("input")
+        if isinstance(found, str):
+            return [{"role": "user", "content": found}]
         return found if isinstance(found, list) else []
 
     def assistants(self) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 from tests.contract_server.rules.base import Asked, Refusal, Rule, own
 
@@ -78,13 +80,20 @@ def _last_user(asked: Asked) -> int:
     return max((i for i, one in enumerate(asked.messages) if one["role"] == "user"), default=-1)
 
 
-def _all_turns_think(asked: Asked) -> Refusal | None:
-    checked = asked.assistants() if asked.knobs.all_messages else asked.with_calls()
-    bare = [i for i, message in checked if _lacks_reasoning(asked, message.get("reasoning_content"))]
+def _calls_think(asked: Asked) -> Refusal | None:
+    return _must_think(asked, "F1", asked.with_calls())
+
+
+def _all_messages_think(asked: Asked) -> Refusal | None:
+    return _must_think(asked, "F2", asked.assistants()) if asked.knobs.all_messages else None
+
+
+def _must_think(asked: Asked, rule: str, messages: Iterator[tuple[int, dict[str, Any]]]) -> Refusal | None:
+    bare = [i for i, message in messages if _lacks_reasoning(asked, message.get("reasoning_content"))]
     if not (bare and asked.body.get("tools") and _thinks(asked)):
         return None
     if asked.knobs.lenient:
-        asked.record.notes.append(f"F1 at {bare}")
+        asked.record.notes.append(f"{rule} at {bare}")
         return None
     return Refusal(PASS_BACK, "invalid_request_error")
 
@@ -101,4 +110,4 @@ R1_RULES = (
     Rule("D5", _no_logprobs),
 )
 V32_RULES = (Rule("E1", _running_turn_thinks), Rule("E2", _count_waste))
-V4_RULES = (Rule("F1", _all_turns_think),)
+V4_RULES = (Rule("F1", _calls_think), Rule("F2", _all_messages_think))

@@ -26,8 +26,9 @@ def _extra_forbidden(i: int, key: str) -> Refusal:
 
 
 def _note_lost_reasoning(asked: Asked) -> None:
-    lost = [i for i, one in asked.assistants() if one.get("reasoning_content") and not one.get("reasoning")]
-    asked.record.lost_reasoning = lost
+    others = [key for key in REASONING_KEYS if key != "reasoning"]
+    sent = [(i, one) for i, one in asked.assistants() if any(one.get(key) for key in others)]
+    asked.record.lost_reasoning = [i for i, one in sent if not one.get("reasoning")]
 
 
 STRICT_RULES = (Rule("X1", _no_reasoning_keys),)

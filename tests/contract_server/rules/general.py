@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.contract_server.record import compact, tokens
-from tests.contract_server.rules.base import Asked, Refusal, Rule, own
+from tests.contract_server.rules.base import RESPONSES_PATH, Asked, Refusal, Rule, own
 
 REASONING_CONTROLS = ("reasoning", "reasoning_effort", "thinking")
 PAIR_MODES = ("deepseek-r1", "deepseek-v3.2", "deepseek-v4", "glm-preserved")
@@ -16,6 +16,12 @@ COMMON_PARAMS = (
     "modalities model n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_retention "
     "reasoning reasoning_effort response_format safety_identifier seed service_tier stop store stream stream_options "
     "temperature thinking tool_choice tools top_logprobs top_p user verbosity web_search_options"
+)
+RESPONSES_PARAMS = (
+    "background context_management conversation include input instructions max_output_tokens max_tool_calls metadata "
+    "model parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_retention reasoning "
+    "safety_identifier service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p "
+    "truncation user"
 )
 MODE_PARAMS = {
     "vllm": ("chat_template_kwargs include_reasoning min_p repetition_penalty stop_token_ids top_k enable_thinking"),
@@ -31,7 +37,7 @@ def read_object(raw: bytes) -> Mapping[str, Any] | None:
     """G1: return the body if it is a JSON object that names a model."""
     try:
         body = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return body if isinstance(body, dict) and isinstance(body.get("model"), str) and body["model"] else None
 
@@ -49,16 +55,18 @@ def unknown_model(model: str) -> Refusal:
 
 def _context_limit(asked: Asked) -> Refusal | None:
     limit = asked.knobs.context_limit
-    if limit is None or tokens(compact(asked.body.get("messages", asked.body.get("input")))) <= limit:
+    name = "input" if asked.record.path == RESPONSES_PATH else "messages"
+    if limit is None or tokens(compact(asked.body.get(name))) <= limit:
         return None
     text = "Your input exceeds the context window of this model. Please adjust your input and try again."
-    return Refusal(text, "context_length_exceeded", "messages")
+    return Refusal(text, "context_length_exceeded", name)
 
 
 def _known_params(asked: Asked) -> Refusal | None:
     if asked.knobs.unknown_params == "accept":
         return None
-    known = {*COMMON_PARAMS.split(), *MODE_PARAMS.get(asked.mode, "").split()}
+    common = RESPONSES_PARAMS if asked.record.path == RESPONSES_PATH else COMMON_PARAMS
+    known = {*common.split(), *MODE_PARAMS.get(asked.mode, "").split()}
     stranger = next((name for name in asked.body if name not in known), None)
     return Refusal(f"Unknown parameter: '{stranger}'.", "unknown_parameter", stranger) if stranger else None
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from tests.contract_server.ledger import Step, calls_of
 from tests.contract_server.rules.base import Asked, Refusal, Rule, own
+from tests.contract_server.rules.ciphertext import is_sealed, sealed_part, unverifiable
 
 UNSIGNED = "Function call is missing a thought_signature in functionCall parts."
-SEALS = ("data", "signature")
 
 
 def _own_details(asked: Asked) -> Refusal | None:
@@ -24,22 +24,9 @@ def _own_details(asked: Asked) -> Refusal | None:
 def _foreign_details(asked: Asked) -> Refusal | None:
     for _, message in asked.assistants():
         for element in message.get("reasoning_details") or []:
-            if _is_sealed(element) and not asked.ledger.has_detail(element, asked.model):
-                return _unverifiable(element)
+            if is_sealed(element) and not asked.ledger.has_detail(element, asked.model):
+                return unverifiable(element.get("id"), sealed_part(element))
     return None
-
-
-def _is_sealed(element: Any) -> bool:
-    return isinstance(element, Mapping) and any(element.get(key) for key in SEALS)
-
-
-def _unverifiable(element: Mapping[str, Any]) -> Refusal:
-    sealed = next(str(element[key]) for key in SEALS if element.get(key))
-    reason = "could not be verified."
-    if element.get("id"):
-        tail = f"item {element['id']} {reason} Reason: Encrypted content could not be decrypted or parsed."
-        return Refusal(f"The encrypted content for {tail}", "invalid_encrypted_content")
-    return Refusal(f"The encrypted content {sealed[:4]}...{sealed[-4:]} {reason}", "invalid_encrypted_content")
 
 
 def _signatures(asked: Asked) -> Refusal | None:

@@ -37,7 +37,7 @@ def _verbatim(asked: Asked) -> Refusal | None:
         texts = list(reasoning_texts(message))
         seen.update(texts)
         found = next((one for text in texts if (one := _wrong_text(asked, message, text))), None)
-        if found or any(0 < asked.ledger.times_issued(text) < seen[text] for text in texts):
+        if found or any(0 < asked.ledger.times_issued(text) < seen[text] for text in texts if text.strip()):
             return _not_verbatim(i, found or "borrowed")
     return None
 
@@ -49,7 +49,8 @@ def _wrong_text(asked: Asked, message: Mapping[str, Any], text: str) -> str | No
 
 
 def _wrong_for(asked: Asked, step: Step, text: str) -> str | None:
-    if step.issued_as(text):
+    is_placeholder = not (step.reasoning or text.strip())
+    if step.issued_as(text) or is_placeholder:
         return None
     if asked.ledger.times_issued(text):
         return "borrowed"

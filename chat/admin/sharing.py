@@ -1,0 +1,125 @@
+"""What people say of answers, and the links that they made: read-only, but that staff may end a link.
+
+A link's token is nowhere here: who has it reads the conversation.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+from django.utils.text import Truncator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from accounts.models import User
+from chat import sharing
+from chat.admin.base import ReadOnly, kept, link_to
+from chat.feedback import REASONS
+from chat.models import Feedback, Share
+from reasoning.redaction import redact_text
+
+NOTE_CHARS = 80
+REASON_WORDS = {value: words for offered in REASONS.values() for value, words in offered.items()}
+
+
+class ReasonFilter(admin.SimpleListFilter):
+    """Feedback by its reason, in the words in which people chose it."""
+
+    title = gettext_lazy("reason")
+    parameter_name = "reason"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(value, _(words)) for value, words in REASON_WORDS.items()]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Feedback]) -> QuerySet[Feedback]:
+        return queryset.filter(reason=self.value()) if self.value() else queryset
+
+
+@admin.register(Feedback)
+class FeedbackAdmin(ReadOnly):
+    """Which answers were good, and why not."""
+
+    list_display = ("created_at", "called", "is_good", "why", "model_name", "short_note")
+    list_filter = ("is_good", ReasonFilter, "created_at", "turn__model")
+    list_select_related = ("turn__conversation",)
+    search_fields = ("note", "turn__conversation__title")
+    date_hierarchy = "created_at"
+    fields = ("called", "model_name", "is_good", "why", "masked_note", "created_at")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Feedback]:
+        return kept(super().get_queryset(request), "turn__conversation")
+
+    @admin.display(description=gettext_lazy("conversation"))
+    def called(self, feedback: Feedback) -> SafeString:
+        return link_to(feedback.turn.conversation)
+
+    @admin.display(description=gettext_lazy("reason"), ordering="reason")
+    def why(self, feedback: Feedback) -> str:
+        words = REASON_WORDS.get(feedback.reason)
+        return _(words) if words else "-"
+
+    @admin.display(description=gettext_lazy("model"), ordering="turn__model")
+    def model_name(self, feedback: Feedback) -> str:
+        return feedback.turn.model or "-"
+
+    @admin.display(description=gettext_lazy("note"))
+    def short_note(self, feedback: Feedback) -> str:
+        return Truncator(self.masked_note(feedback)).chars(NOTE_CHARS)
+
+    @admin.display(description=gettext_lazy("note"))
+    def masked_note(self, feedback: Feedback) -> str:
+        return redact_text(feedback.note)
+
+
+@admin.register(Share)
+class ShareAdmin(ReadOnly):
+    """Links by which strangers read conversations. Ending one is all that can be done."""
+
+    actions = ("revoke",)
+    view_on_site = False  # its address is its owner's to give away
+    list_display = ("created_at", "called", "owner", "state", "with_summary", "with_trace", "with_thinking")
+    list_filter = (("revoked_at", admin.EmptyFieldListFilter), "expires_at", "with_thinking")
+    list_select_related = ("conversation__owner",)
+    search_fields = ("conversation__title", "conversation__owner__username")
+    fields = (
+        *("called", "owner", "state", "with_summary", "with_trace", "with_thinking"),
+        *("created_at", "expires_at", "revoked_at"),
+    )
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Share]:
+        return kept(super().get_queryset(request), "conversation")
+
+    def has_revoke_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("chat.change_share")
+
+    @admin.action(description=gettext_lazy("Revoke the selected links"), permissions=["revoke"])
+    def revoke(self, request: HttpRequest, links: QuerySet[Share]) -> None:
+        """End what is open still, with an entry in the audit for each."""
+        person = request.user
+        open_links = list(links.filter(revoked_at=None))
+        for link in open_links:
+            if isinstance(person, User):
+                sharing.revoke(person, link)
+        count = len(open_links)
+        told = ngettext("%(count)d link was revoked.", "%(count)d links were revoked.", count) % {"count": count}
+        self.message_user(request, told, messages.SUCCESS if count else messages.INFO)
+
+    @admin.display(description=gettext_lazy("conversation"))
+    def called(self, link: Share) -> SafeString:
+        return link_to(link.conversation)
+
+    @admin.display(description=gettext_lazy("owner"), ordering="conversation__owner__username")
+    def owner(self, link: Share) -> Any:
+        return link.conversation.owner
+
+    @admin.display(description=gettext_lazy("state"))
+    def state(self, link: Share) -> str:
+        if link.revoked_at:
+            return _("revoked")
+        is_over = link.expires_at is not None and link.expires_at <= timezone.now()
+        return _("expired") if is_over else _("open")

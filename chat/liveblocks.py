@@ -1,0 +1,58 @@
+"""Finished blocks of a running answer to HTML: each once, in order, off the event loop."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+
+from channels.db import database_sync_to_async
+from django.db import DatabaseError
+from django.utils.safestring import SafeString
+
+from chat.html import arender, render_answer, render_markdown
+from chat.html.asked import NOTHING, UNREAD, Asked, may_link
+from chat.questions import asked_until_now
+from reasoning.citations import Source, check_citations, citation_numbers
+
+logger = logging.getLogger(__name__)
+
+
+class BlockRenderer:
+    """The blocks of one answer. Holds what a block needs of those before it, and what people asked."""
+
+    def __init__(self, conversation_id: uuid.UUID) -> None:
+        self._conversation_id = conversation_id
+        self._asked: Asked | None = None  # read when the first link may come
+        self._numbers: dict[int, int] = {}
+
+    async def render(self, blocks: Sequence[str], sources: Sequence[Source]) -> SafeString:
+        """Return the HTML of the next blocks; without their citations where those can't be made."""
+        asked = await self._asked_before(blocks)
+        try:
+            html, self._numbers = await arender(render_blocks, blocks, sources, self._numbers, asked)
+            return html
+        except Exception:
+            logger.exception("block shown without its citations", extra={"conversation": self._conversation_id.hex})
+            return await arender(render_markdown, "".join(blocks), asked=asked)
+
+    async def _asked_before(self, blocks: Sequence[str]) -> Asked:
+        if self._asked is None and any(map(may_link, blocks)):
+            try:
+                self._asked = await database_sync_to_async(asked_until_now)(self._conversation_id)
+            except DatabaseError:
+                logger.warning("questions not read: links of this block stay text")
+                return UNREAD
+        return self._asked or NOTHING
+
+
+def render_blocks(
+    blocks: Sequence[str], sources: Sequence[Source], numbers: Mapping[int, int], asked: Asked
+) -> tuple[SafeString, dict[int, int]]:
+    """Render finished blocks with their citations, numbered on from ``numbers``; return those too."""
+    joined, numbered = SafeString(""), dict(numbers)
+    for block in blocks:
+        citations = check_citations(block, sources)
+        numbered = citation_numbers(citations, numbered)
+        joined += render_answer(block, citations, sources, numbers=numbered, asked=asked)
+    return joined, numbered

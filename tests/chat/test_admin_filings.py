@@ -1,0 +1,152 @@
+"""Staff load filings by hand: what is read is there at once, what isn't is named with its reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from accounts.models import User
+from chat.admin import uploads
+from chat.models import Filing, Passage
+from tests.chat.test_admin_pages import sam_with_rights
+
+LIST, ADD = "/admin/chat/filing/", "/admin/chat/filing/add/"
+REPORT = """<html><body><p>FORM 10-K</p><p>Plover Works, Inc.</p>
+<p>(Exact name of registrant as specified in its charter)</p>
+<p>For the fiscal year ended December 31, 2024</p>
+<p>Item 1. Business</p><p>We make turbines for small rivers, and nothing else at all.</p>
+<p>Item 1A. Risk Factors</p><p>Rivers may run dry in a summer without rain.</p></body></html>"""
+
+
+@pytest.fixture(autouse=True)
+def sam(client: Client, db: None) -> User:
+    return sam_with_rights(client)
+
+
+def file(name: str, content: str | bytes = REPORT) -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, content if isinstance(content, bytes) else content.encode())
+
+
+def sent(client: Client, *files: SimpleUploadedFile, **fields: str) -> Any:
+    return client.post(ADD, {"documents": list(files), **fields}, follow=True)
+
+
+def errors(answer: Any) -> list[str]:
+    assert answer.status_code == 200
+    return [str(error) for error in answer.context["form"].errors.get("documents", [])]
+
+
+def test_file_becomes_a_filing_that_search_finds(client: Client, sam: User) -> None:
+    answer = sent(client, file("plover.htm"), filed_on="2025-02-14")
+
+    filing = Filing.objects.get()
+    page = answer.content.decode()
+    assert answer.redirect_chain == [(LIST, 302)]
+    assert (filing.form, filing.source_name, str(filing.filed_on)) == ("10-K", "plover.htm", "2025-02-14")
+    assert f"Loaded plover.htm: {filing.company} 10-K, {filing.passages.count()} passages" in page
+    assert Passage.objects.all().search("turbines rivers").exists()
+    assert LogEntry.objects.get().user == sam
+
+
+def test_status_of_a_filing_is_shown(client: Client) -> None:
+    sent(client, file("plover.htm"))
+    filing = Filing.objects.get()
+
+    listed = client.get(LIST).content.decode()
+    page = client.get(reverse("admin:chat_filing_change", args=[filing.pk])).content.decode()
+
+    assert f'<td class="field-passage_count">{filing.passages.count()}</td>' in listed
+    assert f'<td class="field-short_digest">{filing.digest[:8]}</td>' in listed
+    assert filing.digest in page
+    assert "loaded_at" in page
+
+
+def test_same_file_again_is_one_filing(client: Client) -> None:
+    sent(client, file("plover.htm"))
+    sent(client, file("plover.htm"))
+
+    assert Filing.objects.count() == 1
+
+
+def test_file_that_cannot_be_read_is_named_and_the_rest_go_on(client: Client) -> None:
+    answer = sent(client, file("scan.htm", b"%PDF-1.7"), file("plover.htm"), file("note.txt", "Buy milk."))
+
+    told = errors(answer)
+    assert [line.partition(": not loaded: ")[0] for line in told] == ["scan.htm", "note.txt"]
+    assert "not an HTML or text document" in told[0]
+    assert "not a filing" in told[1]
+    assert Filing.objects.get().source_name == "plover.htm"
+
+
+def test_file_over_the_limit_is_refused_unread(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploads, "MAX_BYTES", 100)
+
+    assert "plover.htm: not loaded: larger than the limit" in errors(sent(client, file("plover.htm")))[0]
+    assert not Filing.objects.exists()
+
+
+def test_no_file_and_too_many_are_refused(client: Client) -> None:
+    assert errors(client.post(ADD, {})) == ["This field is required."]
+    assert errors(sent(client, *(file(f"{n}.htm") for n in range(uploads.MOST_FILES + 1)))) == [
+        "At most 20 files at once."
+    ]
+    assert not Filing.objects.exists()
+
+
+def test_empty_file_and_wrong_date_are_refused(client: Client) -> None:
+    answer = sent(client, file("empty.htm", b""), filed_on="yesterday")
+
+    assert set(answer.context["form"].errors) == {"documents", "filed_on"}
+
+
+def test_deleting_says_how_much_goes_and_takes_it_out_of_search(client: Client) -> None:
+    sent(client, file("plover.htm"))
+    filing = Filing.objects.get()
+    url = reverse("admin:chat_filing_delete", args=[filing.pk])
+
+    count = filing.passages.count()
+    asked = client.get(url).content.decode()
+    client.post(url, {"post": "yes"})
+
+    assert f"{filing}: {count} passages" in asked
+    assert "turbines for small rivers" not in asked
+    assert not Passage.objects.all().search("turbines rivers").exists()
+
+
+def test_filings_are_deleted_several_at_once(client: Client) -> None:
+    sent(client, file("plover.htm"), file("other.htm", REPORT.replace("Plover", "Heron")))
+    chosen = {"action": "delete_selected", "_selected_action": [row.pk for row in Filing.objects.all()]}
+
+    client.post(LIST, chosen | {"post": "yes"})
+
+    assert not Filing.objects.exists()
+
+
+def test_filing_is_never_edited(client: Client) -> None:
+    sent(client, file("plover.htm"))
+    url = reverse("admin:chat_filing_change", args=[Filing.objects.get().pk])
+
+    assert client.post(url, {"company": "Forged"}).status_code == 403
+    assert Filing.objects.get().company != "Forged"
+
+
+@pytest.mark.sqlite
+def test_index_that_is_out_of_step_is_told(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent(client, file("plover.htm"))
+    before = client.get(LIST).content.decode()
+    monkeypatch.setattr("chat.filings.index.TriggeredIndex.is_in_step", lambda index, connection: False)
+
+    assert "manage.py reindex" not in before
+    assert "manage.py reindex" in client.get(LIST).content.decode()
+
+
+def test_staff_without_the_right_load_nothing(client: Client, sam: User) -> None:
+    sam.groups.clear()
+
+    assert client.post(ADD, {"documents": [file("plover.htm")]}).status_code == 403
+    assert not Filing.objects.exists()

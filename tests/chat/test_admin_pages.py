@@ -1,0 +1,180 @@
+"""Every page of the admin, as Sam and as a superuser have it: public halves, masked, and nothing that is sealed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.contrib import admin
+from django.contrib.admin import ModelAdmin
+from django.db.models import Model
+from django.test import Client
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+
+from accounts import audit, tokens
+from accounts.demo import staff_group
+from accounts.models import User
+from chat import log, sealing
+from chat.export import Choice
+from chat.models import Conversation, Event, Feedback, Turn
+from chat.sharing import make
+from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
+from tests.factories import make_conversation, make_profile, make_user
+
+THOUGHT, ARGUMENT, RESULT = "plover-thought-canary", "plover-argument-canary", "plover-result-canary"
+PARTIAL = "plover-checkpoint-canary"
+SECRET = "sk-proj-Pl0verOfTheQuestion7Wq2Zx9Lm3Rt8"
+TRACE = {"tool": "searchFilings", "args": {"query": "turbines"}, "durationMs": 12, "results": 1, "status": "ok"}
+FIGURES = ("usage", "guards")
+
+
+@pytest.fixture
+def turn(alice: User) -> Turn:
+    """A finished turn with something in every private channel, and another that still runs."""
+    conversation = make_conversation(owner=alice, title=f"Key {SECRET}")
+    turn = log.open_turn(conversation.pk, text=f"What of {SECRET}?")
+    log.append(
+        turn,
+        [
+            Reasoning(kind="text", text=THOUGHT, source_field="reasoning", model="m", provider="p", step=0),
+            ToolCall(call_id="c1", name="searchFilings", arguments=f'{{"q":"{ARGUMENT}"}}', step=0),
+            ToolResult(call_id="c1", output=RESULT, ok=True, step=0),
+        ],
+        {"c1": TRACE},
+    )
+    log.close_turn(turn, [AssistantMessage(text="Because so.", summary=("Looked.",), step=1)], status="completed")
+    Conversation.objects.filter(pk=conversation.pk).update(title=f"Key {SECRET}")
+    running = log.open_turn(conversation.pk, text="And?")
+    log.save_checkpoint(running, answer="So far", thinking=PARTIAL)
+    return turn
+
+
+@pytest.fixture
+def everything(turn: Turn, alice: User) -> list[str]:
+    """What no page may hold, with a row of every kind there."""
+    link = make(alice, turn.conversation, Choice(summary=True, trace=True, thinking=True), days=7)
+    _token, plaintext = tokens.create_token(alice, "laptop")
+    Feedback.objects.create(turn=turn, is_good=False, reason="wrong", note=f"It said {SECRET}")
+    audit.record(alice, audit.SHARE_CREATED, turn.conversation_id)
+    make_profile("kimi")
+    return [THOUGHT, ARGUMENT, RESULT, PARTIAL, SECRET, link.token, plaintext]
+
+
+def sam_with_rights(client: Client) -> User:
+    sam = make_user("sam", is_staff=True)
+    sam.groups.add(staff_group())
+    client.force_login(sam)
+    return sam
+
+
+def _pages() -> Iterator[str]:
+    yield reverse("admin:index")
+    yield from (reverse(f"admin:chat_turn_{name}") for name in FIGURES)
+    for model, page in admin.site._registry.items():
+        yield from _pages_of(model, page)
+
+
+def _pages_of(model: type[Model], page: ModelAdmin[Any]) -> Iterator[str]:
+    name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
+    yield reverse(f"{name}_changelist")
+    yield reverse(f"{name}_add")
+    for row in model._default_manager.all():
+        for action in ("change", "history", "delete"):
+            try:
+                yield reverse(f"{name}_{action}", args=[row.pk])
+            except NoReverseMatch:
+                assert action == "delete"
+
+
+@pytest.mark.spec("product 14")
+@pytest.mark.parametrize("is_superuser", [False, True])
+def test_no_page_holds_what_is_private(client: Client, everything: list[str], is_superuser: bool) -> None:
+    viewer = sam_with_rights(client)
+    User.objects.filter(pk=viewer.pk).update(is_superuser=is_superuser)
+
+    pages = {url: client.get(url) for url in _pages()}
+
+    opened = [url for url, answer in pages.items() if answer.status_code == 200]
+    assert {answer.status_code for answer in pages.values()} <= {200, 403}
+    assert len(opened) > 30
+    for url in opened:
+        text = pages[url].content.decode()
+        assert [canary for canary in everything if canary in text] == [], url
+
+
+def test_canaries_are_where_they_belong(turn: Turn) -> None:
+    kept = b"".join(
+        str(sealing.unseal(event.sealed)).encode() for event in Event.objects.exclude(sealed=None).order_by("seq")
+    ).decode()
+
+    assert all(canary in kept for canary in (THOUGHT, ARGUMENT, RESULT))
+    assert SECRET in Conversation.objects.get().title
+    assert SECRET in Event.objects.get(turn=turn, type="user_message").public["text"]
+
+
+def test_events_are_told_in_words(client: Client, turn: Turn) -> None:
+    sam_with_rights(client)
+
+    page = client.get(reverse("admin:chat_turn_change", args=[turn.pk])).content.decode()
+
+    for told in ("What of", "Because so.", "Looked.", "searchFilings", "turbines", "Thinking (sealed)"):
+        assert told in page
+
+
+@pytest.mark.spec("product 13")
+def test_summary_and_steps_are_not_told_where_the_site_shows_no_reasoning(
+    client: Client, turn: Turn, settings: LazySettings
+) -> None:
+    settings.REASONING_ENABLED = False
+    sam_with_rights(client)
+
+    page = client.get(reverse("admin:chat_turn_change", args=[turn.pk])).content.decode()
+
+    assert "Because so." in page
+    assert [word for word in ("Looked.", "turbines", "searchFilings") if word in page] == []
+
+
+@pytest.mark.parametrize("ended", ["deleted_at", "expires_at"])
+def test_what_is_gone_for_its_person_is_gone_for_staff(client: Client, turn: Turn, ended: str) -> None:
+    sam_with_rights(client)
+    Conversation.everything.update(**{ended: timezone.now()})
+
+    for model, row in (("conversation", turn.conversation), ("turn", turn), ("event", turn.events.first())):
+        listed = client.get(reverse(f"admin:chat_{model}_changelist"))
+        assert listed.context["cl"].result_count == 0
+        assert client.get(reverse(f"admin:chat_{model}_change", args=[row.pk])).status_code == 302
+
+
+def test_conversations_are_found_by_title_and_owner(client: Client, alice: User, bob: User) -> None:
+    make_conversation(owner=alice, title="Covenants")
+    make_conversation(owner=bob, title="Turbines")
+    sam_with_rights(client)
+    url = reverse("admin:chat_conversation_changelist")
+
+    def found(words: str) -> list[str]:
+        return [row.title for row in client.get(url, {"q": words}).context["cl"].result_list]
+
+    assert (found("covenant"), found("bob"), found("nothing")) == (["Covenants"], ["Turbines"], [])
+
+
+def test_pages_need_no_inline_script_or_style(client: Client, everything: list[str]) -> None:
+    sam_with_rights(client)
+
+    pages = "".join(client.get(url).content.decode() for url in _pages())
+
+    assert not re.search(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)|<style|\sstyle=|\son[a-z]+=", pages)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_figures_are_for_staff_who_may_see_turns(client: Client, alice: User, sam: User, name: str) -> None:
+    url = reverse(f"admin:chat_turn_{name}")
+    statuses = [client.get(url).status_code]
+    for person in (alice, sam):
+        client.force_login(person)
+        statuses.append(client.get(url).status_code)
+
+    assert statuses == [302, 302, 403]

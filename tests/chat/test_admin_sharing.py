@@ -1,0 +1,107 @@
+"""Staff read feedback and end links; they learn neither a link's address nor what masked notes hold."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts import audit
+from accounts.models import AuditEntry, User
+from chat.export import Choice
+from chat.models import Feedback, Share, Turn
+from chat.sharing import make
+from tests.chat.test_admin_pages import sam_with_rights
+from tests.factories import make_conversation, make_turn
+
+FEEDBACK, SHARES = "/admin/chat/feedback/", "/admin/chat/share/"
+
+
+@pytest.fixture(autouse=True)
+def sam(client: Client, db: None) -> User:
+    return sam_with_rights(client)
+
+
+@pytest.fixture
+def link(alice: User) -> Share:
+    conversation = make_conversation(owner=alice)
+    make_turn(conversation)
+    return make(alice, conversation, Choice(summary=True, trace=False, thinking=False), days=7)
+
+
+def _judged(owner: User, *, model: str, is_good: bool, reason: str = "", note: str = "") -> Feedback:
+    turn = make_turn(make_conversation(owner=owner))
+    Turn.objects.filter(pk=turn.pk).update(model=model)
+    return Feedback.objects.create(turn=turn, is_good=is_good, reason=reason, note=note)
+
+
+def _found(client: Client, **query: str) -> set[Any]:
+    return {row.pk for row in client.get(FEEDBACK, query).context["cl"].result_list}
+
+
+def test_feedback_is_filtered_by_verdict_reason_and_model(client: Client, alice: User) -> None:
+    good = _judged(alice, model="kimi", is_good=True)
+    wrong = _judged(alice, model="kimi", is_good=False, reason="incorrect")
+    slow = _judged(alice, model="glm", is_good=False, reason="unclear")
+
+    assert _found(client) == {good.pk, wrong.pk, slow.pk}
+    assert _found(client, is_good__exact="0") == {wrong.pk, slow.pk}
+    assert _found(client, reason="unclear") == {slow.pk}
+    assert _found(client, turn__model="kimi") == {good.pk, wrong.pk}
+    assert "Hard to follow" in client.get(FEEDBACK).content.decode()
+
+
+def test_note_is_masked_and_feedback_is_not_changed(client: Client, alice: User) -> None:
+    row = _judged(alice, model="kimi", is_good=False, note="It printed sk-proj-Pl0verOfTheNote7Wq2Zx9Lm3Rt8 there")
+    url = f"{FEEDBACK}{row.pk}/"
+
+    pages = client.get(FEEDBACK).content.decode() + client.get(f"{url}change/").content.decode()
+
+    assert "It printed" in pages
+    assert "Pl0verOfTheNote" not in pages
+    assert [client.post(f"{url}{action}/", {"post": "yes"}).status_code for action in ("change", "delete")] == [403] * 2
+
+
+def test_link_is_ended_at_once_with_an_entry_in_the_audit(client: Client, link: Share, sam: User) -> None:
+    answer = client.post(SHARES, {"action": "revoke", "_selected_action": [link.pk]}, follow=True)
+
+    link.refresh_from_db()
+    assert link.revoked_at is not None
+    assert "1 link was revoked." in answer.content.decode()
+    assert AuditEntry.objects.filter(user=sam, action=audit.SHARE_REVOKED, conversation=link.conversation_id).exists()
+    assert Client().get(f"/s/{link.token}/").status_code == 404
+
+
+def test_ended_link_is_not_ended_again(client: Client, link: Share, sam: User) -> None:
+    for _time in range(2):
+        client.post(SHARES, {"action": "revoke", "_selected_action": [link.pk]})
+
+    assert AuditEntry.objects.filter(action=audit.SHARE_REVOKED).count() == 1
+
+
+def test_link_says_how_it_stands_and_not_where(client: Client, link: Share, alice: User) -> None:
+    def shown() -> str:
+        page = client.get(f"{SHARES}{link.pk}/change/").content.decode() + client.get(SHARES).content.decode()
+        assert link.token not in page
+        return page.partition('<td class="field-state">')[2].partition("</td>")[0]
+
+    states = [shown()]
+    Share.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
+    states.append(shown())
+    Share.objects.update(revoked_at=timezone.now())
+
+    assert [*states, shown()] == ["open", "expired", "revoked"]
+
+
+def test_staff_without_the_right_are_offered_no_action(client: Client, link: Share, sam: User) -> None:
+    sam.groups.get().permissions.remove(*sam.groups.get().permissions.filter(codename="change_share"))
+
+    page = client.get(SHARES).content.decode()
+    client.post(SHARES, {"action": "revoke", "_selected_action": [link.pk]})
+
+    link.refresh_from_db()
+    assert "Revoke the selected" not in page
+    assert link.revoked_at is None

@@ -1,0 +1,90 @@
+"""The JSON API of one conversation: read, rename, pin, delete; errors in the usual form, nothing changed by them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import User
+from chat import conversations
+from chat.models import Conversation
+from tests.factories import make_conversation
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def signed_in(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+@pytest.fixture
+def conversation(alice: User) -> Conversation:
+    return make_conversation(owner=alice, title="Ferry")
+
+
+def patch(client: Client, conversation: Conversation, form: object) -> Any:
+    return client.patch(f"/api/chats/{conversation.pk}/", form, content_type="application/json")
+
+
+def test_list_says_what_each_is_called_and_whether_it_is_pinned(signed_in: Client, conversation: Conversation) -> None:
+    conversations.start(conversation.owner, temporary=True)
+
+    (listed,) = signed_in.get("/api/chats/").json()
+
+    assert listed == signed_in.get(f"/api/chats/{conversation.pk}/").json()
+    assert listed.keys() == {"id", "title", "pinned", "updatedAt"}
+    assert (listed["title"], listed["pinned"]) == ("Ferry", False)
+
+
+def test_patch_renames_and_pins(signed_in: Client, conversation: Conversation) -> None:
+    answer = patch(signed_in, conversation, {"title": "Harbour", "pinned": True})
+
+    assert answer.status_code == 200
+    assert (answer.json()["title"], answer.json()["pinned"]) == ("Harbour", True)
+    conversation.refresh_from_db()
+    assert (conversation.title, conversation.is_pinned, conversation.is_renamed) == ("Harbour", True, True)
+
+
+@pytest.mark.parametrize(
+    ("form", "code", "field"),
+    [
+        ({"pinned": True, "title": ""}, "invalid_title", "title"),
+        ({"title": "x" * 121}, "invalid_title", "title"),
+        ({"title": None}, "invalid_title", "title"),
+        ({"title": "Harbour", "pinned": "yes"}, "invalid_pinned", "pinned"),
+        ({"title": "Harbour", "owner": 7}, "unknown_field", "owner"),
+        ([], "invalid_json", None),
+    ],
+)
+def test_refused_change_changes_nothing(
+    signed_in: Client, conversation: Conversation, form: object, code: str, field: str | None
+) -> None:
+    answer = patch(signed_in, conversation, form)
+
+    assert answer.status_code == 400
+    assert (answer.json()["error"]["code"], answer.json()["error"].get("field")) == (code, field)
+    conversation.refresh_from_db()
+    assert (conversation.title, conversation.is_pinned) == ("Ferry", False)
+
+
+def test_deleted_is_gone_at_once_for_every_address(signed_in: Client, conversation: Conversation) -> None:
+    url = f"/api/chats/{conversation.pk}/"
+
+    assert signed_in.delete(url).status_code == 204
+    assert [signed_in.get(url + rest).status_code for rest in ("", "messages/", "settings/")] == [404] * 3
+    assert signed_in.delete(url).json()["error"]["code"] == "not_found"
+    assert signed_in.get("/api/chats/").json() == []
+
+
+@pytest.mark.parametrize("method", ["get", "patch", "delete"])
+def test_stranger_finds_nothing(client: Client, bob: User, conversation: Conversation, method: str) -> None:
+    client.force_login(bob)
+
+    answer = client.generic(method.upper(), f"/api/chats/{conversation.pk}/", b"{}")
+
+    assert answer.status_code == 404
+    assert Conversation.objects.get().title == "Ferry"

@@ -1,0 +1,133 @@
+"""A link that repeats what somebody asked is text in the card, live and after; one that doesn't leads over our page."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from asgiref.sync import async_to_sync
+from channels.db import database_sync_to_async
+from django.db import OperationalError
+from django.test import Client
+
+from accounts.models import User
+from chat import liveblocks, log
+from chat.html import render_markdown
+from chat.html.asked import NOTHING, UNREAD, may_link
+from chat.liveblocks import BlockRenderer
+from chat.models import Conversation
+from chat.notices import BlockDone, Finished
+from chat.runner import Runner
+from chat.watchers import Watcher
+from reasoning.events import AssistantMessage
+from tests.chat.asking import ask
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import make_turn
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SAID = "My confidential number is 88213312."
+ECHO = "https://evil.example/?q=88213312"
+OTHER = "https://other.example/page"
+ANSWER = f"See [one]({ECHO}).\n\nAnd [two]({OTHER}).\n\nSo much.\n\nNearly.\n\nThe end."
+
+
+def stored(conversation: Conversation, person: User) -> str:
+    client = Client()
+    client.force_login(person)
+    return client.get(f"/chats/{conversation.pk}/").text
+
+
+def links(html: str) -> list[str]:
+    return re.findall(r'<a href="(/leaving/[^"]*|https?:[^"]*)"', html)
+
+
+async def test_link_that_repeats_a_question_is_text_live_and_stored(
+    upstream: ContractHandle, alice: User, conversation: Conversation, runner: Runner
+) -> None:
+    upstream.script([{"content": "I see."}, {"content": ANSWER, "chunk": 20}])
+    await ask(runner, conversation, SAID)
+    watcher = Watcher(conversation.pk)
+
+    with runner.watching(watcher):
+        await ask(runner, conversation, "And now?")
+
+    live = ""
+    while not isinstance(notice := await watcher.next(), Finished):
+        live += notice.html if isinstance(notice, BlockDone) else ""
+    page = await database_sync_to_async(stored)(conversation, alice)
+    for html in (live, page):
+        assert 'one <bdi class="host" dir="ltr">(evil.example)</bdi>' in html
+        assert links(html) == ["/leaving/?to=https%3A%2F%2Fother.example%2Fpage"]
+
+
+def test_question_that_came_later_takes_no_link_away(alice: User, conversation: Conversation) -> None:
+    make_turn(conversation, question="Where?", answer=f"[here]({ECHO})")
+    make_turn(conversation, question=SAID, answer="I see.")
+
+    assert len(links(stored(conversation, alice))) == 1
+
+
+def test_question_of_another_conversation_counts_for_nothing(alice: User, conversation: Conversation) -> None:
+    make_turn(Conversation.objects.create(owner=alice), question=SAID)
+    make_turn(conversation, question="Where?", answer=f"[here]({ECHO})")
+
+    assert len(links(stored(conversation, alice))) == 1
+
+
+def test_question_on_a_branch_that_was_left_still_counts(alice: User, conversation: Conversation) -> None:
+    left = make_turn(conversation, question=SAID)
+    turn = log.open_turn(conversation.pk, text="Where?", replaces=left)
+    log.close_turn(turn, [AssistantMessage(text=f"[here]({ECHO})")], status="completed")
+
+    assert not links(stored(conversation, alice))
+
+
+def test_answer_without_a_link_costs_no_look_at_the_questions(
+    conversation: Conversation, django_assert_num_queries: pytest.FixtureRequest
+) -> None:
+    make_turn(conversation, answer="Plain.")
+    with django_assert_num_queries(3):  # type: ignore[operator]
+        log.turns(conversation.pk)
+
+    make_turn(conversation, answer=f"[here]({ECHO})")
+    with django_assert_num_queries(4):  # type: ignore[operator]
+        log.turns(conversation.pk)
+
+
+def test_questions_that_cannot_be_read_leave_every_link_outside_text(
+    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(conversation_id: object) -> None:
+        raise OperationalError
+
+    monkeypatch.setattr(liveblocks, "asked_until_now", broken)
+    blocks = BlockRenderer(conversation.pk)
+
+    html = async_to_sync(blocks.render)([f"[a]({OTHER}) and [b](https://www.sec.gov/x)\n\n"], ())
+
+    assert links(html) == ["https://www.sec.gov/x"]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        r"[x](https\:\/\/evil.example/88213312)",
+        "[x](https&colon;//evil.example/88213312)",
+        "[x](https&#58;//evil.example/88213312)",
+        "[x](<https://evil.example/88213312>)",
+        "<https://evil.example/88213312>",
+    ],
+)
+def test_address_is_compared_however_it_is_written(link: str) -> None:
+    assert may_link(link)
+    assert "<a" in render_markdown(link)
+    assert "<a" not in render_markdown(link, asked=NOTHING.then(SAID))
+    assert "<a" not in render_markdown(link, asked=UNREAD)
+
+
+def test_what_was_remembered_for_one_conversation_is_not_shown_in_another() -> None:
+    text = f"[x]({ECHO})"
+
+    assert "<a" in render_markdown(text, asked=NOTHING.then("Hello."))
+    assert "<a" not in render_markdown(text, asked=NOTHING.then("Hello.").then(SAID))
+    assert "<a" in render_markdown(text, asked=NOTHING.then("Hello."))

@@ -1,0 +1,181 @@
+"""Commands over the page's socket: answered at once, in every page of the conversation, and never a turn."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+from channels.db import database_sync_to_async
+from channels.testing import WebsocketCommunicator
+
+from accounts.models import User
+from chat import layers, standing
+from chat.models import Conversation
+from tests.chat.test_api import ask
+from tests.chat.test_api import client_of as script_of
+from tests.chat.test_pages import make_answer
+from tests.chat.test_socket import frames_until, page
+from tests.contract_server.fixture import ContractHandle
+
+pytestmark = pytest.mark.django_db(transaction=True)
+METER = "data-context-usage"
+CARDS = 'id="messages"'
+
+
+async def send(socket: WebsocketCommunicator, text: str, client_id: str = "one") -> None:
+    await socket.send_to(json.dumps({"text": text, "id": client_id}))
+
+
+async def test_command_is_answered_in_the_page_and_makes_no_turn(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    async with page(conversation, alice) as socket:
+        await send(socket, "/set")
+        frames = "".join(await frames_until(socket, 'id="completions"'))
+
+    assert 'id="command"' in frames
+    assert "reasoning.stripFromContext" in frames
+    assert not await conversation.turns.aexists()
+    assert upstream.requests() == []
+
+
+@pytest.mark.spec("001 ERR-001")
+async def test_wrong_value_gives_the_text_back_and_changes_nothing(alice: User, conversation: Conversation) -> None:
+    async with page(conversation, alice) as socket:
+        await send(socket, "/set reasoning.format xml", "mine")
+        refused = (await frames_until(socket, "composer-error"))[-1]
+
+    assert 'data-rejected="mine"' in refused
+    assert "&#x27;xml&#x27; is not allowed; &#x27;field&#x27; or &#x27;native&#x27; only." in refused
+    await conversation.arefresh_from_db()
+    assert conversation.reasoning == {}
+
+
+async def test_what_was_written_is_escaped(alice: User, conversation: Conversation) -> None:
+    async with page(conversation, alice) as socket:
+        await send(socket, "/set reasoning.format <b>x</b>")
+        assert "<b>" not in (await frames_until(socket, "composer-error"))[-1]
+
+
+@pytest.mark.spec("001 EC-005")
+@pytest.mark.spec("001 BR-003")
+async def test_thinking_goes_and_comes_in_every_open_page_without_a_reload(
+    alice: User, conversation: Conversation
+) -> None:
+    await database_sync_to_async(make_answer)(conversation)
+
+    async with page(conversation, alice) as one, page(conversation, alice) as two:
+        await send(one, "/set reasoning.includeInResponse false")
+        gone = [await frames_until(socket, CARDS) for socket in (one, two)]
+        await send(one, "/set reasoning.includeInResponse true")
+        back = [await frames_until(socket, CARDS) for socket in (one, two)]
+
+    for frames in gone:
+        assert METER in "".join(frames)
+        assert "data-ai-reasoning" not in frames[-1]
+        assert "data-answer" in frames[-1]
+    assert all("data-ai-reasoning" in frames[-1] for frames in back)
+
+
+@pytest.mark.spec("001 EC-005")
+async def test_loaded_profile_moves_the_meter_of_every_open_page(alice: User, conversation: Conversation) -> None:
+    await database_sync_to_async(make_answer)(conversation, thought="a long thought " * 400)
+
+    async with page(conversation, alice) as one, page(conversation, alice) as two:
+        await send(one, "/set reasoning.includeInContext true")
+        before = (await frames_until(two, METER))[-1]
+        await send(one, "/set reasoning.stripFromContext all")
+        stripped = (await frames_until(two, METER))[-1]
+        await send(one, "/profile load kimi")
+        after = (await frames_until(two, METER))[-1]
+
+    assert before != stripped
+    assert before == after
+
+
+async def test_setting_for_everywhere_reaches_an_open_page(
+    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(standing, "LOOK_EVERY_S", 0.05)
+    await database_sync_to_async(make_answer)(conversation)
+
+    async with page(conversation, alice) as socket:
+        await frames_until(socket, "running")
+        await User.objects.filter(pk=alice.pk).aupdate(reasoning={"reasoning.includeInResponse": False})
+        frames = await frames_until(socket, CARDS)
+
+    assert "data-ai-reasoning" not in frames[-1]
+
+
+@pytest.mark.spec("001 EC-004")
+@pytest.mark.spec("001 BR-008")
+async def test_command_works_while_a_turn_runs_and_holds_from_the_next_request(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    hold = [{"kind": "stall", "at": "first_event", "name": "go"}]
+    call = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
+    upstream.script([{"reasoning": "First thought.", "tool_calls": [call], "faults": hold}, {"content": "Done."}])
+
+    async with page(conversation, alice) as socket:
+        await send(socket, "Go", "one")
+        await frames_until(socket, '"running":true')
+        await send(socket, "/set reasoning.includeInContext true", "two")
+        said = "".join(await frames_until(socket, METER))
+        upstream.release("go")
+        await frames_until(socket, '"status":"complete"')
+
+    assert "reasoning.includeInContext: true" in said
+    first, second = [json.dumps(one["body"]["messages"]) for one in upstream.requests()]
+    assert "First thought." not in first
+    assert "First thought." in second
+    assert "/set" not in first + second
+
+
+async def test_live_thinking_stops_at_once_where_it_is_switched_off(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    hold = [{"kind": "stall", "at": "event:2", "name": "go"}]
+    upstream.script([{"reasoning": "one two quokka-canary-3310", "content": "Yes.", "chunk": "word", "faults": hold}])
+
+    async with page(conversation, alice) as socket:
+        await send(socket, "Go", "one")
+        await frames_until(socket, '"running":true')
+        await send(socket, "/set reasoning.includeInResponse false", "two")
+        await frames_until(socket, CARDS)
+        upstream.release("go")
+        frames = await frames_until(socket, "Answer ready")
+
+    assert "data-ai-reasoning" not in "".join(frames)
+    assert "quokka" not in "".join(frames)
+
+
+async def test_script_sends_a_command_as_the_message_that_it_is(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    upstream.script([{"content": "That is a command."}])
+
+    answer = await ask(await script_of(alice), conversation, {"text": "/set reasoning.effort low"})
+
+    assert answer.json()["answer"] == "That is a command."
+    assert upstream.requests()[0]["body"]["messages"][-1]["content"] == "/set reasoning.effort low"
+    assert (await database_sync_to_async(layers.in_force)(alice, conversation)).effort is None
+
+
+@pytest.mark.spec("001 BR-008")
+async def test_envelope_follows_what_was_set_while_its_turn_ran(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    hold = [{"kind": "stall", "at": "first_event", "name": "go"}]
+    upstream.script([{"reasoning": "quokka-canary-7714", "content": "Yes.", "faults": hold}])
+
+    async with page(conversation, alice) as socket:
+        asking = asyncio.ensure_future(ask(await script_of(alice), conversation))
+        await frames_until(socket, '"running":true')
+        await send(socket, "/set reasoning.includeInResponse false")
+        await frames_until(socket, 'id="completions"')
+        upstream.release("go")
+        answer = (await asking).json()
+
+    assert answer["answer"] == "Yes."
+    assert "thinking" not in answer

@@ -1,0 +1,281 @@
+"""Settings of one conversation, set by a command, a form or a script: what they change, for whom, and when."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+
+from accounts import profiles
+from accounts.models import User
+from accounts.tokens import create_token
+from chat import layers, log, orders
+from chat.commands import parse
+from chat.forms import MessageRefused
+from chat.models import Conversation
+from reasoning.policy import SETTINGS
+from tests.chat.test_pages import CANARY, client_of, make_answer
+from tests.factories import make_conversation, make_profile
+
+pytestmark = pytest.mark.django_db
+
+
+def obey(text: str, conversation: Conversation) -> orders.CommandAnswer:
+    order = parse(text)
+    assert order is not None
+    answer = orders.carry_out(order, conversation.owner, conversation.pk)
+    conversation.refresh_from_db()
+    return answer
+
+
+def row_of(name: str, conversation: Conversation) -> tuple[str, ...]:
+    return next(row for row in obey("/set", conversation).rows if row[0] == name)
+
+
+@pytest.mark.spec("001 BR-008")
+def test_each_layer_in_its_turn_decides_and_an_unset_value_falls_through(
+    settings: LazySettings, conversation: Conversation
+) -> None:
+    name = "reasoning.effort"
+    assert row_of(name, conversation)[1:3] == ("not set", "built in")
+    settings.REASONING_DEFAULTS = {name: "minimal"}
+    assert row_of(name, conversation)[1:3] == ("minimal", "site")
+    conversation.profile = make_profile("big", reasoning={name: "medium"})
+    conversation.save()
+    assert row_of(name, conversation)[1:3] == ("medium", "model")
+    conversation.owner.reasoning = {name: "high"}
+    conversation.owner.save()
+    assert row_of(name, conversation)[1:3] == ("high", "you")
+    obey("/set reasoning.effort low", conversation)
+    assert row_of(name, conversation)[1:3] == ("low", "this conversation")
+
+    answer = obey("/set reasoning.effort unset", conversation)
+
+    assert row_of(name, conversation)[1:3] == ("high", "you")
+    assert answer.text == "reasoning.effort: high (you), from the next request on"
+    assert conversation.reasoning == {}
+
+
+def test_listing_names_every_setting_and_what_it_may_be(conversation: Conversation) -> None:
+    listed = {row[0]: row for row in obey("/set", conversation).rows}
+
+    assert set(listed) == set(SETTINGS)
+    assert listed["reasoning.format"] == ("reasoning.format", "field", "built in", "'field' or 'native'")
+    assert [row[0] for row in obey("/set effort", conversation).rows] == ["reasoning.effort"]
+
+
+@pytest.mark.spec("product 13")
+def test_site_without_reasoning_says_that_it_decides(settings: LazySettings, conversation: Conversation) -> None:
+    settings.REASONING_ENABLED = False
+    obey("/set reasoning.enabled true", conversation)
+
+    assert row_of("reasoning.enabled", conversation)[1:3] == ("false", "site")
+
+
+@pytest.mark.spec("001 EC-004")
+def test_change_in_mid_conversation_leaves_what_is_stored_as_it_was(conversation: Conversation) -> None:
+    make_answer(conversation)
+    before = log.history(conversation.pk)
+
+    obey("/set reasoning.includeInContext true", conversation)
+    obey("/set reasoning.stripFromContext all", conversation)
+
+    assert log.history(conversation.pk) == before
+    assert layers.in_force(conversation.owner, conversation).strip_from_context == "all"
+
+
+@pytest.mark.spec("001 EC-005")
+def test_loaded_profile_is_all_that_is_set_here(conversation: Conversation) -> None:
+    obey("/set reasoning.effort low", conversation)
+    obey("/set reasoning.includeInResponse false", conversation)
+    obey("/profile save quiet", conversation)
+    obey("/set reasoning.includeInResponse unset", conversation)
+    obey("/set reasoning.summary auto", conversation)
+
+    obey("/profile load quiet", conversation)
+
+    assert conversation.reasoning == {"reasoning.effort": "low", "reasoning.includeInResponse": False}
+
+
+def test_built_in_profile_loads_what_its_model_needs(conversation: Conversation) -> None:
+    answer = obey("/profile load kimi", conversation)
+
+    assert answer.text.endswith("reasoning.includeInContext=true, reasoning.stripFromContext=none")
+    assert layers.in_force(conversation.owner, conversation).include_in_context is True
+
+
+def test_profiles_are_listed_and_deleted_by_name(conversation: Conversation) -> None:
+    obey("/profile save mine", conversation)
+    assert ("mine", "saved", "nothing set") in obey("/profile", conversation).rows
+
+    obey("/profile delete mine", conversation)
+
+    assert "mine" not in [row[0] for row in obey("/profile", conversation).rows]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("/profile load nowhere", "There is no profile nowhere; there are openai, deepseek"),
+        ("/profile delete nowhere", "You have saved no profiles yet."),
+        ("/profile delete kimi", "kimi is built in and can't be deleted."),
+        ("/profile save kimi", "kimi is a built-in profile; choose another name."),
+        (f"/profile save {'x' * 41}", "A name is 1 to 40 letters"),
+        ("/profile save <b>", "A name is 1 to 40 letters"),
+    ],
+)
+def test_profile_that_cannot_be_is_refused_and_nothing_changes(
+    conversation: Conversation, text: str, said: str
+) -> None:
+    with pytest.raises(MessageRefused) as refused:
+        obey(text, conversation)
+
+    assert refused.value.message.startswith(said)
+    assert not conversation.owner.reasoning_profiles.exists()
+    assert conversation.reasoning == {}
+
+
+@pytest.mark.spec("product 14")
+def test_profile_of_somebody_else_is_not_found(conversation: Conversation, bob: User) -> None:
+    profiles.save(bob, "secretive", {"reasoning.effort": "max"})
+
+    with pytest.raises(MessageRefused):
+        obey("/profile load secretive", conversation)
+    assert "secretive" not in json.dumps(orders.completions(conversation.owner))
+
+
+@pytest.mark.spec("001 BR-003")
+@pytest.mark.parametrize(("person_has", "here", "is_shown"), [(True, False, False), (False, True, True)])
+def test_conversation_governs_its_own_cards_everywhere(
+    alice: User, person_has: bool, here: bool, is_shown: bool
+) -> None:
+    alice.reasoning = {"reasoning.includeInResponse": person_has}
+    alice.save()
+    conversation = make_conversation(owner=alice)
+    turn = make_answer(conversation)
+    layers.change(conversation.pk, {"reasoning.includeInResponse": here})
+    client, url = client_of(alice), conversation.get_absolute_url()
+
+    assert ("data-ai-reasoning" in client.get(url).text) is is_shown
+    assert (CANARY in client.get(f"{url}?open={turn.public_id}").text) is is_shown
+    assert ("data-ai-reasoning" in client.get(f"{url}messages/").text) is is_shown
+    assert (client.get(f"{url}turns/{turn.pk}/thinking/").status_code == 200) is is_shown
+    assert (CANARY in client.get(f"/api{url}messages/").text) is is_shown
+
+
+@pytest.mark.spec("001 BR-003")
+def test_model_governs_where_nobody_said_otherwise(alice: User) -> None:
+    quiet = make_profile("quiet", reasoning={"reasoning.includeInResponse": False})
+    conversation = make_conversation(owner=alice)
+    make_answer(conversation)
+    conversation.profile = quiet
+    conversation.save()
+    client, url = client_of(alice), conversation.get_absolute_url()
+
+    assert "data-ai-reasoning" not in client.get(url).text
+    layers.change(conversation.pk, {"reasoning.includeInResponse": True})
+    assert "data-ai-reasoning" in client.get(url).text
+
+
+@pytest.mark.spec("001 BR-004")
+def test_meter_of_the_page_follows_what_is_sent(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    make_answer(conversation, thought="a long thought " * 400)
+    client, url = client_of(alice), conversation.get_absolute_url()
+    layers.change(conversation.pk, {"reasoning.includeInContext": True, "reasoning.stripFromContext": "none"})
+    with_thinking = client.get(url).context["context"].effective
+
+    layers.change(conversation.pk, {"reasoning.stripFromContext": "all"})
+
+    assert client.get(url).context["context"].effective < with_thinking
+
+
+# The composer's form, without JavaScript.
+
+
+def test_form_carries_a_command_out_and_says_so_after_a_303(alice: User, conversation: Conversation) -> None:
+    client, url = client_of(alice), conversation.get_absolute_url()
+
+    answer = client.post(f"{url}messages/", {"text": "/set reasoning.effort low"})
+
+    assert (answer.status_code, answer["Location"]) == (303, url)
+    assert "reasoning.effort: low (this conversation)" in client.get(url).text
+    assert not conversation.turns.exists()
+
+
+def test_form_shows_what_a_command_lists(alice: User, conversation: Conversation) -> None:
+    answer = client_of(alice).post(f"{conversation.get_absolute_url()}messages/", {"text": "/set"})
+
+    assert answer.status_code == 200
+    assert "<code>reasoning.stripFromContext</code>" in answer.text
+    assert not conversation.turns.exists()
+
+
+@pytest.mark.spec("001 ERR-001")
+def test_form_refuses_a_wrong_value_and_keeps_the_text(alice: User, conversation: Conversation) -> None:
+    answer = client_of(alice).post(f"{conversation.get_absolute_url()}messages/", {"text": "/set reasoning.format xml"})
+
+    assert answer.status_code == 400
+    assert "&#x27;field&#x27; or &#x27;native&#x27; only" in answer.text
+    assert ">/set reasoning.format xml</textarea>" in answer.text
+    conversation.refresh_from_db()
+    assert conversation.reasoning == {}
+
+
+def test_stranger_commands_nothing(bob: User, conversation: Conversation) -> None:
+    client = client_of(bob)
+
+    assert client.post(f"{conversation.get_absolute_url()}messages/", {"text": "/set effort low"}).status_code == 404
+    conversation.refresh_from_db()
+    assert conversation.reasoning == {}
+
+
+# The JSON API.
+
+
+def _patch(conversation: Conversation, form: Any, *, by: User | None = None) -> Any:
+    _row, token = create_token(by or conversation.owner)
+    client = Client(headers={"authorization": f"Bearer {token}"})
+    return client.patch(f"/api/chats/{conversation.pk}/settings/", json.dumps(form), content_type="application/json")
+
+
+def test_script_reads_sets_and_unsets(conversation: Conversation) -> None:
+    layers.change(conversation.pk, {"reasoning.format": "native"})
+
+    answer = _patch(conversation, {"reasoning.effort": "low", "reasoning.format": None}).json()
+
+    assert (answer["reasoning.effort"], answer["layers"]["reasoning.effort"]) == ("low", "conversation")
+    assert (answer["reasoning.format"], answer["layers"]["reasoning.format"]) == ("field", "default")
+    assert answer["allowed"]["reasoning.summary"] == ["auto", "concise", "detailed", "none"]
+    conversation.refresh_from_db()
+    assert conversation.reasoning == {"reasoning.effort": "low"}
+    assert client_of(conversation.owner).get(f"/api/chats/{conversation.pk}/settings/").json() == answer
+
+
+@pytest.mark.spec("001 ERR-001")
+@pytest.mark.parametrize(
+    ("form", "field", "said"),
+    [
+        ({"reasoning.effort": "low", "reasoning.format": "xml"}, "reasoning.format", "'field' or 'native' only"),
+        ({"reasoning.effort": "low", "colour": "red"}, "colour", "there are reasoning.enabled"),
+        ({"reasoning.maxTokens": True}, "reasoning.maxTokens", "a whole number from 1"),
+    ],
+)
+def test_script_is_refused_by_field_and_nothing_is_changed(
+    conversation: Conversation, form: Any, field: str, said: str
+) -> None:
+    answer = _patch(conversation, form)
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["field"]) == (400, "invalid_setting", field)
+    assert said in error["message"]
+    conversation.refresh_from_db()
+    assert conversation.reasoning == {}
+
+
+@pytest.mark.spec("product 14")
+def test_script_of_a_stranger_finds_nothing(conversation: Conversation, bob: User) -> None:
+    assert _patch(conversation, {"reasoning.effort": "low"}, by=bob).status_code == 404

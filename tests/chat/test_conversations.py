@@ -1,0 +1,153 @@
+"""Conversations as their owner keeps them: titles, pins, deletion with a way back, and temporary ones."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import User
+from chat import conversations, log, titles
+from chat.forms import MessageRefused
+from chat.models import Checkpoint, Conversation, Event, Share, Turn
+from reasoning.events import AssistantMessage, Reasoning, TurnStatus
+from tests.factories import make_conversation, make_turn
+
+pytestmark = pytest.mark.django_db
+
+
+def finish(conversation: Conversation, answer: str, *, status: TurnStatus = "completed") -> str:
+    turn = log.open_turn(conversation.pk, text="What would breach the covenants?")
+    log.close_turn(turn, [AssistantMessage(text=answer)], status=status)
+    conversation.refresh_from_db()
+    return conversation.title
+
+
+@pytest.mark.parametrize(
+    ("answer", "title"),
+    [
+        ("# Debt covenants\n\nThree tests apply.", "Debt covenants"),
+        ("Some words first.\n\n## Net **leverage** [2]\n\nMore.", "Net leverage"),
+        ("Three tests apply. The second was close.", "Three tests apply"),
+        ("**Three** tests, e.g. `dscr`, apply at 1.24 [1]. They are close.", "Three tests, e.g. dscr, apply at 1.24"),
+        ("- One point\n- Another", "One point - Another"),
+        ("```python\n# not a heading\n```\n\nThe code above runs.", "The code above runs"),
+        ("| a | b |\n|---|---|\n\nThe table shows it.", "The table shows it"),
+        ("Write to alice@example.org. Soon.", "Write to a***@example.org"),
+        ("See [the note](https://x.example/a). It says so.", "See the note"),
+        ("Drei Tests gelten. Über den zweiten ist zu reden.", "Drei Tests gelten"),
+        ("…", ""),
+        ("", ""),
+    ],
+)
+def test_title_is_the_first_heading_or_sentence_of_the_answer(answer: str, title: str) -> None:
+    assert titles.title_from_answer(answer) == title
+
+
+def test_long_sentence_is_cut_at_a_word() -> None:
+    title = titles.title_from_answer("All of the " + "very " * 40 + "long sentence.")
+
+    assert title.endswith("very…")
+    assert len(title) <= titles.TITLE_CHARS + 1
+
+
+def test_first_answer_names_its_conversation_and_later_ones_do_not(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+
+    assert finish(conversation, "Three tests apply. And more.") == "Three tests apply"
+    assert finish(conversation, "Nothing else applies.") == "Three tests apply"
+
+
+def test_stopped_answer_leaves_the_words_of_the_question(alice: User) -> None:
+    assert finish(make_conversation(owner=alice), "Three te", status="aborted") == "What would breach the covenants?"
+
+
+def test_name_that_its_person_gave_stays(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    conversations.rename(conversation, "  Mine\n ")
+
+    assert finish(conversation, "Three tests apply.") == "Mine"
+
+
+def test_thinking_never_names_a_conversation(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = log.open_turn(conversation.pk, text="Why?")
+    thinking = Reasoning(kind="text", text="# Secret plan", source_field="thinking", model="m", provider="p", step=0)
+    log.close_turn(turn, [thinking], status="completed")
+
+    conversation.refresh_from_db()
+    assert conversation.title == "Why?"
+
+
+@pytest.mark.parametrize("title", ["", "  \n", "x" * 121, None, 7, ["a"]])
+def test_title_that_is_none_is_refused(alice: User, title: object) -> None:
+    with pytest.raises(MessageRefused) as refused:
+        conversations.rename(make_conversation(owner=alice, title="Before"), title)
+
+    assert refused.value.field == "title"
+    assert Conversation.objects.get().title == "Before"
+
+
+def test_deleted_conversation_is_found_by_no_look_up_and_comes_back_whole(alice: User, bob: User) -> None:
+    conversation = make_conversation(owner=alice, title="Ferries")
+    make_turn(conversation)
+
+    conversations.delete(conversation)
+
+    assert not alice.conversations.exists()
+    assert not Conversation.objects.exists()
+    assert conversations.restore(bob, conversation.pk) is None
+    assert conversations.restore(alice, conversation.pk) == conversation
+    assert alice.conversations.get().turns.count() == 1
+
+
+def test_after_a_while_nothing_can_be_taken_back_and_purge_forgets_all_of_it(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = make_turn(conversation)
+    Share.objects.create(conversation=conversation, last_turn=turn)
+    kept = make_conversation(owner=alice)
+    conversation.deleted_at = timezone.now() - conversations.UNDO_FOR
+    conversation.save()
+
+    assert conversations.restore(alice, conversation.pk) is None
+    assert conversations.purge() == 1
+    assert [*Conversation.everything.all()] == [kept]
+    assert not any(model.objects.exists() for model in (Turn, Event, Checkpoint, Share))
+
+
+def test_what_was_deleted_just_now_is_not_purged_nor_is_what_still_runs(alice: User) -> None:
+    just_now, running = make_conversation(owner=alice), make_conversation(owner=alice)
+    conversations.delete(just_now)
+    turn = log.open_turn(running.pk, text="Why?")
+    running.deleted_at = timezone.now() - timedelta(hours=1)
+    running.save()
+
+    assert conversations.purge() == 0
+    assert conversations.still_running() == [running.pk]
+
+    log.close_turn(turn, [AssistantMessage(text="Because.", partial=True)], status="aborted")
+    assert conversations.still_running() == []
+    assert conversations.purge() == 1
+
+
+def test_temporary_conversation_ends_after_a_day(alice: User) -> None:
+    conversation = conversations.start(alice, temporary=True)
+    assert alice.conversations.get() == conversation
+    assert conversation.is_temporary
+
+    Conversation.objects.update(expires_at=timezone.now())
+
+    assert not alice.conversations.exists()
+    assert conversations.purge() == 1
+
+
+def test_temporary_conversation_ends_as_its_person_signs_out(client: Client, alice: User, bob: User) -> None:
+    kept, others = conversations.start(alice), conversations.start(bob, temporary=True)
+    conversations.start(alice, temporary=True)
+    client.force_login(alice)
+
+    client.post("/accounts/logout/")
+
+    assert set(Conversation.objects.all()) == {kept, others}

@@ -1,0 +1,135 @@
+"""How much a model reasons, chosen beside the composer: what each model can be told, and that it is told so. Ui 6."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+
+from accounts.models import User
+from chat import efforts, planning, upstream
+from chat.frames import model_frame
+from chat.models import Conversation, ModelProfile
+from chat.screens import model_view
+from tests.factories import make_conversation, make_profile
+
+pytestmark = pytest.mark.django_db
+EVERY = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+
+
+@pytest.fixture
+def conversation(alice: User) -> Conversation:
+    return make_conversation(owner=alice)
+
+
+@pytest.fixture
+def page(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def talk_to(conversation: Conversation, **fields: object) -> ModelProfile:
+    """Let a model of this kind answer in a conversation."""
+    conversation.profile = make_profile("told", **fields)
+    conversation.save()
+    return conversation.profile
+
+
+def offered(html: str) -> list[str]:
+    picker = re.search(r'<select[^>]*id="effort-pick".*?</select>', html, re.DOTALL)
+    assert picker
+    return re.findall(r"<option value=\"(\w*)\"", picker[0])
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"dialect": "openai"}, EVERY),
+        ({"dialect": "ollama"}, EVERY),
+        ({"dialect": "openai-chat"}, ()),
+        ({"dialect": "glm-preserved"}, EVERY),
+        ({"dialect": "vllm"}, ("none", "medium")),
+        ({"api": "responses"}, EVERY),
+    ],
+)
+def test_model_is_offered_what_it_can_be_told(fields: dict[str, str], words: tuple[str, ...]) -> None:
+    assert efforts.words_for(upstream.of_profile(make_profile("told", **fields))) == words
+
+
+def test_offline_analyst_has_no_effort(page: Client, conversation: Conversation) -> None:
+    html = page.get(conversation.get_absolute_url()).content.decode()
+
+    assert offered(html) == []
+    assert re.search(r'id="effort" hidden', html)
+
+
+@pytest.mark.spec("001 BR-008")
+def test_chosen_effort_is_asked_for_from_the_next_request_on(page: Client, conversation: Conversation) -> None:
+    talk_to(conversation, dialect="openai")
+
+    answer = page.post(f"{conversation.get_absolute_url()}effort/", {"effort": "low"})
+    conversation.refresh_from_db()
+    chosen = upstream.chosen_model(conversation)
+    plan = planning.plan_coming(conversation, chosen, planning.target_of(chosen))
+
+    assert (answer.status_code, answer["Location"]) == (303, conversation.get_absolute_url())
+    assert plan.body["reasoning_effort"] == "low"
+    html = page.get(conversation.get_absolute_url()).content.decode()
+    assert offered(html) == ["", *EVERY]
+    assert '<option value="low" selected>Effort: low</option>' in html
+
+
+def test_empty_effort_leaves_it_to_the_other_layers(page: Client, conversation: Conversation) -> None:
+    talk_to(conversation, dialect="openai")
+    conversation.reasoning = {"reasoning.effort": "high", "reasoning.format": "native"}
+    conversation.save()
+
+    page.post(f"{conversation.get_absolute_url()}effort/", {"effort": ""})
+
+    conversation.refresh_from_db()
+    assert conversation.reasoning == {"reasoning.format": "native"}
+
+
+@pytest.mark.spec("001 ERR-001")
+def test_unknown_effort_is_refused_with_the_allowed_ones(page: Client, conversation: Conversation) -> None:
+    answer = page.post(f"{conversation.get_absolute_url()}effort/", {"effort": "heroic"})
+
+    conversation.refresh_from_db()
+    assert answer.status_code == 400
+    assert "&#x27;low&#x27;" in answer.content.decode()
+    assert not conversation.reasoning
+
+
+@pytest.mark.spec("product 14")
+def test_effort_of_another_persons_conversation_is_not_found(
+    client: Client, bob: User, conversation: Conversation
+) -> None:
+    client.force_login(bob)
+
+    assert client.post(f"{conversation.get_absolute_url()}effort/", {"effort": "low"}).status_code == 404
+
+
+@pytest.mark.spec("001 BR-006")
+def test_nothing_is_offered_where_reasoning_is_not_asked_for(
+    conversation: Conversation, settings: LazySettings
+) -> None:
+    talk_to(conversation, dialect="openai")
+    settings.REASONING_ENABLED = False
+
+    assert model_view(conversation, upstream.chosen_model(conversation)).efforts == ()
+
+
+def test_open_pages_are_told_what_is_offered_and_chosen(conversation: Conversation) -> None:
+    talk_to(conversation, dialect="vllm")
+    conversation.reasoning = {"reasoning.effort": "none"}
+
+    frame = json.loads(model_frame(model_view(conversation, upstream.chosen_model(conversation))))
+
+    assert frame["efforts"] == [
+        ["", "Effort: default", False],
+        ["none", "Reasoning: off", True],
+        ["medium", "Reasoning: on", False],
+    ]

@@ -1,0 +1,175 @@
+"""Canaries in every private channel of one real turn, and every door by which it leaves: none comes out.
+
+A door that is added to ``tests.test_exit_doors`` and not here fails the first test. The browser's own doors (clipboard,
+storage, the printed page) are in ``tests/e2e/test_canaries.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.conf import LazySettings
+from django.test import AsyncClient, Client
+
+from accounts.models import User
+from accounts.tokens import create_token
+from chat import sharing
+from chat.export import Choice
+from chat.models import Conversation, Turn
+from tests.chat.test_pages import client_of
+from tests.chat.test_socket import frames_until
+from tests.chat.test_socket import page as socket_of
+from tests.contract_server.fixture import ContractHandle
+from tests.e2e.upstream import calls, opening, reply, says, thinks
+from tests.factories import make_user
+from tests.test_exit_doors import SHOWN_BY
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 15")]
+
+THINKING = "canary-of-the-thinking-tail"
+SCRATCHPAD = "canary-of-the-scratchpad"
+ARGUMENT = "sk-proj-Ca4naryOfTheArguments7Wq2Zx9Lm3Rt8"
+RESULT = "canary-Pass-w0rd-in-the-query"  # the tool says back what it was asked for
+CANARIES = (THINKING, SCRATCHPAD, ARGUMENT, RESULT)
+SAID = "The covenants are in Item 7."
+EVERYTHING = "summary=1&trace=1&thinking=1"
+ANSWER = f"{opening()}{SAID}\n\n<scratchpad>\n{SCRATCHPAD}\n</scratchpad>\n"
+SCRIPT = [
+    reply(
+        thinks("Weighing one clause. " * 60 + THINKING),
+        calls("searchFilings", json.dumps({"query": "covenants", "api_key": ARGUMENT})),
+    ),
+    reply(calls("searchFilings", json.dumps({"query": f"debt password={RESULT}"}), id_="call_2")),
+    reply(says(ANSWER)),
+]
+
+
+def found(sent: str) -> list[str]:
+    return [canary for canary in CANARIES if canary in sent]
+
+
+async def asked(conversation: Conversation, token: str) -> tuple[str, str]:
+    """Have the turn run by the API as events, watched by a page; return the bytes that both were sent."""
+    async with socket_of(conversation, conversation.owner) as socket:
+        answer = await _events(conversation, token)
+        frames = await frames_until(socket, "Answer ready")
+        for form in ({"action": "refresh"}, {"action": "sync", "last": "", "status": ""}):
+            await socket.send_json_to(form)
+            frames += await frames_until(socket, '"running":false')
+    return answer, "\n".join(frames)
+
+
+async def _events(conversation: Conversation, token: str) -> str:
+    path = f"/api/chats/{conversation.pk}/messages/"
+    headers = {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
+    body = json.dumps({"text": "What do they say?"})
+    answer = await AsyncClient().post(path, body, content_type="application/json", headers=headers)
+    return b"".join([piece async for piece in answer]).decode()
+
+
+def doors(turn: Turn, token: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the addresses of every door, each in all its forms."""
+    chat = f"/chats/{turn.conversation_id}/"
+    own = f"{chat}turns/{turn.pk}/"
+    return {
+        "chat:conversation": (chat, f"{chat}?open={turn.public_id}"),
+        "chat:messages": (f"{chat}messages/",),
+        "chat:thinking": (f"{own}thinking/",),
+        "chat:steps": (f"{own}steps/",),
+        "chat:trace": (f"{own}trace/",),
+        "chat:copy": (f"{own}copy/",),
+        "chat:export": tuple(f"{chat}export/?format={kind}&{EVERYTHING}" for kind in ("md", "json")),
+        "chat:share": (f"{chat}share/",),
+        "chat:share_preview": (f"{chat}share/preview/?{EVERYTHING}&open={turn.public_id}",),
+        "chat:shared": (f"/s/{token}/", f"/s/{token}/?open={turn.public_id}"),
+        "chat:shared_thinking": (f"/s/{token}/{turn.pk}/thinking/",),
+        "chat:edit": (f"{own}edit/",),
+        "chat:new": ("/chats/?q=covenants", *(f"/chats/?q={canary}" for canary in CANARIES)),
+        "chat:home": ("/",),
+        "chat:api_messages": (f"/api{chat}messages/",),
+        "chat:preview": (f"{chat}preview/",),  # 404 for whoever is no administrator
+    }
+
+
+def admin_pages(turn: Turn) -> tuple[str, ...]:
+    return (
+        f"/admin/chat/conversation/{turn.conversation_id}/change/",
+        f"/admin/chat/turn/{turn.pk}/change/",
+        "/admin/chat/turn/",
+        "/admin/chat/conversation/?q=covenants",
+        *(f"/admin/chat/event/{pk}/change/" for pk in turn.events.values_list("pk", flat=True)),
+    )
+
+
+def read(client: Client, address: str) -> str:
+    """Return what an address sends, without the address itself where a search shows it again."""
+    answer = client.get(address, follow=True)
+    sent = answer.content.decode()
+    return sent.replace(address.partition("?q=")[2], "") if "?q=" in address else sent
+
+
+def test_every_door_is_tried() -> None:
+    assert doors(Turn(conversation=Conversation()), "token").keys() == SHOWN_BY.keys()
+
+
+@pytest.fixture
+def site(upstream: ContractHandle, settings: LazySettings) -> ContractHandle:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    upstream.script(SCRIPT)
+    return upstream
+
+
+async def test_no_door_lets_a_canary_out(
+    site: ContractHandle, conversation: Conversation, alice: User, caplog: pytest.LogCaptureFixture
+) -> None:
+    _kept, token = await database_sync_to_async(create_token)(alice, "script")
+    events, frames = await asked(conversation, token)
+    turn = await Turn.objects.select_related("conversation").aget()
+
+    sent = await database_sync_to_async(_everything)(turn, alice)
+
+    assert SAID in events
+    assert SAID in frames
+    assert found(events) == found(frames) == []
+    assert {name: hits for name, text in sent.items() if (hits := found(text))} == {}
+    assert [name for name in ("chat:export", "chat:shared", "chat:api_messages") if SAID not in sent[name]] == []
+    assert "Weighing one clause." in sent["chat:shared_thinking"]
+    assert found(caplog.text) == []
+
+
+async def test_the_next_request_takes_the_raw_call_to_the_model_and_nothing_private_beside_it(
+    site: ContractHandle, conversation: Conversation, alice: User
+) -> None:
+    _kept, token = await database_sync_to_async(create_token)(alice, "script")
+    await asked(conversation, token)
+
+    site.script([reply(says("After."))])
+    await _events(conversation, token)
+
+    body = json.dumps(site.requests()[-1]["body"])
+    assert ARGUMENT in body
+    assert SCRATCHPAD not in body
+    assert THINKING not in body
+
+
+def _everything(turn: Turn, owner: User) -> dict[str, str]:
+    link = sharing.make(owner, turn.conversation, Choice(True, True, True), days=7)
+    client = client_of(owner)
+    sent = {
+        name: "\n".join(read(client, address) for address in addresses)
+        for name, addresses in doors(turn, link.token).items()
+    }
+    staff = client_of(make_user("root", is_staff=True, is_superuser=True))
+    sent["admin"] = "\n".join(_admin_page(staff, address) for address in admin_pages(turn))
+    sent["title"] = Conversation.objects.get(pk=turn.conversation_id).title
+    return sent
+
+
+def _admin_page(client: Client, address: str) -> str:
+    answer: Any = client.get(address)
+    assert answer.status_code == 200, address
+    return str(answer.content.decode())

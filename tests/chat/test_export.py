@@ -1,0 +1,220 @@
+"""A conversation as a file: what goes in by choice, what never does, and what the file is called."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+
+from accounts.models import User
+from chat import log
+from chat.export import Choice, Copy, as_markdown
+from chat.models import Conversation, Turn
+from reasoning.citations import Citation, citation_to_json
+from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
+from reasoning.policy import EXCERPT_CHARS, Visibility
+from tests.chat.test_pages import client_of
+from tests.factories import make_conversation, make_turn
+
+THOUGHT = "thought-canary. " + "Weighing it. " * 100 + "tail-of-the-thought"
+SECRET = "sk-proj-Ca4naryOfTheArguments7Wq2Zx9Lm3Rt8"
+TRACE = {
+    "c1": {
+        "tool": "searchFilings",
+        "args": {"query": "debt *covenants*", "api_key": SECRET},
+        "durationMs": 12,
+        "results": 1,
+        "topCitations": [{"ref": 7, "filing": "10-K", "section": "Item 7", "anchor": "#p31", "url": "/filings/n/#p31"}],
+        "status": "ok",
+    }
+}
+CITED = Citation(
+    ref=7, filing="10-K", company="Northwind", date="2026-02-26", period=None, section="Item 7", anchor="#p31",
+    url="/filings/northwind/#p31", snippet="It fell.", quote="It fell.", verified=True,
+)  # fmt: skip
+
+
+def make_talk(owner: User) -> Conversation:
+    conversation = make_conversation(owner=owner, title="Debt covenants")
+    Conversation.objects.filter(pk=conversation.pk).update(is_renamed=True)
+    turn = log.open_turn(conversation.pk, text="What would breach\nthe covenants?")
+    thought = Reasoning(kind="text", text=THOUGHT, source_field="reasoning", model="m", provider="p", step=0)
+    called = ToolCall(call_id="c1", name="searchFilings", arguments='{"query": "raw-arguments-canary"}', step=0)
+    log.append(turn, [thought, called, ToolResult(call_id="c1", output="raw-result-canary", ok=True, step=0)], TRACE)
+    answer = AssistantMessage(
+        text="It fell [7].", summary=("Looked in Item 7.",), citations=(citation_to_json(CITED),), step=1
+    )
+    log.close_turn(turn, [answer], status="completed", summary_source="model", thinking_ms=12_000)
+    return conversation
+
+
+def exported(client: Client, conversation: Conversation, query: str = "") -> str:
+    answer = client.get(f"/chats/{conversation.pk}/export/?{query}")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def test_markdown_has_the_question_the_answer_and_numbered_sources_with_links(alice: User) -> None:
+    text = exported(client_of(alice), make_talk(alice))
+
+    assert text.startswith(
+        "# Debt covenants\n\n## Question 1\n\n> What would breach\n> the covenants?\n\n## Answer 1\n"
+    )
+    assert "\nIt fell [1].\n" in text
+    assert "1. [10-K · 2026-02-26 · Item 7" in text
+    assert "](http://testserver/filings/northwind/#p31) — quotation found word for word" in text
+
+
+def test_summary_goes_in_by_default_and_nothing_else_beside_the_answer(alice: User) -> None:
+    text = exported(client_of(alice), make_talk(alice))
+
+    assert "- Looked in Item 7." in text
+    assert "searchFilings" not in text
+    assert "thought-canary" not in text
+
+
+def test_nothing_but_the_answer_goes_in_where_that_is_chosen(alice: User) -> None:
+    text = exported(client_of(alice), make_talk(alice), "summary=0")
+
+    assert "Looked in Item 7." not in text
+    assert "It fell [1]." in text
+
+
+def test_steps_go_in_redacted_where_they_are_chosen(alice: User) -> None:
+    text = exported(client_of(alice), make_talk(alice), "trace=1")
+
+    assert "**searchFilings** · Done · 1 result · 12 ms" in text
+    assert r"query: debt \*covenants\*" in text
+    assert "api\\_key: ••• hidden (key)" in text
+    assert "](http://testserver/filings/n/#p31)" in text
+
+
+@pytest.mark.spec("product 4")
+def test_thinking_goes_in_as_its_owner_may_read_it(alice: User, ada: User) -> None:
+    short = exported(client_of(alice), make_talk(alice), "thinking=1")
+    whole = exported(client_of(ada), make_talk(ada), "thinking=1")
+
+    assert "### Thought for 12 s" in short
+    assert "thought-canary" in short
+    assert "…(truncated)" in short
+    assert "tail-of-the-thought" not in short
+    assert "tail-of-the-thought" in whole
+
+
+@pytest.mark.spec("product 13")
+def test_a_choice_never_shows_more_than_the_page(alice: User, settings: LazySettings) -> None:
+    conversation, client = make_talk(alice), client_of(alice)
+    settings.REASONING_ENABLED = False
+
+    text = exported(client, conversation, "summary=1&trace=1&thinking=1")
+
+    assert "It fell [1]." in text
+    assert not [word for word in ("Looked in Item 7.", "searchFilings", "thought-canary") if word in text]
+
+
+def test_steps_that_wait_to_be_asked_for_are_asked_for_here(alice: User, settings: LazySettings) -> None:
+    settings.REASONING_TOOL_TRACE_DEFAULT = False
+    conversation, client = make_talk(alice), client_of(alice)
+
+    assert "searchFilings" in exported(client, conversation, "trace=1")
+    assert "searchFilings" not in exported(client, conversation)
+
+
+@pytest.mark.spec("004 envelope")
+@pytest.mark.parametrize("chosen", ["", "trace=1", "thinking=1", "summary=0"])
+def test_json_holds_envelopes_with_what_was_chosen(alice: User, chosen: str) -> None:
+    form = json.loads(exported(client_of(alice), make_talk(alice), f"format=json&{chosen}"))
+    question, answer = form["messages"]
+
+    assert (form["title"], form["origin"]) == ("Debt covenants", "http://testserver")
+    assert question["text"] == "What would breach\nthe covenants?"
+    assert (answer["answer"], answer["status"]) == ("It fell [7].", "complete")
+    assert bool(answer["reasoningSummary"]) == (chosen != "summary=0")
+    assert bool(answer["toolTrace"]) == (chosen == "trace=1")
+    assert ("thinking" in answer) == (chosen == "thinking=1")
+    assert "scratchpad" not in answer
+
+
+@pytest.mark.spec("product 10")
+@pytest.mark.parametrize("kind", ["md", "json"])
+def test_what_is_private_is_in_no_file(ada: User, kind: str) -> None:
+    text = exported(client_of(ada), make_talk(ada), f"format={kind}&summary=1&trace=1&thinking=1")
+
+    assert not [private for private in ("raw-arguments-canary", "raw-result-canary", SECRET) if private in text]
+
+
+@pytest.mark.spec("product 14")
+@pytest.mark.parametrize("who", ["bob", "sam", "ada"])
+def test_nobody_else_exports_a_conversation(request: pytest.FixtureRequest, alice: User, who: str) -> None:
+    conversation = make_talk(alice)
+
+    answer = client_of(request.getfixturevalue(who)).get(f"/chats/{conversation.pk}/export/")
+
+    assert answer.status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("Debt covenants", "debt-covenants"),
+        ("../../etc/passwd\r\nX: y", "etcpasswd-x-y"),
+        ("Schuldenquote für 2025", "schuldenquote-fur-2025"),
+        ("負債", "conversation"),
+        ("mail jane.doe@example.com", "mail-jexamplecom"),
+    ],
+)
+def test_file_name_is_plain_letters(alice: User, title: str, name: str) -> None:
+    conversation = make_conversation(owner=alice, title=title)
+
+    answer = client_of(alice).get(f"/chats/{conversation.pk}/export/")
+
+    assert answer["Content-Disposition"].startswith(f'attachment; filename="{name}-2')
+    assert answer["Content-Disposition"].endswith('.md"')
+
+
+def test_another_format_is_refused_in_plain_words(alice: User) -> None:
+    answer = client_of(alice).get(f"/chats/{make_talk(alice).pk}/export/?format=pdf")
+
+    assert (answer.status_code, answer.content) == (400, b"format: md or json is needed.")
+
+
+def test_a_turn_that_still_runs_is_left_out(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    make_turn(conversation)
+    log.open_turn(conversation.pk, text="And then?")
+
+    text = exported(client_of(alice), conversation)
+
+    assert "## Answer 1" in text
+    assert "And then?" not in text
+
+
+def test_words_of_people_and_models_cannot_break_the_layout(alice: User) -> None:
+    conversation = make_conversation(owner=alice, title="# a\n## b [x](y)")
+    turn = make_turn(conversation, question="# no heading\n\n1. no list")
+    Turn.objects.filter(pk=turn.pk).update(model="odd_*name*")
+    rows = log.turns(conversation.pk)
+
+    text = as_markdown(Copy(conversation.title, "http://x", turn.started_at, rows, Visibility()))
+
+    assert text.startswith("# \\# a \\#\\# b \\[x\\](y)\n")
+    assert "> # no heading\n>\n> 1. no list" in text
+    assert "odd\\_\\*name\\*" in text
+
+
+def test_choice_is_read_from_a_query_and_written_back() -> None:
+    assert Choice.of_query({}) == Choice(summary=True, trace=False, thinking=False)
+    assert Choice.of_query({"summary": "0", "trace": "true", "thinking": "on"}) == Choice(False, True, True)
+    assert Choice(False, True, False).query() == "summary=0&trace=1&thinking=0"
+
+
+def test_a_choice_only_narrows() -> None:
+    everything = Choice(summary=True, trace=True, thinking=True)
+    hidden = Visibility(show_reasoning=False, summary=False, trace=False, thinking="withheld", scratchpad=True)
+
+    seen = everything.within(hidden)
+
+    assert (seen.summary, seen.trace, seen.thinking, seen.scratchpad) == (False, False, "none", False)
+    assert len(everything.within(Visibility()).thinking_text("x" * 5000)[0]) < EXCERPT_CHARS + 20

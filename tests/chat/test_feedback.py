@@ -1,0 +1,147 @@
+"""Thumbs up and down: kept for one's own finished answers, changed, taken back, explained, and drawn again."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+
+from accounts.models import User
+from chat import cards, log
+from chat.models import Conversation, Feedback, Turn
+from reasoning.policy import Visibility
+from tests.chat.test_pages import client_of
+from tests.factories import make_conversation, make_turn
+
+HTMX = {"HX-Request": "true"}
+
+
+def say(client: Client, turn: Turn, **form: str) -> str:
+    answer = client.post(f"/chats/{turn.conversation_id}/turns/{turn.pk}/feedback/", form, headers=HTMX)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def pressed(html: str) -> list[str]:
+    return re.findall(r'value="(good|poor)" aria-pressed="true"', html)
+
+
+def kept() -> list[tuple[bool, str, str]]:
+    return list(Feedback.objects.values_list("is_good", "reason", "note"))
+
+
+@pytest.fixture
+def turn(alice: User) -> Turn:
+    return make_turn(make_conversation(owner=alice))
+
+
+def test_an_answer_is_called_good_then_poor_then_neither(alice: User, turn: Turn) -> None:
+    client = client_of(alice)
+
+    assert pressed(say(client, turn, verdict="good")) == ["good"]
+    assert kept() == [(True, "", "")]
+    assert pressed(say(client, turn, verdict="poor")) == ["poor"]
+    assert kept() == [(False, "", "")]
+    assert pressed(say(client, turn, verdict="poor")) == []
+    assert kept() == []
+
+
+def test_a_reason_and_a_note_are_added(alice: User, turn: Turn) -> None:
+    client = client_of(alice)
+    asked = say(client, turn, verdict="poor")
+
+    told = say(client, turn, reason="unsupported", note="  Not in Item 7. ")
+
+    assert '<details class="why" open>' in asked
+    assert "Thank you" in told
+    assert kept() == [(False, "unsupported", "Not in Item 7.")]
+
+
+@pytest.mark.parametrize(("reason", "note"), [("correct", "x" * 5000), ("'; --", "a\x00b"), ("", "")])
+def test_what_is_not_offered_or_too_long_is_cut(alice: User, turn: Turn, reason: str, note: str) -> None:
+    client = client_of(alice)
+    say(client, turn, verdict="poor")
+
+    say(client, turn, reason=reason, note=note)
+
+    [(_good, kept_reason, kept_note)] = kept()
+    assert kept_reason == ""
+    assert kept_note == note.replace("\x00", "")[:1000]
+
+
+def test_another_verdict_loses_the_reason_of_the_first(alice: User, turn: Turn) -> None:
+    client = client_of(alice)
+    say(client, turn, verdict="poor")
+    say(client, turn, reason="incorrect", note="No.")
+
+    say(client, turn, verdict="good")
+
+    assert kept() == [(True, "", "")]
+
+
+@pytest.mark.parametrize("form", [{}, {"verdict": "great"}])
+def test_an_odd_form_changes_nothing(alice: User, turn: Turn, form: dict[str, str]) -> None:
+    say(client_of(alice), turn, **form)
+
+    assert kept() == []
+
+
+def test_without_script_it_is_a_303_back_to_the_card(alice: User, turn: Turn) -> None:
+    path = f"/chats/{turn.conversation_id}/turns/{turn.pk}/feedback/"
+
+    answer = client_of(alice).post(path, {"verdict": "good"})
+
+    assert (answer.status_code, answer["Location"]) == (303, f"/chats/{turn.conversation_id}/#m-{turn.public_id}")
+
+
+def test_the_page_shows_what_was_said(alice: User, turn: Turn) -> None:
+    client = client_of(alice)
+    say(client, turn, verdict="poor")
+
+    assert pressed(client.get(f"/chats/{turn.conversation_id}/").content.decode()) == ["poor"]
+
+
+def test_many_cards_cost_no_look_each(alice: User, django_assert_num_queries: pytest.FixtureRequest) -> None:
+    conversation = make_conversation(owner=alice)
+    for _each in range(5):
+        make_turn(conversation)
+    rows = log.turns(conversation.pk)
+
+    with django_assert_num_queries(0):  # type: ignore[operator]
+        drawn = [cards.answer_card(row, Visibility()) for row in rows]
+    assert [card.feedback.verdict for card in drawn if card.feedback] == [""] * 5
+
+
+def test_an_answer_that_is_being_written_takes_none(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    running = log.open_turn(conversation.pk, text="Why?")
+    path = f"/chats/{conversation.pk}/turns/{running.pk}/feedback/"
+
+    assert client_of(alice).post(path, {"verdict": "good"}).status_code == 404
+
+
+@pytest.mark.spec("product 14")
+@pytest.mark.parametrize("who", ["bob", "sam", "ada"])
+def test_nobody_else_says_anything_of_it(request: pytest.FixtureRequest, turn: Turn, who: str) -> None:
+    client = client_of(request.getfixturevalue(who))
+    path = f"/chats/{turn.conversation_id}/turns/{turn.pk}/feedback/"
+
+    assert client.post(path, {"verdict": "poor"}).status_code == 404
+    assert kept() == []
+
+
+@pytest.mark.spec("product 13")
+def test_the_line_below_an_answer_says_what_it_cost(alice: User, settings: LazySettings) -> None:
+    conversation: Conversation = make_conversation(owner=alice)
+    turn = log.open_turn(conversation.pk, text="Why?")
+    figures = {"input_tokens": 812, "output_tokens": 750, "reasoning_tokens": 340}
+    log.close_turn(turn, [], status="completed", **figures)
+    Turn.objects.update(ended_at=turn.started_at + timedelta(seconds=6.1))
+    [rows] = log.turns(conversation.pk)
+
+    assert cards.answer_card(rows, Visibility()).usage_label == "812 in · 340 think · 410 out · 6.1 s"
+    hidden = Visibility(reasoning_possible=False)
+    assert cards.answer_card(rows, hidden).usage_label == "812 in · 410 out · 6.1 s"

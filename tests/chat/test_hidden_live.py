@@ -1,0 +1,133 @@
+"""What a viewer may not see is in no frame, no event and no page of a running turn: not hidden there, but left out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+
+from accounts.models import User
+from chat.cards import live_answer_card
+from chat.frames import PageFrames
+from chat.live import LiveTurn
+from chat.models import Conversation, Turn
+from reasoning.policy import Visibility
+from reasoning.trace import finish, start
+from tests.chat.test_api import client_of
+from tests.chat.test_event_stream import EVENTS, post, streamed
+from tests.chat.test_frames import turn as turn  # the fixture
+from tests.chat.test_socket import frames_until
+from tests.chat.test_socket import page as socket_of
+from tests.contract_server.fixture import ContractHandle
+
+pytestmark = pytest.mark.django_db(transaction=True)
+THOUGHT, POINT, QUERY = "quokka-thought", "quokka-point", "quokka-query"
+CALL = {"name": "searchFilings", "arguments": json.dumps({"query": QUERY})}
+SECTIONS = f"Reasoning Summary:\n- {POINT} one.\n- {POINT} two.\n\nFinal Answer:\nForty-two."
+REPLIES = [{"reasoning": THOUGHT, "tool_calls": [CALL]}, {"reasoning": THOUGHT, "content": SECTIONS}]
+
+FLAGS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
+    ({"REASONING_ENABLED": False}, (THOUGHT, POINT, QUERY, "searchFilings")),
+    ({"REASONING_SHOW_SUMMARY_DEFAULT": False}, (THOUGHT, POINT, QUERY, "searchFilings")),
+    ({"REASONING_TOOL_TRACE_DEFAULT": False}, (QUERY, "searchFilings")),
+    ({"REASONING_THINKING_FOR_USERS": "hidden"}, (THOUGHT,)),
+]
+
+
+@pytest.mark.parametrize(("flags", "hidden"), FLAGS)
+async def test_flag_leaves_it_out_of_every_frame(
+    upstream: ContractHandle,
+    alice: User,
+    conversation: Conversation,
+    settings: LazySettings,
+    flags: dict[str, Any],
+    hidden: tuple[str, ...],
+) -> None:
+    for name, value in flags.items():
+        setattr(settings, name, value)
+    upstream.script(REPLIES)
+
+    async with socket_of(conversation, alice) as socket:
+        await socket.send_to(json.dumps({"text": "Why?"}))
+        sent = await frames_until(socket, "Working on the answer")
+        turn_id = (await Turn.objects.aget(conversation=conversation)).public_id
+        await socket.send_to(json.dumps({"action": "open", "part": "thinking", "id": turn_id}))
+        sent += await frames_until(socket, "Answer ready")
+
+    whole = "".join(sent)
+    assert "Forty-two." in whole
+    assert not [text for text in hidden if text in whole]
+
+
+@pytest.mark.parametrize(("flags", "hidden"), FLAGS)
+async def test_flag_leaves_it_out_of_every_event(
+    upstream: ContractHandle,
+    alice: User,
+    conversation: Conversation,
+    settings: LazySettings,
+    flags: dict[str, Any],
+    hidden: tuple[str, ...],
+) -> None:
+    for name, value in flags.items():
+        setattr(settings, name, value)
+    upstream.script(REPLIES)
+
+    texts, names, form = await streamed(await post(await client_of(alice), conversation, {"text": "Why?"}, **EVENTS))
+
+    told = json.dumps([texts, names, form])
+    assert texts["answer"] == "Forty-two."
+    assert not [text for text in hidden if text in told]
+    assert ("tool_step" in names) is (QUERY not in hidden)
+
+
+async def test_personal_setting_leaves_thinking_out_of_frames_and_events(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    await User.objects.filter(pk=alice.pk).aupdate(reasoning={"reasoning.includeInResponse": False})
+    upstream.script([*REPLIES, *REPLIES])
+
+    async with socket_of(conversation, alice) as socket:
+        await socket.send_to(json.dumps({"text": "Why?"}))
+        frames = await frames_until(socket, "Answer ready")
+    await alice.arefresh_from_db()
+    texts, _names, form = await streamed(await post(await client_of(alice), conversation, {"text": "Why?"}, **EVENTS))
+
+    assert THOUGHT not in "".join(frames)
+    assert "thinking" not in texts
+    assert "thinking" not in form
+
+
+def test_viewer_who_sees_all_is_sent_all_of_it(turn: LiveTurn) -> None:
+    """The tests above would hold for a page that never sends anything."""
+    turn.step_started("c", "searchFilings")
+
+    card = live_answer_card(turn, Visibility())
+
+    assert [step.tool for step in card.steps] == ["searchFilings"]
+    assert card.thinking is not None
+
+
+@pytest.mark.parametrize("thinking", ["withheld", "none"])
+def test_live_card_of_who_may_not_see_holds_no_steps_and_no_thinking(turn: LiveTurn, thinking: Any) -> None:
+    turn.step_started("c", "searchFilings")
+    turn.step_finished("c", finish(start("c", "searchFilings", "{}", at_ms=0, shown=None), at_ms=1, status="ok"))
+    sees = Visibility(summary=False, trace=False, thinking=thinking)
+
+    card = live_answer_card(turn, sees)
+
+    assert card.steps == ()
+    assert card.thinking is None
+    assert "searchFilings" not in "".join(PageFrames(sees).snapshot(turn))
+
+
+async def test_viewer_without_a_flag_gets_everything_on_the_same_ways(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    upstream.script([*REPLIES, *REPLIES])
+
+    texts, names, form = await streamed(await post(await client_of(alice), conversation, {"text": "Why?"}, **EVENTS))
+
+    told = json.dumps([texts, names, form])
+    assert [text for text in (THOUGHT, POINT, QUERY) if text in told] == [THOUGHT, POINT, QUERY]

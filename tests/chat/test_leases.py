@@ -1,0 +1,130 @@
+"""Leases: who may end a turn, and who may write to it."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+import pytest
+from django.conf import LazySettings
+from django.db import OperationalError
+from django.utils import timezone
+
+from accounts.models import User
+from chat import leases, log, recovery
+from chat.models import Checkpoint, Turn
+from reasoning.events import AssistantMessage
+from tests.factories import abandon, make_conversation
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def turn(alice: User) -> Turn:
+    return log.open_turn(make_conversation(owner=alice).pk, text="q")
+
+
+def test_turn_of_a_living_process_is_left_alone(turn: Turn) -> None:
+    Turn.objects.filter(pk=turn.pk).update(worker="elsewhere:1:0", lease_until=timezone.now() + timedelta(seconds=9))
+
+    assert recovery.recover() == []
+    turn.refresh_from_db()
+    assert turn.status == "running"
+
+
+def test_turn_whose_lease_ran_out_is_taken_once(turn: Turn) -> None:
+    abandon(turn)
+
+    assert leases.take_over() == [turn]
+    assert leases.take_over() == []
+
+
+def test_turn_of_ours_that_we_never_heard_of_is_ended_when_its_lease_ran_out(turn: Turn) -> None:
+    at_once = recovery.recover()
+    Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+
+    at_work = recovery.recover([turn.conversation_id])
+    found = recovery.recover()
+
+    assert (at_once, at_work, found) == ([], [], [turn])
+    turn.refresh_from_db()
+    assert turn.status == "interrupted"
+
+
+def test_lease_that_ran_out_while_the_database_was_away_may_be_renewed_first(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch, settings: LazySettings
+) -> None:
+    abandon(turn)
+    monkeypatch.setattr(leases, "outage", leases.Outage())
+    with monkeypatch.context() as away:
+        away.setattr(leases, "_is_dead", refuse)
+        with pytest.raises(OperationalError):
+            leases.take_over()
+
+    at_once = leases.take_over()
+    settings.LEASE_HEARTBEAT_S = 0  # as if the time for it had passed
+
+    assert at_once == []
+    assert leases.take_over() == [turn]
+
+
+def refuse(_name: str) -> bool:
+    raise OperationalError("away")
+
+
+def test_dead_process_of_this_machine_is_known_at_once(turn: Turn) -> None:
+    host = leases.worker().rpartition(":")[0].rpartition(":")[0]
+    gone = os.fork()
+    if gone == 0:
+        os._exit(0)
+    os.waitpid(gone, 0)
+    Turn.objects.filter(pk=turn.pk).update(worker=f"{host}:{gone}:x", lease_until=timezone.now() + timedelta(hours=1))
+
+    assert recovery.recover() == [turn]
+
+
+def test_process_that_got_the_number_of_a_dead_one_takes_its_turns(turn: Turn) -> None:
+    name = leases.worker().rpartition(":")[0] + ":another-life"
+    Turn.objects.filter(pk=turn.pk).update(worker=name, lease_until=timezone.now() + timedelta(hours=1))
+
+    assert recovery.recover() == [turn]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_process_that_lost_its_lease_writes_nothing_more(turn: Turn) -> None:
+    stored = Turn.objects.get(pk=turn.pk)
+    abandon(turn)
+    recovery.recover()
+
+    with pytest.raises(leases.LeaseLost):
+        log.append(stored, [AssistantMessage(text="late", step=0)])
+    log.close_turn(stored, [AssistantMessage(text="late", step=0)], status="completed")
+
+    turn.refresh_from_db()
+    assert turn.status == "interrupted"
+    assert "late" not in str(log.history(turn.conversation_id))
+
+
+def test_renewal_moves_the_end_and_names_what_is_gone(turn: Turn, settings: LazySettings) -> None:
+    settings.LEASE_EXPIRY_S = 300
+
+    assert leases.renew([turn.pk]) == set()
+    turn.refresh_from_db()
+    assert turn.lease_until is not None
+    assert turn.lease_until > timezone.now() + timedelta(seconds=200)
+
+    abandon(turn)
+    assert leases.renew([turn.pk]) == {turn.pk}
+
+
+def test_checkpoints_of_all_turns_are_kept_in_one_statement(
+    alice: User, django_assert_num_queries: pytest.FixtureRequest
+) -> None:
+    turns = [log.open_turn(make_conversation(owner=alice).pk, text="q") for _ in range(5)]
+
+    with django_assert_num_queries(1):  # type: ignore[operator]
+        log.save_checkpoints({turn.pk: (f"a{turn.number}", "t") for turn in turns})
+    log.save_checkpoints({turns[0].pk: ("more", "t")})
+
+    assert Checkpoint.objects.count() == 5
+    assert Checkpoint.objects.get(turn=turns[0]).answer == "more"

@@ -1,0 +1,109 @@
+"""Models over the API: what there is, and which one answers. Contracts, HTTP."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.conf import LazySettings
+from django.test import AsyncClient
+
+from accounts.models import User
+from chat.models import Conversation
+from tests.chat.test_api import client_of
+from tests.chat.test_api_errors import JSON
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import make_profile
+
+pytestmark = pytest.mark.django_db(transaction=True)
+offer = database_sync_to_async(make_profile)
+MODELS = "/api/models/"
+
+
+@pytest.fixture
+def url(conversation: Conversation) -> str:
+    return f"/api/chats/{conversation.pk}/messages/"
+
+
+async def _posted(alice: User, url: str, **form: Any) -> tuple[int, dict[str, Any]]:
+    answer = await (await client_of(alice)).post(url, json.dumps(form), **JSON)
+    return answer.status_code, answer.json()
+
+
+async def _profile(conversation: Conversation) -> str | None:
+    found = await Conversation.objects.select_related("profile").aget(pk=conversation.pk)
+    return found.profile.name if found.profile else None
+
+
+async def test_models_are_listed_with_names_and_labels(alice: User) -> None:
+    await offer("kimi", label="Kimi")
+    await offer("retired", is_enabled=False)
+
+    answer = await (await client_of(alice)).get(MODELS)
+
+    assert answer.json() == [
+        {"name": "offline-analyst", "label": "Offline analyst"},
+        {"name": "kimi", "label": "Kimi"},
+    ]
+
+
+async def test_models_are_for_who_is_signed_in() -> None:
+    assert (await AsyncClient().get(MODELS)).status_code == 401
+
+
+async def test_model_that_the_endpoint_chooses_is_listed_by_its_name(
+    alice: User, upstream: ContractHandle, settings: LazySettings
+) -> None:
+    settings.OPENAI_MODEL = None
+    upstream.script([], models={"first-model": "openai-chat"})
+
+    answer = await (await client_of(alice)).get(MODELS)
+
+    assert answer.json() == [{"name": "first-model", "label": "first-model"}]
+
+
+async def test_message_is_answered_by_the_model_it_names_and_so_is_the_next(
+    alice: User, upstream: ContractHandle, conversation: Conversation, url: str
+) -> None:
+    upstream.script([{"content": "One."}, {"content": "Two."}, {"content": "Three."}])
+    await offer("other", base_url=upstream.base_url, model="generic-openai-compatible")
+
+    named = await _posted(alice, url, text="a", model="other")
+    kept = await _posted(alice, url, text="b")
+    back = await _posted(alice, url, text="c", model="plain-model")
+
+    assert [form["model"] for _status, form in (named, kept, back)] == [
+        "generic-openai-compatible",
+        "generic-openai-compatible",
+        "plain-model",
+    ]
+    assert await _profile(conversation) is None
+
+
+@pytest.mark.parametrize("model", ["nobody", "retired", 7, [], {"name": "other"}, True])
+async def test_unknown_model_is_refused_with_the_field_and_those_there_are(
+    alice: User, conversation: Conversation, url: str, model: Any
+) -> None:
+    await offer("other")
+    await offer("retired", is_enabled=False)
+
+    status, form = await _posted(alice, url, text="a", model=model)
+
+    assert (status, form["error"]["code"], form["error"]["field"]) == (400, "unknown_model", "model")
+    assert form["error"]["message"] == "model: one of offline-analyst, other."
+    assert await _profile(conversation) is None
+    assert not await conversation.turns.aexists()
+
+
+async def test_refused_message_chooses_no_model(
+    alice: User, upstream: ContractHandle, conversation: Conversation, url: str
+) -> None:
+    await offer("other")
+    await conversation.turns.acreate(number=1)
+
+    status, form = await _posted(alice, url, text="a", model="other")
+
+    assert (status, form["error"]["code"]) == (409, "turn_running")
+    assert await _profile(conversation) is None

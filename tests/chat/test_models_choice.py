@@ -1,0 +1,205 @@
+"""Choosing a model on the page: owner-scoped, named errors, in force with the next request."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from hashlib import sha256
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.conf import LazySettings
+from django.test import AsyncClient, Client
+from django.urls import reverse
+
+from accounts.models import User
+from chat.models import Conversation, Turn
+from chat.notices import ModelChanged
+from chat.page import Page
+from chat.providers.openai_client import close_clients
+from chat.runner import Runner
+from chat.watchers import Watcher
+from tests.chat.asking import ask
+from tests.chat.test_page import session_key_of
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import make_profile, make_turn
+
+offer = sync_to_async(make_profile)
+HTMX = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture
+def url(conversation: Conversation) -> str:
+    return reverse("chat:model", args=[conversation.pk])
+
+
+@pytest.fixture
+def page(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def _profile_of(conversation: Conversation) -> str | None:
+    conversation.refresh_from_db()
+    return conversation.profile.name if conversation.profile else None
+
+
+def test_picker_is_shown_when_more_than_one_model_is_offered(page: Client, conversation: Conversation) -> None:
+    alone = page.get(conversation.get_absolute_url()).content.decode()
+    make_profile("kimi", label="Kimi at home")
+    offered = page.get(conversation.get_absolute_url()).content.decode()
+
+    assert 'id="model-pick" name="model"' not in alone
+    assert "Offline analyst" in alone
+    assert '<label class="vh" for="model-pick">Model</label>' in offered
+    assert '<option value="" selected>Offline analyst</option>' in offered
+    assert '<option value="kimi">Kimi at home</option>' in offered
+
+
+def test_choice_is_kept_and_shown_without_javascript(page: Client, conversation: Conversation, url: str) -> None:
+    make_profile("kimi")
+
+    answer = page.post(url, {"model": "kimi"}, follow=True)
+
+    assert answer.redirect_chain == [(conversation.get_absolute_url(), 303)]
+    assert '<option value="kimi" selected>kimi</option>' in answer.content.decode()
+
+
+def test_choice_can_be_taken_back_to_the_sites_own(page: Client, conversation: Conversation, url: str) -> None:
+    conversation.profile = make_profile("kimi")
+    conversation.save()
+
+    page.post(url, {"model": ""})
+
+    assert _profile_of(conversation) is None
+
+
+def test_script_gets_the_meter_of_the_chosen_model(page: Client, conversation: Conversation, url: str) -> None:
+    make_profile("big", context_limit=987_654)
+    make_turn(conversation)
+
+    answer = page.post(url, {"model": "big"}, **HTMX)
+
+    assert (answer.status_code, answer.headers["HX-Reswap"]) == (200, "none")
+    assert 'hx-swap-oob="outerHTML"' in answer.content.decode()
+    assert "/987654</span>" in answer.content.decode()
+
+
+@pytest.mark.parametrize("name", ["nobody", "retired", "KIMI"])
+def test_unknown_or_disabled_model_is_refused_with_those_there_are(
+    page: Client, conversation: Conversation, url: str, name: str
+) -> None:
+    conversation.profile = make_profile("kimi")
+    conversation.save()
+    make_profile("retired", is_enabled=False)
+
+    plain, scripted = page.post(url, {"model": name}), page.post(url, {"model": name}, **HTMX)
+
+    for answer in (plain, scripted):
+        assert answer.status_code == 400
+        assert "model: one of offline-analyst, kimi." in answer.content.decode()
+    assert scripted.content.decode().lstrip().startswith('<span class="row model"')
+    assert _profile_of(conversation) == "kimi"
+
+
+def test_missing_model_is_refused(page: Client, url: str) -> None:
+    assert page.post(url).status_code == 400
+
+
+def test_stranger_chooses_nothing(client: Client, bob: User, conversation: Conversation, url: str) -> None:
+    make_profile("kimi")
+    client.force_login(bob)
+
+    assert client.post(url, {"model": "kimi"}).status_code == 404
+    assert client.get(url).status_code == 405
+    assert _profile_of(conversation) is None
+
+
+def test_csrf_is_asked_for(alice: User, url: str) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.force_login(alice)
+
+    assert strict.post(url, {"model": ""}).status_code == 403
+
+
+def test_label_is_escaped(page: Client, conversation: Conversation) -> None:
+    make_profile("kimi", label="<b>Kimi</b>")
+
+    assert "<b>Kimi" not in page.get(conversation.get_absolute_url()).content.decode()
+
+
+def test_model_that_its_endpoint_chose_is_named_after_its_first_answer(
+    page: Client, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY, settings.OPENAI_MODEL = "http://127.0.0.1:9/v1", "none", None
+    before = page.get(conversation.get_absolute_url()).content.decode()
+    turn = make_turn(conversation)
+    Turn.objects.filter(pk=turn.pk).update(model="llama-9", provider=f"http://127.0.0.1:9/v1#{_fingerprint('none')}")
+
+    after = page.get(conversation.get_absolute_url()).content.decode()
+
+    assert "<bdi>127.0.0.1:9</bdi>" in before
+    assert 'id="model-pick"><bdi>llama-9</bdi>' in after
+
+
+def _fingerprint(key: str) -> str:
+    return sha256(key.encode()).hexdigest()[:12]
+
+
+@pytest.mark.django_db(transaction=True)
+class TestNextRequest:
+    """With two model services to tell apart."""
+
+    @pytest.fixture
+    async def services(self, upstream: ContractHandle) -> AsyncIterator[ContractHandle]:
+        yield upstream
+        await close_clients()
+
+    async def test_next_request_goes_to_the_chosen_model(
+        self, services: ContractHandle, runner: Runner, conversation: Conversation, async_client: AsyncClient
+    ) -> None:
+        services.script([{"content": "One."}, {"content": "Two."}])
+        await offer("other", base_url=services.base_url, model="generic-openai-compatible")
+        await async_client.aforce_login(await User.objects.aget(pk=conversation.owner_id))
+
+        first = await ask(runner, conversation)
+        await async_client.post(reverse("chat:model", args=[conversation.pk]), {"model": "other"})
+        second = await ask(runner, conversation)
+
+        assert (first.model, second.model) == ("plain-model", "generic-openai-compatible")
+        assert [request["model"] for request in services.requests()] == [first.model, second.model]
+
+    async def test_missing_key_is_an_error_card_that_names_the_variable(
+        self, services: ContractHandle, runner: Runner, conversation: Conversation
+    ) -> None:
+        conversation.profile = await offer("keyless", api_key_env="ABSENT_API_KEY")
+        await conversation.asave()
+
+        turn = await ask(runner, conversation)
+
+        assert (turn.status, turn.error_code) == ("errored", "authentication")
+        assert "ABSENT_API_KEY" in turn.error_message
+        assert services.requests() == []
+
+    async def test_error_of_a_profiles_model_names_what_staff_can_change(
+        self, services: ContractHandle, runner: Runner, conversation: Conversation
+    ) -> None:
+        conversation.profile = await offer("away", model="no-such-model", base_url=services.base_url)
+        await conversation.asave()
+
+        turn = await ask(runner, conversation)
+
+        assert turn.status == "errored"
+        assert "the model’s name in the model “away” of the admin" in turn.error_message
+        assert "OPENAI_" not in turn.error_message
+
+    async def test_other_open_pages_are_told(self, conversation: Conversation, services: ContractHandle) -> None:
+        owner = await User.objects.aget(pk=conversation.owner_id)
+        conversation.profile = await offer("kimi", label="Kimi <3", context_limit=5000)
+        await conversation.asave()
+        page = await Page.of(Watcher(conversation.pk), owner, await sync_to_async(session_key_of)(owner))
+        assert page is not None
+
+        meter, model, *_title = await page.draw(ModelChanged())
+
+        assert "0/5000" in meter
+        assert model == '{"model":"kimi","label":"Kimi \\u003c3","efforts":[]}'

@@ -1,0 +1,174 @@
+"""Which model a conversation's next request goes to, and how it is reached. Product, out of the box; replay D4."""
+
+from __future__ import annotations
+
+import pytest
+from channels.db import database_sync_to_async
+from django.conf import LazySettings
+
+from chat import upstream
+from chat.models import Conversation
+from chat.providers.base import ProviderError
+from chat.upstream import chosen_model, offered_models
+from reasoning.presets import PRESETS
+from tests.factories import make_profile
+
+make_soon = database_sync_to_async(make_profile)
+LOCAL = "http://127.0.0.1:9/v1"
+
+
+@pytest.fixture
+def connected(settings: LazySettings) -> LazySettings:
+    settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY, settings.OPENAI_MODEL = LOCAL, "k", "house-model"
+    return settings
+
+
+def test_nothing_configured_is_the_offline_analyst(conversation: Conversation) -> None:
+    chosen = chosen_model(conversation)
+
+    assert (chosen.label, chosen.name, chosen.dialect) == ("Offline analyst", "offline-analyst", "openai-chat")
+    assert chosen.config.is_offline
+
+
+def test_environment_answers_where_there_is_no_default(conversation: Conversation, connected: LazySettings) -> None:
+    make_profile("kimi")
+
+    assert chosen_model(conversation).name == "house-model"
+
+
+def test_default_profile_stands_before_the_environment(conversation: Conversation, connected: LazySettings) -> None:
+    make_profile("kimi", is_default=True)
+
+    assert chosen_model(conversation).name == "kimi"
+    assert [model.name for model in offered_models()] == ["kimi"]
+
+
+def test_conversations_own_profile_stands_before_the_default(conversation: Conversation) -> None:
+    make_profile("kimi", is_default=True)
+    conversation.profile = make_profile("vllm")
+
+    assert chosen_model(conversation).name == "vllm"
+
+
+@pytest.mark.parametrize("gone", ["disabled", "deleted"])
+def test_profile_that_is_gone_leaves_the_sites_own(conversation: Conversation, gone: str) -> None:
+    conversation.profile = profile = make_profile("kimi")
+    conversation.save()
+    profile.is_enabled = False
+    profile.save() if gone == "disabled" else profile.delete()
+    conversation.refresh_from_db()
+
+    assert chosen_model(conversation).name == "offline-analyst"
+
+
+def test_disabled_default_is_no_default(conversation: Conversation) -> None:
+    make_profile("kimi", is_default=True, is_enabled=False)
+
+    assert chosen_model(conversation).name == "offline-analyst"
+    assert [model.name for model in offered_models()] == ["offline-analyst"]
+
+
+@pytest.mark.django_db
+def test_offered_are_the_sites_own_first_then_enabled_profiles(connected: LazySettings) -> None:
+    make_profile("zeta")
+    make_profile("alpha", label="Alpha")
+    make_profile("hidden", is_enabled=False)
+
+    assert [model.label for model in offered_models()] == ["house-model", "Alpha", "zeta"]
+
+
+def test_profile_carries_its_whole_configuration(conversation: Conversation, settings: LazySettings) -> None:
+    layer = {"reasoning.includeInContext": True}
+    conversation.profile = make_profile("m", context_limit=1234, reasoning=layer, starts_in_reasoning=True)
+    settings.CONNECT_TIMEOUT_S, settings.UPSTREAM_IDLE_TIMEOUT_S = 3, 7
+
+    chosen = chosen_model(conversation)
+
+    assert (chosen.config.base_url, chosen.config.model, chosen.config.api) == (LOCAL, "m-model", "chat")
+    assert (chosen.config.starts_in_reasoning, chosen.config.connect_s, chosen.config.idle_s) == (True, 3, 7)
+    assert (chosen.context_limit, chosen.reasoning) == (1234, layer)
+
+
+def test_context_limit_that_a_profile_leaves_open_is_the_sites(conversation: Conversation) -> None:
+    conversation.profile = make_profile("m")
+
+    assert chosen_model(conversation).context_limit == 32_000
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("fields", "dialect"),
+    [
+        ({"base_url": "https://api.moonshot.ai/v1", "model": "kimi-k2.6"}, "kimi"),
+        ({"base_url": "https://user:word@api.deepseek.com/v1", "model": "deepseek-v4-flash"}, "deepseek-v4"),
+        ({"model": "vendor/deepseek-r1"}, "deepseek-r1"),
+        ({"model": "unknown"}, "openai-chat"),
+        ({"model": "gpt-5-mini", "api": "responses"}, "responses-strict"),
+        ({"model": "kimi-k2.6", "dialect": "strict-chat"}, "strict-chat"),
+    ],
+)
+def test_dialect_left_open_is_found_by_address_and_model(fields: dict[str, str], dialect: str) -> None:
+    assert upstream.of_profile(make_profile("m", **fields)).dialect == dialect
+
+
+@pytest.mark.parametrize(("api", "dialect"), [("chat", "deepseek-v4"), ("responses", "responses-strict")])
+def test_environments_endpoint_has_a_dialect(connected: LazySettings, api: str, dialect: str) -> None:
+    connected.OPENAI_BASE_URL, connected.OPENAI_API = "https://api.deepseek.com/v1", api
+
+    found = upstream.of_environment()
+
+    assert (found.dialect, found.config.api) == (dialect, api)
+
+
+def test_endpoint_that_chooses_its_model_goes_by_its_host(connected: LazySettings) -> None:
+    connected.OPENAI_MODEL = None
+
+    assert (upstream.of_environment().name, upstream.of_environment().label) == ("", "127.0.0.1:9")
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_missing_key_is_told_by_the_name_of_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ABSENT_API_KEY", raising=False)
+    profile = await make_soon("kimi", api_key_env="ABSENT_API_KEY")
+
+    with pytest.raises(ProviderError, match="ABSENT_API_KEY") as missing:
+        await upstream.provider(upstream.of_profile(profile))
+
+    assert missing.value.code == "authentication"
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_key_is_read_from_its_variable_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PRESENT_API_KEY", "canary-key-1")
+
+    chosen = upstream.of_profile(await make_soon("kimi", api_key_env="PRESENT_API_KEY"))
+    found = await upstream.provider(chosen)
+
+    assert chosen.config.api_key == "canary-key-1"
+    assert "canary-key-1" not in f"{chosen!r} {found.identity} {found.name}"
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("variable", ["SECRET_KEY", "CONTENT_KEYS", "DATABASE_URL", "PATH"])
+def test_our_own_secrets_are_sent_to_nobody_as_a_key(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(variable, "canary-secret-1")
+
+    chosen = upstream.of_profile(make_profile("thief", api_key_env=variable))
+
+    assert chosen.config.api_key is None
+    assert chosen.missing_key == variable
+
+
+@pytest.mark.django_db
+def test_every_preset_becomes_a_model(conversation: Conversation) -> None:
+    for preset in PRESETS.values():
+        fields = ("base_url", "model", "api", "dialect", "context_limit", "reasoning", "starts_in_reasoning")
+        conversation.profile = make_profile(preset.name, **{name: getattr(preset, name) for name in fields})
+
+        chosen = chosen_model(conversation)
+
+        assert (chosen.name, chosen.dialect, dict(chosen.reasoning)) == (
+            preset.name,
+            preset.dialect,
+            dict(preset.reasoning),
+        )

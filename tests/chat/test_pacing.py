@@ -1,0 +1,140 @@
+"""While a process is busy its upstreams are read by a clock, and nothing is lost or out of order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from chat.providers.base import ProviderError, ProviderRequest
+from chat.providers.openai_chat import OpenAIChatProvider
+from chat.providers.pacing import FEW_TURNS, LONGEST_WINDOW_S, WINDOW_S, Pace, joined, leave_unread, pace
+from reasoning.deltas import RawDelta, RawEnd, RawFields
+from tests.contract_server.fixture import ContractHandle
+
+
+def busy() -> Pace:
+    one = Pace()
+    one.turns = FEW_TURNS
+    return one
+
+
+def text(kind: str, value: str) -> RawFields:
+    return RawFields({kind: value})
+
+
+class Socket:
+    """The end of a connection, as asyncio has it."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def pause_reading(self) -> None:
+        self.calls.append("pause")
+
+    def resume_reading(self) -> None:
+        self.calls.append("resume")
+
+    def is_closing(self) -> bool:
+        return False
+
+
+def test_neighbouring_texts_of_one_kind_become_one() -> None:
+    deltas = [text(kind, value) for kind, value in (("reasoning", "a"), ("reasoning", "b"), ("content", "1"))]
+
+    assert list(joined(deltas)) == [text("reasoning", "ab"), text("content", "1")]
+
+
+def test_what_is_no_text_keeps_its_place() -> None:
+    call = RawFields({"tool_calls": [{"id": "c"}]})
+    both = RawFields({"content": "x", "reasoning": "y"})
+    deltas = [text("content", "a"), text("content", "b"), call, text("content", "c"), both, RawEnd("stop")]
+
+    assert list(joined(deltas)) == [text("content", "ab"), call, text("content", "c"), both, RawEnd("stop")]
+
+
+def test_what_came_before_a_failure_comes_before_it() -> None:
+    def cut() -> Iterator[RawDelta]:
+        yield text("content", "a")
+        yield text("content", "b")
+        raise ProviderError("malformed", "broken", retryable=False)
+
+    came: list[RawDelta] = []
+    with pytest.raises(ProviderError, match="broken"):
+        came.extend(joined(cut()))
+
+    assert came == [text("content", "ab")]
+
+
+def test_few_turns_never_wait_and_the_window_grows_with_lag_up_to_its_bound() -> None:
+    assert Pace().window_s == 0.0
+    one = busy()
+    assert one.window_s == WINDOW_S
+
+    for _ in range(100):
+        one.note_lag(5.0)
+
+    assert one.window_s == LONGEST_WINDOW_S
+
+
+async def test_connection_is_left_unread_until_the_window_ends() -> None:
+    socket, loop = Socket(), asyncio.get_running_loop()
+    response = _response(socket)
+    until = loop.time() + 0.02
+
+    await leave_unread(response, until, busy())
+
+    assert loop.time() >= until
+    assert socket.calls == ["pause", "resume"]
+
+
+async def test_connection_is_read_again_where_the_waiting_was_ended() -> None:
+    socket = Socket()
+    waiting = asyncio.ensure_future(leave_unread(_response(socket), asyncio.get_running_loop().time() + 60, busy()))
+    await asyncio.sleep(0)
+
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+
+    assert socket.calls == ["pause", "resume"]
+
+
+def _response(socket: Socket) -> Any:
+    """What the SDK hands out, as far as the way to its socket."""
+    answer = SimpleNamespace(connection=SimpleNamespace(transport=socket))
+    stream = SimpleNamespace(_stream=SimpleNamespace(_aiohttp_response=answer))
+    return SimpleNamespace(http_response=SimpleNamespace(stream=stream))
+
+
+async def test_busy_process_reads_the_same_answer_in_fewer_pieces(
+    upstream: ContractHandle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over a real connection: the way to its socket is the SDK's own affair, and may change with it."""
+    paused: list[Any] = []
+
+    async def noted(response: Any, until: float) -> None:
+        found = response.http_response.stream._stream._aiohttp_response.connection
+        paused.append(found and found.transport.pause_reading)
+        await leave_unread(response, until)
+
+    monkeypatch.setattr("chat.providers.openai_service.leave_unread", noted)
+    words = "One word after the other, and each in a chunk of its own. " * 20
+    upstream.script([{"content": words, "chunk": 3}, {"content": words, "chunk": 3}])
+    asked = OpenAIChatProvider(upstream.base_url, "k", "plain-model")
+    question = ProviderRequest({"messages": [{"role": "user", "content": "Say it."}]}, "", (), "")
+
+    at_ease = [delta async for delta in asked.stream(question)]
+    monkeypatch.setattr(pace, "turns", FEW_TURNS)
+    hurried = [delta async for delta in asked.stream(question)]
+
+    assert _text(hurried) == _text(at_ease) == words
+    assert len(hurried) < len(at_ease)
+    assert any(paused)
+
+
+def _text(deltas: list[RawDelta]) -> str:
+    return "".join(delta.fields.get("content", "") for delta in deltas if isinstance(delta, RawFields))

@@ -1,0 +1,36 @@
+"""Rows of an older schema are read as today's, and stay as they were written."""
+
+from __future__ import annotations
+
+import pytest
+
+from accounts.models import User
+from chat import log
+from chat.models import Event
+from chat.payloads import SCHEMA, up_to_date
+from reasoning.events import Reasoning
+from tests.factories import make_conversation
+
+THOUGHT = Reasoning(kind="text", text="hm", source_field="", model="m", provider="p", step=0)
+
+
+@pytest.mark.django_db
+def test_row_of_the_first_schema_is_read_as_todays_and_not_rewritten(alice: User) -> None:
+    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    log.append(turn, [THOUGHT])
+    Event.objects.filter(turn=turn).update(schema=1)
+
+    read = next(event for event in log.history(turn.conversation_id) if isinstance(event, Reasoning))
+
+    assert (read.text, read.source_field) == ("hm", "think_tags")
+    assert set(Event.objects.filter(turn=turn).values_list("schema", flat=True)) == {1}
+    assert Event.objects.get(turn=turn, type="reasoning").public["source_field"] == ""
+
+
+def test_every_older_schema_has_its_step() -> None:
+    for schema in range(1, SCHEMA + 1):
+        assert up_to_date("user_message", schema, {"text": "q"}) == {"text": "q"}
+
+
+def test_payload_of_a_later_schema_is_left_as_it_is() -> None:
+    assert up_to_date("reasoning", SCHEMA + 1, {"kind": "text"}) == {"kind": "text"}

@@ -1,0 +1,235 @@
+"""Whatever happened before, the next request is accepted: each model of the strict upstream, each thing that happens.
+
+A cell ends in a tool loop that is asked as if nothing had been; no request of it is refused, unless the cell says so.
+Replay page, the invariant; contract server 10, numbers 1 to 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from itertools import pairwise
+
+import pytest
+from channels.db import database_sync_to_async
+from django.utils import timezone
+
+from chat import log
+from chat.models import Conversation, Event, Turn
+from chat.runner import Runner
+from tests.chat.histories import KINDS, LONG, Kind, Talk, cut, restart, stalled
+from tests.contract_server.fixture import ContractHandle
+from tests.contract_server.modes import MODES
+
+pytestmark = pytest.mark.django_db(transaction=True)
+Happening = Callable[[Talk], Awaitable[None]]
+HAPPENINGS: dict[str, Happening] = {}
+HELD_BACK = {"settings changed and set back": {"K1", "F1", "O1"}}  # by the person's own settings
+EVERY_EVENT = ("kimi-k2-thinking", "gpt-5-mini")
+
+
+def happening(function: Happening) -> Happening:
+    HAPPENINGS[function.__name__.replace("_", " ")] = function
+    return function
+
+
+@happening
+async def loop_of_three_steps(talk: Talk) -> None:
+    turn = await talk.ask(*talk.loop())
+    assert turn.status == "completed"
+
+    await talk.ask(talk.answer())
+
+
+@happening
+async def stop_in_an_answer(talk: Talk) -> None:
+    for at in await places(talk, calls=0):
+        turn = await talk.stop(stalled(talk.answer(), at))
+        assert turn.status in ("running", "aborted")
+
+
+@happening
+async def stop_in_a_second_step(talk: Talk) -> None:
+    for at in await places(talk, calls=1):
+        await talk.stop(talk.step(calls=2), stalled(talk.step(), at))
+
+
+@happening
+async def disconnect_in_a_second_step(talk: Talk) -> None:
+    for at in await places(talk, calls=1):
+        turn = await talk.ask(talk.step(), cut(talk.step(), at), talk.answer())
+        assert turn.status in ("errored", "completed")  # what is lost behind the last word is no loss
+
+
+@happening
+async def error_inside_the_stream(talk: Talk) -> None:
+    failure = {"kind": "error_event", "at": "event:3"}
+    turn = await talk.ask(talk.step(), {**talk.step(), "faults": [failure]})
+
+    assert turn.status == "errored"
+
+
+@happening
+async def crash_in_an_answer(talk: Talk) -> None:
+    await talk.ask(talk.step(), talk.answer())
+    await talk.kill(stalled(talk.answer(), 4))
+
+    assert await restart() == 1
+
+
+@happening
+async def crash_between_a_call_and_its_result(talk: Talk) -> None:
+    turn = await talk.kill(talk.step(calls=2), stalled(talk.step(), 2))
+    newest = await Event.objects.filter(turn=turn, type="tool_result").order_by("-seq").afirst()
+    assert newest is not None
+    await newest.adelete()
+
+    assert await restart() == 1
+
+
+@happening
+async def step_cap(talk: Talk) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("django.conf.settings.MAX_STEPS", 2)
+        turn = await talk.ask(talk.step(), talk.step(calls=2))
+
+    assert turn.status == "iteration_capped"
+
+
+@happening
+async def answer_asked_again(talk: Talk) -> None:
+    turn = await talk.ask(talk.step(), talk.answer())
+    talk.upstream.script([talk.step(calls=2), talk.answer()])
+    accepted = await talk.runner.retry(turn, talk.conversation.owner_id)
+    assert accepted.turn_id is not None
+    await talk.runner.finished(talk.conversation.pk, accepted.turn_id)
+
+    assert (await Turn.objects.aget(pk=accepted.turn_id)).status == "completed"
+
+
+@happening
+async def compaction_between_turns(talk: Talk) -> None:
+    await talk.ask(talk.step(text=LONG * 300), talk.answer(text=LONG * 300))
+    overflow = {**talk.answer(), "faults": [{"kind": "context_overflow"}]}
+    turn = await talk.ask(summary(), overflow)
+
+    assert turn.status == "completed"
+    assert await Event.objects.filter(type="compaction").acount() == 1
+
+
+@happening
+async def compaction_inside_a_turn(talk: Talk) -> None:
+    overflow = {**talk.answer(), "faults": [{"kind": "context_overflow"}]}
+    turn = await talk.ask(summary(), talk.step(text=LONG * 400), talk.step(), overflow)
+
+    cannot_shrink = talk.kind.dialect == "deepseek-r1"  # which is sent nothing of its loop
+    assert turn.status == ("errored" if cannot_shrink else "completed")
+
+
+@happening
+async def thinking_purged(talk: Talk) -> None:
+    await talk.ask(talk.step(), talk.answer())
+    await talk.ask(talk.answer())
+
+    assert await database_sync_to_async(log.purge_thinking)(timezone.now() + timedelta(hours=1))
+
+
+@happening
+async def settings_changed_and_set_back(talk: Talk) -> None:
+    await talk.ask(talk.step(), talk.answer())
+    for layer in ({"enabled": False}, {"effort": "low", "format": "native"}):
+        await talk.set(**layer)
+        turn = await talk.ask(talk.answer())
+        assert turn.status == "completed"
+    for layer in ({"includeInContext": False}, {"stripFromContext": "all"}):
+        await talk.set(**layer)
+        turn = await talk.ask(talk.answer())
+        names_it = "reasoning.includeInContext to true and reasoning.stripFromContext to none" in turn.error_message
+        assert turn.status == "completed" or names_it or talk.kind.dialect == "details"
+    await talk.set()
+
+
+@happening
+async def cut_off_at_the_length_limit(talk: Talk) -> None:
+    finish = "incomplete:max_output_tokens" if talk.kind.speaks_responses else "length"
+    torn = [{"name": "searchFilings", "arguments": '{"query": "half'}]
+    await talk.ask(talk.step(), talk.answer(finish=finish))
+    turn = await talk.ask(talk.step(finish=finish, tool_calls=torn), talk.step(finish=finish), talk.answer())
+
+    assert turn.status == "completed"
+
+
+@happening
+async def reasoning_without_an_answer(talk: Talk) -> None:
+    await talk.ask(talk.step(), {**talk.answer(), "content": None})
+
+
+def summary() -> dict[str, object]:
+    """Return what the summariser is told; nobody else is asked with a question of that form."""
+    return {"content": "They looked at filings.", "match": {"last_user_contains": "User: "}}
+
+
+async def places(talk: Talk, *, calls: int) -> list[int]:
+    """Return event indices of a reply of this model: all of them, or the middle and the last."""
+    reply = talk.step(calls=calls) if calls else talk.answer()
+    await talk.ask(reply, *([talk.answer()] if calls else []))
+    events = int(talk.upstream.requests()[0]["events_sent"])
+    return list(range(events)) if talk.kind.model in EVERY_EVENT else [events // 2, events - 1]
+
+
+@pytest.fixture
+def talk(upstream: ContractHandle, runner: Runner, conversation: Conversation) -> Talk:
+    return Talk(upstream, runner, conversation)
+
+
+async def goes_on(talk: Talk) -> None:
+    """Ask for a tool loop, and see that every request of it is accepted and loses nothing on the way."""
+    before = len(talk.upstream.requests())
+    turn = await talk.ask(talk.step(calls=2), talk.answer())
+    requests = talk.upstream.requests()[before:]
+
+    assert [(request["verdict"], request["rule"]) for request in requests] == [("accepted", None)] * 2
+    assert [request["lost_reasoning"] for request in requests] == [[], []]
+    assert turn.status == "completed"
+
+
+@pytest.mark.parametrize("what", HAPPENINGS)
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+async def test_next_request_is_accepted(talk: Talk, kind: Kind, what: str) -> None:
+    await talk.choose(kind)
+
+    await HAPPENINGS[what](talk)
+
+    await goes_on(talk)
+    assert set(talk.upstream.refusals()) <= HELD_BACK.get(what, set())
+
+
+@pytest.mark.parametrize("stride", range(1, 7))
+async def test_models_take_turns_there_and_back(talk: Talk, stride: int) -> None:
+    there, back = route(stride)
+
+    for kind in there:
+        await talk.choose(kind)
+        turn = await talk.ask(talk.step(), talk.answer())
+        assert (turn.status, turn.error_message) == ("completed", ""), kind
+    for kind in back:
+        await talk.choose(kind)
+        turn = await talk.ask(talk.answer())
+        assert (turn.status, turn.error_message) == ("completed", ""), kind
+
+    assert [request["verdict"] for request in talk.upstream.requests()] == ["accepted"] * (2 * 14 + 13)
+
+
+def route(stride: int) -> tuple[list[Kind], list[Kind]]:
+    """Return a round through all kinds that ends where it began, and the same round backwards."""
+    kinds = list(KINDS.values())
+    there = [kinds[stride * n % len(kinds)] for n in range(len(kinds) + 1)]
+    return there, there[-2::-1]
+
+
+def test_no_cell_of_the_matrix_is_missing() -> None:
+    rounds = [[*there, *back] for there, back in map(route, range(1, 7))]
+
+    assert {kind.dialect for kind in KINDS.values()} == set(MODES)
+    assert (len(KINDS), len(HAPPENINGS)) == (13, 15)
+    assert len({pair for walk in rounds for pair in pairwise(walk)}) == 13 * 12

@@ -1,0 +1,199 @@
+"""What is done about a request that a service refused, over real HTTP. Contract server 10, numbers 2, 6, 7 and 9."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.conf import LazySettings
+
+from chat import layers
+from chat.models import Conversation, Event
+from chat.runner import Runner
+from tests.chat.asking import ask
+from tests.chat.histories import KINDS, LONG, Talk, cut
+from tests.contract_server.fixture import ContractHandle
+from tests.contract_server.overflows import WORDINGS
+
+pytestmark = pytest.mark.django_db(transaction=True)
+INSISTING = [model for model, kind in KINDS.items() if kind.needs_reasoning]
+NEXT_YEAR = "Fri, 31 Dec 2100 23:59:59 GMT"
+change = database_sync_to_async(layers.replace)
+
+
+@pytest.fixture
+def talk(upstream: ContractHandle, runner: Runner, conversation: Conversation) -> Talk:
+    return Talk(upstream, runner, conversation)
+
+
+def verdicts(talk: Talk) -> list[str]:
+    return [request["verdict"] for request in talk.upstream.requests()]
+
+
+def kinds_sent(talk: Talk) -> list[list[str]]:
+    return [[item["type"] for item in request["body"]["input"]] for request in talk.upstream.requests()]
+
+
+@pytest.mark.spec("replay D4")
+@pytest.mark.parametrize("model", INSISTING)
+async def test_default_settings_end_in_one_message_that_names_the_setting(talk: Talk, model: str) -> None:
+    await talk.choose(KINDS[model], reasoning={})
+
+    failed = await talk.ask(talk.step(), talk.answer())
+
+    assert (failed.status, failed.error_code) == ("errored", "refused")
+    assert "reasoning.includeInContext to true" in failed.error_message
+    assert verdicts(talk) == ["accepted", "refused"]
+
+
+@pytest.mark.spec("001 EC-005")
+@pytest.mark.parametrize("model", INSISTING)
+async def test_message_after_the_setting_was_changed_is_answered(talk: Talk, model: str) -> None:
+    await talk.choose(KINDS[model], reasoning={})
+    await talk.ask(talk.step(), talk.answer())
+    await change(talk.conversation.pk, {"reasoning.includeInContext": True})
+
+    turn = await talk.ask(talk.step(), talk.answer())
+
+    assert turn.status == "completed"
+    assert verdicts(talk) == ["accepted", "refused", "accepted", "accepted"]
+
+
+@pytest.mark.spec("replay D6")
+async def test_rejected_ciphertext_costs_one_more_request_without_items(talk: Talk) -> None:
+    await talk.choose(KINDS["gpt-5-mini"])
+    await talk.ask(talk.step(), talk.answer())
+
+    turn = await talk.ask({**talk.answer(), "faults": [{"kind": "reject_ciphertext"}]})
+
+    assert turn.status == "completed"
+    assert verdicts(talk)[2:] == ["fault", "accepted"]
+    refused, again = kinds_sent(talk)[2:]
+    assert "reasoning" in refused
+    assert again == [kind for kind in refused if kind != "reasoning"]
+
+
+@pytest.mark.spec("replay D6")
+async def test_items_stay_in_the_log_and_go_back_with_the_next_question(talk: Talk) -> None:
+    await talk.choose(KINDS["gpt-5-mini"])
+    await talk.ask(talk.step(), talk.answer())
+    kept = await Event.objects.filter(type="reasoning").acount()
+    await talk.ask({**talk.answer(), "faults": [{"kind": "reject_ciphertext"}]})
+
+    await talk.ask(talk.answer())
+
+    assert await Event.objects.filter(type="reasoning", sealed__isnull=False).acount() >= kept > 0
+    assert kinds_sent(talk)[-1].count("reasoning") == 3
+
+
+@pytest.mark.spec("replay D6")
+async def test_ciphertext_that_is_rejected_in_a_tool_loop_repeats_no_tool(talk: Talk) -> None:
+    await talk.choose(KINDS["gpt-5-mini"])
+
+    turn = await talk.ask(talk.step(), {**talk.answer(), "faults": [{"kind": "reject_ciphertext"}]})
+
+    assert turn.status == "completed"
+    assert verdicts(talk) == ["accepted", "fault", "accepted"]
+    assert await Event.objects.filter(type="tool_call").acount() == 1
+
+
+@pytest.mark.spec("replay 2.10")
+@pytest.mark.parametrize(
+    ("after", "tries"),
+    [(0, 2), (0.01, 2), ("0.02", 2), ({"ms": 15}, 2), (None, 2), ("soon", 2), (3600, 1), (NEXT_YEAR, 1)],
+    ids=str,
+)
+async def test_service_that_is_busy_is_asked_again_when_it_says(talk: Talk, after: Any, tries: int) -> None:
+    await talk.choose(KINDS["plain-model"])
+    busy = {"kind": "rate_limit", "retry_after": after}
+
+    turn = await talk.ask({**talk.answer(), "faults": [busy]})
+
+    assert turn.status == ("completed" if tries == 2 else "errored")
+    assert len(verdicts(talk)) == tries
+
+
+@pytest.mark.spec("replay 2.10")
+@pytest.mark.parametrize("model", ["plain-model", "gpt-5-mini"])
+async def test_service_that_fails_is_asked_again_before_a_tool_ran_and_not_after(talk: Talk, model: str) -> None:
+    await talk.choose(KINDS[model])
+    failure = {"faults": [{"kind": "server_error"}]}
+
+    before = await talk.ask({**talk.step(), **failure}, talk.answer())
+    after = await talk.ask(talk.step(), {**talk.answer(), **failure})
+
+    assert (before.status, after.status) == ("completed", "errored")
+    assert verdicts(talk) == ["fault", "accepted", "accepted", "accepted", "fault"]
+
+
+@pytest.mark.spec("replay 2.10")
+async def test_answer_that_broke_off_is_not_asked_for_again(talk: Talk) -> None:
+    await talk.choose(KINDS["plain-model"])
+
+    turn = await talk.ask(cut(talk.answer(), 2))
+
+    assert turn.status == "errored"
+    assert len(verdicts(talk)) == 1
+
+
+@pytest.mark.spec("replay 2.8")
+@pytest.mark.parametrize("wording", range(len(WORDINGS)))
+async def test_request_that_is_too_long_compacts_once_and_is_made_once_more(talk: Talk, wording: int) -> None:
+    await talk.choose(KINDS["plain-model"])
+    await talk.ask(talk.answer(text=LONG * 300))
+    summary = {"content": "They talked.", "match": {"last_user_contains": "User: "}}
+    too_long = {"kind": "context_overflow", "wording": wording}
+
+    turn = await talk.ask(summary, {**talk.answer(), "faults": [too_long]})
+
+    assert turn.status == "completed"
+    assert verdicts(talk) == ["accepted", "fault", "accepted", "accepted"]
+    assert "They talked." in str(talk.upstream.requests()[-1]["body"]["messages"])
+
+
+@pytest.mark.spec("replay 2.8")
+async def test_request_that_stays_too_long_ends_the_turn_and_not_the_conversation(talk: Talk) -> None:
+    await talk.choose(KINDS["plain-model"])
+    await talk.ask(talk.answer(text=LONG * 300))
+    summary = {"content": "They talked.", "match": {"last_user_contains": "User: "}}
+
+    turn = await talk.ask(summary, {**talk.answer(), "faults": [{"kind": "context_overflow", "times": 9}]})
+
+    assert (turn.status, turn.error_code) == ("errored", "context_overflow")
+    assert verdicts(talk) == ["accepted", "fault", "accepted", "fault"]
+    assert (await talk.ask(talk.answer())).status == "completed"
+
+
+@pytest.mark.spec("replay 2.7")
+@pytest.mark.parametrize("model", ["kimi-k2-thinking", "deepseek-v4-pro", "gpt-5-mini", "plain-model"])
+async def test_ten_steps_only_ever_add_to_the_request(talk: Talk, model: str, settings: Any) -> None:
+    settings.MAX_STEPS = 12
+    await talk.choose(KINDS[model])
+
+    turn = await talk.ask(*(talk.step() for _ in range(10)), talk.answer())
+
+    requests = talk.upstream.requests()
+    part = "input" if KINDS[model].speaks_responses else "messages"
+    bodies = [request["body"] for request in requests]
+    assert turn.status == "completed"
+    assert len(bodies) == 11
+    for before, after in pairwise(bodies):
+        assert after[part][: len(before[part])] == before[part]
+        assert after["tools"] == before["tools"]
+        assert after.get("instructions") == before.get("instructions")
+
+
+async def test_refusal_without_a_cause_names_the_settings_that_held_something_back(
+    upstream: ContractHandle, runner: Runner, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.OPENAI_MODEL = "vendor/model-a"
+    await database_sync_to_async(layers.change)(conversation.pk, {"reasoning.includeInContext": False})
+    call = {"name": "searchFilings", "arguments": '{"query": "sales"}'}
+    upstream.script([{"reasoning": "Look first.", "tool_calls": [call]}, {"content": "Done."}])
+
+    turn = await ask(runner, conversation)
+
+    assert turn.status == "errored"
+    assert "reasoning.includeInContext" in turn.error_message

@@ -1,0 +1,283 @@
+"""Links to a conversation: what anybody sees by them, when they end, and who may make and end them."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.conf import LazySettings
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import AuditEntry, User
+from chat import log, sharing
+from chat.export import Choice
+from chat.models import Conversation, Share, Turn
+from tests.chat.test_export import SECRET, make_talk
+from tests.chat.test_pages import client_of
+from tests.factories import make_conversation, make_turn
+
+EVERYTHING = Choice(summary=True, trace=True, thinking=True)
+PRIVATE = ("raw-arguments-canary", "raw-result-canary", SECRET)
+
+
+def make_link(conversation: Conversation, choice: Choice = EVERYTHING, days: int | None = 7) -> Share:
+    return sharing.make(conversation.owner, conversation, choice, days=days)
+
+
+def opened(link: Share, query: str = "", client: Client | None = None) -> str:
+    answer = (client or Client()).get(f"/s/{link.token}/{query}")
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def status_of(link: Share) -> int:
+    return Client().get(f"/s/{link.token}/").status_code
+
+
+def test_a_stranger_reads_the_question_the_answer_and_its_sources(alice: User) -> None:
+    page = opened(make_link(make_talk(alice), Choice(summary=False)))
+
+    assert "What would breach\nthe covenants?" in page
+    assert "It fell" in page
+    assert 'href="/filings/northwind/#p31"' in page
+    assert 'data-role="assistant"' in page
+
+
+def test_a_shared_page_has_nothing_to_do_on_it_and_no_list(alice: User) -> None:
+    page = opened(make_link(make_talk(alice)), client=client_of(alice))
+
+    for absent in ("data-retry", "data-composer", "data-copy-trace", 'id="conversations"', "alice", "data-copy="):
+        assert absent not in page
+
+
+@pytest.mark.parametrize("chosen", [Choice(False, False, False), Choice(), EVERYTHING])
+def test_a_link_shows_what_its_owner_chose(alice: User, chosen: Choice) -> None:
+    page = opened(make_link(make_talk(alice), chosen))
+
+    assert ("Looked in Item 7." in page) == chosen.summary
+    assert ("searchFilings" in page) == chosen.trace
+    assert ("data-ai-reasoning" in page) == chosen.thinking
+    assert not [private for private in PRIVATE if private in page]
+
+
+@pytest.mark.spec("product 4")
+def test_thinking_is_for_anybody_what_it_is_for_users(ada: User, settings: LazySettings) -> None:
+    link = make_link(make_talk(ada))
+    turn = link.last_turn
+    address = f"/s/{link.token}/{turn.pk}/thinking/"
+
+    assert Client().get(address).content.decode().endswith("…(truncated)")
+    assert "…(truncated)" in opened(link, f"?open={turn.public_id}")
+    settings.REASONING_THINKING_FOR_USERS = "hidden"
+    assert Client().get(address).status_code == 404
+    assert "Reasoning is hidden" not in opened(link)
+
+
+def test_thinking_stays_closed_where_it_was_not_chosen(alice: User) -> None:
+    link = make_link(make_talk(alice), Choice())
+    turn = link.last_turn
+
+    assert Client().get(f"/s/{link.token}/{turn.pk}/thinking/").status_code == 404
+    assert "thought-canary" not in opened(link, f"?open={turn.public_id}")
+
+
+@pytest.mark.spec("product 13")
+def test_a_site_without_reasoning_shows_none_by_old_links_either(alice: User, settings: LazySettings) -> None:
+    link = make_link(make_talk(alice))
+    settings.REASONING_ENABLED = False
+
+    page = opened(link)
+
+    assert not [part for part in ("Looked in Item 7.", "searchFilings", "data-ai-reasoning") if part in page]
+
+
+def test_later_turns_are_not_added(alice: User) -> None:
+    conversation = make_talk(alice)
+    link = make_link(conversation)
+    make_turn(conversation, question="And later?", answer="Later.")
+
+    assert "And later?" not in opened(link)
+
+
+def test_the_branch_stays_that_was_shared(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    first = make_turn(conversation, question="Asked first?", answer="The first.")
+    link = make_link(conversation)
+    again = log.open_turn(conversation.pk, text="Asked otherwise?", replaces=first)
+    log.close_turn(again, [], status="completed")
+
+    page = opened(link)
+
+    assert "Asked first?" in page
+    assert "Asked otherwise?" not in page
+
+
+def test_a_running_turn_is_not_shared(alice: User) -> None:
+    conversation = make_talk(alice)
+    log.open_turn(conversation.pk, text="Still asked?")
+
+    assert "Still asked?" not in opened(make_link(conversation))
+
+
+def test_secrets_in_titles_and_questions_are_masked(alice: User) -> None:
+    conversation = make_conversation(owner=alice, title=f"Key {SECRET}")
+    make_turn(conversation, question=f"Why does {SECRET} fail?")
+
+    page = opened(make_link(conversation))
+
+    assert SECRET not in page
+    assert "Why does" in page
+
+
+def test_strangers_read_no_service_words_on_what_failed(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = log.open_turn(conversation.pk, text="Why?")
+    log.close_turn(turn, [], status="errored", error_code="x", error_message="host-canary:8080 refused")
+
+    page = opened(make_link(conversation))
+
+    assert "host-canary" not in page
+    assert "This answer could not be finished." in page
+
+
+def test_a_link_keeps_out_of_search_engines_and_shared_caches(alice: User) -> None:
+    answer = Client().get(f"/s/{make_link(make_talk(alice)).token}/")
+
+    assert "noindex" in answer["X-Robots-Tag"]
+    assert "no-store" in answer["Cache-Control"]
+    assert '<meta name="robots" content="noindex' in answer.content.decode()
+
+
+@pytest.mark.parametrize("end", ["revoked", "expired", "deleted", "conversation expired", "person gone"])
+def test_a_link_that_has_ended_is_not_told_from_one_that_never_was(alice: User, end: str) -> None:
+    link = make_link(make_talk(alice))
+    assert status_of(link) == 200
+    past = timezone.now() - timedelta(seconds=1)
+    match end:
+        case "revoked":
+            sharing.revoke(alice, link)
+        case "expired":
+            Share.objects.update(expires_at=past)
+        case "deleted":
+            Conversation.objects.update(deleted_at=past)
+        case "conversation expired":
+            Conversation.objects.update(expires_at=past)
+        case _:
+            User.objects.update(is_active=False)
+
+    ended = Client().get(f"/s/{link.token}/")
+    unknown = Client().get(f"/s/{'x' * 32}/")
+
+    assert (ended.status_code, unknown.status_code) == (404, 404)
+    csrf = rb'"X-CSRFToken": "\w+"'  # drawn anew for each page
+    assert re.sub(csrf, b"", ended.content) == re.sub(csrf, b"", unknown.content)
+    assert Client().get(f"/s/{link.token}/{link.last_turn_id}/thinking/").status_code == 404
+
+
+def test_tokens_are_long_and_each_link_has_its_own(alice: User) -> None:
+    conversation = make_talk(alice)
+    first, second = make_link(conversation), make_link(conversation)
+
+    assert len({first.token, second.token}) == 2
+    assert len(first.token) >= 32
+
+
+def test_links_are_made_and_ended_by_forms_and_both_are_recorded(alice: User) -> None:
+    conversation, client = make_talk(alice), client_of(alice)
+
+    made = client.post(f"/chats/{conversation.pk}/share/", {"summary": "on", "expires": "never"})
+    link = Share.objects.get()
+    listed = client.get(f"/chats/{conversation.pk}/share/").content.decode()
+    ended = client.post(f"/shares/{link.pk}/revoke/")
+
+    assert (made.status_code, ended.status_code) == (303, 303)
+    assert (link.with_summary, link.with_trace, link.expires_at) == (True, False, None)
+    assert f"http://testserver/s/{link.token}/" in listed
+    assert status_of(link) == 404
+    entries = AuditEntry.objects.order_by("created_at").values_list("action", "conversation", "user__username")
+    assert list(entries) == [
+        ("share_created", conversation.pk, "alice"),
+        ("share_revoked", conversation.pk, "alice"),
+    ]
+
+
+def test_a_link_expires_in_a_week_unless_said_otherwise(alice: User) -> None:
+    conversation = make_talk(alice)
+    client_of(alice).post(f"/chats/{conversation.pk}/share/", {"expires": "soon"})
+
+    expires_at = Share.objects.get().expires_at
+    assert expires_at is not None
+    assert timedelta(days=6) < expires_at - timezone.now() <= timedelta(days=7)
+
+
+def test_the_other_buttons_lead_to_a_file_and_to_a_preview(alice: User) -> None:
+    conversation, client = make_talk(alice), client_of(alice)
+
+    exported = client.post(f"/chats/{conversation.pk}/share/", {"export": "json", "trace": "on"})
+    previewed = client.post(f"/chats/{conversation.pk}/share/", {"preview": "", "summary": "on"}, follow=True)
+
+    assert exported["Location"] == f"/chats/{conversation.pk}/export/?format=json&summary=0&trace=1&thinking=0"
+    assert "this is what a link would show" in previewed.content.decode()
+    assert not Share.objects.exists()
+
+
+def test_a_preview_shows_the_thinking_that_anybody_would_read(ada: User) -> None:
+    conversation, client = make_talk(ada), client_of(ada)
+    turn = Turn.objects.get()
+
+    text = client.get(f"/chats/{conversation.pk}/share/preview/?thinking=1&text={turn.public_id}")
+
+    assert text.content.decode().endswith("…(truncated)")
+
+
+def test_without_an_answer_there_is_nothing_to_share(alice: User) -> None:
+    conversation, client = make_conversation(owner=alice), client_of(alice)
+
+    refused = client.post(f"/chats/{conversation.pk}/share/", {"summary": "on"})
+
+    assert refused.status_code == 409
+    assert "There is no answer to share yet." in refused.content.decode()
+    assert client.get(f"/chats/{conversation.pk}/share/preview/").status_code == 404
+
+
+def test_there_are_only_so_many_links(alice: User) -> None:
+    conversation = make_talk(alice)
+    for _each in range(sharing.MOST_LINKS):
+        make_link(conversation)
+
+    with pytest.raises(sharing.NotShared):
+        make_link(conversation)
+    sharing.revoke(alice, Share.objects.all()[0])
+    assert make_link(conversation)
+
+
+def test_ones_links_are_listed_and_only_ones_own(alice: User, bob: User) -> None:
+    mine, theirs = make_link(make_talk(alice)), make_link(make_talk(bob))
+
+    page = client_of(alice).get("/shares/").content.decode()
+
+    assert mine.token in page
+    assert theirs.token not in page
+
+
+@pytest.mark.spec("product 14")
+@pytest.mark.parametrize("who", ["bob", "sam", "ada"])
+def test_nobody_else_shares_or_ends_a_link(request: pytest.FixtureRequest, alice: User, who: str) -> None:
+    conversation = make_talk(alice)
+    link = make_link(conversation)
+    client = client_of(request.getfixturevalue(who))
+
+    for path in ("share/", "share/preview/"):
+        assert client.get(f"/chats/{conversation.pk}/{path}").status_code == 404
+    assert client.post(f"/chats/{conversation.pk}/share/").status_code == 404
+    assert client.post(f"/shares/{link.pk}/revoke/").status_code == 404
+    assert status_of(link) == 200
+
+
+def test_only_turns_of_the_shared_branch_give_their_thinking(alice: User) -> None:
+    link = make_link(make_talk(alice))
+    other = make_link(make_talk(alice)).last_turn
+
+    assert Client().get(f"/s/{link.token}/{other.pk}/thinking/").status_code == 404

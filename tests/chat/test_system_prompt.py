@@ -1,0 +1,76 @@
+"""What a model is asked for follows the flags of the site: nothing is asked for, or paid for, that nobody may see."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import LazySettings
+
+from chat import planning
+from chat.models import Conversation
+from chat.runner import Runner
+from reasoning.prompt import instructions
+from tests.chat.asking import ask
+from tests.contract_server.fixture import ContractHandle
+
+SITES = [  # REASONING_ENABLED, REASONING_SCRATCHPAD_ENABLED, SCRATCHPAD_ADMIN_ONLY, sections?, scratchpad?
+    (True, False, True, True, False),
+    (True, True, True, True, True),
+    (True, True, False, True, False),
+    (False, True, True, False, False),
+    (False, False, True, False, False),
+]
+flagged = pytest.mark.parametrize(("enabled", "pads", "admin_only", "sections", "scratchpad"), SITES)
+
+
+@pytest.fixture
+def site(settings: LazySettings, enabled: bool, pads: bool, admin_only: bool) -> None:
+    settings.REASONING_ENABLED = enabled
+    settings.REASONING_SCRATCHPAD_ENABLED = pads
+    settings.SCRATCHPAD_ADMIN_ONLY = admin_only
+
+
+@pytest.mark.spec("product 13")
+@flagged
+def test_prompt_asks_for_what_the_flags_allow(site: None, sections: bool, scratchpad: bool) -> None:
+    prompt = planning.system_prompt("openai-chat")
+
+    assert ("Reasoning Summary:\n" in prompt, "Final Answer:\n" in prompt) == (sections, sections)
+    assert ("scratchpad" in prompt) is scratchpad
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.spec("product 9")
+@flagged
+async def test_service_is_sent_that_prompt(
+    upstream: ContractHandle,
+    runner: Runner,
+    conversation: Conversation,
+    site: None,
+    sections: bool,
+    scratchpad: bool,
+) -> None:
+    upstream.script([{"content": "Yes."}])
+
+    await ask(runner, conversation)
+
+    first = upstream.requests()[0]["body"]["messages"][0]
+    assert first["role"] == "system"
+    assert ("Reasoning Summary:" in first["content"], "<scratchpad>" in first["content"]) == (sections, scratchpad)
+
+
+def test_tools_are_explained_to_a_model_that_takes_them() -> None:
+    assert "Use the tools" in planning.system_prompt("openai-chat")
+    assert "Use the tools" not in planning.system_prompt("deepseek-r1")
+
+
+@pytest.mark.spec("004 summary")
+def test_sections_come_with_what_a_summary_may_not_hold() -> None:
+    prompt = instructions(sections=True, scratchpad=True, tools=True)
+
+    for unsafe in ("instructions", "keys", "file paths", "personal identifiers"):
+        assert unsafe in prompt.partition("Keep the Reasoning Summary safe")[2]
+    assert "Put nothing from there into the Reasoning Summary or the Final Answer" in prompt
+
+
+def test_scratchpad_is_asked_for_only_beside_sections() -> None:
+    assert "scratchpad" not in instructions(sections=False, scratchpad=True, tools=True)

@@ -1,0 +1,190 @@
+"""Two real server processes over PostgreSQL and Redis: a turn of one is watched, stopped, continued from the other."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import socket
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+import pytest_asyncio
+from psycopg import sql
+
+from tests.contract_server.fixture import ContractHandle
+from tests.open_page import Person
+from tests.server import RunningServer, environment_in, manage, serving
+
+pytestmark = [pytest.mark.postgres, pytest.mark.redis]
+TEXT = "\n\n".join(f"Paragraph {number} says this and that, at some length." for number in range(12))
+HOLD = [{"kind": "stall", "at": "event:60", "name": "go"}]
+SHOWN = "Paragraph 3"
+FAST = {"LEASE_HEARTBEAT_S": "1", "LEASE_EXPIRY_S": "4"}
+
+
+@pytest.fixture(scope="module")
+def database() -> Iterator[str]:
+    """An empty database of its own, dropped at the end."""
+    base, name = os.environ["TEST_DATABASE_URL"], f"legible_pair_{os.getpid()}"
+    with psycopg.connect(base, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        yield re.sub(r"/[^/?]*(\?|$)", rf"/{name}\1", base, count=1) if base.count("/") > 2 else f"{base}/{name}"
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, database: str, server: ContractHandle) -> dict[str, str]:
+    """The environment that both processes share, over a database that is ready."""
+    folder = tmp_path_factory.mktemp("pair")
+    shared = environment_in(
+        folder,
+        DATABASE_URL=database,
+        REDIS_URL=os.environ["TEST_REDIS_URL"],
+        OPENAI_BASE_URL=server.base_url,
+        OPENAI_MODEL="plain-model",
+        **FAST,
+    )
+    manage(shared, "migrate", "--no-input", "--verbosity", "0")
+    manage(shared, "seed_demo", "--verbosity", "0")
+    return shared
+
+
+@pytest.fixture
+def servers(site: dict[str, str], tmp_path: Path, server: ContractHandle) -> Iterator[list[RunningServer]]:
+    server.reset()
+    with ExitStack() as stack:
+        yield [stack.enter_context(serving(site, _folder(tmp_path, name))) for name in ("a", "b")]
+
+
+def _folder(tmp_path: Path, name: str) -> Path:
+    (tmp_path / name).mkdir()
+    return tmp_path / name
+
+
+@pytest_asyncio.fixture
+async def people(servers: list[RunningServer]) -> AsyncIterator[list[Person]]:
+    both = [Person(server.base_url) for server in servers]
+    for one in both:
+        await one.sign_in()
+    yield both
+    for one in both:
+        await one.leave()
+
+
+@pytest_asyncio.fixture
+async def chat(people: list[Person]) -> uuid.UUID:
+    chat = await people[0].new_chat()
+    for one in people:
+        await one.open(chat)
+    return chat
+
+
+async def test_turn_is_watched_and_stopped_from_the_other_process(
+    server: ContractHandle, people: list[Person], chat: uuid.UUID
+) -> None:
+    near, far = people
+    server.script([{"content": TEXT, "chunk": "word", "faults": HOLD}])
+
+    await near.send(text="Why?")
+    await far.sees(SHOWN)
+    await far.send(action="stop")
+    ends = [await one.sees('"status":"stopped"') for one in people]
+
+    assert len(ends) == 2
+    answer = (await far.cards(chat))[-1]
+    assert answer["status"] == "stopped"
+    assert TEXT.startswith(answer["answer"])
+
+
+async def test_message_to_the_other_process_waits_and_is_answered_once(
+    server: ContractHandle, people: list[Person], chat: uuid.UUID
+) -> None:
+    near, far = people
+    server.script([{"content": TEXT, "chunk": "word", "faults": HOLD}, {"content": "Second answer."}])
+
+    await near.send(text="Why?", id="q1")
+    await far.sees(SHOWN)
+    await far.send(text="And?", id="q2")
+    await near.sees("And?")
+    server.release("go")
+    for one in people:
+        await one.sees("Second answer.")
+        await one.sees('"status":"complete"')
+
+    cards = await far.cards(chat)
+    assert [card["text"] for card in cards if card["role"] == "user"] == ["Why?", "And?"]
+    assert [card["answer"] for card in cards if card["role"] == "assistant"] == [TEXT, "Second answer."]
+
+
+async def test_process_that_is_killed_is_noticed_and_its_turn_ended_by_the_other(
+    server: ContractHandle, servers: list[RunningServer], people: list[Person], chat: uuid.UUID
+) -> None:
+    near, far = people
+    server.script([{"content": TEXT, "chunk": "word", "faults": HOLD}])
+    await near.send(text="Why?", id="q1")
+    await far.sees(SHOWN)
+    await asyncio.to_thread(wait_for_checkpoint, servers[1], chat)
+
+    servers[0].process.kill()
+    await far.sees('"status":"interrupted"')
+    cards = await far.cards(chat)
+    server.script([{"content": "Going on."}])
+    await far.send(text="And?", id="q2")
+    await far.sees("Going on.")
+
+    assert cards[0]["text"] == "Why?"
+    assert cards[1]["status"] == "interrupted"
+    assert TEXT.startswith(cards[1]["answer"])
+    assert SHOWN in cards[1]["answer"]
+    assert server.refusals() == []
+
+
+async def test_process_that_is_asked_to_end_ends_its_turn_and_leaves_what_waits_to_the_other(
+    server: ContractHandle, servers: list[RunningServer], people: list[Person], chat: uuid.UUID
+) -> None:
+    near, far = people
+    server.script([{"content": TEXT, "chunk": "word", "faults": HOLD}, {"content": "Second answer."}])
+    await near.send(text="Why?", id="q1")
+    await far.sees(SHOWN)
+    await near.send(text="And?", id="q2")
+    await far.sees("And?")
+
+    servers[0].process.terminate()
+    await asyncio.to_thread(wait_until_refused, servers[0])
+    server.release("go")
+    await far.sees("Second answer.")
+    code = await asyncio.to_thread(servers[0].process.wait, 30)
+
+    cards = await far.cards(chat)
+    assert code == 0
+    assert [card["text"] for card in cards if card["role"] == "user"] == ["Why?", "And?"]
+    assert [card["answer"] for card in cards if card["role"] == "assistant"] == [TEXT, "Second answer."]
+
+
+def wait_until_refused(server: RunningServer) -> None:
+    """Wait until a server takes no connection any more: it has begun to end."""
+    where = urlsplit(server.base_url)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with socket.socket() as probe:
+            if probe.connect_ex((where.hostname, where.port)):
+                return
+        time.sleep(0.02)
+    raise AssertionError("it goes on listening")
+
+
+def wait_for_checkpoint(server: RunningServer, chat: uuid.UUID) -> None:
+    """Wait until what the page saw is kept: what came after the last checkpoint dies with its process."""
+    question = "SELECT answer FROM chat_checkpoint c JOIN chat_turn t ON t.id = c.turn_id WHERE t.conversation_id = %s"
+    deadline = time.monotonic() + 20
+    with psycopg.connect(server.environment["DATABASE_URL"], autocommit=True) as database:
+        while not ((row := database.execute(question, [chat]).fetchone()) and SHOWN in row[0]):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)

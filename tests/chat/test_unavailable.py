@@ -1,0 +1,55 @@
+"""While the database takes nothing, pages and scripts are told so, and when to come back."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import pytest
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import OperationalError
+from django.test import AsyncClient, Client
+
+from accounts.models import User
+
+pytestmark = pytest.mark.django_db
+
+
+def refuse(*_args: Any) -> NoReturn:
+    raise OperationalError("connection to 10.1.2.3 refused")
+
+
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch, alice: User, client: Client, async_client: AsyncClient) -> None:
+    """Nobody's session can be read."""
+    for each in (client, async_client):
+        each.force_login(alice)
+        each.raise_request_exception = False
+    monkeypatch.setattr(SessionStore, "load", refuse)
+
+
+@pytest.mark.usefixtures("away")
+def test_page_says_that_the_database_does_not_answer(client: Client) -> None:
+    answer = client.get("/")
+
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert "database does not answer" in answer.content.decode()
+    assert "10.1.2.3" not in answer.content.decode()
+
+
+@pytest.mark.usefixtures("away")
+async def test_script_is_told_in_the_form_of_errors(async_client: AsyncClient) -> None:
+    answer = await async_client.get("/api/chats/")
+
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert answer.json()["error"]["code"] == "unavailable"
+
+
+def test_fault_of_ours_is_no_outage(monkeypatch: pytest.MonkeyPatch, client: Client, alice: User) -> None:
+    client.force_login(alice)
+    client.raise_request_exception = False
+    monkeypatch.setattr(SessionStore, "load", lambda _self: 1 / 0)
+
+    answer = client.get("/")
+
+    assert answer.status_code == 500
+    assert "Something went wrong on the server" in answer.content.decode()

@@ -1,0 +1,106 @@
+"""Editing a question, asking again, walking between branches, and saying what one thinks of an answer."""
+
+from __future__ import annotations
+
+from playwright.sync_api import expect
+
+from tests.e2e.people import Person, Visit
+from tests.e2e.sites import Site
+
+FIRST = "What would breach Northwind Tidal’s debt covenants?"
+SECOND = "How does Northwind Tidal describe its interest rate risk?"
+
+
+def edits(person: Person, number: int, text: str) -> None:
+    person.page.get_by_role("link", name=f"Edit question {number}").click()
+    area = person.page.get_by_role("textbox", name=f"Edit question {number}")
+    expect(area).to_be_focused()
+    area.fill(text)
+    area.press("Control+Enter")
+
+
+def test_an_earlier_question_is_edited_and_both_branches_are_walked_by_keyboard(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    demo.starts_chat()
+    demo.asks(FIRST).ends()
+    demo.asks("And in short?").ends()
+
+    edits(demo, 1, SECOND)
+    expect(demo.page.locator(".ask")).to_have_text([SECOND])
+    demo.answer().ends()
+    expect(demo.page.get_by_text("2/2")).to_be_visible()
+
+    demo.page.get_by_role("button", name="Previous version").focus()
+    demo.page.keyboard.press("Enter")
+    expect(demo.page.locator(".ask")).to_have_text([FIRST, "And in short?"])
+    expect(demo.page.get_by_role("button", name="Next version")).to_be_focused()
+    demo.page.keyboard.press("Enter")
+    expect(demo.page.locator(".ask")).to_have_text([SECOND])
+
+
+def test_escape_and_cancel_leave_a_question_as_it_was(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    demo.starts_chat()
+    demo.asks(FIRST).ends()
+    edit = demo.page.get_by_role("link", name="Edit question 1")
+
+    edit.click()
+    demo.page.get_by_role("textbox", name="Edit question 1").fill("changed")
+    demo.page.keyboard.press("Escape")
+    expect(edit).to_be_focused()
+    edit.click()
+    demo.page.get_by_role("link", name="Cancel").click()
+
+    expect(edit).to_be_focused()
+    expect(demo.page.locator(".ask")).to_have_text([FIRST])
+
+
+def test_another_tab_follows_the_branch(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    demo.starts_chat()
+    demo.asks(FIRST).ends()
+    edits(demo, 1, SECOND)
+    demo.answer().ends()
+    tab = demo.in_another_tab()
+    expect(tab.locator(".ask")).to_have_text([SECOND])
+
+    demo.page.get_by_role("button", name="Previous version").click()
+
+    expect(tab.locator(".ask")).to_have_text([FIRST])
+
+
+def test_a_question_is_edited_without_script(visit: Visit, offline: Site) -> None:
+    scripted = visit(offline)
+    scripted.starts_chat()
+    scripted.asks(FIRST).ends()
+    demo = visit(offline, java_script_enabled=False)
+    demo.open(scripted.page.url)
+
+    demo.page.get_by_role("link", name="Edit question 1").click()
+    demo.page.get_by_role("textbox", name="Edit question 1").fill(SECOND)
+    demo.submits(demo.page.get_by_role("button", name="Send again"))
+    expect(demo.page.locator(".ask")).to_have_text([SECOND])
+    scripted.answer().ends()
+    demo.page.reload()
+    demo.submits(demo.page.get_by_role("button", name="Previous version"))
+
+    expect(demo.page.locator(".ask")).to_have_text([FIRST])
+
+
+def test_an_answer_is_called_poor_and_why(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    demo.starts_chat()
+    card = demo.asks(FIRST).ends()
+    poor = card.root.get_by_role("button", name="Poor answer")
+
+    poor.click()
+    expect(poor).to_have_attribute("aria-pressed", "true")
+    card.root.get_by_label("Reason").select_option("Something is missing")
+    card.root.get_by_label("Note").fill("The ratio itself.")
+    card.root.get_by_role("button", name="Save").click()
+    expect(card.root.get_by_text("Thank you")).to_be_visible()
+    demo.page.reload()
+    expect(poor).to_have_attribute("aria-pressed", "true")
+    poor.click()
+
+    expect(poor).to_have_attribute("aria-pressed", "false")

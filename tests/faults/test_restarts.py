@@ -1,0 +1,225 @@
+"""Redis or PostgreSQL restarted in mid-stream: pages say so, all recovers by itself, nothing acknowledged is lost.
+
+Both are the test's own, on free ports, as ``make cluster`` starts them; a machine without their programs is told so by
+``tests.services``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from config import engines
+from tests.contract_server.fixture import ContractHandle, running_contract_server
+from tests.e2e.upstream import opening, reply, says, waits
+from tests.open_page import Person
+from tests.server import environment_in, manage, serving
+
+pytestmark = [pytest.mark.postgres, pytest.mark.redis, pytest.mark.timeout(180)]
+FAST = {"LEASE_HEARTBEAT_S": "1", "LEASE_EXPIRY_S": "5"}
+FIRST, MIDDLE, LAST = "Wallaby", "Quokka", "Numbat"
+REST = "begins a paragraph that is long enough for its beginning to be shown while its end is held back"
+WHOLE = "\n\n".join(f"{name} {REST}." for name in (FIRST, MIDDLE, LAST))
+NOT_KEPT, BEHIND = "database is away", "Live updates are away"
+FRESH = "Written after all that."
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """PostgreSQL or Redis, to be stopped and started again at the same address."""
+
+    service: engines.Service
+
+    async def stop(self) -> None:
+        await asyncio.to_thread(self.service[0].end)
+
+    async def start(self) -> None:
+        await asyncio.to_thread(self.start_now)
+
+    def start_now(self) -> None:
+        child, answers = self.service
+        child.start()
+        child.wait_until(answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Landscape:
+    """Two engines, and what two servers over them need to know."""
+
+    database: Engine
+    redis: Engine
+    environment: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[ContractHandle]:
+    with running_contract_server() as handle:
+        yield handle
+
+
+@pytest.fixture(scope="module")
+def landscape(tmp_path_factory: pytest.TempPathFactory, model: ContractHandle) -> Iterator[Landscape]:
+    folder = tmp_path_factory.mktemp("servers")
+    with tempfile.TemporaryDirectory(prefix="legible-engines-") as place, ExitStack() as running:
+        Path(place).chmod(0o711)  # PostgreSQL runs as somebody else where we are root
+        own: dict[str, str] = {}
+        made = [Engine(one) for kind in (engines.postgres, engines.redis_server) for one in kind(Path(place), own)]
+        for engine in made:
+            running.callback(engine.service[0].end)
+            engine.start_now()
+        environment = environment_in(folder, OPENAI_BASE_URL=model.base_url, OPENAI_MODEL="plain-model", **own, **FAST)
+        manage(environment, "migrate", "--no-input", "--verbosity", "0")
+        manage(environment, "seed_demo", "--verbosity", "0")
+        yield Landscape(made[0], made[1], environment)
+
+
+@pytest.fixture
+async def people(landscape: Landscape, tmp_path: Path, model: ContractHandle) -> AsyncIterator[list[Person]]:
+    """The same person at both servers, with the same new chat open."""
+    model.reset()
+    with ExitStack() as stack:
+        both = []
+        for name in ("near", "far"):
+            (tmp_path / name).mkdir()
+            both.append(Person(stack.enter_context(serving(landscape.environment, tmp_path / name)).base_url))
+        for one in both:
+            await one.sign_in()
+        yield both
+        for one in both:
+            await one.leave()
+
+
+@pytest.fixture
+async def chat(people: list[Person]) -> uuid.UUID:
+    chat = await people[0].new_chat()
+    for one in people:
+        await one.open(chat)
+    return chat
+
+
+def script(model: ContractHandle) -> None:
+    """Three questions: the answer to the first is held twice."""
+    first, middle, last = WHOLE.split("\n\n")
+    held = reply(
+        says(opening(), f"{first}\n\n"),
+        waits("middle"),
+        says(f"{middle}\n\n"),
+        waits("last"),
+        says(last),
+        match={"last_user_contains": "Why?"},
+    )
+    model.script(
+        [
+            held,
+            reply(says(opening(), "Second answer."), match={"last_user_contains": "And?"}),
+            reply(says(opening(), FRESH), match={"last_user_contains": "Still there?"}),
+        ]
+    )
+
+
+async def come_in(base_url: str) -> None:
+    """Sign in anew, for which failures are counted in Redis."""
+    other = Person(base_url)
+    await other.sign_in()
+    await other.leave()
+
+
+async def until_leases_ran_out(one: Person) -> None:
+    """Wait until no turn was kept alive for as long as a lease lasts."""
+    async with asyncio.timeout(30):
+        while (await one.health())[1]["turns"] == "ok":  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.1)
+
+
+async def until_answered(people: list[Person], chat: uuid.UUID, count: int) -> None:
+    """Wait until there are so many answers, and both pages were told of the end of each."""
+    async with asyncio.timeout(30):
+        done: list[dict[str, Any]] = []
+        while len(done) < count:
+            await asyncio.sleep(0.1)
+            done = [card for card in await people[0].cards(chat) if card.get("status") == "complete"]
+    for one in people:
+        for card in done:
+            await one.sees_end(card["id"], "complete")
+
+
+async def check_afterwards(model: ContractHandle, people: list[Person], chat: uuid.UUID) -> None:
+    """Both pages follow a new turn, and the log has every question once with its whole answer."""
+    near, far = people
+    await far.send(text="Still there?", id="q3")
+    for one in people:
+        await one.sees(FRESH)
+    await until_answered(people, chat, 3)
+    cards = await near.cards(chat)
+    assert [card["text"] for card in cards if card["role"] == "user"] == ["Why?", "And?", "Still there?"]
+    answers = [(card["answer"], card["status"]) for card in cards if card["role"] == "assistant"]
+    assert answers == [(WHOLE, "complete"), ("Second answer.", "complete"), (FRESH, "complete")]
+    assert model.refusals() == []
+
+
+if engines.missing({}) is None:
+
+    async def test_redis_restarted_in_mid_stream(
+        landscape: Landscape, model: ContractHandle, people: list[Person], chat: uuid.UUID
+    ) -> None:
+        near, far = people
+        script(model)
+        await near.send(text="Why?", id="q1")
+        for one in people:
+            await one.sees(FIRST)
+
+        await landscape.redis.stop()
+        await far.sees(BEHIND)
+        assert (await near.health())[1] == {"database": "ok", "turns": "ok", "redis": "error"}
+        await far.send(text="And?", id="q2")
+        await far.sees("And?")
+        await come_in(far.base_url)
+        model.release("middle")
+        await near.sees(MIDDLE)
+        await far.sees(MIDDLE)  # by way of the database
+        await landscape.redis.start()
+        await asyncio.gather(*(one.until_healthy() for one in people))
+        model.release("last")
+
+        await until_answered(people, chat, 2)
+        assert not any(NOT_KEPT in frame for one in people for frame in one.frames)
+        await check_afterwards(model, people, chat)
+
+    async def test_database_restarted_in_mid_stream(
+        landscape: Landscape, model: ContractHandle, people: list[Person], chat: uuid.UUID
+    ) -> None:
+        """It is away for longer than leases last, and yet the process that goes on keeps its turn."""
+        near, far = people
+        script(model)
+        await near.send(text="Why?", id="q1")
+        for one in people:
+            await one.sees(FIRST)
+        await far.send(text="And?", id="q2")
+        await far.sees("And?")
+
+        await landscape.database.stop()
+        for one in people:
+            await one.sees(NOT_KEPT)
+        await near.send(text="Lost?", id="q0")
+        await near.sees("database does not answer")
+        code, page = await far.visit()
+        assert (code, "database does not answer" in page) == (503, True)
+        assert (await near.health())[1] == {"database": "error", "turns": "ok", "redis": "ok"}
+        model.release("middle")
+        for one in people:
+            await one.sees(MIDDLE)
+        await until_leases_ran_out(near)
+        await landscape.database.start()
+        await asyncio.gather(*(one.until_healthy() for one in people))
+        model.release("last")
+
+        await until_answered(people, chat, 2)
+        await check_afterwards(model, people, chat)

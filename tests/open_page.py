@@ -1,0 +1,91 @@
+"""A person with a page of one chat open at a running server, as their browser would have it, without one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import uuid
+from collections.abc import Sequence
+from typing import Any
+
+import aiohttp
+
+from tests.server import PASSWORD
+
+
+class Person:
+    """The same person's page on one of the servers."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+        self.frames: list[str] = []
+        self._http = aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
+
+    async def sign_in(self) -> None:
+        page = await (await self._http.get(f"{self.base_url}/accounts/login/")).text()
+        token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+        assert token
+        form = {"username": "demo", "password": PASSWORD, "csrfmiddlewaretoken": token[1]}
+        inside = await self._http.post(f"{self.base_url}/accounts/login/", data=form, headers={"Origin": self.base_url})
+        assert inside.status == 200
+        assert "/accounts/" not in str(inside.url)
+
+    async def new_chat(self) -> uuid.UUID:
+        token = next(cookie.value for cookie in self._http.cookie_jar if cookie.key == "csrftoken")
+        headers = {"X-CSRFToken": token, "Origin": self.base_url}
+        answer = await self._http.post(f"{self.base_url}/api/chats/", json={}, headers=headers)
+        return uuid.UUID((await answer.json())["id"])
+
+    async def open(self, chat: uuid.UUID) -> None:
+        url = f"{self.base_url}/ws/chats/{chat}/"
+        self._socket = await self._http.ws_connect(url, headers={"Origin": self.base_url})
+
+    async def send(self, **form: Any) -> None:
+        await self._socket.send_str(json.dumps(form))
+
+    async def sees(self, text: str, *, within_s: float = 30) -> str:
+        """Wait for a frame that holds ``text``; return it."""
+        async with asyncio.timeout(within_s):
+            while not self.frames or text not in self.frames[-1]:
+                message = await self._socket.receive()
+                assert message.type is aiohttp.WSMsgType.TEXT, (message, self.frames[-5:])
+                self.frames.append(message.data)
+        return self.frames[-1]
+
+    async def sees_end(self, turn_id: str, status: str, *, within_s: float = 30) -> None:
+        """Wait until the page was sent this end of a turn."""
+        async with asyncio.timeout(within_s):
+            while not tells_end(self.frames, turn_id, status):
+                self.frames.append(await self._socket.receive_str())
+
+    async def visit(self) -> tuple[int, str]:
+        """Load the first page; return the code and the text."""
+        answer = await self._http.get(f"{self.base_url}/")
+        return answer.status, await answer.text()
+
+    async def health(self) -> tuple[int, dict[str, str]]:
+        """Return what a monitor, which has no session, is told: the code, and each check by name."""
+        async with aiohttp.ClientSession() as monitor, monitor.get(f"{self.base_url}/healthz") as answer:
+            return answer.status, (await answer.json())["checks"]
+
+    async def until_healthy(self, *, within_s: float = 30) -> None:
+        """Wait until the server is well again."""
+        async with asyncio.timeout(within_s):
+            while (await self.health())[0] != 200:  # noqa: ASYNC110 - it tells nobody
+                await asyncio.sleep(0.1)
+
+    async def cards(self, chat: uuid.UUID) -> list[dict[str, Any]]:
+        answer = await self._http.get(f"{self.base_url}/api/chats/{chat}/messages/")
+        found: list[dict[str, Any]] = await answer.json()
+        return found
+
+    async def leave(self) -> None:
+        await self._http.close()
+
+
+def tells_end(frames: Sequence[str], turn_id: str, status: str) -> bool:
+    """Say whether a page was sent this end of a turn, by itself or in a card that was drawn again."""
+    cards = [card for frame in frames for card in frame.split("</article>")]
+    told = any(f'"card":"{turn_id}"' in frame and f'"status":"{status}"' in frame for frame in frames)
+    return told or any(f'id="m-{turn_id}"' in card and f'data-status="{status}"' in card for card in cards)

@@ -1,0 +1,85 @@
+"""What is summarised, from which text, and whether a summary is worth taking."""
+
+from __future__ import annotations
+
+from reasoning.compaction import choose_border, is_worth_it, transcript
+from reasoning.egress import EgressPlan, RequestTarget
+from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
+
+TARGET = RequestTarget(api="chat", model="m", provider="p", context_limit=1_000)
+WIDE = RequestTarget(api="chat", model="m", provider="p", context_limit=100_000)
+LONG = "word " * 400  # 500 tokens
+
+
+def ended(turn: str, first: int, answer: str = LONG) -> list[Event]:
+    return [
+        UserMessage(text=f"ask {turn}", seq=first, turn=turn),
+        AssistantMessage(text=answer, seq=first + 1, turn=turn, step=0),
+        TurnEnd(status="completed", seq=first + 2, turn=turn),
+    ]
+
+
+def step(turn: str, first: int, index: int) -> list[Event]:
+    call_id = f"c{index}"
+    return [
+        ToolCall(call_id=call_id, name="look", arguments='{"q": 1}', seq=first, turn=turn, step=index),
+        ToolResult(call_id=call_id, output="found " * 600, ok=True, seq=first + 1, turn=turn, step=index),
+    ]
+
+
+def plan(tokens: int) -> EgressPlan:
+    return EgressPlan(body={}, omissions=(), effective_tokens=tokens, stored_tokens=tokens, should_compact=False)
+
+
+def test_border_lies_behind_the_last_turn_that_is_too_long_to_stay() -> None:
+    events = [*ended("a", 1), *ended("b", 4), UserMessage(text="now", seq=7, turn="c")]
+
+    assert choose_border(events, TARGET, is_overflow=False) == 5
+
+
+def test_newest_turns_stay_as_they_are_while_they_are_small() -> None:
+    events = [*ended("a", 1), *ended("b", 4, answer="short"), UserMessage(text="now", seq=7, turn="c")]
+
+    assert choose_border(events, TARGET, is_overflow=False) == 2
+    assert choose_border(events, TARGET, is_overflow=True) == 5
+
+
+def test_nothing_to_summarise_leaves_history_alone() -> None:
+    assert choose_border([UserMessage(text="now", seq=1, turn="a")], TARGET, is_overflow=True) is None
+
+
+def test_running_turn_is_cut_between_its_steps_on_overflow_alone() -> None:
+    events = [UserMessage(text="now", seq=1, turn="a"), *step("a", 2, 0), *step("a", 4, 1)]
+
+    assert choose_border(events, TARGET, is_overflow=False) is None
+    assert choose_border(events, TARGET, is_overflow=True) == 3
+
+
+def test_summariser_reads_text_calls_and_results_and_no_reasoning() -> None:
+    thought = Reasoning(kind="text", text="secret thought", model="m", provider="p", seq=2, turn="a", step=0)
+    item = Reasoning(
+        kind="item", item={"encrypted_content": "sealed"}, model="m", provider="p", seq=3, turn="a", step=0
+    )
+    events: list[Event] = [UserMessage(text="ask", seq=1, turn="a"), thought, item, *step("a", 4, 0)]
+
+    text = transcript(events, 5, WIDE)
+
+    assert text.startswith('User: ask\n\nAssistant called look with {"q": 1}\n\nResult: found')
+    assert "secret thought" not in text
+    assert "sealed" not in text
+
+
+def test_earlier_summary_is_carried_on() -> None:
+    events = [*ended("a", 1, "old words"), Compaction(to_seq=3, summary="the gist", seq=4, turn="b"), *ended("b", 5)]
+
+    text = transcript(events, 6, TARGET)
+
+    assert text.startswith("Summary of what came before: the gist\n\n")
+    assert text.endswith("word word ")
+    assert len(text) <= 2.8 * TARGET.limit + 5
+    assert "old words" not in text
+
+
+def test_summary_must_make_the_request_really_smaller() -> None:
+    assert is_worth_it(plan(1_000), plan(500))
+    assert not is_worth_it(plan(1_000), plan(950))

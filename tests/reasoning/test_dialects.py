@@ -1,0 +1,223 @@
+"""The contracts of the services, row by row: what goes back, under which name, and what takes its place.
+
+The rows are those of the replay page, table 1; its errors (1.1) stand below, each with the request that avoids it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from reasoning.dialects import ALIASES, DIALECTS, dialect_named, find_dialect
+from reasoning.egress import RequestTarget, plan_request
+from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
+from reasoning.policy import ReasoningSettings
+from reasoning.presets import PRESETS
+
+INCLUDE = ReasoningSettings(include_in_context=True)
+MADE = {"model": "m", "provider": "p"}
+DETAILS = [{"type": "reasoning.encrypted", "data": "sealed"}]
+SIGNED = {"call_id": "call_1", "extra_content": {"google": {"thought_signature": "S"}}}
+ITEM = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "sealed"}
+
+
+def loop(*reasoning: Reasoning, turn: str = "a", first: int = 1) -> list[Event]:
+    """Return a turn that thinks, calls and answers."""
+    events: list[Event] = [
+        UserMessage(text="q"),
+        *reasoning,
+        ToolCall(call_id="call_1", name="f", arguments="{}", step=0),
+        ToolResult(call_id="call_1", output="r", ok=True, step=0),
+        AssistantMessage(text="So.", step=1),
+        TurnEnd(status="completed"),
+    ]
+    return numbered(events, turn=turn, first=first)
+
+
+def numbered(events: list[Event], *, turn: str = "a", first: int = 1) -> list[Event]:
+    fields = ({name: getattr(event, name) for name in event.__slots__} for event in events)
+    return [
+        type(event)(**{**values, "seq": seq, "turn": turn})
+        for seq, (event, values) in enumerate(zip(events, fields, strict=True), first)
+    ]
+
+
+def thought(text: str = "Hm.", source_field: str = "reasoning_content") -> Reasoning:
+    return Reasoning(kind="text", text=text, source_field=source_field, step=0, **MADE)
+
+
+def body(dialect: str, *events: Event, api: Any = "chat", by: ReasoningSettings = INCLUDE) -> dict[str, Any]:
+    target = RequestTarget(api=api, model="m", provider="p", dialect=dialect)
+    return plan_request(list(events), by, target).body
+
+
+def call_message(dialect: str, *reasoning: Reasoning) -> dict[str, Any]:
+    return next(message for message in body(dialect, *loop(*reasoning))["messages"] if message["role"] == "assistant")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "name"),
+    [
+        ("openai", None),
+        ("strict-chat", None),
+        ("mistral", None),
+        ("deepseek-r1", None),
+        ("signed-calls", None),
+        ("deepseek-v3.2", "reasoning_content"),
+        ("deepseek-v4", "reasoning_content"),
+        ("kimi", "reasoning_content"),
+        ("kimi-preserved", "reasoning_content"),
+        ("glm", "reasoning_content"),
+        ("glm-preserved", "reasoning_content"),
+        ("qwen", "reasoning_content"),
+        ("sglang", "reasoning_content"),
+        ("llama.cpp", "reasoning_content"),
+        ("vllm", "reasoning"),
+        ("ollama", "reasoning"),
+        ("gpt-oss", "reasoning"),
+        ("groq", "reasoning"),
+        ("cerebras", "reasoning"),
+        ("openrouter", "reasoning"),
+        ("openai-chat", "thinking"),
+        ("a dialect that nobody knows", "thinking"),
+    ],
+)
+def test_text_goes_back_under_the_name_that_its_service_reads_or_not_at_all(dialect: str, name: str | None) -> None:
+    sent = call_message(dialect, thought(source_field="thinking"))
+
+    names = {"reasoning_content", "reasoning", "thinking", "reasoning_details"} & set(sent)
+    assert names == ({name} if name else set())
+
+
+def test_every_dialect_stands_in_the_table_above_or_below() -> None:
+    assert len(DIALECTS) == 22
+    assert set(ALIASES.values()) <= set(DIALECTS)
+    assert {preset.dialect for preset in PRESETS.values()} <= set(DIALECTS)
+    assert all(row.checked.startswith("2026-") for row in DIALECTS.values())
+
+
+def test_running_calls_alone_must_think_for_v32() -> None:
+    events = [*loop(), *loop(turn="b", first=11)[:-2]]
+    sent = [one.get("reasoning_content") for one in body("deepseek-v3.2", *events)["messages"] if "tool_calls" in one]
+
+    assert sent == [None, " "]
+
+
+def test_calls_of_all_turns_must_think_for_v4_and_kimi() -> None:
+    events = [*loop(), *loop(turn="b", first=11)[:-2]]
+
+    for dialect in ("deepseek-v4", "kimi", "kimi-preserved"):
+        sent = [one.get("reasoning_content") for one in body(dialect, *events)["messages"] if "tool_calls" in one]
+        assert sent == [" ", " "], dialect
+
+
+def test_preserved_thinking_wants_that_of_answers_too() -> None:
+    answered = numbered([UserMessage(text="q"), thought(), AssistantMessage(text="So.", step=0)])
+
+    assert body("kimi-preserved", *answered)["messages"][1]["reasoning_content"] == "Hm."
+
+
+def test_glm_is_asked_to_keep_thinking_only_where_all_of_it_goes_back() -> None:
+    some = ReasoningSettings(include_in_context=True, strip_from_context="all")
+    keeps = {"type": "enabled", "clear_thinking": False}
+
+    assert body("glm-preserved", *loop(thought()))["thinking"] == keeps
+    assert "thinking" not in body("glm-preserved", *loop(thought()), by=some)
+    assert "thinking" not in body("glm-preserved", *loop(thought()), by=ReasoningSettings())
+
+
+def test_r1_gets_neither_tools_nor_two_messages_of_one_role_in_a_row() -> None:
+    events = [*loop(thought()), *loop(turn="b", first=11)[:1], *loop(turn="c", first=21)[:1]]
+
+    assert [message["role"] for message in body("deepseek-r1", *events)["messages"]] == ["user", "assistant", "user"]
+
+
+@pytest.mark.parametrize("dialect", ["openrouter", "minimax"])
+def test_details_go_back_unmodified_and_in_order(dialect: str) -> None:
+    details = [*DETAILS, {"type": "reasoning.text", "text": "t", "signature": None, "index": 7}]
+    block = Reasoning(kind="details", details=details, step=0, **MADE)
+
+    assert call_message(dialect, thought(), block)["reasoning_details"] == details
+
+
+def test_signature_goes_back_on_its_call_and_parallel_calls_stay_together() -> None:
+    events = loop(Reasoning(kind="signature", item=SIGNED, step=0, **MADE))
+    second = ToolCall(call_id="call_2", name="f", arguments="{}", step=0)
+    events = numbered([*events[:3], second, *events[3:]])
+    sent = body("gemini", *events)["messages"][1]["tool_calls"]
+
+    assert [call.get("extra_content") for call in sent] == [SIGNED["extra_content"], None]
+
+
+@pytest.mark.parametrize(
+    ("dialect", "settings", "sent"),
+    [
+        ("openai", {"effort": "low"}, {"reasoning_effort": "low"}),
+        ("details", {"max_tokens": 500}, {"reasoning": {"max_tokens": 500}}),
+        ("details", {"effort": "low", "max_tokens": 500}, {"reasoning": {"effort": "low"}}),
+        ("kimi", {"effort": "none"}, {"thinking": {"type": "disabled"}}),
+        ("deepseek-v4", {"effort": "high"}, {"thinking": {"type": "enabled"}, "reasoning_effort": "high"}),
+        ("vllm", {"effort": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}),
+        ("minimax", {}, {"reasoning_split": True}),
+        ("openai-chat", {"effort": "high", "max_tokens": 5}, {}),
+    ],
+)
+def test_effort_is_asked_for_in_the_services_own_words(
+    dialect: str, settings: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    made = body(dialect, *loop(), by=ReasoningSettings(**settings))
+
+    assert {name: value for name, value in made.items() if name not in ("model", "messages")} == sent
+
+
+@pytest.mark.parametrize(
+    ("error", "parts", "expected"),
+    [
+        ("rs without its following item", ["rs"], []),
+        ("fc without its reasoning: no id", ["call"], ["function_call", "function_call_output"]),
+        ("msg without its reasoning: no id", ["text"], ["message"]),
+        (
+            "message placed before the calls",
+            ["text", "call"],
+            ["message", "function_call", "function_call_output"],
+        ),
+        ("no output for a call", ["open"], ["function_call", "function_call_output"]),
+        ("no call for an output", ["stray"], []),
+        ("empty summary is kept", ["rs", "call"], ["reasoning", "function_call", "function_call_output"]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_responses_request_avoids_the_refusal(error: str, parts: list[str], expected: list[str]) -> None:
+    made: dict[str, list[Event]] = {
+        "rs": [Reasoning(kind="item", item=ITEM, step=0, **MADE)],
+        "call": [
+            ToolCall(call_id="call_1", name="f", arguments="{}", step=0),
+            ToolResult(call_id="call_1", output="r", ok=True, step=0),
+        ],
+        "open": [ToolCall(call_id="call_1", name="f", arguments="{}", step=0)],
+        "text": [AssistantMessage(text="So.", step=0)],
+        "stray": [ToolResult(call_id="call_9", output="r", ok=True, step=0)],
+    }
+    events = numbered([UserMessage(text="q"), *(event for part in parts for event in made[part])])
+    items = body("responses-strict", *events, api="responses")["input"][1:]
+
+    assert [item["type"] for item in items] == expected
+    assert [item for item in items if "id" in item] == [item for item in items if item["type"] == "reasoning"]
+    assert all(item == ITEM for item in items if item["type"] == "reasoning")
+
+
+@pytest.mark.parametrize(
+    ("host", "model", "dialect"),
+    [
+        ("api.openai.com", "gpt-5-mini", "openai"),
+        ("api.moonshot.cn:443", "kimi-k2.7-code", "kimi-preserved"),
+        ("API.DeepSeek.com", "deepseek-v4-pro", "deepseek-v4"),
+        ("notdeepseek.com", "x", "openai-chat"),
+        ("127.0.0.1:8000", "moonshotai/Kimi-K2-Thinking", "kimi"),
+        ("127.0.0.1:8000", "deepseek-r1-distill", "openai-chat"),
+    ],
+)
+def test_dialect_is_found_by_address_then_by_model(host: str, model: str, dialect: str) -> None:
+    assert find_dialect(host, model) == dialect
+    assert dialect_named(dialect).name == dialect

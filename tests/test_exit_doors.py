@@ -1,0 +1,171 @@
+"""Nothing that a turn holds leaves by a door that nobody has looked at (product 15).
+
+Two lists, each with its reasons. Every address says what it shows; every module that reads the log or draws cards says
+for whom. A new one fails here until it is on its list, and what shows content to people must take a ``Visibility``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.contrib import admin
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from chat.models import Checkpoint, Event
+from chat.routing import websocket_urlpatterns
+
+ROOT = Path(__file__).resolve().parent.parent
+APPS = ("accounts", "chat", "config")
+READERS = {
+    "turns", "turn_rows", "path_to", "thinking_for", "history", "question_of", "kept_answer", "kept_thinking",
+    "opened_halves",
+}  # fmt: skip
+ROWS = {"Event", "Checkpoint"}
+DRAWERS = {"chat.cards", "reasoning.envelope", "chat.export"}
+
+# Addresses that show something of a turn, with the Visibility that it goes through.
+SHOWN_BY = {
+    "chat:conversation": "layers.sees, of the person and this session",
+    "chat:messages": "layers.sees",
+    "chat:thinking": "layers.sees, then log.thinking_for",
+    "chat:trace": "layers.sees; 404 without the trace",
+    "chat:steps": "layers.sees; 404 without the trace",
+    "chat:copy": "the answer and its sources alone, which everybody sees who sees the conversation",
+    "chat:export": "layers.sees, narrowed by the choice",
+    "chat:share": "layers.sees, for what can be chosen; no text but the title",
+    "chat:share_preview": "sharing.sees, as anybody",
+    "chat:shared": "sharing.sees, as anybody",
+    "chat:shared_thinking": "sharing.sees, then log.thinking_for",
+    "chat:edit": "one's own question, as it was typed",
+    "chat:preview": "administrators; layers.sees, all of it redacted",
+    "chat:new": "search, over public halves: titles and snippets of what its person sees anyhow",
+    "chat:home": "only where it leads",
+    "chat:api_messages": "layers.sees; of a token without a session",
+}
+# Addresses that show nothing of a turn.
+SILENT = {
+    *("chat:stop", "chat:retry", "chat:continue", "chat:select", "chat:feedback", "chat:model", "chat:manage"),
+    *("chat:context", "chat:effort"),  # figures, and a setting
+    *("chat:shares", "chat:share_revoke"),  # titles, redacted
+    *("chat:filings", "chat:filing", "chat:leaving"),  # filings, and what an address says itself
+    *("chat:api_chats", "chat:api_chat", "chat:api_settings", "chat:api_models", "chat:api_nowhere", "chat:healthz"),
+    "set_language",
+}
+OTHERS = ("accounts:", "admin:")  # people and their settings; staff, listed by model below
+
+PAGES = "shows it to people, by a Visibility"
+KEEPS = "writes, or works on what stays on the server"
+SENDS = "makes the next request, which is the model's; Visibility decides nothing there"
+WAITS = "passes rows on to what draws them, and shows nothing itself"
+OWN = "gives people back what they typed themselves"
+SEARCHES = "titles, questions and answers alone: what Visibility never hides from their owner"
+STAFF = "public halves, for staff (product 14)"
+DOORS = {
+    "chat/api.py": PAGES,
+    "chat/cards.py": PAGES,
+    "chat/export.py": PAGES,
+    "chat/frames.py": PAGES,
+    "chat/page.py": PAGES,
+    "chat/screens.py": PAGES,
+    "chat/sharing.py": PAGES,
+    "chat/shareviews.py": PAGES,
+    "chat/views.py": PAGES,
+    "chat/costs.py": PAGES,
+    "chat/answerviews.py": OWN,
+    "chat/runner.py": OWN,
+    "chat/search.py": SEARCHES,
+    "chat/admin/conversations.py": STAFF,
+    "chat/admin/events.py": STAFF,
+    "chat/drawing.py": WAITS,
+    "chat/endings.py": WAITS,
+    "chat/relaymirror.py": WAITS,
+    "chat/relayreads.py": WAITS,
+    "chat/questions.py": KEEPS,
+    "chat/recovery.py": KEEPS,
+    "chat/audit/turns.py": KEEPS,
+    "chat/audit/typed.py": KEEPS,
+    "chat/compaction.py": SENDS,
+    "chat/planning.py": SENDS,
+    "chat/preview/request.py": SENDS,  # what is drawn of it: chat/preview/view.py, for administrators
+}
+
+
+def _imports(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def _reads_the_log(tree: ast.AST) -> bool:
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
+    by_name = any(node.value.id == "log" and node.attr in READERS for node in calls)  # type: ignore[attr-defined]
+    imported = {name.rsplit(".", 1)[-1] for name in _imports(tree) if name.startswith("chat.log")} & READERS
+    rows = {f"chat.models.{row}" for row in ROWS} | {f"chat.models.conversation.{row}" for row in ROWS}
+    return by_name or bool(imported) or bool(rows & set(_imports(tree)))
+
+
+def _found() -> dict[str, ast.AST]:
+    """Return the modules outside the log itself that read it or draw cards."""
+    found = {}
+    for path in sorted(path for app in APPS for path in (ROOT / app).rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(("chat/log/", "chat/models/")) or "/migrations/" in name:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        if _reads_the_log(tree) or DRAWERS & set(_imports(tree)):
+            found[name] = tree
+    return found
+
+
+def _addresses(patterns: list[URLPattern | URLResolver], namespace: str = "") -> Iterator[str]:
+    for pattern in patterns:
+        if isinstance(pattern, URLResolver):
+            inner = f"{namespace}{pattern.namespace}:" if pattern.namespace else namespace
+            yield from _addresses(pattern.url_patterns, inner)
+        elif pattern.name:
+            yield f"{namespace}{pattern.name}"
+
+
+@pytest.mark.spec("product 15")
+def test_every_address_says_what_it_shows() -> None:
+    known = {name for name in _addresses(get_resolver().url_patterns) if not name.startswith(OTHERS)}
+
+    assert known == SHOWN_BY.keys() | SILENT
+    assert SHOWN_BY.keys().isdisjoint(SILENT)
+
+
+@pytest.mark.spec("product 15")
+def test_there_is_one_socket() -> None:
+    assert len(websocket_urlpatterns) == 1
+
+
+@pytest.mark.spec("product 15")
+def test_every_module_that_reads_turns_is_on_the_list() -> None:
+    assert _found().keys() == DOORS.keys()
+
+
+@pytest.mark.spec("product 15")
+@pytest.mark.parametrize("name", sorted(name for name, why in DOORS.items() if why == PAGES))
+def test_what_shows_turns_to_people_takes_a_visibility(name: str) -> None:
+    words = {
+        word
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+        for word in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "arg", ""))
+    }
+
+    assert {"sees", "Visibility"} & words
+
+
+@pytest.mark.spec("product 14")
+def test_no_sealed_half_is_a_field_of_the_admin() -> None:
+    for model, registered in admin.site._registry.items():
+        if model in (Event, Checkpoint):
+            named = {str(field) for field in (*(registered.fields or ()), *registered.list_display)}
+            assert named
+            assert "sealed" not in named
