@@ -39,8 +39,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def hold_talk(layer: FaultyLayer, upstream: ContractHandle, conversation: Conversation) -> list[object]:
     """Run a turn with every private thing in it, watched with its thinking open from another process."""
-    hold = [{"kind": "stall", "at": "event:9", "name": "go"}]
-    content = f"<scratchpad>{PAD}</scratchpad>A {ANSWER}.\n\nAnd more of it."
+    hold = [{"kind": "stall", "at": "event:60", "name": "go"}]
+    content = f"<scratchpad>{PAD}</scratchpad>A {ANSWER}.\n\n" + "And more of this and that.\n\n" * 20
     upstream.script(
         [{"reasoning": THOUGHT, "tool_calls": [SEARCH]}, {"reasoning": THOUGHT, "content": content, "faults": hold}]
     )
@@ -50,6 +50,7 @@ async def hold_talk(layer: FaultyLayer, upstream: ContractHandle, conversation: 
             await there.ready(conversation.pk)
             await here.submit(conversation.pk, conversation.owner_id, Message("Why?"))
             await until_it_holds(lambda: (mirror := there.live(conversation.pk)) and THOUGHT in mirror.thinking_so_far)
+            await until_it_holds(lambda: ANSWER in json.dumps(layer.said))
             upstream.release("go")
             return await told_until(watcher, Finished)
 
