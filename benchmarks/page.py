@@ -137,7 +137,7 @@ def everything() -> Iterator[tuple[Browser, Site, Site, ContractHandle]]:
     """Start a browser, a site with the offline analyst, one with a model service, and that service."""
     from playwright.sync_api import sync_playwright
 
-    from tests.browser import chromium
+    from tests.browser import ARGUMENTS, chromium
     from tests.e2e.sites import Site, prepare
     from tests.e2e.upstream import contract_server
 
@@ -151,7 +151,7 @@ def everything() -> Iterator[tuple[Browser, Site, Site, ContractHandle]]:
                 Site(_folder(name, "offline"), prepared, {}),
                 Site(_folder(name, "connected"), prepared, {"OPENAI_BASE_URL": model.base_url}),
             ]
-            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
             try:
                 for site in sites:
                     site.start()

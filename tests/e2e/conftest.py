@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+from tests.browser import ARGUMENTS
 from tests.contract_server.fixture import ContractHandle
 from tests.e2e.people import Person, Visit
 from tests.e2e.sites import Prepared, Site, prepare
@@ -31,9 +32,7 @@ def browser() -> Iterator[Browser]:
         pytest.skip("CHROMIUM names no browser; python -m tests.browser brings one")
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-background-networking"]
-        )
+        launched = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield launched
         launched.close()
 
