@@ -6,15 +6,17 @@ parser itself, given all that came before, starts a new top-level block, so bloc
 whole does.
 
 The cost is linear. A line is tried as a cut only if it follows a blank line, isn't indented and can't continue a list;
-then nothing but an open code fence can swallow it. Once one is known to be open, lines are compared with its closing
-mark, and nothing before it is parsed again. Of an answer in many blocks the later ones are joined, so that a megabyte
-of one-letter paragraphs isn't cut, and rendered, three hundred thousand times.
+then nothing but an open code fence or formula can swallow it. Once a fence is known to be open, lines are compared with
+its closing mark, and nothing before it is parsed again; a formula is given up after some lines. Of an answer in many
+blocks the later ones are joined, so that a megabyte of one-letter paragraphs isn't cut, and rendered, three hundred
+thousand times.
 """
 
 from __future__ import annotations
 
 import re
 
+from chat.html.formulas import BLOCK
 from chat.html.markdown import top_level_blocks
 
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t\n]|$)")
@@ -71,8 +73,7 @@ class BlockSplitter:
         """Take one whole line; return the block that ends before it, if one does."""
         cuts: list[str] = []
         if self._may_cut(line):
-            self._closing = self._open_fence()
-            cuts = self._cut() if self._closing is None else []
+            cuts = [] if self._is_open() else self._cut()
         if self._closing is None:
             self._note(line)
         elif self._closing.fullmatch(line):
@@ -92,18 +93,21 @@ class BlockSplitter:
         self._has_text |= not self._after_blank
         self._has_list |= _LIST_ITEM.match(line) is not None
 
-    def _open_fence(self) -> re.Pattern[str] | None:
-        """Return what would close the fence that is open after the lines so far, or None where none is.
+    def _is_open(self) -> bool:
+        """Whether a fence or a formula is open after the lines so far; remembers what would close the fence.
 
-        The parser is given a word after them: if that word starts no block, the last block holds it.
+        The parser is given a word after them: if that word starts no block, the last block holds it. A formula is one
+        only if its end comes soon: until then it is asked about again, from its first line on.
         """
         lines = self._lines[self._anchor :]
         start, token = top_level_blocks("".join([*lines, "x\n"]))[-1]
         if start == len(lines):
-            return None
+            return False
         self._anchor += start
-        self._after_blank = False
-        return re.compile(rf" {{0,3}}{re.escape(token.markup[0])}{{{len(token.markup)},}}[ \t]*\n")
+        if token.type != BLOCK:
+            self._after_blank = False
+            self._closing = re.compile(rf" {{0,3}}{re.escape(token.markup[0])}{{{len(token.markup)},}}[ \t]*\n")
+        return True
 
     def _cut(self) -> list[str]:
         block = "".join(self._lines)

@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 from django.utils.translation import gettext
 
 from chat.html.quotations import DOUBTS, MARKER, Verdicts, foot_blockquote, quoted
-from chat.html.sanitize import TAGS
+from chat.html.sanitize import ATTRIBUTES, TAGS
 from chat.html.tree import Node, Piece, parse, serialize
 from reasoning.citations import Citation, Source
 
 _OURS = {"figure", "figcaption", "button", "span", "div", "bdi"}
 _WRITTEN = "class dir href rel title tabindex role aria-label type data-copy-code scope start"
 _NAMES = frozenset(_WRITTEN.split())
-_OWN_HTML: Mapping[str, frozenset[str]] = dict.fromkeys(TAGS | _OURS, _NAMES)
+_OWN_HTML: Mapping[str, frozenset[str]] = {tag: _NAMES | ATTRIBUTES.get(tag, frozenset()) for tag in TAGS | _OURS}
 
 _REF = "data-ref"  # from a chip's making to its doubts; never written
 _LOCAL = re.compile(r"(?:/(?![/\\])|#)[!#-;=?-~]*")
 _SPACE = re.compile(r" \Z")  # before a chip it becomes one that doesn't break, so that no line begins with a chip
-_SKIPPED = frozenset({"a", "code", "pre", "figure", "bdi", "button"})
+_SKIPPED = frozenset({"a", "code", "pre", "figure", "bdi", "button", "math"})
 _LEAVES = frozenset({"p", "li", "h3", "h4", "h5", "h6", "td", "th", "blockquote"})
 
 

@@ -1,4 +1,4 @@
-"""Our own pass over sanitized HTML: links with their host, code with colour, tables that scroll, text direction."""
+"""Our own pass over sanitized HTML: links with their host, code with colour, what scrolls, text direction."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from chat.html.asked import NOTHING, Asked
 from chat.html.highlight import highlight, language_label
 from chat.html.links import Address, Place, check_url, leaving_url, place
+from chat.html.mathml import ELEMENTS as MATHML
 from chat.html.tree import Node, Piece, joined, text_of
 
 REL = "noopener noreferrer nofollow ugc"
@@ -23,6 +24,7 @@ _UNSPOKEN = re.compile(r"[^\w\s,.()%$€£/-]")
 _UNIT = r"(?:%|x|×|bps?|pp|[KMB]|[mb]n|million|billion)"
 _NUMBER = re.compile(rf"[(+\-−–~≈≥≤<>±]*+ ?[$€£¥]? ?[(\-−]*+[0-9][0-9.,'’\u00a0\u202f]*+\)? ?{_UNIT}?\)?")
 _NOTHING = frozenset({"", "-", "–", "—", "n/a", "N/A", "nm", "NM"})
+_NARROW, _WIDE = 20, 60  # signs of a formula: fit on a line of a phone, of any page
 _MARKER = re.compile(r"\[[0-9]{1,3}(?:, ?[0-9]{1,3})*+\]")
 
 
@@ -47,7 +49,11 @@ class Dresser:
                 return self._link(piece)
             case "pre":
                 return (_figure(piece),)
+            case "math":
+                return (_formula(piece),)
         piece.children = self.children(piece)
+        if piece.tag in MATHML:
+            return piece.children  # outside of a formula it is no formula
         if piece.tag in _AUTO:
             piece.attrs["dir"] = _direction(piece)
         return (_scroller(piece),) if piece.tag == "table" else (piece,)
@@ -106,6 +112,29 @@ def _figure(pre: Node) -> Node:
             Node("pre", {"tabindex": "0"}, [Node("code", {}, highlight(code, language))]),
         ],
     )
+
+
+def _formula(math: Node) -> Node:
+    """Return a formula; one that may be wider than the page in a box that scrolls."""
+    math.attrs["dir"] = "ltr"
+    math.children = _only_mathml(math.children)
+    width = len(text_of(math))
+    is_block = math.attrs.get("display") == "block" or width > _WIDE
+    if not is_block and width <= _NARROW:
+        return math
+    kind = "scroll formula" if is_block else "scroll formula--long"
+    box = {"class": kind, "tabindex": "0", "role": "group", "aria-label": gettext("Formula")}
+    return Node("span", box, [math])
+
+
+def _only_mathml(children: Sequence[Piece]) -> list[Piece]:
+    """Return what is in a formula without elements of another kind, whose words stay."""
+    out: list[Piece] = []
+    for child in children:
+        if isinstance(child, Node):
+            child.children = _only_mathml(child.children)
+        out += [child] if isinstance(child, str) or child.tag in MATHML else child.children
+    return out
 
 
 def _scroller(table: Node) -> Node:

@@ -7,13 +7,17 @@ read the same alone as in the whole), no images: fetching one needs no click, so
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.utils.translation import gettext
 from markdown_it import MarkdownIt
+from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
+from chat.html import formulas
 from chat.html.links import check_url
+from chat.html.mathml import to_mathml
 
 MAX_NESTING = 20
 MAX_EMPHASIS = 6
@@ -27,13 +31,30 @@ _PARSER = (
 _PARSER.validateLink = lambda url: True  # type: ignore[method-assign]  # decided on tokens, so that the words stay
 _PARSER.normalizeLink = str  # type: ignore[method-assign, assignment]  # it would spell odd addresses so that they look sound
 _PARSER.normalizeLinkText = str  # type: ignore[method-assign, assignment]
-_RENDERER = RendererHTML(_PARSER)
+formulas.add_formulas(_PARSER)
 _CONTAINERS = frozenset({"blockquote_open", "list_item_open"})  # what is inside is a level deeper
 _MARKS = frozenset({"em_open", "strong_open", "s_open"})
+_LEFT = "left"  # in the renderer's environment: how many more characters and elements of formulas are taken
+
+
+class _Renderer(RendererHTML):
+    """Writes formulas as MathML, or as their source where that can't be, or would be too much."""
+
+    def formula(self, tokens: Sequence[Token], idx: int, _options: object, env: dict[str, Any]) -> str:
+        token = tokens[idx]
+        return _mathml(token, env) or f"<code>{escapeHtml(formulas.source(token.content, token.markup))}</code>"
+
+    def formula_block(self, tokens: Sequence[Token], idx: int, _options: object, env: dict[str, Any]) -> str:
+        token = tokens[idx]
+        source = escapeHtml(formulas.source(token.content, token.markup))
+        return _mathml(token, env) or f'<pre><code class="language-TeX">{source}\n</code></pre>\n'
 
 
 class TooDenseError(ValueError):
     """The text makes more markup, or nests deeper, than is rendered; it is shown plain."""
+
+
+_RENDERER = _Renderer(_PARSER)
 
 
 def to_html(text: str) -> str:
@@ -46,15 +67,19 @@ def to_html(text: str) -> str:
         raise TooDenseError("nesting")
     for token in tokens:
         _tame(token)
-    if _count_tags(tokens) > MAX_TAGS:
+    count = _count_tags(tokens)
+    if count > MAX_TAGS:
         raise TooDenseError("markup")
-    return _RENDERER.render(tokens, _PARSER.options, {})
+    return _RENDERER.render(tokens, _PARSER.options, {_LEFT: MAX_TAGS - count})
 
 
 def top_level_blocks(text: str) -> list[tuple[int, Token]]:
-    """Return the first line and the opening token of every top-level block. Words inside are not looked at."""
+    """Return the first line and the opening token of every top-level block of a text that may go on.
+
+    Words inside are not looked at.
+    """
     tokens: list[Token] = []
-    _PARSER.block.parse(text, _PARSER, {}, tokens)
+    _PARSER.block.parse(text, _PARSER, {formulas.GROWING: True}, tokens)
     return [(token.map[0], token) for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
 
 
@@ -93,7 +118,8 @@ def _tame_inline(tokens: Sequence[Token]) -> list[Token]:
 
 
 def _image_text(token: Token) -> str:
-    alt = _RENDERER.renderInlineAsText(token.children or [], _PARSER.options, {}).strip()
+    words = [_as_text(child) for child in token.children or ()]
+    alt = _RENDERER.renderInlineAsText(words, _PARSER.options, {}).strip()
     address = check_url(str(token.attrGet("src")))
     host = address.host if address else ""
     match bool(alt), bool(host):
@@ -102,3 +128,16 @@ def _image_text(token: Token) -> str:
         case False, False:
             return gettext("[image]")
     return gettext("[image: %(name)s]") % {"name": alt or host}
+
+
+def _as_text(token: Token) -> Token:
+    is_formula = token.type == formulas.INLINE
+    return Token("text", "", 0, content=formulas.source(token.content, token.markup)) if is_formula else token
+
+
+def _mathml(token: Token, env: dict[str, Any]) -> str | None:
+    if env[_LEFT] <= 0:
+        return None
+    mathml = to_mathml(token.content, is_display=token.markup in formulas.DISPLAYED)
+    env[_LEFT] -= max(len(token.content), (mathml or "").count("</"))
+    return mathml

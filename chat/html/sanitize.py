@@ -15,12 +15,15 @@ import nh3
 from bleach.sanitizer import Cleaner
 
 from chat.html.links import check_url
+from chat.html.mathml import ELEMENTS as MATHML
 
 Engine = Literal["bleach", "nh3"]
 
 _NAMES = "p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong s del a table thead tbody tr th td"
-TAGS = frozenset(_NAMES.split())
-ATTRIBUTES = {"a": frozenset({"href", "title"}), "ol": frozenset({"start"}), "code": frozenset({"class"})}
+TAGS = frozenset(_NAMES.split()) | MATHML.keys()
+ATTRIBUTES = {"a": frozenset({"href", "title"}), "ol": frozenset({"start"}), "code": frozenset({"class"})} | {
+    tag: frozenset(values) for tag, values in MATHML.items()
+}
 SCHEMES = frozenset({"http", "https", "mailto"})
 
 _LANGUAGE = re.compile(r"language-[A-Za-z0-9_+-]{1,32}")
@@ -31,7 +34,8 @@ _local = threading.local()  # a bleach Cleaner keeps state while it works, so ea
 def sanitize_html(html: str, *, engine: Engine = "bleach") -> str:
     """Return ``html`` with nothing but the allowed elements and attributes; links whose address is refused lose it.
 
-    Kept of attributes: ``a`` href and title, ``ol`` start, and ``code`` with one class ``language-…``.
+    Kept of attributes: ``a`` href and title, ``ol`` start, ``code`` with one class ``language-…``, and of a formula
+    those that lay it out.
     """
     return _nh3().clean(html) if engine == "nh3" else _bleach().clean(html)
 
@@ -47,7 +51,8 @@ def is_kept(tag: str, name: str, value: str) -> bool:
             return _START.fullmatch(value) is not None
         case "code", "class":
             return _LANGUAGE.fullmatch(value) is not None
-    return False
+    pattern = MATHML.get(tag, {}).get(name)
+    return pattern is not None and pattern.fullmatch(value) is not None
 
 
 def _bleach() -> Cleaner:

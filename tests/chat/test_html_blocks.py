@@ -46,6 +46,16 @@ text ```
 |a|b
 |-|-
 <b>
+$$
+$$ a = 1 $$
+$$ a = 1
+= b $$
+\\[
+\\]
+- $$
+  $$
+> $$
+it is $x^2$ of $5 and $10
 	t
 """
 documents = st.lists(st.sampled_from([*LINES.strip("\n").split("\n"), "", "", "", " "]), max_size=24).map("\n".join)
@@ -69,6 +79,8 @@ def fed(splitter, text, size):
 @given(documents, st.integers(1, 40))
 @example("- a\n ```\n\nb\n\n```\nc", 1)
 @example("a\n```\n\nx\n```\n\ny\n\nz", 3)
+@example("a\n$$\nx\n\n= y\n$$\n\nz\n\nw", 2)
+@example("- $$\n  x\n  $$\n\na\n\n$$\nb\n\n= c\n$$\n", 5)
 def test_blocks_render_as_the_whole_does(text, size):
     splitter = BlockSplitter()
 

@@ -9,6 +9,7 @@ import pytest
 from bleach._vendor import html5lib
 
 from chat.html import check_url, render_answer, render_markdown, sanitize_html
+from chat.html.mathml import ELEMENTS as MATHML
 from reasoning.citations import Citation
 from tests.chat import xss_vectors as vectors
 
@@ -16,12 +17,12 @@ BLOCKS = ["p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", 
 PLAIN = ["br", "hr", "code", "em", "strong", "s", "thead", "tbody", "tr", "figcaption", "button", "span", "div"]
 VALUES = {
     "dir": r"auto|ltr|rtl",
-    "class": r"code|btn btn--quiet|scroll|n|host|plain|c|k|s|m|f|b|gd|gi",
+    "class": r"code|btn btn--quiet|scroll|scroll formula(?:--long)?|n|host|plain|c|k|s|m|f|b|gd|gi",
     "start": r"[0-9]{1,9}",
     "scope": r"col",
     "type": r"button",
     "tabindex": r"0",
-    "role": r"region",
+    "role": r"region|group",
     "rel": r"noopener noreferrer nofollow ugc",
     "href": r"https?://(www\.)?sec\.gov(/.*)?|/leaving/\?to=https?%3A%2F%2F[\w%.~-]+|mailto:[\w.+-]+@[\w.-]+|#[\w.~-]+",
     "data-copy-code": r"",
@@ -38,9 +39,11 @@ NAMES = {
     "figure": {"dir", "class"},
     "pre": {"tabindex", "class", "dir"},
     "button": {"type", "class", "data-copy-code"},
-    "span": {"class"},
+    "span": {"class", "tabindex", "role", "aria-label"},
+    "math": {"dir"},
     "div": {"class", "tabindex", "role", "aria-label"},
 }
+IN_MATHML = "{http://www.w3.org/1998/Math/MathML}"
 SANITIZED = {"a": {"href", "title"}, "ol": {"start"}, "code": {"class"}}
 CONTEXTS = {
     "alone": "{}",
@@ -93,21 +96,39 @@ def read_as_browser(html):
 
 def faults(html, names=None):
     allowed = {tag: NAMES.get(tag, {"dir"} if tag in BLOCKS else set()) for tag in BLOCKS + PLAIN}
-    for tag, attrs in read(html) + read_as_browser(html):
-        if tag not in allowed:
+    for tag, attrs in without_namespace(read(html) + read_as_browser(html)):
+        values = MATHML.get(tag, {})
+        if tag not in MATHML and tag not in allowed:
             yield tag
         for name, value in attrs.items():
-            if name not in allowed.get(tag, ()) or not re.fullmatch(VALUES[name], value):
+            known = values[name].pattern if name in values else VALUES.get(name, "")
+            if name not in {*values, *allowed.get(tag, NAMES.get(tag, ()))} or not re.fullmatch(known, value):
                 yield tag, name, value
+    yield from misplaced(html)
+
+
+def misplaced(html):
+    """Find elements of formulas outside of them, and others inside."""
+    tree = html5lib.parseFragment(html, treebuilder="etree", namespaceHTMLElements=False)
+    inside = {id(node) for math in tree.iter(f"{IN_MATHML}math") for node in math.iter()}
+    for node in tree.iter():
+        if (id(node) in inside) != str(node.tag).startswith(IN_MATHML) or node.tag in MATHML:
+            yield node.tag, "misplaced"
 
 
 def sanitizer_faults(html):
-    for tag, attrs in read(html) + read_as_browser(html):
-        if tag not in {*BLOCKS, *PLAIN, "h1", "h2", "del"} - {"figure", "figcaption", "button", "span", "div", "bdi"}:
+    html_tags = {*BLOCKS, *PLAIN, "h1", "h2", "del"} - {"figure", "figcaption", "button", "span", "div", "bdi"}
+    for tag, attrs in without_namespace(read(html) + read_as_browser(html)):
+        if tag not in html_tags | MATHML.keys():
             yield tag
         for name, value in attrs.items():
-            if name not in SANITIZED.get(tag, ()) or (name == "href" and check_url(value) is None):
+            kept = {*MATHML.get(tag, ()), *SANITIZED.get(tag, ())}
+            if name not in kept or (name == "href" and check_url(value) is None):
                 yield tag, name, value
+
+
+def without_namespace(elements):
+    return [(tag.removeprefix(IN_MATHML), attrs) for tag, attrs in elements]
 
 
 @pytest.fixture(params=["bleach", "nh3"])

@@ -315,4 +315,25 @@ URLS = [
     "mailto:",
     "",
 ]
+FORMULAS = [
+    r"$\text{<img src=x onerror=alert(1)>}$",
+    r"$$\text{</math><script>alert(1)</script>}$$",
+    r"$\text{</mtext></math><style><img src=x onerror=alert(1)>}$",
+    r"$\mbox{&lt;svg onload=alert(1)&gt;} = 1$",
+    r"$\unicode{x3c}script\unicode{x3e}alert(1)\unicode{x3c}/script\unicode{x3e}$",
+    r"$\verb|<script>alert(1)</script>| = 1$",
+    r"$\href{javascript:alert(1)}{x} = 1$",
+    r"\(\href{https://evil.example/?q=secret}{\text{Continue}}\)",
+    r"$\class{card}{x} = \style{position:fixed;inset:0}{y}$",
+    r"$\color{red;background:url(//evil.example)}{x}$",
+    r"$\colorbox{url(//evil.example)}{x} = 1$",
+    r"$\operatorname{<img>}x$",
+    r"$x = \hspace{9999em}\rule{9999em}{9999em}\raise{99em}{y}$",
+    r"\[\begin{annotation-xml}<img src=x onerror=alert(1)>\end{annotation-xml} = 1\]",
+    r"$<mglyph><style><!--</style><img title='--&gt;&lt;img src=1 onerror=alert(1)&gt;'> = 1$",
+    "$$\n<math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)> = 1\n$$",
+    r"$\text{\u003cscript\u003e} \& \lt script \gt$",
+]
+
 MARKUP = [*SCRIPTS, *HANDLERS, *FRAMES_AND_FORMS, *EXFILTRATION, *HTMX, *MUTATION, *ENTITIES, *FENCES, *MARKDOWN]
+MARKUP += FORMULAS
