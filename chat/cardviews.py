@@ -166,6 +166,18 @@ class AnswerView:
         return bool(self.steps or self.steps_url)
 
     @property
+    def has_form(self) -> bool:
+        return bool(self.feedback and self.feedback.verdict) or self.sees.trace_on_request
+
+    @property
+    def has_private_text(self) -> bool:
+        return bool(self.thinking and self.thinking.text)
+
+    @property
+    def has_notice(self) -> bool:
+        return bool(self.error or self.notice or self.ended_label)
+
+    @property
     def is_live(self) -> bool:
         return self.status == "streaming"
 

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.urls("tests.chat.card_samples")
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+STYLES = ROOT / "static" / "css" / "app.css"
 SCRIPTS = sorted((ROOT / "static" / "js").glob("*.js"))
 ADMINISTRATOR = Visibility(scratchpad_possible=True)
 
@@ -44,6 +45,17 @@ def test_every_icon_that_is_used_is_in_the_sprite() -> None:
 
     assert used
     assert used <= drawn
+
+
+def test_every_icon_that_css_draws_has_its_place_in_the_sprite() -> None:
+    used = {name for path in TEMPLATES for name in re.findall(r"data-icon=\"([a-z]+)\"", source(path))}
+    named = re.findall(r"\[data-icon=([a-z]+)\][^{};]*\{ --at: (\d+) \}", source(STYLES))
+    column = re.findall(r'<use href="#i-([a-z]+)"', source(ROOT / "static" / "img" / "icons.svg"))
+
+    assert used
+    assert used <= {name for name, _place in named}
+    assert sorted(int(place) for _name, place in named) == list(range(len(column)))
+    assert [column[int(place)] for _name, place in named] == [name for name, _place in named]
 
 
 def test_every_id_that_a_script_asks_for_is_on_the_page() -> None:

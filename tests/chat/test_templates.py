@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from django.utils.safestring import SafeString
 
-from chat.cardviews import AnswerView, ArgView, LinkView, SourceView, StepView, ThinkingView, dom_id
+from chat.cardviews import AnswerView, ArgView, FeedbackView, LinkView, SourceView, StepView, ThinkingView, dom_id
 from reasoning.policy import Visibility
 from tests.chat.card_samples import (
     ANSWER,
@@ -32,7 +32,6 @@ PARTS = [
     "status",
     "answer",
     "points",
-    "points_note",
     "trace_label",
     "steps",
     "thinking_label",
@@ -161,10 +160,10 @@ def test_thinking_is_closed_and_its_button_says_so() -> None:
 
 
 def test_thinking_opens_by_a_form_without_javascript() -> None:
-    form = one(one(card(ANSWER), "[data-ai-reasoning]"), "form")
+    button = one(card(ANSWER), "[data-ai-reasoning-toggle]")
 
-    assert form.get("method") == "get"
-    assert {field.get("name"): field.get("value") for field in all_of(form, "input")} == {"open": "a1"}
+    assert (button.get("type"), button.get("form"), button.get("formaction")) == ("submit", "look", "#m-a1")
+    assert (button.get("name"), button.get("value")) == ("open", "a1")
 
 
 def test_thinking_that_was_asked_for_is_open() -> None:
@@ -176,6 +175,7 @@ def test_thinking_that_was_asked_for_is_open() -> None:
     assert one(box, "[data-ai-reasoning-toggle]").get("aria-expanded") == "true"
     assert one(box, ".think").text == "one\n\ntwo"
     assert all_of(box, "[hidden]") == []
+    assert one(box, "[data-ai-reasoning-toggle]").get("name") is None  # the next time it asks for none
 
 
 def test_withheld_thinking_is_one_line() -> None:
@@ -210,7 +210,7 @@ def test_folded_steps_come_when_the_trace_is_opened() -> None:
     later = one(trace, "[hx-get=/steps/a1/]")
 
     assert later.get("hx-trigger") == "toggle from:closest details once"
-    assert one(later, "a").get("href") == "?open=a1#m-a1-steps"  # without script
+    assert later.get("href") == "?open=a1#m-a1-steps"  # without script
     assert words(all_of(trace, "summary")) == "1 step · 4 results · 0.4 s"
 
 
@@ -220,7 +220,15 @@ def test_step_state_is_an_icon_and_a_word(state: str) -> None:
 
     assert step.get("data-state") == state
     assert "In words" in words([step])
-    assert len(all_of(step, "use")) == 1
+    assert len(all_of(step, "[data-icon]")) == 1
+
+
+def test_closed_card_is_light() -> None:
+    """A question and an answer that is short: ui bar H2 allows both 36 with all that a model wrote."""
+    closed = replace(ANSWER, steps=(), steps_url="/steps/a1/", feedback=FeedbackView("a1"))
+    asked = draw("chat/_question.html", question=replace(QUESTION, edit_url="/edit/a1/"))[0]
+
+    assert len(all_of(card(closed), "*")) + len(all_of(asked, "*")) <= 48
 
 
 def test_trace_on_request_is_asked_for_by_a_button() -> None:
