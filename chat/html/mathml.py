@@ -182,7 +182,7 @@ def _with_whole_numbers(node: Element) -> list[Element]:
     out: list[Element] = []
     for child in node:
         if child.tag == "mn" and len(out) >= 2 and _GROUPED.fullmatch(child.text or ""):
-            comma, number = out[-1], out[-2]
+            comma, number = out[-1][0] if len(out[-1]) == 1 else out[-1], out[-2]  # 1{,}234 has a group
             is_grouped = number.tag == "mn" and (number.text or "").rpartition(",")[2].isdigit()
             if is_grouped and unescape(comma.text or "") == "," and len((number.text or "").partition(",")[0]) <= 3:
                 number.text = f"{number.text},{child.text}"

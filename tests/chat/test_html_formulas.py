@@ -6,16 +6,20 @@ import re
 import time
 
 import pytest
+from django.test import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accounts.models import User
 from chat.html import render_answer, render_markdown
 from chat.html.dress import Dresser
 from chat.html.mathml import ELEMENTS
 from chat.html.tree import parse, serialize
+from chat.models import Conversation
 from reasoning.citations import Source
 from tests.chat.test_html_markdown import words
 from tests.chat.test_html_vectors import faults
+from tests.factories import make_turn
 
 MONEY = [
     "It fell from $5 and rose to $10.",
@@ -207,6 +211,21 @@ def test_page_holds_mathml_in_formulas_only_and_nothing_else_there():
     html = serialize(Dresser().children(parse(forged, allowed)))
 
     assert html == '<p dir="auto">a<math dir="ltr"><mtext>b</mtext><mi>c</mi></math></p>'
+
+
+@pytest.mark.django_db
+def test_page_shows_the_formula_and_copies_are_given_its_source(alice: User) -> None:
+    answer = "So $x^2$ for $5:\n\n$$\n\\frac{a}{b}\n$$"
+    turn = make_turn(Conversation.objects.create(owner=alice), answer=answer)
+    client = Client()
+    client.force_login(alice)
+    base = turn.conversation.get_absolute_url()
+
+    page, copied, exported = (client.get(f"{base}{path}").text for path in ("", f"turns/{turn.pk}/copy/", "export/"))
+
+    assert [one.count("<mi>") for one in maths(page)] == [1, 2]
+    assert copied == answer
+    assert answer in exported
 
 
 pieces = st.lists(

@@ -147,7 +147,7 @@ def test_streaming_card_has_no_violation(visit: Visit, connected: Site, model: C
     model.script(
         [
             reply(thinks("Looking. "), calls("searchFilings", '{"query":"covenants"}')),
-            reply(thinks("Reading. "), says(opening(), "One.\n\nTwo.\n\nThree begins "), waits("rest")),
+            reply(thinks("Reading. "), says(opening(), "One.\n\n$$\\frac{a}{b}$$\n\nThree begins "), waits("rest")),
         ]
     )
     demo = visit(connected)
