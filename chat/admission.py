@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import dataclass
 
 from channels.db import database_sync_to_async
 from django.conf import settings
@@ -13,6 +14,13 @@ from chat.forms import Message, MessageRefused
 from chat.models import QueuedMessage
 
 MAX_WAITING = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """What became of a message: the turn that it started, or None while it waits."""
+
+    turn_id: uuid.UUID | None
 
 
 def require_room(running: int, *, is_draining: bool) -> None:

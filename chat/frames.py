@@ -61,6 +61,7 @@ class PageFrames:
         self._tokens_at = 0.0
         self._steps_at = 0.0
         self._announced_at = -ANNOUNCE_EVERY_S
+        self._head = ("", "")  # of the running card, as it was drawn last: its id and its model
 
     def draw(self, notice: Notice) -> list[str]:
         """Return the frames for one notice, in order."""
@@ -71,7 +72,7 @@ class PageFrames:
                 return [_block_frame(notice)]
             case ThinkingText():
                 return self._thinking(notice)
-            case Started(turn, replaced):
+            case Started(turn, replaced, _conversation):
                 return self._started(turn, replaced.hex if replaced else None)
             case Finished(_turn, rows):
                 return self.finished(rows)
@@ -82,6 +83,7 @@ class PageFrames:
     def snapshot(self, turn: LiveTurn) -> list[str]:
         """Return the parts of a running card that the page already holds, as they stand now."""
         card = cards.live_answer_card(turn, self.sees)
+        self._head = (card.id, card.model)
         frames = [_parts(card, _LIVE_PARTS), *self._steps(card)]
         frames.append(json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)))
         if card.id in self._open_thinking:
@@ -111,7 +113,9 @@ class PageFrames:
 
     def append_live(self, turn: LiveTurn) -> list[str]:
         """Return the whole card of a running turn that the page does not hold."""
-        item = {"question": cards.live_question_card(turn), "answer": cards.live_answer_card(turn, self.sees)}
+        card = cards.live_answer_card(turn, self.sees)
+        self._head = (card.id, card.model)
+        item = {"question": cards.live_question_card(turn), "answer": card}
         return [_append([item]), json_frame(running=True)]
 
     def replace_all(self, rows: Iterable[TurnRows]) -> list[str]:
@@ -157,7 +161,8 @@ class PageFrames:
 
     def _status(self, turn: LiveTurn, *, aloud: bool) -> list[str]:
         card = cards.live_answer_card(turn, self.sees)
-        frames = [_parts(card, ("head", "status"))]
+        head, self._head = self._head, (card.id, card.model)
+        frames = [_parts(card, ("status",) if head == self._head else ("head", "status"))]
         now = time.monotonic()
         if aloud and now - self._announced_at > ANNOUNCE_EVERY_S:
             self._announced_at = now

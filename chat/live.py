@@ -151,6 +151,12 @@ class LiveTurn:
             self.status_text, self.status_is_aloud, self.thought_line = text, aloud, ""
             self.tell(StatusChanged(self, aloud))
 
+    def show_model(self, name: str) -> None:
+        """Name the model that answers, where that is another one than was expected."""
+        if name != self.model:
+            self.model = name
+            self.tell(StatusChanged(self, aloud=False))
+
     def show_trouble(self, text: StrOrPromise) -> None:
         """Have the status line say this, whatever the turn does, until there is no trouble: an empty text."""
         before, self._before_trouble = self._before_trouble, None

@@ -12,14 +12,16 @@ if TYPE_CHECKING:
     from django.utils.safestring import SafeString
 
     from chat.live import LiveTurn
+    from chat.models import Conversation
 
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A turn began."""
+    """A turn began. ``conversation``: as it is then, where it was read in this process."""
 
     turn: LiveTurn
     replaced: uuid.UUID | None = None
+    conversation: Conversation | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,18 +131,20 @@ class Page:
     async def _around(self, notice: Notice) -> list[str]:
         """Return what changes beside the cards: the title with the first question, it and the meter with each end."""
         if isinstance(notice, Started) and notice.turn.number == 1:
-            return title_frames(await self._person.conversations.aget(pk=self._conversation_id), is_new=True)
+            named = notice.conversation or await self._person.conversations.aget(pk=self._conversation_id)
+            return title_frames(named, is_new=True)
         if isinstance(notice, Finished | ModelChanged | SettingsChanged):
-            return await database_sync_to_async(self._next_request)()
+            is_running = runner.live(self._conversation_id) is not None
+            return await database_sync_to_async(self._next_request)(is_running=is_running)
         return []
 
-    def _next_request(self) -> list[str]:
+    def _next_request(self, *, is_running: bool) -> list[str]:
         """Return what the page says of the next request: who answers it, how full it is; and the title as it is now."""
         conversation = self._person.conversations.select_related("profile").filter(pk=self._conversation_id).first()
         if conversation is None:
             raise Gone
         conversation.owner = self._person
-        usage, model = screens.next_request(conversation)
+        usage, model = screens.next_request(conversation, is_running=is_running)
         return [context_frame(usage), model_frame(model), *title_frames(conversation, is_new=False)]
 
     def _revealed(self, scratchpad: Scratchpad) -> str | None:

@@ -62,13 +62,16 @@ def plan_next(
     )
 
 
-def plan_coming(conversation: Conversation, chosen: upstream.ChosenModel, target: RequestTarget) -> EgressPlan:
+def plan_coming(
+    conversation: Conversation, chosen: upstream.ChosenModel, target: RequestTarget, *, is_running: bool | None = None
+) -> EgressPlan:
     """Plan the request that the next question will make: all of it but the words of that question.
 
     What goes back of earlier turns depends on there being a newer one, so an empty question stands for it; a plan sends
-    nothing of that. While a turn runs, it is that turn's next request.
+    nothing of that. While a turn runs, it is that turn's next request; ``is_running``: where that is known.
     """
-    is_running = conversation.turns.filter(status=Turn.Status.RUNNING).exists()
+    if is_running is None:
+        is_running = conversation.turns.filter(status=Turn.Status.RUNNING).exists()
     asked = () if is_running else (UserMessage(text="", turn="next", seq=sys.maxsize),)
     return plan_next(conversation, chosen, target, and_then=asked)
 
@@ -104,12 +107,6 @@ def tool_schemas(dialect: str) -> tuple[Mapping[str, Any], ...]:
 def _kept_anchor(conversation: Conversation) -> UsageAnchor | None:
     kept = Turn.objects.filter(conversation=conversation, is_active=True, context_anchor__isnull=False)
     return UsageAnchor.from_json(kept.order_by("-number").values_list("context_anchor", flat=True).first())
-
-
-def opening(turn: Turn) -> tuple[Conversation, upstream.ChosenModel]:
-    """Return what a turn begins with: its conversation, as it was read when the turn was opened, and its model."""
-    conversation = turn.conversation
-    return conversation, upstream.chosen_model(conversation)
 
 
 def plan_step(

@@ -12,8 +12,7 @@ import contextvars
 import logging
 import uuid
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -23,7 +22,8 @@ from django.db import OperationalError
 from django.utils.translation import activate, get_language
 from django.utils.translation import gettext as _
 
-from chat import admission, backlog, branches, log, recovery, upstream
+from chat import admission, backlog, branches, log, opening, recovery, upstream
+from chat.admission import Accepted
 from chat.drawing import rendered
 from chat.forms import Message, MessageRefused
 from chat.heartbeat import Entry, keep_alive
@@ -31,18 +31,11 @@ from chat.live import LiveTurn
 from chat.models import Turn
 from chat.notices import Behind, Finished, ModelChanged, QueueChanged, SettingsChanged, Started
 from chat.relay import Relay
-from chat.turns import BROKEN, RunningTurn
+from chat.turns import BROKEN, THINKING, RunningTurn
 from chat.watchers import Watcher, Watchers
 
 logger = logging.getLogger(__name__)
 STOP_WITHIN_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """What became of a message: the turn that it started, or None while it waits."""
-
-    turn_id: uuid.UUID | None
 
 
 class Runner:
@@ -96,17 +89,12 @@ class Runner:
 
         Raises MessageRefused: ``turn_running`` where it may not wait, ``queue_full``, ``too_many_turns``.
         """
-        repeat = await database_sync_to_async(backlog.find_repeat)(conversation_id, message.client_id)
-        if repeat:
-            return Accepted(repeat.turn_id)
-        if self.is_busy(conversation_id):
-            return await self._wait(conversation_id, owner_id, message, may_wait=may_wait)
-        await self._check_limit(owner_id)
         try:
-            turn = await self._open(conversation_id, owner_id, message)
-        except log.TurnRunning:
-            return await self._wait(conversation_id, owner_id, message, may_wait=may_wait)
-        return Accepted(turn.pk)
+            return await self._accept(conversation_id, owner_id, message, may_wait=may_wait)
+        except MessageRefused:  # nobody is told so of a message that was accepted before
+            if repeat := await database_sync_to_async(backlog.find_repeat)(conversation_id, message.client_id):
+                return Accepted(repeat.turn_id)
+            raise
 
     async def retry(self, turn: Turn, owner_id: int, message: Message | None = None) -> Accepted:
         """Ask the question of ``turn`` again in its place, or another one. Raises MessageRefused while a turn runs."""
@@ -123,7 +111,7 @@ class Runner:
             raise MessageRefused("not_selected", _("This answer is not on the branch that is shown.")) from left
         if not is_newest:
             self.tell(turn.conversation_id, Behind())  # what came after it is to go as well
-        return Accepted(fresh.pk)
+        return fresh
 
     def stop(self, conversation_id: uuid.UUID) -> bool:
         """Stop the running turn, wherever it runs; False where none is known to run."""
@@ -175,6 +163,13 @@ class Runner:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    async def _accept(self, conversation_id: uuid.UUID, owner_id: int, message: Message, *, may_wait: bool) -> Accepted:
+        if not self.is_busy(conversation_id):
+            await self._check_limit(owner_id)
+            with suppress(log.TurnRunning):
+                return await self._open(conversation_id, owner_id, message)
+        return await self._wait(conversation_id, owner_id, message, may_wait=may_wait)
+
     async def _wait(self, conversation_id: uuid.UUID, owner_id: int, message: Message, *, may_wait: bool) -> Accepted:
         """Keep the message for later. What it waits for may end meanwhile, and find nothing yet: so look again."""
         kept = await admission.keep_waiting(conversation_id, message, may_wait=may_wait)
@@ -189,34 +184,38 @@ class Runner:
 
     async def _open(
         self, conversation_id: uuid.UUID, owner_id: int, message: Message, *, replaces: Turn | None = None
-    ) -> Turn:
+    ) -> Accepted:
         self._starting[conversation_id] = owner_id
         try:
-            turn = await database_sync_to_async(log.open_turn)(
+            opened = await database_sync_to_async(opening.open_turn)(
                 conversation_id, text=message.text, client_id=message.client_id, replaces=replaces
             )
+            if isinstance(opened, backlog.Repeated):
+                return Accepted(opened.turn_id)
             await self._relay.let_go(conversation_id)
-            self._launch(turn, owner_id, message.text, replaces=replaces.pk if replaces else None)
+            self._launch(opened, owner_id, replaces=replaces.pk if replaces else None)
+            return Accepted(opened.turn.pk)
         finally:
             self._starting.pop(conversation_id)
             if conversation_id in self._to_look:
                 self.spawn(self._start_next(conversation_id, owner_id))
-        return turn
 
-    def _launch(self, turn: Turn, owner_id: int, question: str, *, replaces: uuid.UUID | None = None) -> None:
+    def _launch(self, opened: opening.Opened, owner_id: int, *, replaces: uuid.UUID | None = None) -> None:
+        turn = opened.turn
         live = LiveTurn(
             id=turn.pk,
             conversation_id=turn.conversation_id,
             owner_id=owner_id,
             number=turn.number,
-            question=question,
-            model=turn.model,
+            question=opened.question,
+            model=upstream.request_target(opened.chosen).model,
             started_at=turn.started_at,
             tell=partial(self._watchers.tell, turn.conversation_id),
+            status_text=THINKING,
         )
-        entry = Entry(live, turn, RunningTurn(turn, live, self._watchers.take_scratchpad))
+        entry = Entry(live, turn, RunningTurn(opened, live, self._watchers.take_scratchpad))
         self._entries[turn.conversation_id] = entry
-        self._watchers.tell(turn.conversation_id, Started(live, replaces))
+        self._watchers.tell(turn.conversation_id, Started(live, replaces, turn.conversation))
         self._relay.started(live, replaces)
         entry.task = self.spawn(self._run(entry))
         if self._beating is None or self._beating.done():
@@ -260,7 +259,7 @@ class Runner:
     async def _start_waiting_one(self, conversation_id: uuid.UUID, owner_id: int) -> None:
         self._starting[conversation_id] = owner_id
         try:
-            opened = await recovery.insist(partial(backlog.open_queued_turn, conversation_id), unless=self.is_draining)
+            opened = await recovery.insist(partial(opening.open_queued_turn, conversation_id), unless=self.is_draining)
             if opened:
                 await self._relay.let_go(conversation_id)
         except log.TurnRunning:
@@ -271,8 +270,7 @@ class Runner:
         finally:
             self._starting.pop(conversation_id)
         if opened:
-            turn, text = opened
-            self._launch(turn, owner_id, text)
+            self._launch(opened, owner_id)
             await self._tell_queue(conversation_id)
 
     def tell(self, conversation_id: uuid.UUID, notice: QueueChanged | ModelChanged | SettingsChanged | Behind) -> None:

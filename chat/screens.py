@@ -140,14 +140,18 @@ def with_card_open(page: Read, items: Sequence[Mapping[str, Any]], opened: str) 
     return [_opened(page, item) if item["answer"].id == opened else item for item in items]
 
 
-def next_request(conversation: Conversation, *, count_later: bool = False) -> tuple[ContextView, ModelView]:
+def next_request(
+    conversation: Conversation, *, count_later: bool = False, is_running: bool | None = None
+) -> tuple[ContextView, ModelView]:
     """Return what a page says of the next request: how full it is, and who answers it.
 
     A long history takes longer to plan than its page to draw: with ``count_later`` the page asks for the figures.
+    ``is_running``: whether a turn runs, where that is known.
     """
     chosen = upstream.chosen_model(conversation)
-    usage = _uncounted(conversation, chosen) if count_later else context_usage(conversation, chosen)
-    return usage, model_view(conversation, chosen)
+    if count_later:
+        return _uncounted(conversation, chosen), model_view(conversation, chosen)
+    return context_usage(conversation, chosen, is_running=is_running), model_view(conversation, chosen)
 
 
 def _uncounted(conversation: Conversation, chosen: upstream.ChosenModel) -> ContextView:
@@ -155,10 +159,12 @@ def _uncounted(conversation: Conversation, chosen: upstream.ChosenModel) -> Cont
     return ContextView(0, chosen.context_limit, preview_url=_preview_url(conversation), count_url=count_url)
 
 
-def context_usage(conversation: Conversation, chosen: upstream.ChosenModel) -> ContextView:
+def context_usage(
+    conversation: Conversation, chosen: upstream.ChosenModel, *, is_running: bool | None = None
+) -> ContextView:
     """Return what the next request would cost: ``effective/limit`` (spec 001 BR-004)."""
     try:
-        plan = planning.plan_coming(conversation, chosen, planning.target_of(chosen))
+        plan = planning.plan_coming(conversation, chosen, planning.target_of(chosen), is_running=is_running)
     except InvalidToken:  # a key is lost: what is public can still be read
         logger.error("history cannot be opened", extra={"conversation": conversation.pk.hex})
         return ContextView(0, chosen.context_limit)

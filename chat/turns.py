@@ -26,6 +26,7 @@ from chat.healing import Healing, naming_settings
 from chat.leases import LeaseLost
 from chat.live import LiveTurn
 from chat.models import Conversation, Turn
+from chat.opening import Opened
 from chat.providers.base import Provider, ProviderError
 from chat.providers.pacing import pace
 from chat.recovery import insisted
@@ -56,8 +57,10 @@ class Stopped(Exception):
 class RunningTurn:
     """Runs one turn. ``deliver_scratchpad`` hands a scratchpad to entitled sockets of this process, in memory."""
 
-    def __init__(self, turn: Turn, live: LiveTurn, deliver_scratchpad: Callable[[LiveTurn, Scratchpad], None]) -> None:
-        self._turn = turn
+    def __init__(
+        self, opened: Opened, live: LiveTurn, deliver_scratchpad: Callable[[LiveTurn, Scratchpad], None]
+    ) -> None:
+        self._turn, self._chosen = opened.turn, opened.chosen
         self._live = live
         self._deliver_scratchpad = deliver_scratchpad
         self._stop = False
@@ -70,9 +73,9 @@ class RunningTurn:
         self._tried_compaction = False
         self._has_begun = False  # something of the present answer came
         self._anchor: UsageAnchor | None = None
-        self._opening: Conversation | None = None  # read for the first request, which needn't read it again
+        self._opening: Conversation | None = opened.turn.conversation  # the first request needn't read it again
         self._has_calls = False
-        self._figures = TurnFigures(turn.public_id)
+        self._figures = TurnFigures(self._turn.public_id)
 
     def stop(self) -> None:
         """Ask the turn to stop; it ends at once where it waits, with what came so far."""
@@ -103,17 +106,15 @@ class RunningTurn:
         await self._close(status, error)
 
     async def _steps(self) -> TurnStatus:
-        self._opening, chosen = await _opening(self._turn)
-        self._chosen = chosen
-        provider = await self._stoppable(upstream.provider(chosen))
+        provider = await self._stoppable(upstream.provider(self._chosen))
         machine = self._machine = TurnMachine(
             turn_id=self._turn.public_id,
             model=provider.model,
             provider=provider.identity,
-            system_prompt=planning.system_prompt(chosen.dialect),
+            system_prompt=planning.system_prompt(self._chosen.dialect),
             starts_in_reasoning=provider.starts_in_reasoning,
         )
-        self._live.model = provider.name
+        self._live.show_model(provider.name)
         for _step in range(settings.MAX_STEPS):
             outcome = await self._step(provider, machine)
             if not outcome.calls:
@@ -290,7 +291,6 @@ def _close(
 
 
 # Again where the database was away for a moment: a restart of it must not end a turn.
-_opening = insisted(planning.opening)
 _plan = insisted(planning.plan_step)
 _append = insisted(log.append, log.append_missing)
 _close_turn = insisted(_close)

@@ -57,7 +57,10 @@ def _not_bound(host: str, port: int, reason: str) -> str:
 
 def _serve(host: str, port: int) -> int:
     asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
-    from config.lifetime import serve  # noqa: PLC0415 - imports daphne, which must find the policy set
+    from config.reactor import install  # noqa: PLC0415 - imports Twisted, which must find the policy set
+
+    install()
+    from config.lifetime import serve  # noqa: PLC0415 - imports daphne, which must find the reactor installed
 
     failure = serve(host, port)
     if failure:

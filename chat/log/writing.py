@@ -40,9 +40,9 @@ def open_turn(conversation_id: uuid.UUID, *, text: str, client_id: str = "", rep
     """
     found = Conversation.objects.select_for_update(of=("self",)).select_related("owner", "profile")
     conversation = found.get(pk=conversation_id)
-    if conversation.turns.filter(status=Turn.Status.RUNNING).exists():
-        raise TurnRunning(str(conversation_id))
     newest = conversation.turns.filter(is_active=True).order_by("-number").first()
+    if newest and newest.status == Turn.Status.RUNNING:  # it is always the newest: no other branch can be selected
+        raise TurnRunning(str(conversation_id))
     if replaces and not conversation.turns.filter(pk=replaces.pk, is_active=True).exists():
         raise NotSelected(str(replaces.pk))
     parent = replaces.parent if replaces else newest

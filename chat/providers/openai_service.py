@@ -197,7 +197,7 @@ async def _streamed(response: Any, decoder: Decoder) -> AsyncGenerator[RawDelta,
     loop = asyncio.get_running_loop()
     has_begun = False  # the first words never wait
     while not decoder.done and (piece := await _next_piece(pieces, decoder)) is not None:
-        read_again_at = loop.time() + pace.window_s
+        read_again_at = pace.next_read(loop.time())
         deltas = (delta for payload in sse.feed(piece) for delta in decoder.feed(payload))
         for delta in joined(deltas) if pace.is_busy else deltas:
             has_begun = True

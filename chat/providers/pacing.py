@@ -1,21 +1,23 @@
 """Reading by a clock while the server is busy: working on forty characters costs hardly more than on four.
 
 With few live turns every piece of an answer is read as it arrives. Above that each upstream is read once in a window,
-which grows with the lag of the event loop; what came meanwhile waits in the kernel, and its texts go on as one. So a
-loaded server sends fewer and longer pieces instead of late ones. The first piece of an answer never waits.
+which grows with their number and with the lag of the event loop; what came meanwhile waits in the kernel, and its texts
+go on as one. So a loaded server sends fewer and longer pieces instead of late ones. The first piece of an answer never
+waits. Windows end on common ticks, so that one round of the loop serves several upstreams.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 from reasoning.deltas import RawDelta, RawFields
 
-FEW_TURNS = 20
-WINDOW_S = 0.05
-LONGEST_WINDOW_S = 0.1
+FEW_TURNS, MANY_TURNS = 20, 100
+WINDOW_S, LONGEST_WINDOW_S = 0.05, 0.1  # at few turns, and at many
+TICK_S = 0.005
 _LAG_WEIGHT = 0.1
 
 
@@ -33,7 +35,15 @@ class Pace:
     @property
     def window_s(self) -> float:
         """How long an upstream may go unread, in seconds."""
-        return min(WINDOW_S + self._lag_s, LONGEST_WINDOW_S) if self.is_busy else 0.0
+        if not self.is_busy:
+            return 0.0
+        crowd = (self.turns - FEW_TURNS) / (MANY_TURNS - FEW_TURNS)
+        return min(WINDOW_S + crowd * (LONGEST_WINDOW_S - WINDOW_S) + self._lag_s, LONGEST_WINDOW_S)
+
+    def next_read(self, now: float) -> float:
+        """Return when an upstream that was read ``now`` is read again, both in the event loop's time."""
+        window_s = self.window_s
+        return math.ceil((now + window_s) / TICK_S) * TICK_S if window_s else now
 
     async def wait_until(self, due: float) -> None:
         """Sleep until ``due``, in the event loop's time, and take note how late that became."""

@@ -8,10 +8,22 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.openai_chat import OpenAIChatProvider
-from chat.providers.pacing import FEW_TURNS, LONGEST_WINDOW_S, WINDOW_S, Pace, joined, leave_unread, pace
+from chat.providers.pacing import (
+    FEW_TURNS,
+    LONGEST_WINDOW_S,
+    MANY_TURNS,
+    TICK_S,
+    WINDOW_S,
+    Pace,
+    joined,
+    leave_unread,
+    pace,
+)
 from reasoning.deltas import RawDelta, RawEnd, RawFields
 from tests.contract_server.fixture import ContractHandle
 
@@ -78,6 +90,29 @@ def test_few_turns_never_wait_and_the_window_grows_with_lag_up_to_its_bound() ->
         one.note_lag(5.0)
 
     assert one.window_s == LONGEST_WINDOW_S
+
+
+def test_window_grows_with_live_turns_up_to_its_bound() -> None:
+    one = busy()
+    widths = []
+    for turns in (FEW_TURNS, 50, MANY_TURNS, 1000):
+        one.turns = turns
+        widths.append(one.window_s)
+
+    assert widths[0] == WINDOW_S < widths[1] < widths[2]
+    assert widths[2:] == [LONGEST_WINDOW_S, LONGEST_WINDOW_S]
+
+
+@given(st.floats(0, 1e6), st.floats(0, 0.9 * TICK_S))
+def test_upstreams_read_at_about_the_same_time_are_read_again_at_once(now: float, later: float) -> None:
+    one = busy()
+
+    due = one.next_read(now)
+
+    assert WINDOW_S <= due - now + 1e-6 <= WINDOW_S + TICK_S + 2e-6
+    assert one.next_read(now + later) - due in (pytest.approx(0, abs=1e-6), pytest.approx(TICK_S, abs=1e-6))
+    assert abs(due / TICK_S - round(due / TICK_S)) < 1e-3
+    assert Pace().next_read(now) == now
 
 
 async def test_connection_is_left_unread_until_the_window_ends() -> None:

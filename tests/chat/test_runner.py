@@ -15,11 +15,12 @@ from django.conf import LazySettings
 from django.db import OperationalError
 
 from accounts.models import User
-from chat import backlog, heartbeat, log, recovery
+from chat import backlog, heartbeat, log, opening, recovery
+from chat.admission import Accepted
 from chat.forms import Message, MessageRefused
 from chat.models import Checkpoint, Conversation, QueuedMessage, Turn
 from chat.notices import Finished
-from chat.runner import Accepted, Runner
+from chat.runner import Runner
 from chat.watchers import Watcher
 from reasoning.events import AssistantMessage, Reasoning
 from reasoning.redaction import redact_text
@@ -99,7 +100,7 @@ async def test_message_sent_twice_at_the_same_moment_is_asked_once(
     upstream: ContractHandle, runner: Runner, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upstream.script([{"content": "one"}, {"content": "two"}])
-    into_log = Gate(monkeypatch, log, "open_turn")
+    into_log = Gate(monkeypatch, opening, "open_turn")
     watcher = Watcher(conversation.pk)
 
     with runner.watching(watcher):

@@ -1,0 +1,44 @@
+"""How a turn begins: recorded, with the model that answers it, in one transaction. All functions are synchronous."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from django.db import IntegrityError, transaction
+
+from chat import backlog, log, upstream
+from chat.models import Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A turn that is in the log and runs nowhere yet. ``turn.conversation`` is as it was read for it."""
+
+    turn: Turn
+    question: str
+    chosen: upstream.ChosenModel
+
+
+def open_turn(
+    conversation_id: uuid.UUID, *, text: str, client_id: str = "", replaces: Turn | None = None
+) -> Opened | backlog.Repeated:
+    """Start a turn, unless this message was accepted before. Raises TurnRunning, NotSelected.
+
+    A client-made id is unique in the database, so it is looked for only where that refuses it.
+    """
+    try:
+        with transaction.atomic():
+            turn = log.open_turn(conversation_id, text=text, client_id=client_id, replaces=replaces)
+            return Opened(turn, text, upstream.chosen_model(turn.conversation))
+    except IntegrityError:
+        if repeat := backlog.find_repeat(conversation_id, client_id):
+            return repeat
+        raise
+
+
+@transaction.atomic
+def open_queued_turn(conversation_id: uuid.UUID) -> Opened | None:
+    """Start a turn with the oldest waiting message; None where nothing waits. Raises TurnRunning."""
+    opened = backlog.open_queued_turn(conversation_id)
+    return Opened(*opened, upstream.chosen_model(opened[0].conversation)) if opened else None
