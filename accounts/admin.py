@@ -100,15 +100,33 @@ class AccessTokenAdmin(ReadOnlyAdmin):
             self.delete_model(request, token)
 
 
+class ActionFilter(admin.SimpleListFilter):
+    """The audit by what was done, in words."""
+
+    title = _("action")
+    parameter_name = "action"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return list(audit.WORDS.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+        return queryset.filter(action=self.value()) if self.value() else queryset
+
+
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
     """Who switched what, and when."""
 
-    list_display = ("created_at", "user", "action", "conversation")
+    list_display = ("created_at", "user", "what", "conversation")
     list_select_related = ("user",)
-    list_filter = ("action", "created_at")
+    list_filter = (ActionFilter, "created_at")
     search_fields = ("user__username",)
     date_hierarchy = "created_at"
+    fields = list_display
+
+    @admin.display(description=_("action"), ordering="action")
+    def what(self, entry: AuditEntry) -> str:
+        return str(audit.WORDS.get(entry.action, entry.action))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

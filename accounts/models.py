@@ -81,7 +81,7 @@ class AuditEntry(models.Model):
         ordering = ("-created_at",)
 
     def __str__(self) -> str:
-        return f"{self.created_at:%Y-%m-%d %H:%M} {self.user} {self.action}"
+        return f"{self.created_at:%Y-%m-%d %H:%M} {self.user}"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if not self._state.adding:

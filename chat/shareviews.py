@@ -101,7 +101,7 @@ def revoke(request: HttpRequest, link_id: uuid.UUID) -> HttpResponse:
 @require_GET
 def links(request: HttpRequest) -> HttpResponse:
     """List one's own links that can be opened now."""
-    return render(request, "chat/shares.html", {"links": _listed(request, None)})
+    return render(request, "chat/shares.html", {"links": _listed(request, None), "is_at_shares": True})
 
 
 @login_not_required
@@ -109,7 +109,10 @@ def links(request: HttpRequest) -> HttpResponse:
 @require_GET
 def shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to anybody; 404 for a link that has ended or never was."""
-    return _shared_page(request, _link(token), thinking_url=partial(_shared_thinking_url, token))
+    link = sharing.find(token)
+    if link is None:
+        return _unlisted(render(request, "chat/shared_gone.html", status=404))
+    return _shared_page(request, link, thinking_url=partial(_shared_thinking_url, token))
 
 
 @login_not_required
@@ -117,7 +120,10 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
 @require_GET
 def shared_thinking(request: HttpRequest, token: str, turn_id: uuid.UUID) -> HttpResponse:
     """Return the thinking of a shared answer as anybody may read it, as plain text; 404 where nobody may."""
-    return _thinking(_link(token), turn_id.hex)
+    link = sharing.find(token)
+    if link is None:
+        raise Http404
+    return _thinking(link, turn_id.hex)
 
 
 def _thinking(link: Share, public_id: str) -> HttpResponse:
@@ -131,13 +137,6 @@ def _shared_page(request: HttpRequest, link: Share, *, is_preview: bool = False,
     items = sharing.items(link, opened=request.GET.get("open", ""), **urls)
     context = {"title": sharing.title(link), "link": link, "items": items, "is_preview": is_preview}
     return _unlisted(render(request, "chat/shared.html", context))
-
-
-def _link(token: str) -> Share:
-    link = sharing.find(token)
-    if link is None:
-        raise Http404
-    return link
 
 
 def _unlisted(response: HttpResponse) -> HttpResponse:

@@ -117,7 +117,7 @@ class Turn(models.Model):
         )
 
     def __str__(self) -> str:
-        return f"{self.conversation_id} · {self.number}"
+        return _("Turn %(number)s") % {"number": self.number}
 
     @property
     def public_id(self) -> str:
@@ -146,4 +146,4 @@ class Event(models.Model):
         indexes = (models.Index(fields=["turn", "seq"], name="event_by_turn"),)
 
     def __str__(self) -> str:
-        return f"{self.seq} {self.type}"
+        return _("Event %(number)s") % {"number": self.seq}

@@ -6,6 +6,7 @@ import secrets
 import uuid
 
 from django.db import models
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 from chat.models.conversation import Conversation, Turn
@@ -31,7 +32,7 @@ class Feedback(models.Model):
         ordering = ("-created_at",)
 
     def __str__(self) -> str:
-        return f"{self.turn_id} · {'+' if self.is_good else '-'}"
+        return str(_("Good answer") if self.is_good else _("Poor answer"))
 
 
 class Share(models.Model):
@@ -54,4 +55,4 @@ class Share(models.Model):
         ordering = ("-created_at",)
 
     def __str__(self) -> str:
-        return f"{self.conversation_id} · {self.created_at:%Y-%m-%d}"
+        return _("Link of %(day)s") % {"day": date_format(self.created_at, "SHORT_DATE_FORMAT")}

@@ -13,6 +13,7 @@ const PEEK_PX = 32; // so much is seen below the text being written
 
 const dock = jump.closest(".dock");
 const queue = document.getElementById("queue");
+const messages = document.getElementById("messages");
 
 const top = (element) => page.scrollTop + element.getBoundingClientRect().top;
 
@@ -39,13 +40,13 @@ let isFollowing = gap() <= EDGE_PX;
 let lastTop = page.scrollTop;
 
 const showJump = () => {
-  jump.hidden = isFollowing || gap() <= EDGE_PX;
+  jump.hidden = isFollowing || gap() <= EDGE_PX || !messages.childElementCount;
   if (jump.hidden) delete jump.dataset.new;
 };
 
 const follow = (toTheEnd) => {
   isFollowing = toTheEnd;
-  if (toTheEnd) page.scrollTop = end() + beyond;
+  if (toTheEnd && messages.childElementCount) page.scrollTop = end() + beyond; // an empty page is read from its top
   showJump();
 };
 
@@ -89,7 +90,7 @@ document.addEventListener("click", ({ target }) => {
 });
 
 // Cards get their true height only when they come into sight.
-new ResizeObserver(() => isFollowing && follow(true)).observe(document.getElementById("messages"));
+new ResizeObserver(() => isFollowing && follow(true)).observe(messages);
 
 jump.addEventListener("click", followAfresh);
 document.addEventListener("htmx:wsAfterSend", followAfresh);
@@ -100,14 +101,13 @@ export const stay = () => {
 };
 
 const [visit] = performance.getEntriesByType("navigation");
-if (!location.hash && visit?.type === "navigate" && document.getElementById("messages").childElementCount) follow(true);
+if (!location.hash && visit?.type === "navigate") follow(true);
 
 // Keys for what has a button elsewhere on the page, and the sheet that lists them. They are switched off, and Enter is
 // swapped, in the sheet; this browser keeps that, as it is its keys and its person's hands that they get in the way of.
 
 const STORE = "legible:keys";
 const sheet = document.getElementById("keys");
-const log = document.getElementById("messages");
 const app = document.querySelector(".app");
 const side = document.getElementById("side");
 const area = document.getElementById("text");
@@ -149,7 +149,7 @@ const reread = () => {
 
 // The card that is meant: where the focus is, else the first that is in sight.
 
-const cards = () => [...log.querySelectorAll(":scope > [data-message-id]")];
+const cards = () => [...messages.querySelectorAll(":scope > [data-message-id]")];
 const isInSight = (card) => card.getBoundingClientRect().bottom > innerHeight / 4;
 
 const current = (all) => {
@@ -201,7 +201,7 @@ const toggleSheet = () => {
   sheet.showModal();
 };
 
-const copyLast = () => [...log.querySelectorAll("[data-copy]")].at(-1)?.click();
+const copyLast = () => [...messages.querySelectorAll("[data-copy]")].at(-1)?.click();
 
 const KEYS = {
   "mod+/": toggleSheet,

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.conf import LazySettings
 from django.test import Client
@@ -29,6 +31,19 @@ def test_audit_is_read_and_never_written(client: Client, root: User) -> None:
         assert client.post(url, {"post": "yes"}).status_code == 403
     client.post(reverse("admin:accounts_auditentry_change", args=[entry.pk]), {"action": "forged"})
     assert AuditEntry.objects.get().action == audit.SCRATCHPAD_ON
+
+
+def test_audit_says_in_words_what_was_done_and_is_filtered_by_it(client: Client, root: User) -> None:
+    audit.record(root, audit.SCRATCHPAD_ON)
+    audit.record(root, audit.SHARE_REVOKED)
+    url = reverse("admin:accounts_auditentry_changelist")
+
+    whole = client.get(url)
+    found = client.get(url, {"action": audit.SHARE_REVOKED})
+
+    assert "scratchpad switched on" in whole.content.decode()
+    assert audit.SCRATCHPAD_ON not in re.sub(r'href="[^"]*"', "", whole.content.decode())
+    assert [entry.action for entry in found.context["cl"].result_list] == [audit.SHARE_REVOKED]
 
 
 def test_audit_rows_refuse_to_be_changed_or_deleted(alice: User) -> None:

@@ -125,6 +125,21 @@ def test_events_are_told_in_words(client: Client, turn: Turn) -> None:
         assert told in page
 
 
+def test_rows_are_headed_by_words_and_dated_from_the_year_down(client: Client, turn: Turn) -> None:
+    sam_with_rights(client)
+    Feedback.objects.create(turn=turn, is_good=False)
+    started = timezone.localtime(turn.started_at)
+
+    turns = client.get(reverse("admin:chat_turn_changelist")).content.decode()
+    conversation = client.get(reverse("admin:chat_conversation_change", args=[turn.conversation_id]))
+    rows = {"turn": turn, "event": turn.events.get(seq=2), "feedback": turn.feedback}
+    pages = {name: client.get(reverse(f"admin:chat_{name}_change", args=[row.pk])) for name, row in rows.items()}
+
+    assert f"{started:%Y-%m-%d %H:%M}" in turns
+    assert "Turn 1" in conversation.content.decode()
+    assert [page.context["subtitle"] for page in pages.values()] == ["Turn 1", "Event 2", "Poor answer"]
+
+
 @pytest.mark.spec("product 13")
 def test_summary_and_steps_are_not_told_where_the_site_shows_no_reasoning(
     client: Client, turn: Turn, settings: LazySettings

@@ -171,6 +171,7 @@ def test_a_link_that_has_ended_is_not_told_from_one_that_never_was(alice: User, 
     unknown = Client().get(f"/s/{'x' * 32}/")
 
     assert (ended.status_code, unknown.status_code) == (404, 404)
+    assert b"can make a new one" in ended.content
     csrf = rb'"X-CSRFToken": "\w+"'  # drawn anew for each page
     assert re.sub(csrf, b"", ended.content) == re.sub(csrf, b"", unknown.content)
     assert Client().get(f"/s/{link.token}/{link.last_turn_id}/thinking/").status_code == 404

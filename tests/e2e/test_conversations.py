@@ -51,6 +51,19 @@ def test_first_answer_names_header_window_and_list_while_one_looks(
     expect(demo.page).to_have_title("Ferries run hourly · Legible")
 
 
+def test_empty_list_says_what_will_be_there_until_something_is(visit: Visit, offline: Site) -> None:
+    sam = visit(offline, "sam")
+    sam.starts_chat()
+    hint = sam.page.get_by_text("Conversations that you begin are listed here.")
+    expect(hint).to_be_visible()
+    expect(sam.page.get_by_role("heading", name="Today")).to_be_hidden()
+
+    sam.asks("What would breach Northwind Tidal’s debt covenants?").ends()
+
+    expect(sam.page.get_by_role("heading", name="Today")).to_be_visible()
+    expect(hint).to_be_hidden()
+
+
 def test_search_from_the_keyboard_opens_what_it_found(visit: Visit, connected: Site, model: ContractHandle) -> None:
     demo = visit(connected)
     begin(demo, model, "What of the wombats?", "Marsupials dig. The wombats dig most.")
@@ -74,7 +87,7 @@ def test_escape_gives_the_list_back(visit: Visit, connected: Site, model: Contra
     begin(demo, model, "What of lighthouses?", "Lamps are lit. At dusk.")
 
     demo.page.get_by_role("searchbox").fill("zeppelin")
-    expect(demo.page.get_by_text("0 conversations found")).to_be_visible()
+    expect(demo.page.get_by_text("No conversation found.")).to_be_visible()
     demo.page.get_by_role("searchbox").press("Escape")
 
     expect(listed(demo.page, "Lamps are lit")).to_be_visible()
@@ -172,6 +185,18 @@ def test_temporary_chat_is_marked_and_in_no_list(visit: Visit, connected: Site, 
     expect(demo.answer().answer).to_contain_text("Unseen.")
     demo.page.get_by_role("button", name="Sign out").click()
     assert demo.page.request.get(address, max_redirects=0).status in {302, 404}
+
+
+def test_temporary_chat_on_a_phone_begins_at_its_top(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, viewport={"width": 390, "height": 780})
+    demo.open()
+    demo.page.get_by_role("button", name="Conversations").click()
+    demo.page.get_by_role("button", name="Temporary chat").click()
+
+    expect(demo.page.get_by_text("Temporary chat: it is in no list")).to_be_in_viewport(ratio=1)
+    expect(demo.page.get_by_role("banner").get_by_text("Temporary", exact=True)).to_be_visible()
+    demo.writes("Anything")  # the page has settled
+    expect(demo.page.locator("#jump")).to_be_hidden()
 
 
 def test_earlier_messages_come_and_the_reader_stays(visit: Visit, offline: Site) -> None:

@@ -64,6 +64,12 @@ def test_failure_in_mid_answer_keeps_what_came(visit: Visit, hasty: Site, model:
     card = demo.asks("How far?").ends("error")
 
     expect(card.answer).to_contain_text("A whole paragraph came.")
+    text, notice, work = (card.root.locator(part).bounding_box() for part in (".prose", ".notice", ".work .fold"))
+    assert text
+    assert notice
+    assert work
+    assert 8 <= notice["y"] - (text["y"] + text["height"]) <= 24  # it follows the text, and touches nothing
+    assert work["y"] - (notice["y"] + notice["height"]) >= 16
     demo.page.reload()
     expect(card.ends("error").answer).to_contain_text("A whole paragraph came.")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Locator, expect
 
 from tests.contract_server.fixture import ContractHandle
 from tests.e2e.conftest import MakeSite
@@ -42,6 +43,24 @@ def test_meter_tells_what_is_not_sent_and_leads_to_the_preview(
     expect(left_out).to_have_count(2)
     expect(left_out.first).to_contain_text("reasoning.includeInContext is off")
     assert KEY not in admin.page.content()
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_preview_of_a_phone_leaves_send_and_share_where_they_are(visit: Visit, offline: Site, width: int) -> None:
+    admin = visit(offline, "admin")
+    admin.starts_chat()
+    admin.page.set_viewport_size({"width": width, "height": 780})
+
+    _stand_side_by_side(admin.page.get_by_role("link", name="Preview of the next request"), admin.send_button)
+    _stand_side_by_side(admin.page.get_by_role("heading", level=1), admin.page.get_by_role("link", name="Share"))
+
+
+def _stand_side_by_side(first: Locator, second: Locator) -> None:
+    one, two = first.bounding_box(), second.bounding_box()
+    assert one
+    assert two
+    assert one["x"] + one["width"] <= two["x"]
+    assert max(one["y"], two["y"]) < min(one["y"] + one["height"], two["y"] + two["height"])
 
 
 def test_copied_body_is_the_redacted_one(visit: Visit, connected: Site, model: ContractHandle) -> None:

@@ -197,9 +197,10 @@ def test_answer_that_a_killed_server_was_writing_is_what_the_server_kept(
     card = demo.asks("Count, please.")
     expect(card.answer).to_contain_text("Paragraph 2")
     site.wait_until_stored("SELECT 1 FROM chat_checkpoint WHERE answer LIKE '%Paragraph 2%'")
+    demo.page.evaluate("scrollTo(0, document.body.scrollHeight)")
 
     site.kill()
-    expect(demo.reconnecting).to_be_visible()
+    expect(demo.reconnecting).to_be_in_viewport()
     site.start()
 
     card.ends("interrupted")
