@@ -53,11 +53,13 @@ def plan_next(
     and_then: Sequence[Event] = (),
 ) -> EgressPlan:
     """Plan the next request. ``anchor``: else the last one that was kept. ``and_then``: events as if recorded."""
+    history = log.history(conversation.pk)
+    is_first = all(isinstance(event, UserMessage) for event in history)  # nothing was answered, so nothing was counted
     return plan_request(
-        (*log.history(conversation.pk), *and_then),
+        (*history, *and_then),
         layers.in_force(conversation.owner, conversation, chosen),
         target,
-        usage_anchor=anchor or _kept_anchor(conversation),
+        usage_anchor=None if is_first else anchor or _kept_anchor(conversation),
         omit_items=omit_items,
     )
 
