@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET
 
 from accounts.models import User
 from accounts.preferences import is_administrator
-from chat import layers, preview, screens
+from chat import layers, preview, screens, upstream
 from chat.forms import MessageRefused
 from chat.models import Conversation
 
@@ -40,7 +40,8 @@ async def _context(request: HttpRequest, owned: Conversation) -> tuple[dict[str,
         shown["error"], status = refused.message, 400
     except preview.NoPreview as none:
         shown["error"] = str(none)
-    models = await sync_to_async(screens.model_options)(owned, chosen)
+    offered = await sync_to_async(upstream.offered_models)()
+    models = await sync_to_async(screens.model_options)(owned, chosen, offered)
     return {"conversation": owned, "models": models, **shown}, status
 
 

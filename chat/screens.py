@@ -102,9 +102,11 @@ def context(page: Read, live: LiveTurn | None) -> dict[str, Any]:
     }
 
 
-def model_view(conversation: Conversation, chosen: upstream.ChosenModel) -> ModelView:
+def model_view(
+    conversation: Conversation, chosen: upstream.ChosenModel, offered: Sequence[upstream.ChosenModel]
+) -> ModelView:
     """Return the model that answers next, and those that may be chosen instead."""
-    options = model_options(conversation, chosen)
+    options = model_options(conversation, chosen, offered)
     current = next((option for option in options if option.is_chosen), options[0])
     return ModelView(
         value=current.value,
@@ -116,9 +118,11 @@ def model_view(conversation: Conversation, chosen: upstream.ChosenModel) -> Mode
     )
 
 
-def model_options(conversation: Conversation, chosen: upstream.ChosenModel) -> tuple[ModelOption, ...]:
+def model_options(
+    conversation: Conversation, chosen: upstream.ChosenModel, offered: Sequence[upstream.ChosenModel]
+) -> tuple[ModelOption, ...]:
     """Return the models that may be chosen here, this one marked."""
-    return tuple(_option(model, chosen, conversation) for model in upstream.offered_models())
+    return tuple(_option(model, chosen, conversation) for model in offered)
 
 
 def _option(model: upstream.ChosenModel, chosen: upstream.ChosenModel, conversation: Conversation) -> ModelOption:
@@ -148,10 +152,11 @@ def next_request(
     A long history takes longer to plan than its page to draw: with ``count_later`` the page asks for the figures.
     ``is_running``: whether a turn runs, where that is known.
     """
-    chosen = upstream.chosen_model(conversation)
+    chosen, offered = upstream.chosen_and_offered(conversation)
+    model = model_view(conversation, chosen, offered)
     if count_later:
-        return _uncounted(conversation, chosen), model_view(conversation, chosen)
-    return context_usage(conversation, chosen, is_running=is_running), model_view(conversation, chosen)
+        return _uncounted(conversation, chosen), model
+    return context_usage(conversation, chosen, is_running=is_running), model
 
 
 def _uncounted(conversation: Conversation, chosen: upstream.ChosenModel) -> ContextView:

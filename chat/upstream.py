@@ -7,7 +7,7 @@ endpoint, else the offline analyst. Keys stand in the environment alone: a profi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
@@ -49,20 +49,20 @@ class ChosenModel:
 
 def chosen_model(conversation: Conversation) -> ChosenModel:
     """Return the model of a conversation's next request. Reads the database; a profile may have changed meanwhile."""
-    offered = _enabled()
-    own = offered.filter(pk=conversation.profile_id).first() if conversation.profile_id else None
-    profile = own or offered.filter(is_default=True).first()
-    return of_profile(profile) if profile else of_environment()
+    return chosen_and_offered(conversation)[0]
+
+
+def chosen_and_offered(conversation: Conversation) -> tuple[ChosenModel, tuple[ChosenModel, ...]]:
+    """Return the model of a conversation's next request, and what it may choose instead, as they are at one moment."""
+    profiles = _enabled()
+    offered = _offered(profiles)
+    own = next((each for each in profiles if each.pk == conversation.profile_id), None)
+    return of_profile(own) if own else offered[0], offered
 
 
 def offered_models() -> tuple[ChosenModel, ...]:
-    """Return what a conversation may choose, the one that answers without a choice first. Reads the database.
-
-    A default profile stands in the place of the environment's endpoint, which no conversation could name then.
-    """
-    profiles = sorted(_enabled(), key=lambda profile: not profile.is_default)
-    own = () if profiles and profiles[0].is_default else (of_environment(),)
-    return (*own, *map(of_profile, profiles))
+    """Return what a conversation may choose, the one that answers without a choice first. Reads the database."""
+    return _offered(_enabled())
 
 
 def request_target(chosen: ChosenModel) -> RequestTarget:
@@ -132,8 +132,15 @@ def of_profile(profile: ModelProfile) -> ChosenModel:
     )
 
 
-def _enabled() -> Any:
-    return ModelProfile.objects.filter(is_enabled=True)
+def _enabled() -> list[ModelProfile]:
+    """Return the profiles that may be chosen, the default first."""
+    return sorted(ModelProfile.objects.filter(is_enabled=True), key=lambda profile: not profile.is_default)
+
+
+def _offered(profiles: Sequence[ModelProfile]) -> tuple[ChosenModel, ...]:
+    """A default profile stands in the place of the environment's endpoint, which no conversation could name then."""
+    own = () if profiles and profiles[0].is_default else (of_environment(),)
+    return (*own, *map(of_profile, profiles))
 
 
 def _config(

@@ -119,14 +119,14 @@ def test_nothing_is_offered_where_reasoning_is_not_asked_for(
     talk_to(conversation, dialect="openai")
     settings.REASONING_ENABLED = False
 
-    assert model_view(conversation, upstream.chosen_model(conversation)).efforts == ()
+    assert model_view(conversation, *upstream.chosen_and_offered(conversation)).efforts == ()
 
 
 def test_open_pages_are_told_what_is_offered_and_chosen(conversation: Conversation) -> None:
     talk_to(conversation, dialect="vllm")
     conversation.reasoning = {"reasoning.effort": "none"}
 
-    frame = json.loads(model_frame(model_view(conversation, upstream.chosen_model(conversation))))
+    frame = json.loads(model_frame(model_view(conversation, *upstream.chosen_and_offered(conversation))))
 
     assert frame["efforts"] == [
         ["", "Effort: default", False],
