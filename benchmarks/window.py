@@ -44,8 +44,18 @@ class Window:
 
     def worst_input_ms(self) -> float:
         """Return how long the slowest input took till the page showed it; 16 where none took as long as is noted."""
-        self.page.evaluate(SETTLED)
+        self.settles()
         return max([*self.noted("inputs"), 16])
+
+    def settles(self) -> None:
+        """Wait until what was asked for is drawn."""
+        self.page.evaluate(SETTLED)
+
+    def busy_ms(self) -> float:
+        """Return how long the page's main thread has worked, all in all."""
+        self._session.send("Performance.enable")
+        found = self._session.send("Performance.getMetrics")["metrics"]
+        return 1000 * float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
 
     def elements(self, inside: str = "*") -> int:
         """Return how many elements a selector finds."""

@@ -1,4 +1,4 @@
-"""Make a long conversation of the demo person: ``python -m tests.e2e.histories TURNS [like-demo]``; prints its id."""
+"""Make long conversations of the demo person: ``python -m tests.e2e.histories TURNS KIND…``; prints their ids."""
 
 from __future__ import annotations
 
@@ -15,16 +15,20 @@ def long_conversation(site: Site, turns: int, *, like_demo: bool = False) -> str
 
     ``like_demo``: with all that stands behind the answer of the demo's own conversation, again and again.
     """
-    more = ["like-demo"] if like_demo else []
+    return long_conversations(site, turns, "like-demo" if like_demo else "plain")[0]
+
+
+def long_conversations(site: Site, turns: int, *kinds: str) -> list[str]:
+    """Return the addresses of new conversations, one of each of these kinds: ``plain`` or ``like-demo``."""
     done = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-m", "tests.e2e.histories", str(turns), *more],
+        [sys.executable, "-m", "tests.e2e.histories", str(turns), *kinds],
         cwd=ROOT,
         env=dict(site.environment),
         capture_output=True,
         check=True,
         text=True,
     )
-    return f"/chats/{done.stdout.strip()}/"
+    return [f"/chats/{made}/" for made in done.stdout.split()]
 
 
 def _make(turns: int) -> str:
@@ -74,4 +78,5 @@ if __name__ == "__main__":
     import os
 
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    sys.stdout.write((_make_like_demo if "like-demo" in sys.argv else _make)(int(sys.argv[1])))
+    for kind in sys.argv[2:]:
+        sys.stdout.write((_make_like_demo if kind == "like-demo" else _make)(int(sys.argv[1])) + "\n")

@@ -1,0 +1,220 @@
+"""What an answer costs the page while it is written. Ui bars P7, P8 and S1 to S8; ``benchmarks.page`` prints them.
+
+A model service streams at a steady rate, as fast models do. What the page notes of itself is read afterwards; what one
+update costs is all the work of the page's main thread over a stretch of the answer, shared among its updates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import Browser
+
+from benchmarks.figures import Figure
+from benchmarks.window import Window, window
+from tests.contract_server.fixture import ContractHandle
+from tests.e2e.sites import Site
+from tests.e2e.upstream import calls, opening, reply, says, thinks
+
+PIECE_MS = 10
+THOUGHT_CHARS = 60_000
+_CHARS_A_TOKEN = 4
+_SAID = "The ratio fell in the third quarter against a floor of 1.20 and rose again before the year had ended, it says."
+_THOUGHT = "A thought of some length, that goes on. "
+# Time between frames, what came over the socket, how often the page changed, and how soon after Send it says so.
+MEASURES = """
+window.gaps = [];
+window.came = { bytes: 0, blocks: 0, updates: 0 };
+window.sent = { at: 0, seen: 0 };
+const tick = (before) => requestAnimationFrame((now) => { gaps.push(now - before); tick(now); });
+const encoder = new TextEncoder();
+document.addEventListener("htmx:wsBeforeMessage", ({ detail: { message } }) => {
+  came.bytes += encoder.encode(message).length;
+  if (message.startsWith('<div hx-swap-oob="beforebegin:')) came.blocks += message.split("<p dir").length - 1;
+}, true);
+document.addEventListener("submit", () => { sent = { at: performance.now(), seen: 0 }; }, true);
+const look = () => {
+  came.updates += 1;
+  if (sent.at && !sent.seen && document.querySelector(".status[data-live]")) sent.seen = performance.now() - sent.at;
+};
+new MutationObserver(look).observe(document.getElementById("messages"), {
+  childList: true, characterData: true, subtree: true,
+});
+tick(performance.now());
+"""
+
+_REACHED = "least => came.blocks >= least || document.querySelector('[data-role=assistant][data-status=complete]')"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was noted over one answer."""
+
+    gaps: list[float]
+    long: int
+    elements: int
+
+    @property
+    def late(self) -> float:
+        """Return how many of a hundred frames were late."""
+        return 100 * sum(gap > 25 for gap in self.gaps) / len(self.gaps)
+
+
+def measure(
+    browser: Browser, site: Site, model: ContractHandle, *, words: int, tokens: int, speeds: Sequence[int] = (1, 4)
+) -> list[Figure]:
+    """Return the figures of answers of so many ``words``, and of one of ``tokens`` that comes fast."""
+    return [
+        *_streamed(browser, site, model, words),
+        *_used(browser, site, model, words, speeds),
+        *_long(browser, site, model, tokens),
+    ]
+
+
+def _streamed(browser: Browser, site: Site, model: ContractHandle, words: int) -> list[Figure]:
+    """P7, S1 to S3, S6 to S8: the thinking stays closed before one answer, and is open before another.
+
+    What shifted is counted from the first byte of the page until every panel was opened and closed.
+    """
+    thought = thinks(*_pieces(_THOUGHT * (min(THOUGHT_CHARS, 30 * words) // len(_THOUGHT)), 40))
+    told = reply(says(opening(), *_answer(words)), delay_ms=PIECE_MS)
+    found = reply(thought, calls("searchFilings", '{"query":"covenants"}'), delay_ms=PIECE_MS)
+    model.script([found, told, found, told])
+    with _chat(browser, site) as shown:
+        shift = float(shown.noted("shift"))
+        began = _asks(shown)
+        closed = _written(shown, answers=1)
+        bytes_sent = float(shown.page.evaluate("came.bytes"))
+        _opens_and_closes(shown)
+        shift += float(shown.noted("shift"))
+        began = min(began, _asks(shown))
+        shown.page.locator("[data-ai-reasoning-toggle]").last.click()
+        opened = _written(shown, answers=2)
+    return [
+        Figure("sent until its status is there", began, "ms", aim=150),
+        *_frames(f"answer of {words:,} words after long thinking", closed),
+        Figure("  elements of its card", closed.elements, "elements", aim=1500),
+        Figure("  bytes over the socket", bytes_sent / len("".join(_answer(words)).encode()), "× its text", aim=3),
+        Figure("  shift: loading, the answer, each panel opened and closed", shift, "", aim=0.02),
+        *_frames("  the same with the thinking open", opened),
+    ]
+
+
+def _frames(name: str, written: Written) -> list[Figure]:
+    gaps = sorted(written.gaps)
+    return [
+        Figure(f"{name}: frames, 95 of 100", gaps[int(len(gaps) * 0.95)], "ms", aim=17.5),
+        Figure("  frames, 99 of 100", gaps[int(len(gaps) * 0.99)], "ms", aim=33),
+        Figure("  frames that were late", written.late, "%", aim=0.5),
+        Figure("  long tasks", written.long, "tasks", aim=0),
+    ]
+
+
+def _opens_and_closes(shown: Window) -> None:
+    card = shown.page.locator("[data-role=assistant]").last
+    for bar in ("[data-reasoning-summary] > summary", "[data-tool-trace] > summary", "[data-ai-reasoning-toggle]"):
+        for _time in range(2):
+            card.locator(bar).click()
+            shown.settles()
+
+
+def _used(browser: Browser, site: Site, model: ContractHandle, words: int, speeds: Sequence[int]) -> Iterator[Figure]:
+    """P8: the thinking opened and closed and a draft written while an answer grows, on a slow machine too."""
+    for slowed in speeds:
+        model.script([reply(thinks(_THOUGHT * 40), says(opening(), *_answer(words)), delay_ms=PIECE_MS)])
+        with _chat(browser, site, slowed=slowed) as shown:
+            _asks(shown)
+            shown.forget()
+            shown.page.locator("[data-answer]").last.locator("p").first.wait_for()
+            toggle = shown.page.locator("[data-ai-reasoning-toggle]").last
+            for _time in range(2):
+                toggle.click()
+            shown.page.get_by_role("textbox", name="Your question").press_sequentially("A draft")
+            name = f"  at 1/{slowed} of the speed" if slowed > 1 else "toggles and letters meanwhile, the slowest"
+            yield Figure(name, shown.worst_input_ms(), "ms", aim=200)
+
+
+def _long(browser: Browser, site: Site, model: ContractHandle, tokens: int) -> list[Figure]:
+    """S4, S5 and S8: one long answer, a thousand tokens a second in pieces of ten."""
+    text = _text(tokens * _CHARS_A_TOKEN)
+    blocks = text.count("\n\n")
+    model.script([reply(says(opening(), *_pieces(text, 10 * _CHARS_A_TOKEN)), delay_ms=PIECE_MS)])
+    with _chat(browser, site) as shown:
+        _asks(shown)
+        early = _update_ms(shown, blocks * 0.025, blocks * 0.075)
+        late = _update_ms(shown, blocks * 0.925, blocks * 0.975)
+        rate = 1000 / late[1]
+        _ends(shown, answers=1)
+        many = float(shown.page.evaluate("came.bytes")) / len(text.encode())
+    return [
+        Figure(f"answer of {tokens:,} tokens, fast: one update near its start", early[0], "ms"),
+        Figure("  one update near its end", late[0], "ms", aim=2 * early[0], ratio=late[0] / early[0], beside="start"),
+        Figure("  updates a second", rate, "updates", aim=21),
+        Figure("  bytes over the socket", many, "× its text", aim=3),
+    ]
+
+
+def _update_ms(shown: Window, since: float, until: float) -> tuple[float, float]:
+    """Return what one update cost, and how long there was from one to the next, between these blocks."""
+    marks = []
+    for part in (since, until):
+        shown.page.wait_for_function(_REACHED, arg=part, polling=20, timeout=60_000)
+        marks.append((shown.busy_ms(), *shown.page.evaluate("[came.updates, performance.now()]")))
+    (busy, updates, at), (busy_then, updates_then, then) = marks
+    count = max(1, updates_then - updates)
+    return (busy_then - busy) / count, (then - at) / count
+
+
+@contextmanager
+def _chat(browser: Browser, site: Site, *, slowed: int = 1) -> Iterator[Window]:
+    """Open an empty conversation."""
+    with window(browser, site, slowed=slowed) as shown:
+        shown.page.goto("/")
+        shown.page.get_by_role("button", name="New chat").click()
+        shown.page.get_by_role("heading", name="What would you like to check?").wait_for()
+        shown.page.evaluate(MEASURES)
+        yield shown
+
+
+def _asks(shown: Window) -> float:
+    """Send a question; return the milliseconds from that until its status line was there."""
+    shown.page.get_by_role("textbox", name="Your question").fill("How long is it?")
+    shown.page.get_by_role("button", name="Send", exact=True).click()
+    shown.page.locator(".status[data-live]").last.wait_for()
+    return float(shown.page.evaluate("sent.seen"))
+
+
+def _written(shown: Window, *, answers: int) -> Written:
+    """Wait for the end of an answer; return what was noted since it was asked for."""
+    shown.forget()
+    shown.page.evaluate("gaps.length = 0")
+    _ends(shown, answers=answers)
+    return Written(
+        gaps=shown.page.evaluate("gaps"),
+        long=sum(each > 50 for each in shown.noted("long")),
+        elements=shown.page.locator("[data-role=assistant]").last.locator("*").count(),
+    )
+
+
+def _ends(shown: Window, *, answers: int) -> None:
+    done = shown.page.locator("[data-role=assistant][data-status=complete]")
+    done.nth(answers - 1).wait_for(timeout=300_000)
+
+
+def _answer(words: int) -> list[Any]:
+    """Return so many words as pieces of seven letters."""
+    return _pieces(_text(words * 6), 7)
+
+
+def _text(chars: int) -> str:
+    """Return paragraphs of sixty words, so many characters in all."""
+    said = _SAID.split()
+    text = "".join(said[at % len(said)] + ("\n\n" if at % 60 == 59 else " ") for at in range(chars // 4))
+    return text[:chars]
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
