@@ -99,6 +99,35 @@ const takeText = ({ id, n, text }) => {
   timer ||= setTimeout(draw, Math.max(0, drawnAt + DRAW_MS - performance.now()));
 };
 
+// What is being done is shown long enough to be read; words that come sooner wait for their turn, the end does not.
+
+const READ_MS = 400;
+const statuses = []; // words to come
+let statusAt = 0;
+let statusTimer = 0;
+
+const wordsOf = (status) => status?.firstElementChild?.firstChild;
+
+const showStatus = () => {
+  const shown = wordsOf(chat.querySelector(".status[data-live]"));
+  if (shown && statuses.length) shown.data = statuses.shift();
+  statusAt = performance.now();
+  statusTimer = statuses.length ? setTimeout(showStatus, READ_MS) : 0;
+};
+
+document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
+  const next = detail.fragment.firstElementChild;
+  if (!next?.matches(".status")) return;
+  const words = wordsOf(next)?.data;
+  const wait = statusAt + READ_MS - performance.now();
+  if (!words) return statuses.splice(0);
+  if (!statuses.length && words === wordsOf(detail.target)?.data) return;
+  if (!statuses.length && wait <= 0) return (statusAt = performance.now());
+  detail.shouldSwap = false;
+  if (words !== statuses.at(-1)) statuses.push(words);
+  statusTimer ||= setTimeout(showStatus, wait);
+});
+
 // Everything else that comes as JSON.
 
 const prune = (card) => {
@@ -175,7 +204,10 @@ const take = (frame) => {
 };
 
 // The messages that were drawn again may have brought a card before the socket does.
-const makeRoom = (message) => [...message.matchAll(CARD_ID)].forEach(([, id]) => document.getElementById(id)?.remove());
+const makeRoom = (message) => {
+  statusAt = performance.now();
+  [...message.matchAll(CARD_ID)].forEach(([, id]) => document.getElementById(id)?.remove());
+};
 
 let returnAfterFrame = () => {};
 

@@ -56,7 +56,7 @@ const followAfresh = () => {
 };
 
 export const keepUp = () => {
-  if (!isFollowing) jump.dataset.new = "";
+  if (!isFollowing && chat.querySelector("#messages > [data-status=streaming]")) jump.dataset.new = "";
   follow(isFollowing);
 };
 

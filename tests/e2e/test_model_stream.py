@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import expect
@@ -118,3 +119,29 @@ def test_answer_without_thinking_has_no_toggle(visit: Visit, connected: Site, mo
 
     expect(card.answer).to_have_text("Forty-two.")
     expect(card.thinking).to_have_count(0)
+
+
+# When the words of the status line changed, in ms.
+NOTE_STATUS = """() => {
+  window.noted = [];
+  new MutationObserver(() => {
+    const words = document.querySelector(".status[data-live]")?.textContent.replace(/\\d+ s/, "").trim();
+    if (words && words !== noted.at(-1)?.[0]) noted.push([words, performance.now()]);
+  }).observe(document.getElementById("messages"), { childList: true, subtree: true, characterData: true });
+}"""
+READABLE_MS = 380  # 400, less what a timer may be early
+
+
+def test_each_status_can_be_read(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    search = calls("searchFilings", '{"query":"covenants"}')
+    model.script([reply(thinks("Looking. "), search), reply(says(opening(), "It is so"), waits("rest"))])
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.page.evaluate(NOTE_STATUS)
+
+    card = demo.asks("What is being done?")
+    expect(card.status).to_contain_text("Writing…")
+    noted = demo.page.evaluate("noted")
+
+    assert "Searching filings…" in [words for words, _at in noted]
+    assert min(later - earlier for (_w, earlier), (_v, later) in pairwise(noted)) >= READABLE_MS

@@ -111,6 +111,12 @@ def test_page_follows_the_end_until_the_reader_leaves_it(visit: Visit, offline: 
     demo.page.mouse.move(300, 200)
     demo.page.mouse.wheel(0, -4000)
     expect(demo.page.get_by_role("button", name=re.compile("Jump to latest"))).to_be_visible()
+    demo.reasoning_switch.click()
+    expect(demo.reasoning_switch).to_have_attribute("aria-checked", "false")
+    expect(demo.answer(0).summary).to_have_count(0)  # the messages were drawn again, and nothing is new
+    expect(demo.page.get_by_role("button", name="Jump to latest", exact=True)).to_be_visible()
+    demo.reasoning_switch.click()
+    expect(demo.answer(0).summary).to_have_count(1)
 
     demo.page.get_by_role("button", name=re.compile("Jump to latest")).click()
 
