@@ -16,6 +16,8 @@ _MARKER = re.compile(r"\s*\[\d{1,4}(?: ?[,;] ?\d{1,4})*\]")
 _MARKS = re.compile(
     r"^\s*(?:[>#]+|[-*+]|\d{1,3}[.)])\s+|\*{1,3}|~~|`+|\\(?=[^\w\s])|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"
 )
+# who says it, before what is said: the words are what tells one answer from the next
+_ATTRIBUTION = re.compile(r"^[^\"“„«]{1,200}:\s+(?=[\"“„«]\w)")
 _NO_TITLE = re.compile(r"^\s*(?:\||[-*_=:| \t]+$)")  # a table, a rule
 
 
@@ -33,7 +35,7 @@ def title_from_answer(answer: str) -> str:
     text = _FENCED.sub("", answer[:_READ_CHARS])
     heading = _HEADING.search(text)
     line = heading[1] if heading else _first_sentence(text)
-    return title_from(plain(line)).rstrip('.:;,"”»')
+    return title_from(plain(line)).rstrip('.:;,"”“»«')
 
 
 def plain(markdown: str) -> str:
@@ -46,4 +48,4 @@ def _first_sentence(text: str) -> str:
     blocks = [block for block in blocks if any(map(str.isalnum, block))]
     # A block that only leads to the next one says nothing of what the answer is about.
     block = next((block for block in blocks if not block.endswith(":")), blocks[0] if blocks else "")
-    return _SENTENCE_END.split(block, maxsplit=1)[0].lstrip("> ").strip('"“”„«» ')
+    return _SENTENCE_END.split(_ATTRIBUTION.sub("", block), maxsplit=1)[0].lstrip("> ").strip('"“”„«» ')
