@@ -3,14 +3,16 @@
 Strategy: the text is cut into segments by what it says alone, never by how it was delivered, and each segment is
 redacted by itself; so ``feed`` and ``flush`` give, joined, what one feed of the whole gives. Words that trigger nothing
 are let go at the white space behind them. A word that triggers something opens a segment, which is held while any of
-its triggers may go on, at most ``HOLD`` characters: an endless one is let go redacted, except its last ``KEPT``. An
-open key block or ``<REDACTED>`` section swallows everything up to its end, which may be the end of the text. On an
+its triggers may go on, at most ``HOLD`` characters: an endless one is let go redacted, except its last ``KEPT``. Of a
+long one the beginning is let go earlier where nothing that it holds reaches on, as in a list of odd words. An open key
+block or ``<REDACTED>`` section swallows everything up to its end, which may be the end of the text. On an
 exception the machine fails closed: one ``[unavailable]``, then nothing.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from typing import Final
 
@@ -18,10 +20,13 @@ from reasoning.redaction.cleaning import clean
 from reasoning.redaction.patterns import BLOCK, BLOCK_ENDS, rule_book
 from reasoning.redaction.policy import DEFAULT, UNAVAILABLE, RedactionPolicy
 from reasoning.redaction.spans import apply
-from reasoning.redaction.triggers import Seen
+from reasoning.redaction.triggers import SHAPES_ALONE, Seen
 
 HOLD: Final = 4_096
 KEPT: Final = 512
+LONG: Final = 320  # characters of a segment; from here on its beginning is let go as soon as nothing reaches beyond it
+BEHIND: Final = 128  # characters that stay
+FAR: Final = 1_024  # from a word that names something up to where even a value of many words is over
 DENSE: Final = 64  # characters; no language has a trigger in each so many of a held text
 _PIECE = 256
 _FEW_WORDS = 32  # characters; words are looked at one by one up to here, and all at once in a longer text
@@ -52,6 +57,9 @@ class StreamRedactor:
         self._last = ""  # the last character taken in, for what depends on its neighbour
         self._segment = False  # the held text opens with a trigger
         self._weighed = 0  # up to where the words of the segment were looked at
+        self._ends: list[int] = []  # of those words
+        self._names: list[int] = []  # of those with other triggers than shapes of their own, the ends
+        self._next_cut = LONG
         self._alive: list[Seen] = []
         self._kinds: set[str] = set()
         self._dense = False  # the last forced text triggered something everywhere
@@ -178,7 +186,34 @@ class StreamRedactor:
         if not self._kinds.isdisjoint(BLOCK_ENDS) and (block := BLOCK.search(self._held, 0, end)):
             return self._open_block(block)
         self._alive += seen
-        return None if self._may_go_on(end) else self._release(end)
+        self._ends.append(end)
+        self._names += [end] * any(name not in SHAPES_ALONE for name, _ in seen)
+        if not self._may_go_on(end):
+            return self._release(end)
+        return self._cut(end) if end >= self._next_cut else None
+
+    def _cut(self, end: int) -> str | None:
+        """Let go the beginning of a long segment, whose last words may go on, if nothing that it holds reaches further.
+
+        So words that each might be the beginning of something don't hold one another.
+        """
+        self._next_cut = end + BEHIND
+        start = _last(self._ends, end - BEHIND)
+        if start is None or (_last(self._names, start) or -FAR) > start - FAR:
+            return None
+        for at, seen in enumerate(self._alive):
+            if seen[1] > start:
+                break
+            if self._triggers.reaches(seen, self._held, start, end):
+                self._alive = self._alive[at:]  # those before it are over
+                return None
+        shown = self._redact(self._held[:start])
+        self._held, self._weighed, self._next_cut = self._held[start:], self._weighed - start, LONG
+        self._ends, self._names = (
+            [place - start for place in each if place > start] for each in (self._ends, self._names)
+        )
+        self._alive = [(name, place - start) for name, place in self._alive if place > start]
+        return shown
 
     def _may_go_on(self, end: int) -> bool:
         """Tell whether a trigger's finding may; the latest is asked first, and each dies once."""
@@ -246,6 +281,15 @@ class StreamRedactor:
         self._held = held
         self._segment = False
         self._weighed = 0
+        self._ends = []
+        self._names = []
+        self._next_cut = LONG
         self._alive = []
         self._kinds = set()
         self._closer = None
+
+
+def _last(places: list[int], until: int) -> int | None:
+    """Return the last of ``places``, which are in order, that is no further than ``until``."""
+    at = bisect_right(places, until)
+    return places[at - 1] if at else None

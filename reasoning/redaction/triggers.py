@@ -124,11 +124,13 @@ _CAPITALS = (
         goes_on=re.compile(r"[ \dA-D]{0,13}"),
     ),
 )
+SHAPES_ALONE = frozenset({"odd", "run", "digit", "iban", "nino"})  # what they find is the word itself, or digits
 _SMALLEST_RUN = 12
 _LONGEST_PLAIN = 18  # letters; a shape of letters alone is longer, or of capitals
 _NUMBER = re.compile(r"\[?\$?\d{1,9}(?:[.,]\d{1,9})*+[%\])]?")
 _MARKS = frozenset(["", "|", "-", "--", ">", "<", "=", "+", "/", "#", "&"])
 _BEFORE, _BEHIND = "*\"'", "*\"'.,;:!?"  # no shape begins or ends with them beside such a word
+_ALONE = re.compile(r"\S*+\s(?!\s{0,3}(?:is|as|for|was|when|if))")
 _PLAIN = re.compile(r"(?:[A-Z]?[a-z]{0,18}[\s,.]++)*+[A-Z]?[a-z]{0,18}")  # no shape is in words like these
 _ASCII_SMALL = {code: code + 32 for code in range(65, 91)}
 _ALPHABETIC = re.compile("[a-zß-ɏ\u0370-\u06ff\u1e00-\u1eff]+")  # the alphabets of the words that trigger something
@@ -238,6 +240,17 @@ class Triggers:
         """Tell whether a finding of this trigger may go on behind ``end``."""
         goes_on = self._goes_on[seen[0]]
         return goes_on is not None and goes_on.fullmatch(text, seen[1], end) is not None
+
+    def reaches(self, seen: Seen, text: str, start: int, end: int) -> bool:
+        """Tell whether a finding of this trigger may reach behind the word that ends at ``start``.
+
+        A finding includes the word at which it stops going on. That an odd word goes on at its own end says nothing
+        unless a word that carries it on comes next.
+        """
+        goes_on = self._goes_on[seen[0]]
+        if goes_on is None or (seen[0] == "odd" and _ALONE.match(text, seen[1], end)):
+            return False
+        return goes_on.fullmatch(text, seen[1], start) is not None
 
 
 def _classes(triggers: Iterable[Trigger]) -> dict[str, tuple[str, ...]]:

@@ -109,6 +109,55 @@ def test_endless_cookie_is_masked_to_the_end_of_its_line() -> None:
     assert Redactor().redact_text(f"Cookie: {pairs}\nnext") == "Cookie: [redacted]\nnext"
 
 
+def odd_words(count: int) -> str:
+    """Return words that each might be a password with its name behind it."""
+    return " ".join(f"row{number},{number * 7 % 10}" for number in range(count))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_list_of_odd_words_is_shown_as_it_comes(policy: RedactionPolicy) -> None:
+    stream = StreamRedactor(policy)
+    text = odd_words(900)
+    shown = ""
+    for at in range(0, len(text), 9):
+        shown += stream.feed(text[at : at + 9])
+        assert len(stream._held) <= 400
+
+    assert shown + stream.flush() == text
+
+
+@pytest.mark.parametrize("case", ALL)
+def test_secret_in_a_list_of_odd_words_is_masked_however_it_is_cut(case: Case) -> None:
+    text = f"{odd_words(45)} {case.text} {odd_words(50)}"
+    alone = Redactor().redact_text(f"{case.text} row1,1")
+
+    whole = Redactor().redact_text(text)
+
+    assert not [private for private in case.private if private in whole and private not in alone]
+    for seed in range(2):
+        assert "".join(streamed(cut_at_random(text, seed))) == whole
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "hunter2!x is the new wifi password",
+        "hunter2!x when they ask you for the password",
+        "the password is: hunter2!x",
+        "4111 1111 1111 1111",
+        "Cookie: a1=hunter2!x; b2=c3d4; e5=f6g7",
+        f"password: '{odd_words(45)} hunter2!x'",
+    ],
+)
+def test_beginning_that_is_let_go_early_never_parts_a_finding(said: str) -> None:
+    """Wherever in it the beginning may end."""
+    for before in range(2, 60):
+        shown = Redactor().redact_text(f"{odd_words(before)} {said}\n{odd_words(40)}")
+
+        assert "hunter2" not in shown
+        assert "1111" not in shown
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_prose_is_held_by_a_word(policy: RedactionPolicy) -> None:
     stream = StreamRedactor(policy)
