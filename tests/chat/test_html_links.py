@@ -152,7 +152,7 @@ class TestLeavingPage:
 
         assert response.status_code == 200
         assert '<code dir="ltr">https://x.example/a?b=c&amp;d=1</code>' in response.text
-        assert f'<a href="https://x.example/a?b=c&amp;d=1" rel="{REL}">' in response.text
+        assert f'<a class="btn" href="https://x.example/a?b=c&amp;d=1" rel="{REL}">' in response.text
 
     def test_international_name_is_explained(self, client, alice):
         client.force_login(alice)

@@ -156,9 +156,9 @@ def test_steps_of_earlier_cards_come_when_they_are_asked_for(alice: User) -> Non
     html = client.get(base).content.decode()
     opened = client.get(f"{base}?open={first.public_id}").content.decode()
 
-    assert html.count('<ol class="steps"') == WHOLE
+    assert html.count('<ol class="fold__body steps"') == WHOLE
     assert html.count(f'hx-get="{steps}"') == 1
-    assert opened.count('<ol class="steps"') == WHOLE + 1
+    assert opened.count('<ol class="fold__body steps"') == WHOLE + 1
     assert "data-tool-step" in client.get(steps).content.decode()
 
 
