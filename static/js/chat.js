@@ -124,7 +124,7 @@ document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   if (!statuses.length && words === wordsOf(detail.target)?.data) return;
   if (!statuses.length && wait <= 0) return (statusAt = performance.now());
   detail.shouldSwap = false;
-  if (words !== statuses.at(-1)) statuses.push(words);
+  if (words !== statuses.at(-1)) statuses.splice(1, 1, words); // of many that come in a hurry one waits behind the next
   statusTimer ||= setTimeout(showStatus, wait);
 });
 

@@ -188,3 +188,16 @@ def test_longer_words_fit_in_both_directions(
         found += [f"{name}: {fault}" for fault in faults(person.page)]
 
     assert found == []
+
+
+def test_question_in_the_other_direction_stays_on_its_side(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    demo.starts_chat()
+    demo.asks("What was it?").ends()
+    demo.asks("ماذا حدث؟").ends()
+
+    left_to_right, right_to_left = (demo.page.locator(".ask").nth(index).bounding_box() for index in range(2))
+    assert left_to_right
+    assert right_to_left
+    ends = [box["x"] + box["width"] for box in (left_to_right, right_to_left)]
+    assert abs(ends[0] - ends[1]) <= 1
