@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Dialog, Locator, expect
 
+from chat.html.mathml import ELEMENTS as MATHML
 from tests.chat.xss_vectors import MARKUP, URLS
 from tests.contract_server.fixture import ContractHandle
 from tests.e2e.cards import AnswerCard
@@ -35,11 +36,13 @@ REFERENCES = [f"[x{n}]\n\n[x{n}]: {url}" for n, url in enumerate(URLS)]
 LOOK = r"""
 (() => {
   const words = (text) => new Set(text.split(" "));
-  const tags = words("a p h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td pre figure figcaption bdi br hr "
-    + "code em strong s button span div");
+  const elements = words("a p h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td pre figure figcaption bdi br "
+    + "hr code em strong s button span div");
   const names = words("dir class start scope type data-copy-code tabindex role aria-label href title rel");
+  const tags = new Map([...elements].map((name) => [name, names]));
+  const formulas = new Map(Object.entries(__FORMULAS__).map(([name, known]) => [name, new Set([...known, "dir"])]));
   const never = "img, picture, source, video, audio, script, noscript, style, link, meta, base, iframe, frame, object, "
-    + "embed, math, template, dialog, textarea, select, marquee, foreignObject, animate";
+    + "embed, template, dialog, textarea, select, marquee, foreignObject, animate";
   const odd = /^(on|style$|src|hx-on|data-hx-|x-|v-|ng-|@|:|_|ping$|target$|download$|autofocus$|popover)/;
   const plainText = ".ask, .think, [data-scratchpad] pre, .mask, .step__name code, .args dt, "
     + "[data-reasoning-summary] li";
@@ -57,8 +60,10 @@ LOOK = r"""
         if (element.children.length) fault(element, "open block");
         continue;
       }
-      if (!tags.has(element.localName) || !element.namespaceURI.endsWith("xhtml")) fault(element, "element");
-      for (const { name } of element.attributes) if (!names.has(name)) fault(element, name);
+      const [known, kind] = element.closest("math") ? [formulas, "MathML"] : [tags, "xhtml"];
+      const named = known.get(element.localName);
+      if (!named || !element.namespaceURI.endsWith(kind)) fault(element, "element");
+      for (const { name } of element.attributes) if (!named?.has(name)) fault(element, name);
       if (element.matches("a[href]")) lookAtLink(element);
     }
   };
@@ -69,6 +74,7 @@ LOOK = r"""
   const isHeld = (element, name) => name === "style" && element.matches(".work") // the page keeps it in its place
     && /^margin-top: [\d.]+px;$/.test(element.getAttribute(name));
   const lookAtCard = (card) => {
+    for (const math of card.querySelectorAll("math")) if (!math.closest("[data-answer]")) fault(math, "element");
     for (const answer of card.querySelectorAll("[data-answer]")) lookAtAnswer(answer);
     for (const element of card.querySelectorAll(never)) fault(element, "element");
     for (const box of card.querySelectorAll(plainText)) {
@@ -98,7 +104,7 @@ LOOK = r"""
       ...[...document.querySelectorAll("*")].filter(outside).map((one) => written(one).sort().join(" "))],
   };
 })();
-"""
+""".replace("__FORMULAS__", json.dumps({name: [*known] for name, known in MATHML.items()}))
 
 
 class Reader:
