@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from chat import log
 from chat.models import Conversation, QueuedMessage, Turn
 
 
@@ -49,18 +48,16 @@ def enqueue(conversation_id: uuid.UUID, *, text: str, client_id: str, most: int)
         return QueuedMessage.objects.create(conversation_id=conversation_id, text=text, client_id=client_id)
 
 
-@transaction.atomic
-def open_queued_turn(conversation_id: uuid.UUID) -> tuple[Turn, str] | None:
-    """Turn the oldest waiting message into a running turn, in one transaction. None when nothing waits.
+def take_oldest(conversation_id: uuid.UUID) -> QueuedMessage | None:
+    """Take the oldest waiting message out; None when nothing waits. The caller holds the lock of the conversation.
 
     A message that has become a turn in the meantime (sent twice at the same moment) is dropped: it would be refused
     for ever, and all behind it would wait. Whoever asks second, in another process, finds it gone.
     """
-    Conversation.objects.select_for_update().filter(pk=conversation_id).first()
     for waiting in QueuedMessage.objects.filter(conversation_id=conversation_id):
         waiting.delete()
         if not (waiting.client_id and _has_turn(conversation_id, waiting.client_id)):
-            return log.open_turn(conversation_id, text=waiting.text, client_id=waiting.client_id), waiting.text
+            return waiting
     return None
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.db import IntegrityError, transaction
 
 from chat import backlog, log, upstream
-from chat.models import Turn
+from chat.models import Conversation, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,7 @@ def open_turn(
     """
     try:
         with transaction.atomic():
-            turn = log.open_turn(conversation_id, text=text, client_id=client_id, replaces=replaces)
-            return Opened(turn, text, upstream.chosen_model(turn.conversation))
+            return _opened(log.locked(conversation_id), text, client_id, replaces)
     except IntegrityError:
         if repeat := backlog.find_repeat(conversation_id, client_id):
             return repeat
@@ -40,5 +39,18 @@ def open_turn(
 @transaction.atomic
 def open_queued_turn(conversation_id: uuid.UUID) -> Opened | None:
     """Start a turn with the oldest waiting message; None where nothing waits. Raises TurnRunning."""
-    opened = backlog.open_queued_turn(conversation_id)
-    return Opened(*opened, upstream.chosen_model(opened[0].conversation)) if opened else None
+    try:
+        conversation = log.locked(conversation_id)
+    except Conversation.DoesNotExist:  # deleted meanwhile
+        return None
+    waiting = backlog.take_oldest(conversation_id)
+    return _opened(conversation, waiting.text, waiting.client_id) if waiting else None
+
+
+def _opened(conversation: Conversation, text: str, client_id: str, replaces: Turn | None = None) -> Opened:
+    chosen = upstream.chosen_model(conversation)
+    target = upstream.request_target(chosen)
+    turn = log.open_turn_in(
+        conversation, text=text, client_id=client_id, replaces=replaces, model=target.model, provider=target.provider
+    )
+    return Opened(turn, text, chosen)

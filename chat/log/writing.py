@@ -32,17 +32,35 @@ class NotSelected(Exception):
     """A turn that is not on the selected branch can't be replaced."""
 
 
+def locked(conversation_id: uuid.UUID) -> Conversation:
+    """Return a conversation, its owner and its model, held until the end of the transaction."""
+    found = Conversation.objects.select_for_update(of=("self",)).select_related("owner", "profile")
+    return found.get(pk=conversation_id)
+
+
 @_together
 def open_turn(conversation_id: uuid.UUID, *, text: str, client_id: str = "", replaces: Turn | None = None) -> Turn:
-    """Start a turn with its ``user_message``. Raises TurnRunning, NotSelected.
+    """Start a turn as ``open_turn_in`` does."""
+    return open_turn_in(locked(conversation_id), text=text, client_id=client_id, replaces=replaces)
 
-    ``replaces`` takes that turn and all after it off the selected branch and puts the new one in its place.
+
+def open_turn_in(
+    conversation: Conversation,
+    *,
+    text: str,
+    client_id: str = "",
+    replaces: Turn | None = None,
+    model: str = "",
+    provider: str = "",
+) -> Turn:
+    """Start a turn with its ``user_message`` in a locked conversation. Raises TurnRunning, NotSelected.
+
+    ``replaces`` takes that turn and all after it off the selected branch and puts the new one in its place. ``model``
+    and ``provider``: those that are expected to answer.
     """
-    found = Conversation.objects.select_for_update(of=("self",)).select_related("owner", "profile")
-    conversation = found.get(pk=conversation_id)
     newest = conversation.turns.filter(is_active=True).order_by("-number").first()
     if newest and newest.status == Turn.Status.RUNNING:  # it is always the newest: no other branch can be selected
-        raise TurnRunning(str(conversation_id))
+        raise TurnRunning(str(conversation.pk))
     if replaces and not conversation.turns.filter(pk=replaces.pk, is_active=True).exists():
         raise NotSelected(str(replaces.pk))
     parent = replaces.parent if replaces else newest
@@ -53,9 +71,11 @@ def open_turn(conversation_id: uuid.UUID, *, text: str, client_id: str = "", rep
         parent=parent,
         number=(parent.number if parent else 0) + 1,
         client_id=client_id,
+        model=model,
+        provider=provider,
         **leases.fresh(),
     )
-    _append(turn, [UserMessage(text=text)], {})
+    _append(turn, [UserMessage(text=text)], {}, is_first=newest is None and replaces is None)
     conversation.title = conversation.title or title_from(text)
     conversation.updated_at = timezone.now()
     conversation.save(update_fields=["title", "updated_at"])
@@ -180,6 +200,9 @@ def _recorded_answers(turn: Turn) -> list[str]:
     return [str(public["text"]) for public in recorded]
 
 
-def _append(turn: Turn, events: Sequence[CanonicalEvent], traces: Mapping[str, Mapping[str, Any]]) -> None:
-    last = Event.objects.filter(conversation_id=turn.conversation_id).aggregate(last=Max("seq"))["last"] or 0
+def _append(
+    turn: Turn, events: Sequence[CanonicalEvent], traces: Mapping[str, Mapping[str, Any]], *, is_first: bool = False
+) -> None:
+    recorded = Event.objects.filter(conversation_id=turn.conversation_id)
+    last = 0 if is_first else recorded.aggregate(last=Max("seq"))["last"] or 0
     Event.objects.bulk_create(row_of(turn, event, seq, traces) for seq, event in enumerate(events, start=last + 1))

@@ -97,7 +97,7 @@ async def test_database_that_does_not_answer_gets_the_error_form_without_details
     def locked(*_args: Any, **_more: Any) -> None:
         raise OperationalError("database is locked: quokka-canary-7712")
 
-    monkeypatch.setattr(log, "open_turn", locked)
+    monkeypatch.setattr(log, "open_turn_in", locked)
     answer = await (await client_of(alice)).post(url, json.dumps({"text": "x"}), **JSON)
 
     words = "The server’s database is busy. Send it again in a moment."

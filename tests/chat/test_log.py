@@ -6,7 +6,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from accounts.models import User
-from chat import backlog, log, titles
+from chat import backlog, log, opening, titles
 from chat.models import Checkpoint, Event, QueuedMessage, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
 from reasoning.policy import SiteFlags, Viewer, visibility
@@ -117,12 +117,12 @@ def test_queue_takes_at_most_three_and_becomes_a_turn_in_order(alice: User) -> N
     conversation = make_conversation(owner=alice)
     kept = [backlog.enqueue(conversation.pk, text=str(number), client_id="", most=3) for number in range(4)]
 
-    opened = backlog.open_queued_turn(conversation.pk)
+    opened = opening.open_queued_turn(conversation.pk)
 
     assert [message is not None for message in kept] == [True, True, True, False]
     assert opened is not None
-    assert opened[1] == "0"
-    assert log.question_of(opened[0]) == "0"
+    assert opened.question == "0"
+    assert log.question_of(opened.turn) == "0"
     assert list(QueuedMessage.objects.values_list("text", flat=True)) == ["1", "2"]
 
 

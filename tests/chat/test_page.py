@@ -165,7 +165,7 @@ async def test_database_that_does_not_answer_gives_the_text_back_and_the_next_me
     upstream.script([{"content": "Here."}])
     async with socket_of(conversation, alice) as socket:
         with monkeypatch.context() as patch:
-            patch.setattr(log, "open_turn", locked)
+            patch.setattr(log, "open_turn_in", locked)
             await socket.send_to(json.dumps({"text": "first", "id": "one"}))
             refused = await frames_until(socket, 'data-rejected="one"')
         await socket.send_to(json.dumps({"text": "second", "id": "two"}))
