@@ -117,7 +117,7 @@ def _block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     if not state.src.startswith(_BLOCK_OPENERS, at) or state.src[at + 2 : at + 3] == "$" or state.is_code_block(start):
         return False
     opener = state.src[at : at + 2]
-    found = _body(state, start, end, _CLOSERS[opener])
+    found = _body(state, start, end, opener)
     if found is None:
         return False
     body, last = found
@@ -135,24 +135,24 @@ def _line(state: StateBlock, line: int) -> str:
     return state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].rstrip()
 
 
-def _body(state: StateBlock, start: int, end: int, closer: str) -> tuple[str, int] | None:
+def _body(state: StateBlock, start: int, end: int, opener: str) -> tuple[str, int] | None:
     """Return what stands in the formula that begins at a line, and its last line.
 
     It ends where a line ends with its closing mark. A blank line may stand in it only if its first line is nothing but
     the opening mark. Where the text is still growing, one that wants its end goes on to the last line there is.
     """
+    closer = _CLOSERS[opener]
     lines: list[str] = []
     is_alone = len(_line(state, start)) == 2
-    for line in range(start, start + MAX_LINES):
-        if line == end:
-            return ("\n".join(lines), end) if state.env.get(GROWING) else None
+    for line in range(start, min(end, start + MAX_LINES)):
         text = _line(state, line)[2 if line == start else 0 :]
         lines.append(text.removesuffix(closer))
-        if closer in lines[-1] or not _goes_on(state, line, text, is_alone=is_alone):
+        is_another = line > start and opener != closer and text.startswith(opener)
+        if closer in lines[-1] or is_another or not _goes_on(state, line, text, is_alone=is_alone):
             return None
         if text.endswith(closer):
             return "\n".join(lines), line
-    return None
+    return ("\n".join(lines), end) if len(lines) == end - start and state.env.get(GROWING) else None
 
 
 def _goes_on(state: StateBlock, line: int, text: str, *, is_alone: bool) -> bool:

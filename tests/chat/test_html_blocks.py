@@ -80,6 +80,8 @@ def fed(splitter, text, size):
 @example("- a\n ```\n\nb\n\n```\nc", 1)
 @example("a\n```\n\nx\n```\n\ny\n\nz", 3)
 @example("a\n$$\nx\n\n= y\n$$\n\nz\n\nw", 2)
+@example("$$\n" + "a\n" * 57 + "\n$$\n\nb\n\nc", 9)
+@example("$$\n" + "a\n" * 58 + "\n$$\n\nb\n\nc", 9)
 @example("- $$\n  x\n  $$\n\na\n\n$$\nb\n\n= c\n$$\n", 5)
 def test_blocks_render_as_the_whole_does(text, size):
     splitter = BlockSplitter()

@@ -97,10 +97,10 @@ def test_limit_stands_below_only_where_the_formula_stands_by_itself():
     ],
 )
 def test_what_is_not_known_or_too_much_is_refused(tex):
-    start = time.perf_counter()
+    start = time.process_time()
 
     assert to_mathml(tex, is_display=True) is None
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(
