@@ -93,18 +93,20 @@ class PageFrames:
     def finished(self, rows: TurnRows) -> list[str]:
         """Return the end of a turn: each part once under its own id, then its status."""
         card = cards.answer_card(rows, self.sees)
-        frames = [json_frame(settles=card.id), _parts(card, _FINAL_PARTS)]
-        if self.sees.summary:
-            frames.append(_parts(card, ("points",)))
-        frames += self._steps(card)
+        parts = [*_FINAL_PARTS, *(("points",) if self.sees.summary else ())]
+        html = [_parts(card, parts), *self._steps(card)]
         if card.thinking is not None:
-            frames.append(_parts(card, ("thinking_label",)))
+            html.append(_parts(card, ("thinking_label",)))
         question = {"question": cards.question_card(rows), "oob": True}
-        frames.append(render_to_string("chat/_question_tools.html", question))
-        frames.append(json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)))
-        frames.append(json_frame(running=False))
+        html.append(render_to_string("chat/_question_tools.html", question))
         self._open_thinking.discard(card.id)
-        return [*frames, json_frame(announce=_ending(card), assertive=card.status == "error")]
+        return [
+            json_frame(settles=card.id),
+            "".join(html),
+            json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)),
+            json_frame(running=False),
+            json_frame(announce=_ending(card), assertive=card.status == "error"),
+        ]
 
     def append_cards(self, rows: Iterable[TurnRows]) -> list[str]:
         """Return whole cards of finished turns that the page does not hold."""
