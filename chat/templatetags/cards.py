@@ -1,7 +1,8 @@
 """Tags that draw the cards of questions and answers.
 
 One that rests is remembered: what it looks like depends on its view alone, which holds what its viewer may see, and on
-the language. None is remembered while it changes or holds a private text or a token of its page.
+the language. None is remembered while it changes or holds a private text or a token of its page, nor a long one, for
+what is remembered must stay small.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from chat.cardviews import AnswerView, QuestionView
 
 register = template.Library()
 
-REMEMBERED = 500  # some kilobytes each
+REMEMBERED = 500
+MAX_REMEMBERED_CHARS = 20_000  # of the text that was asked or answered
 _QUESTION = "chat/_question.html"
 _ANSWER = "chat/_card.html"
 
@@ -25,13 +27,16 @@ _ANSWER = "chat/_card.html"
 @register.simple_tag
 def draw_question(question: QuestionView) -> SafeString:
     """Return the card of a question."""
+    if len(question.text) + len(question.handed_over) > MAX_REMEMBERED_CHARS:
+        return render_to_string(_QUESTION, {"question": question})
     return _remembered(_QUESTION, question, get_language())
 
 
 @register.simple_tag
 def draw_answer(card: AnswerView, csrf_token: str = "") -> SafeString:
     """Return the card of an answer, as it rests or as it stands now."""
-    if card.is_live or card.has_private_text or card.has_form:
+    is_long = len(card.answer_html) > MAX_REMEMBERED_CHARS
+    if card.is_live or card.has_private_text or card.has_form or is_long:
         return render_to_string(_ANSWER, {"card": card, "csrf_token": csrf_token})
     return _remembered(_ANSWER, card, get_language())
 

@@ -18,6 +18,7 @@ from tests.chat.card_samples import ANSWER, LIVE, QUESTION
 pytestmark = pytest.mark.urls("tests.chat.card_samples")
 OPENED = replace(ANSWER, thinking=ThinkingView("Thought", 2, "/t/", "one", is_open=True))
 JUDGED = replace(ANSWER, feedback=FeedbackView("a1", verdict="good"))
+LONG = replace(ANSWER, answer_html=SafeString("<p>" + "x" * cards.MAX_REMEMBERED_CHARS + "</p>"))
 ON_REQUEST = replace(ANSWER, sees=Visibility(trace=False, trace_on_request=True))
 
 
@@ -47,8 +48,10 @@ def test_card_that_rests_is_drawn_once() -> None:
     assert "It <strong>met</strong> them." in first
 
 
-@pytest.mark.parametrize("view", [LIVE, OPENED, JUDGED, ON_REQUEST], ids=["live", "opened", "judged", "on request"])
-def test_card_that_changes_or_holds_what_is_its_page_s_own_is_not_kept(view: AnswerView) -> None:
+@pytest.mark.parametrize(
+    "view", [LIVE, OPENED, JUDGED, ON_REQUEST, LONG], ids=["live", "opened", "judged", "on request", "long"]
+)
+def test_card_that_changes_or_is_long_or_holds_what_is_its_page_s_own_is_not_kept(view: AnswerView) -> None:
     drawn(view)
 
     assert remembered() == 1  # the question
