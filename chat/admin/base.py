@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
@@ -17,6 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from chat.models import Conversation
+from chat.wording import shown
 from reasoning.redaction import redact_text
 
 if TYPE_CHECKING:
@@ -51,6 +53,14 @@ class ReadOnlyInline(Seen, TabularInline):
 
     extra = 0
     can_delete = False
+
+
+class Named(admin.AllValuesFieldListFilter):
+    """A list by the values of a column, where each has a name: the empty one as well."""
+
+    def choices(self, changelist: Any) -> Iterator[Any]:
+        empty = _("no error") if self.field_path == "error_code" else _("not stated")
+        return ({**choice, "display": shown(str(choice["display"])) or empty} for choice in super().choices(changelist))
 
 
 def kept(found: QuerySet[Any], path: str) -> QuerySet[Any]:

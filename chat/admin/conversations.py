@@ -12,14 +12,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from chat.admin import events
-from chat.admin.base import ReadOnly, ReadOnlyInline, counted, kept, link_to, title_of
+from chat.admin.base import Named, ReadOnly, ReadOnlyInline, counted, kept, link_to, title_of
 from chat.admin.figures import urls as figure_urls
 from chat.models import Conversation, Event, Turn
+from chat.wording import shown
 from reasoning.redaction import redact_text
 
 _FIGURES = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 _TIMES = ("started_at", "ended_at", "first_token_ms", "thinking_ms")
-_GUARDS = ("stripped_delimiters", "extracted_blocks", "masked", "dropped_bullets", "summary_source")
+_GUARDS = ("stripped_delimiters", "extracted_blocks", "masked", "dropped_bullets", "source")
 
 
 class TurnInline(ReadOnlyInline):
@@ -28,8 +29,12 @@ class TurnInline(ReadOnlyInline):
     model = Turn
     show_change_link = True
     ordering = ("started_at",)
-    fields = ("number", "is_active", "status", "model", "started_at", "ended_at", "output_tokens", "error_code")
+    fields = ("number", "is_active", "status", "answered_by", "started_at", "ended_at", "output_tokens", "error_code")
     readonly_fields = fields
+
+    @admin.display(description=gettext_lazy("model"))
+    def answered_by(self, turn: Turn) -> str:
+        return shown(turn.model)
 
 
 class EventInline(ReadOnlyInline):
@@ -97,15 +102,18 @@ class TurnAdmin(ReadOnly):
     inlines = (EventInline,)
     change_list_template = "admin/chat/turn/change_list.html"
 
-    list_display = ("started_at", "called", "number", "status", "model", "output_tokens", "thinking_ms")
-    list_filter = ("status", "started_at", "model", "provider", "error_code")
+    list_display = ("started_at", "called", "number", "status", "answered_by", "output_tokens", "thinking_ms")
+    list_filter = ("status", "started_at", ("model", Named), ("provider", Named), ("error_code", Named))
     list_select_related = ("conversation",)
     search_fields = ("conversation__title",)
     search_help_text = gettext_lazy("Search titles of conversations")
     ordering = ("-started_at",)
     show_full_result_count = False
     fieldsets = (
-        (None, {"fields": ("called", "number", "is_active", "status", "error_code", "error", "model", "provider")}),
+        (
+            None,
+            {"fields": ("called", "number", "is_active", "status", "error_code", "error", "answered_by", "provider")},
+        ),
         (gettext_lazy("Tokens"), {"fields": _FIGURES}),
         (gettext_lazy("Times"), {"fields": _TIMES}),
         (gettext_lazy("What the guards did"), {"fields": _GUARDS}),
@@ -124,6 +132,14 @@ class TurnAdmin(ReadOnly):
     @admin.display(description=gettext_lazy("error message"))
     def error(self, turn: Turn) -> str:
         return redact_text(turn.error_message) or _("no error")
+
+    @admin.display(description=gettext_lazy("model"), ordering="model")
+    def answered_by(self, turn: Turn) -> str:
+        return shown(turn.model)
+
+    @admin.display(description=gettext_lazy("summary source"))
+    def source(self, turn: Turn) -> str:
+        return {"model": _("written by the model"), "trace": _("built from the steps")}.get(turn.summary_source, "")
 
 
 @admin.register(Event)

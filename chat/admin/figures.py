@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy
 from chat import usage
 from chat.admin.charts import Chart, chart
 from chat.usage import Guard, Line, ProviderGuards
+from chat.wording import shown
 
 SPANS = (7, 30, 90)
 SHOWN = 100  # people or models on one page
@@ -165,7 +166,7 @@ def _day(day: Any) -> str:
 
 
 def _named(name: str) -> str:
-    return name or _("not stated")
+    return shown(name) or _("not stated")
 
 
 def _query(**values: Any) -> str:

@@ -18,9 +18,10 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import User
 from chat import sharing
-from chat.admin.base import ReadOnly, kept, link_to
+from chat.admin.base import Named, ReadOnly, kept, link_to
 from chat.feedback import REASONS
 from chat.models import Feedback, Share
+from chat.wording import shown
 from reasoning.redaction import redact_text
 
 NOTE_CHARS = 80
@@ -45,7 +46,7 @@ class FeedbackAdmin(ReadOnly):
     """Which answers were good, and why not."""
 
     list_display = ("created_at", "called", "is_good", "why", "model_name", "short_note")
-    list_filter = ("is_good", ReasonFilter, "created_at", "turn__model")
+    list_filter = ("is_good", ReasonFilter, "created_at", ("turn__model", Named))
     list_select_related = ("turn__conversation",)
     search_fields = ("note", "turn__conversation__title")
     date_hierarchy = "created_at"
@@ -65,7 +66,7 @@ class FeedbackAdmin(ReadOnly):
 
     @admin.display(description=gettext_lazy("model"), ordering="turn__model")
     def model_name(self, feedback: Feedback) -> str:
-        return feedback.turn.model or "-"
+        return shown(feedback.turn.model) or "-"
 
     @admin.display(description=gettext_lazy("note"))
     def short_note(self, feedback: Feedback) -> str:

@@ -144,8 +144,8 @@ def test_usage_page_leads_to_a_person_and_a_model(client: Client, alice: User, b
 
     assert 'href="?days=30&amp;person=alice"' in page
     assert 'href="?days=30&amp;model=n%261"' in page
-    assert "<td>12345</td>" not in page  # two turns
-    assert "<td>24690</td>" in page
+    assert "<td>12,345</td>" not in page  # two turns
+    assert "<td>24,690</td>" in page
     assert hers.context["everybody"].turns == 2
     assert len(re.findall("<rect", page)) == 30 * 6  # two charts, two people, two models
 

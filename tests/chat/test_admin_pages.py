@@ -140,6 +140,30 @@ def test_rows_are_headed_by_words_and_dated_from_the_year_down(client: Client, t
     assert [page.context["subtitle"] for page in pages.values()] == ["Turn 1", "Event 2", "Poor answer"]
 
 
+def test_filters_have_a_name_for_what_is_empty(client: Client, turn: Turn) -> None:
+    sam_with_rights(client)
+
+    page = client.get(reverse("admin:chat_turn_changelist"))
+    found = client.get(reverse("admin:chat_turn_changelist"), {"error_code": ""})
+
+    assert {'<a href="?error_code=">no error</a>', '<a href="?provider=">not stated</a>'} <= {
+        " ".join(link.split()) for link in re.findall(r"<a href[^<]*</a>", page.content.decode())
+    }
+    assert found.context["cl"].result_count == Turn.objects.count()
+
+
+def test_turn_says_in_ones_own_language_who_answered_and_where_its_summary_is_from(client: Client, turn: Turn) -> None:
+    sam_with_rights(client)
+    Turn.objects.filter(pk=turn.pk).update(model="Offline analyst", summary_source="trace")
+
+    page = client.get(
+        reverse("admin:chat_turn_change", args=[turn.pk]), headers={"accept-language": "de"}
+    ).content.decode()
+
+    assert "Offline-Analyst" in page
+    assert "aus den Schritten" in page
+
+
 @pytest.mark.spec("product 13")
 def test_summary_and_steps_are_not_told_where_the_site_shows_no_reasoning(
     client: Client, turn: Turn, settings: LazySettings
