@@ -1,14 +1,21 @@
-"""How a turn begins: recorded, with the model that answers it, in one transaction. All functions are synchronous."""
+"""How a turn begins: recorded, with the model that answers it, in one transaction, and its first request planned.
+
+All functions are synchronous.
+"""
 
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from django.db import IntegrityError, transaction
+from cryptography.fernet import InvalidToken
+from django.db import DatabaseError, IntegrityError, transaction
 
-from chat import backlog, log, upstream
+from chat import backlog, log, planning, upstream
 from chat.models import Conversation, Turn
+from reasoning.egress import EgressPlan
+
+SHORT_TURNS = 20  # planning a longer history would hold up the word that the question arrived
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +25,7 @@ class Opened:
     turn: Turn
     question: str
     chosen: upstream.ChosenModel
+    plan: EgressPlan | None = None  # of the first request, where it was made already
 
 
 def open_turn(
@@ -29,11 +37,12 @@ def open_turn(
     """
     try:
         with transaction.atomic():
-            return _opened(log.locked(conversation_id), text, client_id, replaces)
+            opened = _opened(log.locked(conversation_id), text, client_id, replaces)
     except IntegrityError:
         if repeat := backlog.find_repeat(conversation_id, client_id):
             return repeat
         raise
+    return replace(opened, plan=_first_plan(opened))
 
 
 @transaction.atomic
@@ -49,8 +58,19 @@ def open_queued_turn(conversation_id: uuid.UUID) -> Opened | None:
 
 def _opened(conversation: Conversation, text: str, client_id: str, replaces: Turn | None = None) -> Opened:
     chosen = upstream.chosen_model(conversation)
-    target = upstream.request_target(chosen)
-    turn = log.open_turn_in(
-        conversation, text=text, client_id=client_id, replaces=replaces, model=target.model, provider=target.provider
-    )
+    provider = upstream.known_provider(chosen)
+    names = {"model": provider.name, "provider": provider.identity} if provider else {}
+    turn = log.open_turn_in(conversation, text=text, client_id=client_id, replaces=replaces, **names)
     return Opened(turn, text, chosen)
+
+
+def _first_plan(opened: Opened) -> EgressPlan | None:
+    """Plan the first request, where nobody has to be asked. What is wrong here is wrong in the turn, which says so."""
+    provider = upstream.known_provider(opened.chosen)
+    if provider is None or opened.turn.number > SHORT_TURNS:
+        return None
+    turn = opened.turn
+    try:
+        return planning.plan_step(turn, turn.conversation, opened.chosen, provider, None, omit_items=False)
+    except (DatabaseError, InvalidToken):
+        return None

@@ -208,16 +208,16 @@ class Runner:
             owner_id=owner_id,
             number=turn.number,
             question=opened.question,
-            model=upstream.request_target(opened.chosen).model,
+            model=turn.model,
             started_at=turn.started_at,
             tell=partial(self._watchers.tell, turn.conversation_id),
             status_text=THINKING,
         )
         entry = Entry(live, turn, RunningTurn(opened, live, self._watchers.take_scratchpad))
         self._entries[turn.conversation_id] = entry
+        entry.task = self.spawn(self._run(entry))  # first, so that its request leaves before cards are drawn
         self._watchers.tell(turn.conversation_id, Started(live, replaces, turn.conversation))
         self._relay.started(live, replaces)
-        entry.task = self.spawn(self._run(entry))
         if self._beating is None or self._beating.done():
             self._beating = self.spawn(keep_alive(self._entries))
 

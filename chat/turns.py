@@ -25,7 +25,7 @@ from chat.figures import TurnFigures
 from chat.healing import Healing, naming_settings
 from chat.leases import LeaseLost
 from chat.live import LiveTurn
-from chat.models import Conversation, Turn
+from chat.models import Turn
 from chat.opening import Opened
 from chat.providers.base import Provider, ProviderError
 from chat.providers.pacing import pace
@@ -73,7 +73,7 @@ class RunningTurn:
         self._tried_compaction = False
         self._has_begun = False  # something of the present answer came
         self._anchor: UsageAnchor | None = None
-        self._opening: Conversation | None = opened.turn.conversation  # the first request needn't read it again
+        self._opened: Opened | None = opened  # for the first request
         self._has_calls = False
         self._figures = TurnFigures(self._turn.public_id)
 
@@ -143,9 +143,11 @@ class RunningTurn:
 
     async def _plan(self, provider: Provider, machine: TurnMachine) -> EgressPlan:
         """Plan the request, and make room before a turn's first where history has grown too long."""
-        opening, self._opening = self._opening, None
+        opened, self._opened = self._opened, None
         omit = self._healing.omits_items
-        plan = await _plan(self._turn, opening, self._chosen, provider, self._anchor, omit_items=omit)
+        read = opened.turn.conversation if opened else None
+        plan = opened.plan if opened else None
+        plan = plan or await _plan(self._turn, read, self._chosen, provider, self._anchor, omit_items=omit)
         if not plan.should_compact or machine.step or self._tried_compaction:
             return plan
         self._tried_compaction = True

@@ -16,7 +16,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from chat.models import Conversation, ModelProfile
-from chat.providers import OPENAI_URL, ProviderConfig, provider_for
+from chat.providers import OPENAI_URL, ProviderConfig, known_provider_for, provider_for
 from chat.providers.base import Provider, ProviderError
 from chat.providers.openai_client import Connection
 from reasoning.dialects import find_dialect
@@ -75,6 +75,11 @@ def request_target(chosen: ChosenModel) -> RequestTarget:
         dialect=chosen.dialect,
         context_limit=chosen.context_limit,
     )
+
+
+def known_provider(chosen: ChosenModel) -> Provider | None:
+    """Return the provider of a model; None where its key is missing or its endpoint has to be asked for a model."""
+    return None if chosen.missing_key else known_provider_for(chosen.config)
 
 
 async def provider(chosen: ChosenModel) -> Provider:

@@ -71,6 +71,12 @@ def _api(config: ProviderConfig) -> type[OpenAIService]:
 _cached_provider = lru_cache(maxsize=64)(build_provider)
 
 
+def known_provider_for(config: ProviderConfig) -> Provider | None:
+    """Return the provider that ``config`` names, if its model is known by now."""
+    provider = _cached_provider(config)
+    return provider if provider.model else None
+
+
 async def provider_for(config: ProviderConfig) -> Provider:
     """Return the provider that ``config`` names, its model known; the same one while it is the same. ProviderError."""
     provider = _cached_provider(config)
@@ -89,5 +95,6 @@ __all__ = [
     "ProviderConfig",
     "ProviderError",
     "build_provider",
+    "known_provider_for",
     "provider_for",
 ]
