@@ -19,6 +19,7 @@ from tests.contract_server.fixture import ContractHandle
 from tests.e2e.sites import Site
 from tests.e2e.upstream import calls, opening, reply, says, thinks
 
+KB = 1024
 PIECE_MS = 10
 THOUGHT_CHARS = 60_000
 _CHARS_A_TOKEN = 4
@@ -27,13 +28,14 @@ _THOUGHT = "A thought of some length, that goes on. "
 # Time between frames, what came over the socket, how often the page changed, and how soon after Send it says so.
 MEASURES = """
 window.gaps = [];
-window.came = { bytes: 0, blocks: 0, updates: 0 };
+window.came = { answer: 0, rest: 0, blocks: 0, updates: 0 };
 window.sent = { at: 0, seen: 0 };
 const tick = (before) => requestAnimationFrame((now) => { gaps.push(now - before); tick(now); });
 const encoder = new TextEncoder();
 document.addEventListener("htmx:wsBeforeMessage", ({ detail: { message } }) => {
-  came.bytes += encoder.encode(message).length;
-  if (message.startsWith('<div hx-swap-oob="beforebegin:')) came.blocks += message.split("<p dir").length - 1;
+  const isBlock = message.startsWith('<div hx-swap-oob="beforebegin:');
+  came[isBlock || /^(["[]|{"id":)/.test(message) ? "answer" : "rest"] += encoder.encode(message).length;
+  if (isBlock) came.blocks += message.split("<p dir").length - 1;
 }, true);
 document.addEventListener("submit", () => { sent = { at: performance.now(), seen: 0 }; }, true);
 const look = () => {
@@ -56,6 +58,7 @@ class Written:
     gaps: list[float]
     long: int
     elements: int
+    updates: float  # a second
 
     @property
     def late(self) -> float:
@@ -75,7 +78,7 @@ def measure(
 
 
 def _streamed(browser: Browser, site: Site, model: ContractHandle, words: int) -> list[Figure]:
-    """P7, S1 to S3, S6 to S8: the thinking stays closed before one answer, and is open before another.
+    """P7, S1 to S4, S6 to S8: the thinking stays closed before one answer, and is open before another.
 
     What shifted is counted from the first byte of the page until every panel was opened and closed.
     """
@@ -87,7 +90,7 @@ def _streamed(browser: Browser, site: Site, model: ContractHandle, words: int) -
         shift = float(shown.noted("shift"))
         began = _asks(shown)
         closed = _written(shown, answers=1)
-        bytes_sent = float(shown.page.evaluate("came.bytes"))
+        answer, rest = shown.page.evaluate("[came.answer, came.rest]")
         _opens_and_closes(shown)
         shift += float(shown.noted("shift"))
         began = min(began, _asks(shown))
@@ -96,8 +99,10 @@ def _streamed(browser: Browser, site: Site, model: ContractHandle, words: int) -
     return [
         Figure("sent until its status is there", began, "ms", aim=150),
         *_frames(f"answer of {words:,} words after long thinking", closed),
+        Figure("  updates a second", closed.updates, "updates", aim=20),
         Figure("  elements of its card", closed.elements, "elements", aim=1500),
-        Figure("  bytes over the socket", bytes_sent / len("".join(_answer(words)).encode()), "× its text", aim=3),
+        Figure("  bytes of it over the socket", answer / len("".join(_answer(words)).encode()), "× its text", aim=3),
+        Figure("    of all else on its card", rest / KB, "kB"),
         Figure("  shift: loading, the answer, each panel opened and closed", shift, "", aim=0.02),
         *_frames("  the same with the thinking open", opened),
     ]
@@ -138,7 +143,7 @@ def _used(browser: Browser, site: Site, model: ContractHandle, words: int, speed
 
 
 def _long(browser: Browser, site: Site, model: ContractHandle, tokens: int) -> list[Figure]:
-    """S4, S5 and S8: one long answer, a thousand tokens a second in pieces of ten."""
+    """S5 and S8: one long answer, a thousand tokens a second in pieces of ten."""
     text = _text(tokens * _CHARS_A_TOKEN)
     blocks = text.count("\n\n")
     model.script([reply(says(opening(), *_pieces(text, 10 * _CHARS_A_TOKEN)), delay_ms=PIECE_MS)])
@@ -146,26 +151,23 @@ def _long(browser: Browser, site: Site, model: ContractHandle, tokens: int) -> l
         _asks(shown)
         early = _update_ms(shown, blocks * 0.025, blocks * 0.075)
         late = _update_ms(shown, blocks * 0.925, blocks * 0.975)
-        rate = 1000 / late[1]
         _ends(shown, answers=1)
-        many = float(shown.page.evaluate("came.bytes")) / len(text.encode())
+        answer = float(shown.page.evaluate("came.answer"))
     return [
-        Figure(f"answer of {tokens:,} tokens, fast: one update near its start", early[0], "ms"),
-        Figure("  one update near its end", late[0], "ms", aim=2 * early[0], ratio=late[0] / early[0], beside="start"),
-        Figure("  updates a second", rate, "updates", aim=21),
-        Figure("  bytes over the socket", many, "× its text", aim=3),
+        Figure(f"answer of {tokens:,} tokens, fast: one update near its start", early, "ms"),
+        Figure("  one update near its end", late, "ms", aim=2 * early, ratio=late / early, beside="start"),
+        Figure("  bytes of it over the socket", answer / len(text.encode()), "× its text", aim=3),
     ]
 
 
-def _update_ms(shown: Window, since: float, until: float) -> tuple[float, float]:
-    """Return what one update cost, and how long there was from one to the next, between these blocks."""
+def _update_ms(shown: Window, since: float, until: float) -> float:
+    """Return what one update cost between these blocks."""
     marks = []
     for part in (since, until):
         shown.page.wait_for_function(_REACHED, arg=part, polling=20, timeout=60_000)
-        marks.append((shown.busy_ms(), *shown.page.evaluate("[came.updates, performance.now()]")))
-    (busy, updates, at), (busy_then, updates_then, then) = marks
-    count = max(1, updates_then - updates)
-    return (busy_then - busy) / count, (then - at) / count
+        marks.append((shown.busy_ms(), shown.page.evaluate("came.updates")))
+    (busy, updates), (busy_then, updates_then) = marks
+    return float(busy_then - busy) / max(1, updates_then - updates)
 
 
 @contextmanager
@@ -190,12 +192,13 @@ def _asks(shown: Window) -> float:
 def _written(shown: Window, *, answers: int) -> Written:
     """Wait for the end of an answer; return what was noted since it was asked for."""
     shown.forget()
-    shown.page.evaluate("gaps.length = 0")
+    began = shown.page.evaluate("gaps.length = came.updates = 0, performance.now()")
     _ends(shown, answers=answers)
     return Written(
         gaps=shown.page.evaluate("gaps"),
         long=sum(each > 50 for each in shown.noted("long")),
         elements=shown.page.locator("[data-role=assistant]").last.locator("*").count(),
+        updates=shown.page.evaluate("began => 1000 * came.updates / (performance.now() - began)", began),
     )
 
 

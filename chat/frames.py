@@ -34,10 +34,9 @@ from chat.notices import (
     ThinkingText,
 )
 from chat.orders import CommandAnswer
+from chat.textframes import TextFrames, json_frame
 from reasoning.policy import EXCERPT_CHARS, TRUNCATED, Visibility
 
-_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # json.dumps makes one for each call
 _LIVE_PARTS = ("head", "status", "answer")
 _FINAL_PARTS = ("head", "status", "answer", "sources", "actions", "notice")
 TOKENS_EVERY_S = 1.0
@@ -46,16 +45,12 @@ FEW_STEPS = 20
 ANNOUNCE_EVERY_S = 10.0
 
 
-def json_frame(**form: Any) -> str:
-    """Return a JSON frame that no HTML parser can take for markup."""
-    return _encode(form).translate(_ESCAPES)
-
-
 class PageFrames:
     """The frames of one open page. Holds what the page subscribed to, and when it was last told a figure."""
 
     def __init__(self, sees: Visibility) -> None:
         self.sees = sees
+        self._texts = TextFrames()
         self._open_thinking: set[str] = set()
         self._thinking_n: dict[str, int] = {}
         self._tokens_at = 0.0
@@ -67,9 +62,9 @@ class PageFrames:
         """Return the frames for one notice, in order."""
         match notice:
             case OpenText(turn, n, text):
-                return [json_frame(id=dom_id(turn.public_id, "tail"), n=n, text=text)]
+                return [self._texts.piece(dom_id(turn.public_id, "tail"), n, text)]
             case BlockDone():
-                return [_block_frame(notice)]
+                return self._texts.block(notice)
             case ThinkingText():
                 return self._thinking(notice)
             case Started(turn, replaced, _conversation):
@@ -134,7 +129,7 @@ class PageFrames:
         self._open_thinking.add(turn.public_id)
         self._thinking_n[turn.public_id] = 0
         text, _cut = self.sees.thinking_text(turn.thinking_so_far)
-        return [json_frame(id=dom_id(turn.public_id, "thinking-text"), n=0, text=text)]
+        return [self._texts.piece(dom_id(turn.public_id, "thinking-text"), 0, text)]
 
     def close_thinking(self, message_id: str) -> None:
         """Unsubscribe from the thinking of a card."""
@@ -182,7 +177,7 @@ class PageFrames:
         text = visible_thinking(notice, self.sees)
         if message_id in self._open_thinking and text:
             n = self._thinking_n[message_id] = self._thinking_n[message_id] + 1
-            frames.append(json_frame(id=dom_id(message_id, "thinking-text"), n=n, text=text))
+            frames.append(self._texts.piece(dom_id(message_id, "thinking-text"), n, text))
         now = time.monotonic()
         if notice.before == 0 or now - self._tokens_at > TOKENS_EVERY_S:
             self._tokens_at = now
@@ -265,13 +260,6 @@ def _parts(card: AnswerView, names: Sequence[str]) -> str:
 def _append(items: Sequence[dict[str, Any]]) -> str:
     html = render_to_string("chat/_messages.html", {"items": items})
     return format_html('<div hx-swap-oob="beforeend:#messages">{}</div>', html)
-
-
-def _block_frame(notice: BlockDone) -> str:
-    message_id = notice.turn.public_id
-    block = format_html('<div hx-swap-oob="beforebegin:#{}">{}</div>', dom_id(message_id, "tail"), notice.html)
-    context = {"message_id": message_id, "tail": notice.tail, "n": 0, "oob": True}
-    return block + render_to_string("chat/_tail.html", context)
 
 
 def _tokens(card: AnswerView) -> int:

@@ -24,7 +24,6 @@ from chat.frames import (
     command_frames,
     context_frame,
     error_frame,
-    json_frame,
     model_frame,
     queue_frame,
     scratchpad_frame,
@@ -35,6 +34,7 @@ from chat.models import QueuedMessage, Turn
 from chat.notices import Behind, Finished, ModelChanged, Notice, SettingsChanged, Started
 from chat.runner import runner
 from chat.standing import OpenPage
+from chat.textframes import json_frame
 from chat.viewers import Gone, SignedOut, first_look, is_thinking_switched, look_again
 from chat.watchers import Asked, Watcher
 from reasoning.policy import Visibility

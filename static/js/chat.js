@@ -1,6 +1,7 @@
 // The conversation's socket: opening and closing it, and the frames that come over it.
 // htmx swaps HTML frames; JSON frames are taken here. Other scripts send by a "legible:send" event on the document.
 
+import { takeModel } from "./commands.js";
 import { keepUp, stay } from "./moving.js";
 import { holdPlace } from "./page.js";
 
@@ -11,6 +12,7 @@ const DRAW_MS = 50; // text reaches the page at most 20 times a second
 const SYNC_MS = 1000;
 const ALL_CARDS = '<div id="messages"'; // how a frame begins that draws every card again
 const MORE_CARDS = '<div hx-swap-oob="beforeend:#messages"'; // and one that brings cards
+const BLOCK = /^<div hx-swap-oob="beforebegin:#([^"]+)">/; // and one that brings a finished block
 const CARD_ID = /<article class="card" id="([^"]+)"/g;
 const PART_CHARS = 4000; // a long text grows in parts, so that one more piece never lays out all of it again
 const EDGE_PX = 24; // closer to the end of a panel than this counts as being there
@@ -89,7 +91,10 @@ const draw = () => {
   keepUp();
 };
 
+let place = null; // of the text that came last: a frame that is a text alone goes on from there
+
 const takeText = ({ id, n, text }) => {
+  place = { id, n };
   const element = document.getElementById(id);
   if (!element) return;
   const before = waiting.get(id) ?? { n: Number(element.dataset.n), text: "", isWhole: false };
@@ -157,25 +162,6 @@ const setRunning = ({ running }) => {
   stop.hidden = !running;
 };
 
-const takeEfforts = (efforts) => {
-  const picker = document.getElementById("effort-pick");
-  const offered = efforts.map(([value, label, isChosen]) => new Option(label, value, false, isChosen));
-  const isSame = offered.map((one) => one.text).join() === [...picker.options].map((one) => one.text).join();
-  if (!isSame) picker.replaceChildren(...offered);
-  picker.value = efforts.find(([, , isChosen]) => isChosen)?.[0] ?? "";
-  picker.parentElement.hidden = !efforts.length;
-};
-
-const takeModel = ({ model, label, efforts }) => {
-  takeEfforts(efforts);
-  const picker = document.getElementById("model-pick");
-  if (!picker.matches("select")) return picker.firstElementChild.replaceChildren(label);
-  const known = [...picker.options].find((option) => option.value === model);
-  if (known) known.text = label;
-  else picker.add(new Option(label, model));
-  picker.value = model;
-};
-
 const takeTitle = ({ named, title, goesUp }) => {
   document.getElementById("title").textContent = title;
   document.title = `${title} · Legible`;
@@ -192,6 +178,8 @@ const announce = ({ announce: text, assertive }) => {
 };
 
 const take = (frame) => {
+  if (Array.isArray(frame)) return (stays = frame);
+  if (typeof frame === "string") return place && takeText({ id: place.id, n: place.n + 1, text: frame });
   if ("text" in frame) return takeText(frame);
   draw();
   if ("settles" in frame) return stay();
@@ -211,29 +199,41 @@ const makeRoom = (message) => {
 
 let returnAfterFrame = () => {};
 
+// A finished block takes its text from the open one, at once. How much of that stays, and what comes to it, was said.
+
+let stays = [0, ""];
+let openBlock = null;
+
+const takeBlock = (message) => {
+  const [, id] = BLOCK.exec(message) ?? [];
+  openBlock = id ? document.getElementById(id) : null;
+  if (id) place = { id, n: 0 };
+};
+
+const cutOpenBlock = () => {
+  if (!openBlock) return;
+  const [kept, more] = stays;
+  const next = openBlock.cloneNode(); // the same one further down would count as having moved
+  next.dataset.n = 0;
+  next.append((kept ? openBlock.textContent.slice(-kept) : "") + more);
+  openBlock.replaceWith(next);
+  openBlock = null;
+};
+
 document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message } = event.detail;
   if (message.startsWith(ALL_CARDS)) returnAfterFrame = holdPlace();
   if (message.startsWith(MORE_CARDS)) makeRoom(message);
-  if (!message.startsWith("{")) return draw(); // what came before a swap belongs to what is swapped
+  if (!/^["{[]/.test(message)) {
+    draw(); // what came before a swap belongs to what is swapped
+    return takeBlock(message);
+  }
   event.preventDefault();
   take(JSON.parse(message));
 });
 
-let askedAnew = null; // the form of an edited question goes with its card, and the focus with it
-
-document.addEventListener("submit", ({ target }) => {
-  if (target.matches("[data-edit-form]")) askedAnew = target;
-});
-
-const goOnInComposer = () => {
-  if (!askedAnew || askedAnew.isConnected) return;
-  askedAnew = null;
-  if (document.activeElement === document.body) chat.querySelector("[data-composer] textarea").focus({ preventScroll: true });
-};
-
 document.addEventListener("htmx:wsAfterMessage", () => {
-  goOnInComposer();
+  cutOpenBlock();
   returnAfterFrame();
   returnAfterFrame = () => {};
   keepUp();
@@ -245,6 +245,7 @@ document.addEventListener("htmx:wsOpen", ({ detail }) => {
   socket = detail.socketWrapper;
   isConnected = true;
   banner.hidden = true;
+  place = null;
   sync();
   document.dispatchEvent(new CustomEvent("legible:connected")); // from here on what others send gets there
 });

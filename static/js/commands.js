@@ -116,3 +116,40 @@ document.addEventListener("click", ({ target }) => {
   button.closest(".notice").remove();
   area.focus();
 });
+
+// A question that was put in other words is gone when it is asked anew: one goes on here.
+
+let askedAnew = null; // the form of an edited question goes with its card, and the focus with it
+
+document.addEventListener("submit", ({ target }) => {
+  if (target.matches("[data-edit-form]")) askedAnew = target;
+});
+
+const goOnInComposer = () => {
+  if (!askedAnew || askedAnew.isConnected) return;
+  askedAnew = null;
+  if (document.activeElement === document.body) area.focus({ preventScroll: true });
+};
+
+document.addEventListener("htmx:wsAfterMessage", goOnInComposer);
+
+// The pickers beside the text follow what was chosen, here, by a command or on another page.
+
+const takeEfforts = (efforts) => {
+  const picker = document.getElementById("effort-pick");
+  const offered = efforts.map(([value, label, isChosen]) => new Option(label, value, false, isChosen));
+  const isSame = offered.map((one) => one.text).join() === [...picker.options].map((one) => one.text).join();
+  if (!isSame) picker.replaceChildren(...offered);
+  picker.value = efforts.find(([, , isChosen]) => isChosen)?.[0] ?? "";
+  picker.parentElement.hidden = !efforts.length;
+};
+
+export const takeModel = ({ model, label, efforts }) => {
+  takeEfforts(efforts);
+  const picker = document.getElementById("model-pick");
+  if (!picker.matches("select")) return picker.firstElementChild.replaceChildren(label);
+  const known = [...picker.options].find((option) => option.value === model);
+  if (known) known.text = label;
+  else picker.add(new Option(label, model));
+  picker.value = model;
+};

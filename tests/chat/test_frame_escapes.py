@@ -10,7 +10,6 @@ from chat.cardviews import ModelView
 from chat.frames import (
     command_frames,
     error_frame,
-    json_frame,
     model_frame,
     queue_frame,
     scratchpad_frame,
@@ -18,6 +17,7 @@ from chat.frames import (
 )
 from chat.models import Conversation
 from chat.orders import CommandAnswer
+from chat.textframes import json_frame
 from tests.chat.card_samples import HOSTILE
 
 
