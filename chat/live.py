@@ -1,10 +1,10 @@
 """A running turn in memory: what has been released so far, and what watchers are told as it grows.
 
-The turn feeds redacted text in (``show_answer``, ``show_thinking``); a pump task splits the answer into blocks, has
-each finished block rendered once, off the event loop, and tells every watcher in order. What accumulates while the
-pump is busy goes out joined, so a slow moment costs frames, not latency. State and notice change together between two
-awaits: whoever joins gets the state and then every notice after it, with nothing missing and nothing twice. The pump
-outlives what goes wrong in it, for the turn waits for it at the end.
+The turn feeds redacted text in (``show_answer``, ``show_thinking``). The answer is split into blocks: text of the open
+one is told in the next round of the loop; a pump task has each finished block rendered once, off the event loop, and
+tells every watcher in order. What accumulates meanwhile goes out joined, so a slow moment costs frames, not latency.
+State and notice change together between two awaits: whoever joins gets the state and then every notice after it, with
+nothing missing and nothing twice. The pump outlives what goes wrong in it, for the turn waits for it at the end.
 
 A scratchpad never comes here.
 """
@@ -15,7 +15,7 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -78,6 +78,8 @@ class LiveTurn:
     _answer: list[str] = field(default_factory=list)
     _pending_answer: list[str] = field(default_factory=list)
     _pending_thinking: list[str] = field(default_factory=list)
+    _finished: tuple[str, Sequence[str], str] | None = None  # blocks that wait for the pump
+    _is_due: bool = False  # what came is told in the next round of the loop
     _splitter: BlockSplitter = field(default_factory=BlockSplitter)
     _blocks: BlockRenderer = field(init=False)
     _more: asyncio.Event = field(default_factory=asyncio.Event)
@@ -134,14 +136,16 @@ class LiveTurn:
         self._stop_thinking_clock()
         self._answer.append(text)
         self._pending_answer.append(text)
-        self._wake()
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._tell_what_came)
 
     def show_thinking(self, text: str) -> None:
         """Take redacted thinking text."""
         if self._thinking_since is None:
             self._thinking_since = time.monotonic()
         self._pending_thinking.append(text)
-        self._wake()
+        self._more.set()
 
     def show_status(self, text: StrOrPromise, *, aloud: bool = False) -> None:
         """Set the status line; it is told once. While there is trouble, it is only remembered."""
@@ -195,19 +199,17 @@ class LiveTurn:
             self._more.clear()
             try:
                 self._pass_on_thinking()
-                await self._pass_on_answer()
+                while self._finished or self._pending_answer:
+                    await self._pass_on_answer()
             except Exception:
                 logger.exception("live text not passed on", extra={"turn": self.public_id})
 
     async def settle(self) -> None:
         """Wait until everything shown so far was passed on."""
         self._stop_thinking_clock()
-        while self._more.is_set() or not self._idle.is_set():
+        while self._is_due or self._more.is_set() or not self._idle.is_set():
             await self._idle.wait()
             await asyncio.sleep(0)
-
-    def _wake(self) -> None:
-        self._more.set()
 
     def _stop_thinking_clock(self) -> None:
         if self._thinking_since is not None:
@@ -225,18 +227,35 @@ class LiveTurn:
         self.thinking_n += 1
         self.tell(ThinkingText(self, self.thinking_n, before, text))
 
-    async def _pass_on_answer(self) -> None:
-        if not self._pending_answer:
-            return
+    def _tell_what_came(self) -> None:
+        """Tell all that came of the answer in this round of the loop, or leave it to the pump where that is at work."""
+        self._is_due = False
+        if self._idle.is_set() and not self._more.is_set():
+            try:
+                self._finished = self._take_pending()
+            except Exception:
+                logger.exception("live text not passed on", extra={"turn": self.public_id})
+        if self._finished or self._pending_answer:
+            self._more.set()
+
+    def _take_pending(self) -> tuple[str, Sequence[str], str] | None:
+        """Tell what came of the open block. Where blocks are finished, return all that came, them, and the new tail."""
         text = "".join(self._pending_answer)
         self._pending_answer.clear()
         blocks = self._splitter.feed(text)
-        if not blocks:
+        if blocks:
+            return text, blocks, self._splitter.tail
+        if text:
             self.tail_pieces.append(text)
             self.answer_told += len(text)
             self.tell(OpenText(self, self.tail_n, text))
+        return None
+
+    async def _pass_on_answer(self) -> None:
+        finished, self._finished = self._finished or self._take_pending(), None
+        if not finished:
             return
-        tail = self._splitter.tail
+        text, blocks, tail = finished
         html = await self._blocks.render(blocks, self.sources)
         self.frozen.append(html)
         self.tail_pieces = [tail]

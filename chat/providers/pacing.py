@@ -15,7 +15,7 @@ from typing import Any, cast
 
 from reasoning.deltas import RawDelta, RawFields
 
-FEW_TURNS, MANY_TURNS = 20, 100
+FEW_TURNS, MANY_TURNS = 20, 50
 WINDOW_S, LONGEST_WINDOW_S = 0.05, 0.1  # at few turns, and at many
 TICK_S = 0.005
 _LAG_WEIGHT = 0.1
