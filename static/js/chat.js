@@ -104,20 +104,20 @@ const takeText = ({ id, n, text }) => {
   timer ||= setTimeout(draw, Math.max(0, drawnAt + DRAW_MS - performance.now()));
 };
 
-// What is being done is shown long enough to be read; words that come sooner wait for their turn, the end does not.
+// A status stays for long enough to be read; of those that come sooner one waits behind the next.
 
 const READ_MS = 400;
-const statuses = []; // words to come
+const statuses = [];
 let statusAt = 0;
 let statusTimer = 0;
 
 const wordsOf = (status) => status?.firstElementChild?.firstChild;
 
 const showStatus = () => {
-  const shown = wordsOf(chat.querySelector(".status[data-live]"));
+  const shown = wordsOf(chat.querySelector("[data-live]"));
   if (shown && statuses.length) shown.data = statuses.shift();
   statusAt = performance.now();
-  statusTimer = statuses.length ? setTimeout(showStatus, READ_MS) : 0;
+  statusTimer = statuses.length && setTimeout(showStatus, READ_MS);
 };
 
 document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
@@ -129,7 +129,7 @@ document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   if (!statuses.length && words === wordsOf(detail.target)?.data) return;
   if (!statuses.length && wait <= 0) return (statusAt = performance.now());
   detail.shouldSwap = false;
-  if (words !== statuses.at(-1)) statuses.splice(1, 1, words); // of many that come in a hurry one waits behind the next
+  if (words !== statuses.at(-1)) statuses.splice(1, 1, words);
   statusTimer ||= setTimeout(showStatus, wait);
 });
 

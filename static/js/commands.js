@@ -1,12 +1,12 @@
 // Commands in the composer: what may follow is offered as a list while a line begins with a slash.
 // Arrows walk it, Tab or Enter completes, Escape closes it; the mouse and a finger choose directly.
-// Focus stays in the text all the while. The server reads and carries out what was written; here is only its spelling.
+// Focus stays in the text. The server carries out what was written; here is only its spelling.
 
 const MOST = 10;
 const area = document.getElementById("text");
 const list = document.getElementById("offers");
 
-// An offer is a whole command; it fits where the text so far is its beginning, but for the word that is being written.
+// An offer is a whole command that begins as the text so far does, but for the word being written.
 
 const known = () => JSON.parse(document.getElementById("completions").dataset.completions);
 
@@ -117,9 +117,9 @@ document.addEventListener("click", ({ target }) => {
   area.focus();
 });
 
-// A question that was put in other words is gone when it is asked anew: one goes on here.
+// The form of an edited question goes with its card, and the focus with it: one goes on here.
 
-let askedAnew = null; // the form of an edited question goes with its card, and the focus with it
+let askedAnew = null;
 
 document.addEventListener("submit", ({ target }) => {
   if (target.matches("[data-edit-form]")) askedAnew = target;
@@ -133,7 +133,7 @@ const goOnInComposer = () => {
 
 document.addEventListener("htmx:wsAfterMessage", goOnInComposer);
 
-// The pickers beside the text follow what was chosen, here, by a command or on another page.
+// The pickers follow what was chosen by a command or on another page.
 
 const takeEfforts = (efforts) => {
   const picker = document.getElementById("effort-pick");

@@ -1,8 +1,7 @@
 // Moving about the page: following its newest text, and keys.
 
-// Following the newest text: only while the reader hasn't left the end of the page.
-// Of an answer being written it is the end of the text, once that has filled the page below its question: what explains
-// it comes below the edge, and pushes nothing that is in sight.
+// Following the newest text, while the reader hasn't left the end: of an answer being written that of its text, once it
+// fills the page below its question. What explains it comes below the edge.
 
 const chat = document.getElementById("chat");
 const jump = document.getElementById("jump");
@@ -19,11 +18,11 @@ const top = (element) => page.scrollTop + element.getBoundingClientRect().top;
 
 const endOfText = (card) => {
   const answer = card.querySelector("[data-answer]");
-  const text = answer.lastElementChild ?? answer; // an answer that failed may have none
+  const text = answer.lastElementChild ?? answer;
   const below = page.scrollTop + text.getBoundingClientRect().bottom + PEEK_PX - dock.getBoundingClientRect().top;
   const question = card.previousElementSibling ?? card;
   const atFirst = top(question) - Number.parseFloat(getComputedStyle(page).scrollPaddingTop);
-  if (!beyond) card.toggleAttribute("data-long", below > atFirst); // then the work goes far enough to be out of sight
+  if (!beyond) card.toggleAttribute("data-long", below > atFirst); // then the work goes out of sight
   return Math.max(below, atFirst);
 };
 
@@ -95,7 +94,7 @@ new ResizeObserver(() => isFollowing && follow(true)).observe(messages);
 jump.addEventListener("click", followAfresh);
 document.addEventListener("htmx:wsAfterSend", followAfresh);
 
-// At its end a card gets what explains the answer: who reads the answer stays where they are.
+// At its end a card gets what explains the answer; its reader stays.
 export const stay = () => {
   if (gap() < EDGE_PX && !queue.childElementCount) isFollowing = false;
 };
@@ -103,8 +102,7 @@ export const stay = () => {
 const [visit] = performance.getEntriesByType("navigation");
 if (!location.hash && visit?.type === "navigate") follow(true);
 
-// Keys for what has a button elsewhere on the page, and the sheet that lists them. They are switched off, and Enter is
-// swapped, in the sheet; this browser keeps that, as it is its keys and its person's hands that they get in the way of.
+// Keys for what has a button elsewhere, and the sheet where they are listed and switched off; this browser keeps that.
 
 const STORE = "legible:keys";
 const sheet = document.getElementById("keys");
@@ -112,7 +110,7 @@ const app = document.querySelector(".app");
 const side = document.getElementById("side");
 const area = document.getElementById("text");
 
-// Choices. Their names are those of the switches in the sheet; page.js reads the mark that says which Enter sends.
+// Choices, by the names of their switches; page.js reads which Enter sends.
 
 const DEFAULTS = { on: true, enterSends: true, copyKey: false };
 
@@ -141,7 +139,7 @@ const choose = (name) => {
   show();
 };
 
-// Another tab, or the old page that the back button brings, may have other choices.
+// Another tab, or the page that the back button brings, may have others.
 const reread = () => {
   choices = kept();
   show();
@@ -217,7 +215,7 @@ const KEYS = {
   "alt+shift+r": press("[data-toggle=show-reasoning]"),
 };
 
-// A letter by what it says where that is Latin, else by its place: Alt writes other signs on some keyboards.
+// A letter by what it says, else by its place: Alt writes other signs on some keyboards.
 const nameOf = ({ key, code }) => {
   const isPlaced = key.length === 1 && !/[a-z/]/i.test(key) && code.startsWith("Key");
   return (isPlaced ? code.slice("Key".length) : key).toLowerCase();

@@ -2,8 +2,7 @@
 
 const composer = document.querySelector("[data-composer]");
 
-// Stop: at once over the socket, else as soon as that is back. Never by its form while the connection is away, for that
-// would leave for a page that cannot come.
+// Stop: over the socket, as soon as there is one. Its form would leave for a page that cannot come.
 
 const banner = document.getElementById("connection");
 
@@ -109,8 +108,7 @@ side?.addEventListener("keydown", (event) => {
   find.dispatchEvent(new Event("input", { bubbles: true }));
 });
 
-// A card that was seen growing keeps its height, so that nothing moves at its end; what a person opens in it grows down:
-// the answer keeps the room that it fills.
+// A card that was seen growing keeps its height, and the answer its room: what is opened grows down.
 
 document.addEventListener("legible:settled", ({ target }) => target.toggleAttribute("data-held", true));
 
@@ -132,7 +130,7 @@ const tick = (figure) => {
 
 if (composer) setInterval(() => document.querySelectorAll("[data-live] [data-elapsed]").forEach(tick), 1000);
 
-// The window's name and icon say that an answer is being written and, to somebody who looks elsewhere, how it ended.
+// The window's name and icon say that an answer is being written and, to who looks elsewhere, how it ended.
 
 const ENDED = { complete: "done", error: "failed", interrupted: "failed" };
 const words = document.querySelector("title").dataset;
@@ -169,7 +167,7 @@ if (composer) {
   lookAtWork();
 }
 
-// The composer. What was sent is kept until the server took it, sent again after a reconnect, and given back if refused.
+// The composer. What was sent is kept until the server took it, and given back if refused.
 
 const sent = new Map(); // client id -> text
 const area = composer?.elements.text;
@@ -270,7 +268,7 @@ const contentHeight = (card, style = getComputedStyle(card)) =>
 export const holdPlace = () => {
   const cards = [...document.getElementById("messages").children];
   const rules = cards.map((one) => `#${one.id} { contain-intrinsic-height: auto ${contentHeight(one)}px }`);
-  heights.replaceSync(rules.join("\n")); // out of sight a card that is drawn again has the height that it is given
+  heights.replaceSync(rules.join("\n")); // for those out of sight
   const card = cards.find((one) => one.getBoundingClientRect().bottom > 0);
   const top = card?.getBoundingClientRect().top;
   return () => {
@@ -279,7 +277,7 @@ export const holdPlace = () => {
   };
 };
 
-// Earlier messages came: what the reader looks at stays where it is, and the keyboard near where it was.
+// Earlier messages came: the same, and the keyboard stays near where it was.
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const { target } = detail;
