@@ -78,7 +78,7 @@ class PageFrames:
     def snapshot(self, turn: LiveTurn) -> list[str]:
         """Return the parts of a running card that the page already holds, as they stand now."""
         card = cards.live_answer_card(turn, self.sees)
-        self._head = (card.id, card.model)
+        self._begin(card)
         frames = [_parts(card, _LIVE_PARTS), *self._steps(card)]
         frames.append(json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)))
         if card.id in self._open_thinking:
@@ -111,7 +111,7 @@ class PageFrames:
     def append_live(self, turn: LiveTurn) -> list[str]:
         """Return the whole card of a running turn that the page does not hold."""
         card = cards.live_answer_card(turn, self.sees)
-        self._head = (card.id, card.model)
+        self._begin(card)
         item = {"question": cards.live_question_card(turn), "answer": card}
         return [_append([item]), json_frame(running=True)]
 
@@ -134,6 +134,10 @@ class PageFrames:
     def close_thinking(self, message_id: str) -> None:
         """Unsubscribe from the thinking of a card."""
         self._open_thinking.discard(message_id)
+
+    def _begin(self, card: AnswerView) -> None:
+        self._head = (card.id, card.model)
+        self._texts = TextFrames()  # the next piece says where it stands
 
     def _progress(self, notice: Notice) -> list[str]:
         match notice:

@@ -12,7 +12,6 @@ const DRAW_MS = 50; // text reaches the page at most 20 times a second
 const SYNC_MS = 1000;
 const ALL_CARDS = '<div id="messages"'; // how a frame begins that draws every card again
 const MORE_CARDS = '<div hx-swap-oob="beforeend:#messages"'; // and one that brings cards
-const BLOCK = /^<div hx-swap-oob="beforebegin:#([^"]+)">/; // and one that brings a finished block
 const CARD_ID = /<article class="card" id="([^"]+)"/g;
 const PART_CHARS = 4000; // a long text grows in parts, so that one more piece never lays out all of it again
 const EDGE_PX = 24; // closer to the end of a panel than this counts as being there
@@ -178,7 +177,7 @@ const announce = ({ announce: text, assertive }) => {
 };
 
 const take = (frame) => {
-  if (Array.isArray(frame)) return (stays = frame);
+  if (Array.isArray(frame)) return (cut = frame);
   if (typeof frame === "string") return place && takeText({ id: place.id, n: place.n + 1, text: frame });
   if ("text" in frame) return takeText(frame);
   draw();
@@ -201,39 +200,29 @@ let returnAfterFrame = () => {};
 
 // A finished block takes its text from the open one, at once. How much of that stays, and what comes to it, was said.
 
-let stays = [0, ""];
-let openBlock = null;
-
-const takeBlock = (message) => {
-  const [, id] = BLOCK.exec(message) ?? [];
-  openBlock = id ? document.getElementById(id) : null;
-  if (id) place = { id, n: 0 };
-};
+let cut = null;
 
 const cutOpenBlock = () => {
-  if (!openBlock) return;
-  const [kept, more] = stays;
-  const next = openBlock.cloneNode(); // the same one further down would count as having moved
-  next.dataset.n = 0;
-  next.append((kept ? openBlock.textContent.slice(-kept) : "") + more);
-  openBlock.replaceWith(next);
-  openBlock = null;
+  const open = chat.querySelector(".open-block");
+  const next = open?.cloneNode(); // the same one further down would count as having moved
+  place = next && { id: next.id, n: 0 };
+  next?.append((cut[0] ? open.textContent.slice(-cut[0]) : "") + cut[1]);
+  if (next) next.dataset.n = 0;
+  open?.replaceWith(next);
+  cut = null;
 };
 
 document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message } = event.detail;
   if (message.startsWith(ALL_CARDS)) returnAfterFrame = holdPlace();
   if (message.startsWith(MORE_CARDS)) makeRoom(message);
-  if (!/^["{[]/.test(message)) {
-    draw(); // what came before a swap belongs to what is swapped
-    return takeBlock(message);
-  }
+  if (!/^["{[]/.test(message)) return draw(); // what came before a swap belongs to what is swapped
   event.preventDefault();
   take(JSON.parse(message));
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
-  cutOpenBlock();
+  if (cut) cutOpenBlock();
   returnAfterFrame();
   returnAfterFrame = () => {};
   keepUp();

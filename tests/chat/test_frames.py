@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from datetime import UTC, datetime
 
@@ -9,7 +10,7 @@ import pytest
 
 from chat.frames import PageFrames, visible_thinking
 from chat.live import LiveTurn
-from chat.notices import ThinkingText
+from chat.notices import OpenText, ThinkingText
 from reasoning.policy import EXCERPT_CHARS, TRUNCATED, Visibility
 
 
@@ -38,3 +39,14 @@ def test_live_thinking_that_is_withheld_is_not_sent(turn: LiveTurn, thinking: st
 
     assert frames.open_thinking(turn) == []
     assert frames.draw(ThinkingText(turn, 1, 0, "quokka")) == []
+
+
+def test_piece_after_a_snapshot_says_where_it_stands(turn: LiveTurn) -> None:
+    frames = PageFrames(Visibility())
+    frames.draw(OpenText(turn, 1, "One "))
+
+    frames.snapshot(turn)
+    [piece] = frames.draw(OpenText(turn, 2, "two"))
+
+    assert json.loads(piece)["n"] == 2
+    assert frames.draw(OpenText(turn, 3, " three")) == ['" three"']
