@@ -43,6 +43,7 @@ THINKING = _("Thinking…")
 SLOW = _("Still waiting for the model…")
 SLOW_S = 5.0
 MAX_HOLD_S = 0.02
+WAITED_S = 0.001  # longer between two deltas than decoding takes: others ran meanwhile
 LONG_STEP_CHARS = 65_536  # the end of a longer one is worked out beside the event loop
 WRITING = _("Writing…")
 WAITING = _("The model service is busy; trying again…")
@@ -178,23 +179,23 @@ class RunningTurn:
         request = planning.request_of(plan, self._chosen, self._turn.conversation_id)
         self._live.show_status(THINKING)
         self._has_begun = False
-        slow = asyncio.get_running_loop().call_later(
-            SLOW_S, functools.partial(self._live.show_status, SLOW, aloud=True)
-        )
+        loop = asyncio.get_running_loop()
+        slow = loop.call_later(SLOW_S, functools.partial(self._live.show_status, SLOW, aloud=True))
         try:
             async with self._until_stopped(), aclosing(provider.stream(request)) as stream:
-                loop = asyncio.get_running_loop()
-                let_others_at = loop.time() + MAX_HOLD_S
+                done_at = held_since = loop.time()
                 async for raw in stream:
                     if not self._has_begun:
                         self._begin(slow)
+                    if loop.time() - done_at > WAITED_S:
+                        held_since = loop.time()
                     for piece in in_slices(raw):
                         self._take(machine, piece)
                         # A stream that is faster than we are never waits, so the others get their turn here.
-                        if asyncio.get_running_loop().time() > let_others_at:
+                        if loop.time() - held_since > MAX_HOLD_S:
                             await asyncio.sleep(0)
-                            loop = asyncio.get_running_loop()
-                let_others_at = loop.time() + MAX_HOLD_S
+                            held_since = loop.time()
+                    done_at = loop.time()
         finally:
             slow.cancel()
 

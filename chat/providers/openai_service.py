@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.errors import Endpoint, cut_off, failure_from_status, malformed
 from chat.providers.openai_client import Connection, client_for
-from chat.providers.pacing import joined, leave_unread, pace
+from chat.providers.pacing import joined, left_unread, pace
 from chat.providers.sse import MAX_EVENT_BYTES, SSEDecoder
 from chat.providers.transport_errors import failure_from_transport
 from reasoning.deltas import RawDelta
@@ -199,11 +199,12 @@ async def _streamed(response: Any, decoder: Decoder) -> AsyncGenerator[RawDelta,
     while not decoder.done and (piece := await _next_piece(pieces, decoder)) is not None:
         read_again_at = pace.next_read(loop.time())
         deltas = (delta for payload in sse.feed(piece) for delta in decoder.feed(payload))
-        for delta in joined(deltas) if pace.is_busy else deltas:
-            has_begun = True
-            yield delta
-        if has_begun and not decoder.done and loop.time() < read_again_at:
-            await leave_unread(response, read_again_at)
+        with left_unread(response) if pace.is_busy else nullcontext():
+            for delta in joined(deltas) if pace.is_busy else deltas:
+                has_begun = True
+                yield delta
+            if has_begun and not decoder.done and loop.time() < read_again_at:
+                await pace.wait_until(read_again_at)
     for delta in _left_open(sse, decoder):
         yield delta
     if decoder.done:

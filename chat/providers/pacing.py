@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 from reasoning.deltas import RawDelta, RawFields
@@ -59,20 +60,21 @@ class Pace:
 pace = Pace()
 
 
-async def leave_unread(response: Any, until: float, pace: Pace = pace) -> None:
-    """Let what arrives of an answer wait in the kernel until then: it costs nothing while nobody looks.
+@contextmanager
+def left_unread(response: Any) -> Iterator[None]:
+    """Let what arrives of an answer during this block wait in the kernel: it costs nothing while nobody looks.
 
-    The SDK keeps the connection of an answer to itself; where it is not found, it is only read later.
+    The block holds the work on what was read last, too. Whatever were read during that would be handed out as the next
+    window's, and all that follows be late by one window. The SDK keeps the connection of an answer to itself; where it
+    is not found, nothing waits there.
     """
     connection = _connection(response)
-    if connection is None:
-        await pace.wait_until(until)
-        return
-    connection.pause_reading()
+    if connection is not None:
+        connection.pause_reading()
     try:
-        await pace.wait_until(until)
+        yield
     finally:
-        if not connection.is_closing():
+        if connection is not None and not connection.is_closing():
             connection.resume_reading()
 
 

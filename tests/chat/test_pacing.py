@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +21,7 @@ from chat.providers.pacing import (
     WINDOW_S,
     Pace,
     joined,
-    leave_unread,
+    left_unread,
     pace,
 )
 from reasoning.deltas import RawDelta, RawEnd, RawFields
@@ -115,27 +115,19 @@ def test_upstreams_read_at_about_the_same_time_are_read_again_at_once(now: float
     assert Pace().next_read(now) == now
 
 
-async def test_connection_is_left_unread_until_the_window_ends() -> None:
-    socket, loop = Socket(), asyncio.get_running_loop()
-    response = _response(socket)
-    until = loop.time() + 0.02
-
-    await leave_unread(response, until, busy())
-
-    assert loop.time() >= until
-    assert socket.calls == ["pause", "resume"]
-
-
-async def test_connection_is_read_again_where_the_waiting_was_ended() -> None:
+def test_connection_is_left_unread_for_the_block_however_it_ends() -> None:
     socket = Socket()
-    waiting = asyncio.ensure_future(leave_unread(_response(socket), asyncio.get_running_loop().time() + 60, busy()))
-    await asyncio.sleep(0)
 
-    waiting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await waiting
+    with suppress(ZeroDivisionError), left_unread(_response(socket)):
+        assert socket.calls == ["pause"]
+        _ = 1 / 0
 
     assert socket.calls == ["pause", "resume"]
+
+
+def test_answer_without_a_connection_is_only_read_later() -> None:
+    with left_unread(SimpleNamespace()):
+        pass
 
 
 def _response(socket: Socket) -> Any:
@@ -149,14 +141,16 @@ async def test_busy_process_reads_the_same_answer_in_fewer_pieces(
     upstream: ContractHandle, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Over a real connection: the way to its socket is the SDK's own affair, and may change with it."""
-    paused: list[Any] = []
+    found: list[Any] = []
 
-    async def noted(response: Any, until: float) -> None:
-        found = response.http_response.stream._stream._aiohttp_response.connection
-        paused.append(found and found.transport.pause_reading)
-        await leave_unread(response, until)
+    @contextmanager
+    def noted(response: Any) -> Iterator[None]:
+        connection = response.http_response.stream._stream._aiohttp_response.connection
+        found.append(connection and connection.transport)
+        with left_unread(response):
+            yield
 
-    monkeypatch.setattr("chat.providers.openai_service.leave_unread", noted)
+    monkeypatch.setattr("chat.providers.openai_service.left_unread", noted)
     words = "One word after the other, and each in a chunk of its own. " * 20
     upstream.script([{"content": words, "chunk": 3}, {"content": words, "chunk": 3}])
     asked = OpenAIChatProvider(upstream.base_url, "k", "plain-model")
@@ -164,11 +158,15 @@ async def test_busy_process_reads_the_same_answer_in_fewer_pieces(
 
     at_ease = [delta async for delta in asked.stream(question)]
     monkeypatch.setattr(pace, "turns", FEW_TURNS)
-    hurried = [delta async for delta in asked.stream(question)]
+    hurried, read_meanwhile = [], []
+    async for delta in asked.stream(question):
+        hurried.append(delta)
+        read_meanwhile += [transport.is_reading() for transport in found[-1:] if transport]
 
     assert _text(hurried) == _text(at_ease) == words
     assert len(hurried) < len(at_ease)
-    assert any(paused)
+    assert any(found)
+    assert True not in read_meanwhile, "what comes while a piece is worked on would be late by a window from then on"
 
 
 def _text(deltas: list[RawDelta]) -> str:
