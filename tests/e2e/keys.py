@@ -6,7 +6,7 @@ from playwright.sync_api import Locator
 
 from tests.e2e.people import Person
 
-MAX_STOPS = 60
+MAX_STOPS = 200  # a long list of conversations has two for each
 # It, or the form that frames it, looks different without the focus.
 SHOWS_FOCUS = """e => {
   const look = () => JSON.stringify([e, e.closest("form") ?? e].map((one) => getComputedStyle(one)).map(

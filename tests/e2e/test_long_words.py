@@ -156,7 +156,8 @@ def _gate(person: Person) -> None:
 States = dict[str, Callable[[Person], None]]
 
 CHAT: States = {
-    **{"empty": _empty, "everything open": _everything_open, "opinion": _opinion, "edit": _edit, "manage": _manage},
+    # What is open stays so after a reload, and moves what stands below: so the opinion comes first.
+    **{"empty": _empty, "opinion": _opinion, "everything open": _everything_open, "edit": _edit, "manage": _manage},
     **{"nothing found": _nothing_found, "command": _command, "shortcuts": _shortcuts, "share": _share},
     **{"links": _at("/shares/"), "settings": _at("/accounts/settings/"), "password": _at("/accounts/password/")},
     **{"filings": _at("/filings/"), "reader": _reader, "nowhere": _at("/nowhere/")},
