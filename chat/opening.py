@@ -5,16 +5,17 @@ All functions are synchronous.
 
 from __future__ import annotations
 
+import logging
 import uuid
 from dataclasses import dataclass, replace
 
-from cryptography.fernet import InvalidToken
-from django.db import DatabaseError, IntegrityError, transaction
+from django.db import IntegrityError, transaction
 
 from chat import backlog, log, planning, upstream
 from chat.models import Conversation, Turn
 from reasoning.egress import EgressPlan
 
+logger = logging.getLogger(__name__)
 SHORT_TURNS = 20  # planning a longer history would hold up the word that the question arrived
 
 
@@ -65,12 +66,16 @@ def _opened(conversation: Conversation, text: str, client_id: str, replaces: Tur
 
 
 def _first_plan(opened: Opened) -> EgressPlan | None:
-    """Plan the first request, where nobody has to be asked. What is wrong here is wrong in the turn, which says so."""
+    """Plan the first request, where nobody has to be asked.
+
+    Never raises: the turn is in the log, and must run. It plans again, and says what is wrong.
+    """
     provider = upstream.known_provider(opened.chosen)
     if provider is None or opened.turn.number > SHORT_TURNS:
         return None
     turn = opened.turn
     try:
         return planning.plan_step(turn, turn.conversation, opened.chosen, provider, None, omit_items=False)
-    except (DatabaseError, InvalidToken):
+    except Exception:
+        logger.exception("first request not planned at once", extra={"turn": turn.public_id})
         return None

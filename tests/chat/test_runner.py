@@ -118,6 +118,24 @@ async def test_message_sent_twice_at_the_same_moment_is_asked_once(
     assert not await QueuedMessage.objects.aexists()
 
 
+async def test_turn_whose_first_plan_fails_as_it_is_opened_is_answered_all_the_same(
+    upstream: ContractHandle, runner: Runner, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_args: Any, **_named: Any) -> None:
+        raise ValueError("not this time")
+
+    upstream.script([{"content": "one"}])
+    monkeypatch.setattr("chat.opening.planning.plan_step", broken)  # turns hold on to the real one
+    watcher = Watcher(conversation.pk)
+
+    with runner.watching(watcher):
+        await submit(runner, conversation, "hi")
+        await until(watcher, Finished)
+
+    (rows,) = await database_sync_to_async(log.turns)(conversation.pk)
+    assert rows.turn.status == "completed"
+
+
 async def test_limit_counts_turns_that_are_just_starting(
     upstream: ContractHandle, runner: Runner, alice: User, settings: LazySettings
 ) -> None:
