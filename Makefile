@@ -6,7 +6,7 @@ PIP := $(PY) -m pip install -qq --disable-pip-version-check --constraint .constr
 PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; do \
 	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)
 
-.PHONY: help run test bench cluster messages writable gettext
+.PHONY: help run test bench snapshots cluster messages writable gettext
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  -/'
 
@@ -29,6 +29,9 @@ test: .venv/.dev  ## format, lint, types, layers, templates, tests, then browser
 
 bench: .venv/.bench  ## the benchmarks; ratios taken in one run
 	@for each in normaliser turn redaction rendering filings analyst page; do $(PY) -m benchmarks.$$each || exit 1; done
+
+snapshots: .venv/.dev  ## pictures of the page, compared with those of another commit; AGAINST=v1 for that one
+	@$(PY) -m tests.snapshots $(or $(AGAINST),HEAD)
 
 cluster: writable .venv/.app  ## several web processes over PostgreSQL and Redis behind one address; WEB=3 for three
 	@$(PY) -m config.first_run --write .env

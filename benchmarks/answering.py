@@ -1,4 +1,4 @@
-"""What an answer costs the page while it is written. Ui bars P7, P8 and S1 to S8; ``benchmarks.page`` prints them.
+"""What an answer costs the page while it is written. Ui bars P7, P8, S4, S5 and S7; ``benchmarks.page`` prints them.
 
 A model service streams at a steady rate, as fast models do. What the page notes of itself is read afterwards; what one
 update costs is all the work of the page's main thread over a stretch of the answer, shared among its updates.
@@ -6,7 +6,7 @@ update costs is all the work of the page's main thread over a stretch of the ans
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,23 +19,20 @@ from tests.contract_server.fixture import ContractHandle
 from tests.e2e.sites import Site
 from tests.e2e.upstream import calls, opening, reply, says, thinks
 
-KB = 1024
 PIECE_MS = 10
-THOUGHT_CHARS = 60_000
 _CHARS_A_TOKEN = 4
 _SAID = "The ratio fell in the third quarter against a floor of 1.20 and rose again before the year had ended, it says."
-_THOUGHT = "A thought of some length, that goes on. "
+THOUGHT = "A thought of some length, that goes on. "
 # Time between frames, what came over the socket, how often the page changed, and how soon after Send it says so.
 MEASURES = """
 window.gaps = [];
-window.came = { answer: 0, rest: 0, blocks: 0, updates: 0 };
+window.came = { bytes: 0, blocks: 0, updates: 0 };
 window.sent = { at: 0, seen: 0 };
 const tick = (before) => requestAnimationFrame((now) => { gaps.push(now - before); tick(now); });
 const encoder = new TextEncoder();
 document.addEventListener("htmx:wsBeforeMessage", ({ detail: { message } }) => {
-  const isBlock = message.startsWith('<div hx-swap-oob="beforebegin:');
-  came[isBlock || /^(["[]|{"id":)/.test(message) ? "answer" : "rest"] += encoder.encode(message).length;
-  if (isBlock) came.blocks += message.split("<p dir").length - 1;
+  came.bytes += encoder.encode(message).length;
+  if (message.startsWith("[")) came.blocks += message.split("<p dir").length - 1;
 }, true);
 document.addEventListener("submit", () => { sent = { at: performance.now(), seen: 0 }; }, true);
 const look = () => {
@@ -59,11 +56,12 @@ class Written:
     long: int
     elements: int
     updates: float  # a second
+    busy: float  # of a hundred milliseconds the page's main thread worked so many
 
-    @property
-    def late(self) -> float:
-        """Return how many of a hundred frames were late."""
-        return 100 * sum(gap > 25 for gap in self.gaps) / len(self.gaps)
+
+def late(gaps: Sequence[float]) -> float:
+    """Return how many of a hundred frames were late."""
+    return 100 * sum(gap > 25 for gap in gaps) / max(1, len(gaps))
 
 
 def measure(
@@ -78,43 +76,20 @@ def measure(
 
 
 def _streamed(browser: Browser, site: Site, model: ContractHandle, words: int) -> list[Figure]:
-    """P7, S1 to S4, S6 to S8: the thinking stays closed before one answer, and is open before another.
-
-    What shifted is counted from the first byte of the page until every panel was opened and closed.
-    """
-    thought = thinks(*_pieces(_THOUGHT * (min(THOUGHT_CHARS, 30 * words) // len(_THOUGHT)), 40))
-    told = reply(says(opening(), *_answer(words)), delay_ms=PIECE_MS)
-    found = reply(thought, calls("searchFilings", '{"query":"covenants"}'), delay_ms=PIECE_MS)
-    model.script([found, told, found, told])
-    with _chat(browser, site) as shown:
+    """P7, S4, S7. What shifted is counted from the first byte of the page until every panel was opened and closed."""
+    thought = thinks(*_pieces(THOUGHT * (30 * words // len(THOUGHT)), 400))
+    looked = reply(thought, calls("searchFilings", '{"query":"covenants"}'), delay_ms=PIECE_MS)
+    model.script([looked, reply(says(opening(), *_answer(words)), delay_ms=PIECE_MS)])
+    with chat(browser, site) as shown:
         shift = float(shown.noted("shift"))
-        began = _asks(shown)
-        closed = _written(shown, answers=1)
-        answer, rest = shown.page.evaluate("[came.answer, came.rest]")
+        began = asks(shown)
+        found = noted(shown, answers=1)
         _opens_and_closes(shown)
         shift += float(shown.noted("shift"))
-        began = min(began, _asks(shown))
-        shown.page.locator("[data-ai-reasoning-toggle]").last.click()
-        opened = _written(shown, answers=2)
     return [
         Figure("sent until its status is there", began, "ms", aim=150),
-        *_frames(f"answer of {words:,} words after long thinking", closed),
-        Figure("  updates a second", closed.updates, "updates", aim=20),
-        Figure("  elements of its card", closed.elements, "elements", aim=1500),
-        Figure("  bytes of it over the socket", answer / len("".join(_answer(words)).encode()), "× its text", aim=3),
-        Figure("    of all else on its card", rest / KB, "kB"),
+        Figure(f"answer of {words:,} words after thinking: updates a second", found.updates, "updates", aim=20),
         Figure("  shift: loading, the answer, each panel opened and closed", shift, "", aim=0.02),
-        *_frames("  the same with the thinking open", opened),
-    ]
-
-
-def _frames(name: str, written: Written) -> list[Figure]:
-    gaps = sorted(written.gaps)
-    return [
-        Figure(f"{name}: frames, 95 of 100", gaps[int(len(gaps) * 0.95)], "ms", aim=17.5),
-        Figure("  frames, 99 of 100", gaps[int(len(gaps) * 0.99)], "ms", aim=33),
-        Figure("  frames that were late", written.late, "%", aim=0.5),
-        Figure("  long tasks", written.long, "tasks", aim=0),
     ]
 
 
@@ -129,9 +104,9 @@ def _opens_and_closes(shown: Window) -> None:
 def _used(browser: Browser, site: Site, model: ContractHandle, words: int, speeds: Sequence[int]) -> Iterator[Figure]:
     """P8: the thinking opened and closed and a draft written while an answer grows, on a slow machine too."""
     for slowed in speeds:
-        model.script([reply(thinks(_THOUGHT * 40), says(opening(), *_answer(words)), delay_ms=PIECE_MS)])
-        with _chat(browser, site, slowed=slowed) as shown:
-            _asks(shown)
+        model.script([reply(thinks(THOUGHT * 40), says(opening(), *_answer(words)), delay_ms=PIECE_MS)])
+        with chat(browser, site, slowed=slowed) as shown:
+            asks(shown)
             shown.forget()
             shown.page.locator("[data-answer]").last.locator("p").first.wait_for()
             toggle = shown.page.locator("[data-ai-reasoning-toggle]").last
@@ -144,19 +119,19 @@ def _used(browser: Browser, site: Site, model: ContractHandle, words: int, speed
 
 def _long(browser: Browser, site: Site, model: ContractHandle, tokens: int) -> list[Figure]:
     """S5 and S8: one long answer, a thousand tokens a second in pieces of ten."""
-    text = _text(tokens * _CHARS_A_TOKEN)
+    text = written(tokens * _CHARS_A_TOKEN)
     blocks = text.count("\n\n")
     model.script([reply(says(opening(), *_pieces(text, 10 * _CHARS_A_TOKEN)), delay_ms=PIECE_MS)])
-    with _chat(browser, site) as shown:
-        _asks(shown)
+    with chat(browser, site) as shown:
+        asks(shown)
         early = _update_ms(shown, blocks * 0.025, blocks * 0.075)
         late = _update_ms(shown, blocks * 0.925, blocks * 0.975)
         _ends(shown, answers=1)
-        answer = float(shown.page.evaluate("came.answer"))
+        came = float(shown.page.evaluate("came.bytes"))
     return [
         Figure(f"answer of {tokens:,} tokens, fast: one update near its start", early, "ms"),
         Figure("  one update near its end", late, "ms", aim=2 * early, ratio=late / early, beside="start"),
-        Figure("  bytes of it over the socket", answer / len(text.encode()), "× its text", aim=3),
+        Figure("  all bytes over the socket", came / len(text.encode()), "× its text", aim=3),
     ]
 
 
@@ -171,7 +146,7 @@ def _update_ms(shown: Window, since: float, until: float) -> float:
 
 
 @contextmanager
-def _chat(browser: Browser, site: Site, *, slowed: int = 1) -> Iterator[Window]:
+def chat(browser: Browser, site: Site, *, slowed: int = 1) -> Iterator[Window]:
     """Open an empty conversation."""
     with window(browser, site, slowed=slowed) as shown:
         shown.page.goto("/")
@@ -181,7 +156,7 @@ def _chat(browser: Browser, site: Site, *, slowed: int = 1) -> Iterator[Window]:
         yield shown
 
 
-def _asks(shown: Window) -> float:
+def asks(shown: Window) -> float:
     """Send a question; return the milliseconds from that until its status line was there."""
     shown.page.get_by_role("textbox", name="Your question").fill("How long is it?")
     shown.page.get_by_role("button", name="Send", exact=True).click()
@@ -189,16 +164,20 @@ def _asks(shown: Window) -> float:
     return float(shown.page.evaluate("sent.seen"))
 
 
-def _written(shown: Window, *, answers: int) -> Written:
-    """Wait for the end of an answer; return what was noted since it was asked for."""
+def noted(shown: Window, *, answers: int, begin: Callable[[], object] = lambda: None) -> Written:
+    """Wait for the end of an answer; return what was noted from here on."""
     shown.forget()
     began = shown.page.evaluate("gaps.length = came.updates = 0, performance.now()")
+    busy = shown.busy_ms()
+    begin()
     _ends(shown, answers=answers)
+    took = shown.page.evaluate("performance.now()") - began
     return Written(
         gaps=shown.page.evaluate("gaps"),
         long=sum(each > 50 for each in shown.noted("long")),
         elements=shown.page.locator("[data-role=assistant]").last.locator("*").count(),
-        updates=shown.page.evaluate("began => 1000 * came.updates / (performance.now() - began)", began),
+        updates=1000 * shown.page.evaluate("came.updates") / took,
+        busy=100 * (shown.busy_ms() - busy) / took,
     )
 
 
@@ -209,10 +188,10 @@ def _ends(shown: Window, *, answers: int) -> None:
 
 def _answer(words: int) -> list[Any]:
     """Return so many words as pieces of seven letters."""
-    return _pieces(_text(words * 6), 7)
+    return _pieces(written(words * 6), 7)
 
 
-def _text(chars: int) -> str:
+def written(chars: int) -> str:
     """Return paragraphs of sixty words, so many characters in all."""
     said = _SAID.split()
     text = "".join(said[at % len(said)] + ("\n\n" if at % 60 == 59 else " ") for at in range(chars // 4))

@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 TITLE = "Page"
 _ROUNDS = 3
 _WORDS = 2_000
+_FEW = 300
 _TOKENS = 20_000
+_THOUGHT_CHARS = 60_000
 _ALL_THINKING = {"REASONING_THINKING_FOR_USERS": "full"}
 
 
@@ -92,11 +94,14 @@ def main() -> None:
     """Print both tables, or why there are none."""
     try:
         with everything() as (browser, site, connected, model):
-            from benchmarks import answering, history
+            from benchmarks import answering, history, lengthy, wire
 
             show(TITLE, measure(browser, site), load())
             written = answering.measure(browser, connected, model, words=_WORDS, tokens=_TOKENS)
             show("While an answer is written", written, load())
+            longest = lengthy.measure(browser, connected, model, tokens=_TOKENS, thought_chars=_THOUGHT_CHARS)
+            show("Where an answer is longest", longest, load())
+            show("What an answer sends", wire.measure(browser, connected, model, words=_WORDS, few=_FEW), load())
             show("A thousand messages", history.measure(browser, site), load())
     except ImportError as missing:
         skip(TITLE, f"{missing}; make test brings what it needs")

@@ -18,7 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from chat import branches, feedback, log, owned
-from chat.forms import MessageRefused, clean_message
+from chat.forms import Message, MessageRefused, clean_message
 from chat.models import Turn
 from chat.notices import Behind, ModelChanged
 from chat.runner import runner
@@ -27,13 +27,16 @@ from chat.runner import runner
 @never_cache
 @require_http_methods(["GET", "POST"])
 async def edit(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
-    """GET: the question, to be put in other words. POST: ask it so, in the place of the turn that there is."""
+    """GET: the question, to be put in other words. POST: ask it so in its place, or with ``save`` only keep it."""
     turn = await sync_to_async(owned.turn)(request, conversation_id, turn_id)
     if request.method == "GET":
         return await _edited(request, turn, await sync_to_async(log.question_of)(turn))
     text = request.POST.get("text", "")
     try:
-        await runner.retry(turn, owned.person(request).pk, clean_message(text))
+        if "save" in request.POST:
+            turn = await _keep(turn, clean_message(text))
+        else:
+            await runner.retry(turn, owned.person(request).pk, clean_message(text))
     except MessageRefused as refused:
         return await _edited(request, turn, text, error=refused.message)
     return HttpResponse(status=204) if _is_htmx(request) else _back(turn)
@@ -47,8 +50,7 @@ async def select(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid
         await sync_to_async(branches.select)(turn)
     except branches.TurnRunning:
         return _refused(request, turn, _("An answer is being written; stop it first."))
-    runner.tell(conversation_id, Behind())
-    runner.tell(conversation_id, ModelChanged())  # the next request holds another history: the meter shows it
+    _tell(conversation_id)
     return HttpResponse(status=204) if _is_htmx(request) else _back(turn)
 
 
@@ -69,6 +71,24 @@ def opinion(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID
     view = feedback.feedback_view(Turn.objects.select_related("feedback").get(pk=turn.pk))
     context = {"feedback": view, "url": request.path, "is_asked": bool(verdict), "thanked": not verdict}
     return render(request, "chat/_feedback.html", {**context, "focus": verdict or view.verdict})
+
+
+async def _keep(turn: Turn, message: Message) -> Turn:
+    """Keep a question on a branch of its own, not asked. Raises MessageRefused."""
+    try:
+        kept = await sync_to_async(log.keep_question)(turn, message.text)
+    except log.TurnRunning as running:
+        raise MessageRefused("turn_running", _("An answer is being written; stop it first.")) from running
+    except log.NotSelected as left:
+        raise MessageRefused("not_selected", _("This answer is not on the branch that is shown.")) from left
+    _tell(turn.conversation_id)
+    return kept
+
+
+def _tell(conversation_id: uuid.UUID) -> None:
+    """Have the pages draw another branch; the meter too, as the next request holds another history."""
+    runner.tell(conversation_id, Behind())
+    runner.tell(conversation_id, ModelChanged())
 
 
 async def _edited(request: HttpRequest, turn: Turn, text: str, **more: Any) -> HttpResponse:

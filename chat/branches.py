@@ -35,9 +35,14 @@ def select(turn: Turn) -> None:
 
 
 def take_off(turn: Turn) -> None:
-    """Take a turn and all after it off the selected branch. The caller holds the lock of the conversation."""
+    """Take a turn and all after it off the selected branch. The caller holds the lock of the conversation.
+
+    A question that was never asked is no version to go back to, unless something was asked after it.
+    """
     after = Turn.objects.filter(conversation=turn.conversation_id, is_active=True, number__gte=turn.number)
     after.update(is_active=False)
+    if turn.is_unasked and not turn.children.exists():
+        Turn.objects.filter(pk=turn.pk).update(error_code=Turn.UNASKED_AND_REPLACED)
 
 
 def is_newest(turn: Turn) -> bool:
@@ -59,6 +64,7 @@ def siblings(turns: Sequence[Turn]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
     parents = {turn.parent_id for turn in turns}
     below = Q(parent__in=parents - {None}) | (Q(parent=None) if None in parents else Q())
     found = Turn.objects.filter(below, conversation=turns[0].conversation_id).order_by("started_at", "pk")
+    found = found.exclude(error_code=Turn.UNASKED_AND_REPLACED, is_active=False)
     by_parent: dict[uuid.UUID | None, list[uuid.UUID]] = {}
     for pk, parent in found.values_list("pk", "parent_id"):
         by_parent.setdefault(parent, []).append(pk)

@@ -35,7 +35,7 @@ from chat.html import cite_label, render_answer
 from chat.live import LiveStep, LiveTurn
 from chat.log import ThinkingText, TurnRows
 from chat.models import Turn
-from chat.wording import shown
+from chat.wording import reading, shown
 from reasoning.citations import Citation, citation_numbers, renumbered
 from reasoning.envelope import AnswerRecord, answer_record
 from reasoning.policy import Visibility
@@ -119,8 +119,9 @@ def answer_card(
         unfound=_unfound(record.citations),
         usage_label=usage_label(turn, record, sees),
         feedback_url=reverse("chat:feedback", args=[turn.conversation_id, turn.pk]),
-        feedback=feedback_view(turn),
+        feedback=feedback_view(turn) if record.answer else None,
         ended_label=endings.ended_label(turn),
+        is_unasked=turn.is_unasked,
         error=endings.error(turn),
         notice=endings.notice(turn, record),
         continue_url=endings.continue_url(turn, record),
@@ -140,7 +141,7 @@ def live_answer_card(live: LiveTurn, sees: Visibility) -> AnswerView:
         answer_html=SafeString("".join(live.frozen)),
         tail=live.tail,
         tail_n=live.tail_n,
-        status_text=(live.thought_line if sees.may_open_thinking else "") or str(live.status_text),
+        status_text=_status_text(live, sees),
         elapsed_s=live.elapsed_s,
         steps=tuple(_live_step_view(step) for step in live.steps) if sees.trace else (),
         steps_label=steps_label(len(live.steps)),
@@ -208,6 +209,13 @@ def copied_answer(record: AnswerRecord) -> str:
 def _without_details(event: Mapping[str, Any]) -> Mapping[str, Any]:
     """Leave out what costs most to read back, since all of it is masked once more."""
     return {**event, "trace": {**event["trace"], "args": {}, "topCitations": []}} if event.get("trace") else event
+
+
+def _status_text(live: LiveTurn, sees: Visibility) -> str:
+    """Return what a turn does now. How much a tool found belongs to the trace."""
+    if live.thought_line and sees.may_open_thinking:
+        return live.thought_line
+    return reading(live.reads) if live.reads and sees.trace else str(live.status_text)
 
 
 def _live_step_view(step: LiveStep) -> StepView:

@@ -158,12 +158,27 @@ class AnswerView:
     unfound: tuple[str, ...] = ()  # one sentence for each unverified citation
     usage_label: str = ""
     ended_label: str = ""  # "Stopped after 8 s"
+    is_unasked: bool = False  # its question was only saved
     error: str = ""  # "Stopped: the model did not answer"
     notice: str = ""  # "Stopped at the limit of 8 steps."
 
     @property
     def has_steps(self) -> bool:
         return bool(self.steps or self.steps_url)
+
+    @property
+    def may_be_written_again(self) -> bool:
+        """Whether that is asked for among the actions; a card that says how it failed asks there."""
+        return bool(self.retry_url) and self.status == "complete" and not self.notice
+
+    @property
+    def may_ask_for_steps(self) -> bool:
+        return bool(self.sees.trace_on_request and self.steps_detail)
+
+    @property
+    def has_more_actions(self) -> bool:
+        """Whether there is more to do than to copy, which a phone puts behind one button."""
+        return self.may_be_written_again or self.feedback is not None or self.may_ask_for_steps
 
     @property
     def has_form(self) -> bool:

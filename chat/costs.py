@@ -18,7 +18,9 @@ def duration_label(duration_ms: float) -> str:
 
 
 def usage_label(turn: Turn, record: AnswerRecord, sees: Visibility) -> str:
-    """Return ``812 in · 340 think · 410 out · 6.1 s``; without what was not reported."""
+    """Return ``812 in · 340 think · 410 out · 6.1 s``; without what was not reported. Nothing was asked: empty."""
+    if turn.is_unasked:
+        return ""
     lasted_ms = (turn.ended_at - turn.started_at).total_seconds() * 1000 if turn.ended_at else None
     parts = (_tokens(record, sees), duration_label(lasted_ms) if lasted_ms is not None else "")
     return " · ".join(part for part in parts if part)

@@ -13,7 +13,7 @@ from reasoning.envelope import AnswerRecord
 
 def ended_label(turn: Turn) -> str:
     """Return how long a stopped turn ran, never ``0 s``; empty for any other."""
-    if turn.status != Turn.Status.ABORTED or turn.ended_at is None:
+    if turn.status != Turn.Status.ABORTED or turn.is_unasked or turn.ended_at is None:
         return ""
     seconds = round((turn.ended_at - turn.started_at).total_seconds())
     if seconds < 1:
@@ -29,6 +29,8 @@ def error(turn: Turn) -> str:
 def notice(turn: Turn, record: AnswerRecord) -> str:
     """Return what else there is to know of a turn that did not end as it should."""
     match turn.status:
+        case Turn.Status.ABORTED if turn.is_unasked:
+            return _("Saved, not asked yet.")
         case Turn.Status.INTERRUPTED:
             return _("Interrupted: the server restarted. What was written is kept.")
         case Turn.Status.ITERATION_CAPPED:

@@ -77,7 +77,7 @@ class TurnEvents:
         match notice:
             case OpenText(turn, _n, text) if turn.id == self.turn_id:
                 yield from self._answer(text)
-            case BlockDone(turn, _html, _tail, text) if turn.id == self.turn_id:
+            case BlockDone(turn, text=text) if turn.id == self.turn_id:
                 yield from self._answer(text)
             case ThinkingText(turn) if turn.id == self.turn_id:
                 yield from self._thinking(notice)

@@ -7,7 +7,6 @@ that a person may have opened are in no frame. What the viewer may not see is no
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -18,10 +17,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chat import cards, windows
-from chat.cardviews import AnswerView, ContextView, ModelView, QueuedView, dom_id
+from chat.cardviews import AnswerView, QueuedView, dom_id
+from chat.grown import growth
 from chat.live import LiveTurn
 from chat.log import TurnRows
-from chat.models import Conversation
 from chat.notices import (
     BlockDone,
     Finished,
@@ -33,12 +32,11 @@ from chat.notices import (
     StepsChanged,
     ThinkingText,
 )
-from chat.orders import CommandAnswer
 from chat.textframes import TextFrames, json_frame
 from reasoning.policy import EXCERPT_CHARS, TRUNCATED, Visibility
 
 _LIVE_PARTS = ("head", "status", "answer")
-_FINAL_PARTS = ("head", "status", "answer", "sources", "actions", "notice")
+_FINAL_PARTS = ("head", "status", "answer", "sources", "actions", "notice", "points")
 TOKENS_EVERY_S = 1.0
 STEPS_EVERY_S = 1.0
 FEW_STEPS = 20
@@ -57,6 +55,8 @@ class PageFrames:
         self._steps_at = 0.0
         self._announced_at = -ANNOUNCE_EVERY_S
         self._head = ("", "")  # of the running card, as it was drawn last: its id and its model
+        self._drawn_steps = ""  # of it, as they were drawn last
+        self._growing = ""  # its id, while the page has all that was told of it
 
     def draw(self, notice: Notice) -> list[str]:
         """Return the frames for one notice, in order."""
@@ -64,13 +64,13 @@ class PageFrames:
             case OpenText(turn, n, text):
                 return [self._texts.piece(dom_id(turn.public_id, "tail"), n, text)]
             case BlockDone():
-                return self._texts.block(notice)
+                return [self._texts.block(notice)]
             case ThinkingText():
                 return self._thinking(notice)
             case Started(turn, replaced, _conversation):
                 return self._started(turn, replaced.hex if replaced else None)
-            case Finished(_turn, rows):
-                return self.finished(rows)
+            case Finished(turn, rows):
+                return self.finished(rows, turn)
             case QueueChanged(waiting):
                 return [queue_frame(waiting)]
         return self._progress(notice)
@@ -85,18 +85,26 @@ class PageFrames:
             frames += self.open_thinking(turn)
         return [*frames, json_frame(running=True)]
 
-    def finished(self, rows: TurnRows) -> list[str]:
-        """Return the end of a turn: each part once under its own id, then its status."""
+    def finished(self, rows: TurnRows, live: LiveTurn | None = None) -> list[str]:
+        """Return the end of a turn: each part under its own id, then its status.
+
+        A page that saw ``live`` grow is sent what it lacks, any other one all.
+        """
         card = cards.answer_card(rows, self.sees)
-        parts = [*_FINAL_PARTS, *(("points",) if self.sees.summary else ())]
-        html = [_parts(card, parts), *self._steps(card)]
+        grown = growth(live, card.answer_html) if live is not None and self._growing == card.id else None
+        if grown is None:
+            self._drawn_steps = ""
+        html = [grown.changed if grown else "", _parts(card, self._final_parts(card, is_grown=grown is not None))]
+        html += self._steps(card)
         if card.thinking is not None:
             html.append(_parts(card, ("thinking_label",)))
         question = {"question": cards.question_card(rows), "oob": True}
         html.append(render_to_string("chat/_question_tools.html", question))
         self._open_thinking.discard(card.id)
+        self._growing = ""
         return [
             json_frame(settles=card.id),
+            *([grown.frame] if grown else ()),
             "".join(html),
             json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)),
             json_frame(running=False),
@@ -118,6 +126,7 @@ class PageFrames:
     def replace_all(self, rows: Iterable[TurnRows]) -> list[str]:
         """Return every card again, for a page whose own have nothing in common with the branch any more."""
         rows = list(rows)
+        self._growing = ""
         context = {"items": cards.items(rows, self.sees), "earlier": windows.earlier(rows)}
         html = render_to_string("chat/_messages.html", context)
         return [format_html('<div id="messages" hx-swap-oob="innerHTML">{}</div>', html)]
@@ -137,6 +146,7 @@ class PageFrames:
 
     def _begin(self, card: AnswerView) -> None:
         self._head = (card.id, card.model)
+        self._growing, self._drawn_steps = card.id, ""
         self._texts = TextFrames()  # the next piece says where it stands
 
     def _progress(self, notice: Notice) -> list[str]:
@@ -171,7 +181,21 @@ class PageFrames:
         return frames
 
     def _steps(self, card: AnswerView) -> list[str]:
-        return [_parts(card, ("trace_label", "steps"))] if self.sees.trace and card.steps else []
+        before, self._drawn_steps = self._drawn_steps, ""
+        if self.sees.trace and card.steps:
+            self._drawn_steps = _parts(card, ("trace_label", "steps"))
+        return [self._drawn_steps] if self._drawn_steps != before else []
+
+    def _final_parts(self, card: AnswerView, *, is_grown: bool) -> list[str]:
+        """Return the names of the parts that the end of a turn draws; of a card that was seen growing few are new."""
+        is_new = {
+            "answer": not is_grown,
+            "head": not is_grown or self._head != (card.id, card.model),
+            "notice": not is_grown or card.has_notice,
+            "points": self.sees.summary and (not is_grown or bool(card.points)),
+            "sources": not is_grown or bool(card.sources or card.found_label or card.unfound),
+        }
+        return [name for name in _FINAL_PARTS if is_new.get(name, True)]
 
     def _thinking(self, notice: ThinkingText) -> list[str]:
         if not self.sees.may_open_thinking:
@@ -221,39 +245,6 @@ def scratchpad_frame(message_id: str, text: str, *, is_first: bool) -> str:
 def error_frame(message: str, client_id: str = "") -> str:
     """Return the composer's error: what was wrong and what is allowed."""
     return render_to_string("chat/_error.html", {"message": message, "client_id": client_id, "oob": True})
-
-
-def context_frame(context: ContextView) -> str:
-    """Return the context meter."""
-    return render_to_string("chat/_context.html", {"context": context, "oob": True})
-
-
-def model_frame(model: ModelView) -> str:
-    """Return the model that answers next. The picker takes it as it is, so that nobody loses their place in it."""
-    efforts = [(option.value, option.label, option.is_chosen) for option in model.efforts]
-    return json_frame(model=model.value, label=model.label, efforts=efforts)
-
-
-def command_frames(answer: CommandAnswer, completions: Sequence[Sequence[str]]) -> list[str]:
-    """Return what a command said, and what can be completed now."""
-    said = render_to_string("chat/_command.html", {"answer": answer})
-    offered = {"completions": json.dumps(completions, ensure_ascii=False), "oob": True}
-    return [
-        format_html('<div id="command" hx-swap-oob="innerHTML">{}</div>', said),
-        render_to_string("chat/_completions.html", offered),
-    ]
-
-
-def title_frames(conversation: Conversation, *, is_new: bool) -> list[str]:
-    """Return what a conversation is called, in header, window and list; a new one goes on top of today's."""
-    goes_up = is_new and not (conversation.is_temporary or conversation.is_pinned)
-    named = json_frame(named=conversation.pk.hex, title=conversation.title, goesUp=goes_up)
-    return [named, _list_frame(conversation)] if goes_up else [named]
-
-
-def _list_frame(conversation: Conversation) -> str:
-    item = render_to_string("chat/_conversation.html", {"one": conversation, "current_id": conversation.pk})
-    return format_html('<ul hx-swap-oob="afterbegin:#today">{}</ul>', item)
 
 
 def _parts(card: AnswerView, names: Sequence[str]) -> str:

@@ -3,7 +3,7 @@
 A process that dies stops renewing, and any process may then take the turn over, once, to end it as interrupted. A
 process that was only slow finds that its lease is gone and writes nothing more: each write asks for it. On one machine
 a dead process is known at once. After the database was away leases have run out that nobody could renew: who lives gets
-the time to do so. All functions are synchronous and read the clock of this machine. Replay 2.11.
+the time to do so. The one clock is the database's: machines differ. All functions are synchronous. Replay 2.11.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ import time
 import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from django.db.models import Q
-from django.utils import timezone
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
 
 from chat.models import Turn
 
@@ -95,7 +96,7 @@ def take_over(at_work_in: Collection[uuid.UUID] = ()) -> list[Turn]:
 def _take_over(at_work_in: Collection[uuid.UUID]) -> list[Turn]:
     ours = Q(worker=worker(), conversation__in=at_work_in)
     running = Turn.objects.filter(status=Turn.Status.RUNNING).exclude(ours)
-    expired = Q(lease_until__lt=timezone.now()) | Q(lease_until__isnull=True)
+    expired = Q(lease_until__lt=Now()) | Q(lease_until__isnull=True)
     dead = [name for name in running.values_list("worker", flat=True).distinct() if _is_dead(name)]
     taken = []
     known = Q(worker__in=dead)
@@ -106,8 +107,8 @@ def _take_over(at_work_in: Collection[uuid.UUID]) -> list[Turn]:
     return taken
 
 
-def _end() -> datetime:
-    return timezone.now() + timedelta(seconds=settings.LEASE_EXPIRY_S)
+def _end() -> CombinedExpression:
+    return Now() + timedelta(seconds=settings.LEASE_EXPIRY_S)
 
 
 def _is_dead(name: str) -> bool:

@@ -60,6 +60,7 @@ class LiveTurn:
     tell: Callable[[Notice], None]
     status_text: StrOrPromise = ""
     status_is_aloud: bool = False
+    reads: int = 0  # how many results the model has before it, where the status line says no more than that it works
     thought_line: str = ""  # of the service's own summary of its thinking; for those who may read thinking
     frozen: list[SafeString] = field(default_factory=list)
     tail_pieces: list[str] = field(default_factory=lambda: [""])
@@ -71,6 +72,9 @@ class LiveTurn:
     sources: tuple[Source, ...] = ()
     answer_told: int = 0  # characters
     finished: asyncio.Event = field(default_factory=asyncio.Event)
+    _at_work: StrOrPromise = ""  # the status of a model that works
+    _found: int = 0  # results of the newest calls that it was given
+    _steps_given: int = 0
     _before_trouble: tuple[StrOrPromise, bool] | None = None
     _began: float = field(default_factory=time.monotonic)
     _thinking_since: float | None = None
@@ -87,6 +91,7 @@ class LiveTurn:
 
     def __post_init__(self) -> None:
         self._blocks = BlockRenderer(self.conversation_id)
+        self._at_work = self.status_text
 
     @property
     def public_id(self) -> str:
@@ -153,6 +158,7 @@ class LiveTurn:
             self._before_trouble = (text, aloud)
         elif text is not self.status_text:
             self.status_text, self.status_is_aloud, self.thought_line = text, aloud, ""
+            self.reads = self._results_given() if text is self._at_work else 0
             self.tell(StatusChanged(self, aloud))
 
     def show_model(self, name: str) -> None:
@@ -211,6 +217,13 @@ class LiveTurn:
             await self._idle.wait()
             await asyncio.sleep(0)
 
+    def _results_given(self) -> int:
+        """Return how many results the model has to read: those of the calls between its last request and this one."""
+        if fresh := self.steps[self._steps_given :]:
+            self._found = sum(step.trace.results or 0 for step in fresh if step.trace)
+            self._steps_given = len(self.steps)
+        return self._found
+
     def _stop_thinking_clock(self) -> None:
         if self._thinking_since is not None:
             self._thinking_ms += (time.monotonic() - self._thinking_since) * 1000
@@ -257,7 +270,8 @@ class LiveTurn:
             return
         text, blocks, tail = finished
         html = await self._blocks.render(blocks, self.sources)
+        before = self.tail
         self.frozen.append(html)
         self.tail_pieces = [tail]
         self.answer_told += len(text)
-        self.tell(BlockDone(self, html, tail, text))
+        self.tell(BlockDone(self, html, tail, text, before))

@@ -1,8 +1,9 @@
-"""Finished blocks of a running answer to HTML: each once, in order, off the event loop."""
+"""Finished blocks of a running answer to HTML: each once, in order; long ones off the event loop."""
 
 from __future__ import annotations
 
 import logging
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 
@@ -16,6 +17,8 @@ from chat.questions import asked_until_now
 from reasoning.citations import Source, check_citations, citation_numbers
 
 logger = logging.getLogger(__name__)
+SHORT_CHARS = 300  # take less than a way to another thread and back, which a busy process pays twice
+_COSTLY = re.compile(r"[$\\]")  # may begin a formula
 
 
 class BlockRenderer:
@@ -30,7 +33,10 @@ class BlockRenderer:
         """Return the HTML of the next blocks; without their citations where those can't be made."""
         asked = await self._asked_before(blocks)
         try:
-            html, self._numbers = await arender(render_blocks, blocks, sources, self._numbers, asked)
+            if _are_short(blocks):
+                html, self._numbers = render_blocks(blocks, sources, self._numbers, asked)
+            else:
+                html, self._numbers = await arender(render_blocks, blocks, sources, self._numbers, asked)
             return html
         except Exception:
             logger.exception("block shown without its citations", extra={"conversation": self._conversation_id.hex})
@@ -44,6 +50,10 @@ class BlockRenderer:
                 logger.warning("questions not read: links of this block stay text")
                 return UNREAD
         return self._asked or NOTHING
+
+
+def _are_short(blocks: Sequence[str]) -> bool:
+    return sum(map(len, blocks)) <= SHORT_CHARS and not any(map(_COSTLY.search, blocks))
 
 
 def render_blocks(

@@ -35,12 +35,16 @@ class OpenText:
 
 @dataclass(frozen=True, slots=True)
 class BlockDone:
-    """Blocks are finished: their HTML, and the text of the new open block. ``text`` is what came with it."""
+    """Blocks are finished: their HTML, and the text of the new open block. ``text`` is what came with it.
+
+    ``before`` is the text of the open block before that.
+    """
 
     turn: LiveTurn
     html: SafeString
     tail: str
     text: str
+    before: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,22 +16,14 @@ from django.utils.translation import gettext as _
 from accounts import scratchpad as gate
 from accounts.models import User
 from accounts.preferences import is_signed_in, reread
-from chat import backlog, commands, log, orders, screens, windows
+from chat import backlog, commands, log, orders, owned, screens, windows
 from chat.drawing import rendered
 from chat.forms import MessageRefused, clean_message
-from chat.frames import (
-    PageFrames,
-    command_frames,
-    context_frame,
-    error_frame,
-    model_frame,
-    queue_frame,
-    scratchpad_frame,
-    title_frames,
-)
+from chat.frames import PageFrames, error_frame, queue_frame, scratchpad_frame
 from chat.live import LiveTurn
 from chat.models import QueuedMessage, Turn
 from chat.notices import Behind, Finished, ModelChanged, Notice, SettingsChanged, Started
+from chat.pageframes import command_frames, context_frame, model_frame, title_frames
 from chat.runner import runner
 from chat.standing import OpenPage
 from chat.textframes import json_frame
@@ -140,10 +132,9 @@ class Page:
 
     def _next_request(self, *, is_running: bool) -> list[str]:
         """Return what the page says of the next request: who answers it, how full it is; and the title as it is now."""
-        conversation = self._person.conversations.select_related("profile").filter(pk=self._conversation_id).first()
+        conversation = owned.open_conversation(self._person, self._conversation_id)
         if conversation is None:
             raise Gone
-        conversation.owner = self._person
         usage, model = screens.next_request(conversation, is_running=is_running)
         return [context_frame(usage), model_frame(model), *title_frames(conversation, is_new=False)]
 

@@ -15,10 +15,12 @@ from functools import lru_cache
 from typing import Any
 
 from django.conf import settings
+from django.db.models import UUIDField
 
 from accounts.preferences import site_flags
 from chat import layers, log, upstream
 from chat.models import Conversation, Turn
+from chat.prepared import Given, Prepared
 from chat.providers.base import Provider, ProviderRequest
 from chat.tools import registry
 from reasoning.contextsize import UsageAnchor, entry_tokens, text_tokens
@@ -28,6 +30,15 @@ from reasoning.events import Event, UserMessage
 from reasoning.prompt import instructions
 
 logger = logging.getLogger(__name__)
+_NEWEST_ANCHOR = Prepared(
+    lambda: (
+        Turn.objects.filter(
+            conversation_id=Given("conversation", UUIDField()), is_active=True, context_anchor__isnull=False
+        )
+        .order_by("-number")
+        .values_list("context_anchor", flat=True)[:1]
+    )
+)
 
 
 def target_of(chosen: upstream.ChosenModel, *, model: str = "", identity: str = "") -> RequestTarget:
@@ -107,8 +118,7 @@ def tool_schemas(dialect: str) -> tuple[Mapping[str, Any], ...]:
 
 
 def _kept_anchor(conversation: Conversation) -> UsageAnchor | None:
-    kept = Turn.objects.filter(conversation=conversation, is_active=True, context_anchor__isnull=False)
-    return UsageAnchor.from_json(kept.order_by("-number").values_list("context_anchor", flat=True).first())
+    return UsageAnchor.from_json(_NEWEST_ANCHOR.first(conversation=conversation.pk))
 
 
 def plan_step(

@@ -15,10 +15,11 @@ from typing import ParamSpec, TypeVar
 
 from channels.db import database_sync_to_async
 from django.db import InterfaceError, OperationalError
-from django.db.models import Max
+from django.db.models import Max, UUIDField
 
 from chat import leases, log
 from chat.models import Checkpoint, Conversation, QueuedMessage, Turn
+from chat.prepared import Given, Prepared
 from reasoning.events import AssistantMessage, Event
 from reasoning.policy import Visibility
 
@@ -27,6 +28,9 @@ T = TypeVar("T")
 PATIENCE_S = 20.0
 logger = logging.getLogger(__name__)
 _EVERYTHING = Visibility(thinking="whole")
+_WAITING = Prepared(
+    lambda: QueuedMessage.objects.filter(conversation_id=Given("conversation", UUIDField())).values_list("pk")[:1]
+)
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 
 
@@ -94,7 +98,7 @@ def rows_at_end(turn: Turn, *, answer: str, message: str) -> tuple[log.TurnRows,
     if turn.status == Turn.Status.RUNNING:
         log.end_open_calls(turn)
         log.close_turn(turn, _unrecorded(turn, answer), status="errored", error_code="internal", error_message=message)
-    return log.turn_rows(turn), QueuedMessage.objects.filter(conversation_id=turn.conversation_id).exists()
+    return log.turn_rows(turn), bool(_WAITING.run(conversation=turn.conversation_id))
 
 
 def conversations_with_waiting() -> list[tuple[uuid.UUID, int]]:

@@ -36,7 +36,7 @@ class Feed:
     followers: dict[str, float] = field(default_factory=dict)
     _pieces: int = 0
     _chars: int = 0
-    _status: StrOrPromise = ""
+    _status: tuple[StrOrPromise, int] = ("", 0)
     _model: str = ""
     _steps: list[LiveStep] = field(default_factory=list)
     _sources: tuple[Source, ...] = ()
@@ -78,9 +78,10 @@ class Feed:
 
     def _news(self, now: float) -> Form:
         live, names = self.live, []
-        if live.status_text is not self._status:
-            self._status = live.status_text
-            names += ["status", "aloud"]
+        status, reads = self._status
+        if live.status_text is not status or live.reads != reads:
+            self._status = live.status_text, live.reads
+            names += ["status", "reads", "aloud"]
         if live.model != self._model:
             self._model = live.model
             names.append("model")
@@ -98,6 +99,7 @@ class Feed:
 
 _STATE: dict[str, Callable[[LiveTurn], Any]] = {
     "status": lambda live: in_no_language(live.status_text),
+    "reads": lambda live: live.reads,
     "aloud": lambda live: live.status_is_aloud,
     "model": lambda live: live.model,
     "steps": lambda live: [step_form(step) for step in live.steps],

@@ -218,6 +218,7 @@ class Place:
         if "status" in form:
             self._is_behind = False
             mirror.show_status(_(form["status"]) if form["status"] else "", aloud=form["aloud"])
+            mirror.reads = form.get("reads", 0)
         if form.get("thought", 0) > mirror.thinking_chars_elsewhere:
             mirror.thinking_chars_elsewhere = form["thought"]
             self._tell(ThinkingText(mirror, mirror.thinking_n, mirror.thinking_chars, ""))

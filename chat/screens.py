@@ -12,6 +12,7 @@ from typing import Any
 from cryptography.fernet import InvalidToken
 from django.conf import settings
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from accounts.preferences import Session, is_administrator
@@ -132,11 +133,13 @@ def _option(model: upstream.ChosenModel, chosen: upstream.ChosenModel, conversat
 
 
 def _own_label(model: upstream.ChosenModel, conversation: Conversation) -> str:
-    """Name the site's own model; where the endpoint chooses it, the one from there that answered last."""
+    """Name the site's own model; where the endpoint chooses it, as far as that is known without asking there."""
     if model.name:
         return model.label
+    if known := upstream.known_provider(model):
+        return known.name
     answered = conversation.turns.filter(provider=upstream.request_target(model).provider).last()
-    return answered.model if answered else model.label
+    return answered.model if answered else _("The endpoint’s model")
 
 
 def with_card_open(page: Read, items: Sequence[Mapping[str, Any]], opened: str) -> list[Mapping[str, Any]]:

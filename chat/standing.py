@@ -76,6 +76,12 @@ class OpenPages:
 open_pages = OpenPages()
 
 
+def is_own(page: OpenPage, mark: Mark) -> bool:
+    """Say whether the conversation is there and belongs to who looks at it."""
+    _session, _person, conversation, _models = mark
+    return conversation is not None and conversation[1] == page.person_id
+
+
 def marks(pages: Collection[OpenPage]) -> list[Mark]:
     """Return, for each page, all that decides what it may show, as it is in the database now."""
     sessions = preferences.session_marks({page.session_key for page in pages if page.session_key})

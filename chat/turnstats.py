@@ -87,4 +87,10 @@ def percentile(values: Sequence[int], share: int) -> int | None:
 
 
 def _rows(since: datetime) -> Iterator[Row]:
-    yield from Turn.objects.filter(started_at__gte=since).order_by().values(*_FIELDS).iterator()
+    yield from (
+        Turn.objects.filter(started_at__gte=since)
+        .exclude(error_code__startswith=Turn.UNASKED)
+        .order_by()
+        .values(*_FIELDS)
+        .iterator()
+    )

@@ -16,6 +16,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from chat.models import Conversation, ModelProfile
+from chat.prepared import Prepared
 from chat.providers import OPENAI_URL, ProviderConfig, known_provider_for, provider_for
 from chat.providers.base import Provider, ProviderError
 from chat.providers.openai_client import Connection
@@ -25,6 +26,7 @@ from reasoning.egress import RequestTarget
 OFFLINE = "offline-analyst"
 _VARIABLE = re.compile(r"OPENAI_(?:API_KEY|BASE_URL|MODEL|API)\b")
 RESPONSES = "responses-strict"
+_ENABLED = Prepared(lambda: ModelProfile.objects.filter(is_enabled=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,7 @@ def of_profile(profile: ModelProfile) -> ChosenModel:
 
 def _enabled() -> list[ModelProfile]:
     """Return the profiles that may be chosen, the default first."""
-    return sorted(ModelProfile.objects.filter(is_enabled=True), key=lambda profile: not profile.is_default)
+    return sorted(_ENABLED.run(), key=lambda profile: not profile.is_default)
 
 
 def _offered(profiles: Sequence[ModelProfile]) -> tuple[ChosenModel, ...]:

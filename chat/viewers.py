@@ -8,8 +8,8 @@ from channels.db import database_sync_to_async
 
 from accounts.models import User
 from accounts.preferences import reread
-from chat import layers
-from chat.standing import Mark, OpenPage, marks
+from chat import layers, owned
+from chat.standing import Mark, OpenPage, is_own, marks
 from reasoning.policy import Visibility
 
 
@@ -38,8 +38,9 @@ def first_look(
 
     The mark is read before the rest, so that what changes between the two is noticed.
     """
-    (mark,) = marks([OpenPage(session_key, person.pk, conversation_id)])
-    if not person.conversations.filter(pk=conversation_id).exists():
+    page = OpenPage(session_key, person.pk, conversation_id)
+    (mark,) = marks([page])
+    if not is_own(page, mark):
         return None
     return mark, *_look(person, session_key, conversation_id)
 
@@ -53,6 +54,6 @@ def look_again(person: User, session_key: str | None, conversation_id: uuid.UUID
 def _look(person: User, session_key: str | None, conversation_id: uuid.UUID) -> tuple[User, Visibility]:
     if (current := reread(person, session_key)) is None:
         raise SignedOut
-    if (conversation := person.conversations.filter(pk=conversation_id).first()) is None:
+    if (conversation := owned.open_conversation(person, conversation_id)) is None:
         raise Gone
     return current[0], layers.sees(*current, conversation)

@@ -18,9 +18,9 @@ from accounts.models import User
 from chat import cards, commands, continuing, efforts, layers, log, modelchoice, orders, reader, screens
 from chat.drawing import rendered
 from chat.forms import MessageRefused, clean_message
-from chat.frames import context_frame
 from chat.models import Conversation, Filing, Turn
 from chat.notices import ModelChanged, SettingsChanged
+from chat.pageframes import context_frame
 from chat.providers.base import ProviderError
 from chat.runner import runner
 from reasoning.trace import step_to_json

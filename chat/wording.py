@@ -7,7 +7,7 @@ or a service's own words stays as it is.
 
 from __future__ import annotations
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext, gettext_noop, ngettext
 
 KEPT = frozenset(
     {
@@ -40,3 +40,8 @@ KEPT = frozenset(
 def shown(text: str) -> str:
     """Return kept words in the reader's language; any other text, such as a model's name, as it is."""
     return gettext(text) if text in KEPT else text
+
+
+def reading(results: int) -> str:
+    """Return what a model does that was given what a tool found."""
+    return ngettext("Reading %(count)s result…", "Reading %(count)s results…", results) % {"count": results}

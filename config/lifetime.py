@@ -29,6 +29,7 @@ from chat.runner import runner  # isort: skip
 CLOSE_SERVICE_RESTART = 1012
 ANSWERED_WITHIN_S = 3.0
 CLOSING_GRACE_S = 1.0
+HANDSHAKE_S = 30  # after a restart all pages come back at once, and the last of a thousand waits longer than 5 s
 
 
 class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
@@ -100,6 +101,7 @@ def serve(host: str, port: int) -> str | None:
         endpoints=build_endpoint_description_strings(host=host, port=port),
         signal_handlers=False,
         server_name="legible",
+        websocket_handshake_timeout=HANDSHAKE_S,
         websocket_timeout=-1,  # a day by default, ended with 1000, which pages take for a farewell
         # What is too large is refused by this and the socket closed; a page would connect and send it again for ever.
         websocket_max_message_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,

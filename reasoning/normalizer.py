@@ -116,6 +116,11 @@ class Normalizer:
         """Whether a tagged block is open now, so that a card can say so while it is held."""
         return self._content.sorter.is_thinking
 
+    @property
+    def keeps_break(self) -> bool:
+        """Whether the answer goes on with a line break, if it goes on: then its last word is over."""
+        return self._answer.keeps_break
+
     def feed(self, delta: Mapping[str, Any]) -> tuple[Delta, ...]:
         """Take one delta; return what is certain now: native text, then content, then tool calls. Spec 001 EC-006."""
         is_dict = type(delta) is dict

@@ -106,6 +106,11 @@ class Trimmer:
         self._has_begun = keeps_start
         self._flows = False  # it has begun, and nothing is held
 
+    @property
+    def keeps_break(self) -> bool:
+        """Whether what is let go next, if anything is, begins with a line break that is held. Live only."""
+        return bool(self._held) and self._is_live
+
     def feed(self, text: str) -> str:
         """Return what is certainly not at an end."""
         if self._flows and ("\n" not in text if self._is_live else not text[-1:].isspace()):
@@ -228,6 +233,11 @@ class ContentOutlet(_Outlet):
     def passed(self, text: str) -> str:
         """Return what is visible now of text of the answer that needs no guard."""
         return self._answer_ends.feed(text)
+
+    @property
+    def keeps_break(self) -> bool:
+        """Whether the answer goes on with a line break, if it goes on."""
+        return self._answer_ends.keeps_break
 
     def thought(self, text: str) -> None:
         self._ledger.outbox.put(_THINKING, self._taken(text))

@@ -90,6 +90,16 @@ class SectionParser:
         """Return what leaves of the answer with a text within its lines; None where it must go through ``feed``."""
         return self._answer.passed(text) if self._flows and "\n" not in text else None
 
+    @property
+    def keeps_break(self) -> bool:
+        """Whether the answer goes on with a line break, if it goes on: then its last word is over."""
+        return self._answer.keeps_break
+
+    @property
+    def keeps_line(self) -> bool:
+        """Whether the beginning of a line waits here, which may still become a heading."""
+        return bool(self._line)
+
     def finish(self) -> tuple[Delta, ...]:
         """Let go of what was held; calling it again yields nothing."""
         if self._is_finished:
@@ -177,6 +187,10 @@ class _Answer:
 
     def in_fence(self) -> bool:
         return self._code.in_fence()
+
+    @property
+    def keeps_break(self) -> bool:
+        return self._end.keeps_break
 
     def part(self) -> None:
         """Leave a blank line before the next text."""

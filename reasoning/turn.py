@@ -11,10 +11,9 @@ At the end of a step everything that was held back is let go; ``end_step`` works
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from reasoning.beside import CallSignatures, StatusLines
+from reasoning.beside import StatusLines
 from reasoning.citations import Source, check_citations, citation_to_json
 from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawItem, RawUsage
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult
@@ -24,6 +23,7 @@ from reasoning.redaction import SECRETS_ONLY, StreamRedactor, redact_text
 from reasoning.scratchpad import Scratchpad
 from reasoning.sections import SectionParser
 from reasoning.trace import ToolTraceStep, summary_from_trace
+from reasoning.turncalls import StepCalls
 from reasoning.updates import ShowScratchpad, ShowStatus, ShowText, StepOutcome, Update, Usage
 
 BLOCK_BREAK = "\n\n"
@@ -31,13 +31,6 @@ CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answ
 _ANSWER, _SUMMARY, _THINKING = Channel.ANSWER, Channel.SUMMARY, Channel.THINKING  # looking a member up costs 75 ns
 _ITEM, _MESSAGE = "item", "message"
 _VISIBLE, _TOOL = Channel.VISIBLE, Channel.TOOL
-
-
-@dataclass(slots=True)
-class _Call:
-    call_id: str = ""
-    name: str = ""
-    arguments: list[str] = field(default_factory=list)
 
 
 class TurnMachine:
@@ -85,10 +78,9 @@ class TurnMachine:
         self._answer: list[str] = []
         self.step_chars = 0  # of content, to tell how long the end of the step may take
         self._bullets: list[str] = []
-        self._calls: dict[int, _Call] = {}
+        self._calls = StepCalls()
         self._items: list[RawItem] = []
         self._order: list[str | int] = []  # of items, message and calls (their index), as the service gave them
-        self._signatures = CallSignatures()
         self._status = StatusLines()
         self._finish_reason: str | None = None
         self._step_has_thinking = False
@@ -97,6 +89,7 @@ class TurnMachine:
         """Take one piece off the provider; return what may be shown now."""
         if isinstance(raw, RawFields):
             self._take_fields(raw.fields)
+            self._end_word(raw.fields.get("content"))
         else:
             self._take_note(raw)
         return self._drained()
@@ -108,7 +101,7 @@ class TurnMachine:
         self._show_answer(_rest_of(self._shown_answer, partial=partial))
         self._show_thinking(_rest_of(self._shown_thinking, partial=partial))
         self._count()
-        calls = {} if partial else self._finished_calls()
+        calls = {} if partial else self._calls.finished(turn_id=self._turn_id, step=self.step)
         events = (*self._reasoning_events(calls), *self._in_order(calls, partial=partial))
         return StepOutcome(self._drained(), events, tuple(calls.values()), self._finish_reason)
 
@@ -142,12 +135,20 @@ class TurnMachine:
         if content and len(fields) == 1 and type(fields) is dict and self._goes_straight(content):
             return
         if "tool_calls" in fields:
-            self._signatures.feed(fields["tool_calls"])
+            self._calls.signatures.feed(fields["tool_calls"])
         elif "reasoning_summary" in fields:
             line = self._status.feed(fields["reasoning_summary"])
             self._updates += [ShowStatus(line)] if line else []
             return
         self._channel(self._normalizer.feed(fields))
+
+    def _end_word(self, content: Any) -> None:
+        """Show the last word of a line of the answer without the line break behind it, which is kept back."""
+        if type(content) is not str or content[-1:] != "\n":
+            return
+        sections = self._sections
+        if sections.keeps_break or (self._normalizer.keeps_break and not sections.keeps_line):
+            self._show_answer(self._shown_answer.end_word())
 
     def _goes_straight(self, content: Any) -> bool:
         """Take a piece of plain answer, as most are, without a delta in between; False where it is to be looked at."""
@@ -177,7 +178,8 @@ class TurnMachine:
             elif channel is _THINKING:
                 self._think(text)
             elif channel is _TOOL:
-                self._called(delta, text)
+                index = self._calls.take(delta, text)
+                self._order += [] if index is None else [index]
 
     def _section(self, deltas: Sequence[Delta]) -> None:
         for delta in deltas:
@@ -208,29 +210,6 @@ class TurnMachine:
         self._answer.append(shown)
         self._updates.append(ShowText(_ANSWER, shown))
 
-    def _called(self, delta: Delta, piece: str) -> None:
-        index = delta.index or 0
-        if index not in self._calls:
-            self._calls[index] = _Call()
-            self._order.append(index)
-        call = self._calls[index]
-        call.call_id = call.call_id or delta.call_id or ""
-        call.name = call.name or delta.name or ""
-        call.arguments.append(piece)
-
-    def _finished_calls(self) -> dict[int, ToolCall]:
-        """Give each call what came, and an id of our own where none came or another call of the step has it."""
-        taken = {""}
-        finished: dict[int, ToolCall] = {}
-        for index, call in sorted(self._calls.items()):
-            own = f"call_{self._turn_id[:8]}_{self.step}_{index}"
-            call_id = own if call.call_id in taken else call.call_id
-            taken.add(call_id)
-            finished[index] = ToolCall(
-                call_id=call_id, name=call.name, arguments="".join(call.arguments), step=self.step
-            )
-        return finished
-
     def _reasoning_events(self, calls: Mapping[int, ToolCall]) -> Iterator[Event]:
         thinking = self._normalizer.thinking  # native text alone where there is any, even if tagged text came first
         if thinking:
@@ -238,7 +217,7 @@ class TurnMachine:
             yield self._reasoning(kind="text", text=thinking, source_field=source)
         if self._normalizer.reasoning_details:
             yield self._reasoning(kind="details", details=list(self._normalizer.reasoning_details))
-        for signature in self._signatures.of([(index, call.call_id) for index, call in calls.items()]):
+        for signature in self._calls.signatures.of([(index, call.call_id) for index, call in calls.items()]):
             yield self._reasoning(kind="signature", item=signature)
 
     def _in_order(self, calls: Mapping[int, ToolCall], *, partial: bool) -> Iterator[Event]:

@@ -84,7 +84,8 @@ def main() -> int:
     path = chromium()
     not_run = services.not_run() + ([] if path else ["browser tests: there is no browser here, and none could be had"])
     environment = os.environ | {"NOT_RUN": "\n".join(not_run)} | ({"CHROMIUM": path} if path else {})
-    command = [sys.executable, "-m", "pytest", "tests/e2e"]
+    kept_apart = ["-n", "2", "--dist", "loadfile"]  # each with a browser, servers and databases of its own
+    command = [sys.executable, "-m", "pytest", *kept_apart, "tests/e2e"]
     code = subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 - our own command
     return 0 if code == NOTHING_COLLECTED and os.environ.get("REQUIRE_ALL") != "1" else code
 

@@ -20,11 +20,13 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
+from django.test import TransactionTestCase
 from django.utils import translation
 
 from accounts.models import User
 from chat.runner import runner
 from tests import factories
+from tests.emptying import empty_tables
 
 # The same examples every time: a run says something of the change, not of the dice.
 hypothesis.settings.register_profile("legible", derandomize=True, deadline=None)
@@ -32,6 +34,7 @@ hypothesis.settings.load_profile("legible")
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("SHARED_DIR") or ROOT.parent / "shared")
+_DATABASE = {"db", "transactional_db"}  # by whatever way a test comes to it
 _NEEDS = {"postgres": "TEST_DATABASE_URL", "redis": "TEST_REDIS_URL"}
 
 
@@ -67,6 +70,13 @@ def _fresh_surroundings() -> None:
     """No test finds the cache or the language of the one before."""
     cache.clear()
     translation.activate(settings.LANGUAGE_CODE)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _cheap_emptying() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: empty_tables())
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -107,15 +117,19 @@ async def _runner_at_rest() -> AsyncIterator[None]:
 def pytest_configure(config: pytest.Config) -> None:
     for service in _NEEDS:
         config.addinivalue_line("markers", f"{service}: needs this service; {_NEEDS[service]} names it")
+    config.addinivalue_line("markers", "stored: asks for the database; each such test gets this mark by itself")
     config.addinivalue_line("markers", "sqlite: of what only SQLite has; not collected where TEST_DATABASE_URL is set")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if os.environ.get("TEST_DATABASE_URL"):
         elsewhere = [item for item in items if item.get_closest_marker("sqlite")]
         items[:] = [item for item in items if item not in elsewhere]
         config.hook.pytest_deselected(items=elsewhere)
     for item in items:
+        if item.get_closest_marker("django_db") or _DATABASE & set(getattr(item, "fixturenames", ())):
+            item.add_marker("stored")
         for service, variable in _NEEDS.items():
             if item.get_closest_marker(service) and not os.environ.get(variable):
                 item.add_marker(pytest.mark.skip(reason=f"{variable} names no {service}"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 
 from django.contrib.auth.models import Permission
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.models import User
@@ -32,9 +34,15 @@ def make_conversation(*, owner: User, title: str = "") -> Conversation:
     return Conversation.objects.create(owner=owner, title=title)
 
 
+def open_turn(conversation_id: uuid.UUID, *, text: str, client_id: str = "", replaces: Turn | None = None) -> Turn:
+    """Begin a turn in the log, as the runner does before it plans a request."""
+    with transaction.atomic():
+        return log.open_turn_in(log.locked(conversation_id), text=text, client_id=client_id, replaces=replaces)
+
+
 def make_turn(conversation: Conversation, *, question: str = "Why?", answer: str = "Because.") -> Turn:
     """Make a finished turn: a question and its answer, through the log."""
-    turn = log.open_turn(conversation.pk, text=question)
+    turn = open_turn(conversation.pk, text=question)
     log.close_turn(turn, [AssistantMessage(text=answer)], status="completed")
     return turn
 

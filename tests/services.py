@@ -1,4 +1,4 @@
-"""Run the database and socket tests once more, on PostgreSQL and Redis: ``python -m tests.services``.
+"""Run the tests that store anything once more, on PostgreSQL and Redis: ``python -m tests.services``.
 
 ``TEST_DATABASE_URL`` and ``TEST_REDIS_URL`` name them; else the usual ports of this machine are tried. Nothing is
 started but what the tests of a restart stop and start for themselves.
@@ -59,7 +59,7 @@ def main() -> int:
         return 0
     kept_apart = ["-n", "2", "--dist", "worksteal"]  # each with a database and a prefix of its own
     tests = ["tests/accounts", "tests/chat", "tests/faults/test_kills_postgres.py", "tests/faults/test_restarts.py"]
-    command = [sys.executable, "-m", "pytest", *kept_apart, *tests]
+    command = [sys.executable, "-m", "pytest", *kept_apart, "-m", "stored or postgres or redis", *tests]
     return subprocess.run(command, env=os.environ | present, check=False).returncode  # noqa: S603 - our own command
 
 

@@ -18,7 +18,7 @@ from chat.models import Conversation, Turn
 from reasoning.citations import Source, check_citations, citation_to_json
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from tests import catalogue
-from tests.factories import PASSWORD, make_conversation
+from tests.factories import PASSWORD, make_conversation, open_turn
 
 GERMAN = {"accept-language": "de-DE,de;q=0.9,en;q=0.5"}
 ATTRIBUTES = ("aria-label", "placeholder", "title", "alt", "data-copied", "data-not-copied", "data-failed")
@@ -71,7 +71,7 @@ def make_answer(conversation: Conversation) -> Turn:
         "c3": step("denied"),
         "c4": step("cancelled"),
     }
-    turn = log.open_turn(conversation.pk, text="Wie stand das Wasser?")
+    turn = open_turn(conversation.pk, text="Wie stand das Wasser?")
     thought = Reasoning(kind="text", text="Hm.", source_field="reasoning", model="m", provider="p", step=0)
     log.append(
         turn, [thought, *(ToolCall(call_id=call, name="searchFilings", arguments="{}", step=0) for call in traces)]
@@ -92,7 +92,7 @@ def make_answer(conversation: Conversation) -> Turn:
 
 
 def make_ended(conversation: Conversation, status: Any, **figures: Any) -> None:
-    log.close_turn(log.open_turn(conversation.pk, text="Und dann?"), [], status=status, **figures)
+    log.close_turn(open_turn(conversation.pk, text="Und dann?"), [], status=status, **figures)
 
 
 def test_english_on_a_page_is_noticed() -> None:

@@ -31,7 +31,9 @@ def _ours(done: subprocess.CompletedProcess[str]) -> list[str]:
 def test_help_lists_only_what_works(checkout: Path) -> None:
     lines = _make(checkout).stdout.splitlines()
 
-    assert [line.split(" - ")[0].strip() for line in lines] == ["help", "run", "test", "bench", "cluster", "messages"]
+    assert [line.split(" - ")[0].strip() for line in lines] == [
+        *("help", "run", "test", "bench", "snapshots", "cluster", "messages")
+    ]
 
 
 def test_old_python_is_one_line(checkout: Path) -> None:

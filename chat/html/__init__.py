@@ -7,6 +7,7 @@ from chat.html.links import Address, check_url
 from chat.html.quotations import cite_label
 from chat.html.render import arender, render_answer, render_markdown
 from chat.html.sanitize import sanitize_html
+from chat.html.tree import elements
 
 __all__ = [
     "Address",
@@ -14,6 +15,7 @@ __all__ = [
     "arender",
     "check_url",
     "cite_label",
+    "elements",
     "render_answer",
     "render_markdown",
     "sanitize_html",

@@ -19,6 +19,7 @@ type_names = Mapping[str, frozenset[str]]
 _TOKEN = re.compile(
     r"""<(?P<end>/?)(?P<tag>[a-z][a-z0-9]*)(?P<attrs>(?:\s[a-z-]+(?:="[^"]*"|='[^']*')?)*+)\s*/?>|(?P<text>[^<]+|<)"""
 )
+_TAG = re.compile(r"<(/?)([a-z][a-z0-9]*)[^>]*>")
 _ATTR = re.compile(r"""\s([a-z-]+)(?:="([^"]*)"|='([^']*)')?""")
 
 
@@ -54,6 +55,21 @@ def parse(html: str, allowed: type_names) -> Node:
 def serialize(pieces: Iterable[Piece]) -> str:
     """Write a tree as HTML, everything escaped."""
     return "".join(_written(pieces))
+
+
+def elements(html: str) -> list[str] | None:
+    """Return the elements that HTML made by ``serialize`` has at its top, one by one; None where text is among them."""
+    found: list[str] = []
+    depth = start = 0
+    for tag in _TAG.finditer(html):
+        if depth == 0 and html[start : tag.start()].strip():
+            return None
+        start = start if depth else tag.start()
+        depth += 0 if tag[2] in VOID else -1 if tag[1] else 1
+        if depth == 0:
+            found.append(html[start : tag.end()])
+            start = tag.end()
+    return None if html[start:].strip() else found
 
 
 def text_of(piece: Piece) -> str:

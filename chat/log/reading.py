@@ -6,26 +6,30 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Max
+from django.db.models import Max, UUIDField
 
 from chat import branches, sealing
 from chat.log.rows import ThinkingText, TurnRows, canonical, with_events
 from chat.models import Checkpoint, Event, Turn
+from chat.prepared import Given, Prepared
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import Reasoning, UserMessage
 from reasoning.policy import Visibility
 from reasoning.redaction import redact_text
 from reasoning.tokens import estimate_tokens
 
-
-def history(conversation_id: uuid.UUID) -> tuple[CanonicalEvent, ...]:
-    """Return every canonical event, unsealed, by ``seq``; those off the selected branch have ``active`` false."""
-    rows = (
-        Event.objects.filter(conversation_id=conversation_id)
+_HISTORY = Prepared(
+    lambda: (
+        Event.objects.filter(conversation_id=Given("conversation", UUIDField()))
         .order_by("seq")
         .values_list("seq", "turn_id", "step", "type", "schema", "public", "sealed", "turn__is_active")
     )
-    return tuple(canonical(*row) for row in rows)
+)
+
+
+def history(conversation_id: uuid.UUID) -> tuple[CanonicalEvent, ...]:
+    """Return every canonical event, unsealed, by ``seq``; those off the selected branch have ``active`` false."""
+    return tuple(canonical(*row) for row in _HISTORY.run(conversation=conversation_id))
 
 
 def turns(conversation_id: uuid.UUID, *, since: int = 1, before: int | None = None) -> tuple[TurnRows, ...]:

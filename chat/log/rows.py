@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import QuerySet, UUIDField
+
 from chat import branches, questions, sealing
 from chat.html.asked import NOTHING, Asked
 from chat.models import Event, Turn
 from chat.payloads import SCHEMA, up_to_date
+from chat.prepared import Given, Prepared
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import Reasoning, event_from_json, event_to_json
 from reasoning.tokens import estimate_tokens
@@ -79,10 +82,16 @@ def canonical(
     return event_from_json({**up_to_date(kind, schema, {**public, **private}), **common})
 
 
+def _events() -> QuerySet[Event, Any]:
+    return Event.objects.order_by("seq").values("turn_id", "step", "type", "schema", "public")
+
+
+_OF_TURN = Prepared(lambda: _events().filter(turn_id=Given("turn", UUIDField())))
+
+
 def with_events(found: Sequence[Turn]) -> tuple[TurnRows, ...]:
     by_turn: dict[uuid.UUID, list[Mapping[str, Any]]] = {turn.pk: [] for turn in found}
-    rows = Event.objects.filter(turn__in=found).order_by("seq").values("turn_id", "step", "type", "schema", "public")
-    for row in rows:
+    for row in _OF_TURN.run(turn=found[0].pk) if len(found) == 1 else _events().filter(turn__in=found):
         public = up_to_date(row["type"], row["schema"], row["public"])
         by_turn[row["turn_id"]].append({**public, "type": row["type"], "step": row["step"]})
     asked = questions.asked_before(found[0].conversation_id, questions.linking(by_turn)) if found else {}

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Max
+from django.db.models import DateTimeField, Max, UUIDField
 from django.utils import timezone
 
 from chat import branches, leases, sealing
@@ -19,6 +19,7 @@ from chat.branches import TurnRunning
 from chat.log.reading import open_calls, turn_rows
 from chat.log.rows import row_of
 from chat.models import Checkpoint, Conversation, Event, Turn
+from chat.prepared import Given, Prepared
 from chat.titles import title_from, title_from_answer
 from reasoning.events import AssistantMessage, Reasoning, ToolResult, TurnEnd, TurnStatus, UserMessage
 from reasoning.events import Event as CanonicalEvent
@@ -26,6 +27,19 @@ from reasoning.redaction import redact_text
 from reasoning.wire import NOT_RUN
 
 _together = transaction.atomic(savepoint=False)
+_CONVERSATION = Given("conversation", UUIDField())
+_LOCKED = Prepared(
+    lambda: (
+        Conversation.objects.at(Given("now", DateTimeField()))
+        .filter(pk=_CONVERSATION)
+        .select_for_update(of=("self",))
+        .select_related("owner", "profile")
+    )
+)
+_NEWEST = Prepared(lambda: Turn.objects.filter(conversation_id=_CONVERSATION, is_active=True).order_by("-number")[:1])
+_LAST_SEQ = Prepared(
+    lambda: Event.objects.filter(conversation_id=_CONVERSATION).order_by("-seq").values_list("seq", flat=True)[:1]
+)
 
 
 class NotSelected(Exception):
@@ -33,15 +47,14 @@ class NotSelected(Exception):
 
 
 def locked(conversation_id: uuid.UUID) -> Conversation:
-    """Return a conversation, its owner and its model, held until the end of the transaction."""
-    found = Conversation.objects.select_for_update(of=("self",)).select_related("owner", "profile")
-    return found.get(pk=conversation_id)
+    """Return a conversation, its owner and its model, held until the end of the transaction.
 
-
-@_together
-def open_turn(conversation_id: uuid.UUID, *, text: str, client_id: str = "", replaces: Turn | None = None) -> Turn:
-    """Start a turn as ``open_turn_in`` does."""
-    return open_turn_in(locked(conversation_id), text=text, client_id=client_id, replaces=replaces)
+    Raises Conversation.DoesNotExist.
+    """
+    found = _LOCKED.first(conversation=conversation_id, now=timezone.now())
+    if found is None:
+        raise Conversation.DoesNotExist(str(conversation_id))
+    return found
 
 
 def open_turn_in(
@@ -58,7 +71,7 @@ def open_turn_in(
     ``replaces`` takes that turn and all after it off the selected branch and puts the new one in its place. ``model``
     and ``provider``: those that are expected to answer.
     """
-    newest = conversation.turns.filter(is_active=True).order_by("-number").first()
+    newest = _NEWEST.first(conversation=conversation.pk)
     if newest and newest.status == Turn.Status.RUNNING:  # it is always the newest: no other branch can be selected
         raise TurnRunning(str(conversation.pk))
     if replaces and not conversation.turns.filter(pk=replaces.pk, is_active=True).exists():
@@ -79,6 +92,17 @@ def open_turn_in(
     conversation.title = conversation.title or title_from(text)
     conversation.updated_at = timezone.now()
     conversation.save(update_fields=["title", "updated_at"])
+    return turn
+
+
+@_together
+def keep_question(replaces: Turn, text: str) -> Turn:
+    """Keep a question in the place of a turn without asking it: as one that was stopped before any text came.
+
+    Raises TurnRunning, NotSelected.
+    """
+    turn = open_turn_in(locked(replaces.conversation_id), text=text, replaces=replaces)
+    close_turn(turn, (), status="aborted", error_code=Turn.UNASKED)
     return turn
 
 
@@ -203,6 +227,5 @@ def _recorded_answers(turn: Turn) -> list[str]:
 def _append(
     turn: Turn, events: Sequence[CanonicalEvent], traces: Mapping[str, Mapping[str, Any]], *, is_first: bool = False
 ) -> None:
-    recorded = Event.objects.filter(conversation_id=turn.conversation_id)
-    last = 0 if is_first else recorded.aggregate(last=Max("seq"))["last"] or 0
+    last = 0 if is_first else _LAST_SEQ.first(conversation=turn.conversation_id) or 0
     Event.objects.bulk_create(row_of(turn, event, seq, traces) for seq, event in enumerate(events, start=last + 1))

@@ -7,6 +7,7 @@ whoever may see the conversation; ``sealed`` is encrypted and opened only by ``c
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.db import models
@@ -19,7 +20,11 @@ class KeptConversations(models.Manager["Conversation"]):
     """Those that are there: no look-up finds a deleted one, or a temporary one whose time is over."""
 
     def get_queryset(self) -> models.QuerySet[Conversation]:
-        return super().get_queryset().filter(deleted_at=None).exclude(expires_at__lte=timezone.now())
+        return self.at(timezone.now())
+
+    def at(self, now: Any) -> models.QuerySet[Conversation]:
+        """Return those that are there at a time, or at one that an expression stands for."""
+        return super().get_queryset().filter(deleted_at=None).exclude(expires_at__lte=now)
 
 
 class Conversation(models.Model):
@@ -72,6 +77,10 @@ class Turn(models.Model):
         ITERATION_CAPPED = "iteration_capped", _("stopped at the step limit")
         INTERRUPTED = "interrupted", _("interrupted")
 
+    # Error codes of a question that was saved and not asked, and of one whose place another took before it was.
+    UNASKED = "not_asked"
+    UNASKED_AND_REPLACED = "not_asked_replaced"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
@@ -123,6 +132,10 @@ class Turn(models.Model):
     def public_id(self) -> str:
         """The id that the page knows: ``msgId`` on the answer, and ``<id>-q`` on the question."""
         return self.id.hex
+
+    @property
+    def is_unasked(self) -> bool:
+        return self.error_code in (self.UNASKED, self.UNASKED_AND_REPLACED)
 
 
 class Event(models.Model):

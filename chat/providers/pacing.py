@@ -3,7 +3,7 @@
 With few live turns every piece of an answer is read as it arrives. Above that each upstream is read once in a window,
 which grows with their number and with the lag of the event loop; what came meanwhile waits in the kernel, and its texts
 go on as one. So a loaded server sends fewer and longer pieces instead of late ones. The first piece of an answer never
-waits. Windows end on common ticks, so that one round of the loop serves several upstreams.
+waits. A window ends with the last common tick in it, so that one round of the loop serves many upstreams.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from reasoning.deltas import RawDelta, RawFields
 
 FEW_TURNS, MANY_TURNS = 20, 50
 WINDOW_S, LONGEST_WINDOW_S = 0.05, 0.1  # at few turns, and at many
-TICK_S = 0.005
+TICK_S = 0.025
+_ROUNDING = 1e-6  # of a tick: so much time is none
 _LAG_WEIGHT = 0.1
 
 
@@ -44,7 +45,7 @@ class Pace:
     def next_read(self, now: float) -> float:
         """Return when an upstream that was read ``now`` is read again, both in the event loop's time."""
         window_s = self.window_s
-        return math.ceil((now + window_s) / TICK_S) * TICK_S if window_s else now
+        return math.floor((now + window_s) / TICK_S + _ROUNDING) * TICK_S if window_s else now
 
     async def wait_until(self, due: float) -> None:
         """Sleep until ``due``, in the event loop's time, and take note how late that became."""

@@ -16,13 +16,14 @@ from bisect import bisect_right
 from collections import Counter
 from typing import Final
 
+from reasoning.redaction.breaks import BREAK, LONG_WORD, LONGEST, WORD, WORD_START, last_break
 from reasoning.redaction.cleaning import clean
 from reasoning.redaction.patterns import BLOCK, BLOCK_ENDS, rule_book
 from reasoning.redaction.policy import DEFAULT, UNAVAILABLE, RedactionPolicy
 from reasoning.redaction.spans import apply
 from reasoning.redaction.triggers import SHAPES_ALONE, Seen
 
-HOLD: Final = 4_096
+HOLD: Final = LONGEST
 KEPT: Final = 512
 LONG: Final = 320  # characters of a segment; from here on its beginning is let go as soon as nothing reaches beyond it
 BEHIND: Final = 128  # characters that stay
@@ -33,14 +34,6 @@ _FEW_WORDS = 32  # characters; words are looked at one by one up to here, and al
 _ROUNDS = 3
 _SWALLOWED_TAIL = 192
 
-_IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
-_BREAK = re.compile(rf"[\s{_IDEOGRAPHS}]")
-_LAST_BREAK = re.compile(rf"(?s:.*)[\s{_IDEOGRAPHS}]")
-_WORD_START = re.compile(rf"[^\s{_IDEOGRAPHS}]*\Z")
-_WORD = re.compile(  # with the white space before it; sixteen ideographs are looked at as one
-    rf"\s*+(?:[^\s{_IDEOGRAPHS}]++(?=[\s{_IDEOGRAPHS}])|[{_IDEOGRAPHS}]{{16}}|[{_IDEOGRAPHS}]++(?=[^{_IDEOGRAPHS}]))"
-)
-_LONG_WORD = re.compile(rf"[^\s{_IDEOGRAPHS}]{{{HOLD + 1}}}")
 _RUN_END = re.compile(r"(?=[\s\"'<>])")
 _LINE_END = re.compile(r"(?=[\n\r])")
 _PLAIN_WORD = re.compile(r"\s*[^\W\d_]{1,12}")
@@ -74,6 +67,19 @@ class StreamRedactor:
             return self._take(text)
         return "".join(self._take(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE))
 
+    def end_word(self) -> str:
+        """Let go of the held word, unless something private may begin in it: what comes next, if any, is a blank."""
+        held = self._held
+        if not held or self._segment or self._dense or self._closer is not None or self._failed:
+            return ""
+        try:
+            if self._book.cut_token(held) or self._triggers.first(held + "\n", len(held) + 1) is not None:
+                return ""
+        except Exception:  # noqa: BLE001 - it stays held, and fails closed with what comes next
+            return ""
+        self._held = ""
+        return held
+
     def flush(self) -> str:
         """End the text and return the rest. A second call returns nothing."""
         self._final = True
@@ -103,7 +109,7 @@ class StreamRedactor:
             if end is not None:
                 self._held = held[end:]
                 return held[:end]
-        if self._closer is None and len(held) <= HOLD and not _BREAK.search(held, max(len(held) - len(shown) - 1, 0)):
+        if self._closer is None and len(held) <= HOLD and not BREAK.search(held, max(len(held) - len(shown) - 1, 0)):
             return ""
         return self._drain()
 
@@ -130,7 +136,7 @@ class StreamRedactor:
 
     def _let_go(self) -> str | None:
         held = self._held
-        end = len(held) if self._final else self._last_break()
+        end = len(held) if self._final else last_break(held)
         start = self._first_trigger(end)
         if start is None:
             if not end:
@@ -148,24 +154,20 @@ class StreamRedactor:
         self._dense = not self._final
         return None if self._dense else ""
 
-    def _last_break(self) -> int:
-        found = _LAST_BREAK.match(self._held)
-        return found.end() if found else 0
-
     def _first_trigger(self, end: int) -> int | None:
         place = self._triggers.first(self._held, end) if end else None
         if self._final and place is None and (span := self._book.cut_token(self._held)):
             place = span.start
-        if len(self._held) > HOLD and (long := _LONG_WORD.search(self._held)):
+        if len(self._held) > HOLD and (long := LONG_WORD.search(self._held)):
             place = long.start() if place is None else min(place, long.start())
         if place is None:
             return None
-        word = _WORD_START.search(self._held, max(place - HOLD, 0), place)
+        word = WORD_START.search(self._held, max(place - HOLD, 0), place)
         return word.start() if word else place
 
     def _weigh(self) -> str | None:
         limit = min(len(self._held), HOLD + 2)
-        while (word := _WORD.match(self._held, self._weighed, limit)) and word.end() <= HOLD:
+        while (word := WORD.match(self._held, self._weighed, limit)) and word.end() <= HOLD:
             if (piece := self._weigh_word(word.end())) is not None:
                 return piece
         if len(self._held) > HOLD:

@@ -1,5 +1,5 @@
 // The conversation's socket: opening and closing it, and the frames that come over it.
-// htmx swaps HTML frames; JSON frames are taken here. Other scripts send by a "legible:send" event on the document.
+// htmx swaps HTML frames; JSON frames are taken here. Other scripts send by "legible:send".
 
 import { takeModel } from "./commands.js";
 import { keepUp, stay } from "./moving.js";
@@ -8,13 +8,13 @@ import { holdPlace } from "./page.js";
 const chat = document.getElementById("chat");
 const banner = document.getElementById("connection");
 
-const DRAW_MS = 50; // text reaches the page at most 20 times a second
+const DRAW_MS = 60; // at most 20 changes a second, with blocks and seconds
 const SYNC_MS = 1000;
-const ALL_CARDS = '<div id="messages"'; // how a frame begins that draws every card again
-const MORE_CARDS = '<div hx-swap-oob="beforeend:#messages"'; // and one that brings cards
+const ALL_CARDS = '<div id="messages"'; // draws every card again
+const MORE_CARDS = '<div hx-swap-oob="beforeend:#messages"'; // brings some
 const CARD_ID = /<article class="card" id="([^"]+)"/g;
-const PART_CHARS = 4000; // a long text grows in parts, so that one more piece never lays out all of it again
-const EDGE_PX = 24; // closer to the end of a panel than this counts as being there
+const PART_CHARS = 4000; // a long text grows in parts: not all is laid out again
+const EDGE_PX = 24; // closer to the end of a panel counts as being there
 const RETRIED_BY_HTMX = [1006, 1011, 1012, 1013];
 
 const NOTHING_TO_SHOW =
@@ -30,7 +30,7 @@ const send = (form) => {
   if (isConnected) socket.send(JSON.stringify(form));
 };
 
-// Text of open blocks, joined and drawn by the clock.
+// Text of open blocks, drawn by the clock.
 
 const waiting = new Map(); // element id -> { n, text, isWhole }
 let drawnAt = 0;
@@ -90,7 +90,7 @@ const draw = () => {
   keepUp();
 };
 
-let place = null; // of the text that came last: a frame that is a text alone goes on from there
+let place = null; // of the text that came last; a text alone follows it
 
 const takeText = ({ id, n, text }) => {
   place = { id, n };
@@ -103,7 +103,7 @@ const takeText = ({ id, n, text }) => {
   timer ||= setTimeout(draw, Math.max(0, drawnAt + DRAW_MS - performance.now()));
 };
 
-// A status stays for long enough to be read; of those that come sooner one waits behind the next.
+// A status stays long enough to be read; of those that come sooner one waits.
 
 const READ_MS = 400;
 const statuses = [];
@@ -177,10 +177,10 @@ const announce = ({ announce: text, assertive }) => {
 };
 
 const take = (frame) => {
-  if (Array.isArray(frame)) return (cut = frame);
   if (typeof frame === "string") return place && takeText({ id: place.id, n: place.n + 1, text: frame });
   if ("text" in frame) return takeText(frame);
   draw();
+  if (frame.at) return takeBlock(frame);
   if ("settles" in frame) return stay();
   if ("card" in frame) return markCard(frame);
   if ("running" in frame) return setRunning(frame);
@@ -190,7 +190,7 @@ const take = (frame) => {
   if ("gone" in frame) location.reload();
 };
 
-// The messages that were drawn again may have brought a card before the socket does.
+// Messages that were drawn again may have brought it already.
 const makeRoom = (message) => {
   statusAt = performance.now();
   [...message.matchAll(CARD_ID)].forEach(([, id]) => document.getElementById(id)?.remove());
@@ -198,18 +198,23 @@ const makeRoom = (message) => {
 
 let returnAfterFrame = () => {};
 
-// A finished block takes its text from the open one, at once. How much of that stays, and what comes to it, was said.
+// A finished block takes its words from the open one: a number says how many, below 0 how many not; texts are markup.
 
-let cut = null;
-
-const cutOpenBlock = () => {
+const takeBlock = ([length, ...parts]) => {
+  const [kept, more] = parts.splice(-2);
   const open = chat.querySelector(".open-block");
-  const next = open?.cloneNode(); // the same one further down would count as having moved
-  place = next && { id: next.id, n: 0 };
-  next?.append((cut[0] ? open.textContent.slice(-cut[0]) : "") + cut[1]);
-  if (next) next.dataset.n = 0;
-  open?.replaceWith(next);
-  cut = null;
+  const text = open?.textContent;
+  if (text?.length !== length) return sync();
+  drawnAt = performance.now();
+  let at = 0;
+  const take = (part) => part < 0 ? text.slice(at -= part, at) : text.slice(at, at += part).replace(/[<&]/g, "");
+  open.insertAdjacentHTML("beforebegin", parts.map((part) => part.at ? part : take(part)).join(""));
+  const next = open.cloneNode(); // the same one further down would count as having moved
+  place = { id: next.id, n: 0 };
+  next.append(text.slice(length - kept) + more);
+  next.dataset.n = 0;
+  open.replaceWith(...more.at ? [next] : []); // none follows the last
+  keepUp();
 };
 
 document.addEventListener("htmx:wsBeforeMessage", (event) => {
@@ -222,7 +227,6 @@ document.addEventListener("htmx:wsBeforeMessage", (event) => {
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
-  if (cut) cutOpenBlock();
   returnAfterFrame();
   returnAfterFrame = () => {};
   keepUp();
@@ -250,7 +254,7 @@ document.addEventListener("htmx:wsClose", ({ detail }) => {
 
 document.addEventListener("legible:send", ({ detail }) => send(detail));
 
-// A switch was thrown: draw the messages again as this viewer may see them now, and keep the place.
+// A switch was thrown: draw the messages again, and keep the place.
 
 const flip = (form) => {
   const button = form.querySelector("[role=switch]");
@@ -267,7 +271,7 @@ document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
   flip(target);
   send({ action: "refresh" });
   returnToPlace = holdPlace();
-  const since = document.querySelector("#earlier")?.dataset.before ?? 1; // no less than the page holds already
+  const since = document.querySelector("#earlier")?.dataset.before ?? 1; // what the page holds
   htmx.ajax("GET", `${chat.dataset.messages}?since=${since}`, { target: "#messages", swap: "innerHTML" });
 });
 

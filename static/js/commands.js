@@ -23,7 +23,6 @@ const offersFor = (line) =>
 
 // The list.
 
-const options = () => [...list.children];
 const chosen = () => list.querySelector("[aria-selected=true]");
 
 const close = () => {
@@ -68,7 +67,7 @@ const complete = (option) => {
 };
 
 const walk = (step) => {
-  const all = options();
+  const all = [...list.children];
   const from = chosen() ? all.indexOf(chosen()) : step > 0 ? -1 : 0;
   choose(all.at((from + step) % all.length));
 };

@@ -1,25 +1,20 @@
 // Disclosures of a card: what a person opens stays open in this tab; thinking is fetched on first opening.
-// A toggle of thinking by a person fires "svmai:event" once, on its button. Copy buttons are here too.
+// A toggle of thinking by a person fires "svmai:event" once, on its button. Copying is here too.
 
 const FRAGILE = /(\[redacted\]|[^\s*]{0,3}\*{3}@[\w.-]+|…\(truncated\))/;
-const PANEL_ID = /^m-(.+)-(summary|trace|scratchpad)$/;
-const MEMORY_KEY = /^(thinking|summary|trace|scratchpad):(.+)$/;
 const COPIED_MS = 2000;
 
-const words = document.querySelector("[data-copied]")?.dataset ?? {};
-
-const send = (form) => document.dispatchEvent(new CustomEvent("legible:send", { detail: form }));
+const words = document.querySelector("[data-copied]").dataset;
 
 const say = (text) => {
   document.querySelector("[data-status-node]").textContent = text;
 };
 
-const remember = (kind, id, isOpen) => sessionStorage.setItem(`${kind}:${id}`, isOpen ? "open" : "closed");
+const remember = (panel, state) => sessionStorage.setItem(panel.id, state);
 
-const keepInPlace = (element, change) => {
+const holdPlace = (element) => {
   const before = element.getBoundingClientRect().top;
-  change();
-  scrollBy(0, element.getBoundingClientRect().top - before);
+  return () => scrollBy(0, element.getBoundingClientRect().top - before);
 };
 
 const readText = async (url) => {
@@ -30,8 +25,8 @@ const readText = async (url) => {
 
 // Thinking.
 
-const cardOf = (element) => element.closest("[data-message-id]");
-const isLive = (box) => cardOf(box).dataset.status === "streaming";
+const cardOf = (box) => box.closest("[data-message-id]").dataset;
+const isLive = (box) => cardOf(box).status === "streaming";
 const isOpen = (box) => box.dataset.collapsed === "false";
 const textOf = (box) => box.querySelector(".think");
 
@@ -46,26 +41,33 @@ const withMasks = (text) =>
 
 const load = async (box) => {
   const text = textOf(box);
-  const url = text.dataset.url ?? box.querySelector("[data-url]")?.dataset.url;
+  const url = box.querySelector("[data-url]")?.dataset.url;
   if (!url) return;
   try {
     const whole = await readText(url);
     const { scrollTop } = text;
     text.replaceChildren(...withMasks(whole));
     text.scrollTop = scrollTop;
+    text.style.minHeight = "";
+    if (isOpen(box)) remember(box, text.offsetHeight);
   } catch {
     say(words.notRead);
   }
 };
 
+const subscribe = (box, action) => {
+  const detail = { action, part: "thinking", id: cardOf(box).messageId };
+  document.dispatchEvent(new CustomEvent("legible:send", { detail }));
+};
+
 const fill = (box) => {
-  if (isLive(box)) send({ action: "open", part: "thinking", id: cardOf(box).dataset.messageId });
+  if (isLive(box)) subscribe(box, "open");
   else if (!textOf(box).textContent) load(box);
 };
 
 const release = (box) => {
   if (!isLive(box)) return;
-  send({ action: "close", part: "thinking", id: cardOf(box).dataset.messageId });
+  subscribe(box, "close");
   textOf(box).replaceChildren();
   textOf(box).dataset.n = 0;
 };
@@ -73,14 +75,14 @@ const release = (box) => {
 const setOpen = (box, open) => {
   const button = box.querySelector("[data-ai-reasoning-toggle]");
   button.setAttribute("aria-expanded", open);
-  document.getElementById(button.getAttribute("aria-controls")).hidden = !open;
+  textOf(box).hidden = !open;
   box.dataset.collapsed = !open;
   if (open) fill(box);
   else release(box);
 };
 
 const tell = (button, box, expanded) => {
-  const payload = { msgId: cardOf(box).dataset.messageId, expanded, tokens: Number.parseInt(box.dataset.tokenEst, 10) };
+  const payload = { msgId: cardOf(box).messageId, expanded, tokens: Number(box.dataset.tokenEst) };
   const detail = { type: "reasoning_toggle", payload };
   button.dispatchEvent(new CustomEvent("svmai:event", { bubbles: true, detail }));
 };
@@ -91,13 +93,15 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   const box = button.closest("[data-ai-reasoning]");
   const open = !isOpen(box);
-  keepInPlace(button, () => setOpen(box, open));
-  remember("thinking", cardOf(box).dataset.messageId, open);
+  const stay = holdPlace(button);
+  setOpen(box, open);
+  stay();
+  remember(box, open);
   tell(button, box, open);
 });
 
 document.addEventListener("htmx:wsOpen", () => {
-  // A new socket knows nothing of what is open here.
+  // A new socket knows nothing of it.
   document.querySelectorAll("[data-status=streaming] [data-collapsed=false]").forEach(fill);
 });
 
@@ -109,24 +113,25 @@ document.addEventListener("legible:settled", ({ target }) => {
 // Summary, steps and scratchpad are native disclosures.
 
 document.addEventListener("click", ({ target }) => {
-  const bar = target.closest("summary");
-  const [, id, kind] = PANEL_ID.exec(bar?.parentElement.id ?? "") ?? [];
-  if (!kind) return;
-  const before = bar.getBoundingClientRect().top;
-  remember(kind, id, !bar.parentElement.open);
-  requestAnimationFrame(() => scrollBy(0, bar.getBoundingClientRect().top - before));
+  const bar = target.closest("[id^=m-] > summary");
+  if (!bar) return;
+  remember(bar.parentElement, !bar.parentElement.open);
+  requestAnimationFrame(holdPlace(bar));
 });
 
-const restoreOne = (kind, panel, open) => {
-  if (kind !== "thinking") panel.open = open;
-  else if (isOpen(panel) !== open) setOpen(panel, open);
+// Thinking has left its height: its text, which comes later, moves nothing.
+const restoreOne = (panel, state) => {
+  const open = state !== "false";
+  if (panel.matches("details")) return (panel.open = open);
+  if (isOpen(panel) === open) return;
+  textOf(panel).style.minHeight = `${state}px`;
+  setOpen(panel, open);
 };
 
 const restore = () => {
-  for (const key of Object.keys(sessionStorage)) {
-    const [, kind, id] = MEMORY_KEY.exec(key) ?? [];
-    const panel = kind && document.getElementById(`m-${id}-${kind}`);
-    if (panel) restoreOne(kind, panel, sessionStorage.getItem(key) === "open");
+  for (const [id, state] of Object.entries(sessionStorage)) {
+    const panel = document.getElementById(id);
+    if (panel) restoreOne(panel, state);
   }
 };
 
@@ -171,4 +176,13 @@ document.addEventListener("click", async ({ target }) => {
   } catch {
     say(words.notCopied);
   }
+});
+
+// Of a selection, what belongs to questions and answers is copied; all of it where none does. Says the style sheet.
+
+document.addEventListener("copy", () => {
+  const { dataset } = document.documentElement;
+  dataset.copying = "";
+  if (!`${getSelection()}`.trim()) delete dataset.copying;
+  setTimeout(() => delete dataset.copying);
 });

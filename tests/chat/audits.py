@@ -11,7 +11,7 @@ from accounts.models import User
 from chat import log
 from chat.models import Event, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
-from tests.factories import make_conversation
+from tests.factories import make_conversation, open_turn
 
 SECRET = "sk-" + "proj-" + "Q1w2E3r4T5y6" * 4
 THOUGHT = "The board quietly doubts whether the second turbine will ever run again before the winter storms arrive."
@@ -41,7 +41,7 @@ def audit(*arguments: str) -> str:
 
 def make_whole_turn(owner: User) -> Turn:
     """Make a finished turn with all that a turn may leave."""
-    turn = log.open_turn(make_conversation(owner=owner).pk, text="What of the turbines?")
+    turn = open_turn(make_conversation(owner=owner).pk, text="What of the turbines?")
     thought = Reasoning(kind="text", text=THOUGHT, source_field="reasoning", model="m", provider="p", step=0)
     item = Reasoning(kind="item", item={"id": "r1", "encrypted_content": "x" * 80}, model="m", provider="p", step=0)
     call = ToolCall(call_id="c1", name="searchFilings", arguments='{"query": "turbines"}', step=0)

@@ -23,7 +23,7 @@ from chat.export import Choice
 from chat.models import Conversation, Event, Feedback, Turn
 from chat.sharing import make
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
-from tests.factories import make_conversation, make_profile, make_user
+from tests.factories import make_conversation, make_profile, make_user, open_turn
 
 THOUGHT, ARGUMENT, RESULT = "plover-thought-canary", "plover-argument-canary", "plover-result-canary"
 PARTIAL = "plover-checkpoint-canary"
@@ -36,7 +36,7 @@ FIGURES = ("usage", "guards")
 def turn(alice: User) -> Turn:
     """A finished turn with something in every private channel, and another that still runs."""
     conversation = make_conversation(owner=alice, title=f"Key {SECRET}")
-    turn = log.open_turn(conversation.pk, text=f"What of {SECRET}?")
+    turn = open_turn(conversation.pk, text=f"What of {SECRET}?")
     log.append(
         turn,
         [
@@ -48,7 +48,7 @@ def turn(alice: User) -> Turn:
     )
     log.close_turn(turn, [AssistantMessage(text="Because so.", summary=("Looked.",), step=1)], status="completed")
     Conversation.objects.filter(pk=conversation.pk).update(title=f"Key {SECRET}")
-    running = log.open_turn(conversation.pk, text="And?")
+    running = open_turn(conversation.pk, text="And?")
     log.save_checkpoint(running, answer="So far", thinking=PARTIAL)
     return turn
 

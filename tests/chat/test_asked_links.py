@@ -22,7 +22,7 @@ from chat.watchers import Watcher
 from reasoning.events import AssistantMessage
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import make_turn
+from tests.factories import make_turn, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SAID = "My confidential number is 88213312."
@@ -76,7 +76,7 @@ def test_question_of_another_conversation_counts_for_nothing(alice: User, conver
 
 def test_question_on_a_branch_that_was_left_still_counts(alice: User, conversation: Conversation) -> None:
     left = make_turn(conversation, question=SAID)
-    turn = log.open_turn(conversation.pk, text="Where?", replaces=left)
+    turn = open_turn(conversation.pk, text="Where?", replaces=left)
     log.close_turn(turn, [AssistantMessage(text=f"[here]({ECHO})")], status="completed")
 
     assert not links(stored(conversation, alice))

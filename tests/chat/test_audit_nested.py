@@ -11,7 +11,7 @@ from chat import log
 from chat.models import Conversation, Turn
 from reasoning.events import AssistantMessage, Reasoning
 from tests.chat.audits import SECRET, STEP, THOUGHT, audit, make_whole_turn, plant
-from tests.factories import make_conversation
+from tests.factories import make_conversation, open_turn
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_no_depth_hides_anything(turn: Turn, levels: int) -> None:
 @pytest.mark.spec("product 3")
 @pytest.mark.parametrize("place", ["title", "error_message", "answer"])
 def test_thinking_of_a_running_turn_is_compared_too(alice: User, place: str) -> None:
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="What of the turbines?")
+    turn = open_turn(make_conversation(owner=alice).pk, text="What of the turbines?")
     log.save_checkpoint(turn, answer=THOUGHT if place == "answer" else "", thinking=THOUGHT)
     Conversation.objects.update(title=THOUGHT if place == "title" else "Turbines")
     Turn.objects.update(error_message=THOUGHT if place == "error_message" else "")
@@ -62,7 +62,7 @@ def test_thinking_of_a_running_turn_is_compared_too(alice: User, place: str) -> 
 @pytest.mark.parametrize("field", ["text", "summary"])
 def test_thought_of_a_few_words_is_found_where_all_of_it_stands(alice: User, field: str) -> None:
     short = "I doubt that they ever told the bank"
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="Did they?")
+    turn = open_turn(make_conversation(owner=alice).pk, text="Did they?")
     thought = Reasoning(kind="text", text=f"{short}.", source_field="", model="m", provider="p", step=0)
     log.close_turn(turn, [thought, AssistantMessage(text="No.", summary=("Read.", "Asked."))], status="completed")
     assert audit() == ""

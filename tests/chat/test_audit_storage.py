@@ -18,7 +18,7 @@ from chat import log
 from chat.models import Checkpoint, Conversation, Filing, Passage, QueuedMessage, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from tests.chat.audits import SECRET, STEP, THOUGHT, audit, make_whole_turn, plant
-from tests.factories import make_conversation
+from tests.factories import make_conversation, open_turn
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_demonstration_is_clean(settings: LazySettings) -> None:
 
 
 def test_random_number_of_a_call_is_no_secret(alice: User) -> None:
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    turn = open_turn(make_conversation(owner=alice).pk, text="q")
     log.append(turn, [ToolCall(call_id="call_00_" + "kW3xTz9QvLr2Hn8B" + "pYd5aB", name="f", arguments="{}", step=0)])
 
     assert audit() == ""
@@ -54,7 +54,7 @@ def test_random_number_of_a_call_is_no_secret(alice: User) -> None:
 
 def test_what_people_typed_is_exempt(alice: User) -> None:
     typed = f"Is <think>this</think> or <scratchpad> a tag? My key is {SECRET}, my mail is pat@example.com."
-    turn = log.open_turn(make_conversation(owner=alice).pk, text=typed)
+    turn = open_turn(make_conversation(owner=alice).pk, text=typed)
     QueuedMessage.objects.create(conversation=turn.conversation, text=typed)
     log.append(turn, [ToolCall(call_id="c", name="f", arguments="{}", step=0)])
     step = STEP | {"args": {"query": "<think>this</think>"}}
@@ -210,7 +210,7 @@ def test_thinking_beside_the_log_is_found(turn: Turn) -> None:
 
 def test_words_that_question_or_tool_gave_are_no_repetition(alice: User) -> None:
     shared = "Turbine two at Skerry Sound stood still for six of the twelve months of the fiscal year under review"
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="Which one stood still?")
+    turn = open_turn(make_conversation(owner=alice).pk, text="Which one stood still?")
     thought = Reasoning(kind="text", text=f"It says: {shared}.", source_field="", model="m", provider="p", step=1)
     log.append(turn, [ToolCall(call_id="c", name="f", arguments="{}", step=0)])
     log.append(turn, [ToolResult(call_id="c", output=f"[1] {shared}", ok=True, step=0)])

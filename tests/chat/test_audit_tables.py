@@ -15,10 +15,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from accounts.models import User
-from chat import log
 from chat.models import Filing, Passage, QueuedMessage, Turn
 from tests.chat.audits import SECRET, audit, make_whole_turn
-from tests.factories import make_conversation
+from tests.factories import make_conversation, open_turn
 
 
 @pytest.fixture
@@ -71,7 +70,7 @@ def test_binary_column_is_looked_through(turn: Turn) -> None:
 
 @pytest.mark.parametrize("canary", ["private heron", "Żółw 鷺"])
 def test_canary_is_found_in_every_table_even_where_people_type(alice: User, canary: str) -> None:
-    log.open_turn(make_conversation(owner=alice).pk, text=f"Mind the {canary}!")
+    open_turn(make_conversation(owner=alice).pk, text=f"Mind the {canary}!")
     filing = Filing.objects.create(slug="f", company=canary, form="10-K", digest="d")
     Passage.objects.create(filing=filing, ordinal=1, section="1", anchor="#a", text=canary, context="")
     assert audit() == ""

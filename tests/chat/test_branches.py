@@ -18,14 +18,14 @@ from chat.watchers import Watcher
 from reasoning.events import AssistantMessage
 from tests.chat.asking import ask, until
 from tests.chat.test_pages import client_of
-from tests.factories import make_conversation, make_turn
+from tests.factories import make_conversation, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def make_again(turn: Turn, question: str) -> Turn:
     """Ask something else in the place of a turn, and answer it."""
-    fresh = log.open_turn(turn.conversation_id, text=question, replaces=turn)
+    fresh = open_turn(turn.conversation_id, text=question, replaces=turn)
     log.close_turn(fresh, [AssistantMessage(text=f"On {question}")], status="completed")
     return fresh
 
@@ -98,7 +98,7 @@ def test_seq_rises_along_every_path(alice: User) -> None:
 def test_nothing_is_selected_while_a_turn_runs(alice: User) -> None:
     conversation, _first, second, _third = make_three(alice)
     make_again(second, "q2 otherwise")
-    log.open_turn(conversation.pk, text="running")
+    open_turn(conversation.pk, text="running")
 
     with pytest.raises(log.TurnRunning):
         branches.select(second)
@@ -147,7 +147,7 @@ def test_branches_are_walked_without_script(alice: User) -> None:
 def test_a_selection_is_refused_in_words_while_a_turn_runs(alice: User) -> None:
     conversation, _first, second, _third = make_three(alice)
     make_again(second, "again")
-    log.open_turn(conversation.pk, text="running")
+    open_turn(conversation.pk, text="running")
     client, path = client_of(alice), f"/chats/{conversation.pk}/turns/{second.pk}/select/"
 
     assert client.post(path, headers={"HX-Request": "true"}).status_code == 409

@@ -19,7 +19,7 @@ from chat.runner import Runner
 from reasoning.events import AssistantMessage, TurnStatus
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import PASSWORD, make_conversation, make_turn
+from tests.factories import PASSWORD, make_conversation, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SO_FAR = "The first half,\n\nand then"
@@ -29,7 +29,7 @@ def cut_off(
     conversation: Conversation, status: TurnStatus = "interrupted", *, text: str = SO_FAR, **figures: Any
 ) -> Turn:
     """Leave a turn whose answer has no end."""
-    turn = log.open_turn(conversation.pk, text="Why?")
+    turn = open_turn(conversation.pk, text="Why?")
     log.close_turn(turn, [AssistantMessage(text=text, partial=True, step=1)] if text else [], status=status, **figures)
     return turn
 
@@ -130,7 +130,7 @@ def test_older_answer_is_not_continued(conversation: Conversation) -> None:
 
 def test_refusal_is_said_on_the_page(alice: User, conversation: Conversation, client: Client) -> None:
     turn = cut_off(conversation)
-    log.open_turn(conversation.pk, text="Next?")
+    open_turn(conversation.pk, text="Next?")
     assert client.login(username="alice", password=PASSWORD)
 
     answer = client.post(address(turn))

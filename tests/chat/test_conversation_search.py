@@ -17,7 +17,7 @@ from chat import conversations, log, searchindex
 from chat.models import Conversation, Event, Turn
 from chat.search import Found, search
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
-from tests.factories import make_conversation, make_turn
+from tests.factories import make_conversation, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -101,7 +101,7 @@ def test_long_conversation_does_not_crowd_out_the_others(
 
 def test_only_the_selected_branch_is_found(alice: User) -> None:
     conversation = told(alice, question="Ferry?", answer="Ammonia leaks.")
-    turn = log.open_turn(conversation.pk, text="Ferry?", replaces=conversation.turns.get())
+    turn = open_turn(conversation.pk, text="Ferry?", replaces=conversation.turns.get())
     log.close_turn(turn, [AssistantMessage(text="Turbines.")], status="completed")
 
     assert search(alice, "ammonia") == ()
@@ -110,7 +110,7 @@ def test_only_the_selected_branch_is_found(alice: User) -> None:
 
 def test_private_channels_are_not_in_the_index(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    turn = log.open_turn(conversation.pk, text="Why?")
+    turn = open_turn(conversation.pk, text="Why?")
     call = ToolCall(call_id="c1", name="search", arguments='{"query": "plovercanary"}', step=0)
     thinking = Reasoning(kind="text", text="plovercanary", source_field="thinking", model="m", provider="p", step=0)
     log.append(turn, [thinking, call, ToolResult(call_id="c1", output="plovercanary", ok=True, step=0)])

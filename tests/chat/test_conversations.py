@@ -13,13 +13,13 @@ from chat import conversations, log, titles
 from chat.forms import MessageRefused
 from chat.models import Checkpoint, Conversation, Event, Share, Turn
 from reasoning.events import AssistantMessage, Reasoning, TurnStatus
-from tests.factories import make_conversation, make_turn
+from tests.factories import make_conversation, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db
 
 
 def finish(conversation: Conversation, answer: str, *, status: TurnStatus = "completed") -> str:
-    turn = log.open_turn(conversation.pk, text="What would breach the covenants?")
+    turn = open_turn(conversation.pk, text="What would breach the covenants?")
     log.close_turn(turn, [AssistantMessage(text=answer)], status=status)
     conversation.refresh_from_db()
     return conversation.title
@@ -76,7 +76,7 @@ def test_name_that_its_person_gave_stays(alice: User) -> None:
 
 def test_thinking_never_names_a_conversation(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    turn = log.open_turn(conversation.pk, text="Why?")
+    turn = open_turn(conversation.pk, text="Why?")
     thinking = Reasoning(kind="text", text="# Secret plan", source_field="thinking", model="m", provider="p", step=0)
     log.close_turn(turn, [thinking], status="completed")
 
@@ -123,7 +123,7 @@ def test_after_a_while_nothing_can_be_taken_back_and_purge_forgets_all_of_it(ali
 def test_what_was_deleted_just_now_is_not_purged_nor_is_what_still_runs(alice: User) -> None:
     just_now, running = make_conversation(owner=alice), make_conversation(owner=alice)
     conversations.delete(just_now)
-    turn = log.open_turn(running.pk, text="Why?")
+    turn = open_turn(running.pk, text="Why?")
     running.deleted_at = timezone.now() - timedelta(hours=1)
     running.save()
 

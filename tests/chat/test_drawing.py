@@ -19,7 +19,7 @@ from tests.chat.test_api import client_of
 from tests.chat.test_socket import frames_until
 from tests.chat.test_socket import page as socket_of
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import make_turn
+from tests.factories import make_turn, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ANSWER = "*One* paragraph.\n\n- a list\n- of two\n\nThe end."
@@ -84,7 +84,7 @@ async def test_end_of_a_turn_renders_nothing_in_the_loop(
 async def test_turn_that_ends_while_its_page_is_read_is_shown_as_it_ended(
     alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turn: Turn = await database_sync_to_async(log.open_turn)(conversation.pk, text="Why?")
+    turn: Turn = await database_sync_to_async(open_turn)(conversation.pk, text="Why?")
     client: AsyncClient = await client_of(alice, by="session")
     read_turns = log.turns
 

@@ -11,8 +11,8 @@ from django.test import Client
 
 from accounts.models import User
 from chat import efforts, planning, upstream
-from chat.frames import model_frame
 from chat.models import Conversation, ModelProfile
+from chat.pageframes import model_frame
 from chat.screens import model_view
 from tests.factories import make_conversation, make_profile
 

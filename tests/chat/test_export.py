@@ -16,7 +16,7 @@ from reasoning.citations import Citation, citation_to_json
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from reasoning.policy import EXCERPT_CHARS, Visibility
 from tests.chat.test_pages import client_of
-from tests.factories import make_conversation, make_turn
+from tests.factories import make_conversation, make_turn, open_turn
 
 THOUGHT = "thought-canary. " + "Weighing it. " * 100 + "tail-of-the-thought"
 SECRET = "sk-proj-Ca4naryOfTheArguments7Wq2Zx9Lm3Rt8"
@@ -39,7 +39,7 @@ CITED = Citation(
 def make_talk(owner: User) -> Conversation:
     conversation = make_conversation(owner=owner, title="Debt covenants")
     Conversation.objects.filter(pk=conversation.pk).update(is_renamed=True)
-    turn = log.open_turn(conversation.pk, text="What would breach\nthe covenants?")
+    turn = open_turn(conversation.pk, text="What would breach\nthe covenants?")
     thought = Reasoning(kind="text", text=THOUGHT, source_field="reasoning", model="m", provider="p", step=0)
     called = ToolCall(call_id="c1", name="searchFilings", arguments='{"query": "raw-arguments-canary"}', step=0)
     log.append(turn, [thought, called, ToolResult(call_id="c1", output="raw-result-canary", ok=True, step=0)], TRACE)
@@ -183,7 +183,7 @@ def test_another_format_is_refused_in_plain_words(alice: User) -> None:
 def test_a_turn_that_still_runs_is_left_out(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     make_turn(conversation)
-    log.open_turn(conversation.pk, text="And then?")
+    open_turn(conversation.pk, text="And then?")
 
     text = exported(client_of(alice), conversation)
 

@@ -14,7 +14,7 @@ from chat import cards, log
 from chat.models import Conversation, Feedback, Turn
 from reasoning.policy import Visibility
 from tests.chat.test_pages import client_of
-from tests.factories import make_conversation, make_turn
+from tests.factories import make_conversation, make_turn, open_turn
 
 HTMX = {"HX-Request": "true"}
 
@@ -117,7 +117,7 @@ def test_many_cards_cost_no_look_each(alice: User, django_assert_num_queries: py
 
 def test_an_answer_that_is_being_written_takes_none(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    running = log.open_turn(conversation.pk, text="Why?")
+    running = open_turn(conversation.pk, text="Why?")
     path = f"/chats/{conversation.pk}/turns/{running.pk}/feedback/"
 
     assert client_of(alice).post(path, {"verdict": "good"}).status_code == 404
@@ -136,7 +136,7 @@ def test_nobody_else_says_anything_of_it(request: pytest.FixtureRequest, turn: T
 @pytest.mark.spec("product 13")
 def test_the_line_below_an_answer_says_what_it_cost(alice: User, settings: LazySettings) -> None:
     conversation: Conversation = make_conversation(owner=alice)
-    turn = log.open_turn(conversation.pk, text="Why?")
+    turn = open_turn(conversation.pk, text="Why?")
     figures = {"input_tokens": 812, "output_tokens": 750, "reasoning_tokens": 340}
     log.close_turn(turn, [], status="completed", **figures)
     Turn.objects.update(ended_at=turn.started_at + timedelta(seconds=6.1))

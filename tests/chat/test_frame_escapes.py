@@ -7,16 +7,10 @@ import json
 import pytest
 
 from chat.cardviews import ModelView
-from chat.frames import (
-    command_frames,
-    error_frame,
-    model_frame,
-    queue_frame,
-    scratchpad_frame,
-    title_frames,
-)
+from chat.frames import error_frame, queue_frame, scratchpad_frame
 from chat.models import Conversation
 from chat.orders import CommandAnswer
+from chat.pageframes import command_frames, model_frame, title_frames
 from chat.textframes import json_frame
 from tests.chat.card_samples import HOSTILE
 

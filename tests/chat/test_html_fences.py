@@ -12,6 +12,7 @@ from django.utils import timezone
 from chat.html import render, render_markdown
 from chat.html.tree import parse, serialize
 from chat.live import LiveTurn
+from chat.liveblocks import SHORT_CHARS
 from tests.chat.test_drawing import rendered_in as rendered_in  # the fixture
 
 FORGED = '<p id="x" hx-get="/y" style="a" onclick="b" class="c">words <script>alert(1)</script><img src="/z"></p>'
@@ -33,7 +34,7 @@ def test_markup_that_the_sanitizer_let_through_does_not_reach_the_page(monkeypat
     assert html == '<p dir="auto">words alert(1)</p>'
 
 
-async def test_finished_blocks_of_a_running_answer_are_not_rendered_in_the_loop(
+async def test_long_blocks_of_a_running_answer_are_not_rendered_in_the_loop(
     rendered_in: set[threading.Thread],
 ) -> None:
     ids = {"id": uuid.uuid4(), "conversation_id": uuid.uuid4()}
@@ -42,11 +43,11 @@ async def test_finished_blocks_of_a_running_answer_are_not_rendered_in_the_loop(
     )
     pump = asyncio.create_task(live.pump())
 
-    live.show_answer("*One*\n\ntwo\n\nthree\n\nfour\n\n")
+    live.show_answer(f"*One* {'word ' * SHORT_CHARS}\n\ntwo\n\nthree\n\nfour\n\n")
     async with asyncio.timeout(10):
         await live.settle()
     pump.cancel()
 
-    assert "<em>One</em>" in "".join(live.frozen)
+    assert "<em>One</em> word" in "".join(live.frozen)
     assert rendered_in
     assert all(thread.name.startswith("render") for thread in rendered_in)

@@ -10,7 +10,7 @@ from chat.html import check_url, render_markdown
 from chat.html.asked import NOTHING
 from chat.leaving import leaving
 from tests.chat.test_html_vectors import read
-from tests.chat.xss_vectors import URLS
+from tests.chat.xss_urls import URLS
 
 REL = "noopener noreferrer nofollow ugc"
 

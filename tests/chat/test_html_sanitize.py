@@ -7,7 +7,8 @@ import threading
 import pytest
 
 from chat.html import sanitize_html
-from tests.chat.xss_vectors import MARKUP, URLS
+from tests.chat.xss_urls import URLS
+from tests.chat.xss_vectors import MARKUP
 
 pytestmark = pytest.mark.parametrize("engine", ["bleach", "nh3"])
 

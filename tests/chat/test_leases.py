@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from datetime import timedelta
 
 import pytest
@@ -14,14 +15,14 @@ from accounts.models import User
 from chat import leases, log, recovery
 from chat.models import Checkpoint, Turn
 from reasoning.events import AssistantMessage
-from tests.factories import abandon, make_conversation
+from tests.factories import abandon, make_conversation, open_turn
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
 def turn(alice: User) -> Turn:
-    return log.open_turn(make_conversation(owner=alice).pk, text="q")
+    return open_turn(make_conversation(owner=alice).pk, text="q")
 
 
 def test_turn_of_a_living_process_is_left_alone(turn: Turn) -> None:
@@ -37,6 +38,46 @@ def test_turn_whose_lease_ran_out_is_taken_once(turn: Turn) -> None:
 
     assert leases.take_over() == [turn]
     assert leases.take_over() == []
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+def test_process_whose_clock_is_wrong_leaves_a_living_turn_alone(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch, minutes: int
+) -> None:
+    leases.renew([turn.pk])
+    Turn.objects.filter(pk=turn.pk).update(worker="elsewhere:1:0")
+
+    with monkeypatch.context() as one:
+        set_clock(one, minutes)
+        assert leases.take_over() == []
+
+
+@pytest.mark.parametrize("minutes", [-10, 10])
+@pytest.mark.parametrize("is_renewed", [False, True], ids=["begun", "renewed"])
+def test_process_whose_clock_is_wrong_keeps_its_turn_as_long_as_any_other(
+    alice: User, monkeypatch: pytest.MonkeyPatch, settings: LazySettings, minutes: int, is_renewed: bool
+) -> None:
+    def lease_from_elsewhere() -> Turn:
+        turn = open_turn(make_conversation(owner=alice).pk, text="q")
+        assert not is_renewed or leases.renew([turn.pk]) == set()
+        Turn.objects.filter(pk=turn.pk).update(worker="elsewhere:1:0")
+        return turn
+
+    with monkeypatch.context() as one:
+        set_clock(one, minutes)
+        lease_from_elsewhere()
+        settings.LEASE_EXPIRY_S = -1
+        over = lease_from_elsewhere()
+
+    assert leases.take_over() == [over]
+
+
+def set_clock(monkeypatch: pytest.MonkeyPatch, minutes: int) -> None:
+    """Let this process believe that it is so many minutes later."""
+    right = timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: right() + timedelta(minutes=minutes))
+    passed = time.time
+    monkeypatch.setattr(time, "time", lambda: passed() + minutes * 60)
 
 
 def test_turn_of_ours_that_we_never_heard_of_is_ended_when_its_lease_ran_out(turn: Turn) -> None:
@@ -120,7 +161,7 @@ def test_renewal_moves_the_end_and_names_what_is_gone(turn: Turn, settings: Lazy
 def test_checkpoints_of_all_turns_are_kept_in_one_statement(
     alice: User, django_assert_num_queries: pytest.FixtureRequest
 ) -> None:
-    turns = [log.open_turn(make_conversation(owner=alice).pk, text="q") for _ in range(5)]
+    turns = [open_turn(make_conversation(owner=alice).pk, text="q") for _ in range(5)]
 
     with django_assert_num_queries(1):  # type: ignore[operator]
         log.save_checkpoints({turn.pk: (f"a{turn.number}", "t") for turn in turns})

@@ -10,7 +10,7 @@ from chat import backlog, log, opening, titles
 from chat.models import Checkpoint, Event, QueuedMessage, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
 from reasoning.policy import SiteFlags, Viewer, visibility
-from tests.factories import make_conversation
+from tests.factories import make_conversation, open_turn
 
 CANARY = "zebra-canary-7731"
 THOUGHT = Reasoning(kind="text", text=CANARY, source_field="reasoning", model="m", provider="p", step=0)
@@ -24,7 +24,7 @@ def test_seq_rises_without_gaps_over_turns(alice: User) -> None:
     conversation = make_conversation(owner=alice)
 
     for question in ("one", "two"):
-        turn = log.open_turn(conversation.pk, text=question)
+        turn = open_turn(conversation.pk, text=question)
         log.append(turn, [THOUGHT, CALL])
         log.close_turn(turn, [AssistantMessage(text="a", step=1)], status="completed")
 
@@ -33,7 +33,7 @@ def test_seq_rises_without_gaps_over_turns(alice: User) -> None:
 
 @pytest.mark.spec("product 3")
 def test_private_halves_are_sealed_at_rest(alice: User) -> None:
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    turn = open_turn(make_conversation(owner=alice).pk, text="q")
     log.append(turn, [THOUGHT, CALL, RESULT], TRACE)
     log.save_checkpoint(turn, answer="shown", thinking=CANARY)
 
@@ -51,7 +51,7 @@ def test_private_halves_are_sealed_at_rest(alice: User) -> None:
 @pytest.mark.spec("product 10")
 def test_history_gives_back_what_was_recorded(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    turn = log.open_turn(conversation.pk, text="q")
+    turn = open_turn(conversation.pk, text="q")
     log.append(turn, [THOUGHT, CALL, RESULT], TRACE)
 
     question, thought, call, result = log.history(conversation.pk)
@@ -66,7 +66,7 @@ def test_history_gives_back_what_was_recorded(alice: User) -> None:
 
 
 def test_public_halves_carry_the_redacted_trace_and_no_text(alice: User) -> None:
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    turn = open_turn(make_conversation(owner=alice).pk, text="q")
     log.append(turn, [THOUGHT, CALL, RESULT], TRACE)
 
     events = log.turn_rows(turn).events
@@ -78,10 +78,10 @@ def test_public_halves_carry_the_redacted_trace_and_no_text(alice: User) -> None
 
 def test_second_turn_waits_for_the_first(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    log.open_turn(conversation.pk, text="one")
+    open_turn(conversation.pk, text="one")
 
     with pytest.raises(log.TurnRunning):
-        log.open_turn(conversation.pk, text="two")
+        open_turn(conversation.pk, text="two")
 
 
 def test_database_itself_refuses_a_second_running_turn(alice: User) -> None:
@@ -93,7 +93,7 @@ def test_database_itself_refuses_a_second_running_turn(alice: User) -> None:
 
 
 def test_turn_ends_once(alice: User) -> None:
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    turn = open_turn(make_conversation(owner=alice).pk, text="q")
 
     log.close_turn(turn, [], status="completed")
     log.close_turn(turn, [], status="errored")
@@ -104,7 +104,7 @@ def test_turn_ends_once(alice: User) -> None:
 
 def test_repeat_of_a_client_id_is_found_in_turns_and_queue(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    turn = log.open_turn(conversation.pk, text="q", client_id="a")
+    turn = open_turn(conversation.pk, text="q", client_id="a")
     backlog.enqueue(conversation.pk, text="next", client_id="b", most=3)
 
     assert backlog.find_repeat(conversation.pk, "a") == backlog.Repeated(turn.pk)
@@ -128,10 +128,10 @@ def test_queue_takes_at_most_three_and_becomes_a_turn_in_order(alice: User) -> N
 
 def test_retry_takes_the_old_turn_off_the_branch_and_keeps_it(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    old = log.open_turn(conversation.pk, text="q")
+    old = open_turn(conversation.pk, text="q")
     log.close_turn(old, [], status="errored")
 
-    fresh = log.open_turn(conversation.pk, text="q", replaces=old)
+    fresh = open_turn(conversation.pk, text="q", replaces=old)
 
     assert [rows.turn.pk for rows in log.turns(conversation.pk)] == [fresh.pk]
     assert [event.active for event in log.history(conversation.pk)] == [False, False, True]
@@ -140,17 +140,17 @@ def test_retry_takes_the_old_turn_off_the_branch_and_keeps_it(alice: User) -> No
 
 def test_only_a_turn_of_the_selected_branch_is_replaced(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    old = log.open_turn(conversation.pk, text="q")
+    old = open_turn(conversation.pk, text="q")
     log.close_turn(old, [], status="errored")
-    log.close_turn(log.open_turn(conversation.pk, text="q", replaces=old), [], status="completed")
+    log.close_turn(open_turn(conversation.pk, text="q", replaces=old), [], status="completed")
 
     with pytest.raises(log.NotSelected):
-        log.open_turn(conversation.pk, text="q", replaces=old)
+        open_turn(conversation.pk, text="q", replaces=old)
 
 
 def test_interrupted_turn_keeps_its_checkpoint_and_closes_open_calls(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    turn = log.open_turn(conversation.pk, text="q")
+    turn = open_turn(conversation.pk, text="q")
     log.append(turn, [CALL])
     log.save_checkpoint(turn, answer="half an", thinking=CANARY)
 
@@ -165,7 +165,7 @@ def test_interrupted_turn_keeps_its_checkpoint_and_closes_open_calls(alice: User
 
 @pytest.mark.spec("product 4")
 def test_thinking_comes_out_only_for_who_may_see_it_and_redacted(alice: User) -> None:
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    turn = open_turn(make_conversation(owner=alice).pk, text="q")
     secret = "sk-" + "a1b2c3d4" * 5
     log.append(turn, [Reasoning(kind="text", text=f"use {secret}", source_field="", model="m", provider="p", step=0)])
 
@@ -180,7 +180,7 @@ def test_thinking_comes_out_only_for_who_may_see_it_and_redacted(alice: User) ->
 def test_title_comes_from_the_first_question_redacted_and_cut(alice: User) -> None:
     conversation = make_conversation(owner=alice)
 
-    log.open_turn(conversation.pk, text="What about alice@example.com and " + "very " * 30 + "long questions?")
+    open_turn(conversation.pk, text="What about alice@example.com and " + "very " * 30 + "long questions?")
 
     conversation.refresh_from_db()
     assert "alice@" not in conversation.title
@@ -189,7 +189,7 @@ def test_title_comes_from_the_first_question_redacted_and_cut(alice: User) -> No
 
 def test_events_are_never_updated(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    turn = log.open_turn(conversation.pk, text="q")
+    turn = open_turn(conversation.pk, text="q")
     before = list(Event.objects.values())
 
     log.append(turn, [THOUGHT])

@@ -16,7 +16,7 @@ from chat.runner import Runner
 from reasoning.events import AssistantMessage, ToolCall, ToolResult
 from tests.chat.asking import ask, events_of
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import make_conversation
+from tests.factories import make_conversation, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CALLS = [ToolCall(call_id=one, name="searchFilings", arguments="{}", step=0) for one in ("c1", "c2")]
@@ -52,7 +52,7 @@ async def test_step_and_result_stand_in_the_log_once(
 
 
 def test_events_that_are_missing_are_appended_and_those_that_are_there_are_not(alice: User) -> None:
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    turn = open_turn(make_conversation(owner=alice).pk, text="q")
 
     for events in (CALLS, RESULTS[:1], RESULTS[1:], [AssistantMessage(text="a", step=1)]):
         for _twice in range(2):

@@ -109,10 +109,20 @@ def test_upstreams_read_at_about_the_same_time_are_read_again_at_once(now: float
 
     due = one.next_read(now)
 
-    assert WINDOW_S <= due - now + 1e-6 <= WINDOW_S + TICK_S + 2e-6
+    assert WINDOW_S - TICK_S <= due - now + 1e-6 <= WINDOW_S + 2e-6
     assert one.next_read(now + later) - due in (pytest.approx(0, abs=1e-6), pytest.approx(TICK_S, abs=1e-6))
     assert abs(due / TICK_S - round(due / TICK_S)) < 1e-3
     assert Pace().next_read(now) == now
+
+
+@pytest.mark.parametrize("turns", [FEW_TURNS, MANY_TURNS, 1_000])
+def test_upstream_that_is_read_at_its_ticks_is_read_once_a_window(turns: int) -> None:
+    one = Pace()
+    one.turns = turns
+    due = one.next_read(12.3)
+
+    assert one.next_read(due) - due == pytest.approx(one.window_s)
+    assert one.next_read(due + 0.4 * TICK_S) - due == pytest.approx(one.window_s)
 
 
 def test_connection_is_left_unread_for_the_block_however_it_ends() -> None:

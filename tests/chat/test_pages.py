@@ -13,7 +13,7 @@ from chat import log
 from chat.cards import WHOLE
 from chat.models import Conversation, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
-from tests.factories import PASSWORD, make_conversation
+from tests.factories import PASSWORD, make_conversation, open_turn
 
 CANARY = "quokka-canary-2284"
 TRACE = {
@@ -35,7 +35,7 @@ def client_of(user: User) -> Client:
 
 
 def make_answer(conversation: Conversation, *, thought: str = CANARY) -> Turn:
-    turn = log.open_turn(conversation.pk, text="Why?")
+    turn = open_turn(conversation.pk, text="Why?")
     log.append(
         turn,
         [
@@ -186,7 +186,7 @@ def test_refused_message_is_shown_with_its_text_kept(alice: User, settings: obje
 
 def test_question_is_escaped(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    turn = log.open_turn(conversation.pk, text="<script>alert(1)</script> <think>x</think>")
+    turn = open_turn(conversation.pk, text="<script>alert(1)</script> <think>x</think>")
     log.close_turn(turn, [], status="completed")
 
     html = client_of(alice).get(conversation.get_absolute_url()).content.decode()

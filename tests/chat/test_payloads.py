@@ -9,14 +9,14 @@ from chat import log
 from chat.models import Event
 from chat.payloads import SCHEMA, up_to_date
 from reasoning.events import Reasoning
-from tests.factories import make_conversation
+from tests.factories import make_conversation, open_turn
 
 THOUGHT = Reasoning(kind="text", text="hm", source_field="", model="m", provider="p", step=0)
 
 
 @pytest.mark.django_db
 def test_row_of_the_first_schema_is_read_as_todays_and_not_rewritten(alice: User) -> None:
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    turn = open_turn(make_conversation(owner=alice).pk, text="q")
     log.append(turn, [THOUGHT])
     Event.objects.filter(turn=turn).update(schema=1)
 

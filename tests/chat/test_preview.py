@@ -13,7 +13,7 @@ from accounts.models import User
 from chat import log
 from chat.models import Conversation
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult
-from tests.factories import make_administrator, make_conversation, make_profile, make_turn
+from tests.factories import make_administrator, make_conversation, make_profile, make_turn, open_turn
 
 SECRET = "sk-live-4f9aQ2mX7bT1cV8nR3kW6yZ0"
 FOUND = f'{{"passages": [{{"text": "As told. password={SECRET}"}}], "api_key": "{SECRET}"}}'
@@ -50,7 +50,7 @@ def _masks(page: HtmlElement) -> list[str]:
 
 
 def _told(conversation: Conversation, *events: Event, question: str = "Why?", status: str = "completed") -> None:
-    turn = log.open_turn(conversation.pk, text=question)
+    turn = open_turn(conversation.pk, text=question)
     log.close_turn(turn, events, status=status)  # type: ignore[arg-type]
 
 

@@ -11,14 +11,14 @@ from django.conf import LazySettings
 from django.test import AsyncClient
 
 from accounts.models import User
-from chat import log, preview
+from chat import preview
 from chat.models import Conversation
 from chat.providers.base import ProviderRequest
 from chat.providers.offline import OfflineAnalyst
 from chat.runner import Runner
 from tests.chat.histories import KINDS, Kind, Talk, cut
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import make_conversation, make_turn
+from tests.factories import make_conversation, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUESTION = "And what of the next one?"
@@ -145,7 +145,7 @@ async def test_endpoints_own_model_is_named_in_the_preview(talk: Talk, settings:
 
 async def test_running_turn_previews_its_own_next_request(conversation: Conversation, settings: LazySettings) -> None:
     await database_sync_to_async(make_turn)(conversation, question="First?", answer="One.")
-    await database_sync_to_async(log.open_turn)(conversation.pk, text="Second?")
+    await database_sync_to_async(open_turn)(conversation.pk, text="Second?")
     owned = await Conversation.objects.select_related("owner", "profile").aget(pk=conversation.pk)
 
     found = await preview.read(owned, await preview.chosen_model(owned, None))

@@ -14,7 +14,7 @@ from chat.cards import answer_card
 from chat.models import Turn
 from reasoning.policy import EXCERPT_CHARS, TRUNCATED, Visibility
 from tests.chat.test_pages import CANARY, client_of, make_answer
-from tests.factories import make_conversation
+from tests.factories import make_conversation, open_turn
 
 NO_REASONING: dict[str, Any] = {"REASONING_ENABLED": False}
 NOT_SHOWN: dict[str, Any] = {"REASONING_SHOW_SUMMARY_DEFAULT": False}
@@ -91,7 +91,7 @@ def test_nobody_else_and_no_visitor_reads_a_part(ada: User, bob: User, turn: Tur
 
 @pytest.mark.parametrize("part", ["trace", "thinking", "copy"])
 def test_turn_that_was_replaced_is_not_found(alice: User, turn: Turn, part: str) -> None:
-    log.open_turn(turn.conversation_id, text="Why?", replaces=turn)
+    open_turn(turn.conversation_id, text="Why?", replaces=turn)
 
     assert status(client_of(alice), turn, part) == 404
 

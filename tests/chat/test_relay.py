@@ -28,7 +28,7 @@ from tests.chat.two_processes import (
     until_it_holds,
 )
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import abandon, make_conversation
+from tests.factories import abandon, make_conversation, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TEXT = "\n\n".join(f"Paragraph {number} says **this** and that, at some length." for number in range(12))
@@ -242,7 +242,7 @@ async def test_turn_of_a_dead_process_ends_for_those_who_watch_elsewhere(
     pair: Pair, conversation: Conversation
 ) -> None:
     here, there = pair
-    turn = await database_sync_to_async(log.open_turn)(conversation.pk, text="q")
+    turn = await database_sync_to_async(open_turn)(conversation.pk, text="q")
     await database_sync_to_async(log.save_checkpoint)(turn, answer="So far", thinking="")
     near, far = Watcher(conversation.pk), Watcher(conversation.pk)
 
@@ -266,7 +266,7 @@ async def test_turn_that_nobody_told_of_is_found(pair: Pair, layer: FaultyLayer,
 
     with there.watching(watcher):
         await there.ready(conversation.pk)
-        await database_sync_to_async(log.open_turn)(conversation.pk, text="q")
+        await database_sync_to_async(open_turn)(conversation.pk, text="q")
         await there._relay.look()
         await told_until(watcher, Behind)
 
@@ -278,7 +278,7 @@ async def test_limit_counts_the_turns_of_other_processes(
 ) -> None:
     settings.MAX_CONCURRENT_TURNS = 1
     other = await database_sync_to_async(make_conversation)(owner=alice)
-    turn = await database_sync_to_async(log.open_turn)(other.pk, text="q")
+    turn = await database_sync_to_async(open_turn)(other.pk, text="q")
     elsewhere = Turn.objects.filter(pk=turn.pk)
     await elsewhere.aupdate(worker="elsewhere:1:0", lease_until=timezone.now() + timedelta(hours=1))
 

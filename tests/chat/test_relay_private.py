@@ -26,6 +26,7 @@ from chat.watchers import Watcher
 from reasoning.policy import Visibility
 from tests.chat.two_processes import FaultyLayer, make_layer, stored_answer, told_until, two_runners, until_it_holds
 from tests.contract_server.fixture import ContractHandle
+from tests.factories import open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 THOUGHT, PAD, KEY, ANSWER = "quokka-thought", "quokka-pad", "sk-proj-quokka4711abcdefghijklmnopqrstuv", "wombat"
@@ -82,7 +83,7 @@ async def test_thinking_is_read_only_while_somebody_has_it_open(
     watcher = Watcher(conversation.pk)
     async with two_runners(make_layer("memory")) as (_here, there):
         with there.watching(watcher):
-            await database_sync_to_async(log.open_turn)(conversation.pk, text="q")
+            await database_sync_to_async(open_turn)(conversation.pk, text="q")
             await there._relay.look()
             await until_it_holds(lambda: there.live(conversation.pk))
             place = there._relay._places[conversation.pk]
@@ -109,7 +110,7 @@ async def test_page_subscribes_to_thinking_only_where_its_viewer_may_read_it(
     async with two_runners(make_layer("memory")) as (_here, there):
         monkeypatch.setattr("chat.page.runner", there)
         with there.watching(watcher):
-            turn = await database_sync_to_async(log.open_turn)(conversation.pk, text="q")
+            turn = await database_sync_to_async(open_turn)(conversation.pk, text="q")
             await there._relay.look()
             await until_it_holds(lambda: there.live(conversation.pk))
             await page.take({"action": "open", "part": "thinking", "id": turn.public_id})

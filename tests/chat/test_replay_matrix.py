@@ -108,6 +108,14 @@ async def answer_asked_again(talk: Talk) -> None:
 
 
 @happening
+async def question_saved_and_not_asked(talk: Talk) -> None:
+    first = await talk.ask(talk.step(), talk.answer())
+    turn = await talk.ask(talk.step(calls=2), talk.answer())
+    kept = await database_sync_to_async(log.keep_question)(turn, "In other words?")
+    assert (kept.status, kept.parent_id) == ("aborted", first.pk)
+
+
+@happening
 async def compaction_between_turns(talk: Talk) -> None:
     await talk.ask(talk.step(text=LONG * 300), talk.answer(text=LONG * 300))
     overflow = {**talk.answer(), "faults": [{"kind": "context_overflow"}]}
@@ -231,5 +239,5 @@ def test_no_cell_of_the_matrix_is_missing() -> None:
     rounds = [[*there, *back] for there, back in map(route, range(1, 7))]
 
     assert {kind.dialect for kind in KINDS.values()} == set(MODES)
-    assert (len(KINDS), len(HAPPENINGS)) == (13, 15)
+    assert (len(KINDS), len(HAPPENINGS)) == (13, 16)
     assert len({pair for walk in rounds for pair in pairwise(walk)}) == 13 * 12

@@ -15,13 +15,13 @@ from chat import log
 from chat.models import Event, Turn
 from reasoning.events import Reasoning, ToolCall
 from reasoning.policy import SiteFlags, Viewer, visibility
-from tests.factories import make_conversation
+from tests.factories import make_conversation, open_turn
 
 WHOLE = visibility(SiteFlags(thinking_for_users="full"), Viewer())
 
 
 def make_thought(owner: User) -> Turn:
-    turn = log.open_turn(make_conversation(owner=owner).pk, text="q")
+    turn = open_turn(make_conversation(owner=owner).pk, text="q")
     thought = Reasoning(kind="text", text="Hm.", source_field="reasoning", model="m", provider="p", step=0)
     log.append(turn, [thought, ToolCall(call_id="c", name="f", arguments='{"a": 1}', step=0)])
     return turn

@@ -26,7 +26,7 @@ from reasoning.events import AssistantMessage, Reasoning
 from reasoning.redaction import redact_text
 from tests.chat.asking import ask, events_of, until
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import abandon, make_conversation
+from tests.factories import abandon, make_conversation, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOLD = [{"kind": "stall", "at": "first_event", "name": "go"}]
@@ -200,7 +200,7 @@ async def test_no_checkpoint_outlives_its_turn(
 async def test_restart_ends_a_turn_whose_checkpoint_no_key_opens(
     conversation: Conversation, settings: LazySettings
 ) -> None:
-    turn = await database_sync_to_async(log.open_turn)(conversation.pk, text="q")
+    turn = await database_sync_to_async(open_turn)(conversation.pk, text="q")
     await database_sync_to_async(log.save_checkpoint)(turn, answer="so far", thinking="private")
     await database_sync_to_async(abandon)(turn)
     settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
@@ -212,7 +212,7 @@ async def test_restart_ends_a_turn_whose_checkpoint_no_key_opens(
 
 
 def test_restart_does_not_double_the_text_of_steps_that_are_recorded(alice: User) -> None:
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    turn = open_turn(make_conversation(owner=alice).pk, text="q")
     thought = Reasoning(
         kind="text", text="Ask bo@example.com.", source_field="reasoning", model="m", provider="p", step=0
     )
@@ -229,7 +229,7 @@ def test_restart_does_not_double_the_text_of_steps_that_are_recorded(alice: User
 
 
 def test_restart_does_not_double_a_step_that_was_recorded_after_the_checkpoint(alice: User) -> None:
-    turn = log.open_turn(make_conversation(owner=alice).pk, text="q")
+    turn = open_turn(make_conversation(owner=alice).pk, text="q")
     thought = Reasoning(kind="text", text="First I look.", source_field="reasoning", model="m", provider="p", step=0)
     log.append(turn, [thought, AssistantMessage(text="Let me look.", step=0)])
     log.save_checkpoint(turn, answer="Let me lo", thinking="First")

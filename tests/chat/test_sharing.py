@@ -16,7 +16,7 @@ from chat.export import Choice
 from chat.models import Conversation, Share, Turn
 from tests.chat.test_export import SECRET, make_talk
 from tests.chat.test_pages import client_of
-from tests.factories import make_conversation, make_turn
+from tests.factories import make_conversation, make_turn, open_turn
 
 EVERYTHING = Choice(summary=True, trace=True, thinking=True)
 PRIVATE = ("raw-arguments-canary", "raw-result-canary", SECRET)
@@ -105,7 +105,7 @@ def test_the_branch_stays_that_was_shared(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     first = make_turn(conversation, question="Asked first?", answer="The first.")
     link = make_link(conversation)
-    again = log.open_turn(conversation.pk, text="Asked otherwise?", replaces=first)
+    again = open_turn(conversation.pk, text="Asked otherwise?", replaces=first)
     log.close_turn(again, [], status="completed")
 
     page = opened(link)
@@ -116,7 +116,7 @@ def test_the_branch_stays_that_was_shared(alice: User) -> None:
 
 def test_a_running_turn_is_not_shared(alice: User) -> None:
     conversation = make_talk(alice)
-    log.open_turn(conversation.pk, text="Still asked?")
+    open_turn(conversation.pk, text="Still asked?")
 
     assert "Still asked?" not in opened(make_link(conversation))
 
@@ -133,7 +133,7 @@ def test_secrets_in_titles_and_questions_are_masked(alice: User) -> None:
 
 def test_strangers_read_no_service_words_on_what_failed(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    turn = log.open_turn(conversation.pk, text="Why?")
+    turn = open_turn(conversation.pk, text="Why?")
     log.close_turn(turn, [], status="errored", error_code="x", error_message="host-canary:8080 refused")
 
     page = opened(make_link(conversation))

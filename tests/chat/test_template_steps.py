@@ -60,7 +60,7 @@ def test_closed_card_is_light() -> None:
     closed = replace(ANSWER, steps=(), steps_url="/steps/a1/", feedback=FeedbackView("a1"))
     asked = draw("chat/_question.html", question=replace(QUESTION, edit_url="/edit/a1/"))[0]
 
-    assert len(all_of(card(closed), "*")) + len(all_of(asked, "*")) <= 48
+    assert len(all_of(card(closed), "*")) + len(all_of(asked, "*")) <= 47
 
 
 def test_trace_on_request_is_asked_for_by_a_button() -> None:

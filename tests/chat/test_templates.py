@@ -103,7 +103,7 @@ def test_card_is_an_article_labelled_by_its_heading() -> None:
 
     assert done.get("id") == "m-a1"
     assert [done.get(f"data-{name}") for name in ("message-id", "role", "status")] == ["a1", "assistant", "complete"]
-    assert words([one(done, f"#{done.get('aria-labelledby')}")]) == "Answer 1, Offline analyst, 14:02"
+    assert words([one(done, f"#{done.get('aria-labelledby')}")]) == "Answer 1 Offline analyst 14:02"
 
 
 def test_card_is_busy_only_while_it_streams() -> None:

@@ -1,4 +1,4 @@
-"""Browser tests: one browser and one prepared database a run, servers as children, a fresh context for each person.
+"""Browser tests: a browser and a prepared database for each worker, servers as children, a context for each person.
 
 ``CHROMIUM`` names the browser; ``python -m tests.browser`` sets it. Playwright's own loop and pytest's asynchronous
 one can't share a process, so these tests run apart from the others.

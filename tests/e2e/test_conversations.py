@@ -167,6 +167,7 @@ def test_other_tab_of_a_deleted_conversation_goes_home(visit: Visit, connected: 
 
     expect(tab.get_by_text("Deleted: Newts hide")).to_be_visible()
     assert tab.url != address
+    tab.wait_for_load_state()  # Chromium may not close what it is just loading
 
 
 def test_temporary_chat_is_marked_and_in_no_list(visit: Visit, connected: Site, model: ContractHandle) -> None:

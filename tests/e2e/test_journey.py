@@ -56,6 +56,14 @@ def test_finished_card_shows_two_to_five_points_and_keeps_the_rest_closed(visit:
     expect(card.thought).to_be_hidden()
 
 
+def test_card_is_named_in_one_breath(visit: Visit, offline: Site) -> None:
+    demo, _card = _finished(visit, offline)
+
+    expect(
+        demo.page.get_by_role("article", name=re.compile(r"^Answer 1 ?, Offline analyst ?, \d\d:\d\d$"))
+    ).to_be_visible()
+
+
 @pytest.mark.spec("004 trace")
 def test_trace_opens_to_tool_arguments_duration_results_and_citations(visit: Visit, offline: Site) -> None:
     _demo, card = _finished(visit, offline)

@@ -52,7 +52,7 @@ def test_question_is_edited_and_asked_again_and_branches_are_walked(
     expect(demo.page.get_by_role("textbox", name="Edit question 1")).to_be_focused()
     demo.page.keyboard.press("Control+a")
     demo.page.keyboard.type("What of storks?")
-    tabs_to(demo, button(demo.page, "Send again"))
+    tabs_to(demo, button(demo.page, "Save and run again"))
     demo.page.keyboard.press("Enter")
     expect(demo.page.locator(".ask")).to_have_text(["What of storks?"])
     demo.answer().ends()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from tests.e2e.conftest import MakeSite
-from tests.e2e.people import Person, Visit
+from tests.e2e.people import Visit
 from tests.e2e.sites import Site
-from tests.e2e.test_conversations import form_is_open
+from tests.e2e.states import CHAT, NOWHERE, STAFF, STRANGER, States
 
 LOOKS = [(direction, width) for direction in ("ltr", "rtl") for width in (360, 1280)]
 # Every word of the product, not of its people and models, gets almost a third longer.
@@ -77,101 +76,6 @@ def faults(page: Page) -> Iterator[str]:
             yield from (f"{direction} {width}: {fault}" for fault in page.evaluate(look))
 
 
-def _empty(person: Person) -> None:
-    person.open()
-    person.starts_chat()
-
-
-def _everything_open(person: Person) -> None:
-    card = person.reads_finished()
-    card.opens_trace()
-    card.opens_thinking()
-
-
-def _opinion(person: Person) -> None:
-    card = person.reads_finished()
-    poor = card.root.get_by_role("button", name="Poor answer")
-    if poor.get_attribute("aria-pressed") == "true":  # in another test, of the same person
-        poor.click()
-        expect(poor).to_have_attribute("aria-pressed", "false")
-    poor.click()
-    expect(card.root.get_by_label("Reason")).to_be_visible()
-
-
-def _edit(person: Person) -> None:
-    person.reads_finished()
-    person.page.get_by_role("link", name="Edit question 1").click()
-    expect(person.page.get_by_role("textbox", name="Edit question 1")).to_be_focused()
-
-
-def _manage(person: Person) -> None:
-    person.reads_finished()
-    person.page.locator("#conversations li").first.hover()
-    person.page.get_by_role("link", name=re.compile("^Rename, pin or delete: ")).first.click()
-    form_is_open(person.page)
-
-
-def _nothing_found(person: Person) -> None:
-    person.open("/chats/?q=zeppelin")
-
-
-def _command(person: Person) -> None:
-    person.open()
-    person.writes("/set")
-    person.send_button.click()
-    expect(person.page.locator("#command").get_by_role("table")).to_be_visible()
-
-
-def _shortcuts(person: Person) -> None:
-    person.reads_finished()
-    person.page.keyboard.press("Control+/")
-    expect(person.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
-
-
-def _share(person: Person) -> None:
-    person.reads_finished()
-    person.page.get_by_role("link", name="Share").click()
-    dialog = person.page.get_by_role("dialog", name="Share this conversation")
-    dialog.get_by_role("button", name="Create link").click()
-    expect(dialog.get_by_role("heading", name="Active links")).to_be_visible()
-
-
-def _preview(person: Person) -> None:
-    person.open()
-    person.starts_chat()
-    person.asks("What would breach Northwind Tidal’s debt covenants?").ends()
-    person.open(f"{person.page.url}preview/")
-
-
-def _at(path: str) -> Callable[[Person], None]:
-    return lambda person: person.open(path)
-
-
-def _reader(person: Person) -> None:
-    person.open("/filings/")
-    person.submits(person.page.get_by_role("main").get_by_role("link").first)
-
-
-def _gate(person: Person) -> None:
-    person.open()
-    expect(person.page.get_by_role("button", name="Sign in")).to_be_visible()
-
-
-States = dict[str, Callable[[Person], None]]
-
-CHAT: States = {
-    **{"empty": _empty, "opinion": _opinion, "everything open": _everything_open, "edit": _edit, "manage": _manage},
-    **{"nothing found": _nothing_found, "command": _command, "shortcuts": _shortcuts, "share": _share},
-    **{"links": _at("/shares/"), "settings": _at("/accounts/settings/"), "password": _at("/accounts/password/")},
-    **{"filings": _at("/filings/"), "reader": _reader, "nowhere": _at("/nowhere/")},
-}
-STAFF: States = {  # but for Django's own lists, whose style for the other direction comes with a language
-    **{"new chat": _empty, "preview": _preview, "index": _at("/admin/"), "upload": _at("/admin/chat/filing/add/")},
-    **{"usage": _at("/admin/chat/turn/usage/"), "guards": _at("/admin/chat/turn/guards/")},
-}
-STRANGER: States = {"sign in": _gate, "sign up": _at("/accounts/signup/"), "no link": _at("/s/nobody-made-this/")}
-
-
 @pytest.mark.parametrize(
     ("username", "states"),
     [
@@ -184,7 +88,7 @@ def test_longer_words_fit_in_both_directions(
     visit: Visit, offline: Site, serve: MakeSite, username: str, states: States
 ) -> None:
     person = visit(offline if username else serve(SIGNUP_ENABLED="true"), username, signed_in=bool(username))
-    person.watch.expected += ["status of 404"]
+    person.watch.expected += NOWHERE
     found = []
     for name, go in states.items():
         person.page.set_viewport_size({"width": 1280, "height": 800})

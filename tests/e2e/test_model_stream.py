@@ -134,14 +134,17 @@ READABLE_MS = 300  # 400, less what drawing may take before the clock of the not
 
 def test_each_status_can_be_read(visit: Visit, connected: Site, model: ContractHandle) -> None:
     search = calls("searchFilings", '{"query":"covenants"}')
-    model.script([reply(thinks("Looking. "), search), reply(says(opening(), "It is so"), waits("rest"))])
+    told = reply(waits("found"), says(opening(), "It is so"), waits("rest"))
+    model.script([reply(thinks("Looking. "), search), told])
     demo = visit(connected)
     demo.starts_chat()
     demo.page.evaluate(NOTE_STATUS)
 
     card = demo.asks("What is being done?")
+    expect(card.status).to_contain_text(re.compile(r"Reading 5 results… \d+ s"))
+    model.release("found")
     expect(card.status).to_contain_text("Writing…")
     noted = demo.page.evaluate("noted")
 
-    assert "Searching filings…" in [words for words, _at in noted]
+    assert [words for words, _at in noted][-3:] == ["Searching filings…", "Reading 5 results…", "Writing…"]
     assert min(later - earlier for (_w, earlier), (_v, later) in pairwise(noted)) >= READABLE_MS

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Browser
 
-from benchmarks import answering, history, page
+from benchmarks import answering, history, lengthy, page, wire
 from tests.contract_server.fixture import ContractHandle
 from tests.e2e.sites import Site
 
@@ -20,10 +21,28 @@ def test_answer_is_measured_while_it_is_written(browser: Browser, connected: Sit
     figures = answering.measure(browser, connected, model, words=90, tokens=400, speeds=(1,))
 
     values = {figure.name.strip(): figure.value for figure in figures}
-    assert "answer of 90 words after long thinking: frames, 95 of 100" in values
-    assert values["elements of its card"] > 20
-    assert 1 < values["bytes of it over the socket"] < 6  # thrice that where each piece says where it stands
+    assert "answer of 90 words after thinking: updates a second" in values
     assert min(values.values()) >= 0
+
+
+def test_long_answer_is_measured_at_its_end(browser: Browser, connected: Site, model: ContractHandle) -> None:
+    small = {"tokens": 600, "steady": 60, "thought_chars": 2_000, "rest_ms": 100}
+    figures = lengthy.measure(browser, connected, model, **small, speeds=(1,))
+
+    values = {figure.name.strip(): figure.value for figure in figures}
+    assert "end of 600 tokens, thinking open: frames that were late" in values
+    assert values["elements that the thinking brought"] == 0
+    assert values["elements of its card"] > 20
+
+
+def test_what_an_answer_sends_is_counted(browser: Browser, connected: Site, model: ContractHandle) -> None:
+    figures = wire.measure(browser, connected, model, words=300, few=60)
+
+    whole, *parts = (figure.value for figure in figures[:5])
+    assert 1 < whole < 9
+    assert whole == pytest.approx(sum(parts))
+    assert figures[2].name.strip() == "finished blocks"
+    assert figures[2].value < 0.5  # their words are there already
 
 
 def test_long_history_is_measured_first_whole_and_used(browser: Browser, offline: Site) -> None:

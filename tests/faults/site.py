@@ -25,6 +25,7 @@ from config.children import free_port
 from tests.e2e.sites import DATABASE, Prepared, Site
 from tests.server import ROOT, environment_in
 
+CLOCK = Path(__file__).resolve().parent / "clock"
 Row = tuple[Any, ...]
 
 
@@ -43,14 +44,19 @@ class DoomedSite(Site):
         (folder / DATABASE).touch()
         super().__init__(folder, Prepared(folder, environment, {}, ""), {**own, **variables})
 
-    def beside(self, folder: Path) -> DoomedSite:
-        """Return another server over the same database, with an address and a log of its own."""
+    def beside(self, folder: Path, *, clock_ahead_s: int = 0) -> DoomedSite:
+        """Return another server over the same database, with an address, a log and a clock of its own."""
         other = copy.copy(self)
         other.folder, other.port, other._process = folder, free_port(), None
         other.base_url = f"http://127.0.0.1:{other.port}"
-        other.environment = {**self.environment, "PORT": str(other.port)}
+        clock = {"PYTHONPATH": str(CLOCK), "CLOCK_AHEAD_S": str(clock_ahead_s)} if clock_ahead_s else {}
+        other.environment = {**self.environment, **clock, "PORT": str(other.port)}
         (folder / DATABASE).touch()
         return other
+
+    def session(self, username: str) -> str:
+        """Return the session of the one person that there is."""
+        return self.session_key
 
     @property
     def pid(self) -> int:

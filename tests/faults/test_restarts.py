@@ -7,11 +7,9 @@ Both are the test's own, on free ports, as ``make cluster`` starts them; a machi
 from __future__ import annotations
 
 import asyncio
-import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +18,7 @@ import pytest
 from config import engines
 from tests.contract_server.fixture import ContractHandle, running_contract_server
 from tests.e2e.upstream import opening, reply, says, waits
+from tests.faults.landscape import Landscape, running_landscape
 from tests.open_page import Person
 from tests.server import environment_in, manage, serving
 
@@ -32,33 +31,6 @@ NOT_KEPT, BEHIND = "database is away", "Live updates are away"
 FRESH = "Written after all that."
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """PostgreSQL or Redis, to be stopped and started again at the same address."""
-
-    service: engines.Service
-
-    async def stop(self) -> None:
-        await asyncio.to_thread(self.service[0].end)
-
-    async def start(self) -> None:
-        await asyncio.to_thread(self.start_now)
-
-    def start_now(self) -> None:
-        child, answers = self.service
-        child.start()
-        child.wait_until(answers)
-
-
-@dataclass(frozen=True, slots=True)
-class Landscape:
-    """Two engines, and what two servers over them need to know."""
-
-    database: Engine
-    redis: Engine
-    environment: dict[str, str]
-
-
 @pytest.fixture(scope="module")
 def model() -> Iterator[ContractHandle]:
     with running_contract_server() as handle:
@@ -66,30 +38,32 @@ def model() -> Iterator[ContractHandle]:
 
 
 @pytest.fixture(scope="module")
-def landscape(tmp_path_factory: pytest.TempPathFactory, model: ContractHandle) -> Iterator[Landscape]:
-    folder = tmp_path_factory.mktemp("servers")
-    with tempfile.TemporaryDirectory(prefix="legible-engines-") as place, ExitStack() as running:
-        Path(place).chmod(0o711)  # PostgreSQL runs as somebody else where we are root
-        own: dict[str, str] = {}
-        made = [Engine(one) for kind in (engines.postgres, engines.redis_server) for one in kind(Path(place), own)]
-        for engine in made:
-            running.callback(engine.service[0].end)
-            engine.start_now()
-        environment = environment_in(folder, OPENAI_BASE_URL=model.base_url, OPENAI_MODEL="plain-model", **own, **FAST)
-        manage(environment, "migrate", "--no-input", "--verbosity", "0")
-        manage(environment, "seed_demo", "--verbosity", "0")
-        yield Landscape(made[0], made[1], environment)
+def landscape() -> Iterator[Landscape]:
+    with running_landscape() as both:
+        yield both
+
+
+@pytest.fixture(scope="module")
+def environment(
+    tmp_path_factory: pytest.TempPathFactory, model: ContractHandle, landscape: Landscape
+) -> dict[str, str]:
+    """Return what two servers need to know, over a database that is ready."""
+    own = {"OPENAI_BASE_URL": model.base_url, "OPENAI_MODEL": "plain-model", **landscape.addresses, **FAST}
+    made = environment_in(tmp_path_factory.mktemp("servers"), **own)
+    manage(made, "migrate", "--no-input", "--verbosity", "0")
+    manage(made, "seed_demo", "--verbosity", "0")
+    return made
 
 
 @pytest.fixture
-async def people(landscape: Landscape, tmp_path: Path, model: ContractHandle) -> AsyncIterator[list[Person]]:
+async def people(environment: dict[str, str], tmp_path: Path, model: ContractHandle) -> AsyncIterator[list[Person]]:
     """The same person at both servers, with the same new chat open."""
     model.reset()
     with ExitStack() as stack:
         both = []
         for name in ("near", "far"):
             (tmp_path / name).mkdir()
-            both.append(Person(stack.enter_context(serving(landscape.environment, tmp_path / name)).base_url))
+            both.append(Person(stack.enter_context(serving(environment, tmp_path / name)).base_url))
         for one in both:
             await one.sign_in()
         yield both
@@ -176,7 +150,7 @@ if engines.missing({}) is None:
         for one in people:
             await one.sees(FIRST)
 
-        await landscape.redis.stop()
+        await asyncio.to_thread(landscape.redis.stop)
         await far.sees(BEHIND)
         assert (await near.health())[1] == {"database": "ok", "turns": "ok", "redis": "error"}
         await far.send(text="And?", id="q2")
@@ -185,7 +159,7 @@ if engines.missing({}) is None:
         model.release("middle")
         await near.sees(MIDDLE)
         await far.sees(MIDDLE)  # by way of the database
-        await landscape.redis.start()
+        await asyncio.to_thread(landscape.redis.start)
         await asyncio.gather(*(one.until_healthy() for one in people))
         model.release("last")
 
@@ -205,7 +179,7 @@ if engines.missing({}) is None:
         await far.send(text="And?", id="q2")
         await far.sees("And?")
 
-        await landscape.database.stop()
+        await asyncio.to_thread(landscape.database.stop)
         for one in people:
             await one.sees(NOT_KEPT)
         await near.send(text="Lost?", id="q0")
@@ -217,7 +191,7 @@ if engines.missing({}) is None:
         for one in people:
             await one.sees(MIDDLE)
         await until_leases_ran_out(near)
-        await landscape.database.start()
+        await asyncio.to_thread(landscape.database.start)
         await asyncio.gather(*(one.until_healthy() for one in people))
         model.release("last")
 

@@ -20,6 +20,15 @@ from tests.reasoning.streamed import PIECES, joined
 
 WORDS = [f"w{number} " for number in range(60)]
 HEADINGS = ("Reasoning Summary:", "\nFinal Answer:", "\n- a", "word", "word ", " \n", "\r\n")
+PRIVATE = (
+    "password:\n",
+    "hunter2-Zx9\n",
+    "key=\n",
+    "sk-proj-a1B2c3D4e5F6g7H8i9J0",
+    "Bearer\n",
+    "eyJhbGciOi",
+    "-----BEGIN RSA PRIVATE KEY-----\n",
+)
 texts = st.lists(st.sampled_from((*PIECES, *HEADINGS)), max_size=24).map("".join)
 
 
@@ -52,6 +61,31 @@ def test_each_word_of_the_answer_is_shown_when_it_comes() -> None:
     turn = machine()
 
     assert [shown(turn, "content", word) for word in WORDS] == WORDS
+
+
+@pytest.mark.parametrize("line_end", ["\n", ".\n\n", ":\n", "\n\n\n", " \n", "\r\n"])
+def test_the_last_word_of_a_line_is_shown_when_it_comes(line_end: str) -> None:
+    turn = machine()
+    shown(turn, "content", "So it ")
+
+    assert shown(turn, "content", "ended" + line_end) == ("ended" + line_end).rstrip("\n")
+    assert shown(turn, "content", "Then ") == line_end.lstrip(" .:\r") + "Then "
+
+
+@pytest.mark.parametrize(
+    "held",
+    ["the password is\n", "<think\n", "sk-proj-a1B2c3\n", "api_key:\n", "so\n\nFinal\n", "AKIAX\n", "<think>so\n"],
+)
+def test_what_may_begin_something_is_held_at_the_end_of_a_line_as_well(held: str) -> None:
+    turn = machine()
+
+    assert held.split()[-1] not in shown(turn, "content", held)
+
+
+@settings(max_examples=300, deadline=None)
+@given(text=st.lists(st.sampled_from((*PIECES, *HEADINGS, *PRIVATE)), max_size=16).map("".join))
+def test_a_cut_behind_each_line_break_changes_nothing_of_what_is_kept(text: str) -> None:
+    assert _kept(re.split(r"(?<=\n)", text)) == _kept([text])
 
 
 def test_each_word_is_shown_when_it_comes_on_a_later_line_as_well() -> None:
@@ -101,6 +135,13 @@ def test_only_blanks_at_the_ends_of_lines_differ(text: str, seed: int) -> None:
 @given(text=texts, seed=st.integers(0, 10**6))
 def test_any_cut_gives_the_same_live(text: str, seed: int) -> None:
     assert sections(text, live=True, seed=seed) == sections(text, live=True, seed=0)
+
+
+def _kept(pieces: list[str]) -> str:
+    turn = machine()
+    for piece in pieces:
+        turn.feed(RawFields({"content": piece}))
+    return "".join(event.text for event in turn.end_step().events if isinstance(event, AssistantMessage))
 
 
 def _parted(parser: SectionParser, deltas: Iterable[Delta]) -> list[Delta]:

@@ -81,6 +81,18 @@ def test_stream_that_failed_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(stream._held) < 100
 
 
+def test_word_that_cannot_be_looked_at_stays_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("inside")
+
+    stream = StreamRedactor()
+    stream.feed("so it hunter2")
+    monkeypatch.setattr("reasoning.redaction.triggers.Triggers.first", fail)
+
+    assert stream.end_word() == ""
+    assert stream.flush() == UNAVAILABLE
+
+
 def cyclic() -> dict[str, Any]:
     value: dict[str, Any] = {"query": "risk"}
     value["self"] = [value]

@@ -1,0 +1,146 @@
+"""A question in other words may be saved and not asked: on a branch of its own, and no model hears of it. Ui 2."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from channels.db import database_sync_to_async
+from django.utils import timezone
+
+from accounts.models import User
+from chat import branches, cards, log
+from chat.models import Conversation, Turn
+from chat.notices import Behind, ModelChanged
+from chat.runner import Runner
+from chat.runner import runner as the_runner
+from chat.turnstats import turn_stats
+from chat.watchers import Watcher
+from reasoning.policy import Visibility
+from tests.chat.asking import ask, events_of, kinds
+from tests.chat.test_branches import shown, signed_in
+from tests.chat.test_pages import client_of
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import make_conversation, make_turn, open_turn
+
+pytestmark = pytest.mark.django_db(transaction=True)
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def asked(alice: User) -> Turn:
+    return make_turn(make_conversation(owner=alice), question="q1")
+
+
+def place(turn: Turn) -> tuple[int, int] | None:
+    view = cards.question_card(log.turn_rows(turn)).branch
+    return (view.position, view.count) if view else None
+
+
+def saves(person: User, turn: Turn, text: str, **headers: str) -> Turn:
+    path = f"/chats/{turn.conversation_id}/turns/{turn.pk}/edit/"
+    answer = client_of(person).post(path, {"text": text, "save": "only"}, headers=headers)
+    kept = Turn.objects.get(conversation=turn.conversation_id, is_active=True)
+    page = f"/chats/{turn.conversation_id}/#m-{kept.public_id}-q"
+    assert (answer.status_code, answer.get("Location")) == ((204, None) if headers else (303, page))
+    return kept
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["plain form", "script"])
+def test_it_is_kept_beside_the_one_that_was_asked(alice: User, asked: Turn, headers: dict[str, str]) -> None:
+    kept = saves(alice, asked, " q1 otherwise ", **headers)
+
+    assert shown(asked.conversation) == ["q1 otherwise"]
+    assert (kept.status, kept.parent_id, kept.number) == ("aborted", asked.parent_id, 1)
+    assert place(kept) == (2, 2)
+    branches.select(asked)
+    assert shown(asked.conversation) == ["q1"]
+    assert place(asked) == (1, 2)
+
+
+def test_its_card_says_so_and_offers_to_send_it(alice: User, asked: Turn) -> None:
+    kept = saves(alice, asked, "q1 otherwise")
+
+    page = client_of(alice).get(f"/chats/{asked.conversation_id}/").content.decode()
+    card = cards.answer_card(log.turn_rows(kept), Visibility())
+
+    assert (card.status, card.notice, card.ended_label) == ("stopped", "Saved, not asked yet.", "")
+    assert (card.answer_html, card.feedback, card.usage_label) == ("", None, "")
+    assert "Saved, not asked yet." in page
+    assert f'hx-post="{card.retry_url}" hx-swap="none" data-retry data-icon="send">Send</button>' in page
+    assert ">Retry</button>" not in page
+
+
+async def test_nothing_is_sent_until_it_is_and_then_it_is_no_version_any_more(
+    upstream: ContractHandle, runner: Runner, conversation: Conversation
+) -> None:
+    upstream.script([{"content": "One."}, {"content": "Two."}])
+    first = await ask(runner, conversation, "q1")
+    kept = await database_sync_to_async(log.keep_question)(first, "q1 otherwise")
+    assert kinds(await events_of(kept)) == ["user_message", "turn_end"]
+    assert len(upstream.requests()) == 1
+
+    accepted = await runner.retry(kept, conversation.owner_id)
+    assert accepted.turn_id is not None
+    await runner.finished(conversation.pk, accepted.turn_id)
+
+    sent = await Turn.objects.aget(pk=accepted.turn_id)
+    assert (sent.status, len(upstream.requests())) == ("completed", 2)
+    assert await database_sync_to_async(shown)(conversation) == ["q1 otherwise"]
+    assert await database_sync_to_async(place)(sent) == (2, 2)
+
+
+def test_an_old_page_may_still_choose_what_was_replaced(alice: User, asked: Turn) -> None:
+    kept = saves(alice, asked, "q1 otherwise")
+    saves(alice, kept, "q1 in the end")
+
+    branches.select(kept)
+
+    assert shown(asked.conversation) == ["q1 otherwise"]
+    assert place(kept) == (2, 3)
+
+
+def test_one_that_was_left_or_went_on_stays_a_version(alice: User, asked: Turn) -> None:
+    kept = saves(alice, asked, "q1 otherwise")
+    branches.select(asked)
+    other = saves(alice, asked, "q1 in the end")
+    assert place(other) == (3, 3)
+    branches.select(kept)
+    make_turn(asked.conversation, question="And then?")
+
+    last = log.keep_question(kept, "q1 at last")
+
+    assert place(last) == (4, 4)
+
+
+async def test_pages_are_told(alice: User, conversation: Conversation) -> None:
+    turn = await ask(the_runner, conversation, "What?")
+    client, watcher = await signed_in(alice), Watcher(conversation.pk)
+
+    with the_runner.watching(watcher):
+        path = f"/chats/{conversation.pk}/turns/{turn.pk}/edit/"
+        await client.post(path, {"text": "What else?", "save": "only"}, headers=HTMX)
+        told = [type(await watcher.next()) for _each in range(2)]
+
+    assert told == [Behind, ModelChanged]
+
+
+def test_it_is_refused_in_words_while_an_answer_is_written(alice: User, asked: Turn) -> None:
+    open_turn(asked.conversation_id, text="running")
+    path = f"/chats/{asked.conversation_id}/turns/{asked.pk}/edit/"
+
+    plain = client_of(alice).post(path, {"text": "q1 otherwise", "save": "only"})
+    part = client_of(alice).post(path, {"text": "q1 otherwise", "save": "only"}, headers=HTMX)
+
+    assert (plain.status_code, part.status_code) == (400, 200)
+    assert all("An answer is being written" in one.content.decode() for one in (plain, part))
+    assert all("q1 otherwise</textarea>" in one.content.decode() for one in (plain, part))
+    assert shown(asked.conversation) == ["q1", "running"]
+
+
+def test_it_counts_as_no_turn_of_a_model(alice: User, asked: Turn) -> None:
+    before = turn_stats(timezone.now() - timedelta(days=1))
+
+    saves(alice, asked, "q1 otherwise")
+
+    assert turn_stats(timezone.now() - timedelta(days=1))["turns"] == before["turns"] == 1
