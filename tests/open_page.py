@@ -11,6 +11,7 @@ from typing import Any
 
 import aiohttp
 
+from tests.frame_words import heard
 from tests.server import PASSWORD
 
 
@@ -20,6 +21,7 @@ class Person:
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url
         self.frames: list[str] = []
+        self._since = 0  # frame that was waited for last
         self._http = aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
 
     async def sign_in(self) -> None:
@@ -45,12 +47,13 @@ class Person:
         await self._socket.send_str(json.dumps(form))
 
     async def sees(self, text: str, *, within_s: float = 30) -> str:
-        """Wait for a frame that holds ``text``; return it."""
+        """Wait until the page was sent ``text``, which pieces may share; return the frame that ended it."""
         async with asyncio.timeout(within_s):
-            while not self.frames or text not in self.frames[-1]:
+            while text not in heard(self.frames[self._since :]):
                 message = await self._socket.receive()
                 assert message.type is aiohttp.WSMsgType.TEXT, (message, self.frames[-5:])
                 self.frames.append(message.data)
+        self._since = len(self.frames) - 1
         return self.frames[-1]
 
     async def sees_end(self, turn_id: str, status: str, *, within_s: float = 30) -> None:

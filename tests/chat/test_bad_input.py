@@ -22,6 +22,7 @@ from tests.chat.scripted import Delta, ScriptedProvider, call
 from tests.chat.test_api import client_of
 from tests.chat.test_socket import frames_until
 from tests.chat.test_socket import page as socket_of
+from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KILO = 1_000
@@ -110,7 +111,7 @@ async def test_open_page_is_told_of_it_until_the_end(model: None, conversation: 
         await socket.send_to(json.dumps({"text": "Why?"}))
         frames = await frames_until(socket, "Answer ready")
 
-    whole = "".join(frames)
+    whole = heard(frames)
     whole.encode()
     assert "<img" not in whole
     assert max(map(len, frames)) < 20 * KILO

@@ -17,6 +17,7 @@ from tests.chat.test_api import client_of as script_of
 from tests.chat.test_pages import make_answer
 from tests.chat.test_socket import frames_until, page
 from tests.contract_server.fixture import ContractHandle
+from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 METER = "data-context-usage"
@@ -146,8 +147,8 @@ async def test_live_thinking_stops_at_once_where_it_is_switched_off(
         upstream.release("go")
         frames = await frames_until(socket, "Answer ready")
 
-    assert "data-ai-reasoning" not in "".join(frames)
-    assert "quokka" not in "".join(frames)
+    assert "data-ai-reasoning" not in heard(frames)
+    assert "quokka" not in heard(frames)
 
 
 async def test_script_sends_a_command_as_the_message_that_it_is(

@@ -26,6 +26,7 @@ from tests.chat.test_socket import page as socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.e2e.upstream import calls, opening, reply, says, thinks
 from tests.factories import make_user
+from tests.frame_words import heard
 from tests.test_exit_doors import SHOWN_BY
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 15")]
@@ -60,7 +61,7 @@ async def asked(conversation: Conversation, token: str) -> tuple[str, str]:
         for form in ({"action": "refresh"}, {"action": "sync", "last": "", "status": ""}):
             await socket.send_json_to(form)
             frames += await frames_until(socket, '"running":false')
-    return answer, "\n".join(frames)
+    return answer, heard(frames)
 
 
 async def _events(conversation: Conversation, token: str) -> str:

@@ -21,6 +21,7 @@ from tests.chat.test_frames import turn as turn  # the fixture
 from tests.chat.test_socket import frames_until
 from tests.chat.test_socket import page as socket_of
 from tests.contract_server.fixture import ContractHandle
+from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 THOUGHT, POINT, QUERY = "quokka-thought", "quokka-point", "quokka-query"
@@ -56,7 +57,7 @@ async def test_flag_leaves_it_out_of_every_frame(
         await socket.send_to(json.dumps({"action": "open", "part": "thinking", "id": turn_id}))
         sent += await frames_until(socket, "Answer ready")
 
-    whole = "".join(sent)
+    whole = heard(sent)
     assert "Forty-two." in whole
     assert not [text for text in hidden if text in whole]
 
@@ -94,7 +95,7 @@ async def test_personal_setting_leaves_thinking_out_of_frames_and_events(
     await alice.arefresh_from_db()
     texts, _names, form = await streamed(await post(await client_of(alice), conversation, {"text": "Why?"}, **EVENTS))
 
-    assert THOUGHT not in "".join(frames)
+    assert THOUGHT not in heard(frames)
     assert "thinking" not in texts
     assert "thinking" not in form
 

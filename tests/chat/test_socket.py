@@ -19,6 +19,7 @@ from chat.models import Conversation
 from config.asgi import application
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import PASSWORD, make_conversation
+from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CANARY = "quokka-canary-9152"
@@ -46,12 +47,11 @@ async def page(
 
 
 async def frames_until(socket: WebsocketCommunicator, text: str) -> list[str]:
-    """Return the frames up to the first that holds ``text``."""
-    frames = []
-    while True:
+    """Return the frames up to the first by which the page was sent ``text``."""
+    frames: list[str] = []
+    while text not in heard(frames):
         frames.append(await socket.receive_from(timeout=10))
-        if text in frames[-1]:
-            return frames
+    return frames
 
 
 async def test_stranger_and_unknown_are_told_the_same(alice: User, bob: User) -> None:
@@ -127,7 +127,7 @@ async def test_open_text_cannot_forge_an_element(upstream: ContractHandle, alice
         await socket.send_to(json.dumps({"text": "Forge", "id": "one"}))
         frames = await frames_until(socket, "Answer ready")
 
-    assert not [frame for frame in frames if frame.startswith("{") and set("<>&") & set(frame)]
+    assert not [frame for frame in frames if frame[0] in '{"' and set("<>&") & set(frame)]
 
 
 async def test_repeated_client_id_starts_one_turn(upstream: ContractHandle, alice: User) -> None:

@@ -16,6 +16,7 @@ from tests.e2e.conftest import MakeSite
 from tests.e2e.people import Person, Visit
 from tests.e2e.sites import Site
 from tests.e2e.upstream import calls, opening, reply, says, thinks, waits
+from tests.frame_words import heard
 
 THINKING_TAIL = "canary-of-the-thinking-tail"
 SCRATCHPAD = "canary-of-the-scratchpad"
@@ -72,7 +73,7 @@ def _everything_done(visit: Visit, site: Site, model: ContractHandle) -> Person:
 
 
 def _sent(demo: Person) -> bytes:
-    pieces = [*(frame.encode() for frame in demo.watch.frames), *demo.watch.bodies]
+    pieces = [heard(demo.watch.frames).encode(), *demo.watch.bodies]
     clipboard = demo.page.evaluate("() => navigator.clipboard.readText()")
     storage = demo.page.evaluate("() => JSON.stringify([{...localStorage}, {...sessionStorage}, document.title])")
     return b"\n".join([*pieces, demo.page.content().encode(), clipboard.encode(), storage.encode()])

@@ -12,6 +12,7 @@ from tests.e2e.cards import AnswerCard
 from tests.e2e.conftest import MakeSite
 from tests.e2e.people import Person, Visit
 from tests.e2e.upstream import calls, opening, reply, says, thinks
+from tests.frame_words import heard
 
 LONG_THOUGHT = "Weighing one clause against another. " * 60 + "The tail of it."
 
@@ -43,7 +44,7 @@ def test_reasoning_disabled_shows_asks_and_sends_none_of_it(
     for part in (card.summary, card.trace, card.thinking, card.toggle, demo.reasoning_switch, demo.scratchpad_switch):
         expect(part).to_have_count(0)
     assert "Reasoning Summary" not in json.dumps([one["body"] for one in model.requests()])
-    assert "Let me see." not in "".join(demo.watch.frames)
+    assert "Let me see." not in heard(demo.watch.frames)
     demo.page.reload()
     expect(card.summary.or_(card.trace).or_(card.thinking)).to_have_count(0)
 
@@ -73,7 +74,7 @@ def test_trace_left_out_comes_when_asked_for(visit: Visit, serve: MakeSite, mode
     demo, card = _asks(visit, serve, model, REASONING_TOOL_TRACE_DEFAULT="false")
     expect(card.summary).to_be_visible()
     expect(card.trace).to_have_count(0)
-    assert "searchFilings" not in "".join(demo.watch.frames) + demo.page.content()
+    assert "searchFilings" not in heard(demo.watch.frames) + demo.page.content()
 
     card.root.get_by_role("button", name="Show steps").click()
 
@@ -91,7 +92,7 @@ def test_thinking_is_cut_to_an_excerpt(visit: Visit, serve: MakeSite, model: Con
 
     expect(card.thought).to_contain_text("…(truncated)")
     assert int(card.thinking.get_attribute("data-token-est") or 0) > len(LONG_THOUGHT) // 4
-    assert "The tail of it." not in demo.page.content() + "".join(demo.watch.frames)
+    assert "The tail of it." not in demo.page.content() + heard(demo.watch.frames)
 
 
 def test_thinking_is_shown_whole_where_the_site_says_full(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
@@ -114,4 +115,4 @@ def test_thinking_hidden_says_so_and_sends_none(visit: Visit, serve: MakeSite, m
     expect(card.bullets.first).to_be_visible()
     demo.page.reload()
     expect(card.root).to_contain_text("Reasoning is hidden for your account")
-    assert "Let me see." not in demo.page.content() + "".join(demo.watch.frames)
+    assert "Let me see." not in demo.page.content() + heard(demo.watch.frames)

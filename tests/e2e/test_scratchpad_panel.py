@@ -12,6 +12,7 @@ from tests.e2e.conftest import MakeSite
 from tests.e2e.people import Visit
 from tests.e2e.sites import Site
 from tests.e2e.upstream import opening, reply, says, waits
+from tests.frame_words import heard
 
 NOTE = "Private working note about clause nine."
 
@@ -54,7 +55,7 @@ def test_administrator_who_did_not_ask_sees_none(visit: Visit, noting: Site, mod
     model.release("end")
     admin.asks("Well?").ends()
 
-    assert NOTE not in "".join(admin.watch.frames) + admin.page.content()
+    assert NOTE not in heard(admin.watch.frames) + admin.page.content()
 
 
 @pytest.mark.parametrize("username", ["demo", "sam"])
@@ -66,7 +67,7 @@ def test_others_see_neither_switch_nor_text(visit: Visit, noting: Site, model: C
     person.asks("Well?").ends()
 
     expect(person.scratchpad_switch).to_have_count(0)
-    assert NOTE not in "".join(person.watch.frames) + person.page.content()
+    assert NOTE not in heard(person.watch.frames) + person.page.content()
 
 
 @pytest.mark.spec("004 flags")
@@ -79,5 +80,5 @@ def test_not_admin_only_means_that_nobody_sees_it(visit: Visit, serve: MakeSite,
     admin.asks("Well?").ends()
 
     expect(admin.scratchpad_switch).to_have_count(0)
-    assert NOTE not in "".join(admin.watch.frames) + admin.page.content()
+    assert NOTE not in heard(admin.watch.frames) + admin.page.content()
     assert "scratchpad" not in json.dumps(model.requests()[0]["body"])

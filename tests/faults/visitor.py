@@ -13,6 +13,7 @@ import aiohttp
 
 from tests.faults.site import DoomedSite
 from tests.faults.talk import Question
+from tests.frame_words import heard
 from tests.open_page import tells_end
 
 PATIENCE_S = 30
@@ -81,7 +82,7 @@ class Visitor:
 
     def heard(self) -> str:
         """Return all that the pages were sent."""
-        return "\n".join(frame for frames in self._frames.values() for frame in frames)
+        return "\n".join(heard(frames) for frames in self._frames.values())
 
     async def _listen(self, conversation_id: str) -> None:
         try:
