@@ -15,7 +15,7 @@ from typing import Any
 
 from daphne.endpoints import build_endpoint_description_strings  # type: ignore[import-untyped]  # daphne ships no types
 from daphne.server import Server  # type: ignore[import-untyped]
-from daphne.ws_protocol import WebSocketProtocol  # type: ignore[import-untyped]
+from daphne.ws_protocol import WebSocketFactory, WebSocketProtocol  # type: ignore[import-untyped]
 from django.conf import settings
 from twisted.internet import reactor
 
@@ -30,6 +30,20 @@ CLOSE_SERVICE_RESTART = 1012
 ANSWERED_WITHIN_S = 3.0
 CLOSING_GRACE_S = 1.0
 HANDSHAKE_S = 30  # after a restart all pages come back at once, and the last of a thousand waits longer than 5 s
+
+
+class QuietWebSocket(WebSocketProtocol):  # type: ignore[misc]  # untyped, see the import
+    """Daphne's, without the coloured line that autobahn composes for each frame, whether or not its log is read."""
+
+    def sendData(self, data: bytes, sync: bool = False, chopsize: int | None = None) -> None:  # noqa: N802
+        """Write at once what is whole, and leave to autobahn what waits, or is to be cut."""
+        if sync or chopsize or self.send_queue or self.state != self.STATE_OPEN:
+            super().sendData(data, sync, chopsize)
+        else:
+            self.transport.write(data)
+
+
+WebSocketFactory.protocol = QuietWebSocket
 
 
 class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
