@@ -14,11 +14,12 @@ from typing import Any, Literal
 from django.conf import settings
 from django.contrib.auth import HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.auth.models import Permission
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import BigIntegerField, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
 from accounts.models import User
+from accounts.prepared import Given, Prepared
 from reasoning.policy import ReasoningSettings, SiteFlags, Viewer, Visibility
 from reasoning.policy import visibility as decide
 
@@ -28,6 +29,8 @@ SCRATCHPAD_UNTIL = "scratchpad_until"  # seconds since the epoch
 
 _DECIDES = ("password", "is_superuser", "show_reasoning", "reasoning")
 _OWN_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+_PERSON = Prepared(lambda: User.objects.filter(pk=Given("person", BigIntegerField()), is_active=True))
 
 Session = Mapping[str, Any]
 Layer = Mapping[str, Any]  # ``{"reasoning.x": value}``
@@ -101,17 +104,16 @@ def reread(user: User, session_key: str | None) -> tuple[User, Session] | None:
 
     As for a request, a session ends with the password that it was opened with.
     """
-    return _reread(_with_permission(User.objects.filter(pk=user.pk)), session_key)
+    return _with_session(_with_permission(User.objects.filter(pk=user.pk, is_active=True)).first(), session_key)
 
 
 def is_signed_in(user: User, session_key: str | None) -> bool:
     """Say whether this person is there and the session is theirs; what they may see is not asked."""
-    return _reread(User.objects.filter(pk=user.pk), session_key) is not None
+    return _with_session(_PERSON.first(person=user.pk), session_key) is not None
 
 
-def _reread(person: QuerySet[User], session_key: str | None) -> tuple[User, Session] | None:
+def _with_session(found: User | None, session_key: str | None) -> tuple[User, Session] | None:
     store = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
-    found = person.filter(is_active=True).first()
     if found is None or str(store.get(SESSION_KEY)) != str(found.pk) or not _is_current(found, store):
         return None
     return found, dict(store.items())

@@ -10,11 +10,13 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet, UUIDField
 
+from accounts.prepared import Given, Prepared
 from chat.models import Conversation, Turn
 
 Parents = Mapping[uuid.UUID, uuid.UUID | None]
+_CONVERSATION, _PARENT = Given("conversation", UUIDField()), Given("parent", UUIDField())
 
 
 class TurnRunning(Exception):
@@ -62,13 +64,28 @@ def siblings(turns: Sequence[Turn]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
     if not turns:
         return {}
     parents = {turn.parent_id for turn in turns}
-    below = Q(parent__in=parents - {None}) | (Q(parent=None) if None in parents else Q())
-    found = Turn.objects.filter(below, conversation=turns[0].conversation_id).order_by("started_at", "pk")
-    found = found.exclude(error_code=Turn.UNASKED_AND_REPLACED, is_active=False)
+    conversation = turns[0].conversation_id
+    if len(parents) > 1:
+        below = Q(parent__in=parents - {None}) | (Q(parent=None) if None in parents else Q())
+        found = list(_versions(below & Q(conversation=conversation)))
+    elif None in parents:
+        found = _FIRST.run(conversation=conversation)
+    else:
+        found = _BELOW.run(conversation=conversation, parent=parents.pop())
     by_parent: dict[uuid.UUID | None, list[uuid.UUID]] = {}
-    for pk, parent in found.values_list("pk", "parent_id"):
+    for pk, parent in found:
         by_parent.setdefault(parent, []).append(pk)
     return {turn.pk: tuple(by_parent[turn.parent_id]) for turn in turns}
+
+
+def _versions(asked: Q) -> QuerySet[Turn, tuple[uuid.UUID, uuid.UUID | None]]:
+    """Return what was asked there and may be gone back to, each with its parent, oldest first."""
+    found = Turn.objects.filter(asked).exclude(error_code=Turn.UNASKED_AND_REPLACED, is_active=False)
+    return found.order_by("started_at", "pk").values_list("pk", "parent_id")
+
+
+_FIRST = Prepared(lambda: _versions(Q(conversation_id=_CONVERSATION, parent=None)))
+_BELOW = Prepared(lambda: _versions(Q(conversation_id=_CONVERSATION, parent_id=_PARENT)))
 
 
 def _parents(conversation_id: uuid.UUID) -> dict[uuid.UUID, uuid.UUID | None]:

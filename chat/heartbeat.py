@@ -9,18 +9,20 @@ import asyncio
 import logging
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from chat import leases, log
+from chat import leases, log, recovery
+from chat.closing import AtEnd
 from chat.live import LiveTurn
 from chat.models import Turn
-from chat.turns import RunningTurn
+from chat.turns import BROKEN, RunningTurn
 
 logger = logging.getLogger(__name__)
 CHECKPOINT_S = 2.0
@@ -37,6 +39,11 @@ class Entry:
     running: RunningTurn
     task: asyncio.Task[None] | None = None
     _kept_chars: int = 0
+
+    async def at_end(self, *, unless: Callable[[], bool]) -> AtEnd:
+        """Return the rows of a turn that is over, and what waits; one that could not end itself ends here."""
+        end = partial(recovery.rows_at_end, self.turn, answer=self.live.answer_so_far, message=BROKEN)
+        return await recovery.insist(end, unless=unless) if self.running.at_end is None else self.running.at_end
 
     def released(self) -> Released | None:
         """Return answer and thinking so far, if there is more of them than was kept."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 import uuid
 from collections.abc import Mapping, Sequence
 
@@ -11,14 +10,13 @@ from channels.db import database_sync_to_async
 from django.db import DatabaseError
 from django.utils.safestring import SafeString
 
-from chat.html import arender, render_answer, render_markdown
+from chat.html import arender, is_quick, render_answer, render_markdown
 from chat.html.asked import NOTHING, UNREAD, Asked, may_link
 from chat.questions import asked_until_now
 from reasoning.citations import Source, check_citations, citation_numbers
 
 logger = logging.getLogger(__name__)
-SHORT_CHARS = 300  # take less than a way to another thread and back, which a busy process pays twice
-_COSTLY = re.compile(r"[$\\]")  # may begin a formula
+SHORT_CHARS = 300
 
 
 class BlockRenderer:
@@ -33,7 +31,7 @@ class BlockRenderer:
         """Return the HTML of the next blocks; without their citations where those can't be made."""
         asked = await self._asked_before(blocks)
         try:
-            if _are_short(blocks):
+            if is_quick(blocks, SHORT_CHARS):
                 html, self._numbers = render_blocks(blocks, sources, self._numbers, asked)
             else:
                 html, self._numbers = await arender(render_blocks, blocks, sources, self._numbers, asked)
@@ -50,10 +48,6 @@ class BlockRenderer:
                 logger.warning("questions not read: links of this block stay text")
                 return UNREAD
         return self._asked or NOTHING
-
-
-def _are_short(blocks: Sequence[str]) -> bool:
-    return sum(map(len, blocks)) <= SHORT_CHARS and not any(map(_COSTLY.search, blocks))
 
 
 def render_blocks(

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from django.db import IntegrityError, transaction
 
 from chat import backlog, log, planning, upstream
+from chat.forms import Message
 from chat.models import Conversation, Turn
 from reasoning.egress import EgressPlan
 
@@ -29,18 +31,24 @@ class Opened:
     plan: EgressPlan | None = None  # of the first request, where it was made already
 
 
+Check = Callable[[], None] | None
+OpenTurn = Callable[[], Opened | backlog.Repeated]
+
+
 def open_turn(
-    conversation_id: uuid.UUID, *, text: str, client_id: str = "", replaces: Turn | None = None
+    conversation_id: uuid.UUID, message: Message, *, replaces: Turn | None = None, first: Check = None
 ) -> Opened | backlog.Repeated:
-    """Start a turn, unless this message was accepted before. Raises TurnRunning, NotSelected.
+    """Start a turn, unless this message was accepted before. Raises TurnRunning, NotSelected, and what ``first`` does.
 
     A client-made id is unique in the database, so it is looked for only where that refuses it.
     """
+    if first:
+        first()
     try:
         with transaction.atomic():
-            opened = _opened(log.locked(conversation_id), text, client_id, replaces)
+            opened = _opened(log.locked(conversation_id), message, replaces)
     except IntegrityError:
-        if repeat := backlog.find_repeat(conversation_id, client_id):
+        if repeat := backlog.find_repeat(conversation_id, message.client_id):
             return repeat
         raise
     return replace(opened, plan=_first_plan(opened))
@@ -54,15 +62,15 @@ def open_queued_turn(conversation_id: uuid.UUID) -> Opened | None:
     except Conversation.DoesNotExist:  # deleted meanwhile
         return None
     waiting = backlog.take_oldest(conversation_id)
-    return _opened(conversation, waiting.text, waiting.client_id) if waiting else None
+    return _opened(conversation, Message(waiting.text, waiting.client_id)) if waiting else None
 
 
-def _opened(conversation: Conversation, text: str, client_id: str, replaces: Turn | None = None) -> Opened:
+def _opened(conversation: Conversation, message: Message, replaces: Turn | None = None) -> Opened:
     chosen = upstream.chosen_model(conversation)
     provider = upstream.known_provider(chosen)
     names = {"model": provider.name, "provider": provider.identity} if provider else {}
-    turn = log.open_turn_in(conversation, text=text, client_id=client_id, replaces=replaces, **names)
-    return Opened(turn, text, chosen)
+    turn = log.open_turn_in(conversation, text=message.text, client_id=message.client_id, replaces=replaces, **names)
+    return Opened(turn, message.text, chosen)
 
 
 def _first_plan(opened: Opened) -> EgressPlan | None:

@@ -11,8 +11,8 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.prepared import Given, Prepared
 from chat.models import Conversation, Turn
-from chat.prepared import Given, Prepared
 
 _OWN = Prepared(
     lambda: (

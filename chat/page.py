@@ -144,12 +144,12 @@ class Page:
         return gate.reveal(scratchpad, grant) if grant else None
 
     async def _submit(self, form: Mapping[str, Any], client_id: str) -> list[str]:
-        await self._require_session()
         message = clean_message(form.get("text"), form.get("id", ""))
         order = commands.parse(message.text)
         if order is not None:
+            await self._require_session()
             return await self._obey(order)
-        await runner.submit(self._conversation_id, self._person.pk, message)
+        await runner.submit(self._conversation_id, self._person.pk, message, first=self._require_signed_in)
         return [error_frame("")]
 
     async def _obey(self, order: commands.Order) -> list[str]:
@@ -235,8 +235,11 @@ class Page:
         return self._frames.snapshot(turn) if is_held else self._frames.append_live(turn)
 
     async def _require_session(self) -> None:
+        await database_sync_to_async(self._require_signed_in)()
+
+    def _require_signed_in(self) -> None:
         """Raise SignedOut where session or person have ended. What they may see is not asked."""
-        if not await database_sync_to_async(is_signed_in)(self._person, self._session_key):
+        if not is_signed_in(self._person, self._session_key):
             raise SignedOut
 
     async def read_again(self) -> None:

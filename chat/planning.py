@@ -18,9 +18,9 @@ from django.conf import settings
 from django.db.models import UUIDField
 
 from accounts.preferences import site_flags
+from accounts.prepared import Given, Prepared
 from chat import layers, log, upstream
 from chat.models import Conversation, Turn
-from chat.prepared import Given, Prepared
 from chat.providers.base import Provider, ProviderRequest
 from chat.tools import registry
 from reasoning.contextsize import UsageAnchor, entry_tokens, text_tokens

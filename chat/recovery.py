@@ -15,11 +15,11 @@ from typing import ParamSpec, TypeVar
 
 from channels.db import database_sync_to_async
 from django.db import InterfaceError, OperationalError
-from django.db.models import Max, UUIDField
+from django.db.models import Max
 
 from chat import leases, log
-from chat.models import Checkpoint, Conversation, QueuedMessage, Turn
-from chat.prepared import Given, Prepared
+from chat.closing import AtEnd, at_end
+from chat.models import Checkpoint, Conversation, Turn
 from reasoning.events import AssistantMessage, Event
 from reasoning.policy import Visibility
 
@@ -28,9 +28,6 @@ T = TypeVar("T")
 PATIENCE_S = 20.0
 logger = logging.getLogger(__name__)
 _EVERYTHING = Visibility(thinking="whole")
-_WAITING = Prepared(
-    lambda: QueuedMessage.objects.filter(conversation_id=Given("conversation", UUIDField())).values_list("pk")[:1]
-)
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 
 
@@ -89,8 +86,8 @@ def recover(at_work_in: Collection[uuid.UUID] = ()) -> list[Turn]:
     return left
 
 
-def rows_at_end(turn: Turn, *, answer: str, message: str) -> tuple[log.TurnRows, bool]:
-    """Return the rows of a turn that is over, and whether a message waits behind it.
+def rows_at_end(turn: Turn, *, answer: str, message: str) -> AtEnd:
+    """Return the rows of a turn that should be over, and whether a message waits behind it.
 
     One whose end was not written ends here as failed, with ``message``. ``answer`` is all that was shown of it: what
     the log lacks is kept.
@@ -98,7 +95,7 @@ def rows_at_end(turn: Turn, *, answer: str, message: str) -> tuple[log.TurnRows,
     if turn.status == Turn.Status.RUNNING:
         log.end_open_calls(turn)
         log.close_turn(turn, _unrecorded(turn, answer), status="errored", error_code="internal", error_message=message)
-    return log.turn_rows(turn), bool(_WAITING.run(conversation=turn.conversation_id))
+    return at_end(turn)
 
 
 def conversations_with_waiting() -> list[tuple[uuid.UUID, int]]:

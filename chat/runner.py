@@ -24,14 +24,15 @@ from django.utils.translation import gettext as _
 
 from chat import admission, backlog, branches, log, opening, recovery, upstream
 from chat.admission import Accepted
-from chat.drawing import rendered
+from chat.drawing import rendered_at_end
 from chat.forms import Message, MessageRefused
 from chat.heartbeat import Entry, keep_alive
 from chat.live import LiveTurn
 from chat.models import Turn
 from chat.notices import Behind, Finished, ModelChanged, QueueChanged, SettingsChanged, Started
+from chat.opening import Check, OpenTurn
 from chat.relay import Relay
-from chat.turns import BROKEN, THINKING, RunningTurn
+from chat.turns import THINKING, RunningTurn
 from chat.watchers import Watcher, Watchers
 
 logger = logging.getLogger(__name__)
@@ -60,8 +61,7 @@ class Runner:
 
     def live_here(self, conversation_id: uuid.UUID) -> LiveTurn | None:
         """Return the turn that this process runs in a conversation."""
-        entry = self._entries.get(conversation_id)
-        return entry.live if entry else None
+        return entry.live if (entry := self._entries.get(conversation_id)) else None
 
     def is_busy(self, conversation_id: uuid.UUID) -> bool:
         """Say whether this process runs a turn in a conversation, or is about to."""
@@ -83,14 +83,15 @@ class Runner:
                 self._relay.unwatch(watcher.conversation_id)
 
     async def submit(
-        self, conversation_id: uuid.UUID, owner_id: int, message: Message, *, may_wait: bool = True
+        self, conversation_id: uuid.UUID, owner_id: int, message: Message, *, may_wait: bool = True, first: Check = None
     ) -> Accepted:
         """Start a turn with ``message``, or let it wait for the running one. A repeat of a client id is ignored.
 
+        ``first`` is called before anything is kept, on the same way to the database; it raises where nothing may be.
         Raises MessageRefused: ``turn_running`` where it may not wait, ``queue_full``, ``too_many_turns``.
         """
         try:
-            return await self._accept(conversation_id, owner_id, message, may_wait=may_wait)
+            return await self._accept(conversation_id, owner_id, message, first, may_wait=may_wait)
         except MessageRefused:  # nobody is told so of a message that was accepted before
             if repeat := await database_sync_to_async(backlog.find_repeat)(conversation_id, message.client_id):
                 return Accepted(repeat.turn_id)
@@ -104,7 +105,8 @@ class Runner:
         try:
             if self.is_busy(turn.conversation_id):
                 raise log.TurnRunning
-            fresh = await self._open(turn.conversation_id, owner_id, message, replaces=turn)
+            work = partial(opening.open_turn, turn.conversation_id, message, replaces=turn)
+            fresh = await self._open(turn.conversation_id, owner_id, work, turn.pk)
         except log.TurnRunning as running:
             raise MessageRefused("turn_running", _("An answer is being written; stop it first.")) from running
         except log.NotSelected as left:
@@ -119,8 +121,7 @@ class Runner:
 
     def stop_here(self, conversation_id: uuid.UUID) -> bool:
         """Stop the turn that this process runs."""
-        entry = self._entries.get(conversation_id)
-        if entry:
+        if entry := self._entries.get(conversation_id):
             entry.running.stop()
         return entry is not None
 
@@ -163,11 +164,16 @@ class Runner:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _accept(self, conversation_id: uuid.UUID, owner_id: int, message: Message, *, may_wait: bool) -> Accepted:
+    async def _accept(
+        self, conversation_id: uuid.UUID, owner_id: int, message: Message, first: Check, *, may_wait: bool
+    ) -> Accepted:
         if not self.is_busy(conversation_id):
             await self._check_limit(owner_id)
+            work = partial(opening.open_turn, conversation_id, message, first=first)
             with suppress(log.TurnRunning):
-                return await self._open(conversation_id, owner_id, message)
+                return await self._open(conversation_id, owner_id, work)
+        elif first:
+            await database_sync_to_async(first)()
         return await self._wait(conversation_id, owner_id, message, may_wait=may_wait)
 
     async def _wait(self, conversation_id: uuid.UUID, owner_id: int, message: Message, *, may_wait: bool) -> Accepted:
@@ -183,17 +189,14 @@ class Runner:
         admission.require_room(owners.count(owner_id) + elsewhere, is_draining=self._draining)
 
     async def _open(
-        self, conversation_id: uuid.UUID, owner_id: int, message: Message, *, replaces: Turn | None = None
+        self, conversation_id: uuid.UUID, owner_id: int, work: OpenTurn, replaced: uuid.UUID | None = None
     ) -> Accepted:
         self._starting[conversation_id] = owner_id
         try:
-            opened = await database_sync_to_async(opening.open_turn)(
-                conversation_id, text=message.text, client_id=message.client_id, replaces=replaces
-            )
-            if isinstance(opened, backlog.Repeated):
+            if isinstance(opened := await database_sync_to_async(work)(), backlog.Repeated):
                 return Accepted(opened.turn_id)
             await self._relay.let_go(conversation_id)
-            self._launch(opened, owner_id, replaces=replaces.pk if replaces else None)
+            self._launch(opened, owner_id, replaces=replaced)
             return Accepted(opened.turn.pk)
         finally:
             self._starting.pop(conversation_id)
@@ -235,9 +238,8 @@ class Runner:
         conversation_id = entry.turn.conversation_id
         is_awaited = True
         try:
-            read = partial(recovery.rows_at_end, entry.turn, answer=entry.live.answer_so_far, message=BROKEN)
-            rows, is_awaited = await recovery.insist(read, unless=self.is_draining)
-            await rendered([rows])
+            rows, is_awaited = await entry.at_end(unless=self.is_draining)
+            await rendered_at_end(rows)
             self._watchers.tell(conversation_id, Finished(entry.live, rows))
         except Exception:
             logger.exception("turn not ended in the log", extra={"turn": entry.turn.public_id})

@@ -15,17 +15,15 @@ from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from chat import compaction, log, planning, upstream
+from chat import closing, compaction, log, planning, upstream
 from chat.calls import run_call
 from chat.figures import TurnFigures
 from chat.healing import Healing, naming_settings
 from chat.leases import LeaseLost
 from chat.live import LiveTurn
-from chat.models import Turn
 from chat.opening import Opened
 from chat.providers.base import Provider, ProviderError
 from chat.providers.pacing import pace
@@ -77,6 +75,7 @@ class RunningTurn:
         self._opened: Opened | None = opened  # for the first request
         self._has_calls = False
         self._figures = TurnFigures(self._turn.public_id)
+        self.at_end: closing.AtEnd | None = None  # its rows, once its end is in the log
 
     def stop(self) -> None:
         """Ask the turn to stop; it ends at once where it waits, with what came so far."""
@@ -259,7 +258,7 @@ class RunningTurn:
             figures["error_code"] = self._cut_by
         if error:
             figures |= {"error_code": error.code, "error_message": error.message[:500]}
-        await _close_turn(self._turn, self._unwritten, status, figures, has_calls=self._has_calls)
+        self.at_end = await _close_turn(self._turn, self._unwritten, status, figures, has_calls=self._has_calls)
         self._figures.log_end(self._turn, machine)
 
     async def _stoppable(self, waiting: Awaitable[Any]) -> Any:
@@ -282,18 +281,7 @@ class RunningTurn:
             self._waiting = None
 
 
-@transaction.atomic
-def _close(
-    turn: Turn, unwritten: tuple[Event, ...], status: TurnStatus, figures: dict[str, Any], *, has_calls: bool
-) -> None:
-    if has_calls:
-        if unwritten:
-            log.append(turn, unwritten)
-        log.end_open_calls(turn)
-    log.close_turn(turn, () if has_calls else unwritten, status=status, **figures)
-
-
 # Again where the database was away for a moment: a restart of it must not end a turn.
 _plan = insisted(planning.plan_step)
 _append = insisted(log.append, log.append_missing)
-_close_turn = insisted(_close)
+_close_turn = insisted(closing.close)

@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from accounts.prepared import Prepared
 from chat.models import Conversation, ModelProfile
-from chat.prepared import Prepared
 from chat.providers import OPENAI_URL, ProviderConfig, known_provider_for, provider_for
 from chat.providers.base import Provider, ProviderError
 from chat.providers.openai_client import Connection

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chat.html.blocks import BlockSplitter, split_blocks
 from chat.html.links import Address, check_url
 from chat.html.quotations import cite_label
-from chat.html.render import arender, render_answer, render_markdown
+from chat.html.render import arender, is_quick, render_answer, render_markdown
 from chat.html.sanitize import sanitize_html
 from chat.html.tree import elements
 
@@ -16,6 +16,7 @@ __all__ = [
     "check_url",
     "cite_label",
     "elements",
+    "is_quick",
     "render_answer",
     "render_markdown",
     "sanitize_html",

@@ -11,7 +11,7 @@ import logging
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from hashlib import blake2b
@@ -39,6 +39,7 @@ T = TypeVar("T")
 
 _MODEL_HTML = {tag: ATTRIBUTES.get(tag, frozenset()) for tag in TAGS}
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+_COSTLY = re.compile(r"[$\\]")  # may begin a formula
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
 _executor = ThreadPoolExecutor(2, thread_name_prefix="render")  # not asgiref's one thread, which the ORM needs
 
@@ -77,6 +78,15 @@ def render_answer(
 def forget() -> None:
     """Drop what is remembered, so that a measurement starts cold."""
     _shelf.clear()
+
+
+def is_quick(texts: Iterable[str], most_chars: int) -> bool:
+    """Say whether rendering takes less than a way to another thread and back, which a busy server pays twice.
+
+    ``most_chars``: how many there may be in all; a formula may take long whatever its length.
+    """
+    held = list(texts)
+    return sum(map(len, held)) <= most_chars and not any(map(_COSTLY.search, held))
 
 
 async def arender(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.db.models import Max, UUIDField
 
+from accounts.prepared import Given, Prepared
 from chat import branches, sealing
 from chat.log.rows import ThinkingText, TurnRows, canonical, with_events
 from chat.models import Checkpoint, Event, Turn
-from chat.prepared import Given, Prepared
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import Reasoning, UserMessage
 from reasoning.policy import Visibility

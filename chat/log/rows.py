@@ -9,11 +9,11 @@ from typing import Any
 
 from django.db.models import QuerySet, UUIDField
 
+from accounts.prepared import Given, Prepared
 from chat import branches, questions, sealing
 from chat.html.asked import NOTHING, Asked
 from chat.models import Event, Turn
 from chat.payloads import SCHEMA, up_to_date
-from chat.prepared import Given, Prepared
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import Reasoning, event_from_json, event_to_json
 from reasoning.tokens import estimate_tokens

@@ -11,15 +11,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import DateTimeField, Max, UUIDField
+from django.db.models import CharField, DateTimeField, Max, UUIDField
 from django.utils import timezone
 
+from accounts.prepared import Given, Prepared, PreparedUpdate
 from chat import branches, leases, sealing
 from chat.branches import TurnRunning
 from chat.log.reading import open_calls, turn_rows
 from chat.log.rows import row_of
 from chat.models import Checkpoint, Conversation, Event, Turn
-from chat.prepared import Given, Prepared
 from chat.titles import title_from, title_from_answer
 from reasoning.events import AssistantMessage, Reasoning, ToolResult, TurnEnd, TurnStatus, UserMessage
 from reasoning.events import Event as CanonicalEvent
@@ -40,6 +40,14 @@ _NEWEST = Prepared(lambda: Turn.objects.filter(conversation_id=_CONVERSATION, is
 _LAST_SEQ = Prepared(
     lambda: Event.objects.filter(conversation_id=_CONVERSATION).order_by("-seq").values_list("seq", flat=True)[:1]
 )
+_TITLE = Given("title", CharField())
+_ASKED = PreparedUpdate(
+    lambda: (
+        Conversation.everything.filter(pk=_CONVERSATION),
+        {"title": _TITLE, "updated_at": Given("now", DateTimeField())},
+    )
+)
+_NAMED = PreparedUpdate(lambda: (Conversation.everything.filter(pk=_CONVERSATION, is_renamed=False), {"title": _TITLE}))
 
 
 class NotSelected(Exception):
@@ -91,7 +99,7 @@ def open_turn_in(
     _append(turn, [UserMessage(text=text)], {}, is_first=newest is None and replaces is None)
     conversation.title = conversation.title or title_from(text)
     conversation.updated_at = timezone.now()
-    conversation.save(update_fields=["title", "updated_at"])
+    _ASKED.run(conversation=conversation.pk, title=conversation.title, now=conversation.updated_at)
     return turn
 
 
@@ -216,7 +224,7 @@ def _name_after_answer(turn: Turn, last_events: Sequence[CanonicalEvent]) -> Non
     texts = [event.text for event in last_events if isinstance(event, AssistantMessage)] or _recorded_answers(turn)
     title = title_from_answer(texts[-1]) if texts else ""
     if title:
-        Conversation.everything.filter(pk=turn.conversation_id, is_renamed=False).update(title=title)
+        _NAMED.run(conversation=turn.conversation_id, title=title)
 
 
 def _recorded_answers(turn: Turn) -> list[str]:

@@ -15,7 +15,7 @@ from django.conf import LazySettings
 from django.db import OperationalError
 
 from accounts.models import User
-from chat import backlog, heartbeat, log, opening, recovery
+from chat import backlog, closing, heartbeat, log, opening, recovery
 from chat.admission import Accepted
 from chat.forms import Message, MessageRefused
 from chat.models import Checkpoint, Conversation, QueuedMessage, Turn
@@ -77,7 +77,7 @@ async def test_message_that_is_queued_as_the_turn_ends_is_answered(
     upstream: ContractHandle, runner: Runner, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upstream.script([{"content": "one", "faults": HOLD}, {"content": "two"}])
-    into_queue, at_end = Gate(monkeypatch, backlog, "enqueue"), Gate(monkeypatch, recovery, "rows_at_end")
+    into_queue, at_end = Gate(monkeypatch, backlog, "enqueue"), Gate(monkeypatch, closing, "at_end")
     watcher = Watcher(conversation.pk)
 
     with runner.watching(watcher):

@@ -7,14 +7,14 @@ from datetime import timedelta
 
 import pytest
 from django.db import connection, transaction
-from django.db.models import BigIntegerField, DateTimeField, UUIDField
+from django.db.models import BigIntegerField, CharField, DateTimeField, UUIDField
 from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
 from accounts.models import User
+from accounts.prepared import Given, Prepared, PreparedUpdate
 from chat import owned
 from chat.models import Conversation
-from chat.prepared import Given, Prepared
 from tests.factories import make_conversation, make_profile
 
 pytestmark = pytest.mark.django_db
@@ -129,3 +129,21 @@ def test_open_conversation_is_its_owners_alone(alice: User, bob: User) -> None:
     assert owned.open_conversation(bob, conversation.pk) is None
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now())
     assert owned.open_conversation(alice, conversation.pk) is None
+
+
+def test_update_changes_the_rows_that_each_run_names(alice: User) -> None:
+    one, other = (make_conversation(owner=alice, title=title) for title in ("One", "Other"))
+    rename = PreparedUpdate(
+        lambda: (
+            Conversation.everything.filter(pk=Given("conversation", UUIDField()), is_renamed=False),
+            {"title": Given("title", CharField()), "is_pinned": True},
+        )
+    )
+
+    assert [rename.run(conversation=each.pk, title=each.title.upper()) for each in (one, other)] == [1, 1]
+    Conversation.objects.filter(pk=one.pk).update(is_renamed=True)
+    assert rename.run(conversation=one.pk, title="Not this one") == 0
+    with pytest.raises(KeyError, match="title"):
+        rename.run(conversation=one.pk)
+
+    assert set(Conversation.objects.values_list("title", "is_pinned")) == {("ONE", True), ("OTHER", True)}

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import Expression, Field, QuerySet
+from django.db.models.sql import UpdateQuery
 from django.db.models.sql.compiler import SQLCompiler
 
 Row = TypeVar("Row")
@@ -44,7 +45,7 @@ class Prepared(Generic[Row]):
         """Return the rows. Raises KeyError for a value that is not given."""
         queryset, compiler, sql, params = self._compiled = self._compiled or self._compile()
         connection = connections[DEFAULT_DB_ALIAS]  # each thread has its own
-        values = tuple(one.value(given, connection) if isinstance(one, Given) else one for one in params)
+        values = _values(params, given, connection)
         running: Any = copy.copy(compiler)
         running.connection = connection
         running.as_sql = lambda *_args, **_named: (sql, values)
@@ -61,3 +62,33 @@ class Prepared(Generic[Row]):
         compiler = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
         sql, params = compiler.as_sql()
         return queryset, compiler, sql, tuple(params)
+
+
+class PreparedUpdate:
+    """An update of the rows of a queryset, built and compiled at its first run, as ``Prepared`` is.
+
+    ``build`` returns the rows, and their new values by field.
+    """
+
+    def __init__(self, build: Callable[[], tuple[QuerySet[Any, Any], Mapping[str, Any]]]) -> None:
+        self._build = build
+        self._compiled: tuple[str, tuple[Any, ...]] | None = None
+
+    def run(self, **given: Any) -> int:
+        """Change the rows; return how many there were. Raises KeyError for a value that is not given."""
+        sql, params = self._compiled = self._compiled or self._compile()
+        connection = connections[DEFAULT_DB_ALIAS]
+        with connection.cursor() as cursor:
+            cursor.execute(sql, _values(params, given, connection))
+            return int(cursor.rowcount)
+
+    def _compile(self) -> tuple[str, tuple[Any, ...]]:
+        queryset, changes = self._build()
+        query: Any = queryset.query.chain(UpdateQuery)
+        query.add_update_values(changes)
+        sql, params = query.get_compiler(DEFAULT_DB_ALIAS).as_sql()
+        return sql, tuple(params)
+
+
+def _values(params: tuple[Any, ...], given: Mapping[str, Any], connection: Any) -> tuple[Any, ...]:
+    return tuple(one.value(given, connection) if isinstance(one, Given) else one for one in params)
