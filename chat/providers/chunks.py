@@ -78,6 +78,8 @@ class ChunkDecoder:
             chunk = _decode(payload)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return self._feed_odd(payload)
+        if chunk.model in (None, self._model) and (text := _only_text(chunk)):
+            return (RawFields({"content": text}),)
         return tuple(self._chunk(chunk))
 
     def finish(self) -> tuple[RawDelta, ...]:
@@ -153,6 +155,14 @@ class ChunkDecoder:
             error = _bare_error(chunk)
         if error:
             raise failure_from_object(error, self._endpoint)
+
+
+def _only_text(chunk: _Chunk) -> str:
+    """Return the text of a chunk that holds nothing else, as nearly every one does; of any other an empty one."""
+    choice = chunk.choices[0] if chunk.choices else None
+    text = choice.delta.content if choice and choice.delta else None
+    is_all = chunk == _Chunk([_Choice(_Fields(text), index=0)], model=chunk.model)
+    return text if is_all and isinstance(text, str) else ""
 
 
 def decode_completion(body: bytes, endpoint: Endpoint = _NOWHERE) -> tuple[RawDelta, ...]:
