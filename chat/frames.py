@@ -13,10 +13,12 @@ from typing import Any
 
 from django.template.loader import render_to_string
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chat import cards, windows
+from chat.begun import begun_card
 from chat.cardviews import AnswerView, QueuedView, dom_id
 from chat.grown import growth
 from chat.live import LiveTurn
@@ -32,6 +34,7 @@ from chat.notices import (
     StepsChanged,
     ThinkingText,
 )
+from chat.templatetags.cards import draw_question
 from chat.textframes import TextFrames, json_frame
 from reasoning.policy import EXCERPT_CHARS, TRUNCATED, Visibility
 
@@ -120,8 +123,10 @@ class PageFrames:
         """Return the whole card of a running turn that the page does not hold."""
         card = cards.live_answer_card(turn, self.sees)
         self._begin(card)
-        item = {"question": cards.live_question_card(turn), "answer": card}
-        return [_append([item]), json_frame(running=True)]
+        question = cards.live_question_card(turn)
+        if begun := begun_card(turn, self.sees):
+            return [_appended(draw_question(question) + begun), json_frame(running=True)]
+        return [_append([{"question": question, "answer": card}]), json_frame(running=True)]
 
     def replace_all(self, rows: Iterable[TurnRows]) -> list[str]:
         """Return every card again, for a page whose own have nothing in common with the branch any more."""
@@ -253,7 +258,10 @@ def _parts(card: AnswerView, names: Sequence[str]) -> str:
 
 
 def _append(items: Sequence[dict[str, Any]]) -> str:
-    html = render_to_string("chat/_messages.html", {"items": items})
+    return _appended(render_to_string("chat/_messages.html", {"items": items}))
+
+
+def _appended(html: SafeString) -> str:
     return format_html('<div hx-swap-oob="beforeend:#messages">{}</div>', html)
 
 
