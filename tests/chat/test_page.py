@@ -17,7 +17,7 @@ from accounts import scratchpad as gate
 from accounts.models import User
 from chat import log, standing
 from chat.forms import Message
-from chat.models import Conversation, Turn
+from chat.models import Conversation, QueuedMessage, Turn
 from chat.notices import Behind, Finished
 from chat.page import Page
 from chat.runner import runner
@@ -126,6 +126,25 @@ async def test_page_without_a_session_is_told_nothing_whatever_it_asks(
 
     with pytest.raises(SignedOut):
         await opened.take({"action": action, "part": "thinking", "last": "", "id": ""})
+
+
+@pytest.mark.spec("product 14")
+@pytest.mark.parametrize("is_running", [True, False])
+async def test_message_without_a_session_is_neither_asked_nor_kept(
+    upstream: ContractHandle, conversation: Conversation, opened: Page, is_running: bool
+) -> None:
+    upstream.script([{"content": "one", "faults": HOLD}])
+    if is_running:
+        await opened.take({"text": "first", "id": "m1"})
+    asked = await Turn.objects.acount()
+    await Session.objects.all().adelete()
+
+    with pytest.raises(SignedOut):
+        await opened.take({"text": "second", "id": "m2"})
+
+    upstream.release("go")
+    assert await Turn.objects.acount() == asked == int(is_running)
+    assert not await QueuedMessage.objects.aexists()
 
 
 async def test_idle_page_is_closed_after_the_sign_out(
