@@ -14,7 +14,8 @@ from functools import lru_cache
 from django.template.defaultfilters import date
 from django.template.loader import render_to_string
 from django.utils.formats import localize
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from chat.cards import live_answer_card
@@ -33,23 +34,23 @@ def begun_card(live: LiveTurn, sees: Visibility) -> SafeString | None:
     if has_more or live.thought_line or live.reads or live.elapsed_s:
         return None
     mould = _mould(live.model, str(live.status_text), sees, get_language())
-    if mould is None:
-        return None
-    values = _differing(live)
-    card = "".join(piece if isinstance(piece, str) else values[piece] for piece in mould)
-    return mark_safe(card)  # noqa: S308  # ids, a number and times, in what a template wrote
+    return format_html(mould, *_differing(live)) if mould else None
 
 
 @lru_cache(maxsize=REMEMBERED)
-def _mould(model: str, status_text: str, sees: Visibility, _language: str | None) -> tuple[str | int, ...] | None:
-    """Return the card in pieces, between them which of a turn's values belongs there; None where that is not sure."""
+def _mould(model: str, status_text: str, sees: Visibility, _language: str | None) -> str:
+    """Return the card with a turn's values left open, to be formatted; nothing where their places are not sure."""
     nothing = _turn(model, status_text)
     stand_ins = _differing(nothing)
     anywhere = re.compile(f"({'|'.join(map(re.escape, stand_ins))})")
     if anywhere.search(f"{model} {status_text}"):
-        return None
+        return ""
     pieces = anywhere.split(render_to_string("chat/_card.html", {"card": live_answer_card(nothing, sees)}))
-    return tuple(stand_ins.index(piece) if at % 2 else piece for at, piece in enumerate(pieces))
+    return "".join(f"{{{stand_ins.index(piece)}}}" if at % 2 else _escaped(piece) for at, piece in enumerate(pieces))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _differing(live: LiveTurn) -> tuple[str, ...]:

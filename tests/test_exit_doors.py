@@ -65,6 +65,7 @@ SEARCHES = "titles, questions and answers alone: what Visibility never hides fro
 STAFF = "public halves, for staff (product 14)"
 DOORS = {
     "chat/api.py": PAGES,
+    "chat/begun.py": PAGES,
     "chat/cards.py": PAGES,
     "chat/export.py": PAGES,
     "chat/frames.py": PAGES,
@@ -79,6 +80,7 @@ DOORS = {
     "chat/search.py": SEARCHES,
     "chat/admin/conversations.py": STAFF,
     "chat/admin/events.py": STAFF,
+    "chat/closing.py": WAITS,
     "chat/drawing.py": WAITS,
     "chat/endings.py": WAITS,
     "chat/relaymirror.py": WAITS,
