@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import UUIDField
 
 from accounts.prepared import Given, Prepared
@@ -24,10 +24,10 @@ _WAITING = Prepared(
 
 def close(
     turn: Turn, unwritten: Sequence[Event], status: TurnStatus, figures: Mapping[str, Any], *, has_calls: bool
-) -> AtEnd:
-    """End a turn with what of it is not in the log yet; calls without a result get one. Return what is there then.
+) -> AtEnd | None:
+    """End a turn with what of it is not in the log yet; calls without a result get one.
 
-    It may be done twice: a closed turn is left as it is.
+    Return what is there then, or None where that can't be read at the moment: the turn has ended all the same.
     """
     with transaction.atomic():
         if has_calls:
@@ -35,7 +35,10 @@ def close(
                 log.append(turn, unwritten)
             log.end_open_calls(turn)
         log.close_turn(turn, () if has_calls else unwritten, status=status, **figures)
-    return at_end(turn)
+    try:
+        return at_end(turn)
+    except DatabaseError:
+        return None
 
 
 def at_end(turn: Turn) -> AtEnd:

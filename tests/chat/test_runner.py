@@ -167,6 +167,25 @@ async def test_end_that_cannot_be_written_at_once_is_written_later(
     assert following.status == "completed"
 
 
+async def test_end_that_is_written_but_cannot_be_read_back_at_once_is_written_once(
+    upstream: ContractHandle, runner: Runner, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recovery, "FIRST_PAUSE_S", 0.001)
+    for module in (closing, recovery):
+        monkeypatch.setattr(module, "at_end", failing(closing.at_end, times=2))
+    upstream.script([{"content": "one"}])
+    watcher = Watcher(conversation.pk)
+
+    with runner.watching(watcher):
+        turn = await ask(runner, conversation)
+        told = await until(watcher, Finished)
+
+    assert told
+    assert (turn.status, turn.error_code) == ("completed", "")
+    kept = [event.type for event in await events_of(turn)]
+    assert kept == ["user_message", "assistant_message", "turn_end"]
+
+
 async def test_text_that_was_shown_is_kept_when_its_step_cannot_be_written(
     upstream: ContractHandle, runner: Runner, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
