@@ -12,7 +12,7 @@ from channels.db import database_sync_to_async
 from django.test import AsyncClient
 
 from accounts.models import User
-from chat import drawing, log
+from chat import drawing, liveblocks, log
 from chat.html import render
 from chat.models import Conversation, Turn
 from tests.chat.test_api import client_of
@@ -71,7 +71,9 @@ async def test_sync_renders_nothing_in_the_loop(
 async def test_end_of_a_long_turn_renders_nothing_in_the_loop(
     upstream: ContractHandle, alice: User, conversation: Conversation, rendered_in: set[threading.Thread]
 ) -> None:
-    upstream.script([{"content": "\n\n".join([ANSWER, "And so on. " * drawing.SHORT_CHARS])}])
+    paragraph = "And so on. " * liveblocks.SHORT_CHARS
+    upstream.script([{"content": "\n\n".join([paragraph] * 3)}])
+    assert 3 * len(paragraph) > drawing.SHORT_CHARS
 
     async with socket_of(conversation, alice) as socket:
         await socket.send_to(json.dumps({"text": "Why?"}))
