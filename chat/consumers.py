@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from typing import Any, cast
 
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.http import QueryDict
 from django.utils.translation import activate
 from django.utils.translation import gettext as _
 
@@ -55,7 +56,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             return
         self._stack.enter_context(runner.watching(self._watcher))
         await runner.ready(self._watcher.conversation_id)
-        await self._send_all(self._page.opened())
+        await self._send_all(self._page.opened(QueryDict(self.scope["query_string"]).get("shows")))
         self._spawn(self._until_it_ends(self._follow(self._page)))
         self._spawn(self._until_it_ends(self._look_again(self._page)))
 

@@ -28,10 +28,11 @@ from chat.runner import runner
 from chat.standing import OpenPage
 from chat.textframes import json_frame
 from chat.viewers import Gone, SignedOut, first_look, is_thinking_switched, look_again
-from chat.watchers import Asked, Watcher
+from chat.watchers import REFLECTED, Asked, Watcher
 from reasoning.policy import Visibility
 from reasoning.scratchpad import Scratchpad
 
+OF_A_CARD = (*REFLECTED, Started, Finished)
 ORDERED = frozenset({"sync", "refresh", "open", "close"})
 
 
@@ -49,6 +50,7 @@ class Page:
         self._held: set[str] = set()  # cards that came over this socket, or that the page said it has
         self._scratchpads: dict[str, Scratchpad] = {}
         self._drawn_pad = ""
+        self._is_to_say = False  # what it holds, before it is sent anything of a card
         self._actions: dict[str, Callable[[Mapping[str, Any]], Awaitable[list[str]]]] = {
             "stop": self._stop,
             "sync": self._sync,
@@ -68,14 +70,24 @@ class Page:
         page.standing.mark = mark
         return page
 
-    def opened(self) -> list[str]:
-        """Return what a page is sent first: the running turn as it stands."""
-        return self._snapshot()
+    def opened(self, shows: str | None = None) -> list[str]:
+        """Return what a page is sent first: the running turn as it stands.
+
+        ``shows`` is the newest card that the page was loaded with. Where another turn runs, the page lacks its card, or
+        got it over an earlier socket: it is sent nothing of it before it has said what it holds.
+        """
+        turn = runner.live(self._conversation_id)
+        if turn is None or shows in (None, turn.public_id):
+            return self._snapshot()
+        self._is_to_say = True
+        return [json_frame(running=True)]
 
     async def draw(self, notice: Notice | Asked) -> list[str]:
         """Return the frames for a notice, or for what the page asked. Raises SignedOut."""
         if isinstance(notice, Asked):
             return await self.take(notice.form)
+        if self._is_to_say and isinstance(notice, OF_A_CARD):
+            return []  # what it then lacks is drawn as it stands
         if isinstance(notice, SettingsChanged | ModelChanged):
             await self.read_again()
         if isinstance(notice, Behind):
@@ -186,6 +198,7 @@ class Page:
 
     async def _sync(self, form: Mapping[str, Any]) -> list[str]:
         """Bring a page up to date that was away: cards it misses, the end of one it saw running, the live one."""
+        self._is_to_say = False
         await self.read_again()
         last, was_streaming = _word(form, "last"), form.get("status") == "streaming"
         done, queue = await self._stored()

@@ -95,7 +95,7 @@ def context(page: Read, live: LiveTurn | None) -> dict[str, Any]:
         "scratchpad_on": page.sees.scratchpad,
         "context": page.context,
         "limit_chars": settings.MESSAGE_MAX_CHARS,
-        "socket_path": f"/ws/chats/{page.conversation.pk}/",
+        "socket_path": f"/ws/chats/{page.conversation.pk}/?shows={items[-1]['answer'].id if items else ''}",
         "starters": () if items else starters(page.corpus),
         "corpus": page.corpus,
         "model": page.model,

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from django.contrib.auth.models import Permission
 from django.db import transaction
+from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
@@ -27,6 +28,13 @@ def make_administrator(username: str, **fields: object) -> User:
     user = make_user(username, **fields)
     user.user_permissions.add(Permission.objects.get(codename="view_scratchpad", content_type__app_label="accounts"))
     return user
+
+
+def session_key_of(user: User) -> str:
+    """Sign a person in; return the key of their session."""
+    client = Client()
+    assert client.login(username=user.username, password=PASSWORD)
+    return str(client.session.session_key)
 
 
 def make_conversation(*, owner: User, title: str = "") -> Conversation:

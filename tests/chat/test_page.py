@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 
 import pytest
 from channels.db import database_sync_to_async
@@ -11,7 +10,6 @@ from django.conf import LazySettings
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
-from django.test import Client
 
 from accounts import scratchpad as gate
 from accounts.models import User
@@ -27,31 +25,11 @@ from reasoning.scratchpad import Scratchpad
 from tests.chat.test_socket import frames_until
 from tests.chat.test_socket import page as socket_of
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import PASSWORD, make_conversation, make_turn
+from tests.factories import make_conversation, make_turn, session_key_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOLD = [{"kind": "stall", "at": "first_event", "name": "go"}]
 SYNC = Asked({"action": "sync", "last": "", "status": ""})
-
-
-def session_key_of(user: User) -> str:
-    client = Client()
-    assert client.login(username=user.username, password=PASSWORD)
-    return str(client.session.session_key)
-
-
-@pytest.fixture
-async def watcher(conversation: Conversation) -> AsyncIterator[Watcher]:
-    watcher = Watcher(conversation.pk)
-    with runner.watching(watcher):
-        yield watcher
-
-
-@pytest.fixture
-async def opened(watcher: Watcher, alice: User) -> Page:
-    made = await Page.of(watcher, alice, await database_sync_to_async(session_key_of)(alice))
-    assert made is not None
-    return made
 
 
 async def drawn_until_the_end(opened: Page, watcher: Watcher) -> list[str]:
@@ -240,6 +218,39 @@ def _switch(user: User, key: str, *, on: bool) -> None:
     session = SessionStore(key)
     gate.switch(user, session, on=on)
     session.save()
+
+
+async def test_page_that_was_loaded_before_the_running_turn_gets_its_card_whole_and_nothing_before(
+    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page
+) -> None:
+    upstream.script([{"content": "one two three four", "chunk": "word", "faults": HOLD}])
+    earlier = await database_sync_to_async(make_turn)(conversation)
+    await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+
+    first = opened.opened(earlier.public_id)
+    upstream.release("go")
+    frames = await drawn_until_the_end(opened, watcher)
+    synced = await opened.draw(Asked({"action": "sync", "last": earlier.public_id, "status": "complete"}))
+
+    assert first == ['{"running":true}']
+    assert frames == []
+    assert cards_in(synced) == 1
+
+
+@pytest.mark.parametrize("names_it", [True, False])
+async def test_page_that_was_loaded_with_the_running_turn_is_sent_how_it_stands(
+    upstream: ContractHandle, conversation: Conversation, opened: Page, names_it: bool
+) -> None:
+    upstream.script([{"content": "one", "faults": HOLD}])
+    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+    assert accepted.turn_id is not None
+
+    frames = opened.opened(accepted.turn_id.hex if names_it else None)
+
+    assert f'id="m-{accepted.turn_id.hex}-answer"' in "".join(frames)
+    assert cards_in(frames) == 0
+    upstream.release("go")
+    await runner.finished(conversation.pk, accepted.turn_id)
 
 
 async def test_start_that_is_drawn_late_brings_no_block_twice(
