@@ -6,7 +6,7 @@ PIP := $(PY) -m pip install -qq --disable-pip-version-check --constraint .constr
 PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; do \
 	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)
 
-.PHONY: help run test bench snapshots cluster messages writable gettext
+.PHONY: help run test test-all bench snapshots cluster docs messages writable gettext
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  -/'
 
@@ -17,28 +17,27 @@ run: writable .venv/.app  ## install what is missing, load the demo, serve on 12
 	@$(PY) manage.py seed_demo --verbosity 0
 	@umask 077 && exec $(PY) -m config.serve
 
-test: .venv/.dev  ## format, lint, types, layers, templates, tests, then browser tests
-	$(PY) -m ruff format --check . && $(PY) -m ruff check .
-	$(PY) -m mypy
-	.venv/bin/lint-imports
-	find templates -name '*.html' -print0 | xargs -0 .venv/bin/djade --check
-	.venv/bin/djlint --quiet --lint templates
-	TEST_DATABASE_URL= TEST_REDIS_URL= $(PY) -m pytest -n 2 --dist worksteal --ignore=tests/e2e -m 'not postgres and not redis'
-	$(PY) -m tests.services
-	$(PY) -m tests.browser
+test: .venv/.dev  ## format, lint, types, layers, templates and the tests, in at most five minutes
+	@$(PY) -m tests.run fast
+
+test-all: .venv/.dev  ## the same with every slow proof, every browser test, and all stored tests on PostgreSQL
+	@$(PY) -m tests.run all
 
 bench: .venv/.bench  ## the benchmarks; ratios taken in one run
-	@for each in normaliser turn redaction rendering filings analyst page; do $(PY) -m benchmarks.$$each || exit 1; done
+	@for each in normaliser turn redaction rendering filings analyst page; do $(PY) -m tests.benchmarks.$$each || exit 1; done
 
 snapshots: .venv/.dev  ## pictures of the page, compared with those of another commit; AGAINST=v1 for that one
 	@$(PY) -m tests.snapshots $(or $(AGAINST),HEAD)
 
 cluster: writable .venv/.app  ## several web processes over PostgreSQL and Redis behind one address; WEB=3 for three
 	@$(PY) -m config.first_run --write .env
-	@exec $(PY) -m config.cluster
+	@exec $(PY) -m deploy.cluster
+
+docs: .venv/.app  ## write docs/settings.md and .env.example from the settings schema
+	@$(PY) -m config.settings_reference
 
 messages: gettext .venv/.app  ## collect the strings into the German catalogue and compile it; needs gettext's tools
-	@$(PY) manage.py makemessages --locale de --add-location file --no-obsolete --ignore .venv --ignore tests --ignore benchmarks
+	@$(PY) manage.py makemessages --locale de --add-location file --no-obsolete --ignore .venv --ignore tests
 	@$(PY) manage.py compilemessages --locale de --ignore .venv
 
 gettext:
@@ -55,12 +54,12 @@ writable:
 	on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
 	@echo "Installing packages into .venv; this takes a minute or two."
-	@$(PIP) --editable . || { echo "Packages could not be installed; what pip said stands above." >&2; exit 1; }
+	@$(PIP) --editable . || { echo "Packages could not be installed; see pip's output above." >&2; exit 1; }
 	@touch $@
 
 .venv/.dev: .venv/.app
 	@echo "Installing the tools for tests."
-	@$(PIP) --editable '.[dev]' || { echo "Packages could not be installed; what pip said stands above." >&2; exit 1; }
+	@$(PIP) --editable '.[dev]' || { echo "Packages could not be installed; see pip's output above." >&2; exit 1; }
 	@touch $@
 
 .venv/.bench: .venv/.app

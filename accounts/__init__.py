@@ -1,1 +1,1 @@
-"""Who you are, and what you may see."""
+"""Users, their settings and access tokens, and what each may see."""

@@ -1,4 +1,4 @@
-"""What staff see of people: their rights, the names of their tokens, and the audit, which nobody edits here."""
+"""Admin pages for users, access tokens (names only) and the read-only audit trail."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import admin
-from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth import admin as auth_admin
 from django.contrib.auth.forms import UserChangeForm
 from django.db.models import QuerySet
 from django.http import HttpRequest
@@ -14,15 +14,15 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import audit
 from accounts.models import AccessToken, AuditEntry, User
-from accounts.settingwords import refusal
+from accounts.setting_labels import error_text
 from reasoning.errors import SettingError
-from reasoning.policy import ReasoningSettings
+from reasoning.settings import ReasoningSettings
 
-RIGHTS = ("is_staff", "is_superuser", "groups", "user_permissions")
+PRIVILEGE_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 
 
-class PersonForm(UserChangeForm):  # type: ignore[type-arg]  # generic in the stubs alone
-    """Refuses ``reasoning.*`` values that are not allowed, naming what is. Spec 001 ERR-001."""
+class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in the stubs alone
+    """Validate ``reasoning.*`` values; the error names the allowed ones. Spec 001 ERR-001."""
 
     def clean_reasoning(self) -> dict[str, Any]:
         layer = self.cleaned_data["reasoning"] or {}
@@ -30,48 +30,45 @@ class PersonForm(UserChangeForm):  # type: ignore[type-arg]  # generic in the st
             raise forms.ValidationError(_("An object of settings by name."))
         try:
             ReasoningSettings.from_layers(layer)
-        except SettingError as refused:
-            raise forms.ValidationError(refusal(refused)) from refused
+        except SettingError as error:
+            raise forms.ValidationError(error_text(error)) from error
         return layer
 
 
 @admin.register(User)
-class PersonAdmin(UserAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
-    """Django's own, with the two preferences, and without a way up: only superusers hand out rights.
+class UserAdmin(auth_admin.UserAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
+    """Django's user admin with the reasoning settings and without privilege escalation.
 
-    Whoever may set a person's password may be that person. So staff change only people who have no rights themselves.
+    Only superusers grant privileges. Staff change only users who have none: setting somebody's password is as good as
+    having their privileges.
     """
 
-    form = PersonForm
-    fieldsets = (*(UserAdmin.fieldsets or ()), (_("Reasoning"), {"fields": ("show_reasoning", "reasoning")}))
+    form = UserForm
+    fieldsets = (
+        *(auth_admin.UserAdmin.fieldsets or ()),
+        (_("Reasoning"), {"fields": ("show_reasoning", "reasoning")}),
+    )
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return super().has_change_permission(request, obj) and _may_govern(request, obj)
+        return super().has_change_permission(request, obj) and may_manage(request, obj)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        return super().has_delete_permission(request, obj) and _may_govern(request, obj)
+        return super().has_delete_permission(request, obj) and may_manage(request, obj)
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         fields = super().get_readonly_fields(request, obj)
-        return fields if request.user.is_superuser else (*fields, *RIGHTS)
-
-    def delete_queryset(self, request: HttpRequest, queryset: QuerySet[User]) -> None:
-        """Leave out those whom this person may not delete one by one."""
-        super().delete_queryset(
-            request, queryset.filter(pk__in=[one.pk for one in queryset if _may_govern(request, one)])
-        )
+        return fields if request.user.is_superuser else (*fields, *PRIVILEGE_FIELDS)
 
 
-def _may_govern(request: HttpRequest, person: User | None) -> bool:
-    """Say whether this person's account may be changed by who asks."""
-    if person is None or request.user.is_superuser:
+def may_manage(request: HttpRequest, user: User | None) -> bool:
+    """Return whether the requesting administrator may change or delete this user."""
+    if user is None or request.user.is_superuser:
         return True
-    has_rights = person.is_staff or person.is_superuser or person.user_permissions.exists() or person.groups.exists()
-    return not has_rights
+    return not (user.is_staff or user.is_superuser or user.user_permissions.exists() or user.groups.exists())
 
 
 class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
-    """Nothing is added or changed here."""
+    """Neither adds nor changes rows."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
@@ -82,7 +79,7 @@ class ReadOnlyAdmin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in t
 
 @admin.register(AccessToken)
 class AccessTokenAdmin(ReadOnlyAdmin):
-    """Whose tokens there are; they can be revoked, and never seen."""
+    """Lists access tokens without their digests; deleting one revokes it."""
 
     list_display = ("user", "name", "created_at", "last_used_at")
     fields = ("user", "name", "created_at", "last_used_at")
@@ -90,7 +87,6 @@ class AccessTokenAdmin(ReadOnlyAdmin):
     search_fields = ("user__username", "name")
 
     def delete_model(self, request: HttpRequest, obj: AccessToken) -> None:
-        """End a token, with an entry in the audit."""
         super().delete_model(request, obj)
         if isinstance(request.user, User):
             audit.record(request.user, audit.TOKEN_REVOKED)
@@ -101,13 +97,13 @@ class AccessTokenAdmin(ReadOnlyAdmin):
 
 
 class ActionFilter(admin.SimpleListFilter):
-    """The audit by what was done, in words."""
+    """Filters the audit trail by action, with readable labels."""
 
     title = _("action")
     parameter_name = "action"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return list(audit.WORDS.items())
+        return list(audit.ACTION_LABELS.items())
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
         return queryset.filter(action=self.value()) if self.value() else queryset
@@ -115,9 +111,9 @@ class ActionFilter(admin.SimpleListFilter):
 
 @admin.register(AuditEntry)
 class AuditEntryAdmin(ReadOnlyAdmin):
-    """Who switched what, and when."""
+    """The audit trail: read-only."""
 
-    list_display = ("created_at", "user", "what", "conversation")
+    list_display = ("created_at", "user", "action_label", "conversation")
     list_select_related = ("user",)
     list_filter = (ActionFilter, "created_at")
     search_fields = ("user__username",)
@@ -125,8 +121,8 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     fields = list_display
 
     @admin.display(description=_("action"), ordering="action")
-    def what(self, entry: AuditEntry) -> str:
-        return str(audit.WORDS.get(entry.action, entry.action))
+    def action_label(self, entry: AuditEntry) -> str:
+        return str(audit.ACTION_LABELS.get(entry.action, entry.action))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

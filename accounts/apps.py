@@ -1,4 +1,4 @@
-"""The accounts app: who you are, and what you may see."""
+"""App configuration."""
 
 from importlib import import_module
 
@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class AccountsConfig(AppConfig):
-    """Users, preferences, tokens."""
+    """Users, what they may see, and access tokens."""
 
     name = "accounts"
     verbose_name = _("Accounts")

@@ -1,4 +1,4 @@
-"""The append-only record of what was switched on and off: scratchpads, tokens, shared links. Never a text."""
+"""The append-only audit trail of scratchpad switches, access tokens and shared links. Never any content."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOKEN_REVOKED = "token_revoked"  # noqa: S105 - an action's name
 SHARE_CREATED = "share_created"
 SHARE_REVOKED = "share_revoked"
 
-WORDS = {
+ACTION_LABELS = {
     SCRATCHPAD_ON: _("scratchpad switched on"),
     SCRATCHPAD_OFF: _("scratchpad switched off"),
     TOKEN_CREATED: _("access token made"),
@@ -26,5 +26,5 @@ WORDS = {
 
 
 def record(user: User, action: str, conversation: uuid.UUID | None = None) -> AuditEntry:
-    """Add one entry: who, what, when, and in which conversation. Spec 004 scratchpad."""
+    """Add one entry: user, action, time and, where it applies, conversation. Spec 004 scratchpad."""
     return AuditEntry.objects.create(user=user, action=action, conversation=conversation)

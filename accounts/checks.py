@@ -1,4 +1,4 @@
-"""What `manage.py check --deploy` says about a site that must not go out as it is."""
+"""Findings of ``manage.py check --deploy``: flags that are unsafe in production. Product 9, spec 004 flags."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 
 @register(Tags.security, deploy=True)
 def unsafe_flags(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Return an error for each flag that is unsafe in production. Product 9, spec 004 flags."""
-    found: list[tuple[bool, str, str]] = [
+    """Return an error for each unsafe flag, and a warning for demo users on a public site."""
+    errors: list[tuple[bool, str, str]] = [
         (
             not settings.SCRATCHPAD_ADMIN_ONLY,
             "accounts.E001",
@@ -32,11 +32,8 @@ def unsafe_flags(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list
             _("CONTENT_KEYS is not set: nothing private can be stored. `python -m config.first_run` makes one."),
         ),
     ]
-    return [Error(text, id=code) for is_unsafe, code, text in found if is_unsafe] + _demo_people()
-
-
-def _demo_people() -> list[CheckMessage]:
-    if not settings.DEMO_PASSWORD or settings.IS_LOOPBACK_ONLY:
-        return []
-    text = _("DEMO_PASSWORD is set and ALLOWED_HOSTS goes beyond this machine: delete the demo people.")
-    return [Warning(text, id="accounts.W001")]
+    messages: list[CheckMessage] = [Error(text, id=code) for is_unsafe, code, text in errors if is_unsafe]
+    if settings.DEMO_PASSWORD and not settings.IS_LOOPBACK_ONLY:
+        text = _("DEMO_PASSWORD is set and ALLOWED_HOSTS goes beyond this machine: delete the demo people.")
+        messages.append(Warning(text, id="accounts.W001"))
+    return messages

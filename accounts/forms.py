@@ -1,4 +1,4 @@
-"""Sign in, sign up, and the settings pane."""
+"""Forms of sign-in, sign-up, the settings page and the switches."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts import throttle
 from accounts.models import AccessToken, User
-from accounts.settingwords import HELP, LABELS, refusal, value_text
+from accounts.setting_labels import HELP, LABELS, error_text, value_text
 from reasoning.errors import SettingError
-from reasoning.policy import MOST_TOKENS, SETTINGS, parsed
+from reasoning.settings import MAX_TOKENS, SETTINGS, parse_setting
 
-_FALLS_THROUGH = _("As the site or the model has it")
+UNSET_LABEL = _("As the site or the model has it")
 
 
 class SignInForm(AuthenticationForm):
-    """Django's own form, closed for a while after too many failures for one name from one address."""
+    """Django's sign-in form, limited per user name and address."""
 
     is_throttled = False
 
     def clean(self) -> dict[str, Any]:
-        key = throttle.key(self.data.get("username", ""), self._address())
-        if throttle.is_closed(key):
+        address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
+        counter = throttle.key(self.data.get("username", ""), address)
+        if throttle.is_blocked(counter):
             self.is_throttled = True
             raise ValidationError(
                 _("Too many failed attempts for this name from your address. Try again in %(minutes)d minutes."),
@@ -36,17 +37,14 @@ class SignInForm(AuthenticationForm):
         try:
             cleaned = super().clean()
         except ValidationError:
-            throttle.count_failure(key)
+            throttle.count_failure(counter)
             raise
-        throttle.forget(key)
+        throttle.reset(counter)
         return cleaned
-
-    def _address(self) -> str:
-        return self.request.META.get("REMOTE_ADDR", "") if self.request else ""
 
 
 class SignUpForm(BaseUserCreationForm):  # type: ignore[type-arg]  # generic in the stubs alone
-    """A name and a password, twice."""
+    """User name and password."""
 
     class Meta:
         model = User
@@ -54,7 +52,7 @@ class SignUpForm(BaseUserCreationForm):  # type: ignore[type-arg]  # generic in 
 
 
 class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs alone
-    """What a person sees unless a session says otherwise."""
+    """The user's default for "Show reasoning"; a session's switch overrides it."""
 
     show_reasoning = forms.NullBooleanField(
         label=_("Show reasoning"),
@@ -70,22 +68,29 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in 
 
 
 class SettingField(forms.CharField):
-    """One ``reasoning.*`` setting; left empty it falls through to the site and the model. Spec 001 ERR-001."""
+    """One ``reasoning.*`` setting; empty leaves it to the model or the site. Spec 001 ERR-001."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(label=LABELS[key], help_text=HELP[key], required=False, widget=_widget(key))
+        widget: forms.Widget
+        if allowed := SETTINGS[key].allowed:
+            labels = {"true": _("Yes"), "false": _("No")}
+            choices = [("", UNSET_LABEL), *((value, labels.get(value, value)) for value in allowed)]
+            widget = forms.Select(choices=choices)
+        else:
+            widget = forms.NumberInput(attrs={"min": 1, "max": MAX_TOKENS, "placeholder": UNSET_LABEL})
+        super().__init__(label=LABELS[key], help_text=HELP[key], required=False, widget=widget)
         self.key = key
 
     def clean(self, value: Any) -> Any:
         text = super().clean(value)
         try:
-            return parsed(self.key, text) if text else None
+            return parse_setting(self.key, text) if text else None
         except SettingError as error:
-            raise ValidationError(refusal(error), code="invalid_setting") from error
+            raise ValidationError(error_text(error), code="invalid_setting") from error
 
 
 class ReasoningForm(forms.Form):
-    """What a person sets of ``reasoning.*`` for all their conversations."""
+    """The user's ``reasoning.*`` settings for all conversations."""
 
     def __init__(self, data: Any = None, *, layer: Mapping[str, Any]) -> None:
         super().__init__(data, initial={key: value_text(layer.get(key)) for key in SETTINGS})
@@ -93,28 +98,13 @@ class ReasoningForm(forms.Form):
             self.fields[key] = SettingField(key)
 
     def layer(self) -> dict[str, Any]:
-        """Return what was set, without what falls through."""
+        """Return only the values that are set."""
         return {key: value for key, value in self.cleaned_data.items() if value is not None}
 
 
-def _widget(key: str) -> forms.Widget:
-    words = SETTINGS[key].allowed
-    if not words:
-        return forms.NumberInput(attrs={"min": 1, "max": MOST_TOKENS, "placeholder": _FALLS_THROUGH})
-    said = {"true": _("Yes"), "false": _("No")}
-    return forms.Select(choices=[("", _FALLS_THROUGH), *((word, said.get(word, word)) for word in words)])
-
-
 class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs alone
-    """What a new access token is for."""
+    """The name of a new access token."""
 
     class Meta:
         model = AccessToken
         fields = ("name",)
-
-
-class SwitchForm(forms.Form):
-    """One switch of the page; ``conversation`` says where it was thrown."""
-
-    on = forms.TypedChoiceField(choices=[("true", "true"), ("false", "false")], coerce=lambda word: word == "true")
-    conversation = forms.UUIDField(required=False)

@@ -1,4 +1,4 @@
-"""People, their personal access tokens, and the append-only audit of what administrators switched on."""
+"""Users, their saved profiles and access tokens, and the append-only audit trail."""
 
 from __future__ import annotations
 
@@ -7,21 +7,31 @@ from typing import Any, ClassVar, NoReturn
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 
 class User(AbstractUser):
-    """A person. ``reasoning`` holds only the ``reasoning.*`` values that they set; the rest falls through."""
+    """A user. ``reasoning`` holds only the ``reasoning.*`` values that they set; other layers decide the rest."""
 
     reasoning = models.JSONField(_("reasoning settings"), default=dict, blank=True)
-    show_reasoning = models.BooleanField(_("show reasoning"), null=True, blank=True)  # None: as the site has it
+    show_reasoning = models.BooleanField(_("show reasoning"), null=True, blank=True)  # None: the site's default
+
+    @cached_property
+    def is_administrator(self) -> bool:
+        """Whether this user holds ``accounts.view_scratchpad``; superusers do. Product 9."""
+        # One query, where has_perm() makes two: every page view asks.
+        administrators = User.objects.with_perm(
+            "accounts.view_scratchpad", backend="django.contrib.auth.backends.ModelBackend"
+        )
+        return administrators.filter(pk=self.pk).exists()
 
     class Meta(AbstractUser.Meta):
         permissions = [("view_scratchpad", _("May switch on the live scratchpad"))]  # noqa: RUF012 - Django's own form
 
 
 class ReasoningProfile(models.Model):
-    """A person's saved set of ``reasoning.*`` values, to be loaded by its name."""
+    """A user's saved set of ``reasoning.*`` values, loaded by name."""
 
     owner = models.ForeignKey(User, on_delete=models.CASCADE, related_name="reasoning_profiles")
     name = models.CharField(_("name"), max_length=40)
@@ -38,7 +48,7 @@ class ReasoningProfile(models.Model):
 
 
 class AccessToken(models.Model):
-    """A personal access token for the JSON API. Only a hash is kept; the token itself is shown once."""
+    """A personal access token for the JSON API. Only its digest is stored."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="access_tokens")
     name = models.CharField(_("name"), max_length=100, blank=True)
@@ -55,7 +65,7 @@ class AccessToken(models.Model):
 
 
 class AuditQuerySet(models.QuerySet["AuditEntry"]):
-    """Audit entries, to be read and added to."""
+    """Audit entries can be read and added only."""
 
     def update(self, **values: object) -> NoReturn:
         raise TypeError("Audit entries are never changed.")
@@ -65,7 +75,7 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
 
 
 class AuditEntry(models.Model):
-    """Who switched what on or off, when, and for which conversation. Never a text (spec 004 scratchpad)."""
+    """Who did what, when, and in which conversation. Never any content (spec 004 scratchpad)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")

@@ -1,6 +1,6 @@
-"""A person's saved sets of ``reasoning.*`` values, and the built-in ones, by name.
+"""A user's saved sets of ``reasoning.*`` values, and the built-in ones, by name.
 
-What a set holds replaces what was set where it is loaded; nothing else about a conversation changes (spec 001 EC-005).
+Loading a profile replaces the values of the layer it is loaded into and changes nothing else (spec 001 EC-005).
 """
 
 from __future__ import annotations
@@ -12,54 +12,59 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from accounts.models import ReasoningProfile, User
-from reasoning.policy import parsed
-from reasoning.presets import PRESETS
+from reasoning.replay.dialects import PRESETS
+from reasoning.settings import parse_setting
 
-MOST = 50
-_NAME = re.compile(r"[\w.:-]{1,40}")
-
-
-class ProfileRefused(Exception):
-    """A profile can't be saved, loaded or deleted. The message is for people."""
+MAX_PROFILES = 50
+VALID_NAME = re.compile(r"[\w.:-]{1,40}")
 
 
-def saved(person: User) -> tuple[ReasoningProfile, ...]:
-    """Return what this person saved, by name."""
-    return tuple(person.reasoning_profiles.all())
+class InvalidProfileError(Exception):
+    """A profile can't be saved, loaded or deleted. The message is shown to the user."""
 
 
-def save(person: User, name: str, values: Mapping[str, Any]) -> None:
-    """Keep these values under ``name``, in place of what stood there. Raises ProfileRefused."""
-    if not _NAME.fullmatch(name):
-        raise ProfileRefused(_("A name is 1 to 40 letters, digits and . : _ - without spaces."))
+def saved(user: User) -> tuple[ReasoningProfile, ...]:
+    """Return the user's saved profiles, ordered by name."""
+    return tuple(user.reasoning_profiles.all())
+
+
+def save(user: User, name: str, values: Mapping[str, Any]) -> None:
+    """Save these values under ``name``, replacing an earlier profile of that name. Raises InvalidProfileError."""
+    if not VALID_NAME.fullmatch(name):
+        raise InvalidProfileError(_("A name is 1 to 40 letters, digits and . : _ - without spaces."))
     if name in PRESETS:
-        raise ProfileRefused(_("%(name)s is a built-in profile; choose another name.") % {"name": name})
-    others = person.reasoning_profiles.exclude(name=name)
-    if others.count() >= MOST:
-        raise ProfileRefused(_("You have %(most)s profiles already; delete one first.") % {"most": MOST})
-    person.reasoning_profiles.update_or_create(name=name, defaults={"values": dict(values)})
+        raise InvalidProfileError(_("%(name)s is a built-in profile; choose another name.") % {"name": name})
+    if user.reasoning_profiles.exclude(name=name).count() >= MAX_PROFILES:
+        raise InvalidProfileError(_("You have %(most)s profiles already; delete one first.") % {"most": MAX_PROFILES})
+    user.reasoning_profiles.update_or_create(name=name, defaults={"values": dict(values)})
 
 
-def load(person: User, name: str) -> dict[str, Any]:
-    """Return the values of a saved or built-in profile. Raises ProfileRefused, SettingError where one is outdated."""
-    own = person.reasoning_profiles.filter(name=name).first()
-    if own is None and name not in PRESETS:
-        raise ProfileRefused(_nothing_named(person, name, built_in=True))
-    values = own.values if own else PRESETS[name].reasoning
-    return {key: parsed(key, value) for key, value in values.items()}
+def load(user: User, name: str) -> dict[str, Any]:
+    """Return the values of a saved or built-in profile.
+
+    Raises InvalidProfileError if there is none, SettingError if it holds a value that is no longer allowed.
+    """
+    # A profile saved before a preset of the same name was added wins over the preset.
+    profile = user.reasoning_profiles.filter(name=name).first()
+    if profile is None and name not in PRESETS:
+        raise not_found(name, [*(each.name for each in saved(user)), *PRESETS])
+    values = profile.values if profile else PRESETS[name].reasoning
+    return {key: parse_setting(key, value) for key, value in values.items()}
 
 
-def delete(person: User, name: str) -> None:
-    """Delete a saved profile. Raises ProfileRefused."""
-    if name in PRESETS and not person.reasoning_profiles.filter(name=name).exists():
-        raise ProfileRefused(_("%(name)s is built in and can't be deleted.") % {"name": name})
-    deleted, _by_model = person.reasoning_profiles.filter(name=name).delete()
-    if not deleted:
-        raise ProfileRefused(_nothing_named(person, name, built_in=False))
+def delete(user: User, name: str) -> None:
+    """Delete a saved profile. Raises InvalidProfileError."""
+    deleted, _by_model = user.reasoning_profiles.filter(name=name).delete()
+    if deleted:
+        return
+    if name in PRESETS:
+        raise InvalidProfileError(_("%(name)s is built in and can't be deleted.") % {"name": name})
+    raise not_found(name, [each.name for each in saved(user)])
 
 
-def _nothing_named(person: User, name: str, *, built_in: bool) -> str:
-    names = [profile.name for profile in saved(person)] + (list(PRESETS) if built_in else [])
+def not_found(name: str, names: list[str]) -> InvalidProfileError:
+    """Return the error for an unknown name; it lists the known ones."""
     if not names:
-        return _("You have saved no profiles yet.")
-    return _("There is no profile %(name)s; there are %(names)s.") % {"name": name[:40], "names": ", ".join(names)}
+        return InvalidProfileError(_("You have saved no profiles yet."))
+    text = _("There is no profile %(name)s; there are %(names)s.")
+    return InvalidProfileError(text % {"name": name[:40], "names": ", ".join(names)})

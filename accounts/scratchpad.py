@@ -1,8 +1,8 @@
-"""The gate of the scratchpad: the only maker of grants, and the only place that opens one.
+"""The admin-gated scratchpad: its switch, its gate and its panel (product 9, spec 004 scratchpad).
 
-A grant is made where all five conditions of product 9 hold at that moment: the person is an administrator,
-``REASONING_ENABLED``, ``REASONING_SCRATCHPAD_ENABLED``, ``SCRATCHPAD_ADMIN_ONLY``, and their own switch is on in this
-session and has not run out. Whoever keeps a socket open asks again before each send.
+This is the only module that makes grants and reveals scratchpads. A grant needs all of these, at that moment: the user
+is an administrator; ``REASONING_ENABLED``, ``REASONING_SCRATCHPAD_ENABLED`` and ``SCRATCHPAD_ADMIN_ONLY`` are true; the
+user switched the scratchpad on in this session, and the switch hasn't expired.
 """
 
 from __future__ import annotations
@@ -12,32 +12,76 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
 
 from accounts import audit
 from accounts.models import User
-from accounts.preferences import SCRATCHPAD_UNTIL, Session, visibility
+from accounts.toggles import ToggleForm, invalid_toggle, toggled
+from accounts.visibility import SCRATCHPAD_UNTIL, Session, reread, visibility
 from reasoning import scratchpad as core
 from reasoning.scratchpad import Scratchpad, ScratchpadGrant
 
 
-def grant_for(user: User, session: Session | None) -> ScratchpadGrant | None:
-    """Return a grant where this person may see scratchpads in this session now, else None."""
-    if session is None or not visibility(user, session).scratchpad:
-        return None
-    return ScratchpadGrant(core.GRANT_KEY)
-
-
-def reveal(scratchpad: Scratchpad, grant: ScratchpadGrant) -> str:
-    """Return the text for the one panel that shows it, at most about 200 tokens. Spec 004 scratchpad."""
-    return core.reveal(scratchpad, grant)
+@require_POST
+def toggle(request: HttpRequest) -> HttpResponse:
+    """Switch this session's scratchpad on or off. 404 for users who may not see it: they needn't know of it."""
+    user = request.user
+    if not isinstance(user, User) or not visibility(user, request.session).scratchpad_possible:
+        raise Http404
+    form = ToggleForm(request.POST)
+    if not form.is_valid():
+        return invalid_toggle(form)
+    switch(user, request.session, **form.cleaned_data)
+    return toggled(request)
 
 
 def switch(user: User, session: SessionBase, *, on: bool, conversation: uuid.UUID | None = None) -> None:
-    """Turn this session's switch, for ``SCRATCHPAD_TOGGLE_MINUTES`` when on, and put it into the audit."""
+    """Switch this session's scratchpad on for ``SCRATCHPAD_TOGGLE_MINUTES``, or off, and record it in the audit."""
     if on:
         until = timezone.now() + timedelta(minutes=settings.SCRATCHPAD_TOGGLE_MINUTES)
         session[SCRATCHPAD_UNTIL] = int(until.timestamp())
     else:
         session.pop(SCRATCHPAD_UNTIL, None)
     audit.record(user, audit.SCRATCHPAD_ON if on else audit.SCRATCHPAD_OFF, conversation)
+
+
+def grant_for(user: User, session: Session | None) -> ScratchpadGrant | None:
+    """Return a grant if this user may see scratchpads in this session now. A bearer token has no session."""
+    if session is None or not visibility(user, session).scratchpad:
+        return None
+    return ScratchpadGrant(core.GRANT_KEY)
+
+
+def reveal(scratchpad: Scratchpad, user: User, session_key: str | None) -> str | None:
+    """Return the text, at most about 200 tokens, or None if the user may not see it at this moment."""
+    # Rights, flags and the switch may have changed since the socket opened or the request came.
+    current = reread(user, session_key)
+    grant = grant_for(*current) if current else None
+    return core.reveal(scratchpad, grant) if grant else None
+
+
+def render_panel(
+    scratchpad: Scratchpad, user: User, session_key: str | None, *, card_id: str, is_first: bool
+) -> SafeString | None:
+    """Return the panel of a card as a live frame, or None if the user may not see it at this moment.
+
+    After the first frame only the text is replaced, so that a panel that the user closed stays closed.
+    """
+    text = reveal(scratchpad, user, session_key)
+    if text is None:
+        return None
+    if is_first:
+        return render_to_string("accounts/scratchpad.html", {"card_id": card_id, "text": text})
+    return format_html('<pre id="{}-pad-text" hx-swap-oob="innerHTML">{}</pre>', card_id, text)
+
+
+def render_elsewhere_notice(card_id: str) -> SafeString:
+    """Return why no scratchpad is shown: it stays in the memory of the process that runs the turn."""
+    text = _("The scratchpad of this answer is in another server process and can’t be shown here.")
+    return format_html('<p id="{}-pad" class="hint" hx-swap-oob="outerHTML">{}</p>', card_id, text)

@@ -1,7 +1,6 @@
-"""How many times a sign-in may fail: ten for one name from one address in five minutes.
+"""Limit failed sign-ins: ten per user name and address in five minutes.
 
-Counted in Django's cache, so every process of a deployment with Redis counts together; while Redis is away each
-counts for itself, for people must be able to sign in.
+Counted in Django's cache, which all processes share where Redis is configured.
 """
 
 from __future__ import annotations
@@ -20,41 +19,42 @@ FAILURES_ALLOWED = 10
 WINDOW_S = 300
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
-_here = LocMemCache("sign-in", {})
+fallback_cache = LocMemCache("sign-in", {})
 
 
 def key(username: str, address: str) -> str:
-    """Name the counter. Hashed: neither a name nor an address is kept, and any text makes a valid key."""
+    """Return the cache key of a counter; a hash, so that neither name nor address is stored."""
     text = f"{username.strip().casefold()[:254]}\n{address}"
     return "sign-in:" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def is_closed(counter: str) -> bool:
+def is_blocked(counter: str) -> bool:
     """Return whether the allowed failures are used up."""
-    return _asked(lambda counts: int(counts.get(counter, 0)) >= FAILURES_ALLOWED)
+    return _with_cache(lambda counts: int(counts.get(counter, 0)) >= FAILURES_ALLOWED)
 
 
 def count_failure(counter: str) -> None:
     """Count one failure; the window starts with the first."""
-    _asked(lambda counts: _count(counts, counter))
+
+    def count(counts: BaseCache) -> None:
+        if not counts.add(counter, 1, WINDOW_S):
+            try:
+                counts.incr(counter)
+            except ValueError:  # the window ended between the two calls
+                counts.add(counter, 1, WINDOW_S)
+
+    _with_cache(count)
 
 
-def forget(counter: str) -> None:
-    """Start again after a success."""
-    _asked(lambda counts: counts.delete(counter))
+def reset(counter: str) -> None:
+    """Delete the counter after a successful sign-in."""
+    _with_cache(lambda counts: counts.delete(counter))
 
 
-def _asked(question: Callable[[BaseCache], T]) -> T:
+def _with_cache(operation: Callable[[BaseCache], T]) -> T:
+    # Users must be able to sign in during a Redis outage: each process then counts for itself.
     try:
-        return question(cache)
+        return operation(cache)
     except redis.RedisError as error:
-        logger.warning("failed sign-ins counted here alone", extra={"error": type(error).__name__})
-        return question(_here)
-
-
-def _count(counts: BaseCache, counter: str) -> None:
-    if not counts.add(counter, 1, WINDOW_S):
-        try:
-            counts.incr(counter)
-        except ValueError:  # the window ended between the two calls
-            counts.add(counter, 1, WINDOW_S)
+        logger.warning("Redis is unavailable, failed sign-ins counted locally", extra={"error": type(error).__name__})
+        return operation(fallback_cache)

@@ -1,9 +1,9 @@
-"""Addresses under ``/accounts/``."""
+"""URLs below ``/accounts/``."""
 
 from django.contrib.auth import views as auth_views
 from django.urls import path, reverse_lazy
 
-from accounts import views
+from accounts import scratchpad, toggles, views, visibility
 
 app_name = "accounts"
 urlpatterns = [
@@ -17,13 +17,18 @@ urlpatterns = [
         ),
         name="password",
     ),
-    path("settings/", views.settings_pane, name="settings"),
+    path("settings/", views.settings_page, name="settings"),
     path("settings/reasoning/", views.save_reasoning, name="settings_reasoning"),
     path("profiles/<int:pk>/use/", views.use_profile, name="profile_use"),
     path("profiles/<int:pk>/delete/", views.delete_profile, name="profile_delete"),
     path("tokens/", views.create_token, name="token_create"),
     path("tokens/<int:pk>/revoke/", views.revoke_token, name="token_revoke"),
-    path("toggles/show-reasoning/", views.toggle_show_reasoning, name="toggle_show_reasoning"),
-    path("toggles/show-trace/", views.toggle_show_trace, name="toggle_show_trace"),
-    path("toggles/show-scratchpad/", views.toggle_show_scratchpad, name="toggle_show_scratchpad"),
+    path(
+        "toggles/show-reasoning/",
+        toggles.toggle_choice,
+        {"key": visibility.SHOW_REASONING},
+        name="toggle_show_reasoning",
+    ),
+    path("toggles/show-trace/", toggles.toggle_choice, {"key": visibility.SHOW_TRACE}, name="toggle_show_trace"),
+    path("toggles/show-scratchpad/", scratchpad.toggle, name="toggle_show_scratchpad"),
 ]

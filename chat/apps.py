@@ -15,12 +15,12 @@ class ChatConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from chat import conversations, searchindex  # noqa: PLC0415 - models must be loaded first
-        from chat.filings import index  # noqa: PLC0415
+        from chat.conversations import actions, search_index  # noqa: PLC0415 - models must be loaded first
+        from chat.filings import search_index as filing_index  # noqa: PLC0415
 
-        post_migrate.connect(index.ensure_index, sender=self, dispatch_uid="chat.search_index")
-        checks.register("database")(index.check_index)
-        pre_migrate.connect(searchindex.drop_triggers, sender=self, dispatch_uid="chat.talk_triggers")
-        post_migrate.connect(searchindex.ensure_talk_index, sender=self, dispatch_uid="chat.talk_index")
-        checks.register("database")(searchindex.check_talk_index)
-        user_logged_out.connect(conversations.end_temporary, dispatch_uid="chat.temporary")
+        post_migrate.connect(filing_index.INDEX.ensure, sender=self, dispatch_uid="chat.search_index")
+        checks.register("database")(filing_index.check_index)
+        pre_migrate.connect(search_index.INDEX.drop_triggers, sender=self, dispatch_uid="chat.talk_triggers")
+        post_migrate.connect(search_index.INDEX.ensure, sender=self, dispatch_uid="chat.talk_index")
+        checks.register("database")(search_index.check_talk_index)
+        user_logged_out.connect(actions.end_temporary, dispatch_uid="chat.temporary")

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from chat.consumers import ConversationConsumer
+from chat.socket.consumer import ConversationConsumer
 
 websocket_urlpatterns = [
     path("ws/chats/<uuid:conversation_id>/", ConversationConsumer.as_asgi()),  # type: ignore[arg-type]  # Channels' own

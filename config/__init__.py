@@ -1,1 +1,1 @@
-"""The project: wiring only."""
+"""Settings, URLs and the server."""

@@ -1,6 +1,6 @@
-"""The application that a server runs: pages and static files over HTTP, and the page's socket.
+"""The ASGI application: HTTP, static files and WebSockets.
 
-A socket must come from a page of ours (its Origin is checked) and carries the session of its person.
+A WebSocket must come from a page of this site (its Origin is checked) and carries the session of its user.
 """
 
 from __future__ import annotations
@@ -17,27 +17,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 _http = get_asgi_application()
 
 from chat.routing import websocket_urlpatterns  # noqa: E402 - consumers need the app registry
-from config.assets import Assets  # noqa: E402
+from config.static_files import with_static_files  # noqa: E402
 
 _sockets: Any = URLRouter(websocket_urlpatterns)  # type: ignore[arg-type]  # the stubs know only path() of channels
 
-
-async def _past_the_session(scope: Any, receive: Any, send: Any) -> None:
-    """Send frames to the socket itself: the session's wrapper looks in each for a cookie to set, and there is none."""
-    await _sockets(scope, receive, scope["to_socket"])
-
-
-_signed_in: Any = AuthMiddlewareStack(_past_the_session)
-
-
-async def _with_session(scope: Any, receive: Any, send: Any) -> None:
-    await _signed_in({**scope, "to_socket": send}, receive, send)
-
-
 application = ProtocolTypeRouter(
     {
-        # Static files come from here with DEBUG=false too; a proxy in front may serve them instead.
-        "http": Assets(_http),
-        "websocket": AllowedHostsOriginValidator(_with_session),
+        "http": with_static_files(_http),
+        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(_sockets)),
     }
 )

@@ -1,7 +1,7 @@
-"""Read environment variables by a schema, and refuse a value that is not allowed with one line.
+"""Read environment variables by a schema; an invalid value stops the process with one line.
 
-The line names the variable, its value and what is allowed; the value of a secret is never printed. ``.env`` is read
-with django-environ and loses to the real environment. An empty value means the default. Contracts, Environment.
+The line names the variable, its value and what is allowed; a secret's value is never printed. ``.env`` is read with
+django-environ; the real environment wins over it. An empty value means the default.
 """
 
 from __future__ import annotations
@@ -18,15 +18,16 @@ from urllib.parse import urlsplit
 import environ  # type: ignore[import-untyped]  # it ships no types
 from cryptography.fernet import Fernet
 
-EXIT_REFUSED = 2
-_READABLE_LINE = re.compile(r"\s*(#.*)?\Z|(export )?[A-Za-z_0-9]+=")
-_KEY_NAME = re.compile(r"(KEY|TOKEN)\Z")
-_DATABASES = {"sqlite", "postgres", "postgresql", "pgsql"}
+EXIT_INVALID_SETTING = 2
+BOOLEANS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
+DATABASE_SCHEMES = {"sqlite", "postgres", "postgresql", "pgsql"}
+VALID_LINE = re.compile(r"\s*(#.*)?\Z|(export )?[A-Za-z_0-9]+=")
+API_KEY_NAME = re.compile(r"(KEY|TOKEN)\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What a value may be: ``allowed`` in words, ``parse`` raising ValueError for everything else."""
+class ValueType:
+    """What a value may be: ``allowed`` describes it, ``parse`` raises ValueError for everything else."""
 
     allowed: str
     parse: Callable[[str], Any]
@@ -34,50 +35,79 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """One line of the schema. ``default`` is written as it would stand in ``.env``."""
+    """One variable. ``default`` is spelled as in ``.env``; ``description`` is for ``.env.example`` and the docs."""
 
     name: str
     default: str
-    kind: Kind
+    type: ValueType
+    description: str = ""
     is_secret: bool = False
 
 
 def load(schema: Sequence[Variable], env_file: Path) -> dict[str, Any]:
-    """Return the parsed values by name; stop the process with one line at the first that is not allowed."""
-    _refuse_unreadable_lines(env_file)
-    source = _environment_with(env_file)
-    return {variable.name: _value(variable, source) for variable in schema}
+    """Return the parsed values by name; stop the process with one line at the first invalid one."""
+    source = read_environment(env_file)
+    values = {}
+    for variable in schema:
+        text = source.get(variable.name, "").strip() or variable.default
+        try:
+            values[variable.name] = variable.type.parse(text)
+        except ValueError:
+            shown = "(not shown)" if variable.is_secret else repr(text[:60])
+            refuse_start(f"{variable.name}: {shown} is not allowed; allowed: {variable.type.allowed}")
+    return values
 
 
-class Keys:
-    """Keys of model services by the name of their variable: the environment's, else ``.env``'s.
+def read_environment(env_file: Path) -> Mapping[str, str]:
+    """Return the environment merged with ``.env``: a copy, so that child processes don't inherit the file's secrets."""
+    try:
+        lines = env_file.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        return dict(os.environ)
+    except (OSError, UnicodeDecodeError) as error:
+        refuse_start(f"{env_file.name}: {type(error).__name__} while reading; allowed: a readable file in UTF-8")
+    for number, line in enumerate(lines, start=1):
+        # django-environ would skip a malformed line and log its text, which may be a secret.
+        if not VALID_LINE.match(line):
+            text = f"{env_file.name}: line {number} (not shown) is not allowed; allowed: NAME=value, or # and a remark"
+            refuse_start(text)
 
-    Staff choose the name, and with it what is sent to an address that they choose as well: so our own secrets are no
-    keys, and nothing is that isn't named like one.
+    class EnvironmentCopy(environ.Env):  # type: ignore[misc]  # untyped, see the import
+        ENVIRON: ClassVar[dict[str, str]] = dict(os.environ)
+
+    EnvironmentCopy.read_env(env_file)
+    return EnvironmentCopy.ENVIRON
+
+
+def refuse_start(line: str) -> NoReturn:
+    """Stop the process: one line on stderr, exit code 2."""
+    sys.stderr.write(line + "\n")
+    raise SystemExit(EXIT_INVALID_SETTING)
+
+
+class ApiKeys:
+    """API keys of model services by variable name, from the environment or ``.env``.
+
+    Staff choose both the variable and the URL that its value is sent to. So a name must look like a key's, and the
+    site's own secrets are excluded.
     """
 
     def __init__(self, schema: Sequence[Variable], env_file: Path) -> None:
         self._reserved = {variable.name for variable in schema} - {"OPENAI_API_KEY"}
-        self._at_start = {name: text for name, text in _environment_with(env_file).items() if self.may_be(name)}
+        self._at_start = {name: text for name, text in read_environment(env_file).items() if self.is_allowed(name)}
 
-    def may_be(self, name: str) -> bool:
-        """Return whether a variable of this name may hold a key for a model service."""
-        return bool(_KEY_NAME.search(name)) and name not in self._reserved
+    def is_allowed(self, name: str) -> bool:
+        """Return whether a variable of this name may hold the API key of a model service."""
+        return bool(API_KEY_NAME.search(name)) and name not in self._reserved
 
     def get(self, name: str) -> str:
-        """Return the key that this variable holds; empty where it holds none, or may not."""
-        if not self.may_be(name):
+        """Return the key; empty if the variable is unset or not allowed."""
+        if not self.is_allowed(name):
             return ""
         return (os.environ.get(name) or self._at_start.get(name, "")).strip()
 
 
-def refuse(line: str) -> NoReturn:
-    """Stop the start: one line on stderr, exit code 2."""
-    sys.stderr.write(line + "\n")
-    raise SystemExit(EXIT_REFUSED)
-
-
-def one_of(*words: str) -> Kind:
+def one_of(*words: str) -> ValueType:
     """Allow exactly these words."""
 
     def parse(text: str) -> str:
@@ -85,110 +115,78 @@ def one_of(*words: str) -> Kind:
             raise ValueError(text)
         return text
 
-    return Kind(" or ".join(words) if len(words) > 1 else f"only {words[0]}", parse)
+    return ValueType(" or ".join(words), parse)
 
 
-def whole(low: int, high: int) -> Kind:
+def integer(low: int, high: int) -> ValueType:
     """Allow whole numbers from ``low`` to ``high``."""
 
     def parse(text: str) -> int:
+        # int() would also accept underscores, signs and digits of other scripts.
         if not re.fullmatch(r"[0-9]{1,12}", text) or not low <= int(text) <= high:
             raise ValueError(text)
         return int(text)
 
-    return Kind(f"a whole number from {low} to {high}", parse)
+    return ValueType(f"a whole number from {low} to {high}", parse)
 
 
-def optional(kind: Kind) -> Kind:
-    """Allow nothing as well, which becomes None."""
-    return Kind(f"{kind.allowed}, or nothing", lambda text: kind.parse(text) if text else None)
+def optional(value_type: ValueType) -> ValueType:
+    """Allow an empty value, parsed to None."""
+    return ValueType(f"{value_type.allowed}, or nothing", lambda text: value_type.parse(text) if text else None)
 
 
-def _boolean(text: str) -> bool:
-    words = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
-    if text.lower() not in words:
+def parse_boolean(text: str) -> bool:
+    if text.lower() not in BOOLEANS:
         raise ValueError(text)
-    return words[text.lower()]
+    return BOOLEANS[text.lower()]
 
 
-def _share(text: str) -> float:
+def parse_fraction(text: str) -> float:
     if not 0 < float(text) <= 1:
         raise ValueError(text)
     return float(text)
 
 
-def _words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
+def parse_list(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
 
 
-def _address(*schemes: str) -> Callable[[str], str]:
-    def parse(text: str) -> str:
-        parts = urlsplit(text)
-        has_place = bool(parts.hostname) or (parts.scheme == "unix" and parts.path)
-        if parts.scheme not in schemes or not has_place or (parts.port or 1) < 1:
-            raise ValueError(text)
-        return text
-
-    return parse
-
-
-def _endpoint(text: str) -> str:
-    parts = urlsplit(_address("http", "https")(text))
-    if "@" in parts.netloc or parts.query or parts.fragment:
+def parse_endpoint(text: str) -> str:
+    """Return the URL of a model service without a trailing slash. Credentials belong into a variable of their own."""
+    parts = urlsplit(text)
+    has_extras = "@" in parts.netloc or parts.query or parts.fragment
+    # Reading an invalid port raises ValueError.
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0 or has_extras:
         raise ValueError(text)
     return text.rstrip("/")
 
 
-def _database(text: str) -> dict[str, Any]:
-    if urlsplit(text).scheme not in _DATABASES:
+def parse_redis_url(text: str) -> str:
+    parts = urlsplit(text)
+    has_address = bool(parts.path) if parts.scheme == "unix" else bool(parts.hostname) and parts.port != 0
+    if parts.scheme not in ("redis", "rediss", "unix") or not has_address:
+        raise ValueError(text)
+    return text
+
+
+def parse_database_url(text: str) -> dict[str, Any]:
+    if urlsplit(text).scheme not in DATABASE_SCHEMES:
         raise ValueError(text)
     return dict(environ.Env.db_url_config(text))
 
 
-def _fernet_keys(text: str) -> list[str]:
-    keys = _words(text)
+def parse_fernet_keys(text: str) -> list[str]:
+    keys = parse_list(text)
     for key in keys:
-        Fernet(key)
+        Fernet(key)  # raises ValueError
     return keys
 
 
-BOOLEAN = Kind("true or false", _boolean)
-SHARE = Kind("a number above 0, at most 1", _share)
-WORDS = Kind("words with commas between", _words)
-TEXT = Kind("any text", str)
-ENDPOINT = Kind("an http:// or https:// address without user, query or fragment", _endpoint)
-REDIS = Kind("redis://…, rediss://… or unix://…", _address("redis", "rediss", "unix"))
-DATABASE = Kind("sqlite:///… or postgres://…", _database)
-FERNET_KEYS = Kind("Fernet keys (32 bytes in URL-safe base64) with commas between", _fernet_keys)
-
-
-def _value(variable: Variable, source: Mapping[str, str]) -> Any:
-    text = source.get(variable.name, "").strip() or variable.default
-    try:
-        return variable.kind.parse(text)
-    except ValueError:
-        shown = "(not shown)" if variable.is_secret else repr(text[:60])
-    refuse(f"{variable.name}: {shown} is not allowed; allowed: {variable.kind.allowed}")
-
-
-def _environment_with(env_file: Path) -> Mapping[str, str]:
-    """Join ``.env`` under a copy of the environment, so that its secrets are not handed to child processes."""
-
-    class _Copy(environ.Env):  # type: ignore[misc]  # untyped, see the import
-        ENVIRON: ClassVar[dict[str, str]] = dict(os.environ)
-
-    _Copy.read_env(env_file)
-    return _Copy.ENVIRON
-
-
-def _refuse_unreadable_lines(env_file: Path) -> None:
-    """Name a line that would be passed over by its number alone: django-environ would log its text, secrets and all."""
-    try:
-        lines = env_file.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return
-    except (OSError, UnicodeDecodeError) as cause:
-        refuse(f"{env_file.name}: {type(cause).__name__} while reading; allowed: a readable file in UTF-8")
-    for number, line in enumerate(lines, start=1):
-        if not _READABLE_LINE.match(line):
-            refuse(f"{env_file.name}: line {number} (not shown) is not allowed; allowed: NAME=value, or # and a remark")
+TEXT = ValueType("any text", str)
+BOOLEAN = ValueType("true or false", parse_boolean)
+FRACTION = ValueType("a number above 0, at most 1", parse_fraction)
+LIST = ValueType("words with commas between", parse_list)
+ENDPOINT = ValueType("an http:// or https:// address without user, query or fragment", parse_endpoint)
+REDIS_URL = ValueType("redis://…, rediss://… or unix://…", parse_redis_url)
+DATABASE_URL = ValueType("sqlite:///… or postgres://…", parse_database_url)
+FERNET_KEYS = ValueType("Fernet keys (32 bytes in URL-safe base64) with commas between", parse_fernet_keys)

@@ -1,7 +1,7 @@
-"""The first ``.env``: ``.env.example`` with fresh secrets. Run with ``python -m config.first_run``.
+"""Create the first ``.env``: ``.env.example`` with fresh secrets. Run with ``python -m config.first_run``.
 
-Printed by default. ``--write PATH`` makes the file in one step, for its owner's eyes only, or adds the secrets that an
-existing one lacks; lines that are there already, and secrets that the environment sets, are never touched.
+Printed by default. ``--write PATH`` creates the file, readable by its owner only, or adds the secrets that an existing
+file lacks. Existing lines, and secrets that the environment sets, are left alone.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from cryptography.fernet import Fernet
 
 EXAMPLE = Path(__file__).resolve().parent.parent / ".env.example"
-_SET = re.compile(r"(?:export )?([A-Za-z_0-9]+)=\s*(\S?)")
+ASSIGNMENT = re.compile(r"(?:export )?([A-Za-z_0-9]+)=\s*(\S?)")  # a name, and the first character of its value
 
 
 def fresh_secrets() -> dict[str, str]:
@@ -29,16 +29,20 @@ def fresh_secrets() -> dict[str, str]:
     }
 
 
-def filled_example() -> str:
-    """Return ``.env.example`` with the empty secrets filled in."""
+def new_file() -> str:
+    """Return ``.env.example`` with its empty secrets filled in."""
     fresh = fresh_secrets()
-    lines = EXAMPLE.read_text(encoding="utf-8").splitlines()
-    return "".join(f"{_filled(line, fresh)}\n" for line in lines)
+    lines = []
+    for line in EXAMPLE.read_text(encoding="utf-8").splitlines():
+        match = ASSIGNMENT.match(line)
+        is_empty_secret = match is not None and match[1] in fresh and not match[2]
+        lines.append(f"{match[1]}={fresh[match[1]]}" if match and is_empty_secret else line)
+    return "\n".join(lines) + "\n"
 
 
 def completed(text: str) -> str:
-    """Return ``text`` with the secrets that neither it nor the environment sets added at the end."""
-    present = {match[1] for match in map(_SET.match, text.splitlines()) if match and match[2]}
+    """Return ``text`` with the secrets appended that neither it nor the environment sets."""
+    present = {match[1] for match in map(ASSIGNMENT.match, text.splitlines()) if match and match[2]}
     missing = {name: value for name, value in fresh_secrets().items() if name not in present | set(os.environ)}
     if not missing:
         return text
@@ -47,36 +51,28 @@ def completed(text: str) -> str:
 
 
 def write(path: Path) -> None:
-    """Make or complete the file at ``path``; never leaves half of one, and leaves a complete one alone."""
+    """Create or complete the file at ``path``, atomically."""
     before = path.read_text(encoding="utf-8") if path.exists() else None
-    after = filled_example() if before is None else completed(before)
-    if after != before:
-        _replace(path, after)
-
-
-def _filled(line: str, fresh: dict[str, str]) -> str:
-    match = _SET.match(line)
-    return f"{match[1]}={fresh[match[1]]}" if match and match[1] in fresh and not match[2] else line
-
-
-def _replace(path: Path, text: str) -> None:
-    handle, name = tempfile.mkstemp(prefix=".env.", dir=path.parent)  # readable by its owner alone
+    after = new_file() if before is None else completed(before)
+    if after == before:
+        return
+    handle, name = tempfile.mkstemp(prefix=".env.", dir=path.parent)  # readable by its owner only
     with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
+        file.write(after)
         file.flush()
         os.fsync(file.fileno())
     Path(name).replace(path)
 
 
 def main() -> None:
-    """Print, or with ``--write`` make, the file."""
+    """Print the file, or write it with ``--write``."""
     parser = argparse.ArgumentParser(prog="python -m config.first_run", description=__doc__)
     parser.add_argument("--write", type=Path, metavar="PATH")
-    arguments = parser.parse_args()
-    if arguments.write:
-        write(arguments.write)
+    path = parser.parse_args().write
+    if path:
+        write(path)
     else:
-        sys.stdout.write(filled_example())
+        sys.stdout.write(new_file())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
-"""The response headers that Django does not set by itself.
+"""Middleware for the response headers that Django doesn't set.
 
-Pages differ by viewer and session, so no shared cache may keep one. A view that sets its own ``Cache-Control`` is
-left alone.
+Pages differ by viewer and session, so no shared cache may store them. A view's own ``Cache-Control`` wins.
 """
 
 from __future__ import annotations
@@ -17,31 +16,32 @@ from django.utils.decorators import sync_and_async_middleware
 View: TypeAlias = Callable[[HttpRequest], HttpResponseBase]
 AsyncView: TypeAlias = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
-_REFUSED = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
+DISABLED_FEATURES = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
 HEADERS = {
     "Cache-Control": "private, no-cache",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": ", ".join(f"{feature}=()" for feature in _REFUSED),
+    "Permissions-Policy": ", ".join(f"{feature}=()" for feature in DISABLED_FEATURES),
 }
 
 
 @sync_and_async_middleware
 def headers_middleware(get_response: View | AsyncView) -> View | AsyncView:
-    """Add ``HEADERS`` to every response, in a synchronous and in an asynchronous stack."""
+    """Add ``HEADERS`` to every response, under WSGI and ASGI."""
     if iscoroutinefunction(get_response):
 
-        async def add_later(request: HttpRequest) -> HttpResponseBase:
-            return _with_headers(await get_response(request))
+        async def async_middleware(request: HttpRequest) -> HttpResponseBase:
+            return with_headers(await get_response(request))
 
-        return add_later
+        return async_middleware
 
-    def add(request: HttpRequest) -> HttpResponseBase:
-        return _with_headers(cast("View", get_response)(request))
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        return with_headers(cast("View", get_response)(request))
 
-    return add
+    return middleware
 
 
-def _with_headers(response: HttpResponseBase) -> HttpResponseBase:
+def with_headers(response: HttpResponseBase) -> HttpResponseBase:
+    """Add the headers that the response doesn't have."""
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response

@@ -1,4 +1,4 @@
-"""Every address: people under ``accounts/``, staff under ``admin/``, the rest is the chat's."""
+"""URLs of the site: ``accounts/``, ``admin/``, and the chat."""
 
 from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
@@ -9,7 +9,7 @@ from accounts.views import admin_sign_in
 
 admin.site.site_header = admin.site.site_title = "Legible"
 
-handler500 = "chat.unavailable.broken"
+handler500 = "chat.pages.errors.server_error"
 urlpatterns = [
     path("accounts/", include("accounts.urls")),
     path("admin/login/", admin_sign_in),

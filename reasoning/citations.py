@@ -1,18 +1,37 @@
-"""What a citation is, and whether a quotation stands in the passage that it cites.
+"""Citations, and the check that a quotation occurs in the passage that it cites.
 
 A citation points at a stored passage of a filing, never at an address that a model wrote. The check is verbatim after
-folding white space, quotation marks, dashes and emphasis, never case; see ``check_citations``.
+folding white space, quotation marks, dashes and emphasis, never case.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from reasoning.quotations import Block, Marker, Quotation, quoting_blocks
+_UNMARKED_MIN_WORDS = 5  # of a quotation that is credited to a source without a marker
+
+_ONE_MARKER = r"\[\d{1,4}(?: ?[,;] ?\d{1,4})*+\]"
+_MARKERS = re.compile(rf"(?<![\\!]){_ONE_MARKER}(?: ?{_ONE_MARKER})*(?!\()")  # not a link or an image
+_NUMBERED = re.compile(r"\[([0-9]{1,4}(?: ?[,;] ?[0-9]{1,4})*+)\]")
+_REF = re.compile(r"\d+")
+_DEFINITION = re.compile(r"[ ]{0,3}\[\d{1,4}\]:\s*\S+(?:\s+[\"'(].*)?\s*")
+_FENCE = re.compile(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})")
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_QUOTED_LINE = re.compile(r"[ ]{0,3}>[ ]?")
+_HEADING = re.compile(r"[ ]{0,3}#{1,6}[ \t]")
+_ATTRIBUTION = re.compile(r"\s*(?:[-–—]|\()?\s*\[\d|\s*[–—]\s*\S")
+_BACKTICKS = re.compile(r"`+")
+_CLOSING_QUOTE = {"“": "”", "„": "”", "«": "»", '"': '"'}
+_QUOTE_MARK = re.compile('["“”„«»]')
+
+_ELISION = re.compile(r"\[\s*(?:…|\.{3}|\. \. \.)\s*\]|…|\.{3,4}|\. \. \.")
+_EMPHASIS = re.compile(r"\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[^\w\s])|`|~~")
+_SAME = {'"': "“”„‟«»″", "'": "‘’‚‛′ʼ", "-": "‐‑‒–—―−", " ": "|\u00a0", "": "\u00ad\u200b\u200c\u200d\u2060\ufeff"}
+_FOLD = str.maketrans({variant: plain for plain, variants in _SAME.items() for variant in variants})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +46,13 @@ class Source:
     section: str
     anchor: str  # "#item-1a-p12"
     url: str  # reader page with the fragment
-    text: str  # the passage, whole
+    text: str  # the whole passage
     snippet: str  # short extract for the trace
+
+    def citation(self, *, quote: str | None = None, verified: bool | None = None) -> Citation:
+        fields = asdict(self)
+        del fields["text"]
+        return Citation(**fields, quote=quote, verified=verified)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,31 +72,42 @@ class Citation:
     verified: bool | None = None  # None: there is no quotation
 
 
-_UNMARKED_FEWEST_WORDS = 5
-_MARKER = re.compile(r"\[([0-9]{1,4}(?: ?[,;] ?[0-9]{1,4})*+)\]")
-_ELISION = re.compile(r"\[\s*(?:…|\.{3}|\. \. \.)\s*\]|…|\.{3,4}|\. \. \.")
-_EMPHASIS = re.compile(r"\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[^\w\s])|`|~~")
-_SAME = {'"': "“”„‟«»″", "'": "‘’‚‛′ʼ", "-": "‐‑‒–—―−", " ": "|\u00a0", "": "\u00ad\u200b\u200c\u200d\u2060\ufeff"}
-_FOLD = str.maketrans({variant: plain for plain, variants in _SAME.items() for variant in variants})
+def citation_to_json(citation: Citation) -> dict[str, Any]:
+    """Return the form that envelope, trace and log show. ``quote`` is left out where there is none."""
+    form = asdict(citation)
+    if citation.quote is None:
+        del form["quote"]
+    return form
 
-Mention = tuple[int, str | None, bool | None]  # ref, quotation, whether it was found
+
+def citation_from_json(form: Mapping[str, Any]) -> Citation:
+    """Read what ``citation_to_json`` wrote; what an older row lacks is empty."""
+    values: dict[str, Any] = {name: form.get(name) for name in ("date", "period", "quote", "verified")}
+    values |= {name: form.get(name) or "" for name in ("filing", "company", "section", "anchor", "url", "snippet")}
+    return Citation(ref=int(form.get("ref") or 0), **values)
 
 
 def check_citations(answer: str, sources: Sequence[Source]) -> tuple[Citation, ...]:
-    """Return the sources that an answer cites, by first appearance, each with its quotations and whether they stand.
+    """Return the sources that an answer cites, by first appearance, each with its quotations and their verdicts.
 
     Markers are ``[3]``, ``[1][2]`` and ``[1, 2]``; a number that names no source is ignored. A quotation belongs to the
-    first marker after it in its block, else to the last before it; of several that stand together, to the one whose
-    passage holds it. Without any marker it is credited to the one source that holds it, if it has five words. A
-    source cited with several quotations gives one citation for each; without any, ``verified`` is None. Never raises.
+    first marker after it in its block, else to the last before it; of several adjacent ones, to the one whose passage
+    contains it. Without any marker it is credited to the one source that contains it, if it has five words. A source
+    cited with several quotations gives one citation for each; without any, ``verified`` is None. Never raises.
     """
     by_ref = {source.ref: source for source in sources}
-    mentions: dict[int, dict[str, bool]] = {}
-    for ref, quote, is_found in _mentions(answer, by_ref):
-        quotes = mentions.setdefault(ref, {})
-        if quote is not None and is_found is not None:
-            quotes.setdefault(quote, is_found)
-    return tuple(citation for ref, quotes in mentions.items() for citation in _citations(by_ref[ref], quotes))
+    quotes_by_ref: dict[int, dict[str, bool]] = {}
+    for block in _blocks(answer):
+        for mention in sorted(_mentions(block, by_ref), key=lambda mention: mention.start):
+            quotes = quotes_by_ref.setdefault(mention.ref, {})
+            if mention.quote is not None:
+                quotes.setdefault(mention.quote, mention.is_found)
+    citations: list[Citation] = []
+    for ref, quotes in quotes_by_ref.items():
+        source = by_ref[ref]
+        cited = [source.citation(quote=quote, verified=is_found) for quote, is_found in quotes.items()]
+        citations += cited or [source.citation()]
+    return tuple(citations)
 
 
 def citation_numbers(citations: Iterable[Citation], start: Mapping[int, int] | None = None) -> dict[int, int]:
@@ -86,136 +121,204 @@ def citation_numbers(citations: Iterable[Citation], start: Mapping[int, int] | N
     return numbers
 
 
-def renumbered(answer: str, numbers: Mapping[int, int]) -> str:
+def renumber(answer: str, numbers: Mapping[int, int]) -> str:
     """Return the answer's text with its markers as they are shown, for what leaves the page as text."""
-    return _MARKER.sub(lambda match: "".join(f"[{numbers.get(int(ref), int(ref))}]" for ref in _refs(match)), answer)
+
+    def shown(match: re.Match[str]) -> str:
+        return "".join(f"[{numbers.get(int(ref), int(ref))}]" for ref in _REF.findall(match[1]))
+
+    return _NUMBERED.sub(shown, answer)
 
 
-def _refs(match: re.Match[str]) -> list[str]:
-    return re.split(r"\s*[,;]\s*", match[1])
+def is_quoted_in(quotation: str, passage: str) -> bool:
+    """Say whether a quotation occurs in a passage word for word. Elided parts must follow one another."""
+    folded = _fold(passage)
+    return _occurs(_fold(quotation), folded) or _occurs(_fold(_EMPHASIS.sub("", quotation)), folded)
 
 
-def citation_to_json(citation: Citation) -> dict[str, Any]:
-    """Return the form that envelope, trace and log show. ``quote`` is left out where there is none."""
-    form: dict[str, Any] = {
-        "ref": citation.ref,
-        "filing": citation.filing,
-        "date": citation.date,
-        "period": citation.period,
-        "section": citation.section,
-        "anchor": citation.anchor,
-        "company": citation.company,
-        "url": citation.url,
-        "snippet": citation.snippet,
-        "verified": citation.verified,
-    }
-    return form if citation.quote is None else {**form, "quote": citation.quote}
+# Which source a quotation belongs to
 
 
-def citation_from_json(form: Mapping[str, Any]) -> Citation:
-    """Read what ``citation_to_json`` wrote; what an older row lacks is empty."""
-    return Citation(
-        ref=int(form.get("ref") or 0),
-        filing=form.get("filing") or "",
-        company=form.get("company") or "",
-        date=form.get("date"),
-        period=form.get("period"),
-        section=form.get("section") or "",
-        anchor=form.get("anchor") or "",
-        url=form.get("url") or "",
-        snippet=form.get("snippet") or "",
-        quote=form.get("quote"),
-        verified=form.get("verified"),
-    )
+class _Mention(NamedTuple):
+    start: int
+    ref: int
+    quote: str | None = None
+    is_found: bool = False
 
 
-def stands_in(quotation: str, passage: str) -> bool:
-    """Say whether a quotation stands in a passage word for word. Elided parts must follow one another."""
-    folded = _folded(passage)
-    return _stands(_folded(quotation), folded) or _stands(_folded(_EMPHASIS.sub("", quotation)), folded)
+def _mentions(block: _Block, by_ref: Mapping[int, Source]) -> Iterator[_Mention]:
+    markers = [(start, known) for start, refs in block.markers if (known := [ref for ref in refs if ref in by_ref])]
+    for start, refs in markers:
+        yield from (_Mention(start, ref) for ref in refs)
+    at = 0
+    for start, quote in block.quotations:
+        if not markers:
+            has_enough_words = len(quote.split()) >= _UNMARKED_MIN_WORDS
+            found = [ref for ref in by_ref if has_enough_words and is_quoted_in(quote, by_ref[ref].text)]
+            if len(found) == 1:
+                yield _Mention(start, found[0], quote, True)
+            continue
+        while at < len(markers) and markers[at][0] < start:
+            at += 1
+        marker_start, refs = markers[min(at, len(markers) - 1)]
+        source = next((ref for ref in refs if is_quoted_in(quote, by_ref[ref].text)), None)
+        yield _Mention(marker_start, refs[0] if source is None else source, quote, source is not None)
 
 
-def _mentions(answer: str, by_ref: Mapping[int, Source]) -> Iterator[Mention]:
-    for block in quoting_blocks(answer):
-        known = [Marker(marker.start, refs) for marker in block.markers if (refs := _known(marker, by_ref))]
-        found = _credited(block, known, by_ref) if known else _uncredited(block, by_ref)
-        yield from (mention for _at, mention in sorted(found, key=lambda one: one[0]))
+# Finding markers and quotations. Linear in the answer, for any text.
 
 
-def _known(marker: Marker, by_ref: Mapping[int, Source]) -> tuple[int, ...]:
-    return tuple(ref for ref in marker.refs if ref in by_ref)
+class _Block(NamedTuple):
+    """One block of an answer: its markers (start, refs) and quotations (start, words), in reading order.
+
+    A block is a paragraph, a list item, a table row, a heading, or a blockquote with the line right after it. Code has
+    neither markers nor quotations.
+    """
+
+    markers: list[tuple[int, list[int]]]
+    quotations: list[tuple[int, str]]
 
 
-def _credited(block: Block, markers: Sequence[Marker], by_ref: Mapping[int, Source]) -> Iterator[tuple[int, Mention]]:
-    for marker in markers:
-        yield from ((marker.start, (ref, None, None)) for ref in marker.refs)
-    place = 0
-    for quotation in block.quotations:
-        while place < len(markers) and markers[place].start < quotation.start:
-            place += 1
-        marker = markers[min(place, len(markers) - 1)]
-        holding = (ref for ref in marker.refs if stands_in(quotation.text, by_ref[ref].text))
-        ref = next(holding, None)
-        yield marker.start, (marker.refs[0] if ref is None else ref, quotation.text, ref is not None)
+def _blocks(answer: str) -> Iterator[_Block]:
+    lines: list[str] = []
+    fence = ""
+    for line in answer.splitlines():
+        if fence or _FENCE.match(line):
+            fence = _next_fence(line, fence)
+            yield _read_block(lines)
+            lines = []
+        elif _begins_block(line, lines):
+            yield _read_block(lines)
+            lines = [line]
+        elif _DEFINITION.fullmatch(line):
+            continue
+        elif line.strip() or (_is_quote(lines) and _QUOTED_LINE.match(lines[-1])):
+            lines.append(line)  # a blank line after a blockquote ends it only if no source line follows
+        else:
+            yield _read_block(lines)
+            lines = []
+    yield _read_block(lines)
 
 
-def _uncredited(block: Block, by_ref: Mapping[int, Source]) -> Iterator[tuple[int, Mention]]:
-    for quotation in block.quotations:
-        if (ref := _only_source(quotation, by_ref)) is not None:
-            yield quotation.start, (ref, quotation.text, True)
+def _next_fence(line: str, fence: str) -> str:
+    found = _FENCE.match(line)
+    if not fence:
+        return found["fence"] if found else ""
+    is_closing = found and found["fence"].startswith(fence) and not line[found.end() :].strip()
+    return "" if is_closing else fence
 
 
-def _only_source(quotation: Quotation, by_ref: Mapping[int, Source]) -> int | None:
-    if len(quotation.text.split()) < _UNMARKED_FEWEST_WORDS:
-        return None
-    holding = [ref for ref, source in by_ref.items() if stands_in(quotation.text, source.text)]
-    return holding[0] if len(holding) == 1 else None
-
-
-def _citations(source: Source, quotes: Mapping[str, bool]) -> Iterator[Citation]:
-    for quote, is_found in quotes.items() or [(None, None)]:
-        yield Citation(
-            ref=source.ref,
-            filing=source.filing,
-            company=source.company,
-            date=source.date,
-            period=source.period,
-            section=source.section,
-            anchor=source.anchor,
-            url=source.url,
-            snippet=source.snippet,
-            quote=quote,
-            verified=is_found,
+def _begins_block(line: str, lines: Sequence[str]) -> bool:
+    if not lines or not line.strip():
+        return False
+    is_quoted = bool(_QUOTED_LINE.match(line))
+    if not _is_quote(lines):
+        return (
+            is_quoted
+            or line[0] == "|"
+            or bool(_LIST_ITEM.match(line) or _HEADING.match(line) or _HEADING.match(lines[-1]))
         )
+    if is_quoted:
+        return False
+    last = lines[-1]
+    if last.strip():  # after a quoted line its source may follow; after the source another block begins
+        return not _QUOTED_LINE.match(last)
+    return not _ATTRIBUTION.match(line)
+
+
+def _is_quote(lines: Sequence[str]) -> bool:
+    return bool(lines) and bool(_QUOTED_LINE.match(lines[0]))
+
+
+def _read_block(lines: Sequence[str]) -> _Block:
+    if not _is_quote(lines):
+        text = _blank_code("\n".join(lines))
+        return _Block(_find_markers(text), list(_find_quotations(text)))
+    text = _blank_code("\n".join(_QUOTED_LINE.sub("", line, count=1) for line in lines))
+    quoted = [_QUOTED_LINE.sub("", line, count=1) for line in lines if _QUOTED_LINE.match(line)]
+    quoted = [line for line in quoted if line.strip()]
+    while len(quoted) > 1 and _ATTRIBUTION.match(quoted[-1]):
+        quoted.pop()
+    words = _without_markers(" ".join(quoted)).strip()
+    if len(words) > 1 and _CLOSING_QUOTE.get(words[0]) == words[-1] and not _QUOTE_MARK.search(words[1:-1]):
+        words = words[1:-1].strip()
+    return _Block(_find_markers(text), [(0, words)] if _has_words(words) else [])
+
+
+def _find_markers(text: str) -> list[tuple[int, list[int]]]:
+    return [(found.start(), [int(ref) for ref in _REF.findall(found[0])]) for found in _MARKERS.finditer(text)]
+
+
+def _find_quotations(text: str) -> Iterator[tuple[int, str]]:
+    """Yield what is between quotation marks. Marks inside other marks belong to the words quoted."""
+    start, closing = 0, ""
+    for found in _QUOTE_MARK.finditer(text):
+        mark, at = found[0], found.start()
+        if not closing:
+            is_inch = mark == '"' and at > 0 and text[at - 1].isdigit()
+            start, closing = at, "" if is_inch else _CLOSING_QUOTE.get(mark, "")
+        elif mark == closing:
+            words = _without_markers(text[start + 1 : at])
+            if _has_words(words):
+                yield start, words
+            closing = ""
+
+
+def _has_words(text: str) -> bool:
+    return any(char.isalnum() for char in text)
+
+
+def _without_markers(text: str) -> str:
+    return " ".join(_MARKERS.sub(" ", text).split())
+
+
+def _blank_code(text: str) -> str:
+    """Return text with code spans blanked out, positions unchanged. A run of backticks that none closes is no code."""
+    if "`" not in text:
+        return text
+    runs = [(found.start(), found.end()) for found in _BACKTICKS.finditer(text)]
+    closing: dict[int, int] = {}  # index of a run: index of the next run of the same length
+    following: dict[int, int] = {}
+    for index in range(len(runs) - 1, -1, -1):
+        length = runs[index][1] - runs[index][0]
+        if length in following:
+            closing[index] = following[length]
+        following[length] = index
+    pieces, done, index = [], 0, 0
+    while index < len(runs):
+        end = closing.get(index)
+        if end is not None:
+            pieces += [text[done : runs[index][0]], " " * (runs[end][1] - runs[index][0])]
+            done = runs[end][1]
+        index = index + 1 if end is None else end + 1
+    return "".join([*pieces, text[done:]])
+
+
+# Comparing a quotation with a passage
 
 
 @lru_cache(maxsize=512)
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(text.translate(_FOLD).split())
 
 
-def _stands(quotation: str, passage: str) -> bool:
+def _occurs(quotation: str, passage: str) -> bool:
     parts = [part.strip() for part in _ELISION.split(quotation)]
     parts = [*parts[:-1], parts[-1].rstrip(" ,.;:")]
     at = 0
     for part in filter(None, parts):
-        at = _find(part, passage, at)
+        # It counts as whole words and numbers, not as a piece of longer ones.
+        at = passage.find(part, at)
+        while at >= 0 and (_splits_word(passage, at) or _splits_word(passage, at + len(part))):
+            at = passage.find(part, at + 1)
         if at < 0:
             return False
         at += len(part)
-    return any(char.isalnum() for part in parts for char in part)
+    return any(map(_has_words, parts))
 
 
-def _find(part: str, passage: str, start: int) -> int:
-    """Return where ``part`` stands as whole words and numbers, not as a piece of longer ones; -1 if nowhere."""
-    at = passage.find(part, start)
-    while at >= 0 and (_is_cut(passage, at) or _is_cut(passage, at + len(part))):
-        at = passage.find(part, at + 1)
-    return at
-
-
-def _is_cut(passage: str, at: int) -> bool:
-    """Say whether a cut at this place would split a word or a number: ``1.2|5``, ``1|.25``, ``cov|enant``."""
+def _splits_word(passage: str, at: int) -> bool:
+    """Say whether a cut at this position would split a word or a number: ``1.2|5``, ``1|.25``, ``cov|enant``."""
     if at <= 0 or at >= len(passage):
         return False
     before, after = passage[at - 1], passage[at]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from reasoning.tokens import estimate_tokens
+from reasoning.replay.tokens import estimate_tokens
 
 _TAG = re.compile(r"<(/?)REASONING>")
 
@@ -36,26 +36,18 @@ def parse_message(text: str) -> ParsedMessage:
     The block starts at the first opener and ends at the closer that balances it or, where none does, at the last
     closer. Later blocks stay visible. With either tag missing the message comes back unchanged. Spec 000 rule 1, 2.
     """
-    block = _outermost(text)
-    if block is None:
-        return ParsedMessage(text)
-    opener, closer = block
-    body = text[opener.end() : closer.start()].strip()
-    visible = (text[: opener.start()] + text[closer.end() :]).strip()
-    return ParsedMessage(visible, Reasoning(body, estimate_tokens(body)))
-
-
-def _outermost(text: str) -> tuple[re.Match[str], re.Match[str]] | None:
     first = last = None
     depth = 0
     for tag in _TAG.finditer(text):
-        is_closer = bool(tag[1])
-        if first is None:
-            if is_closer:
-                continue
-            first = tag
-        depth += -1 if is_closer else 1
-        last = tag if is_closer else last
+        if tag[1] and first is None:
+            continue  # a closer before the first opener
+        first = first or tag
+        last = tag if tag[1] else last
+        depth += -1 if tag[1] else 1
         if depth == 0:
             break
-    return (first, last) if first is not None and last is not None else None
+    if first is None or last is None:
+        return ParsedMessage(text)
+    body = text[first.end() : last.start()].strip()
+    visible = (text[: first.start()] + text[last.end() :]).strip()
+    return ParsedMessage(visible, Reasoning(body, estimate_tokens(body)))

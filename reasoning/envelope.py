@@ -1,7 +1,6 @@
-"""One answered turn as everybody outside the log sees it, and its JSON envelope.
+"""One answered turn, from the public payloads of its events, and its JSON envelope. Spec 004 envelope.
 
-``AnswerRecord`` is put together from the public halves of a turn's events; cards and API both start from it. camelCase
-begins and ends in ``envelope`` and in the JSON forms of trace and citations. Spec 004 envelope.
+camelCase is used in ``envelope`` and in the JSON forms of trace and citations only.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from reasoning.citations import Citation, citation_from_json, citation_to_json
-from reasoning.policy import Visibility
 from reasoning.trace import ToolTraceStep, step_from_json, step_to_json
+from reasoning.visibility import Visibility
 
 EnvelopeStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
 

@@ -1,7 +1,7 @@
 """The exceptions of the core.
 
     ReasoningError
-    ├── SettingError       a reasoning.* value that is not allowed; names what is
+    ├── SettingError       a reasoning.* value that is not allowed; names the allowed ones
     ├── EventError         a canonical event that cannot be read
     └── ScratchpadError    an attempt to copy, print or serialise a scratchpad
 
@@ -14,10 +14,9 @@ class ReasoningError(Exception):
 
 
 class SettingError(ReasoningError):
-    """A ``reasoning.*`` setting was unknown or its value is not allowed. Spec 001 ERR-001.
+    """A ``reasoning.*`` setting is unknown or its value is not allowed. Spec 001 ERR-001.
 
-    ``key`` is the setting; ``value`` what was refused, None where there is no such setting; ``allowed`` the words that
-    it may be, none of them where it is a number.
+    ``value`` is what was refused, None for an unknown setting; ``allowed`` lists the words, empty for a number.
     """
 
     def __init__(self, message: str, *, key: str = "", value: str | None = None, allowed: tuple[str, ...] = ()) -> None:

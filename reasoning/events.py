@@ -1,14 +1,14 @@
-"""What is kept: one frozen type for each canonical kind, and its JSON form.
+"""Canonical events, what the log stores: one frozen type for each kind, and its JSON form. Spec 002.
 
 The form is the one that ``contracts`` fixes: ``seq``, ``turn``, ``step`` and ``type``, plus the fields of the kind.
-Unknown keys are ignored and missing optional ones take their default, so that old rows stay readable. Spec 002.
+Unknown keys are ignored and missing optional ones take their default, so that old rows stay readable.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_args
 
 from reasoning.errors import EventError
 
@@ -16,23 +16,37 @@ TurnStatus = Literal["completed", "errored", "aborted", "iteration_capped", "int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UserMessage:
-    """What the person asked."""
+class BaseEvent:
+    """What all kinds have. ``seq`` is set by the log; ``step`` is the index of the provider response in the turn."""
 
-    type: ClassVar[str] = "user_message"
-    text: str
+    type: ClassVar[str]
     seq: int = 0
     turn: str = ""
     step: int | None = None
     active: bool = True
 
+    def json_fields(self) -> list[str]:
+        """Return the names of the kind's own fields, in the order of the JSON form."""
+        return [field.name for field in fields(self) if field.name not in _COMMON]
+
+
+_COMMON = frozenset(field.name for field in fields(BaseEvent))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reasoning:
+class UserMessage(BaseEvent):
+    """What the person asked."""
+
+    type: ClassVar[str] = "user_message"
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reasoning(BaseEvent):
     """What a model thought. ``kind`` text is a ThinkingBlock; the others are opaque and go back verbatim.
 
     A signature is what a service put on a call (``{"call_id", "extra_content"}``). ``whole`` is false for an item of a
-    response that was cut short: no service takes that one back. Spec 001 BR-002, spec 002 decision 1.
+    response that was cut short: no service accepts that one. Spec 001 BR-002, spec 002 decision 1.
     """
 
     type: ClassVar[str] = "reasoning"
@@ -45,14 +59,14 @@ class Reasoning:
     item: Any = None
     details: Any = None
     whole: bool = True
-    seq: int = 0
-    turn: str = ""
-    step: int | None = None
-    active: bool = True
+
+    def json_fields(self) -> list[str]:
+        by_kind = {"text": ["text", "source_field", "is_hidden"], "details": ["details"]}
+        return ["kind", *by_kind.get(self.kind, ["item"]), "model", "provider", *([] if self.whole else ["whole"])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantMessage:
+class AssistantMessage(BaseEvent):
     """The answer of one step, with its summary and checked citations."""
 
     type: ClassVar[str] = "assistant_message"
@@ -60,101 +74,57 @@ class AssistantMessage:
     summary: tuple[str, ...] = ()
     citations: tuple[Mapping[str, Any], ...] = ()
     partial: bool = False
-    seq: int = 0
-    turn: str = ""
-    step: int | None = None
-    active: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(BaseEvent):
     """A call as the model made it; ``arguments`` is the exact string (product 10)."""
 
     type: ClassVar[str] = "tool_call"
     call_id: str
     name: str
     arguments: str
-    seq: int = 0
-    turn: str = ""
-    step: int | None = None
-    active: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
-    """What the tool gave back, as the model gets it."""
+class ToolResult(BaseEvent):
+    """What the tool returned, as the model gets it."""
 
     type: ClassVar[str] = "tool_result"
     call_id: str
     output: str
     ok: bool
-    seq: int = 0
-    turn: str = ""
-    step: int | None = None
-    active: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PermissionDecision:
-    """Whether a call may run, and who said so."""
+class PermissionDecision(BaseEvent):
+    """Whether a call may run, and who decided so."""
 
     type: ClassVar[str] = "permission_decision"
     call_id: str
     decision: Literal["allow", "deny"]
     by: str
-    seq: int = 0
-    turn: str = ""
-    step: int | None = None
-    active: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TurnEnd:
+class TurnEnd(BaseEvent):
     """How a turn ended."""
 
     type: ClassVar[str] = "turn_end"
     status: TurnStatus
-    seq: int = 0
-    turn: str = ""
-    step: int | None = None
-    active: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compaction:
-    """Everything up to ``to_seq`` stands for this summary from here on. History stays whole."""
+class Compaction(BaseEvent):
+    """Requests from here on send this summary in place of everything up to ``to_seq``. The log keeps it all."""
 
     type: ClassVar[str] = "compaction"
     to_seq: int
     summary: str
-    seq: int = 0
-    turn: str = ""
-    step: int | None = None
-    active: bool = True
 
 
 Event = UserMessage | Reasoning | AssistantMessage | ToolCall | ToolResult | PermissionDecision | TurnEnd | Compaction
-
-_KINDS: dict[str, type[Event]] = {
-    kind.type: kind
-    for kind in (
-        UserMessage,
-        Reasoning,
-        AssistantMessage,
-        ToolCall,
-        ToolResult,
-        PermissionDecision,
-        TurnEnd,
-        Compaction,
-    )
-}
-_COMMON = ("seq", "turn", "step", "active")
-_BY_REASONING_KIND = {
-    "text": ("text", "source_field", "is_hidden"),
-    "item": ("item",),
-    "details": ("details",),
-    "signature": ("item",),
-}
+_KINDS: dict[str, type[Event]] = {kind.type: kind for kind in get_args(Event)}
 
 
 def event_to_json(event: Event) -> dict[str, Any]:
@@ -163,7 +133,7 @@ def event_to_json(event: Event) -> dict[str, Any]:
     if event.step is not None:
         form["step"] = event.step
     form["type"] = event.type
-    for name in _own_fields(event):
+    for name in event.json_fields():
         value = getattr(event, name)
         form[name] = list(value) if isinstance(value, tuple) else value
     if not event.active:
@@ -178,17 +148,9 @@ def event_from_json(form: Mapping[str, Any]) -> Event:
         raise EventError(f"type: unknown event type {form.get('type')!r}; known: {', '.join(_KINDS)}")
     known = {field.name for field in fields(kind)}
     values = {name: value for name, value in form.items() if name in known}
-    for name in ("summary", "citations"):
-        if kind is AssistantMessage and name in values:
-            values[name] = tuple(values[name])
+    if kind is AssistantMessage:
+        values |= {name: tuple(values[name]) for name in ("summary", "citations") if name in values}
     try:
         return kind(**values)
     except TypeError as error:
         raise EventError(f"{kind.type}: {error}") from error
-
-
-def _own_fields(event: Event) -> list[str]:
-    names = [field.name for field in fields(event) if field.name not in _COMMON]
-    if isinstance(event, Reasoning):
-        return ["kind", *_BY_REASONING_KIND[event.kind], "model", "provider", *([] if event.whole else ["whole"])]
-    return names

@@ -1,25 +1,25 @@
 """The redacted account of one tool call: what people see of it.
 
-A ``ToolTraceStep`` comes only from ``finish``, which redacts, or from ``step_from_json``, which reads back one that was
-kept and redacts it again, so that old rows follow today's rules. There is no unredacted step to leak, and none can be
-made by copying with changes. Time is passed in. Spec 004 trace, product 10.
+A ``ToolTraceStep`` comes only from ``finish``, which redacts, or from ``step_from_json``, which reads a stored one.
+There is no unredacted step to leak, and none can be made by copying with changes. ``manage.py rerender`` applies new
+rules to stored steps. Time is passed in. Spec 004 trace, product 10.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, InitVar, dataclass, field
+from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from typing import Any, Literal
 
-from reasoning.citations import Citation, Source
+from reasoning.citations import Citation, Source, citation_from_json, citation_to_json
 from reasoning.redaction import SECRETS_ONLY, Redactor
 
 StepStatus = Literal["ok", "error", "denied", "cancelled"]
 
 TOP_CITATIONS = 3
 UNREADABLE = "[arguments that are no JSON]"
-_MADE_HERE = object()
+_CREATED_HERE = object()
 
 _BULLETS = {
     "searched": "Searched the filings for “{query}” and got {results}.",
@@ -31,9 +31,9 @@ _BULLETS = {
     "nothing": "Found no passage to cite.",
     "read": "Read {label}.",
 }
-MOST_BULLETS = 5
-FEWEST_BULLETS = 2
-MOST_QUERY_CHARS = 80
+MAX_BULLETS = 5
+MIN_BULLETS = 2
+MAX_QUERY_CHARS = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,10 @@ class ToolTraceStep:
     error: str | None = None
     redactions: Mapping[str, int] = field(default_factory=dict)
     _: KW_ONLY
-    made_by: InitVar[object]
+    created_by: InitVar[object]
 
-    def __post_init__(self, made_by: object) -> None:
-        if made_by is not _MADE_HERE:
+    def __post_init__(self, created_by: object) -> None:
+        if created_by is not _CREATED_HERE:
             raise TypeError("a trace step comes from finish or step_from_json alone")
 
 
@@ -89,11 +89,11 @@ def finish(
         args=_args(opened, redactor),
         duration_ms=max(0.0, round(at_ms - opened.started_ms, 1)),
         results=results,
-        top_citations=tuple(_citation(source, snippets) for source in sources[:TOP_CITATIONS]),
+        top_citations=tuple(_top_citation(source, snippets) for source in sources[:TOP_CITATIONS]),
         status=status,
         error=str(redactor.redact_args(error)) if error else None,
         redactions=dict(redactor.counts + snippets.counts),
-        made_by=_MADE_HERE,
+        created_by=_CREATED_HERE,
     )
 
 
@@ -104,7 +104,7 @@ def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
         "args": step.args,
         "durationMs": step.duration_ms,
         "results": step.results,
-        "topCitations": [_citation_to_json(citation) for citation in step.top_citations],
+        "topCitations": [_citation_form(citation) for citation in step.top_citations],
         "status": step.status,
     }
     if step.error:
@@ -115,21 +115,17 @@ def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
 
 
 def step_from_json(form: Mapping[str, Any]) -> ToolTraceStep:
-    """Read back a step that was kept. Missing keys take harmless values, so that old rows stay readable.
-
-    The step is redacted again, which changes nothing of what today's rules made.
-    """
-    form = Redactor().redact_trace([form])[0]
+    """Read back a stored step. Missing keys take harmless values, so that old rows stay readable."""
     return ToolTraceStep(
         tool=form.get("tool", ""),
         args=form.get("args", {}),
         duration_ms=form.get("durationMs", 0),
         results=form.get("results"),
-        top_citations=tuple(_citation_from_json(found) for found in form.get("topCitations", ())),
+        top_citations=tuple(citation_from_json(found) for found in form.get("topCitations", ())),
         status=form.get("status", "ok"),
         error=form.get("error"),
         redactions=form.get("redactions", {}),
-        made_by=_MADE_HERE,
+        created_by=_CREATED_HERE,
     )
 
 
@@ -138,9 +134,9 @@ def summary_from_trace(steps: Sequence[ToolTraceStep]) -> tuple[str, ...]:
     done = [_bullet(step) for step in steps]
     read = list(dict.fromkeys(_label(citation) for step in steps for citation in step.top_citations))
     bullets = list(dict.fromkeys([*done, *(_BULLETS["read"].format(label=label) for label in read)]))
-    if bullets and not read and len(bullets) < FEWEST_BULLETS:
+    if bullets and not read and len(bullets) < MIN_BULLETS:
         bullets.append(_BULLETS["nothing"])
-    return tuple(bullets[:MOST_BULLETS])
+    return tuple(bullets[:MAX_BULLETS])
 
 
 def _args(opened: OpenStep, redactor: Redactor) -> Any:
@@ -151,29 +147,14 @@ def _args(opened: OpenStep, redactor: Redactor) -> Any:
     return redactor.redact_args(value, shown=opened.shown)
 
 
-def _citation(source: Source, redactor: Redactor) -> Citation:
-    return Citation(
-        ref=source.ref,
-        filing=source.filing,
-        company=source.company,
-        date=source.date,
-        period=source.period,
-        section=source.section,
-        anchor=source.anchor,
-        url=source.url,
-        snippet=str(redactor.redact_args(source.snippet)),
-    )
+def _top_citation(source: Source, redactor: Redactor) -> Citation:
+    return replace(source.citation(), snippet=str(redactor.redact_args(source.snippet)))
 
 
-def _citation_to_json(citation: Citation) -> dict[str, Any]:
-    names = ("ref", "filing", "company", "date", "period", "section", "anchor", "url", "snippet")
-    return {name: getattr(citation, name) for name in names}
-
-
-def _citation_from_json(form: Mapping[str, Any]) -> Citation:
-    names = ("filing", "company", "section", "anchor", "url", "snippet")
-    texts = {name: form.get(name, "") for name in names}
-    return Citation(ref=form.get("ref", 0), date=form.get("date"), period=form.get("period"), **texts)
+def _citation_form(citation: Citation) -> dict[str, Any]:
+    form = citation_to_json(citation)
+    del form["verified"]  # a step cites no quotation
+    return form
 
 
 def _bullet(step: ToolTraceStep) -> str:
@@ -190,9 +171,9 @@ def _bullet(step: ToolTraceStep) -> str:
 
 def _short(query: str) -> str:
     """Cut a long query at a word: a bullet is one line."""
-    if len(query) <= MOST_QUERY_CHARS:
+    if len(query) <= MAX_QUERY_CHARS:
         return query
-    return query[:MOST_QUERY_CHARS].rpartition(" ")[0].rstrip(" ,;") + "…"
+    return query[:MAX_QUERY_CHARS].rpartition(" ")[0].rstrip(" ,;") + "…"
 
 
 def _label(citation: Citation) -> str:

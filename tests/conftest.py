@@ -17,20 +17,21 @@ import hypothesis
 import pytest
 import pytest_asyncio
 from channels.db import database_sync_to_async
-from django.conf import settings
+from channels.layers import channel_layers
 from django.core.cache import cache
 from django.db import connection
-from django.test import TransactionTestCase
+from django.test import TransactionTestCase, override_settings
 from django.utils import translation
 
 from accounts.models import User
-from chat.runner import runner
+from chat.turns.manager import runner
 from tests import factories
-from tests.emptying import empty_tables
+from tests.truncate import truncate_tables
 
-# The same examples every time: a run says something of the change, not of the dice.
-hypothesis.settings.register_profile("legible", derandomize=True, deadline=None)
-hypothesis.settings.load_profile("legible")
+# Derandomized: a failure comes from the change, not from new examples.
+hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
+hypothesis.settings.register_profile("full", derandomize=True, deadline=None, max_examples=100)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("SHARED_DIR") or ROOT.parent / "shared")
@@ -69,13 +70,13 @@ def shared_dir() -> Path:
 def _fresh_surroundings() -> None:
     """No test finds the cache or the language of the one before."""
     cache.clear()
-    translation.activate(settings.LANGUAGE_CODE)
+    translation.activate("en")
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _cheap_emptying() -> Iterator[None]:
+def _truncate_only_filled_tables() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: empty_tables())
+        patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: truncate_tables())
         yield
 
 
@@ -92,9 +93,14 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
 
 @pytest.fixture(autouse=True)
-def _one_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process under test talks to no others: a sync client's event loop, and what runs in it, ends at once."""
-    monkeypatch.setattr(runner._relay, "is_active", lambda: False)
+def _layer_of_one_process(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Give each test an empty channel layer in memory: only tests that are marked so talk over Redis."""
+    channel_layers.backends.clear()
+    if request.node.get_closest_marker("redis"):
+        yield
+        return
+    with override_settings(CHANNEL_LAYERS={"default": {"BACKEND": "chat.live.local_layer.LocalChannelLayer"}}):
+        yield
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +123,7 @@ async def _runner_at_rest() -> AsyncIterator[None]:
 def pytest_configure(config: pytest.Config) -> None:
     for service in _NEEDS:
         config.addinivalue_line("markers", f"{service}: needs this service; {_NEEDS[service]} names it")
+    config.addinivalue_line("markers", "engine: depends on the database engine; `make test` runs it on PostgreSQL too")
     config.addinivalue_line("markers", "stored: asks for the database; each such test gets this mark by itself")
     config.addinivalue_line("markers", "sqlite: of what only SQLite has; not collected where TEST_DATABASE_URL is set")
 
@@ -143,8 +150,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for reason in _inexcusable(terminalreporter.config):
         terminalreporter.write_line(f"REQUIRE_ALL: skipped, so this run fails: {reason}", red=True)
-    for line in filter(None, os.environ.get("NOT_RUN", "").splitlines()):
-        terminalreporter.write_line(f"Not run: {line}", yellow=True)
 
 
 def _inexcusable(config: pytest.Config) -> list[str]:

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from django.contrib.auth.models import Permission
 from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 
+from accounts.demo import staff_group
 from accounts.models import User
-from chat import log
+from chat import eventlog
+from chat.conversations import model_choice
+from chat.conversations.titles import title_from
+from chat.eventlog.write import save_checkpoints
 from chat.models import Conversation, ModelProfile, Turn
-from reasoning.events import AssistantMessage
+from chat.turns import finish
+from chat.turns.start import StartedTurn
+from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult, TurnStatus
 
 PASSWORD = "correct horse battery staple"
+SECRET = "sk-live-4f9aQ2mX7bT1cV8nR3kW6yZ0"
+TOOL_OUTPUT = f'{{"passages": [{{"text": "As told. password={SECRET}"}}], "api_key": "{SECRET}"}}'
 
 
 def make_user(username: str, **fields: object) -> User:
@@ -28,6 +38,21 @@ def make_administrator(username: str, **fields: object) -> User:
     user = make_user(username, **fields)
     user.user_permissions.add(Permission.objects.get(codename="view_scratchpad", content_type__app_label="accounts"))
     return user
+
+
+def client_of(user: User) -> Client:
+    """Return a client that is signed in."""
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def sign_in_staff(client: Client) -> User:
+    """Make Sam, who has all rights of the staff group, and sign them in."""
+    sam = make_user("sam", is_staff=True)
+    sam.groups.add(staff_group())
+    client.force_login(sam)
+    return sam
 
 
 def session_key_of(user: User) -> str:
@@ -45,14 +70,33 @@ def make_conversation(*, owner: User, title: str = "") -> Conversation:
 def open_turn(conversation_id: uuid.UUID, *, text: str, client_id: str = "", replaces: Turn | None = None) -> Turn:
     """Begin a turn in the log, as the runner does before it plans a request."""
     with transaction.atomic():
-        return log.open_turn_in(log.locked(conversation_id), text=text, client_id=client_id, replaces=replaces)
+        return eventlog.open_turn(
+            eventlog.lock_conversation(conversation_id),
+            text=text,
+            client_id=client_id,
+            replaces=replaces,
+            title=title_from(text),
+        )
 
 
 def make_turn(conversation: Conversation, *, question: str = "Why?", answer: str = "Because.") -> Turn:
     """Make a finished turn: a question and its answer, through the log."""
     turn = open_turn(conversation.pk, text=question)
-    log.close_turn(turn, [AssistantMessage(text=answer)], status="completed")
+    end_turn(turn, [AssistantMessage(text=answer)])
     return turn
+
+
+def end_turn(turn: Turn, events: Sequence[Event], *, status: TurnStatus = "completed") -> finish.TurnResult:
+    """End a running turn with its last events, as the runner does."""
+    started = StartedTurn(turn, "", model_choice.chosen_model(turn.conversation))
+    result = finish.finish_turn(started, status, {}, events)
+    assert result is not None
+    return result
+
+
+def save_checkpoint(turn: Turn, *, answer: str, thinking: str, **state: Any) -> None:
+    """Store what was released so far of a running turn."""
+    save_checkpoints({turn.pk: (answer, thinking, state)})
 
 
 def make_profile(name: str, **fields: object) -> ModelProfile:
@@ -65,3 +109,51 @@ def make_profile(name: str, **fields: object) -> ModelProfile:
 def abandon(turn: Turn) -> None:
     """Leave a running turn as a process on another machine does that has died."""
     Turn.objects.filter(pk=turn.pk).update(worker="elsewhere:1:0", lease_until=timezone.now() - timedelta(seconds=1))
+
+
+def make_history(
+    conversation: Conversation, *events: Event, question: str = "Why?", status: TurnStatus = "completed"
+) -> None:
+    """Make a finished turn of exactly these events."""
+    turn = open_turn(conversation.pk, text=question)
+    eventlog.close_turn(turn, events, status=status)
+
+
+def make_thought(text: str = "Let me see.", **fields: str) -> Reasoning:
+    """Make thinking of the offline analyst."""
+    values = {"model": "offline-analyst", "provider": "offline", "source_field": "reasoning_content", **fields}
+    return Reasoning(kind="text", text=text, step=0, **values)  # type: ignore[arg-type]
+
+
+def make_tool_step(arguments: str = '{"query": "covenants"}', output: str = TOOL_OUTPUT) -> Sequence[Event]:
+    """Make a call, its result and an answer."""
+    return (
+        ToolCall(call_id="call_1", name="searchFilings", arguments=arguments, step=0),
+        ToolResult(call_id="call_1", output=output, ok=True, step=0),
+        AssistantMessage(text="Because.", step=1),
+    )
+
+
+THINKING_CANARY = "quokka-canary-2284"
+
+
+def make_answer(conversation: Conversation, *, thought: str = THINKING_CANARY) -> Turn:
+    """Make a finished turn with thinking, one redacted trace step, a summary and an answer."""
+    turn = open_turn(conversation.pk, text="Why?")
+    step = {
+        "tool": "searchFilings",
+        "args": {"query": "turbines"},
+        "durationMs": 12,
+        "results": 1,
+        "topCitations": [],
+        "status": "ok",
+    }
+    events = [
+        Reasoning(kind="text", text=thought, source_field="reasoning", model="m", provider="p", step=0),
+        ToolCall(call_id="c1", name="searchFilings", arguments="{}", step=0),
+        ToolResult(call_id="c1", output="raw-result-canary", ok=True, step=0),
+    ]
+    eventlog.append(turn, events, {"c1": step})
+    answer = AssistantMessage(text="Because **so**.", summary=("Looked.", "Compared."), step=1)
+    eventlog.close_turn(turn, [answer], status="completed", summary_source="model", thinking_ms=12_000)
+    return turn

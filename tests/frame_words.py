@@ -7,23 +7,11 @@ from collections.abc import Iterable
 
 
 def heard(frames: Iterable[str]) -> str:
-    """Return all that these frames hold: each as it was sent, then the texts that they let grow, each in one."""
+    """Return all that these frames hold: each as it was sent, then each text that they let grow, in one."""
     sent = list(frames)
-    return "\n".join([*sent, *_grown(sent)])
-
-
-def _grown(frames: Iterable[str]) -> list[str]:
-    texts = {"answer": "", "thinking": ""}
-    growing = "answer"
-    for frame in frames:
-        form = json.loads(frame) if frame[:1] in '"{[' else None  # others are markup
-        match form:
-            case str():
-                texts[growing] += form
-            case {"id": str(element), "text": str(text)}:
-                growing = "thinking" if "thinking" in element else "answer"
-                texts[growing] += text
-            case [*_, str(text)]:
-                growing = "answer"
-                texts[growing] += text
-    return list(texts.values())
+    texts: dict[str, str] = {}
+    for frame in sent:
+        form = json.loads(frame) if frame.startswith("{") else {}
+        if "text" in form:
+            texts[form["id"]] = texts.get(form["id"], "") + form["text"]
+    return "\n".join([*sent, *texts.values()])

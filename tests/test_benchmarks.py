@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from asgiref.sync import async_to_sync
 
-from benchmarks import analyst, filings, normaliser, redaction, rendering, samples, turn
-from benchmarks.figures import Figure, show
-from benchmarks.texts import answer, pieces, trace
+from tests.benchmarks import analyst, filings, normaliser, redaction, rendering, samples, turn
+from tests.benchmarks.figures import Figure, show
+from tests.benchmarks.texts import answer, pieces, trace
 
-FILING = Path(__file__).resolve().parent.parent / "demo_filings" / "northwind-tidal-power-10k-2025.html"
+FILING = Path(__file__).resolve().parent.parent / "chat" / "filings" / "demo" / "northwind-tidal-power-10k-2025.html"
 QUESTIONS = [
     {
         "id": "q1",

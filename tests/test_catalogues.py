@@ -8,7 +8,7 @@ import re
 import pytest
 from django.utils.translation import ngettext, override
 
-from chat import wording
+from chat import stored_text
 from chat.providers.errors import Endpoint, failure_from_status
 from tests import catalogue
 from tests.catalogue import ROOT, TEMPLATES
@@ -121,13 +121,17 @@ def test_words_without_a_mark_are_noticed(source: str) -> None:
 
 def test_kept_words_are_still_said_somewhere() -> None:
     folders = [ROOT / "chat" / "providers", ROOT / "chat" / "tools"]
-    files = [ROOT / "chat" / "turns.py", ROOT / "chat" / "calls.py", ROOT / "reasoning" / "trace.py"]
+    files = [
+        ROOT / "chat" / "turns" / "run.py",
+        ROOT / "chat" / "turns" / "tool_calls.py",
+        ROOT / "reasoning" / "trace.py",
+    ]
     files += [path for folder in folders for path in folder.rglob("*.py")]
 
     said = {text for path in files for text in texts_of(path.read_text(encoding="utf-8"))}
     said.add(failure_from_status(429, b"", {}, Endpoint("models.example")).message)
 
-    assert wording.KEPT - said == set()
+    assert stored_text.STORED - said == set()
 
 
 def texts_of(source: str) -> set[str]:
@@ -177,6 +181,6 @@ def test_each_language_counts_in_its_own_way(language: str, one: str, two: str) 
 
 def test_kept_words_are_shown_in_the_language_of_the_reader() -> None:
     with override("de"):
-        assert wording.shown("Timed out.") == "Zeit abgelaufen."
-        assert wording.shown("Settings") == "Settings", "a text that is not ours, such as a model's name, stays"
-        assert wording.shown("") == ""
+        assert stored_text.translate_stored("Timed out.") == "Zeit abgelaufen."
+        assert stored_text.translate_stored("Settings") == "Settings", "a model's name, for example"
+        assert stored_text.translate_stored("") == ""

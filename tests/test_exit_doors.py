@@ -20,37 +20,36 @@ from chat.routing import websocket_urlpatterns
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("accounts", "chat", "config")
 READERS = {
-    "turns", "turn_rows", "path_to", "thinking_for", "history", "question_of", "kept_answer", "kept_thinking",
-    "opened_halves",
+    "turns", "turn_record", "path_to", "thinking_for", "history", "question_of", "checkpoint_answer",
+    "checkpoint_thinking", "decrypted_payloads",
 }  # fmt: skip
 ROWS = {"Event", "Checkpoint"}
-DRAWERS = {"chat.cards", "reasoning.envelope", "chat.export"}
+DRAWERS = {"chat.cards.build", "reasoning.envelope", "chat.sharing.export"}
 
 # Addresses that show something of a turn, with the Visibility that it goes through.
 SHOWN_BY = {
-    "chat:conversation": "layers.sees, of the person and this session",
-    "chat:messages": "layers.sees",
-    "chat:thinking": "layers.sees, then log.thinking_for",
-    "chat:trace": "layers.sees; 404 without the trace",
-    "chat:steps": "layers.sees; 404 without the trace",
+    "chat:conversation": "layers.visibility_for, of the person and this session",
+    "chat:messages": "layers.visibility_for",
+    "chat:thinking": "layers.visibility_for, then log.thinking_for",
+    "chat:trace": "layers.visibility_for; 404 without the trace",
     "chat:copy": "the answer and its sources alone, which everybody sees who sees the conversation",
-    "chat:export": "layers.sees, narrowed by the choice",
-    "chat:share": "layers.sees, for what can be chosen; no text but the title",
-    "chat:share_preview": "sharing.sees, as anybody",
-    "chat:shared": "sharing.sees, as anybody",
-    "chat:shared_thinking": "sharing.sees, then log.thinking_for",
+    "chat:export": "layers.visibility_for, narrowed by the choice",
+    "chat:share": "layers.visibility_for, for what can be chosen; no text but the title",
+    "chat:share_preview": "sharing.link_visibility, as anybody",
+    "chat:shared": "sharing.link_visibility, as anybody",
+    "chat:shared_thinking": "sharing.link_visibility, then log.thinking_for",
     "chat:edit": "one's own question, as it was typed",
-    "chat:preview": "administrators; layers.sees, all of it redacted",
-    "chat:new": "search, over public halves: titles and snippets of what its person sees anyhow",
+    "chat:preview": "administrators; layers.visibility_for, all of it redacted",
+    "chat:conversations": "search, over public halves: titles and snippets of what its person sees anyhow",
     "chat:home": "only where it leads",
-    "chat:api_messages": "layers.sees; of a token without a session",
+    "chat:api_messages": "layers.visibility_for; of a token without a session",
 }
 # Addresses that show nothing of a turn.
 SILENT = {
     *("chat:stop", "chat:retry", "chat:continue", "chat:select", "chat:feedback", "chat:model", "chat:manage"),
-    *("chat:context", "chat:effort"),  # figures, and a setting
+    "chat:effort",  # a setting
     *("chat:shares", "chat:share_revoke"),  # titles, redacted
-    *("chat:filings", "chat:filing", "chat:leaving"),  # filings, and what an address says itself
+    *("chat:filings", "chat:filing", "chat:external_link"),  # filings, and what an address says itself
     *("chat:api_chats", "chat:api_chat", "chat:api_settings", "chat:api_models", "chat:api_nowhere", "chat:healthz"),
     "set_language",
 }
@@ -64,34 +63,28 @@ OWN = "gives people back what they typed themselves"
 SEARCHES = "titles, questions and answers alone: what Visibility never hides from their owner"
 STAFF = "public halves, for staff (product 14)"
 DOORS = {
-    "chat/api.py": PAGES,
-    "chat/begun.py": PAGES,
-    "chat/cards.py": PAGES,
-    "chat/export.py": PAGES,
-    "chat/frames.py": PAGES,
-    "chat/page.py": PAGES,
-    "chat/screens.py": PAGES,
-    "chat/sharing.py": PAGES,
-    "chat/shareviews.py": PAGES,
-    "chat/views.py": PAGES,
-    "chat/costs.py": PAGES,
-    "chat/answerviews.py": OWN,
-    "chat/runner.py": OWN,
-    "chat/search.py": SEARCHES,
+    "chat/api/views.py": PAGES,
+    "chat/cards/build.py": PAGES,
+    "chat/sharing/export.py": PAGES,
+    "chat/socket/frames.py": PAGES,
+    "chat/socket/page.py": PAGES,
+    "chat/pages/context.py": PAGES,
+    "chat/sharing/links.py": PAGES,
+    "chat/sharing/views.py": PAGES,
+    "chat/pages/turn_actions.py": PAGES,
+    "chat/live/stored.py": WAITS,
+    "chat/turns/manager.py": OWN,
+    "chat/conversations/search.py": SEARCHES,
     "chat/admin/conversations.py": STAFF,
-    "chat/admin/events.py": STAFF,
-    "chat/closing.py": WAITS,
-    "chat/drawing.py": WAITS,
-    "chat/endings.py": WAITS,
-    "chat/relaymirror.py": WAITS,
-    "chat/relayreads.py": WAITS,
-    "chat/questions.py": KEEPS,
-    "chat/recovery.py": KEEPS,
+    "chat/turns/finish.py": KEEPS,
+    "chat/cards/labels.py": WAITS,
+    "chat/cards/rendering.py": WAITS,  # answers alone, which everybody sees who sees the conversation
+    "chat/management/commands/rerender.py": KEEPS,
     "chat/audit/turns.py": KEEPS,
-    "chat/audit/typed.py": KEEPS,
-    "chat/compaction.py": SENDS,
-    "chat/planning.py": SENDS,
-    "chat/preview/request.py": SENDS,  # what is drawn of it: chat/preview/view.py, for administrators
+    "chat/audit/scan.py": KEEPS,
+    "chat/turns/compaction.py": SENDS,
+    "chat/turns/request.py": SENDS,
+    "chat/request_preview/plan.py": SENDS,  # drawn by view_model.py, for administrators
 }
 
 
@@ -106,9 +99,9 @@ def _imports(tree: ast.AST) -> Iterator[str]:
 
 def _reads_the_log(tree: ast.AST) -> bool:
     calls = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name))
-    by_name = any(node.value.id == "log" and node.attr in READERS for node in calls)  # type: ignore[attr-defined]
-    imported = {name.rsplit(".", 1)[-1] for name in _imports(tree) if name.startswith("chat.log")} & READERS
-    rows = {f"chat.models.{row}" for row in ROWS} | {f"chat.models.conversation.{row}" for row in ROWS}
+    by_name = any(node.value.id in ("eventlog", "read") and node.attr in READERS for node in calls)  # type: ignore[attr-defined]
+    imported = {name.rsplit(".", 1)[-1] for name in _imports(tree) if name.startswith("chat.eventlog")} & READERS
+    rows = {f"chat.models.{row}" for row in ROWS} | {f"chat.models.turn.{row}" for row in ROWS}
     return by_name or bool(imported) or bool(rows & set(_imports(tree)))
 
 
@@ -117,7 +110,7 @@ def _found() -> dict[str, ast.AST]:
     found = {}
     for path in sorted(path for app in APPS for path in (ROOT / app).rglob("*.py")):
         name = path.relative_to(ROOT).as_posix()
-        if name.startswith(("chat/log/", "chat/models/")) or "/migrations/" in name:
+        if name.startswith(("chat/eventlog/", "chat/models/")) or "/migrations/" in name:
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         if _reads_the_log(tree) or DRAWERS & set(_imports(tree)):
@@ -161,7 +154,7 @@ def test_what_shows_turns_to_people_takes_a_visibility(name: str) -> None:
         for word in (getattr(node, "id", ""), getattr(node, "attr", ""), getattr(node, "arg", ""))
     }
 
-    assert {"sees", "Visibility"} & words
+    assert {"sees", "Visibility", "visibility_for"} & words
 
 
 @pytest.mark.spec("product 14")

@@ -24,7 +24,7 @@ def _values(text: str) -> dict[str, str]:
     return dict(re.findall(r"^([A-Z_]+)=(.*)$", text, re.MULTILINE))
 
 
-def test_printed_file_is_the_example_with_fresh_secrets() -> None:
+def test_command_prints_the_example_with_fresh_secrets() -> None:
     command = [sys.executable, "-m", "config.first_run"]
     first, second = (
         subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S603
@@ -38,7 +38,7 @@ def test_printed_file_is_the_example_with_fresh_secrets() -> None:
     assert len(filled["SECRET_KEY"]) >= 50
 
 
-def test_file_is_made_for_its_owner_alone_and_then_left_alone(tmp_path: Path) -> None:
+def test_new_file_is_private_and_a_complete_one_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / ".env"
     first_run.write(path)
     before = path.read_text()
@@ -50,7 +50,7 @@ def test_file_is_made_for_its_owner_alone_and_then_left_alone(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_file_of_ones_own_keeps_its_lines_and_gets_what_it_lacks(tmp_path: Path) -> None:
+def test_existing_file_keeps_its_lines_and_gets_the_missing_secrets(tmp_path: Path) -> None:
     path = tmp_path / ".env"
     path.write_text("OPENAI_BASE_URL=http://127.0.0.1:11434/v1\nDEMO_PASSWORD=mine\nSECRET_KEY=")
 
@@ -72,7 +72,7 @@ def test_secret_from_the_environment_is_not_written(tmp_path: Path, monkeypatch:
     assert "CONTENT_KEYS" not in path.read_text()
 
 
-def test_interrupted_write_leaves_no_half_of_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_write_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(handle: int) -> None:
         raise OSError(28, "No space left on device")
 

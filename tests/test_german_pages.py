@@ -12,8 +12,8 @@ from lxml import html as markup
 
 from accounts.models import User
 from accounts.tokens import create_token
-from chat import log
-from chat.filings import demo
+from chat import eventlog
+from chat.filings.ingest import load_demo
 from chat.models import Conversation, Turn
 from reasoning.citations import Source, check_citations, citation_to_json
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
@@ -73,13 +73,13 @@ def make_answer(conversation: Conversation) -> Turn:
     }
     turn = open_turn(conversation.pk, text="Wie stand das Wasser?")
     thought = Reasoning(kind="text", text="Hm.", source_field="reasoning", model="m", provider="p", step=0)
-    log.append(
+    eventlog.append(
         turn, [thought, *(ToolCall(call_id=call, name="searchFilings", arguments="{}", step=0) for call in traces)]
     )
-    log.append(turn, [ToolResult(call_id=call, output="{}", ok=call == "c1", step=0) for call in traces], traces)
+    eventlog.append(turn, [ToolResult(call_id=call, output="{}", ok=call == "c1", step=0) for call in traces], traces)
     checked = tuple(citation_to_json(citation) for citation in check_citations(ANSWER, [SOURCE]))
     answer = AssistantMessage(text=ANSWER, summary=("Gesucht.",), citations=checked, step=1)
-    log.close_turn(
+    eventlog.close_turn(
         turn,
         [answer],
         status="completed",
@@ -92,7 +92,7 @@ def make_answer(conversation: Conversation) -> Turn:
 
 
 def make_ended(conversation: Conversation, status: Any, **figures: Any) -> None:
-    log.close_turn(open_turn(conversation.pk, text="Und dann?"), [], status=status, **figures)
+    eventlog.close_turn(open_turn(conversation.pk, text="Und dann?"), [], status=status, **figures)
 
 
 def test_english_on_a_page_is_noticed() -> None:
@@ -175,7 +175,7 @@ def test_settings_are_german(ada: User, settings: LazySettings) -> None:
 def test_filings_are_german_around_their_own_words(alice: User) -> None:
     client = german(alice)
     empty = client.get("/filings/")
-    demo.load_demo()
+    load_demo()
     listed = client.get("/filings/")
     hello = client.get("/", follow=True)
 

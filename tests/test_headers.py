@@ -12,7 +12,7 @@ STRICT = {
 
 
 @pytest.mark.parametrize("url", ["/accounts/login/", "/accounts/settings/", "/admin/", "/no-such-page/"])
-def test_every_page_carries_the_strict_policy(client: Client, sam: User, url: str) -> None:
+def test_every_page_has_a_strict_content_security_policy(client: Client, sam: User, url: str) -> None:
     client.force_login(sam)
     response = client.get(url)
 
@@ -25,14 +25,14 @@ def test_every_page_carries_the_strict_policy(client: Client, sam: User, url: st
     assert "private" in response["Cache-Control"]
 
 
-async def test_headers_are_there_in_an_asynchronous_stack(async_client: AsyncClient, db: None) -> None:
+async def test_headers_are_set_under_asgi(async_client: AsyncClient, db: None) -> None:
     response = await async_client.get("/accounts/login/")
 
     assert "camera=()" in response["Permissions-Policy"]
     assert "script-src 'self'" in response["Content-Security-Policy"]
 
 
-def test_session_cookie_is_out_of_reach_of_scripts_and_other_sites(client: Client, alice: User) -> None:
+def test_session_cookie_is_httponly_and_same_site(client: Client, alice: User) -> None:
     client.force_login(alice)
     client.post("/accounts/toggles/show-trace/", {"on": "true"})
 

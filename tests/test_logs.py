@@ -9,7 +9,7 @@ import pytest
 from psycopg.errors import UniqueViolation
 
 from config import logs
-from config.logs import MAX_BYTES, UNAVAILABLE, JsonFormatter
+from config.logs import MAX_LINE_CHARS, UNAVAILABLE, RedactingJsonFormatter
 from reasoning.scratchpad import Scratchpad
 
 SECRET = "sk-" + "proj-" + "A1b2C3d4E5f6" * 4
@@ -26,13 +26,13 @@ def _line(
     record = logging.getLogger(logger).makeRecord(
         logger, logging.WARNING, __file__, 1, message, args, info, extra=extra
     )
-    text = JsonFormatter().format(record)
+    text = RedactingJsonFormatter().format(record)
     assert "\n" not in text
-    assert len(text.encode()) <= MAX_BYTES
+    assert len(text.encode()) <= MAX_LINE_CHARS
     return json.loads(text)
 
 
-def test_record_is_one_line_with_ids_and_counts_beside_it() -> None:
+def test_record_is_one_line_with_its_extras() -> None:
     line = _line("turn ended", turn="a1", tokens=12, share=0.5, ok=True, nothing=None)
 
     assert line["message"] == "turn ended"
@@ -41,14 +41,14 @@ def test_record_is_one_line_with_ids_and_counts_beside_it() -> None:
 
 
 @pytest.mark.spec("product 12")
-def test_secret_is_masked_wherever_it_stands() -> None:
+def test_secret_is_masked_in_message_extras_and_exception() -> None:
     line = _line("refused: api_key=%s", SECRET, error=ValueError(f"bad key {SECRET}"), note=f"Bearer {SECRET}")
 
     assert SECRET not in json.dumps(line)
     assert "[redacted]" in str(line["message"])
 
 
-def test_object_beside_a_record_is_named_by_its_type_alone() -> None:
+def test_object_in_an_extra_is_logged_by_type() -> None:
     line = _line("x", body={"text": "private"}, items=["private"])
 
     assert "private" not in json.dumps(line)
@@ -56,25 +56,25 @@ def test_object_beside_a_record_is_named_by_its_type_alone() -> None:
 
 
 @pytest.mark.spec("product 12")
-def test_exception_is_told_by_class_and_places_alone() -> None:
-    account = _line("x", error=ValueError("duplicate key (private)\nDETAIL: Failing row contains (private)."))[
+def test_exception_is_logged_by_class_and_frames() -> None:
+    logged = _line("x", error=ValueError("duplicate key (private)\nDETAIL: Failing row contains (private)."))[
         "exception"
     ]
 
-    assert "private" not in json.dumps(account)
-    assert "duplicate key" not in json.dumps(account)
-    assert account[0]["type"] == "ValueError"
-    assert any("test_logs.py" in frame for frame in account[0]["frames"])
+    assert "private" not in json.dumps(logged)
+    assert "duplicate key" not in json.dumps(logged)
+    assert logged[0]["type"] == "ValueError"
+    assert any("test_logs.py" in frame for frame in logged[0]["frames"])
 
 
-def test_system_and_database_codes_are_kept() -> None:
+def test_error_codes_of_system_and_database_are_logged() -> None:
     error = OSError(errno.ENOSPC, "No space left for private")
     error.__cause__ = UniqueViolation("private")
 
-    account = _line("x", error=error)["exception"]
+    logged = _line("x", error=error)["exception"]
 
-    assert [each.get("code") for each in account] == ["ENOSPC", "23505"]
-    assert "private" not in json.dumps(account)
+    assert [each.get("code") for each in logged] == ["ENOSPC", "23505"]
+    assert "private" not in json.dumps(logged)
 
 
 @pytest.mark.parametrize(
@@ -87,19 +87,19 @@ def test_system_and_database_codes_are_kept() -> None:
         ("failed: %(error)s", ({"error": ValueError("private words")},)),
     ],
 )
-def test_words_of_an_exception_are_taken_out_of_the_message(message: str, args: tuple[object, ...]) -> None:
+def test_text_of_an_exception_is_removed_from_the_message(message: str, args: tuple[object, ...]) -> None:
     line = _line(message, *args, error=ValueError("private words"))
 
     assert "private" not in json.dumps(line)
     assert str(line["message"]).startswith("failed: ")
 
 
-def test_exception_as_the_message_is_named_by_its_type() -> None:
+def test_exception_as_the_message_is_logged_by_type() -> None:
     assert _line(ValueError("private words"))["message"] == "[ValueError]"
 
 
 @pytest.mark.parametrize(
-    ("message", "args", "kept"),
+    ("message", "args", "start"),
     [
         (
             "Task exception was never retrieved\nfuture: <Task exception=ValueError('private')>",
@@ -111,14 +111,14 @@ def test_exception_as_the_message_is_named_by_its_type() -> None:
         ("Took %d s for %r", (3, "private"), "Took 3 s for '[str]'"),
     ],
 )
-def test_library_is_quoted_up_to_its_first_value(message: str, args: tuple[object, ...], kept: str) -> None:
+def test_message_of_a_library_is_cut_at_its_first_value(message: str, args: tuple[object, ...], start: str) -> None:
     line = _line(message, *args, logger="asyncio", body="private")
 
     assert "private" not in json.dumps(line)
-    assert str(line["message"]).startswith(kept)
+    assert str(line["message"]).startswith(start)
 
 
-def test_causes_are_told_in_order() -> None:
+def test_causes_are_logged_in_order() -> None:
     error = RuntimeError("outer")
     error.__cause__ = ValueError("inner")
 
@@ -132,7 +132,7 @@ def test_scratchpad_leaves_no_trace() -> None:
     assert "canary" not in json.dumps(line)
 
 
-def test_failing_redaction_closes_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_record_that_cannot_be_redacted_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(text: str) -> str:
         raise RuntimeError(text)
 
@@ -143,15 +143,15 @@ def test_failing_redaction_closes_the_record(monkeypatch: pytest.MonkeyPatch) ->
     assert "private" not in json.dumps(line)
 
 
-def test_message_that_cannot_be_formatted_closes_the_record() -> None:
+def test_message_that_cannot_be_formatted_is_withheld() -> None:
     assert _line("%d private", "private")["message"] == UNAVAILABLE
 
 
-def test_endless_record_is_capped() -> None:
+def test_huge_record_is_capped() -> None:
     many = {f"field_{number}": "word " * 40 for number in range(200)}
 
     assert _line("word " * 100_000, **many)["too_long"] is True
 
 
-def test_odd_characters_stay_valid_json() -> None:
+def test_control_characters_and_surrogates_are_valid_json() -> None:
     assert _line("\ud800 \x00 ünïcode")["level"] == "WARNING"

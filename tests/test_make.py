@@ -32,7 +32,7 @@ def test_help_lists_only_what_works(checkout: Path) -> None:
     lines = _make(checkout).stdout.splitlines()
 
     assert [line.split(" - ")[0].strip() for line in lines] == [
-        *("help", "run", "test", "bench", "snapshots", "cluster", "messages")
+        *("help", "run", "test", "test-all", "bench", "snapshots", "cluster", "docs", "messages")
     ]
 
 

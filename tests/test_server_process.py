@@ -1,4 +1,4 @@
-"""The real server: what it says, what it serves, and how it ends."""
+"""The real server process: startup, HTTP, WebSockets, shutdown."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ async def _sign_in(http: aiohttp.ClientSession, base_url: str) -> aiohttp.Client
 
 
 async def _socket_url(http: aiohttp.ClientSession, base_url: str) -> str:
-    """Open the newest conversation and return where its socket is."""
+    """Open the newest conversation and return the URL of its socket."""
     response = await http.get(f"{base_url}/")
     found = re.search(r"/chats/([0-9a-f-]{36})/", str(response.url) + await response.text())
     assert found
     return f"{base_url}/ws/chats/{found[1]}/"
 
 
-def test_greeting_says_where_who_and_how_to_ask_a_real_model(server: RunningServer) -> None:
+def test_startup_message_names_url_logins_and_model(server: RunningServer) -> None:
     where, who, model = server.greeting
 
     assert re.fullmatch(r"Legible is at http://127\.0\.0\.1:[0-9]+/", where)
@@ -52,22 +52,19 @@ def test_greeting_says_where_who_and_how_to_ask_a_real_model(server: RunningServ
     assert model.endswith("OPENAI_BASE_URL=http://127.0.0.1:11434/v1")
 
 
-async def test_static_files_come_without_debug(server: RunningServer, http: aiohttp.ClientSession) -> None:
-    response = await http.get(f"{server.base_url}/static/css/app.css")
+async def test_static_files_are_served_without_debug(server: RunningServer, http: aiohttp.ClientSession) -> None:
+    async with http.get(f"{server.base_url}/static/css/app.css") as response:
+        assert response.status == 200
+        assert response.content_type == "text/css"
 
-    assert response.status == 200
-    assert response.content_type == "text/css"
 
-
-async def test_health_is_open_to_anyone(server: RunningServer, http: aiohttp.ClientSession) -> None:
+async def test_health_check_needs_no_session(server: RunningServer, http: aiohttp.ClientSession) -> None:
     response = await http.get(f"{server.base_url}/healthz")
 
     assert (await response.json())["status"] == "ok"
 
 
-async def test_demo_signs_in_over_plain_http_on_this_machine(
-    server: RunningServer, http: aiohttp.ClientSession
-) -> None:
+async def test_sign_in_works_over_plain_http_on_localhost(server: RunningServer, http: aiohttp.ClientSession) -> None:
     response = await _sign_in(http, server.base_url)
 
     assert response.status == 200
@@ -75,7 +72,7 @@ async def test_demo_signs_in_over_plain_http_on_this_machine(
 
 
 @pytest.mark.parametrize("origin", [None, "http://evil.example", "null"])
-async def test_socket_from_a_foreign_page_is_refused(
+async def test_websocket_of_another_origin_is_refused(
     server: RunningServer, http: aiohttp.ClientSession, origin: str | None
 ) -> None:
     await _sign_in(http, server.base_url)
@@ -87,7 +84,7 @@ async def test_socket_from_a_foreign_page_is_refused(
     assert refused.value.status == 403
 
 
-async def test_message_far_beyond_the_limit_is_refused_and_the_socket_stays_open(
+async def test_huge_message_is_refused_and_the_socket_stays_open(
     server: RunningServer, http: aiohttp.ClientSession
 ) -> None:
     await _sign_in(http, server.base_url)
@@ -99,7 +96,7 @@ async def test_message_far_beyond_the_limit_is_refused_and_the_socket_stays_open
             pass
 
 
-async def test_end_closes_sockets_with_service_restart(
+async def test_shutdown_closes_sockets_with_1012(
     server: RunningServer, tmp_path: Path, http: aiohttp.ClientSession
 ) -> None:
     with serving(server.environment, tmp_path) as ending:
@@ -116,9 +113,9 @@ async def test_end_closes_sockets_with_service_restart(
         assert stop(ending.process) == 0
 
 
-def test_port_in_use_is_one_line(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
+def test_port_in_use_is_one_error_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as occupied:
+        port = str(occupied.getsockname()[1])
         command = [sys.executable, "-m", "config.serve", "--check"]
         done = subprocess.run(  # noqa: S603
             command, cwd=ROOT, env=environment_in(tmp_path, PORT=port), capture_output=True, text=True, check=False
@@ -130,7 +127,7 @@ def test_port_in_use_is_one_line(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_server_without_keys_to_seal_with_does_not_start(tmp_path: Path) -> None:
+def test_server_without_content_keys_does_not_start(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "config.serve"]
     done = subprocess.run(  # noqa: S603
         command, cwd=ROOT, env=environment_in(tmp_path, CONTENT_KEYS=""), capture_output=True, text=True, check=False

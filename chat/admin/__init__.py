@@ -1,8 +1,8 @@
-"""What staff see and run: conversations by their public halves, models, filings, feedback, links, and figures.
+"""The staff's pages: conversations by public payloads, models, filings, feedback, links and statistics.
 
-Each module registers its own pages. Nobody sees here what is sealed: thinking, raw arguments and results (product 14).
+Each module registers its own. Nothing encrypted is shown: no thinking, raw arguments or results (product 14).
 """
 
-from chat.admin import conversations, filings, profiles, sharing
+from chat.admin import conversations, filings, model_profiles, sharing
 
-__all__ = ["conversations", "filings", "profiles", "sharing"]
+__all__ = ["conversations", "filings", "model_profiles", "sharing"]

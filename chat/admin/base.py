@@ -1,7 +1,4 @@
-"""What the staff's pages have in common: they are looked at and not changed, and texts are masked before they show.
-
-``kept`` leaves out what hangs on a conversation that its person deleted, or on a temporary one whose time is over.
-"""
+"""Shared by the staff's pages: read-only rows, masked texts, and no rows of deleted or expired conversations."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from chat.models import Conversation
-from chat.wording import shown
+from chat.stored_text import translate_stored
 from reasoning.redaction import redact_text
 
 if TYPE_CHECKING:
@@ -29,8 +26,8 @@ else:
     TabularInline = admin.TabularInline
 
 
-class Seen:
-    """Looked at, never changed here."""
+class ReadOnlyMixin:
+    """No permission to add, change or delete."""
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -42,47 +39,50 @@ class Seen:
         return False
 
 
-class ReadOnly(Seen, ModelAdmin):
-    """A page of rows that are looked at."""
+class ReadOnly(ReadOnlyMixin, ModelAdmin):
+    """A page of rows that staff only look at."""
 
     list_per_page = 50
 
 
-class ReadOnlyInline(Seen, TabularInline):
-    """Rows that are looked at on the page of what they belong to."""
+class ReadOnlyInline(ReadOnlyMixin, TabularInline):
+    """Read-only rows on the page of their parent."""
 
     extra = 0
     can_delete = False
 
 
-class Named(admin.AllValuesFieldListFilter):
-    """A list by the values of a column, where each has a name: the empty one as well."""
+class LabelledValuesFilter(admin.AllValuesFieldListFilter):
+    """Filter by the values of a column, with a label for the empty one."""
 
     def choices(self, changelist: Any) -> Iterator[Any]:
         empty = _("no error") if self.field_path == "error_code" else _("not stated")
-        return ({**choice, "display": shown(str(choice["display"])) or empty} for choice in super().choices(changelist))
+        return (
+            {**choice, "display": translate_stored(str(choice["display"])) or empty}
+            for choice in super().choices(changelist)
+        )
 
 
-def kept(found: QuerySet[Any], path: str) -> QuerySet[Any]:
-    """Return the rows whose conversation, at ``path``, is there."""
-    return found.filter(**{f"{path}__in": Conversation.objects.order_by().values("pk")})
+def visible(rows: QuerySet[Any], path: str) -> QuerySet[Any]:
+    """Return the rows whose conversation, at ``path``, isn't deleted or expired."""
+    return rows.filter(**{f"{path}__in": Conversation.objects.order_by().values("pk")})
 
 
 def counted(rows: QuerySet[Any], path: str, field: str = "pk") -> Coalesce:
-    """Return how many of ``rows`` have the listed one at ``path``, or how many different values of ``field``.
+    """Count the ``rows`` that have the listed object at ``path``, or their distinct values of ``field``.
 
-    A subquery for each row that is shown: a join would group the whole table for one page of it.
+    A subquery for each row shown: a join would group the whole table for one page of it.
     """
     own = rows.filter(**{path: OuterRef("pk")}).order_by().values(path)
     return Coalesce(Subquery(own.annotate(counted=Count(field, distinct=True)).values("counted")), 0)
 
 
 def title_of(conversation: Conversation) -> str:
-    """Return a title as people may read it. Product 12."""
+    """Return a masked title (product 12)."""
     return redact_text(conversation.title) or _("Untitled")
 
 
 def link_to(conversation: Conversation) -> SafeString:
-    """Return a title that leads to its conversation's page here."""
+    """Return the title as a link to the conversation's admin page."""
     url = reverse("admin:chat_conversation_change", args=[conversation.pk])
     return format_html('<a href="{}">{}</a>', url, title_of(conversation))

@@ -1,23 +1,41 @@
-"""Conversations, turns and events: read-only, and by their public halves only (product 14)."""
+"""Conversations, turns and events: read-only, and only by their public payloads (product 14)."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.utils.functional import Promise
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from chat.admin import events
-from chat.admin.base import Named, ReadOnly, ReadOnlyInline, counted, kept, link_to, title_of
-from chat.admin.figures import urls as figure_urls
+from accounts.visibility import site_flags
+from chat.admin.base import LabelledValuesFilter, ReadOnly, ReadOnlyInline, counted, link_to, title_of, visible
+from chat.admin.statistics import urls as statistics_urls
+from chat.eventlog.serialization import upgrade_payload
 from chat.models import Conversation, Event, Turn
-from chat.wording import shown
-from reasoning.redaction import redact_text
+from chat.stored_text import translate_stored
+from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text, redact_trace
+from reasoning.visibility import Viewer, Visibility, visibility
 
+Fact = tuple[str | Promise, object]
+
+EVENT_LABELS: Mapping[str, str | Promise] = {
+    "user_message": gettext_lazy("Question"),
+    "assistant_message": gettext_lazy("Answer"),
+    "reasoning": gettext_lazy("Thinking (sealed)"),
+    "tool_call": gettext_lazy("Tool called"),
+    "tool_result": gettext_lazy("Tool result"),
+    "permission_decision": gettext_lazy("Permission"),
+    "compaction": gettext_lazy("Earlier turns summarised"),
+    "turn_end": gettext_lazy("End of the turn"),
+}
 _FIGURES = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
 _TIMES = ("started_at", "ended_at", "first_token_ms", "thinking_ms")
 _GUARDS = ("stripped_delimiters", "extracted_blocks", "masked", "dropped_bullets", "source")
@@ -34,15 +52,15 @@ class TurnInline(ReadOnlyInline):
 
     @admin.display(description=gettext_lazy("model"))
     def answered_by(self, turn: Turn) -> str:
-        return shown(turn.model)
+        return translate_stored(turn.model)
 
 
 class EventInline(ReadOnlyInline):
-    """The public halves of a turn's events, on its page."""
+    """The public payloads of a turn's events, on its page."""
 
     model = Event
     ordering = ("seq",)
-    fields = ("seq", "kind", "told")
+    fields = ("seq", "kind", "details")
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
@@ -50,11 +68,11 @@ class EventInline(ReadOnlyInline):
 
     @admin.display(description=gettext_lazy("what"))
     def kind(self, event: Event) -> str:
-        return events.kind(event)
+        return event_kind(event)
 
     @admin.display(description=gettext_lazy("public half"))
-    def told(self, event: Event) -> SafeString:
-        return events.told(event)
+    def details(self, event: Event) -> SafeString:
+        return event_details(event)
 
 
 @admin.register(Conversation)
@@ -64,12 +82,12 @@ class ConversationAdmin(ReadOnly):
     inlines = (TurnInline,)
     view_on_site = False  # it is its owner's alone
 
-    list_display = ("called", "owner", "turn_count", "is_temporary", "updated_at")
+    list_display = ("masked_title", "owner", "turn_count", "is_temporary", "updated_at")
     list_filter = ("updated_at", ("expires_at", admin.EmptyFieldListFilter))
     list_select_related = ("owner",)
     search_fields = ("title", "owner__username")
     search_help_text = gettext_lazy("Search titles and owners")
-    fields = ("called", "owner", "profile", "reasoning", "is_pinned", "expires_at", "created_at", "updated_at")
+    fields = ("masked_title", "owner", "profile", "reasoning", "is_pinned", "expires_at", "created_at", "updated_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
         found: QuerySet[Conversation] = super().get_queryset(request)
@@ -83,7 +101,7 @@ class ConversationAdmin(ReadOnly):
         return found
 
     @admin.display(description=gettext_lazy("title"), ordering="title")
-    def called(self, conversation: Conversation) -> str:
+    def masked_title(self, conversation: Conversation) -> str:
         return title_of(conversation)
 
     @admin.display(description=gettext_lazy("turns"), ordering="turns_")
@@ -102,8 +120,22 @@ class TurnAdmin(ReadOnly):
     inlines = (EventInline,)
     change_list_template = "admin/chat/turn/change_list.html"
 
-    list_display = ("started_at", "called", "number", "status", "answered_by", "output_tokens", "thinking_ms")
-    list_filter = ("status", "started_at", ("model", Named), ("provider", Named), ("error_code", Named))
+    list_display = (
+        "started_at",
+        "conversation_link",
+        "number",
+        "status",
+        "answered_by",
+        "output_tokens",
+        "thinking_ms",
+    )
+    list_filter = (
+        "status",
+        "started_at",
+        ("model", LabelledValuesFilter),
+        ("provider", LabelledValuesFilter),
+        ("error_code", LabelledValuesFilter),
+    )
     list_select_related = ("conversation",)
     search_fields = ("conversation__title",)
     search_help_text = gettext_lazy("Search titles of conversations")
@@ -112,7 +144,18 @@ class TurnAdmin(ReadOnly):
     fieldsets = (
         (
             None,
-            {"fields": ("called", "number", "is_active", "status", "error_code", "error", "answered_by", "provider")},
+            {
+                "fields": (
+                    "conversation_link",
+                    "number",
+                    "is_active",
+                    "status",
+                    "error_code",
+                    "error",
+                    "answered_by",
+                    "provider",
+                )
+            },
         ),
         (gettext_lazy("Tokens"), {"fields": _FIGURES}),
         (gettext_lazy("Times"), {"fields": _TIMES}),
@@ -120,13 +163,13 @@ class TurnAdmin(ReadOnly):
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Turn]:
-        return kept(super().get_queryset(request), "conversation")
+        return visible(super().get_queryset(request), "conversation")
 
     def get_urls(self) -> list[Any]:
-        return [*figure_urls(self.admin_site), *super().get_urls()]
+        return [*statistics_urls(self.admin_site), *super().get_urls()]
 
     @admin.display(description=gettext_lazy("conversation"))
-    def called(self, turn: Turn) -> SafeString:
+    def conversation_link(self, turn: Turn) -> SafeString:
         return link_to(turn.conversation)
 
     @admin.display(description=gettext_lazy("error message"))
@@ -135,7 +178,7 @@ class TurnAdmin(ReadOnly):
 
     @admin.display(description=gettext_lazy("model"), ordering="model")
     def answered_by(self, turn: Turn) -> str:
-        return shown(turn.model)
+        return translate_stored(turn.model)
 
     @admin.display(description=gettext_lazy("summary source"))
     def source(self, turn: Turn) -> str:
@@ -144,27 +187,84 @@ class TurnAdmin(ReadOnly):
 
 @admin.register(Event)
 class EventAdmin(ReadOnly):
-    """The public halves of the log."""
+    """The public payloads of the event log."""
 
-    list_display = ("created_at", "called", "seq", "kind", "step")
+    list_display = ("created_at", "conversation_link", "seq", "kind", "step")
     list_display_links = ("created_at", "seq")
     list_filter = ("type", "created_at")
     list_select_related = ("conversation",)
     ordering = ("-pk",)
     show_full_result_count = False
-    fields = ("called", "seq", "step", "kind", "schema", "told", "created_at")
+    fields = ("conversation_link", "seq", "step", "kind", "schema", "details", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
-        return kept(super().get_queryset(request), "conversation").defer("sealed")
+        return visible(super().get_queryset(request), "conversation").defer("sealed")
 
     @admin.display(description=gettext_lazy("conversation"))
-    def called(self, event: Event) -> SafeString:
+    def conversation_link(self, event: Event) -> SafeString:
         return link_to(event.conversation)
 
     @admin.display(description=gettext_lazy("what"), ordering="type")
     def kind(self, event: Event) -> str:
-        return events.kind(event)
+        return event_kind(event)
 
     @admin.display(description=gettext_lazy("public half"))
-    def told(self, event: Event) -> SafeString:
-        return events.told(event)
+    def details(self, event: Event) -> SafeString:
+        return event_details(event)
+
+
+def event_kind(event: Event) -> str:
+    """Return the label of an event's type."""
+    return str(EVENT_LABELS.get(event.type, event.type))
+
+
+def event_details(event: Event) -> SafeString:
+    """Return the public payload of an event as a list of facts, masked again."""
+    public = upgrade_payload(event.type, event.schema, event.public)
+    facts = [
+        (label, value) for label, value in _facts(event.type, public, staff_visibility()) if value not in ("", None)
+    ]
+    return format_html('<dl class="event-details">{}</dl>', format_html_join("", "<dt>{}</dt><dd>{}</dd>", facts))
+
+
+def staff_visibility() -> Visibility:
+    """Staff see of others' answers what the site shows, without thinking. Product 13, 14, 15."""
+    everything = visibility(site_flags(), Viewer(show_reasoning=True, show_trace=True))
+    return everything.only(summary=True, trace=True, thinking=False)
+
+
+def _facts(event_type: str, public: Mapping[str, Any], sees: Visibility) -> Iterator[Fact]:
+    match event_type:
+        case "user_message" | "assistant_message":
+            yield _("Text"), Redactor(SECRETS_ONLY).redact_text(str(public.get("text", "")))
+            if public.get("partial"):
+                yield _("Cut off"), _("yes")
+            if sees.summary and (summary := public.get("summary")):
+                bullets = format_html_join("", "<li>{}</li>", ((_plain(bullet),) for bullet in summary))
+                yield _("Summary"), format_html("<ul>{}</ul>", bullets)
+            yield _("Citations"), len(public.get("citations") or ()) or ""
+        case "reasoning" if sees.reasoning_possible:
+            yield _("Came as"), _plain(public.get("source_field") or public.get("kind"))
+            yield _("Tokens, estimated"), public.get("tokens_est") or ""
+        case "tool_call" | "tool_result" if sees.trace:
+            yield _("Tool"), _plain(public.get("name"))
+            if isinstance(trace := public.get("trace"), Mapping):
+                [step] = redact_trace([trace])
+                yield _("Tool"), _plain(step.get("tool"))
+                yield _("Arguments"), json.dumps(step.get("args"), ensure_ascii=False)
+                yield _("Status"), _plain(step.get("status"))
+                yield _("Results"), step.get("results")
+                yield _("Duration in ms"), step.get("durationMs")
+                yield _("Error"), _plain(step.get("error"))
+        case "permission_decision":
+            yield _("Decision"), _plain(public.get("decision"))
+            yield _("By"), _plain(public.get("by"))
+        case "compaction":
+            yield _("Up to event"), public.get("to_seq")
+        case "turn_end":
+            yield _("Status"), _plain(public.get("status"))
+
+
+def _plain(value: object) -> str:
+    """Mask text that came from outside: even a tool's name is what a model called it."""
+    return redact_text(str(value)) if value else ""

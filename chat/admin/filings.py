@@ -1,16 +1,19 @@
-"""The corpus: what is loaded and how it stands, loading more, and taking filings out.
+"""Filings: what is loaded, loading more by the code of ``manage.py load_filings``, and deleting.
 
-A file that is sent here goes the way of ``manage.py load_filings``. What can't be read is named with the reason, and
-the rest go on.
+Each uploaded file is loaded by itself; one that can't be read is named with the reason.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
+from django.core.files.uploadedfile import UploadedFile
 from django.db import DEFAULT_DB_ALIAS
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -20,16 +23,69 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from chat.admin.base import ModelAdmin, counted
-from chat.admin.uploads import Loaded, UploadForm, load
-from chat.filings.index import check_index
+from chat.filings.ingest import ingest
+from chat.filings.search_index import check_index
+from chat.filings.submission import MAX_BYTES, DocumentError
 from chat.models import Filing, Passage
 
+LIMIT_MB = MAX_BYTES // 1024**2
+MAX_FILES = 20
+SUFFIXES = ".htm,.html,.xhtml,.txt,.xml"
 DIGEST_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    """The filing of one file, or None; and a message with the result or the reason."""
+
+    filing: Filing | None
+    message: str
+
+
+class FilesInput(forms.ClearableFileInput):
+    """A file input for several files."""
+
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Several files."""
+
+    widget = FilesInput(attrs={"accept": SUFFIXES})
+
+    def clean(self, data: Any, initial: Any = None) -> list[UploadedFile[bytes]]:
+        files = data if isinstance(data, list) and data else [data or None]
+        if len(files) > MAX_FILES:
+            raise forms.ValidationError(_("At most %(most)d files at once.") % {"most": MAX_FILES})
+        return [super(FilesField, self).clean(file, initial) for file in files]
+
+
+class UploadForm(forms.Form):
+    """Documents as EDGAR publishes them, and a filing date for those that state none."""
+
+    documents = FilesField(
+        label=gettext_lazy("Files"),
+        max_length=255,
+        help_text=gettext_lazy("HTML, inline XBRL or text, as EDGAR hands them out."),
+    )
+    filed_on = forms.DateField(
+        label=gettext_lazy("Filing date"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text=gettext_lazy("Used where a document states none itself."),
+    )
+
+    def add_errors(self, results: Sequence[LoadResult]) -> bool:
+        """Report the files that failed; return True if there are none."""
+        for result in results:
+            if result.filing is None:
+                self.add_error("documents", result.message)
+        return self.is_valid()
 
 
 @admin.register(Filing)
 class FilingAdmin(ModelAdmin):
-    """What the corpus holds. A document is never edited: it is loaded again, or deleted."""
+    """A filing is never edited, only loaded again or deleted."""
 
     change_list_template = "admin/chat/filing/change_list.html"
     list_display = ("company", "form", "period_on", "filed_on", "passage_count", "loaded_at", "short_digest")
@@ -51,37 +107,34 @@ class FilingAdmin(ModelAdmin):
         )
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """List the corpus, with what is wrong with its index, if anything is."""
+        """List filings, with the problems of their search index."""
         troubles = check_index(None, [DEFAULT_DB_ALIAS])
         return super().changelist_view(request, {**(extra_context or {}), "troubles": troubles})
 
     def add_view(
         self, request: HttpRequest, form_url: str = "", extra_context: dict[str, Any] | None = None
     ) -> HttpResponse:
-        """Take files and load them."""
+        """Load uploaded files."""
         if not self.has_add_permission(request):
             raise PermissionDenied
         form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
         if form.is_valid():
-            results = [load(file, form.cleaned_data["filed_on"]) for file in form.cleaned_data["documents"]]
-            self._tell(request, results)
-            if form.takes(results):
+            results = [_load(file, form.cleaned_data["filed_on"]) for file in form.cleaned_data["documents"]]
+            for result in results:
+                if result.filing is not None:
+                    self.message_user(request, result.message, messages.SUCCESS)
+                    self.log_addition(request, result.filing, [{"added": {}}])
+            if form.add_errors(results):
                 return HttpResponseRedirect(reverse("admin:chat_filing_changelist"))
         context = {"title": _("Load filings"), "form": form, "opts": self.opts}
         return TemplateResponse(
             request, "admin/chat/filing/upload.html", {**self.admin_site.each_context(request), **context}
         )
 
-    def _tell(self, request: HttpRequest, results: Sequence[Loaded]) -> None:
-        for result in results:
-            if result.filing is not None:
-                self.message_user(request, result.told, messages.SUCCESS)
-                self.log_addition(request, result.filing, [{"added": {}}])
-
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[Any], dict[Any, int], set[str], list[Any]]:
-        """Say what goes with a filing by its number: a report has hundreds of passages."""
+        """Count a filing's passages instead of listing hundreds of them."""
         filings = list(objs)
         counts = {filing: filing.passages.count() for filing in filings}
         told = [_("%(filing)s: %(passages)s") % {"filing": one, "passages": _passages(counts[one])} for one in filings]
@@ -103,3 +156,16 @@ class FilingAdmin(ModelAdmin):
 
 def _passages(count: int) -> str:
     return ngettext("%(count)d passage", "%(count)d passages", count) % {"count": count}
+
+
+def _load(file: UploadedFile[bytes], filed_on: dt.date | None) -> LoadResult:
+    name, size = file.name or "", file.size or 0
+    try:
+        if size > MAX_BYTES:  # before it is read
+            reason = _("larger than the limit of %(limit)d MB (%(size).1f MB)")
+            raise DocumentError(reason % {"limit": LIMIT_MB, "size": size / 1024**2})
+        filing = ingest(bytes(file.read()), name=name, filed_on=filed_on)
+    except (DocumentError, OSError) as error:
+        return LoadResult(None, _("%(file)s: not loaded: %(reason)s") % {"file": name, "reason": error})
+    values = {"file": name, "filing": filing, "passages": _passages(filing.passages.count())}
+    return LoadResult(filing, _("Loaded %(file)s: %(filing)s, %(passages)s") % values)

@@ -1,6 +1,6 @@
-"""What people say of answers, and the links that they made: read-only, but that staff may end a link.
+"""Feedback and shared links: read-only, except that staff may revoke a link.
 
-A link's token is nowhere here: who has it reads the conversation.
+A link's token is never shown, because whoever has it can read the conversation.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import User
-from chat import sharing
-from chat.admin.base import Named, ReadOnly, kept, link_to
-from chat.feedback import REASONS
+from chat.admin.base import LabelledValuesFilter, ReadOnly, link_to, visible
+from chat.cards.feedback import REASONS
 from chat.models import Feedback, Share
-from chat.wording import shown
+from chat.sharing.links import revoke_link
+from chat.stored_text import translate_stored
 from reasoning.redaction import redact_text
 
 NOTE_CHARS = 80
-REASON_WORDS = {value: words for offered in REASONS.values() for value, words in offered.items()}
+REASON_LABELS = {value: label for reasons in REASONS.values() for value, label in reasons.items()}
 
 
 class ReasonFilter(admin.SimpleListFilter):
-    """Feedback by its reason, in the words in which people chose it."""
+    """Filter feedback by its reason."""
 
     title = gettext_lazy("reason")
     parameter_name = "reason"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(value, _(words)) for value, words in REASON_WORDS.items()]
+        return [(value, _(words)) for value, words in REASON_LABELS.items()]
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[Feedback]) -> QuerySet[Feedback]:
         return queryset.filter(reason=self.value()) if self.value() else queryset
@@ -43,30 +43,30 @@ class ReasonFilter(admin.SimpleListFilter):
 
 @admin.register(Feedback)
 class FeedbackAdmin(ReadOnly):
-    """Which answers were good, and why not."""
+    """Ratings of answers."""
 
-    list_display = ("created_at", "called", "is_good", "why", "model_name", "short_note")
-    list_filter = ("is_good", ReasonFilter, "created_at", ("turn__model", Named))
+    list_display = ("created_at", "conversation_link", "is_good", "why", "model_name", "short_note")
+    list_filter = ("is_good", ReasonFilter, "created_at", ("turn__model", LabelledValuesFilter))
     list_select_related = ("turn__conversation",)
     search_fields = ("note", "turn__conversation__title")
     date_hierarchy = "created_at"
-    fields = ("called", "model_name", "is_good", "why", "masked_note", "created_at")
+    fields = ("conversation_link", "model_name", "is_good", "why", "masked_note", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Feedback]:
-        return kept(super().get_queryset(request), "turn__conversation")
+        return visible(super().get_queryset(request), "turn__conversation")
 
     @admin.display(description=gettext_lazy("conversation"))
-    def called(self, feedback: Feedback) -> SafeString:
+    def conversation_link(self, feedback: Feedback) -> SafeString:
         return link_to(feedback.turn.conversation)
 
     @admin.display(description=gettext_lazy("reason"), ordering="reason")
     def why(self, feedback: Feedback) -> str:
-        words = REASON_WORDS.get(feedback.reason)
+        words = REASON_LABELS.get(feedback.reason)
         return _(words) if words else "-"
 
     @admin.display(description=gettext_lazy("model"), ordering="turn__model")
     def model_name(self, feedback: Feedback) -> str:
-        return shown(feedback.turn.model) or "-"
+        return translate_stored(feedback.turn.model) or "-"
 
     @admin.display(description=gettext_lazy("note"))
     def short_note(self, feedback: Feedback) -> str:
@@ -79,39 +79,39 @@ class FeedbackAdmin(ReadOnly):
 
 @admin.register(Share)
 class ShareAdmin(ReadOnly):
-    """Links by which strangers read conversations. Ending one is all that can be done."""
+    """Shared links."""
 
     actions = ("revoke",)
-    view_on_site = False  # its address is its owner's to give away
-    list_display = ("created_at", "called", "owner", "state", "with_summary", "with_trace", "with_thinking")
+    view_on_site = False  # its URL holds the token
+    list_display = ("created_at", "conversation_link", "owner", "state", "with_summary", "with_trace", "with_thinking")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "expires_at", "with_thinking")
     list_select_related = ("conversation__owner",)
     search_fields = ("conversation__title", "conversation__owner__username")
     fields = (
-        *("called", "owner", "state", "with_summary", "with_trace", "with_thinking"),
+        *("conversation_link", "owner", "state", "with_summary", "with_trace", "with_thinking"),
         *("created_at", "expires_at", "revoked_at"),
     )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Share]:
-        return kept(super().get_queryset(request), "conversation")
+        return visible(super().get_queryset(request), "conversation")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("chat.change_share")
 
     @admin.action(description=gettext_lazy("Revoke the selected links"), permissions=["revoke"])
     def revoke(self, request: HttpRequest, links: QuerySet[Share]) -> None:
-        """End what is open still, with an entry in the audit for each."""
+        """Revoke the selected links, with an audit entry for each."""
         person = request.user
         open_links = list(links.filter(revoked_at=None))
         for link in open_links:
             if isinstance(person, User):
-                sharing.revoke(person, link)
+                revoke_link(person, link)
         count = len(open_links)
-        told = ngettext("%(count)d link was revoked.", "%(count)d links were revoked.", count) % {"count": count}
-        self.message_user(request, told, messages.SUCCESS if count else messages.INFO)
+        message = ngettext("%(count)d link was revoked.", "%(count)d links were revoked.", count) % {"count": count}
+        self.message_user(request, message, messages.SUCCESS if count else messages.INFO)
 
     @admin.display(description=gettext_lazy("conversation"))
-    def called(self, link: Share) -> SafeString:
+    def conversation_link(self, link: Share) -> SafeString:
         return link_to(link.conversation)
 
     @admin.display(description=gettext_lazy("owner"), ordering="conversation__owner__username")

@@ -1,14 +1,12 @@
-"""What a document is once its markup is gone: raw blocks in reading order.
-
-A raw block is one paragraph, one heading or one table row. It keeps what sectioning needs (its ids, the ids that it
-links to, whether it is set in bold) and nothing of the source's markup. ``chat.filings.html`` and
-``chat.filings.plaintext`` make them.
-"""
+"""Raw blocks: the paragraphs, headings and table rows of a document, without its markup and its page numbers."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 Kind = Literal["heading", "text", "table"]
@@ -20,6 +18,15 @@ _SPACE = re.compile(r"[\s\u00a0\u2000-\u200b\u202f\u3000\ufeff]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
 _WINDOWS = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
 
+_PAGE_NUMBER = re.compile(
+    r"(?:page\s+)?[-–—\s(]*(?:(?:[a-z]-?)?\d{1,3}|[ivxl]{1,6})[-–—\s)]*(?:of \d+)?|<page>\s*\d*", re.IGNORECASE
+)
+_FORM_FOOTER = re.compile(r".{0,80}\bform\s+(?:10-?[kq]|20-?f)\b\W*(?:\d{1,3}|[ivxl]{1,5})", re.IGNORECASE)
+_FOOTER = re.compile(r"(?P<words>.{10,90}?)\s+(?P<number>\d{1,3})")
+_FOOTER_WORDS = re.compile(r"report|form|corporation|company|\binc\b|10-[kq]", re.IGNORECASE)
+_FEWEST_FOOTERS = 5
+_FOOTER_MAX_CHARS = 120
+
 
 @dataclass(frozen=True, slots=True)
 class RawBlock:
@@ -29,17 +36,16 @@ class RawBlock:
     kind: Kind
     ids: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
-    page: int | None = None  # the printed number of the page that it stands on, where pages are numbered
     table: int = 0  # which table of the document a row belongs to, from 1
 
     @property
     def line(self) -> str:
-        """The text as one line of prose: what a heading reads like when it was laid out as a table."""
+        """The text as one line of prose: a heading that was laid out as a table reads as one."""
         return " ".join(field for field in self.text.split(CELL_SEPARATOR) if field)
 
 
 def clean(text: str) -> str:
-    """Return ``text`` in one line: white space folded, control characters gone, Windows' own code points mended."""
+    """Return ``text`` in one line: white space folded, control characters dropped, Windows' code points corrected."""
     return _SPACE.sub(" ", _CONTROL.sub("", text.translate(_WINDOWS))).strip()
 
 
@@ -50,3 +56,44 @@ def is_heading(text: str, *, is_strong: bool) -> bool:
     if is_strong:
         return len(text) <= HEADING_MAX_CHARS
     return text.isupper() and 4 <= len(text) <= 100 and not text.endswith((".", ";", ","))
+
+
+def without_page_numbers(blocks: Sequence[RawBlock]) -> list[RawBlock]:
+    """Drop page numbers and running footers."""
+    footers = _running_footers(blocks)
+    out: list[RawBlock] = []
+    ids: tuple[str, ...] = ()  # of dropped blocks: links to them lead to the next one
+    for block in blocks:
+        if _is_page_foot(block, footers):
+            ids += block.ids
+        else:
+            out.append(replace(block, ids=(*ids, *block.ids)) if ids else block)
+            ids = ()
+    return out
+
+
+def _is_page_foot(block: RawBlock, footers: set[str]) -> bool:
+    line = block.line.strip()
+    # A label or a sum inside a table; a footer that is laid out as a table has no rows around it.
+    is_row = block.kind == "table" and (CELL_SEPARATOR not in block.text or block.text.startswith(CELL_SEPARATOR))
+    if len(line) > _FOOTER_MAX_CHARS or is_row:
+        return False
+    if _PAGE_NUMBER.fullmatch(line) or _FORM_FOOTER.fullmatch(line):
+        return True
+    found = _FOOTER.fullmatch(line)
+    return found is not None and found["words"] in footers
+
+
+def _running_footers(blocks: Sequence[RawBlock]) -> set[str]:
+    """Return the words of lines that repeat with a number that rises by one to four."""
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for block in blocks:
+        if len(block.text) > _FOOTER_MAX_CHARS or not _FOOTER_WORDS.search(block.line):
+            continue
+        if found := _FOOTER.fullmatch(block.line):
+            numbers[found["words"]].append(int(found["number"]))
+    return {
+        words
+        for words, seen in numbers.items()
+        if len(seen) >= _FEWEST_FOOTERS and all(1 <= after - before <= 4 for before, after in pairwise(seen))
+    }

@@ -1,24 +1,30 @@
-"""Files to filings and passages.
+"""Files to stored filings and passages.
 
-The same bytes are one filing however often they are loaded, and changed bytes of the same filing keep its slug and
-anchors, so that stored citations go on opening where they did. One transaction a document.
+The same bytes are one filing however often they are loaded, and changed bytes of the same filing get the same slug and
+anchors, so that stored citations still open. One transaction a document.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 import hashlib
-from collections.abc import Sequence
+import json
+from dataclasses import dataclass
 from pathlib import Path
 
 from django.db import transaction
 from django.utils.text import slugify
+from django.utils.translation import gettext as _
 
-from chat.filings.anchors import anchors
-from chat.filings.facts import Facts
-from chat.filings.passages import PassageText, cut_passages
-from chat.filings.reading import Document, read_bounded, read_document
+from chat.filings.metadata import FilingMetadata, read_metadata
+from chat.filings.outline import Block, in_sections
+from chat.filings.parse import parse
+from chat.filings.passages import PassageText, anchors, cut_passages
+from chat.filings.submission import DocumentError, check_size, decode, read_submission
 from chat.models import Filing, Passage
+
+DEMO_FOLDER = Path(__file__).parent / "demo"  # short filings of invented companies
+MANIFEST = "manifest.json"
 
 _SLUG_CHARS = 110
 _BATCH = 500
@@ -26,56 +32,97 @@ _PERIODIC = ("10-K", "10-Q", "20-F", "40-F", "11-K")
 _MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 
 
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A parsed file: its metadata, and its blocks in reading order."""
+
+    metadata: FilingMetadata
+    blocks: tuple[Block, ...]
+
+
+def read_document(content: bytes | str, *, name: str) -> Document:
+    """Parse one file: HTML, inline XBRL, plain text, or a full submission with its SGML header.
+
+    Of a submission the main document and the exhibits with text for readers are parsed. Raises DocumentError where the
+    file is too large, no text, plain text of another kind, or empty.
+    """
+    submission = read_submission(decode(content))
+    main, *exhibits = submission.documents
+    raw, root = parse(main.text)
+    metadata = read_metadata(submission, root, raw, name=name)
+    blocks = in_sections(raw, metadata.form)
+    if root is None:  # any text file is plain text: something must mark it as a filing
+        has_envelope = submission.accession or submission.company or main.type
+        if not (has_envelope or metadata.form or any(block.section != "Document" for block in blocks)):
+            raise DocumentError(_("not a filing: it has no SEC header, no form type and no Item"))
+    for exhibit in exhibits:
+        blocks.extend(in_sections(parse(exhibit.text)[0], exhibit.type))
+    if not any(char.isalnum() for block in blocks for char in block.text):
+        raise DocumentError(_("no text was found in it"))
+    return Document(metadata, tuple(blocks))
+
+
 def ingest(source: Path | bytes, *, name: str = "", filed_on: dt.date | None = None, is_demo: bool = False) -> Filing:
     """Store one document and return its filing. Loading it again changes nothing.
 
     ``name`` is the file's name. ``filed_on`` is used where the document's own header states no filing date. Raises
-    DocumentError for what cannot be read as a filing, OSError for a file that cannot be opened.
+    DocumentError for what can't be parsed as a filing, OSError for a file that can't be opened.
     """
-    content = read_bounded(source) if isinstance(source, Path) else source
-    name = name or (source.name if isinstance(source, Path) else "")
-    digest = hashlib.sha256(content).hexdigest()
+    if isinstance(source, Path):
+        check_size(source.stat().st_size)
+        name = name or source.name
+        source = source.read_bytes()
+    digest = hashlib.sha256(source).hexdigest()
     same = Filing.objects.filter(digest=digest).first()
     if same and same.passages.exists():
-        return _restated(same, filed_on, is_demo=is_demo)
-    document = read_document(content, name=name)
+        # A later load may state a filing date that was missing, or the demo mark.
+        if (filed_on and same.filed_on is None) or is_demo != same.is_demo:
+            same.filed_on = same.filed_on or filed_on
+            same.is_demo = is_demo
+            same.save(update_fields=["filed_on", "is_demo", "loaded_at"])
+        return same
+    document = read_document(source, name=name)
+    metadata = document.metadata
     with transaction.atomic():
-        filing = same or _known(document.facts, name) or Filing()
-        _state(filing, document.facts, name=name, filed_on=filed_on)
+        filing = same or _stored(metadata, name) or Filing()
+        filing.company = (metadata.company or Path(name).stem)[:200]
+        filing.form = metadata.form or filing.form
+        filing.cik, filing.accession = metadata.cik[:10], metadata.accession[:30] or filing.accession
+        filing.period_on, filing.signed_on = metadata.period_on, metadata.signed_on
+        filing.filed_on = metadata.filed_on or filed_on or filing.filed_on
+        filing.source_name = name[:255]
+        filing.slug = filing.slug or _free_slug(filing)
         filing.digest, filing.is_demo = digest, is_demo
         filing.save()
-        _store_passages(filing, document)
+        _store_passages(filing, cut_passages(document.blocks))
     return filing
 
 
-def _restated(filing: Filing, filed_on: dt.date | None, *, is_demo: bool) -> Filing:
-    """Take what the person who loads a known document says anew: a filing date that it lacked, the demo mark."""
-    if (filed_on and filing.filed_on is None) or is_demo != filing.is_demo:
-        filing.filed_on = filing.filed_on or filed_on
-        filing.is_demo = is_demo
-        filing.save(update_fields=["filed_on", "is_demo", "loaded_at"])
-    return filing
+def load_demo() -> list[Filing]:
+    """Load the demo corpus and return its filings. Loading it again changes nothing."""
+    dates = stated_dates(DEMO_FOLDER)
+    return [ingest(DEMO_FOLDER / name, filed_on=filed_on, is_demo=True) for name, filed_on in dates.items()]
 
 
-def _known(facts: Facts, name: str) -> Filing | None:
-    """Return the stored filing of which this is another copy. Reports of a period are one for each period."""
-    if facts.accession and (found := Filing.objects.filter(accession=facts.accession, form=facts.form).first()):
+def stated_dates(folder: Path) -> dict[str, dt.date]:
+    """Return the filing dates that a folder's manifest states, by file name; empty without a manifest of ours."""
+    try:
+        entries = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        return {entry["file"]: dt.date.fromisoformat(entry["filed"]) for entry in entries}
+    except (OSError, ValueError, TypeError, KeyError):
+        return {}
+
+
+def _stored(metadata: FilingMetadata, name: str) -> Filing | None:
+    """Return the stored filing of which this is another copy. Of a periodic report there is one for each period."""
+    form, accession = metadata.form, metadata.accession
+    if accession and (found := Filing.objects.filter(accession=accession, form=form).first()):
         return found
-    alike = Filing.objects.filter(company__iexact=facts.company, form=facts.form, period_on=facts.period_on)
-    if facts.accession:
+    alike = Filing.objects.filter(company__iexact=metadata.company, form=form, period_on=metadata.period_on)
+    if accession:
         alike = alike.filter(accession="")
-    is_periodic = facts.form.startswith(_PERIODIC) and facts.period_on and facts.company
+    is_periodic = form.startswith(_PERIODIC) and metadata.period_on and metadata.company
     return alike.first() if is_periodic else alike.filter(source_name=name).exclude(source_name="").first()
-
-
-def _state(filing: Filing, facts: Facts, *, name: str, filed_on: dt.date | None) -> None:
-    filing.company = (facts.company or Path(name).stem)[:200]
-    filing.form = facts.form or filing.form
-    filing.cik, filing.accession = facts.cik[:10], facts.accession[:30] or filing.accession
-    filing.period_on, filing.signed_on = facts.period_on, facts.signed_on
-    filing.filed_on = facts.filed_on or filed_on or filing.filed_on
-    filing.source_name = name[:255]
-    filing.slug = filing.slug or _free_slug(filing)
 
 
 def _free_slug(filing: Filing) -> str:
@@ -88,16 +135,11 @@ def _free_slug(filing: Filing) -> str:
     return slug
 
 
-def _store_passages(filing: Filing, document: Document) -> None:
-    texts = cut_passages(document.blocks)
+def _store_passages(filing: Filing, texts: list[PassageText]) -> None:
     known = list(filing.passages.order_by("ordinal").values_list("section", "anchor", "text"))
     names = anchors([(one.section, one.text) for one in texts], known)
     filing.passages.all().delete()
-    Passage.objects.bulk_create(_passages(filing, texts, names), batch_size=_BATCH)
-
-
-def _passages(filing: Filing, texts: Sequence[PassageText], names: Sequence[str]) -> list[Passage]:
-    return [
+    passages = [
         Passage(
             filing=filing,
             ordinal=ordinal,
@@ -111,6 +153,7 @@ def _passages(filing: Filing, texts: Sequence[PassageText], names: Sequence[str]
         )
         for ordinal, (one, anchor) in enumerate(zip(texts, names, strict=True), start=1)
     ]
+    Passage.objects.bulk_create(passages, batch_size=_BATCH)
 
 
 def search_context(filing: Filing, passage: PassageText) -> str:

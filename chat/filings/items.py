@@ -1,8 +1,4 @@
-"""The Items of SEC forms: how their headings read, what they are titled, in which order they come.
-
-An Item is known by a ``Key``: the part (10-Q only, where numbers repeat), its number, and its letter or, on an 8-K, its
-two digits after the point.
-"""
+"""The Items of SEC forms: how their headings read, their titles, and their order."""
 
 from __future__ import annotations
 
@@ -68,8 +64,11 @@ TITLE_MAX_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
-    """Which Item. ``rank`` orders the Items of one form; ``section`` is the name that citations show."""
+class ItemKey:
+    """An Item: its part (10-Q only, where numbers repeat), its number, and its letter or, on an 8-K, two digits.
+
+    ``rank`` orders the Items of one form; ``section`` is the name that citations show.
+    """
 
     number: int
     suffix: str = ""
@@ -92,9 +91,9 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class ItemHeading:
-    """An Item heading as it stands: what it names, its title, and the page number that a contents entry ends with."""
+    """An Item heading: which Item, its title, and the page number that a contents entry ends with."""
 
-    key: Key
+    key: ItemKey
     title: str
     page: int | None = None
     is_run_in: bool = False  # the section's text follows in the same paragraph
@@ -112,35 +111,30 @@ def part_of(text: str) -> str | None:
 
 
 def is_signatures(text: str) -> bool:
+    """Say whether a line is the heading of the signatures."""
     return bool(_SIGNATURES.fullmatch(text))
 
 
 def item_heading(line: str, form: str) -> ItemHeading | None:
-    """Read a line as an Item heading of ``form``; None where it is none, or only mentions one in a sentence."""
+    """Parse a line as an Item heading of ``form``; None where it is none, or mentions an Item in a sentence."""
     found = _match(line, form)
     if found is None or _continues(line):
         return None
     key, rest = found
-    title, page = _split_page(rest)
+    numbered = _TRAILING_PAGE.search(rest)
+    title = rest[: numbered.start()].rstrip(" .|") if numbered else rest.strip()
+    page = int(numbered["page"]) if numbered else None
     if len(title) <= TITLE_MAX_CHARS and not title[:1].islower():
         return ItemHeading(key, title, page)
     known = known_title(key, title, form)
     return ItemHeading(key, known, None, is_run_in=True) if known else None
 
 
-def known_title(key: Key, title: str, form: str) -> str:
+def known_title(key: ItemKey, title: str, form: str) -> str:
     """Return the beginning of ``title`` that is what the form calls this Item; empty where it isn't."""
     pattern = _TITLES_10Q.get((key.part, key.code)) if is_quarterly(form) else _TITLES_10K.get(key.code)
     found = re.match(pattern, title.lstrip("([ "), re.IGNORECASE) if pattern else None
     return found[0] if found else ""
-
-
-def titled_key(title: str) -> Key | None:
-    """Return the annual report's Item that is commonly titled so."""
-    for code, pattern in _TITLES_10K.items():
-        if re.match(pattern, title, re.IGNORECASE):
-            return Key(int(re.sub(r"\D", "", code)), re.sub(r"\d", "", code))
-    return None
 
 
 def is_quarterly(form: str) -> bool:
@@ -151,10 +145,10 @@ def is_current_report(form: str) -> bool:
     return form.upper().startswith("8-K")
 
 
-def _match(line: str, form: str) -> tuple[Key, str] | None:
+def _match(line: str, form: str) -> tuple[ItemKey, str] | None:
     if is_current_report(form) and (found := _ITEM_8K.match(line)):
         point = found["point"].replace(" ", "")
-        return Key(int(found["number"]), point), _LEAD.sub("", line[found.end() :])
+        return ItemKey(int(found["number"]), point), _LEAD.sub("", line[found.end() :])
     if not (found := _ITEM.match(line)):
         return None
     number = int(re.sub(r"\s", "", found["number"]))
@@ -164,21 +158,13 @@ def _match(line: str, form: str) -> tuple[Key, str] | None:
         rest = rest[also.end() :]
     bracketed = found["bracketed"] if number in _LETTERED else None
     letter = found["letter"] or found["apart"] or bracketed or ""
-    return Key(number, letter.upper(), part), _LEAD.sub("", rest)
+    return ItemKey(number, letter.upper(), part), _LEAD.sub("", rest)
 
 
 def _continues(line: str) -> bool:
-    """A sentence that goes on after the Item's number mentions it: *Item 7 of this report*."""
+    """Whether a sentence continues after the Item's number and so mentions it: *Item 7 of this report*."""
     found = _ITEM_8K.match(line) or _ITEM.match(line) or _PART.match(line)
     rest = line[found.end() :] if found else ""
     while also := _ALSO.match(rest):
         rest = rest[also.end() :]
     return bool(re.match(r"\s*[,;]|\s+[a-z(\"“]|\s*\)\s*[a-z]", rest)) and not re.match(r"\s*\(\s?[A-Z]", rest)
-
-
-def _split_page(rest: str) -> tuple[str, int | None]:
-    found = _TRAILING_PAGE.search(rest)
-    if found is None:
-        return rest.strip(), None
-    title = rest[: found.start()].rstrip(" .|")
-    return title, int(found["page"])

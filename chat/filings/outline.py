@@ -1,9 +1,9 @@
-"""Where the sections of a document begin.
+"""Where the sections of a document begin, and its blocks with the section that each is in.
 
 Every place that may open an Item is a candidate with a weight: the target of a contents link weighs most, a heading
 less, a heading that looks like a contents entry or a continuation least. The outline is the heaviest chain of
-candidates whose Items rise in the form's order. So contents links come first, headings fill in what they miss, and a
-mention of an Item in passing loses to the run of real headings around it. Linear in candidates times Items.
+candidates whose Items rise in the form's order. Reports without Item headings are read by their cross-reference index.
+Where neither finds Items, the whole document is one section, ``Document``, rather than a guess.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from chat.filings.blocks import RawBlock
+from chat.filings.blocks import Kind, RawBlock
 from chat.filings.items import (
     SIGNATURES_RANK,
     ItemHeading,
-    Key,
+    ItemKey,
     is_current_report,
     is_quarterly,
     is_signatures,
@@ -27,9 +27,41 @@ from chat.filings.items import (
     part_of,
 )
 
+SIGNATURES = "Signatures"
+
+_EXHIBIT = re.compile(r"\bEX-(?P<number>\d+(?:\.\d+)*)", re.IGNORECASE)
+_STATEMENTS = re.compile(
+    r"(?:index to )?(?:the )?(?:audited |consolidated )*(?:financial statements|balance sheets)"
+    r"|reports? of independent",
+    re.IGNORECASE,
+)
+_STATEMENTS_MIN_CHARS = 4000
+_FEWEST_ITEMS = 3
 _LINK_WEIGHT = 4.0
 _BODY_CHARS = 200
-_QUARTERLY_MAX = {"I": 4, "II": 6}
+_LAST_QUARTERLY_ITEM = {"I": 4, "II": 6}
+
+_FEWEST_INDEXED = 4
+_FEWEST_MISSED = 2
+_MISSED_SHARE = 0.2
+_BUNCH_SHARE = 0.08
+_REFERENCE = re.compile(r"[\s|]*(?:pages?\s*[\d,\s–-]+|not applicable|none)?[\s,]*(?:\([a-z]\))*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One paragraph, heading or table row with its section. ``heading`` is the last one above it.
+
+    Rows of one table share its number; 0 is no table. A row has a field for every column up to its last one with text;
+    a label inside a table has one field.
+    """
+
+    section: str
+    section_title: str
+    heading: str
+    kind: Kind
+    text: str
+    table: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,63 +85,121 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A contents entry: an Item heading that links to ``target``, the index of the block where its text begins."""
+class ContentsEntry:
+    """An Item heading that links to ``target``, the index of the block where its text begins."""
 
     index: int
     target: int
     heading: ItemHeading | None  # None: the signatures
 
+    @property
+    def start(self) -> Start:
+        if self.heading is None:
+            return Start(self.target, SIGNATURES, "")
+        return Start(self.target, self.heading.key.section, _REFERENCE.sub("", self.heading.title))
+
+
+def in_sections(blocks: Sequence[RawBlock], form: str) -> list[Block]:
+    """Return raw blocks with the section and heading that each is under. Text before the first Item is ``Cover``."""
+    starts = [Start(0, exhibit, "")] if (exhibit := exhibit_section(form)) else _starts(blocks, form)
+    if starts and starts[0].index > 0:
+        starts = [Start(0, "Cover", ""), *starts]
+    out: list[Block] = []
+    for start, end in zip(starts, [*(start.index for start in starts[1:]), len(blocks)], strict=True):
+        heading = ""
+        for block in blocks[start.index : end]:
+            if block.kind == "heading":
+                heading = block.text
+            out.append(Block(start.section, start.title, heading, block.kind, block.text, block.table))
+    return out
+
+
+def exhibit_section(form: str) -> str:
+    """Return ``Exhibit 99.1`` for ``EX-99.1`` and for ``8-K EX-99.1``; empty for a main document."""
+    found = _EXHIBIT.search(form)
+    return f"Exhibit {found['number']}" if found else ""
+
+
+def _starts(blocks: Sequence[RawBlock], form: str) -> list[Start]:
+    starts = outline(blocks, form)
+    if is_current_report(form):
+        return starts or [Start(0, "Document", "")]
+    # Items all in a small part of the document are a table that only lists them.
+    items = [start for start in starts if start.section != SIGNATURES]
+    is_list = len(items) >= _FEWEST_INDEXED and items[-1].index - items[0].index < len(blocks) * _BUNCH_SHARE
+    if is_list or len(starts) < _FEWEST_ITEMS or _misses_links(blocks, starts, form):
+        starts = cross_reference_outline(blocks, form) or ([] if is_list else starts)
+    return [*starts, *_statements_at_the_end(blocks, starts, form)] or [Start(0, "Document", "")]
+
+
+def _statements_at_the_end(blocks: Sequence[RawBlock], starts: Sequence[Start], form: str) -> list[Start]:
+    """Return Item 8 for the financial statements of an annual report on F-pages behind the signatures."""
+    if not starts or starts[-1].section != SIGNATURES or not form.upper().startswith("10-K"):
+        return []
+    for index in range(starts[-1].index + 1, len(blocks)):
+        if blocks[index].kind == "heading" and _STATEMENTS.match(blocks[index].text):
+            following_chars = sum(len(block.text) for block in blocks[index:])
+            return [Start(index, "Item 8", "Financial Statements")] if following_chars > _STATEMENTS_MIN_CHARS else []
+    return []
+
 
 def outline(blocks: Sequence[RawBlock], form: str) -> list[Start]:
-    """Return the starts of the sections in reading order; empty where no Item can be told."""
+    """Return the starts of the sections in reading order, from contents links and headings; empty without an Item."""
     entries = contents_entries(blocks, form)
-    candidates = [*_linked(blocks, entries, form), *_headed(blocks, entries, form)]
-    chain = heaviest_chain(sorted(candidates, key=lambda candidate: candidate.index))
-    starts = [Start(_with_part(blocks, one.index), one.section, one.title) for one in chain]
-    return starts if any(start.section != "Signatures" for start in starts) else []
+    linked = ((entry.target, entry.index, entry.heading, _LINK_WEIGHT) for entry in entries)
+    candidates = [
+        *_candidates(blocks, linked, form),
+        *_candidates(blocks, _headings(blocks, {entry.index for entry in entries}, form), form),
+    ]
+    starts = []
+    for found in heaviest_chain(sorted(candidates, key=lambda candidate: candidate.index)):
+        index = found.index
+        while index > 0 and len(blocks[index - 1].line) <= 80 and part_of(blocks[index - 1].line):
+            index -= 1  # a PART heading right before an Item belongs to it
+        starts.append(Start(index, found.section, found.title))
+    return starts if any(start.section != SIGNATURES for start in starts) else []
 
 
-def contents_entries(blocks: Sequence[RawBlock], form: str) -> list[Entry]:
+def contents_entries(blocks: Sequence[RawBlock], form: str) -> list[ContentsEntry]:
     """Return the linked entries of the table of contents whose target exists."""
     places = {name: index for index in range(len(blocks) - 1, -1, -1) for name in blocks[index].ids}
     entries = []
     for index, block in enumerate(blocks):
         if not block.links:
             continue
-        heading = _entry_heading(blocks, index, form)
+        heading = item_heading(block.line, form)
+        if heading is None and index and len(block.line) <= 200 and len(before := blocks[index - 1].line) <= 12:
+            heading = item_heading(f"{before} {block.line}", form)  # "Item 1." in a line of its own
         if heading is None and not is_signatures(block.line):
             continue
         targets = [places[link] for link in block.links if link in places and places[link] != index]
         if targets:
-            entries.append(Entry(index, targets[0], heading))
-    return _without_back_links(entries)
+            entries.append(ContentsEntry(index, targets[0], heading))
+    # A place that three Items link to, or that is before its entry, is the contents themselves.
+    linking = defaultdict(set)
+    for entry in entries:
+        linking[entry.target].add(entry.heading.key if entry.heading else None)
+    return [entry for entry in entries if len(linking[entry.target]) < 3 or entry.target > entry.index + 60]
 
 
 def heaviest_chain(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """Return the heaviest run of candidates in which both place and rank rise. Of equal runs the earliest."""
-    best: dict[int, tuple[float, int, Candidate, int | None]] = {}  # rank: weight so far, id, candidate, id before
-    steps: list[tuple[Candidate, int | None]] = []
+    """Return the heaviest run of candidates in which both index and rank rise. Of equal runs the earliest.
+
+    Candidates come by index. The cost is candidates times ranks.
+    """
+    best: dict[int, tuple[float, int]] = {}  # the heaviest chain that ends with a rank: its weight, its last step
+    steps: list[tuple[Candidate, int | None]] = []  # a candidate and the step before it
     for _, group in groupby(candidates, key=lambda candidate: candidate.index):
         fresh = []
         for candidate in group:
-            before = max((state for rank, state in best.items() if rank < candidate.rank), default=None, key=_weight)
-            steps.append((candidate, before[1] if before else None))
-            total = candidate.weight + (before[0] if before else 0.0)
-            fresh.append((total, len(steps) - 1, candidate, before[1] if before else None))
-        for state in fresh:
-            rank = state[2].rank
-            if rank not in best or state[0] > best[rank][0]:
-                best[rank] = state
-    last = max(best.values(), default=None, key=_weight)
-    return _trace(steps, last[1] if last else None)
-
-
-def _weight(state: tuple[float, int, Candidate, int | None]) -> float:
-    return state[0]
-
-
-def _trace(steps: list[tuple[Candidate, int | None]], at: int | None) -> list[Candidate]:
+            lower = (chain for rank, chain in best.items() if rank < candidate.rank)
+            weight, before = max(lower, default=(0.0, None), key=lambda chain: chain[0])
+            steps.append((candidate, before))
+            fresh.append((candidate.rank, weight + candidate.weight, len(steps) - 1))
+        for rank, weight, step in fresh:
+            if rank not in best or weight > best[rank][0]:
+                best[rank] = weight, step
+    at = max(best.values(), key=lambda chain: chain[0])[1] if best else None
     chain = []
     while at is not None:
         candidate, at = steps[at]
@@ -117,55 +207,40 @@ def _trace(steps: list[tuple[Candidate, int | None]], at: int | None) -> list[Ca
     return chain[::-1]
 
 
-def _entry_heading(blocks: Sequence[RawBlock], index: int, form: str) -> ItemHeading | None:
-    heading = item_heading(blocks[index].line, form)
-    if heading or index == 0 or len(blocks[index].line) > 200:
-        return heading
-    before = blocks[index - 1].line
-    return item_heading(f"{before} {blocks[index].line}", form) if len(before) <= 12 else None
-
-
-def _without_back_links(entries: list[Entry]) -> list[Entry]:
-    """A place that three Items link to, or that lies before its entry, is the contents themselves."""
-    named = defaultdict(set)
-    for entry in entries:
-        named[entry.target].add(entry.heading.key if entry.heading else None)
-    return [entry for entry in entries if len(named[entry.target]) < 3 or entry.target > entry.index + 60]
-
-
-def _linked(blocks: Sequence[RawBlock], entries: Sequence[Entry], form: str) -> Iterator[Candidate]:
+def _candidates(
+    blocks: Sequence[RawBlock], found: Iterator[tuple[int, int, ItemHeading | None, float]], form: str
+) -> Iterator[Candidate]:
+    """Yield what each heading may open. ``found``: where its text begins, where it is itself, heading and weight."""
     part = ""
     seen_until = 0
-    for entry in entries:
-        for block in blocks[seen_until : entry.index]:
-            part = part_of(block.line) or part
-        seen_until = max(seen_until, entry.index)
-        if entry.heading is None:
-            yield Candidate(entry.target, SIGNATURES_RANK, "Signatures", "", _LINK_WEIGHT)
-            continue
-        for key, bonus in _readings(entry.heading, part, form):
-            yield Candidate(entry.target, key.rank, key.section, entry.heading.title, _LINK_WEIGHT + bonus)
-
-
-def _headed(blocks: Sequence[RawBlock], entries: Sequence[Entry], form: str) -> Iterator[Candidate]:
-    contents = {entry.index for entry in entries}
-    headings = list(_headings(blocks, contents, form))
-    part = ""
-    seen_until = 0
-    for place, (index, heading) in enumerate(headings):
-        following = headings[place + 1][0] if place + 1 < len(headings) else len(blocks)
+    for target, index, heading, weight in found:
         for block in blocks[seen_until:index]:
             part = part_of(block.line) or part
-        seen_until = index
-        weight = _heading_weight(blocks, index, following, heading)
+        seen_until = max(seen_until, index)
         if heading is None:
-            yield Candidate(index, SIGNATURES_RANK, "Signatures", "", weight)
+            yield Candidate(target, SIGNATURES_RANK, SIGNATURES, "", weight)
             continue
-        for key, bonus in _readings(heading, part, form):
-            yield Candidate(index, key.rank, key.section, heading.title, weight + bonus)
+        key = heading.key
+        if is_current_report(form):
+            yield Candidate(target, key.rank, key.section, heading.title, weight)
+            continue
+        readings = [key]
+        if is_quarterly(form):  # without a part of its own a 10-Q's Item is tried in both
+            readings = [
+                ItemKey(key.number, key.suffix, name)
+                for name, last in _LAST_QUARTERLY_ITEM.items()
+                if key.number <= last and key.part in {"", name}
+            ]
+        for read in readings:
+            bonus = 1.0 if known_title(read, heading.title, form) else 0.0
+            bonus += 0.5 if is_quarterly(form) and read.part == part else 0.0
+            yield Candidate(target, read.rank, read.section, heading.title, weight + bonus)
 
 
-def _headings(blocks: Sequence[RawBlock], contents: set[int], form: str) -> Iterator[tuple[int, ItemHeading | None]]:
+def _headings(
+    blocks: Sequence[RawBlock], contents: set[int], form: str
+) -> Iterator[tuple[int, int, ItemHeading | None, float]]:
+    found: list[tuple[int, ItemHeading | None]] = []
     for index, block in enumerate(blocks):
         if index in contents or len(block.text) < 5:
             continue
@@ -175,11 +250,14 @@ def _headings(blocks: Sequence[RawBlock], contents: set[int], form: str) -> Iter
             title = following if len(following) <= 200 and not item_heading(following, form) else ""
             heading = ItemHeading(heading.key, title, heading.page)
         if heading or is_signatures(block.line):
-            yield index, heading
+            found.append((index, heading))
+    ends = [*(index for index, _heading in found[1:]), len(blocks)]
+    for (index, heading), end in zip(found, ends, strict=False):
+        yield index, index, heading, _heading_weight(blocks, index, end, heading)
 
 
-def _heading_weight(blocks: Sequence[RawBlock], index: int, following: int, heading: ItemHeading | None) -> float:
-    text_chars = sum(len(block.text) for block in blocks[index + 1 : min(following, index + 20)])
+def _heading_weight(blocks: Sequence[RawBlock], index: int, end: int, heading: ItemHeading | None) -> float:
+    text_chars = sum(len(block.text) for block in blocks[index + 1 : min(end, index + 20)])
     if heading and heading.is_run_in:
         text_chars += len(blocks[index].text)
     weight = 1.0 + min(text_chars / _BODY_CHARS, 1.0)
@@ -192,24 +270,35 @@ def _heading_weight(blocks: Sequence[RawBlock], index: int, following: int, head
     return max(weight, 0.1)
 
 
-def _readings(heading: ItemHeading, part: str, form: str) -> Iterator[tuple[Key, float]]:
-    """Yield what an Item heading may name. Without a part of its own a 10-Q's Item is tried in both."""
-    key = heading.key
-    if not is_quarterly(form):
-        yield key, 0.0 if is_current_report(form) else _title_bonus(key, heading, form)
-        return
-    for name, most in _QUARTERLY_MAX.items():
-        if key.number <= most and key.part in {"", name}:
-            read = Key(key.number, key.suffix, name)
-            yield read, _title_bonus(read, heading, form) + (0.5 if name == part else 0.0)
+def cross_reference_outline(blocks: Sequence[RawBlock], form: str) -> list[Start]:
+    """Return the starts that the links of a cross-reference index give, in the report's own order; empty without."""
+    starts = [entry.start for entry in contents_entries(blocks, form)]
+    if len(starts) < _FEWEST_INDEXED:
+        return []
+    first: dict[int, Start] = {}
+    for start in sorted(starts, key=lambda one: one.index):
+        first.setdefault(start.index, start)
+    return list(_with_resumed_discussion(blocks, list(first.values())))
 
 
-def _title_bonus(key: Key, heading: ItemHeading, form: str) -> float:
-    return 1.0 if known_title(key, heading.title, form) else 0.0
+def _with_resumed_discussion(blocks: Sequence[RawBlock], starts: Sequence[Start]) -> Iterator[Start]:
+    """Yield the starts; market risk (Item 7A) inside the discussion ends where the report's contents continue."""
+    linked = {link for block in blocks[: starts[0].index] for link in block.links}
+    discussion = next((start for start in starts if start.section == "Item 7"), None)
+    ends = [*(start.index for start in starts[1:]), len(blocks)]
+    for before, start, end in zip([None, *starts], starts, ends, strict=False):
+        yield start
+        if start.section == "Item 7A" and before is not None and before == discussion:
+            resumed = (index for index in range(start.index + 1, end) if linked.intersection(blocks[index].ids))
+            if (index := next(resumed, None)) is not None:
+                yield Start(index, before.section, before.title)
 
 
-def _with_part(blocks: Sequence[RawBlock], index: int) -> int:
-    """A PART heading right before an Item belongs to it."""
-    while index > 0 and len(blocks[index - 1].line) <= 80 and part_of(blocks[index - 1].line):
-        index -= 1
-    return index
+def _misses_links(blocks: Sequence[RawBlock], starts: Sequence[Start], form: str) -> bool:
+    """Whether rising Items miss what contents links say: the report has an order of its own, and an index."""
+    sections = {start.section for start in starts}
+    places = {start.index for start in starts}
+    entries = [entry for entry in contents_entries(blocks, form) if entry.heading]
+    named = {entry.start.section for entry in entries}
+    missed = {entry.start.section for entry in entries if entry.target not in places} - sections
+    return len(missed) >= max(_FEWEST_MISSED, len(named) * _MISSED_SHARE)

@@ -1,20 +1,23 @@
-"""Blocks to passages: what search returns and citations open.
+"""Blocks to passages, which search returns and citations open, and their anchors.
 
 A passage is a run of consecutive blocks of one section, about 1,100 characters. It begins at a heading where it can,
-never ends with one or with the heads of a table's columns, and keeps a table's rows on lines of their own. A paragraph
-that is much too long is cut at sentence ends.
+never ends with one or with the heads of a table's columns, and has a table's rows on lines of their own.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from itertools import pairwise
 
+from django.utils.text import slugify
+
 from chat.filings.blocks import CELL_SEPARATOR
-from chat.filings.grid import is_figure
-from chat.filings.sections import Block
+from chat.filings.outline import Block
+from chat.filings.tables import is_figure
 
 TARGET_CHARS = 1100
 _LONGEST_CHARS = 1600
@@ -27,8 +30,8 @@ _YEAR = re.compile(r"(?:19|20)\d\d")
 class PassageText:
     """One passage before it has an anchor.
 
-    Blocks are parted by blank lines, rows of a table by line ends. A heading stands right above what it heads, so that
-    a line which another follows, and which is no row, is one.
+    Blocks are separated by blank lines, rows of a table by line ends. A heading is right above what it heads, so a line
+    that another follows, and that is no row, is a heading.
     """
 
     section: str
@@ -40,96 +43,113 @@ class PassageText:
 
 def cut_passages(blocks: Sequence[Block]) -> list[PassageText]:
     """Return the passages of a document in reading order."""
-    return [_passage(run) for run in _runs(blocks)]
+    passages = []
+    for run in _runs([piece for block in blocks for piece in _short_blocks(block)]):
+        text = run[0].text
+        for before, block in pairwise(run):
+            is_same_table = before.kind == block.kind == "table" and before.table == block.table
+            text += ("\n" if before.kind == "heading" or is_same_table else "\n\n") + block.text
+        kind = "table" if 2 * sum(block.kind == "table" for block in run) >= len(run) else "text"
+        passages.append(PassageText(run[0].section, run[0].section_title, run[0].heading, kind, text))
+    return passages
 
 
 def _runs(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    rest_chars = [len(block.text) for block in blocks]  # from each block to the end of its table
+    for place in range(len(blocks) - 2, -1, -1):
+        if blocks[place].table and blocks[place].table == blocks[place + 1].table:
+            rest_chars[place] += rest_chars[place + 1]
     run: list[Block] = []
-    size = 0
-    short = list(_short(blocks))
-    for block, rest in zip(short, _rest_chars(short), strict=True):
-        if run and _ends_before(run, size, block, rest):
-            kept, carried = _carry_headings(run, block)
-            if kept:
-                yield kept
-            run, size = carried, sum(len(one.text) for one in carried)
+    chars = 0
+    for block, rest in zip(blocks, rest_chars, strict=True):
+        if run and _ends_before(run, chars, block, rest):
+            end = _carried_from(run, block)
+            if run[:end]:
+                yield run[:end]
+            run = run[end:]
+            chars = sum(len(one.text) for one in run)
         run.append(block)
-        size += len(block.text)
+        chars += len(block.text)
     if run:
         yield run
 
 
-def _rest_chars(blocks: Sequence[Block]) -> list[int]:
-    """Return how many characters there are from each block to the end of its table."""
-    rest = [len(block.text) for block in blocks]
-    for place in range(len(blocks) - 2, -1, -1):
-        if blocks[place].table and blocks[place].table == blocks[place + 1].table:
-            rest[place] += rest[place + 1]
-    return rest
-
-
-def _ends_before(run: list[Block], size: int, block: Block, rest: int) -> bool:
-    """Say whether a passage ends before this block, of whose table ``rest`` characters are still to come."""
+def _ends_before(run: list[Block], chars: int, block: Block, rest: int) -> bool:
+    """Say whether a passage ends before this block, of whose table ``rest`` characters follow."""
     before = run[-1]
     if block.section != before.section or block.section_title != before.section_title:
         return True
     if block.kind == "heading":
-        return size >= _FEWEST_CHARS and before.kind != "heading"
-    if block.table and block.table == before.table and size + rest <= _LONGEST_CHARS:
+        return chars >= _FEWEST_CHARS and before.kind != "heading"
+    if block.table and block.table == before.table and chars + rest <= _LONGEST_CHARS:
         return False
-    return size + len(block.text) > TARGET_CHARS and any(one.kind != "heading" for one in run)
+    return chars + len(block.text) > TARGET_CHARS and any(one.kind != "heading" for one in run)
 
 
-def _carry_headings(run: list[Block], block: Block) -> tuple[list[Block], list[Block]]:
-    """Headings at the end of a run, and heads of columns, belong to what follows in the same section."""
+def _carried_from(run: list[Block], block: Block) -> int:
+    """Return where the headings and heads of columns at the end of a run begin, which belong to the next passage."""
     if block.section != run[-1].section:
-        return run, []
+        return len(run)
     end = len(run)
     while end > 0 and block.table and run[end - 1].table == block.table and not _has_figures(run[end - 1]):
         end -= 1
     while end > 0 and run[end - 1].kind == "heading":
         end -= 1
-    return (run[:end], run[end:]) if end else (run, [])
+    return end or len(run)
 
 
 def _has_figures(row: Block) -> bool:
-    """Say whether a row says more than what its columns are called: the years of a report are such names."""
+    """Say whether a row is more than the names of columns, such as the years of a report."""
     return any(is_figure(field) and not _YEAR.fullmatch(field) for field in row.text.split(CELL_SEPARATOR))
 
 
-def _short(blocks: Sequence[Block]) -> Iterator[Block]:
-    for block in blocks:
-        if len(block.text) <= _LONGEST_CHARS:
-            yield block
-        else:
-            yield from (replace(block, text=piece) for piece in _pieces(block.text))
-
-
-def _pieces(text: str) -> Iterator[str]:
+def _short_blocks(block: Block) -> Iterator[Block]:
+    """Cut a block that is much too long at sentence ends, or between words."""
+    if len(block.text) <= _LONGEST_CHARS:
+        yield block
+        return
     piece = ""
-    for sentence in _SENTENCE_END.split(text):
+    for sentence in _SENTENCE_END.split(block.text):
         if piece and len(piece) + len(sentence) > TARGET_CHARS:
-            yield piece
+            yield replace(block, text=piece)
             piece = ""
         piece = f"{piece} {sentence}" if piece else sentence
         while len(piece) > _LONGEST_CHARS:
-            at = piece.rfind(" ", TARGET_CHARS // 2, TARGET_CHARS)
-            at = at if at > 0 else TARGET_CHARS
-            yield piece[:at]
-            piece = piece[at:].lstrip()
+            space = piece.rfind(" ", TARGET_CHARS // 2, TARGET_CHARS)
+            end = space if space > 0 else TARGET_CHARS
+            yield replace(block, text=piece[:end])
+            piece = piece[end:].lstrip()
     if piece:
-        yield piece
+        yield replace(block, text=piece)
 
 
-def _passage(run: list[Block]) -> PassageText:
-    rows = sum(block.kind == "table" for block in run)
-    text = run[0].text
-    for before, block in pairwise(run):
-        text += ("\n" if _is_close(before, block) else "\n\n") + block.text
-    kind = "table" if rows * 2 >= len(run) else "text"
-    return PassageText(run[0].section, run[0].section_title, run[0].heading, kind, text)
+KnownPassage = tuple[str, str, str]  # section, anchor and text of a stored passage
 
 
-def _is_close(before: Block, block: Block) -> bool:
-    is_same_table = before.kind == block.kind == "table" and before.table == block.table
-    return is_same_table or before.kind == "heading"
+def anchors(passages: Sequence[tuple[str, str]], known: Sequence[KnownPassage] = ()) -> list[str]:
+    """Return a unique anchor for each ``(section, text)``: ``#item-1a-p12``, section and ordinal in the section.
+
+    EDGAR's own ids are too sparse to cite. When a filing is ingested again, a passage that is unchanged or edited in
+    place has the same anchor as before, and a new one gets an ordinal that was never used.
+    """
+    before = [(section, text) for section, _anchor, text in known]
+    given: dict[int, str] = {}
+    for tag, a1, a2, b1, b2 in SequenceMatcher(None, before, list(passages)).get_opcodes():
+        is_same_place = [section for section, _ in before[a1:a2]] == [section for section, _ in passages[b1:b2]]
+        if tag == "equal" or (tag == "replace" and is_same_place):
+            given.update({b1 + step: known[a1 + step][1] for step in range(a2 - a1)})
+    last: dict[str, int] = defaultdict(int)
+    for section, anchor, _text in known:
+        ordinal = re.search(r"-p(\d+)$", anchor)
+        last[_slug(section)] = max(last[_slug(section)], int(ordinal[1]) if ordinal else 0)
+    out = []
+    for index, (section, _text) in enumerate(passages):
+        slug = _slug(section)
+        if index not in given:
+            last[slug] += 1
+        out.append(given.get(index) or f"#{slug}-p{last[slug]}")
+    return out
+
+
+def _slug(section: str) -> str:
+    return slugify(section.replace(".", "-"))[:60] or "document"

@@ -1,3 +1,4 @@
+# ruff: noqa: SIM905 - long word lists read best as text
 """Passages for a question, and passages by address: what the tools read.
 
 A company that the question names narrows the search to its filings. A company that is asked for and not in the corpus
@@ -7,24 +8,37 @@ gives nothing, rather than another company's text.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import chain, zip_longest
 from urllib.parse import unquote
 
 from django.db.models import Q
 
-from chat.filings.companies import matching, named_in
-from chat.filings.snippets import snippet
 from chat.models import Filing, Passage
-from chat.models.search import PassageQuerySet, search_terms
-from chat.retrieval import Found, FoundPassage, SearchQuery
+from chat.models.filing import search_terms
+from chat.tools.base import FoundPassage, SearchQuery, SearchResult
 
 MAX_RESULTS = 20
 MAX_NEIGHBOURS = 5
+SNIPPET_MAX_CHARS = 240
+_LEAD_CHARS = 60
+
+# A registrant is known by the distinctive words of its name, not by legal forms and words that many companies share.
+_LEGAL = frozenset(
+    "inc incorporated corp corporation co company companies ltd limited llc lp llp plc nv sa ag se the and of & holding"
+    " holdings group trust bancorp de com international technologies technology pharmaceutical pharmaceuticals".split()
+)
+_COMMON = frozenset(
+    "home general first american america united national new bank global standard best capital energy power water gas"
+    " electric health public great western eastern northern southern north south east west central pacific atlantic"
+    " digital advanced applied international us world real royal old state city community federal financial insurance"
+    " life motor motors data micro software systems solutions services service industries resources partners gold"
+    " silver blue red green black white big super universal commercial consolidated allied associated".split()
+)
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-def search_passages(query: SearchQuery) -> Found:
+def search_passages(query: SearchQuery) -> SearchResult:
     """Return the passages that answer best, best first, and how much was searched. Never raises on odd words."""
     filings = Filing.objects.all()
     if query.form:
@@ -36,22 +50,27 @@ def search_passages(query: SearchQuery) -> Found:
     passages = (
         Passage.objects.filter(filing__in=filings) if query.form or companies is not None else Passage.objects.all()
     )
-    found = _best(passages, query.text, companies or [], limit)
+    ranked = passages.search(query.text).select_related("filing")
+    if companies and len(companies) > 1:  # the best of each in turn
+        by_company = [list(ranked.filter(filing__company=company)[:limit]) for company in companies]
+        found = [one for one in chain.from_iterable(zip_longest(*by_company)) if one is not None][:limit]
+    else:
+        found = list(ranked[:limit])
     terms = search_terms(query.text)
-    return Found(
+    return SearchResult(
         passages=tuple(_found(passage, terms) for passage in found),
         filings=filings.count(),
         companies=tuple(filings.order_by("company").values_list("company", flat=True).distinct()),
     )
 
 
-def read_passages(url: str, neighbours: int = 0) -> Found:
+def read_passages(url: str, neighbours: int = 0) -> SearchResult:
     """Return the passage at a reader page's address, with as many neighbours on each side; empty if there is none."""
     path, _sep, fragment = unquote(url.replace("\x00", "")).strip().partition("#")
     slug, anchor = path.partition("?")[0].rstrip("/").rsplit("/", 1)[-1], f"#{fragment}"
     passage = Passage.objects.filter(filing__slug=slug, anchor=anchor).first()
     if passage is None:
-        return Found(passages=(), filings=0, companies=())
+        return SearchResult()
     reach = max(0, min(neighbours, MAX_NEIGHBOURS))
     around = (
         Passage.objects.filter(filing_id=passage.filing_id)
@@ -59,7 +78,9 @@ def read_passages(url: str, neighbours: int = 0) -> Found:
         .select_related("filing")
         .order_by("ordinal")
     )
-    return Found(passages=tuple(_found(one, []) for one in around), filings=1, companies=(passage.filing.company,))
+    return SearchResult(
+        passages=tuple(_found(one, []) for one in around), filings=1, companies=(passage.filing.company,)
+    )
 
 
 def _companies(query: SearchQuery) -> list[str] | None:
@@ -77,17 +98,6 @@ def _of_form(form: str) -> Q:
     return variants | Q(form__istartswith=form, form__iregex=rf"^{re.escape(form)}(405|SB|T)\d*(/A)?$")
 
 
-def _best(passages: PassageQuerySet, text: str, companies: Sequence[str], limit: int) -> list[Passage]:
-    """Return the best passages; where a question names several companies, the best of each in turn."""
-    found = passages.search(text).select_related("filing")
-    if len(companies) < 2:
-        return list(found[:limit])
-    by_company: dict[str, list[Passage]] = defaultdict(list)
-    for company in companies:
-        by_company[company] = list(found.filter(filing__company=company)[:limit])
-    return [one for one in chain.from_iterable(zip_longest(*by_company.values())) if one is not None][:limit]
-
-
 def _found(passage: Passage, terms: Iterable[str]) -> FoundPassage:
     filing = passage.filing
     return FoundPassage(
@@ -101,3 +111,92 @@ def _found(passage: Passage, terms: Iterable[str]) -> FoundPassage:
         text=passage.text,
         snippet=snippet(passage.text, terms),
     )
+
+
+def named_in(text: str, companies: Iterable[str]) -> list[str]:
+    """Return the companies that a question names, in the order in which it names them."""
+    words = _WORD.findall(text)
+    folded = [_fold(word) for word in words]
+    is_cased = any(char.isupper() for char in text[1:])
+    places = {
+        company: place
+        for company in companies
+        if (place := _place(_core(company), words, folded, is_cased=is_cased)) is not None
+    }
+    return sorted(places, key=lambda company: (places[company], company))
+
+
+def matching(name: str, companies: Iterable[str]) -> list[str]:
+    """Return the companies that a given name means; none where no registrant is called so."""
+    wanted = _core(name) or [_fold(word) for word in _WORD.findall(name)]
+    found = [company for company in companies if wanted and _is_same(wanted, _core(company))]
+    exact = [company for company in found if _core(company) == wanted]
+    return exact or found
+
+
+def _is_same(wanted: Sequence[str], core: Sequence[str]) -> bool:
+    """Whether one name begins the other, and not only by a common word: *First* is no bank's name."""
+    shared = min(len(wanted), len(core))
+    if not shared or list(wanted[:shared]) != list(core[:shared]):
+        return False
+    return shared == len(core) or shared > 1 or core[0] not in _COMMON
+
+
+def _place(core: Sequence[str], words: Sequence[str], folded: Sequence[str], *, is_cased: bool) -> int | None:
+    """Return where a question names a company. Case counts for ordinary words: *apple* in a cased sentence is fruit."""
+    if not core:
+        return None
+    needed = 1 if core[0] not in _COMMON else min(2, len(core))
+    for place in range(len(folded) - needed + 1):
+        if list(folded[place : place + needed]) != list(core[:needed]):
+            continue
+        if words[place][0].isupper() or words[place][0].isdigit() or not is_cased or needed > 1:
+            return place
+    return None
+
+
+def _core(name: str) -> list[str]:
+    words = [_fold(word) for word in _WORD.findall(re.sub(r"\b([A-Z])\.(?=[A-Z]\b)", r"\1", name))]
+    return [word for word in words if word not in _LEGAL]
+
+
+def _fold(word: str) -> str:
+    """Fold case, possessive and apostrophe: *McDonald’s* and *mcdonalds* are one."""
+    bare = re.sub(r"['’]s?$", "", word.lower().replace("’", "'")).replace("'", "")
+    return bare[:-1] if len(bare) > 4 and bare.endswith("s") and not bare.endswith("ss") else bare
+
+
+def snippet(text: str, terms: Iterable[str]) -> str:
+    """Return the part of a passage, at most 240 characters, with most of ``terms``; its beginning without any."""
+    rows = (re.sub(r"(?:\s*\|(?=\s|$))+\s*", " | ", line).strip(" |") for line in text.splitlines())
+    line = " · ".join(filter(None, rows))  # without empty fields
+    if len(line) <= SNIPPET_MAX_CHARS:
+        return line
+    places = _places(line, terms)
+    start = _densest(places) - _LEAD_CHARS
+    start = line.find(" ", start) + 1 if start > 0 else 0
+    end = start + SNIPPET_MAX_CHARS - 2
+    if end >= len(line):
+        return ("…" if start else "") + line[start:]
+    cut = line.rfind(" ", start, end)
+    return ("…" if start else "") + line[start : cut if cut > start else end].rstrip(" ,;·") + "…"
+
+
+def _places(line: str, terms: Iterable[str]) -> list[tuple[int, str]]:
+    stems = [term[: max(4, len(term) - 2)] for term in terms]
+    if not stems:
+        return []
+    pattern = re.compile(r"\b(" + "|".join(re.escape(stem) for stem in stems) + ")", re.IGNORECASE)
+    return [(found.start(), found[1].lower()) for found in pattern.finditer(line)]
+
+
+def _densest(places: list[tuple[int, str]]) -> int:
+    """Return where the window begins that holds most different words. The first of equals."""
+    best, best_count, right = 0, 0, 0
+    for left, (start, _word) in enumerate(places):
+        while right < len(places) and places[right][0] < start + SNIPPET_MAX_CHARS - _LEAD_CHARS:
+            right += 1
+        count = len({word for _place, word in places[left:right]})
+        if count > best_count:
+            best, best_count = start, count
+    return best

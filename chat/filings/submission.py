@@ -1,8 +1,7 @@
-"""A file as EDGAR hands it out, to its parts.
+"""A file as EDGAR publishes it, split into its parts.
 
-A full submission is an SGML envelope: a header that alone states the filing date, then documents, each with its type.
-A primary document by itself has no envelope, or only its own ``<DOCUMENT>`` lines. Size is bounded before anything is
-parsed.
+A full submission is an SGML envelope: a header, which alone states the filing date, then documents, each with its type.
+A primary document by itself has no envelope, or only its own ``<DOCUMENT>`` lines.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _FIELD = r"^[ \t<]*{name}[>:][ \t]*(?P<value>[^\r\n<]+)"
 
 
 class DocumentError(ValueError):
-    """A file cannot be read as a filing. The text says why, in words for the person who loads it."""
+    """A file can't be parsed as a filing. The text says why, for the person who loads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What the envelope says, as far as there is one, and the documents that are worth reading."""
+    """The fields of the envelope, empty without one, and the documents that have text for readers."""
 
     documents: tuple[Part, ...]
     form: str = ""
@@ -51,24 +50,35 @@ class Submission:
     period_on: dt.date | None = None
 
 
-def decode(document: bytes | str) -> str:
-    """Return the text of a file. Raises DocumentError where it is too large, empty or no text."""
-    size = len(document) if isinstance(document, bytes) else len(document.encode("utf-8", "replace"))
+def check_size(size: int) -> None:
+    """Raise DocumentError for more bytes than are parsed."""
     if size > MAX_BYTES:
         raise DocumentError(
             _("larger than the limit of %(limit)d MB (%(size).1f MB)")
             % {"limit": MAX_BYTES // 1024**2, "size": size / 1024**2}
         )
+
+
+def decode(document: bytes | str) -> str:
+    """Return the text of a file. Raises DocumentError where it is too large, empty or no text."""
+    content = document.encode("utf-8", "replace") if isinstance(document, str) else document
+    check_size(len(content))
     if isinstance(document, bytes):
-        _refuse_binary(document)
-        document = _decoded(document)
+        is_utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+        is_archive = content.startswith((b"%PDF", b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0"))
+        if is_archive or (not is_utf16 and content[:4096].count(0) > 2):
+            raise DocumentError(_("not an HTML or text document"))
+        try:
+            document = content.decode("utf-16", "replace") if is_utf16 else content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            document = content.decode("cp1252", "replace")
     if not document.strip():
         raise DocumentError(_("the file is empty"))
     return document
 
 
 def read_submission(text: str) -> Submission:
-    """Split a file into its header's facts and its documents: the main one first, then exhibits 13 and 99."""
+    """Split a file into the fields of its header and its documents: the main one first, then exhibits 13 and 99."""
     end = _HEADER_END.search(text)
     header = text[: end.start()] if end and _HEADER_START.search(text[: end.start()]) else ""
     parts = [_part(found["body"]) for found in _DOCUMENT.finditer(text)]
@@ -102,20 +112,3 @@ def _compact_date(value: str) -> dt.date | None:
         return dt.datetime.strptime(value, "%Y%m%d").date()
     except ValueError:
         return None
-
-
-def _refuse_binary(content: bytes) -> None:
-    if content.startswith((b"%PDF", b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0")):
-        raise DocumentError(_("not an HTML or text document"))
-    is_utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    if not is_utf16 and content[:4096].count(0) > 2:
-        raise DocumentError(_("not an HTML or text document"))
-
-
-def _decoded(content: bytes) -> str:
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return content.decode("utf-16", "replace")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return content.decode("cp1252", "replace")

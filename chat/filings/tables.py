@@ -1,25 +1,44 @@
-"""The rows of one table as they are read, and how they look once all of them are known.
+"""Tables of a filing: rows of cells in, rows with the same columns out.
 
-A row is put among the blocks at once, so that what follows it has its place; ``finish`` then gives every row the same
-columns. A short line inside the table, *Current assets:*, is a row of it, and so is one that stands above its columns,
-*Year ended*; another line above or below is a caption or a note.
+Filings lay out figures on a fine grid: a currency sign, a number and a closing bracket each have a cell, with spacers
+between. Cells of one figure are joined; cells that overlap from row to row are one column; a cell that spans several
+columns is in the first of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from lxml import etree
 
 from chat.filings.blocks import CELL_SEPARATOR, RawBlock
-from chat.filings.grid import Cell, aligned, is_figure, joined
 from chat.filings.items import starts_section
 
+MAX_COLUMNS = 60
+
+_OPENING = frozenset({"$", "€", "£", "¥", "($", "(", "$(", "(€", "(£", "(¥"})
+_CLOSING = frozenset({"%", ")", ")%", "%)", "x"})
+_FIGURE_START = re.compile(r"[\d.,(\[—–-]|n/?[am]\b", re.IGNORECASE)
+_FIGURE_END = re.compile(r"[\d—–)-]$")
+_FIGURE = re.compile(r"[(\[$€£¥+−–-]*\s*[$€£¥]?\s*\d[\d.,]*\s*[)\]%x]*|[—–-]", re.ASCII)
 _LABEL_MAX_CHARS = 150
-_MOST_LABELS = 3  # in a row, before the rows that they head
+_MOST_LABELS = 3  # in a row, above the rows that they head
 _MAX_SPAN = 1000
-_MAX_HELD = 100
+_MAX_ROW_SPANS = 100
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The text of a cell, and the places of the fine grid that it takes: ``start`` up to ``end``."""
+
+    text: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,47 +53,83 @@ class Row:
         return len(self.cells) == 1
 
 
-@dataclass(frozen=True, slots=True)
-class SourceCell:
-    """A cell as the source has it: how far it reaches to the right and down, and whether it says anything."""
+def is_figure(text: str) -> bool:
+    """Say whether a cell is a number, with its signs, or the dash for none."""
+    return _FIGURE.fullmatch(text) is not None
 
-    columns: int
-    rows: int
-    says: bool
+
+def join_figures(cells: Iterable[Cell]) -> list[Cell]:
+    """Return the cells that hold text, with signs, brackets and ``%`` joined to the figure that they belong to."""
+    found: list[Cell] = []
+    for cell in cells:
+        if not cell.text:
+            continue
+        if found:
+            before = found[-1].text
+            opens_figure = before in _OPENING and _FIGURE_START.match(cell.text)
+            closes_figure = before not in _OPENING and cell.text in _CLOSING and _FIGURE_END.search(before)
+            if opens_figure or closes_figure:
+                cell = Cell(before + cell.text, found.pop().start, cell.end)
+        found.append(cell)
+    return found
 
 
 class OpenTable:
-    """A table that is being read. ``number`` tells it from the document's others."""
+    """An HTML table that is being read. ``number`` tells it from the document's others.
+
+    A row is put among the blocks at once, so that what follows it has its place; ``finish`` then gives every row the
+    same columns.
+    """
 
     def __init__(self, number: int) -> None:
         self._number = number
-        self._held: list[tuple[int, int, int]] = []  # start, end, and how many rows more a cell from above holds them
-        self._places: list[tuple[int, int]] = []
+        self._row_spans: list[tuple[int, int, int]] = []  # start, end and number of the rows that a cell reaches down
+        self._spans: list[Span] = []  # of the cells of the open row
         self._cells: list[Cell] = []
         self._rows: list[Row] = []
-        self._line: tuple[int, tuple[int, int]] | None = None
+        self._line: tuple[int, Span] | None = None
 
-    def begin_row(self, cells: Sequence[SourceCell] | None, *, at: int) -> bool:
-        """Begin a row, and say whether it is one of several cells. ``at`` is the index of the next block."""
+    def begin_row(self, row: etree._Element, *, index: int) -> bool:
+        """Begin a row; return whether several of its cells hold text. ``index`` is that of the next block."""
         self._cells, self._line = [], None
-        if cells is None:
+        if next(row.iterdescendants("table", "pre"), None) is not None:  # around an inner table: layout
             return False
-        self._places = self._placed(cells)
-        saying = [place for place, cell in zip(self._places, cells, strict=True) if cell.says]
-        if len(saying) == 1:
-            self._line = at, saying[0]
-        return len(saying) > 1
+        cells = list(row.iter("td", "th"))
+        self._spans = self._placed(cells)
+        filled = [
+            span
+            for span, cell in zip(self._spans, cells, strict=True)
+            if any(str(text).strip("\xa0 \n\t\r") for text in cell.itertext())
+        ]
+        if len(filled) == 1:
+            self._line = index, filled[0]
+        return len(filled) > 1
+
+    def _placed(self, cells: Sequence[etree._Element]) -> list[Span]:
+        """Return the places of a row's cells, beside cells of the rows above that reach down into it."""
+        above = sorted(self._row_spans)
+        self._row_spans = [(start, end, rows - 1) for start, end, rows in above if rows > 1]
+        spans, at, passed = [], 0, 0
+        for cell in cells:
+            while passed < len(above) and above[passed][0] <= at:
+                at, passed = max(at, above[passed][1]), passed + 1
+            columns, rows = _span_of(cell, "colspan"), _span_of(cell, "rowspan")
+            spans.append((at, at + columns))
+            if rows > 1 and len(self._row_spans) < _MAX_ROW_SPANS:
+                self._row_spans.append((at, at + columns, rows - 1))
+            at += columns
+        return spans
 
     def add_cell(self, text: str) -> None:
-        """Take what the next cell of the row says; what stands outside of all its cells goes to the right of them."""
+        """Add the text of the next cell of the row; text outside of all its cells goes to the right of them."""
         place = len(self._cells)
-        end = self._places[-1][1] + place
-        start, end = self._places[place] if place < len(self._places) else (end, end + 1)
+        end = self._spans[-1][1] + place
+        start, end = self._spans[place] if place < len(self._spans) else (end, end + 1)
         self._cells.append(Cell(text, start, end))
 
     def end_row(self) -> list[Cell]:
-        """Return the cells of the row that say something."""
-        return joined(self._cells)
+        """Return the cells of the row that hold text."""
+        return join_figures(self._cells)
 
     def add_row(self, index: int, cells: Sequence[Cell]) -> None:
         """Note that the block at ``index`` is a row of these cells."""
@@ -89,72 +144,98 @@ class OpenTable:
 
     def finish(self, blocks: list[RawBlock]) -> None:
         """Give the table's rows their columns."""
-        finish(blocks, self._rows, table=self._number)
-
-    def _placed(self, cells: Sequence[SourceCell]) -> list[tuple[int, int]]:
-        held = sorted(self._held)
-        self._held = [(start, end, rows - 1) for start, end, rows in held if rows > 1]
-        places, at, past = [], 0, 0
-        for cell in cells:
-            while past < len(held) and held[past][0] <= at:
-                at, past = max(at, held[past][1]), past + 1
-            places.append((at, at + cell.columns))
-            if cell.rows > 1 and len(self._held) < _MAX_HELD:
-                self._held.append((at, at + cell.columns, cell.rows - 1))
-            at += cell.columns
-        return places
+        align_rows(blocks, self._rows, table=self._number)
 
 
-def row_cells(row: etree._Element) -> list[SourceCell] | None:
-    """Return the cells of a row; None for a row around an inner table, which is layout."""
-    if next(row.iterdescendants("table", "pre"), None) is not None:
-        return None
-    return [
-        SourceCell(_span(cell.get("colspan")), _span(cell.get("rowspan")), _says(cell)) for cell in row.iter("td", "th")
-    ]
-
-
-def _says(cell: etree._Element) -> bool:
-    return any(str(text).strip("\xa0 \n\t\r") for text in cell.itertext())
-
-
-def _span(value: str | None) -> int:
-    """Return what ``colspan`` or ``rowspan`` says, 1 where it says nothing that counts."""
-    number = (value or "").strip()
+def _span_of(cell: etree._Element, name: str) -> int:
+    number = (cell.get(name) or "").strip()
     return max(1, min(int(number), _MAX_SPAN)) if number.isascii() and number.isdecimal() and len(number) < 9 else 1
 
 
-def finish(blocks: list[RawBlock], rows: Sequence[Row], *, table: int) -> None:
-    """Write the rows of one table anew, each with all of its columns. Other blocks stay as they are."""
-    inner = _inner(blocks, rows)
-    fields = aligned([row.cells for row in inner])
-    for row, said in zip(inner, fields, strict=True):
-        text = said[0] if row.is_line and not any(said[1:]) else CELL_SEPARATOR.join(said)
+def align_rows(blocks: list[RawBlock], rows: Sequence[Row], *, table: int) -> None:
+    """Rewrite the blocks of one table's rows, each with all of its columns. Other blocks stay."""
+    inner = _inner_rows(blocks, rows)
+    for row, fields in zip(inner, aligned([row.cells for row in inner]), strict=True):
+        text = fields[0] if row.is_line and not any(fields[1:]) else CELL_SEPARATOR.join(fields)
         blocks[row.index] = replace(blocks[row.index], text=text, kind="table", table=table)
 
 
-def _inner(blocks: Sequence[RawBlock], rows: Sequence[Row]) -> list[Row]:
-    """Return the rows, and of the lines those that belong among them: labels, headings of columns, bare sums."""
+def _inner_rows(blocks: Sequence[RawBlock], rows: Sequence[Row]) -> list[Row]:
+    """Return the rows, and of the lines those that belong among them: labels, heads of columns, sums.
+
+    A short line between rows, *Current assets:*, is a label, and so is one above its columns, *Year ended*; another
+    line above or below is a caption or a note.
+    """
+    firsts = [row.cells[0] for row in rows if not row.is_line]
+    left = min((cell.start for cell in firsts), default=0)
+    labels_end = min((cell.end for cell in firsts if cell.start == left), default=0)  # a line behind it heads columns
     inner: list[Row] = []
     lines: list[Row] = []
-    labels_end = _labels_end(rows)
     for row in rows:
         if row.is_line:
             lines.append(row)
             continue
-        is_headed = all(_is_label(blocks[line.index].text) for line in lines) and len(lines) <= _MOST_LABELS
-        inner.extend(line for line in lines if is_headed and (inner or line.cells[0].start >= labels_end))
+        texts = [blocks[line.index].text for line in lines]
+        are_labels = len(texts) <= _MOST_LABELS and all(
+            len(text) <= _LABEL_MAX_CHARS and not starts_section(text) for text in texts
+        )
+        inner.extend(line for line in lines if are_labels and (inner or line.cells[0].start >= labels_end))
         inner.append(row)
         lines = []
     return [*inner, *(line for line in lines if inner and is_figure(line.cells[0].text))]
 
 
-def _labels_end(rows: Sequence[Row]) -> int:
-    """Return where the labels at the left end: a line that begins behind them heads columns."""
-    firsts = [row.cells[0] for row in rows if not row.is_line]
-    left = min((cell.start for cell in firsts), default=0)
-    return min((cell.end for cell in firsts if cell.start == left), default=0)
+def aligned(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
+    """Return the fields of each row, one for each column of the table, up to the row's last one with text.
+
+    Rows come from ``join_figures``. A table of more than MAX_COLUMNS columns keeps its rows as they are.
+    """
+    columns = _columns(cell for row in rows for cell in row)
+    if len(columns) > MAX_COLUMNS:
+        return [[cell.text for cell in row] for row in rows]
+    placed: list[dict[int, str]] = []  # the text of each row by column
+    for row in rows:
+        texts: dict[int, str] = {}
+        for cell in row:
+            first, last = _overlapping(columns, cell.start, cell.end)
+            free = next((column for column in range(first, last) if column not in texts), first)
+            texts[free] = f"{texts[free]} {cell.text}" if free in texts else cell.text
+        placed.append(texts)
+    field_of = _fields(placed, len(columns))
+    out = []
+    for texts in placed:
+        fields = [""] * (max((field_of[column] for column in texts), default=-1) + 1)
+        for column, text in sorted(texts.items()):
+            fields[field_of[column]] = text
+        out.append(fields)
+    return out
 
 
-def _is_label(text: str) -> bool:
-    return len(text) <= _LABEL_MAX_CHARS and not starts_section(text)
+def _columns(cells: Iterable[Cell]) -> list[Span]:
+    """Return the columns from left to right. Narrow cells make them; a cell over several of them makes none."""
+    columns: list[Span] = []
+    spans = {(cell.start, cell.end) for cell in cells}
+    for start, end in sorted(spans, key=lambda span: (span[1] - span[0], span)):
+        first, last = _overlapping(columns, start, end)
+        if last - first <= 1:
+            both = [(start, end), *columns[first:last]]
+            columns[first:last] = [(min(one[0] for one in both), max(one[1] for one in both))]
+    return columns
+
+
+def _overlapping(columns: Sequence[Span], start: int, end: int) -> tuple[int, int]:
+    first = bisect_right(columns, start, key=lambda column: column[1])
+    return first, bisect_left(columns, end, key=lambda column: column[0])
+
+
+def _fields(rows: Sequence[dict[int, str]], count: int) -> dict[int, int]:
+    """Return the field of each column: neighbours share one where all rows of one are above those of the other.
+
+    So does a head beside its figures instead of above them.
+    """
+    fields = [([column], [index for index, row in enumerate(rows) if column in row]) for column in range(count)]
+    for left in range(count - 2, -1, -1):
+        (columns, one), (more, other) = fields[left : left + 2]
+        if one and other and (one[-1] < other[0] or other[-1] < one[0]):
+            fields[left : left + 2] = [(columns + more, sorted(one + other))]
+    return {column: place for place, (columns, _rows) in enumerate(fields) for column in columns}

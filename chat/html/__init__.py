@@ -1,13 +1,13 @@
-"""Model text to safe HTML. Everything a page shows of a model's words goes through here."""
+"""Model text to safe HTML. Everything that a page shows of a model's words is rendered here."""
 
 from __future__ import annotations
 
-from chat.html.blocks import BlockSplitter, split_blocks
+from chat.html.citations import cite_label
 from chat.html.links import Address, check_url
-from chat.html.quotations import cite_label
-from chat.html.render import arender, is_quick, render_answer, render_markdown
+from chat.html.markdown import BlockSplitter, split_blocks
+from chat.html.postprocess import elements
+from chat.html.render import arender, is_quick, render_answer, render_markdown, render_policy
 from chat.html.sanitize import sanitize_html
-from chat.html.tree import elements
 
 __all__ = [
     "Address",
@@ -19,6 +19,7 @@ __all__ = [
     "is_quick",
     "render_answer",
     "render_markdown",
+    "render_policy",
     "sanitize_html",
     "split_blocks",
 ]

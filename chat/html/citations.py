@@ -1,32 +1,79 @@
-"""Puts a chip into rendered HTML for each marker ``[3]`` that names a source of this answer, and its doubts on it.
+"""Source links for the markers ``[3]`` of a rendered answer, and the verdict on each of its quotations.
 
-Addresses and labels come from our own records, never from the answer. A doubt is never lost: where the quotation that
-failed can't be found again in the HTML, every chip of its source says so.
+Addresses and labels come from our own records, never from the answer. A failed check is never lost: where its quotation
+can't be found again in the HTML, every link to that source says so.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import unescape
+from operator import itemgetter
+from typing import TypeAlias
 
 from django.utils.translation import gettext
+from lxml import etree
+from lxml.html import HtmlElement
 
-from chat.html.quotations import DOUBTS, MARKER, Verdicts, foot_blockquote, quoted
-from chat.html.sanitize import ATTRIBUTES, TAGS
-from chat.html.tree import Node, Piece, parse, serialize
+from chat.html.postprocess import E, append_text, parse_fragment, serialize, text_of
 from reasoning.citations import Citation, Source
 
-_OURS = {"figure", "figcaption", "button", "span", "div", "bdi"}
-_WRITTEN = "class dir href rel title tabindex role aria-label type data-copy-code scope start"
-_NAMES = frozenset(_WRITTEN.split())
-_OWN_HTML: Mapping[str, frozenset[str]] = {tag: _NAMES | ATTRIBUTES.get(tag, frozenset()) for tag in TAGS | _OURS}
+Piece: TypeAlias = str | HtmlElement
 
-_REF = "data-ref"  # from a chip's making to its doubts; never written
-_LOCAL = re.compile(r"(?:/(?![/\\])|#)[!#-;=?-~]*")
-_SPACE = re.compile(r" \Z")  # before a chip it becomes one that doesn't break, so that no line begins with a chip
-_SKIPPED = frozenset({"a", "code", "pre", "figure", "bdi", "button", "math"})
-_LEAVES = frozenset({"p", "li", "h3", "h4", "h5", "h6", "td", "th", "blockquote"})
+_MARKER = re.compile(r"\[([0-9]{1,4}(?: ?[,;] ?[0-9]{1,4})*+)\]")
+_LOCAL_URL = re.compile(r"(?:/(?![/\\])|#)[!#-;=?-~]*")
+_SKIPPED = frozenset({"a", "code", "pre", "figure", "bdi", "button", "math", "footer"})
+_BLOCKS = frozenset({"p", "li", "h3", "h4", "h5", "h6", "td", "th", "blockquote"})
+_REFS = "data-ref"  # of a source link or a failed quotation, until the verdicts are placed
+
+_SAME = {'"': "“”„‟«»″", "'": "‘’‚‛′", "-": "‐‑‒–—―−", "": "*_`~\\"}
+_FOLD = str.maketrans({variant: plain for plain, variants in _SAME.items() for variant in variants})
+_QUOTE_MARK = re.compile('["“”„«»]')
+_CLOSING_MARKS = {'"': '"', "“": "”", "„": "”", "«": "»"}
+_MOST_SOURCE_LINES = 3  # of a blockquote, below the quoted words
+
+
+@dataclass(slots=True)
+class _Quotations:
+    """The checked quotations of an answer by their folded words; ``found``: those that were found in the HTML."""
+
+    by_words: dict[str, list[Citation]]
+    found: set[str] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, citations: Sequence[Citation]) -> _Quotations:
+        by_words: dict[str, list[Citation]] = defaultdict(list)
+        for citation in citations:
+            if citation.quote and citation.verified is not None:
+                by_words[_folded(citation.quote)].append(citation)
+        return cls(dict(by_words))
+
+    def citations_of(self, words: str) -> list[Citation]:
+        key = _folded(words)
+        self.found |= {key} & self.by_words.keys()
+        return self.by_words.get(key, [])
+
+    def failed_but_not_found(self) -> set[int]:
+        missing = self.by_words.keys() - self.found
+        return {citation.ref for words in missing for citation in self.by_words[words] if not citation.verified}
+
+
+def _folded(words: str) -> str:
+    """Fold words so that an answer's markdown and its rendering compare equal."""
+    plain = _MARKER.sub(" ", unescape(words)).translate(_FOLD)
+    return " ".join(plain.split()).strip("\"' ").rstrip(" .,;:").strip("\"' ")
+
+
+def cite_label(citation: Citation | Source) -> str:
+    """Return "10-K · 2026-02-26 · Item 7 ¶31"; where the filing date is unknown, the period, labelled as one."""
+    date = citation.date or (gettext("period %(date)s") % {"date": citation.period} if citation.period else "")
+    number = re.search(r"-p([0-9]+)$", citation.anchor)
+    place = f"{citation.section} ¶{number[1]}" if number else citation.section
+    return " · ".join(part for part in (citation.filing, date, place) if part)
 
 
 def cite(
@@ -35,129 +82,192 @@ def cite(
     sources: Sequence[Source] = (),
     numbers: Mapping[int, int] | None = None,
 ) -> str:
-    """Return ``html``, made by this package, with its markers as chips and its checked quotations marked.
+    """Return ``html``, made by this package, with markers as source links and checked quotations marked.
 
-    A number that no citation and no source bears stays text, as do markers in code and in links. ``numbers`` says which
-    number a ref is shown under; without it, under its own.
+    A number that no citation and no source has stays text, as do markers in code and in links. ``numbers`` says under
+    which number a ref is shown; others are shown under their own.
     """
     known: list[Citation | Source] = [*sources, *reversed(citations)]
-    targets = {item.ref: item for item in known if _LOCAL.fullmatch(item.url)}
-    verdicts = Verdicts.of(citations)
-    if not targets and not verdicts.by_words:
+    targets = {item.ref: item for item in known if _LOCAL_URL.fullmatch(item.url)}
+    quotations = _Quotations.of(citations)
+    if not targets and not quotations.by_words:
         return html
-    root = parse(html, _OWN_HTML)
-    _mark(root, targets, verdicts)
-    _number(root, numbers or {})
-    doubts = _Doubts()
-    doubts.visit(root)
-    doubts.settle(verdicts.lost_doubts())
-    return serialize(root.children)
+    root = parse_fragment(html)
+    _mark(root, targets, numbers or {}, quotations)
+    _place_verdicts(root, quotations.failed_but_not_found())
+    return serialize(root)
 
 
-def _mark(node: Node, targets: Mapping[int, Citation | Source], verdicts: Verdicts, *, in_quote: bool = False) -> None:
-    """Mark quotations and chips below ``node``."""
-    if node.tag == "blockquote" and not in_quote:
-        in_quote = foot_blockquote(node, verdicts)
-    if verdicts.by_words and not in_quote:
-        node.children = quoted(node.children, verdicts)
-    chipped: list[Piece] = []
-    for child in node.children:
-        if isinstance(child, str):
-            chipped.extend(_chipped(child, targets))
+def _mark(
+    element: HtmlElement,
+    targets: Mapping[int, Citation | Source],
+    numbers: Mapping[int, int],
+    quotations: _Quotations,
+    *,
+    in_quotation: bool = False,
+) -> None:
+    """Replace markers and quotations below ``element``."""
+    if element.tag == "blockquote" and not in_quotation:
+        in_quotation = _mark_blockquote(element, quotations)
+    if quotations.by_words and not in_quotation:
+        _set_pieces(element, _with_quotations(_pieces(element), quotations))
+    marked: list[Piece] = []
+    for piece in _pieces(element):
+        if isinstance(piece, str):
+            marked.extend(_with_source_links(piece, targets, numbers))
             continue
-        if child.tag not in _SKIPPED and child.tag != "footer":
-            _mark(child, targets, verdicts, in_quote=in_quote or child.tag == "q")
-        chipped.append(child)
-    node.children = chipped
+        if piece.tag not in _SKIPPED:
+            _mark(piece, targets, numbers, quotations, in_quotation=in_quotation or piece.tag == "q")
+        marked.append(piece)
+    _set_pieces(element, marked)
 
 
-def _chipped(text: str, targets: Mapping[int, Citation | Source]) -> Iterator[Piece]:
+def _pieces(element: HtmlElement) -> list[Piece]:
+    """Return the texts and elements inside an element, in order."""
+    pieces: list[Piece] = [element.text or ""]
+    for child in element:
+        pieces += [child, child.tail or ""]
+    return [piece for piece in pieces if not isinstance(piece, str) or piece]
+
+
+def _set_pieces(element: HtmlElement, pieces: Sequence[Piece]) -> None:
+    del element[:]
+    element.text = None
+    for piece in pieces:
+        if isinstance(piece, str):
+            append_text(element, piece)
+        else:
+            piece.tail = None
+            element.append(piece)
+
+
+def _with_source_links(
+    text: str, targets: Mapping[int, Citation | Source], numbers: Mapping[int, int]
+) -> Iterator[Piece]:
     done = 0
-    for match in MARKER.finditer(text):
+    for match in _MARKER.finditer(text):
         refs = [int(ref) for ref in re.split("[,;]", match[1])]
         if targets.keys().isdisjoint(refs):
             continue
-        yield _SPACE.sub("\u00a0", text[done : match.start()])
-        yield from (_chip(ref, targets[ref]) if ref in targets else f"[{ref}]" for ref in refs)
+        # A no-break space, so that no line begins with a source link.
+        yield re.sub(r" \Z", "\u00a0", text[done : match.start()])
+        yield from (_source_link(targets[ref], numbers.get(ref, ref)) if ref in targets else f"[{ref}]" for ref in refs)
         done = match.end()
     yield text[done:]
 
 
-def _chip(ref: int, target: Citation | Source) -> Node:
-    attrs = {"class": "cite", "data-citation": "", "href": target.url, "title": target.section, _REF: str(ref)}
-    return Node("a", attrs, [_hidden(gettext("Source")), str(ref)])
+def _source_link(target: Citation | Source, number: int) -> HtmlElement:
+    title = re.sub(r"[\x00-\x1f\ud800-\udfff\ufffe\uffff]", " ", target.section)
+    attributes = {"class": "cite", "data-citation": "", "href": target.url, "title": title, _REFS: str(target.ref)}
+    return E.a(_hidden(gettext("Source")), str(number), attributes)
 
 
-def _number(node: Node, numbers: Mapping[int, int]) -> None:
-    """Show each chip under its number."""
-    for child in node.children:
-        if isinstance(child, Node):
-            ref = child.attrs.get(_REF)
-            if ref is not None:
-                child.children[-1] = str(numbers.get(int(ref), int(ref)))
-            _number(child, numbers)
+def _hidden(text: str) -> HtmlElement:
+    return E.span(f"{text} ", {"class": "visually-hidden"})
 
 
-def _hidden(text: str) -> Node:
-    return Node("span", {"class": "vh"}, [f"{text} "])
+def _mark_blockquote(block: HtmlElement, quotations: _Quotations) -> bool:
+    """Add source and verdict to a checked blockquote; return whether it is one.
 
-
-def _doubt(chip: Node) -> None:
-    number = str(chip.children[-1]).removesuffix("?")
-    chip.attrs |= {"data-verified": "false", "title": gettext("Not found in the passage")}
-    chip.children = [_hidden(gettext("Unverified source")), f"{number}?"]
-
-
-@dataclass(slots=True)
-class _Doubts:
-    """Carries each failed quotation to its chip: the first that follows it in its block, else the last before it.
-
-    For a blockquote the block includes what comes right after it.
+    Its last lines may name the source instead of being quoted.
     """
-
-    leaf: int = 0
-    chips: dict[int, list[Node]] = field(default_factory=dict)
-    last_in_leaf: dict[tuple[int, int], Node] = field(default_factory=dict)
-    pending: dict[int, tuple[int, int]] = field(
-        default_factory=dict
-    )  # ref: leaf of the quotation, last leaf to look in
-    unmet: list[tuple[int, int]] = field(default_factory=list)
-
-    def visit(self, node: Node) -> None:
-        """Walk the tree in reading order."""
-        self.leaf += node.tag in _LEAVES
-        own = [int(ref) for ref in node.attrs.pop(DOUBTS, "").split()]
-        start = self.leaf
-        for ref in own:
-            self._expect(ref, start, until=start if node.tag == "q" else start + 1_000_000)
-        if _REF in node.attrs:
-            self._meet(int(node.attrs.pop(_REF)), node)
-        for child in node.children:
-            if isinstance(child, Node):
-                self.visit(child)
-        if node.tag == "blockquote":
-            self.pending |= {ref: (start, self.leaf + 1) for ref in own if self.pending.get(ref, (0,))[0] == start}
-
-    def settle(self, lost: set[int]) -> None:
-        """Mark what is left: the last chip before the quotation in its block, or all of the source's."""
-        self.unmet += [(ref, leaf) for ref, (leaf, _) in self.pending.items()]
-        for ref, leaf in self.unmet:
-            if (ref, leaf) in self.last_in_leaf:
-                _doubt(self.last_in_leaf[ref, leaf])
+    lines = [line for line in text_of(block).split("\n") if line.strip()]
+    for count in range(len(lines), max(0, len(lines) - _MOST_SOURCE_LINES - 1), -1):
+        if citations := quotations.citations_of(" ".join(lines[:count])):
+            verified = next((citation for citation in citations if citation.verified), None)
+            block.attrib.update(_verdict(citations))
+            if verified:
+                verdict = E.span(gettext("found word for word"), {"class": "found"})
             else:
-                lost = lost | {ref}
-        for ref in lost:
-            for chip in self.chips.get(ref, ()):
-                _doubt(chip)
+                verdict = E.span(gettext("not found in the passage"), {"class": "unfound"})
+            block.append(E.footer(E.span(cite_label(verified or citations[0])), verdict))
+            return True
+    return False
 
-    def _expect(self, ref: int, leaf: int, *, until: int) -> None:
-        if ref in self.pending:
-            self.unmet.append((ref, self.pending[ref][0]))
-        self.pending[ref] = (leaf, until)
 
-    def _meet(self, ref: int, chip: Node) -> None:
-        self.chips.setdefault(ref, []).append(chip)
-        self.last_in_leaf[ref, self.leaf] = chip
-        if ref in self.pending and self.leaf <= self.pending[ref][1]:
-            del self.pending[ref]
-            _doubt(chip)
+def _verdict(citations: Sequence[Citation]) -> dict[str, str]:
+    failed = " ".join(str(citation.ref) for citation in citations if not citation.verified)
+    verified = "true" if any(citation.verified for citation in citations) else "false"
+    return {"data-verified": verified} | ({_REFS: failed} if failed else {})
+
+
+def _with_quotations(pieces: Sequence[Piece], quotations: _Quotations) -> list[Piece]:
+    """Return the pieces with each checked quotation as ``q``, which draws its own quotation marks.
+
+    Marks inside other marks belong to the quoted words. A quotation whose marks are in different elements is left.
+    """
+    out: list[Piece] = []
+    done = (0, 0)
+    opening: tuple[int, int, str] | None = None
+    for index, piece in enumerate(pieces):
+        for match in _QUOTE_MARK.finditer(piece) if isinstance(piece, str) else ():
+            at, mark = match.start(), match[0]
+            if opening is None:
+                is_inch = mark == '"' and at > 0 and piece[at - 1].isdigit()  # as in 12" pipe
+                opening = (index, at, mark) if mark in _CLOSING_MARKS and not is_inch else None
+            elif _CLOSING_MARKS[opening[2]] == mark:
+                words = _between(pieces, (opening[0], opening[1] + 1), (index, at))
+                # The check reads code as nobody's words.
+                said = (
+                    word if isinstance(word, str) else "" if word.tag == "code" else text_of(word) for word in words
+                )
+                if citations := quotations.citations_of("".join(said)):
+                    quotation = E.q(_verdict(citations))
+                    _set_pieces(quotation, words)
+                    out += [*_between(pieces, done, opening[:2]), quotation]
+                    done = (index, at + 1)
+                opening = None
+    return [*out, *_between(pieces, done, (len(pieces), 0))]
+
+
+def _between(pieces: Sequence[Piece], start: tuple[int, int], end: tuple[int, int]) -> list[Piece]:
+    """Return what lies between two places, each the index of a piece and an offset in its text."""
+    between = list(pieces[start[0] : end[0] + 1])
+    if end[0] < len(pieces):
+        last = between.pop()
+        between += [last[: end[1]]] if isinstance(last, str) else []
+    if between and isinstance(first := between[0], str):
+        between[0] = first[start[1] :]
+    return between
+
+
+def _place_verdicts(root: HtmlElement, unplaced: set[int]) -> None:
+    """Mark a source link for each failed quotation: the first that follows in its block, else the last before it there.
+
+    A blockquote's block includes what comes right after it. ``unplaced`` are refs all of whose links are marked.
+    """
+    block = 0
+    links: dict[int, list[tuple[int, int, HtmlElement]]] = defaultdict(list)  # by ref: order, block, link
+    failed: list[tuple[int, int, int, HtmlElement]] = []  # ref, order, block, quotation
+    last_blocks: dict[HtmlElement, int] = {}  # of blockquotes
+    for order, (event, element) in enumerate(etree.iterwalk(root, events=("start", "end"))):
+        if event == "end":
+            if element.tag == "blockquote":
+                last_blocks[element] = block + 1
+            continue
+        block += element.tag in _BLOCKS
+        refs = [int(ref) for ref in element.attrib.pop(_REFS, "").split()]
+        if element.tag == "a":
+            for ref in refs:
+                links[ref].append((order, block, element))
+        else:
+            failed += [(ref, order, block, element) for ref in refs]
+    for ref, order, block, quotation in failed:
+        following = bisect(links[ref], order, key=itemgetter(0))
+        nearest = links[ref][max(0, following - 1) : following + 1]
+        after = next((link for at, of, link in nearest if at > order and of <= last_blocks.get(quotation, block)), None)
+        before = next((link for at, of, link in nearest if at < order and of == block), None)
+        if (link := after if after is not None else before) is not None:
+            _mark_unverified(link)
+        else:
+            unplaced.add(ref)
+    for ref in unplaced:
+        for _order, _block, link in links[ref]:
+            _mark_unverified(link)
+
+
+def _mark_unverified(link: HtmlElement) -> None:
+    number = (link[0].tail or "").removesuffix("?")
+    link.set("data-verified", "false")
+    link.set("title", gettext("Not found in the passage"))
+    _set_pieces(link, [_hidden(gettext("Unverified source")), f"{number}?"])

@@ -1,8 +1,7 @@
-"""Which addresses a model may link to, and how such a link is shown.
+"""Which addresses a model may link to, and whether a link opens directly, after a warning page, or is shown as text.
 
-An address is read once, strictly: whatever a browser might read differently is refused. What passes leads straight
-there (hosts of the allow-list), over the page that shows the whole address first, or nowhere: an address that is long
-enough to carry something out of the conversation stays text.
+An address is parsed once, strictly: whatever a browser might parse differently is refused. An address that is long
+enough to carry text out of the conversation, or that repeats words of the user, is shown as text.
 """
 
 from __future__ import annotations
@@ -16,36 +15,37 @@ from urllib.parse import quote, unquote_plus
 
 from django.conf import settings
 
-from chat.html.asked import NOTHING, Asked
+from chat.user_text import EMPTY, UserText
 
-LEAVING_PATH = "/leaving/"
-MAX_URL = 2048
-MAX_PIECE = 64
-DEFAULT_SAFE_HOSTS = ("sec.gov", "www.sec.gov")
+WARNING_PATH = "/leaving/"
+MAX_URL_CHARS = 2048
+MAX_PART_CHARS = 64
 
 _BAD_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 _BAD_CHARACTERS = frozenset('\\<>"`{}|^')
-_AUTHORITY = re.compile(r"(?P<host>[^:\[\]%]+|\[[0-9a-f:.]{2,45}\])(?::(?P<port>[0-9]{1,5}))?", re.IGNORECASE)
+_WEB = re.compile(
+    r"//(?P<host>[^:\[\]%/?#]+|\[[0-9a-f:.]{2,45}\])(?::(?P<port>[0-9]{1,5}))?(?P<rest>(?:[/?#].*)?)", re.IGNORECASE
+)
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _FRAGMENT = re.compile(r"#[A-Za-z0-9_.~-]{1,128}")
 _MAILBOX = re.compile(r"[A-Za-z0-9_.+-]{1,64}@(?P<host>[^@]{1,253})")
 _URL_PUNCTUATION = "%/?#[]@!$&'()*+,;=:~"
 
 
-class Place(Enum):
-    """Where a link leads: straight to its target, to the page in between, or nowhere."""
+class LinkMode(Enum):
+    """How a link is shown: opening its address, opening a page that warns of it first, or as text."""
 
     DIRECT = "direct"
-    LEAVING = "leaving"
+    WARNING = "warning"
     TEXT = "text"
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address that passed the check: as it is written into the page, with the host that it really reaches."""
+    """An address that passed the check, as it is written into the page."""
 
     url: str
-    scheme: str  # "https", "http", "mailto"; "" for an address on this site
+    scheme: str  # "https", "http", "mailto"; "" for a fragment of the page
     host: str  # ASCII, lower case; "" on this site
     port: str = ""
     rest: str = ""  # path, query and fragment
@@ -62,75 +62,25 @@ class Address:
 
 
 def check_url(raw: str) -> Address | None:
-    """Return the address that ``raw`` is, or None where it is refused.
+    """Parse an address; None where it is refused.
 
-    Allowed are https, http, mailto to one mailbox, a fragment of the page, and the paths of this site in the setting
-    ``SAFE_LINK_PATHS``. Refused are all else: other schemes, ``//host``, backslashes, a user name before the host,
-    white space and characters that don't print, wherever they stand.
+    Allowed are https, http, mailto with one mailbox, and a fragment of the page. Refused are other schemes, paths of
+    this site, ``//host``, backslashes, a user name before the host, white space and unprintable characters anywhere.
     """
-    if not raw or len(raw) > MAX_URL or any(map(_is_odd, raw)):
+    is_odd = any(char in _BAD_CHARACTERS or unicodedata.category(char) in _BAD_CATEGORIES for char in raw)
+    if len(raw) > MAX_URL_CHARS or is_odd:
         return None
-    if raw.startswith("#"):
-        return Address(raw, "", "") if _FRAGMENT.fullmatch(raw) else None
-    if raw.startswith("/"):
-        return Address(raw, "", "") if raw in safe_paths() else None
+    if _FRAGMENT.fullmatch(raw):
+        return Address(raw, "", "")
     scheme, _, rest = raw.partition(":")
-    match scheme.lower():
-        case "https" | "http" as web:
-            return _web(web, rest)
-        case "mailto":
-            return _mail(rest)
+    scheme = scheme.lower()
+    if scheme in ("https", "http") and (web := _WEB.fullmatch(rest)) and (host := _ascii_host(web["host"])):
+        port = web["port"] or ""
+        tail = quote(web["rest"], safe=_URL_PUNCTUATION)
+        return Address(f"{scheme}://{host}{f':{port}' if port else ''}{tail}", scheme, host, port, tail)
+    if scheme == "mailto" and (mailbox := _MAILBOX.fullmatch(rest)) and (host := _ascii_host(mailbox["host"])):
+        return Address(f"mailto:{rest}", scheme, host)
     return None
-
-
-def place(address: Address, asked: Asked = NOTHING) -> Place:
-    """Decide where a model's link leads. ``asked`` is what people asked before this answer."""
-    if not address.is_web:
-        return Place.DIRECT
-    if address.host in safe_hosts() and not address.port:
-        return Place.DIRECT
-    if _is_roomy(address) or _echoes(address, asked):
-        return Place.TEXT
-    return Place.LEAVING
-
-
-def safe_hosts() -> Collection[str]:
-    """Return the hosts that a link may lead to directly."""
-    return getattr(settings, "SAFE_LINK_HOSTS", DEFAULT_SAFE_HOSTS)
-
-
-def safe_paths() -> Collection[str]:
-    """Return the paths of this site that a model may link to: none, unless the site says so."""
-    return getattr(settings, "SAFE_LINK_PATHS", ())
-
-
-def leaving_url(address: Address) -> str:
-    """Return the address of the page that shows ``address`` whole before one goes there."""
-    return f"{LEAVING_PATH}?to={quote(address.url, safe='')}"
-
-
-def _is_odd(char: str) -> bool:
-    return char in _BAD_CHARACTERS or unicodedata.category(char) in _BAD_CATEGORIES
-
-
-def _web(scheme: str, rest: str) -> Address | None:
-    if not rest.startswith("//"):
-        return None
-    authority = re.match(r"[^/?#]*", rest[2:])
-    parts = _AUTHORITY.fullmatch(authority[0]) if authority else None
-    host = _ascii_host(parts["host"]) if parts else ""
-    if not parts or not authority or not host:
-        return None
-    port = parts["port"] or ""
-    tail = quote(rest[2 + authority.end() :], safe=_URL_PUNCTUATION)
-    shown = f"{host}:{port}" if port else host
-    return Address(f"{scheme}://{shown}{tail}", scheme, host, port, tail)
-
-
-def _mail(rest: str) -> Address | None:
-    mailbox = _MAILBOX.fullmatch(rest)
-    host = _ascii_host(mailbox["host"]) if mailbox else ""
-    return Address(f"mailto:{rest}", "mailto", host) if host else None
 
 
 def _ascii_host(host: str) -> str:
@@ -145,15 +95,25 @@ def _ascii_host(host: str) -> str:
     return name if len(name) <= 253 and all(map(_LABEL.fullmatch, labels)) else ""
 
 
-def _is_roomy(address: Address) -> bool:
-    """Whether a piece of the address is long enough to carry text out."""
+def link_mode(address: Address, user_text: UserText = EMPTY) -> LinkMode:
+    """Decide how a model's link is shown. ``user_text`` is what the users wrote before this answer."""
+    if not address.is_web or (address.host in safe_hosts() and not address.port):
+        return LinkMode.DIRECT
     path, _, fragment = address.rest.partition("#")
     path, _, query = path.partition("?")
-    pieces = [query, fragment, *path.split("/"), *address.host.split(".")]
-    return len(address.url) > 8 * MAX_PIECE or any(len(piece) > MAX_PIECE for piece in pieces)
-
-
-def _echoes(address: Address, asked: Asked) -> bool:
-    """Whether the address repeats words of the questions that it was not part of as a whole."""
+    parts = [query, fragment, *path.split("/"), *address.host.split(".")]
+    has_room = len(address.url) > 8 * MAX_PART_CHARS or any(len(part) > MAX_PART_CHARS for part in parts)
     decoded = unquote_plus(unquote_plus(f"{address.host}/{address.rest}"))
-    return not asked.gave(address.url) and asked.shares_words_with(decoded)
+    repeats_user = not user_text.contains_url(address.url) and user_text.shares_words_with(decoded)
+    return LinkMode.TEXT if has_room or repeats_user else LinkMode.WARNING
+
+
+def safe_hosts() -> Collection[str]:
+    """Return the hosts that a link may open directly."""
+    hosts: Collection[str] = settings.SAFE_LINK_HOSTS
+    return hosts
+
+
+def warning_url(address: Address) -> str:
+    """Return the address of the page that shows ``address`` in full before the user goes there."""
+    return f"{WARNING_PATH}?to={quote(address.url, safe='')}"

@@ -1,11 +1,12 @@
-"""Markdown to plain HTML: the parser's settings, and what is taken out of its tokens before they become markup.
+"""Markdown to plain HTML, and where markdown that is still streaming can be cut into finished blocks.
 
-No raw HTML, no bare words made links, no reference definitions (they hide where a link leads, and each block must
-read the same alone as in the whole), no images: fetching one needs no click, so it would carry text out by itself.
+Not rendered on purpose: raw HTML; bare addresses as links; reference definitions, which hide where a link leads and
+would make a block depend on another; images, which would send data to their host without a click.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,129 +16,218 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from chat.html import formulas
+from chat.html import math
 from chat.html.links import check_url
-from chat.html.mathml import to_mathml
 
 MAX_NESTING = 20
 MAX_EMPHASIS = 6
-MAX_TAGS = 10_000  # beyond it the sanitizer's cost, quadratic in neighbours, would pass a second
+MAX_ELEMENTS = 10_000  # bleach is quadratic in siblings: beyond this it takes more than a second
 
 _PARSER = (
     MarkdownIt("commonmark", {"html": False, "linkify": False, "typographer": False, "maxNesting": MAX_NESTING})
     .enable(["table", "strikethrough"])
     .disable(["reference"])
 )
-_PARSER.validateLink = lambda url: True  # type: ignore[method-assign]  # decided on tokens, so that the words stay
-_PARSER.normalizeLink = str  # type: ignore[method-assign, assignment]  # it would spell odd addresses so that they look sound
+# Links are checked on tokens, so that the words of a refused one stay, and in the form in which the model wrote them.
+_PARSER.validateLink = lambda url: True  # type: ignore[method-assign]
+_PARSER.normalizeLink = str  # type: ignore[method-assign, assignment]
 _PARSER.normalizeLinkText = str  # type: ignore[method-assign, assignment]
-formulas.add_formulas(_PARSER)
-_CONTAINERS = frozenset({"blockquote_open", "list_item_open"})  # what is inside is a level deeper
-_MARKS = frozenset({"em_open", "strong_open", "s_open"})
-_LEFT = "left"  # in the renderer's environment: how many more characters and elements of formulas are taken
-
-
-class _Renderer(RendererHTML):
-    """Writes formulas as MathML, or as their source where that can't be, or would be too much."""
-
-    def formula(self, tokens: Sequence[Token], idx: int, _options: object, env: dict[str, Any]) -> str:
-        token = tokens[idx]
-        return _mathml(token, env) or f"<code>{escapeHtml(formulas.source(token.content, token.markup))}</code>"
-
-    def formula_block(self, tokens: Sequence[Token], idx: int, _options: object, env: dict[str, Any]) -> str:
-        token = tokens[idx]
-        source = escapeHtml(formulas.source(token.content, token.markup))
-        return _mathml(token, env) or f'<pre><code class="language-TeX">{source}\n</code></pre>\n'
+math.add_formulas(_PARSER)
+_CONTAINERS = frozenset({"blockquote_open", "list_item_open"})  # their content is nested one level deeper
+_EMPHASIS = frozenset({"em_open", "strong_open", "s_open"})
+_BUDGET = "budget"  # in the renderer's environment: how many characters or elements of formulas are still allowed
 
 
 class TooDenseError(ValueError):
-    """The text makes more markup, or nests deeper, than is rendered; it is shown plain."""
+    """The text makes more markup, or nests deeper, than is rendered."""
+
+
+class _Renderer(RendererHTML):
+    """Renders formulas as MathML, or as code where they can't be converted or exceed the budget."""
+
+    def formula(self, tokens: Sequence[Token], idx: int, _options: object, env: dict[str, Any]) -> str:
+        token = tokens[idx]
+        return _mathml(token, env) or f"<code>{escapeHtml(math.source(token.content, token.markup))}</code>"
+
+    def formula_block(self, tokens: Sequence[Token], idx: int, _options: object, env: dict[str, Any]) -> str:
+        token = tokens[idx]
+        source = escapeHtml(math.source(token.content, token.markup))
+        return _mathml(token, env) or f'<pre><code class="language-TeX">{source}\n</code></pre>\n'
 
 
 _RENDERER = _Renderer(_PARSER)
 
 
 def to_html(text: str) -> str:
-    """Return the HTML of one block of markdown, model ``#`` as h3, images and refused links as text.
+    """Return the HTML of one block of markdown; ``#`` becomes h3, images and refused links become text.
 
-    Raises TooDenseError where the parser would drop text that nests too deep, or the markup would be too much.
+    Raises TooDenseError for too much markup, or for nesting beyond which the parser would drop text.
     """
     tokens = _PARSER.parse(text)
     if any(token.type in _CONTAINERS and token.level >= MAX_NESTING - 1 for token in tokens):
         raise TooDenseError("nesting")
     for token in tokens:
-        _tame(token)
-    count = _count_tags(tokens)
-    if count > MAX_TAGS:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
+        elif token.children:
+            token.children = _restricted(token.children)
+    count = _count_elements(tokens)
+    if count > MAX_ELEMENTS:
         raise TooDenseError("markup")
-    return _RENDERER.render(tokens, _PARSER.options, {_LEFT: MAX_TAGS - count})
+    return _RENDERER.render(tokens, _PARSER.options, {_BUDGET: MAX_ELEMENTS - count})
 
 
-def top_level_blocks(text: str) -> list[tuple[int, Token]]:
-    """Return the first line and the opening token of every top-level block of a text that may go on.
-
-    Words inside are not looked at.
-    """
-    tokens: list[Token] = []
-    _PARSER.block.parse(text, _PARSER, {formulas.GROWING: True}, tokens)
-    return [(token.map[0], token) for token in tokens if token.level == 0 and token.nesting >= 0 and token.map]
+def _count_elements(tokens: Sequence[Token]) -> int:
+    return sum((token.nesting >= 0 and token.tag != "") + _count_elements(token.children or ()) for token in tokens)
 
 
-def _count_tags(tokens: Sequence[Token]) -> int:
-    return sum((token.nesting >= 0 and token.tag != "") + _count_tags(token.children or ()) for token in tokens)
-
-
-def _tame(token: Token) -> None:
-    if token.type in ("heading_open", "heading_close"):
-        token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
-    elif token.children:
-        token.children = _tame_inline(token.children)
-
-
-def _tame_inline(tokens: Sequence[Token]) -> list[Token]:
+def _restricted(tokens: Sequence[Token]) -> list[Token]:
+    """Return inline tokens with images as text, without refused links and emphasis that nests too deep."""
     out: list[Token] = []
     depth = 0
-    links: list[bool] = []
+    is_allowed: list[bool] = []
     for token in tokens:
         match token.type:
             case "image":
                 out.append(Token("text", "", 0, content=_image_text(token)))
                 continue
             case "link_open":
-                links.append(check_url(str(token.attrGet("href"))) is not None)
-                keep = links[-1]
+                is_allowed.append(check_url(str(token.attrGet("href"))) is not None)
+                stays = is_allowed[-1]
             case "link_close":
-                keep = links.pop()
+                stays = is_allowed.pop()
             case _:
-                depth += token.type in _MARKS
-                keep = depth <= MAX_EMPHASIS or token.nesting == 0
+                depth += token.type in _EMPHASIS
+                stays = depth <= MAX_EMPHASIS or token.nesting == 0
                 depth -= token.nesting == -1
-        if keep:
+        if stays:
             out.append(token)
     return out
 
 
-def _image_text(token: Token) -> str:
-    words = [_as_text(child) for child in token.children or ()]
-    alt = _RENDERER.renderInlineAsText(words, _PARSER.options, {}).strip()
-    address = check_url(str(token.attrGet("src")))
+def _image_text(image: Token) -> str:
+    children = [
+        Token("text", "", 0, content=math.source(child.content, child.markup)) if child.type == math.INLINE else child
+        for child in image.children or ()
+    ]
+    alt = _RENDERER.renderInlineAsText(children, _PARSER.options, {}).strip()
+    address = check_url(str(image.attrGet("src")))
     host = address.host if address else ""
-    match bool(alt), bool(host):
-        case True, True:
-            return gettext("[image: %(alt)s, %(host)s]") % {"alt": alt, "host": host}
-        case False, False:
-            return gettext("[image]")
-    return gettext("[image: %(name)s]") % {"name": alt or host}
-
-
-def _as_text(token: Token) -> Token:
-    is_formula = token.type == formulas.INLINE
-    return Token("text", "", 0, content=formulas.source(token.content, token.markup)) if is_formula else token
+    if alt and host:
+        return gettext("[image: %(alt)s, %(host)s]") % {"alt": alt, "host": host}
+    return gettext("[image: %(name)s]") % {"name": alt or host} if alt or host else gettext("[image]")
 
 
 def _mathml(token: Token, env: dict[str, Any]) -> str | None:
-    if env[_LEFT] <= 0:
+    if env[_BUDGET] <= 0:
         return None
-    mathml = to_mathml(token.content, is_display=token.markup in formulas.DISPLAYED)
-    env[_LEFT] -= max(len(token.content), (mathml or "").count("</"))
+    mathml = math.to_mathml(token.content, is_display=token.markup in math.DISPLAY_MARKS)
+    env[_BUDGET] -= max(len(token.content), (mathml or "").count("</"))
     return mathml
+
+
+_LIST_ITEM = re.compile(r"[ \t]*(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t\n]|$)")
+_BLANK = " \t\n"
+MANY_BLOCKS = 2_000  # after so many, only blocks of LARGE_CHARS are cut
+LARGE_CHARS = 4_096
+
+
+class BlockSplitter:
+    """Cuts markdown that arrives in pieces into blocks that won't change any more.
+
+    A block is finished when a blank line ends it and another complete block and the growing one follow: what looks like
+    a number may become a list item, and a list may continue after its blank line. A cut is made only where the parser,
+    given all text before it, starts a new top-level block, so blocks rendered one by one read as the whole does.
+
+    The cost is linear: a line is tried as a cut only if it follows a blank line, isn't indented and can't continue a
+    list; then only an open fence or formula can swallow it. An open fence is remembered by its closing line, a formula
+    ends within some lines, and from MANY_BLOCKS on small blocks are joined.
+
+    What ``feed`` and ``finish`` return, joined, is the text with its line ends made LF.
+    """
+
+    def __init__(self) -> None:
+        self._complete: list[str] = []  # followed by the growing block only
+        self._lines: list[str] = []  # of the growing block
+        self._rest: list[str] = []  # pieces of its last, unfinished line
+        self._carriage_return = ""  # its line feed may follow
+        self._follows_blank = self._has_list = self._has_text = False
+        self._chars = self._cut_count = 0  # of the growing block; of blocks
+        self._first_line = 0  # the line of the growing block from which the parser has to look
+        self._fence_end: re.Pattern[str] | None = None  # matches the line that closes the open fence
+
+    @property
+    def tail(self) -> str:
+        """The text after the last finished block. Its cost is its length."""
+        return "".join([*self._complete, *self._growing()])
+
+    def feed(self, text: str) -> tuple[str, ...]:
+        """Add text; return the blocks that it finishes, oldest first."""
+        text = self._carriage_return + text
+        self._carriage_return = "\r" if text.endswith("\r") else ""
+        first, *more = text.removesuffix(self._carriage_return).replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        self._rest.append(first)
+        for part in more:
+            self._add_line("".join(self._rest) + "\n")
+            self._rest = [part]
+        finished, self._complete = self._complete[:-1], self._complete[-1:]
+        return tuple(finished)
+
+    def finish(self) -> tuple[str, ...]:
+        """Return the rest as blocks, and start anew."""
+        last = "".join(self._growing())
+        blocks = (*self._complete, *([last] if last else []))
+        BlockSplitter.__init__(self)
+        return blocks
+
+    def _growing(self) -> list[str]:
+        return [*self._lines, *self._rest, "\n" if self._carriage_return else ""]
+
+    def _add_line(self, line: str) -> None:
+        may_cut = (
+            self._follows_blank
+            and self._has_text
+            and self._fence_end is None
+            and (self._cut_count < MANY_BLOCKS or self._chars >= LARGE_CHARS)
+            and line[0] not in _BLANK
+            and not (self._has_list and _LIST_ITEM.match(line))
+        )
+        if may_cut and not self._is_open():
+            self._complete.append("".join(self._lines))
+            self._lines, self._first_line, self._chars = [], 0, 0
+            self._cut_count += 1
+            self._has_list = self._has_text = False
+        if self._fence_end is None:
+            self._follows_blank = not line.strip(_BLANK)
+            self._has_text |= not self._follows_blank
+            self._has_list |= _LIST_ITEM.match(line) is not None
+        elif self._fence_end.fullmatch(line):
+            self._fence_end = None
+        self._lines.append(line)
+        self._chars += len(line)
+
+    def _is_open(self) -> bool:
+        """Whether a fence or formula is open after the lines so far; note what closes the fence.
+
+        The parser gets a word after these lines: if the word starts no block, the last block contains it. A formula is
+        one only if it is closed soon; until then it is asked about again, from its first line.
+        """
+        lines = self._lines[self._first_line :]
+        tokens: list[Token] = []
+        _PARSER.block.parse("".join([*lines, "x\n"]), _PARSER, {math.OPEN_ENDED: True}, tokens)
+        start, token = [
+            (token.map[0], token) for token in tokens if token.level == 0 and token.nesting >= 0 and token.map
+        ][-1]
+        if start == len(lines):
+            return False
+        self._first_line += start
+        if token.type != math.BLOCK:
+            self._follows_blank = False
+            self._fence_end = re.compile(rf" {{0,3}}{re.escape(token.markup[0])}{{{len(token.markup)},}}[ \t]*\n")
+        return True
+
+
+def split_blocks(text: str) -> tuple[str, ...]:
+    """Cut a whole text into its blocks."""
+    splitter = BlockSplitter()
+    return (*splitter.feed(text), *splitter.finish())

@@ -1,4 +1,4 @@
-"""Give passages their full-text column on PostgreSQL. SQLite's index is made after every migrate, by chat.filings.index."""
+"""Give passages their full-text column on PostgreSQL. SQLite's index is made after every migrate, by chat.filings.search_index."""
 
 from django.db import migrations
 

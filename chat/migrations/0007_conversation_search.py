@@ -1,4 +1,4 @@
-"""Give questions and answers their full-text column on PostgreSQL. SQLite's index is made after every migrate, by chat.searchindex."""
+"""Give questions and answers their full-text column on PostgreSQL. SQLite's index is made after every migrate, by chat.conversations.search_index."""
 
 from django.db import migrations
 

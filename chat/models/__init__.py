@@ -1,10 +1,10 @@
 """What is stored, by subject."""
 
-from chat.models.catalog import ModelProfile
-from chat.models.conversation import Conversation, Event, Turn
-from chat.models.filings import Filing, Passage
-from chat.models.runtime import Checkpoint, QueuedMessage
-from chat.models.sharing import Feedback, Share
+from chat.models.conversation import Conversation
+from chat.models.filing import Filing, Passage
+from chat.models.model_profile import ModelProfile
+from chat.models.share import Share
+from chat.models.turn import Checkpoint, Event, Feedback, QueuedMessage, StoredCard, Turn
 
 __all__ = [
     "Checkpoint",
@@ -16,5 +16,6 @@ __all__ = [
     "Passage",
     "QueuedMessage",
     "Share",
+    "StoredCard",
     "Turn",
 ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from chat.providers.base import Provider, ProviderError
-
-if TYPE_CHECKING:
-    from chat.providers.openai_service import OpenAIService
+from chat.providers.offline import OfflineAnalyst
+from chat.providers.openai_chat import OpenAIChatProvider
+from chat.providers.openai_http import OpenAIService
+from chat.providers.openai_responses import OpenAIResponsesProvider
 
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
@@ -17,10 +18,10 @@ DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
-    """Which model answers. With neither address nor key nor model it is the offline analyst.
+    """Which model answers. With neither address nor key it is the offline analyst.
 
     An address alone is enough: the key is then ``none`` and the model the first that the address lists. A key alone
-    means OpenAI's own address. Times in seconds and milliseconds, as their names say.
+    means OpenAI's own address.
     """
 
     base_url: str | None = None
@@ -45,10 +46,9 @@ class ProviderConfig:
 def build_provider(config: ProviderConfig) -> Provider:
     """Return the provider that ``config`` names. Opens no connection."""
     if config.is_offline:
-        from chat.providers.offline import OfflineAnalyst  # noqa: PLC0415
-
         return OfflineAnalyst(delay_ms=config.offline_delay_ms)
-    return _api(config)(
+    adapter = OpenAIResponsesProvider if config.api == "responses" else OpenAIChatProvider
+    return adapter(
         config.base_url or OPENAI_URL,
         config.api_key or "none",
         config.model_name,
@@ -58,33 +58,21 @@ def build_provider(config: ProviderConfig) -> Provider:
     )
 
 
-def _api(config: ProviderConfig) -> type[OpenAIService]:
-    if config.api == "responses":
-        from chat.providers.openai_responses import OpenAIResponsesProvider  # noqa: PLC0415
-
-        return OpenAIResponsesProvider
-    from chat.providers.openai_chat import OpenAIChatProvider  # noqa: PLC0415
-
-    return OpenAIChatProvider
-
-
+# The same object for the same configuration: it remembers the model and which parameters its endpoint refuses.
 _cached_provider = lru_cache(maxsize=64)(build_provider)
 
 
 def known_provider_for(config: ProviderConfig) -> Provider | None:
-    """Return the provider that ``config`` names, if its model is known by now."""
+    """Return the provider that ``config`` names; None where the endpoint must be asked for its model first."""
     provider = _cached_provider(config)
     return provider if provider.model else None
 
 
 async def provider_for(config: ProviderConfig) -> Provider:
-    """Return the provider that ``config`` names, its model known; the same one while it is the same. ProviderError."""
+    """Return the provider that ``config`` names, its model known. Raises ProviderError."""
     provider = _cached_provider(config)
-    if not provider.model:
-        from chat.providers.openai_service import OpenAIService  # noqa: PLC0415
-
-        assert isinstance(provider, OpenAIService)  # noqa: S101  (no other has its model to find out)
-        await provider.first_model()
+    if isinstance(provider, OpenAIService):
+        await provider.find_model()
     return provider
 
 

@@ -15,7 +15,7 @@ from reasoning.deltas import RawDelta
 
 @dataclass(frozen=True, slots=True)
 class ProviderRequest:
-    """One request: ``body`` is ``EgressPlan.body`` (messages, model, …); instructions and tools stand beside it.
+    """One request: ``body`` is ``EgressPlan.body`` (messages, model, …); instructions and tools are separate.
 
     ``tools`` are function tools in the chat-completions form. ``conversation`` is an opaque key for prompt caches.
     """
@@ -32,11 +32,11 @@ class ProviderError(Exception):
     Codes: ``unreachable``, ``timeout``, ``disconnected``, ``malformed``, ``authentication``, ``rate_limited``,
     ``context_overflow``, ``refused`` (a request the service does not accept), ``server_error``.
 
-    ``reason`` says more of a refusal that has to do with thinking, and is empty otherwise: ``ciphertext`` (an opaque
+    ``reason`` details a refusal that has to do with thinking, and is empty otherwise: ``ciphertext`` (an opaque
     item that the service cannot verify), ``missing_reasoning`` (it wants earlier thinking back), ``reasoning_refused``
-    (it takes none), ``not_found_item`` (it keeps no item of that id), ``unpaired_item`` (an item without the one that
-    belongs to it), and ``effort``, ``max_tokens``, ``summary``, ``include``, ``enabled`` (a parameter that it does
-    not take).
+    (it accepts none), ``not_found_item`` (it stores no item of that id), ``unpaired_item`` (an item without the one
+    that belongs to it), and ``effort``, ``max_tokens``, ``summary``, ``include``, ``enabled`` (a parameter that it does
+    not accept).
     """
 
     def __init__(

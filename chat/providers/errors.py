@@ -1,53 +1,208 @@
-"""What goes wrong at a model service, as one kind of error with words that say what to do.
+"""Failures of a model service as ``ProviderError``: one code, and words that say what to do.
 
-Promises: every message is safe to show; a key is never in it; a service's own words are redacted and cut before they
-are quoted. Nothing here depends on one envelope or on a whole sentence of a service: codes and parts of texts decide.
-What a service said is read in ``error_words``; a connection that failed, in ``transport_errors``.
+Services wrap their errors in many envelopes and reword them from month to month, so codes and fragments of texts
+decide, never a whole sentence. Every message is safe to show: keys are cut out of a service's own words, which are
+redacted and shortened before they are quoted. Replay 1, 1.1 and D4.
 """
 
 from __future__ import annotations
 
+import json
 import re
+import ssl
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 from chat.providers.base import ProviderError
-from chat.providers.error_reasons import advice, other_api, reason_of
-from chat.providers.error_words import Words, read_object, read_words
 
 MAX_QUOTED_CHARS = 300
 _MAX_WAIT_S = 86_400.0
+_MAX_DEPTH = 6
+_CODE_KEYS = ("code", "type", "status", "param")
+_TEXT_KEYS = ("message", "msg", "error_message", "error_msg", "detail", "reason", "raw", "error")
+_NESTED_KEYS = ("errors", "details", "metadata", "response")
+_HTTP_STATUS = re.compile(r"[45][0-9]{2}")
 _RETRYABLE = frozenset({"unreachable", "timeout", "disconnected", "rate_limited", "server_error"})
-_STATUS_CODES = {
+_CODE_OF_STATUS = {
     401: "authentication",
     403: "authentication",
     408: "timeout",
+    413: "context_overflow",
     429: "rate_limited",
     504: "timeout",
     522: "timeout",
     524: "timeout",
 }
-# What a service calls its error where there is no HTTP status: an error inside an open stream.
-_NAMED_STATUS = (
+# The status that an error's name means. An error inside an open stream has no HTTP status.
+_STATUS_OF_NAME = (
     (re.compile(r"invalid_api_key|authentication|permission|unauthori"), 401),
     (re.compile(r"quota|rate_limit|too_many_requests|throttl|resource_exhausted"), 429),
     (re.compile(r"model_not_found|not_found"), 404),
     (re.compile(r"timeout|deadline"), 504),
     (re.compile(r"invalid|bad_request|unsupported|content_policy|content_filter|context_length"), 400),
 )
+_MESSAGES = {
+    "authentication": "The model service did not accept the key, or the key may not use this model. "
+    "Check OPENAI_API_KEY.",
+    "context_overflow": "The conversation is longer than the model can read. "
+    "Start a new chat, or send a shorter message.",
+    "timeout": "The model service gave up waiting ({where}). Try again.",
+    "server_error": "The model service failed ({where}). Try again in a moment.",
+    "rate_limited": "The model service takes no more requests just now. Try again {wait}.",
+}
+_NO_QUOTA = "The account at the model service has no quota left. Top it up, or use another key."
+
+# What a text of a service is about.
+_OVERFLOW = re.compile(
+    r"context_?length_?exceeded|exceed_context_size|model_context_window_exceeded|string_above_max_length"
+    r"|context size has been exceeded"
+    r"|(?:maximum|max|available|model'?s?|allowed) (?:model )?(?:context|prompt) (?:length|size|window)"
+    r"|exceeds? (?:the |your |its )?(?:\w+ )?context|context (?:window|length|size)\W+(?:\w+ ){0,3}(?:exceed|limit)"
+    r"|(?:longer|greater|larger) than the (?:model'?s? )?(?:maximum )?(?:context|model length)"
+    r"|context length of only|context (?:the )?overflow"
+    r"|(?:prompt|input|request|message)s?(?: \w+){0,2} (?:is|are) too (?:long|large)(?: for|:|;|\.|,|$| \()"
+    r"|prompt too long|too large for model|exceeded model token limit"
+    r"|reduce the length of (?:the|your) (?:input |messages|prompt)"
+    r"|inputs?\W+tokens\W+max_(?:new_)?tokens\W+must be|inputs?\W+must have less than"
+    r"|(?:input|prompt) token(?: count|s)?\b.{0,40}exceed|range of input length should be|too many (?:input )?tokens"
+    r"|token limit exceeded|prompt exceeds",
+    re.IGNORECASE,
+)
+_RATE_LIMIT = re.compile(
+    r"per[ -](?:minute|min|day|hour|second)|\b[tr]p[md]\b|rate.?limit|too many requests|throttl", re.IGNORECASE
+)
+_QUOTA = re.compile(
+    r"insufficient_quota|exceeded your current quota|insufficient (?:balance|credit|funds)|billing", re.IGNORECASE
+)
+_BAD_KEY = re.compile(
+    r"invalid_api_key|(?:incorrect|invalid|missing|expired|no) api[ _-]?key"
+    r"|api[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)",
+    re.IGNORECASE,
+)
+_UNKNOWN_MODEL = re.compile(
+    r"model_not_found|(?:unknown|no such|invalid) model"
+    r"|model\W.{0,120}(?:not (?:found|exist|available|supported)|does not exist|unknown)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NOTHING_SAID = re.compile(  # beyond what the status says
+    r"(?:40[45]\W*)?(?:page |file |method |the requested url )?(?:was )?not (?:found|allowed)\W*$"
+    r"|invalid url \(|cannot post ",
+    re.IGNORECASE,
+)
+_OTHER_API = {
+    "chat": ("responses", re.compile(r"\bv1/responses\b|\bresponses (?:api|endpoint)\b", re.IGNORECASE)),
+    "responses": ("chat", re.compile(r"\bchat/completions\b|\bchat completions\b", re.IGNORECASE)),
+}
+
+# Refusals that have to do with thinking (``ProviderError.reason``): the patterns that must all be found. Tried in
+# order, the plainest first.
+_UNSUPPORTED = (
+    r"unsupported|not support|only supported|unknown|unrecognized|unexpected|extra_forbidden|not (?:permitted|allowed)"
+    r"|invalid[ _]value|invalid reasoning|must be one of|should be|(?:supported|allowed|valid) values|expected one of"
+)
+_THINKING = r"reasoning_content|reasoning_details|\breasoning\b|\bthinking\b"
+_REASONS = tuple(
+    (reason, tuple(re.compile(pattern, re.IGNORECASE | re.DOTALL) for pattern in patterns))
+    for reason, *patterns in (
+        ("ciphertext", r"invalid_encrypted_content"),
+        (
+            "ciphertext",
+            r"(?:encrypted[ _]content|thought[ _]signature|`signature` in `thinking`).{0,160}?"
+            r"(?:verified|decrypt|parsed|did not match|not match the|(?:is|are) (?:invalid|not valid|corrupt))"
+            r"|(?:verify|decrypt|invalid|corrupted|malformed) (?:the )?"
+            r"(?:encrypted[ _]content|thought[ _]signature|`signature` in `thinking`)",
+        ),
+        ("not_found_item", r"\bitem with id\b.{0,160}?not found|items are not persisted"),
+        ("unpaired_item", r"provided without its required"),
+        ("missing_reasoning", r"missing a `?thought[ _]signature|expected `?(?:thinking\b|redacted_thinking)"),
+        ("include", r"encrypted[ _]content is not supported"),
+        (
+            "enabled",
+            r"(?:reasoning|thinking)\b.{0,80}?(?:mandatory|cannot be disabled|can't be disabled"
+            r"|not support disabl|only .{0,20}?enabled)",
+        ),
+        ("summary", r"reasoning\W{1,3}summar(?:y|ies)\b|reasoning_summary", f"{_UNSUPPORTED}|must be verified"),
+        ("max_tokens", r"reasoning\W{1,3}max_tokens|budget_tokens|thinking_budget", _UNSUPPORTED),
+        ("effort", r"reasoning\W{1,3}effort|\b(?:reasoning_|thinking_|output_)?effort\b", _UNSUPPORTED),
+        ("effort", r"(?:invalid|unsupported) value\W{1,3}(?:none|minimal|low|medium|high|xhigh|max)\b"),
+        (
+            "effort",
+            r"(?:parameter|argument)s?\b[^.]{0,20}[\s'\"`:](?:reasoning|thinking|chat_template_kwargs)(?=['\"`.\s]|$)"
+            r"|\bbody (?:reasoning|thinking|chat_template_kwargs)\b",
+            _UNSUPPORTED,
+        ),
+        ("missing_reasoning", _THINKING, r"missing|must be passed back|is required|must be provided"),
+        (
+            "reasoning_refused",
+            _THINKING,
+            r"unsupported|unknown|unrecognized|unexpected|extra_forbidden|not (?:permitted|supported|allowed)"
+            r"|remove (?:the )?`?reasoning|not be included|cannot find field",
+        ),
+    )
+)
+_REASONING_FIELD = re.compile(r"reasoning_content|reasoning_details|thought[ _]signature", re.IGNORECASE)
+_DROP_ITEMS = "Something of the earlier thinking cannot be sent back: set reasoning.includeInContext to false."
+_ADVICE = {
+    "ciphertext": _DROP_ITEMS,
+    "not_found_item": _DROP_ITEMS,
+    "unpaired_item": _DROP_ITEMS,
+    "missing_reasoning": "This model needs its earlier thinking back: set reasoning.includeInContext to true "
+    "and reasoning.stripFromContext to none.",
+    "reasoning_refused": "This model takes no earlier thinking back: set reasoning.includeInContext to false.",
+    "effort": "Set reasoning.effort to another value, or unset it.",
+    "max_tokens": "Unset reasoning.maxTokens.",
+    "summary": "Set reasoning.summary to none.",
+    "include": "This model keeps no thinking to send back: set OPENAI_API=chat for it.",
+    "enabled": "This model always thinks: set reasoning.enabled to true.",
+}
+_ADVICE_WITHOUT_REASON = (
+    "It did not say why. If this model takes no earlier thinking back, set reasoning.includeInContext to false; "
+    "if the conversation is too long for it, start a new chat."
+)
+
+# Exceptions of the HTTP layer, by name: the SDK and what it builds on are imported late.
+_TRANSPORT_CODES = {
+    "unreachable": {
+        "ClientConnectorError",
+        "ConnectError",
+        "ConnectTimeout",
+        "ConnectionRefusedError",
+        "ConnectionTimeoutError",
+        "InvalidURL",
+        "PoolTimeout",
+        "ProxyError",
+        "UnsupportedProtocol",
+        "gaierror",
+    },
+    "disconnected": {
+        "BrokenPipeError",
+        "ClientOSError",
+        "ClientPayloadError",
+        "CloseError",
+        "ConnectionResetError",
+        "ReadError",
+        "RemoteProtocolError",
+        "ServerDisconnectedError",
+        "WriteError",
+    },
+    "timeout": {"APITimeoutError", "ReadTimeout", "SocketTimeoutError", "WriteTimeout"},
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Whom we talked to, as messages name it. ``secrets`` are cut out of everything that is quoted."""
+    """The service, as messages name it. ``secrets`` are cut out of everything that is quoted."""
 
     host: str
     model: str = ""
     secrets: Sequence[str] = ()
     api: Literal["chat", "responses"] = "chat"
+
+
+UNKNOWN_ENDPOINT = Endpoint(host="the model service")
 
 
 def failure_from_status(
@@ -58,24 +213,52 @@ def failure_from_status(
     ``replays_thinking``: the request held earlier thinking. A refusal without a word is put down to it (Cerebras, seen
     2026-05), since there is nothing else to go by.
     """
-    wordless = "reasoning_refused" if replays_thinking and status in (400, 422) and not body.strip() else ""
-    return _failure(_Said(status, f"HTTP {status}", read_words(body), retry_after_s(headers), wordless), endpoint)
+    reason = "reasoning_refused" if replays_thinking and status in (400, 422) and not body.strip() else ""
+    wait_s = retry_after_s(headers)
+    return _build_error(status, f"HTTP {status}", _read_body(body), endpoint, wait_s=wait_s, reason=reason)
 
 
 def failure_from_object(error: Any, endpoint: Endpoint) -> ProviderError:
     """Turn an error object that came inside a 200 answer into our error."""
-    words = read_object(error)
-    return _failure(_Said(words.status or _status_by_name(words.codes), "in the middle of its answer", words), endpoint)
+    details = _read_object(error)
+    by_name = next((status for pattern, status in _STATUS_OF_NAME if pattern.search(details.codes)), 500)
+    return _build_error(details.status or by_name, "in the middle of its answer", details, endpoint)
+
+
+def failure_from_transport(exc: BaseException, endpoint: Endpoint, *, connect_s: float, idle_s: float) -> ProviderError:
+    """Turn an exception of the HTTP layer into ``unreachable``, ``timeout`` or ``disconnected``.
+
+    Its own text is never shown, since it may hold an address with a key in it.
+    """
+    chain: list[BaseException] = []
+    link: BaseException | None = exc
+    while link is not None and link not in chain:
+        chain.append(link)
+        link = link.__cause__ or link.__context__
+    # The innermost known cause decides: the transport renames exceptions on the way out, and reports a dropped
+    # connection as a connect time-out (SDK 3.54, seen 2026-11).
+    names = ({kind.__name__ for kind in type(link).__mro__} for link in reversed(chain))
+    codes = (code for found in names for code, known in _TRANSPORT_CODES.items() if found & known)
+    code = next(codes, "disconnected")
+    if any(isinstance(link, ssl.SSLError) for link in chain):
+        return ProviderError(code, f"{endpoint.host} shows a certificate that is not trusted here.", retryable=False)
+    messages = {
+        "unreachable": f"Nothing answers at {endpoint.host} (waited at most {connect_s:g} s). "
+        "Is the model server running, and is OPENAI_BASE_URL right?",
+        "timeout": f"The model service at {endpoint.host} was silent for {idle_s:g} s. Try again.",
+        "disconnected": f"The connection to the model service at {endpoint.host} broke off. Try again.",
+    }
+    return ProviderError(code, messages[code], retryable=True)
 
 
 def cut_off() -> ProviderError:
-    """Return the error of a stream that ended without saying that it was over."""
+    """Return the error of a stream that ended without an end mark."""
     return ProviderError("disconnected", "The model service ended the answer in the middle. Try again.", retryable=True)
 
 
-def malformed(what: str) -> ProviderError:
-    """Return the error of an answer that cannot be read. ``what`` says what came instead."""
-    message = f"The model service sent {what}. Check that OPENAI_BASE_URL is an OpenAI-compatible address."
+def malformed(received: str) -> ProviderError:
+    """Return the error of an answer that cannot be read."""
+    message = f"The model service sent {received}. Check that OPENAI_BASE_URL is an OpenAI-compatible address."
     return ProviderError("malformed", message, retryable=False)
 
 
@@ -85,8 +268,12 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
     if milliseconds is not None:
         return milliseconds / 1000
     value = headers.get("retry-after")
-    plain = _seconds(value)
-    return plain if plain is not None else _seconds_until(value, headers.get("date"))
+    seconds = _seconds(value)
+    until = _date(value)
+    if seconds is not None or until is None:
+        return seconds
+    now = _date(headers.get("date")) or datetime.now(UTC)
+    return min(max((until - now).total_seconds(), 0.0), _MAX_WAIT_S)
 
 
 def _seconds(value: str | None) -> float | None:
@@ -97,105 +284,93 @@ def _seconds(value: str | None) -> float | None:
     return min(number, _MAX_WAIT_S * 1000) if 0 <= number < float("inf") else None
 
 
-def _seconds_until(value: str | None, now: str | None) -> float | None:
-    """Measure against the service's own clock where it tells it."""
-    moment = _moment(value)
-    if moment is None:
-        return None
-    wait = (moment - (_moment(now) or datetime.now(UTC))).total_seconds()
-    return min(max(wait, 0.0), _MAX_WAIT_S)
-
-
-def _moment(value: str | None) -> datetime | None:
+def _date(value: str | None) -> datetime | None:
     try:
-        moment = parsedate_to_datetime(value or "")
+        date = parsedate_to_datetime(value or "")
     except (TypeError, ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return date if date.tzinfo else date.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What is known of a failure. ``status`` may be guessed from a name, so people see ``where``."""
+class _Details:
+    """What a service said. ``message`` is the first text meant for people, ``text`` all of it with the codes."""
 
-    status: int
-    where: str
-    words: Words
-    wait_s: float | None = None
-    reason: str = ""
-
-
-def _failure(said: _Said, endpoint: Endpoint) -> ProviderError:
-    code = _code(said.status, said.words)
-    if code in ("refused", "server_error") and not said.reason:
-        said = replace(said, reason=reason_of(said.words, is_refusal=code == "refused"))
-    code = "refused" if said.reason else code
-    retryable = code in _RETRYABLE and not said.words.is_quota
-    message = _message(code, said, endpoint)
-    return ProviderError(code, message, retryable=retryable, retry_after_s=said.wait_s, reason=said.reason)
+    message: str = ""
+    text: str = ""
+    codes: str = ""
+    status: int = 0  # an HTTP status that the error names itself
 
 
-def _code(status: int, words: Words) -> str:
-    if status not in (401, 403, 429) and words.is_overflow:
+def _build_error(
+    status: int, where: str, details: _Details, endpoint: Endpoint, *, wait_s: float | None = None, reason: str = ""
+) -> ProviderError:
+    """``status`` may be guessed from an error's name, so people are shown ``where`` instead."""
+    code = _code(status, details.text)
+    if code in ("refused", "server_error") and not reason:
+        reason = _reason(details.text, is_refusal=code == "refused")
+    code = "refused" if reason else code
+    is_quota = bool(_QUOTA.search(details.text))
+    if code == "refused":
+        message = _refusal(status, where, details, endpoint, reason)
+    elif code == "rate_limited" and is_quota:
+        message = _NO_QUOTA
+    else:
+        message = _MESSAGES[code].format(where=where, wait=f"in {wait_s:g} s" if wait_s else "in a moment")
+    retryable = code in _RETRYABLE and not is_quota
+    return ProviderError(code, message, retryable=retryable, retry_after_s=wait_s, reason=reason)
+
+
+def _code(status: int, text: str) -> str:
+    is_rate_limit = bool(_RATE_LIMIT.search(text))
+    if status not in (401, 403, 429) and not is_rate_limit and _OVERFLOW.search(text):
         return "context_overflow"
-    if words.is_bad_key and 400 <= status < 500:
+    if 400 <= status < 500 and _BAD_KEY.search(text):
         return "authentication"
-    if words.is_rate_limit and status in (400, 413, 503):
+    if is_rate_limit and status in (400, 413, 503):
         return "rate_limited"
-    if status == 413:
-        return "context_overflow"
-    return _STATUS_CODES.get(status, "server_error" if status >= 500 else "refused")
+    return _CODE_OF_STATUS.get(status, "server_error" if status >= 500 else "refused")
 
 
-def _status_by_name(codes: str) -> int:
-    return next((status for pattern, status in _NAMED_STATUS if pattern.search(codes)), 500)
+def _reason(text: str, *, is_refusal: bool) -> str:
+    """Return the ``ProviderError.reason``; empty where the refusal is not about thinking.
 
-
-def _message(code: str, said: _Said, endpoint: Endpoint) -> str:
-    match code:
-        case "authentication":
-            return "The model service did not accept the key, or the key may not use this model. Check OPENAI_API_KEY."
-        case "rate_limited" if said.words.is_quota:
-            return "The account at the model service has no quota left. Top it up, or use another key."
-        case "rate_limited":
-            wait = f"in {said.wait_s:g} s" if said.wait_s else "in a moment"
-            return f"The model service takes no more requests just now. Try again {wait}."
-        case "context_overflow":
-            return "The conversation is longer than the model can read. Start a new chat, or send a shorter message."
-        case "timeout":
-            return f"The model service gave up waiting ({said.where}). Try again."
-        case "server_error":
-            return f"The model service failed ({said.where}). Try again in a moment."
-        case _:
-            return _refusal(said, endpoint)
-
-
-def _refusal(said: _Said, endpoint: Endpoint) -> str:
-    status, words = said.status, said.words
-    if status in (404, 405) and not said.reason and not other_api(words, endpoint.api):
-        return _not_there(status, words, endpoint)
-    text = quoted(words.message, endpoint.secrets)
-    text += "" if text.endswith((".", "!", "?", "…", ")")) else "."
-    told = (
-        f"The model service refused the request: {text}"
-        if words.message
-        else f"The model service refused ({said.where})."
+    Where the status doesn't say that the request was at fault (5xx, or no code), only unmistakable words count.
+    """
+    reason = next((reason for reason, patterns in _REASONS if all(pattern.search(text) for pattern in patterns)), "")
+    is_certain = reason in ("ciphertext", "not_found_item", "unpaired_item") or (
+        reason == "missing_reasoning" and _REASONING_FIELD.search(text)
     )
-    return f"{told} {advice(said.reason, words, api=endpoint.api)}".rstrip()
+    return reason if is_refusal or is_certain else ""
 
 
-def _not_there(status: int, words: Words, endpoint: Endpoint) -> str:
-    if status == 404 and (words.is_unknown_model or not words.is_bare):
-        return f"The model service does not offer the model “{endpoint.model}”. Check OPENAI_MODEL."
-    other = " Not every server speaks Responses: OPENAI_API=chat is the other way." if endpoint.api != "chat" else ""
-    return (
-        f"Nothing is served at that address of {endpoint.host} (HTTP {status}). "
-        f"Check OPENAI_BASE_URL; it often ends in /v1.{other}"
-    )
+def _refusal(status: int, where: str, details: _Details, endpoint: Endpoint, reason: str) -> str:
+    other_api, mention = _OTHER_API[endpoint.api]
+    names_other_api = bool(mention.search(details.text))
+    if status in (404, 405) and not reason and not names_other_api:
+        is_bare = not details.message or bool(_NOTHING_SAID.match(details.message))
+        if status == 404 and (_UNKNOWN_MODEL.search(details.text) or not is_bare):
+            return f"The model service does not offer the model “{endpoint.model}”. Check OPENAI_MODEL."
+        hint = " Not every server speaks Responses: OPENAI_API=chat is the other way." if endpoint.api != "chat" else ""
+        return (
+            f"Nothing is served at that address of {endpoint.host} (HTTP {status}). "
+            f"Check OPENAI_BASE_URL; it often ends in /v1.{hint}"
+        )
+    if names_other_api:
+        advice = f"Set OPENAI_API={other_api}{', or reasoning.effort to none' if reason == 'effort' else ''}."
+    elif reason == "reasoning_refused" and not details.message:
+        advice = _ADVICE_WITHOUT_REASON
+    else:
+        advice = _ADVICE.get(reason, "")
+    if not details.message:
+        return f"The model service refused ({where}). {advice}".rstrip()
+    quotation = _quoted(details.message, endpoint.secrets)
+    full_stop = "" if quotation.endswith((".", "!", "?", "…", ")")) else "."
+    return f"The model service refused the request: {quotation}{full_stop} {advice}".rstrip()
 
 
-def quoted(text: str, secrets: Sequence[str]) -> str:
-    """Return a service's words as they may be shown: one line, no key, redacted, at most 300 characters."""
+def _quoted(text: str, secrets: Sequence[str]) -> str:
+    """Return a service's words on one line, without keys, redacted and shortened."""
     from reasoning.redaction import redact_text  # noqa: PLC0415  (its tables cost start-up time; errors are rare)
 
     for secret in secrets:
@@ -203,3 +378,53 @@ def quoted(text: str, secrets: Sequence[str]) -> str:
             text = text.replace(secret, "[redacted]")
     safe = redact_text(" ".join(text[: 20 * MAX_QUOTED_CHARS].split()))
     return safe if len(safe) <= MAX_QUOTED_CHARS else f"{safe[:MAX_QUOTED_CHARS].rstrip()}…"
+
+
+def _read_body(body: bytes) -> _Details:
+    """Read an answer's body: JSON in any envelope, or plain text. A web page says nothing."""
+    text = body[:200_000].decode("utf-8", "replace").strip()
+    try:
+        return _read_object(json.loads(text))
+    except (ValueError, RecursionError):
+        return _Details() if text.startswith("<") else _Details(message=text, text=text)
+
+
+def _read_object(value: Any) -> _Details:
+    texts: list[str] = []
+    codes: list[str] = []
+    _collect(value, texts, codes, 0)
+    joined_codes = " ".join(codes).lower()
+    status = next((int(code) for code in codes if _HTTP_STATUS.fullmatch(code)), 0)
+    # A router's own sentence says nothing; what its upstream said comes after it.
+    texts.sort(key=lambda text: "provider returned error" in text.lower())
+    return _Details(texts[0] if texts else "", " ".join([*texts, joined_codes]), joined_codes, status)
+
+
+def _collect(value: Any, texts: list[str], codes: list[str], depth: int) -> None:
+    """Collect the texts and codes of an error in any envelope.
+
+    Seen: ``{"error": {...}}``, ``{"error": "text"}``, ``{"message", "code"}``, ``{"detail": [...]}``, a list of these,
+    and one service's answer as text inside a gateway's.
+    """
+    if depth > _MAX_DEPTH:
+        return
+    match value:
+        case str():
+            if value.lstrip().startswith(("{", "[")):
+                try:
+                    return _collect(json.loads(value), texts, codes, depth + 1)
+                except (ValueError, RecursionError):
+                    pass
+            texts += [value.strip()] if value.strip() else []
+        case list():
+            for item in value[:20]:
+                _collect(item, texts, codes, depth + 1)
+        case dict():
+            codes += [str(value[key]) for key in _CODE_KEYS if isinstance(value.get(key), str | int)]
+            location = value.get("loc")
+            codes += [part for part in location if isinstance(part, str)] if isinstance(location, list) else []
+            for key in (*_TEXT_KEYS, *_NESTED_KEYS):
+                inner = value.get(key)
+                if isinstance(inner, dict | list) or (isinstance(inner, str) and key in _TEXT_KEYS):
+                    _collect(inner, texts, codes, depth + 1)
+    return None

@@ -1,35 +1,68 @@
-"""What a tool is, and what it gets and gives.
+"""What a tool is: its schema and arguments, what it may use, and what it returns.
 
-A tool validates its arguments with pydantic, which also makes its JSON schema. The turn alone measures, caps, redacts
-and records, so a tool's author can forget none of it. Tools know neither Django nor the database: what they read comes
-through ``ToolContext``.
+Pydantic makes the JSON schema and checks the arguments. The turn measures, caps, redacts and records each call, so a
+tool can forget none of it. Tools know neither Django nor the database: they read through ``ToolContext``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
-from chat.retrieval import FoundPassage, SearchQuery
+from pydantic import BaseModel, ConfigDict, ValidationError
+
 from reasoning.citations import Source
 
-SearchFilings = Callable[[SearchQuery], Awaitable[Sequence[FoundPassage]]]
-ReadPassages = Callable[[str, int], Awaitable[Sequence[FoundPassage]]]  # (url with fragment, neighbours each side)
+MAX_REPORTED_ERRORS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQuery:
+    """What to look for in the filings. ``form`` and ``company`` narrow the search; None searches all."""
+
+    text: str
+    form: str | None = None
+    company: str | None = None
+    limit: int = 5
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPassage:
+    """A stored passage of a filing: a ``Source`` before it has a number."""
+
+    filing: str
+    company: str
+    date: str | None
+    period: str | None
+    section: str
+    anchor: str
+    url: str
+    text: str
+    snippet: str
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Passages, best first; how many filings were searched, and of which companies."""
+
+    passages: tuple[FoundPassage, ...] = ()
+    filings: int = 0
+    companies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a running tool may use. ``first_ref`` is the number that its first source gets."""
+    """What a running tool may use. ``first_ref`` is the number of its first source."""
 
     first_ref: int
-    search: SearchFilings
-    read: ReadPassages
+    search: Callable[[SearchQuery], Awaitable[SearchResult]]
+    read: Callable[[str, int], Awaitable[SearchResult]]  # (url with fragment, neighbours on each side)
 
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool gives back: ``content`` goes to the model, the rest to trace and citations."""
+    """What a tool returns: ``content`` for the model, the rest for trace and citations."""
 
     content: str
     results: int | None = None
@@ -37,7 +70,7 @@ class ToolOutput:
 
 
 class ToolArgumentsError(ValueError):
-    """The model's arguments do not fit the schema. The text says which and why; it goes back to the model."""
+    """The model's arguments don't fit the schema. The text says which and why; the model reads it."""
 
 
 class Tool(Protocol):
@@ -45,7 +78,7 @@ class Tool(Protocol):
 
     name: str
     running_label: str  # shown while it runs, translated at display: "Searching filings…"
-    shown_args: frozenset[str]  # arguments whose values people may see, redacted; others show type and size
+    shown_args: frozenset[str]  # arguments whose values are shown, redacted; of others, type and size
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -55,3 +88,42 @@ class Tool(Protocol):
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
         """Run with the exact argument string of the model. Raises ToolArgumentsError."""
         ...
+
+
+class ToolArguments(BaseModel):
+    """Arguments of a tool. An argument that the schema doesn't name is an error."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+
+Arguments = TypeVar("Arguments", bound=ToolArguments)
+
+
+def read_arguments(model: type[Arguments], arguments: str) -> Arguments:
+    """Parse the argument string of a call. Raises ToolArgumentsError, in a few words that a model can act on."""
+    try:
+        return model.model_validate_json(arguments.strip() or "{}")
+    except ValidationError as error:
+        reports = []
+        for detail in error.errors(include_url=False, include_input=False)[:MAX_REPORTED_ERRORS]:
+            argument = ".".join(map(str, detail["loc"]))[:60]
+            reports.append(f"{argument}: {detail['msg']}" if argument else detail["msg"][:200])
+        raise ToolArgumentsError("; ".join(reports)) from error
+
+
+def function_tool(name: str, model: type[ToolArguments]) -> dict[str, Any]:
+    """Return the function tool in chat-completions form; its description is the model's docstring.
+
+    Dropped from pydantic's schema: titles, which say nothing, and the null branch of optional arguments, which some
+    servers refuse.
+    """
+    schema = model.model_json_schema()
+    schema.pop("title", None)
+    description = " ".join(str(schema.pop("description", "")).split())
+    for argument in schema.get("properties", {}).values():
+        argument.pop("title", None)
+        if argument.get("default", 0) is None:
+            del argument["default"]
+        branches = [branch for branch in argument.pop("anyOf", ()) if branch.get("type") != "null"]
+        argument |= branches[0] | argument if len(branches) == 1 else {"anyOf": branches} if branches else {}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": schema}}

@@ -1,16 +1,15 @@
-"""``readPassage``: read one passage again, with what stands before and after it, to quote it."""
+"""``readPassage``: read one passage again, with the passages before and after it, to quote it."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from chat.tools.arguments import ToolArguments, function_tool, read_arguments
-from chat.tools.base import ToolContext, ToolOutput
-from chat.tools.passages import passages_output
+from chat.tools.base import ToolArguments, ToolContext, ToolOutput, function_tool, read_arguments
+from chat.tools.search_filings import passages_output
 
-_NEIGHBOURS = 1
+NEIGHBOURS = 1
 
 
 class ReadPassageArguments(ToolArguments):
@@ -25,13 +24,10 @@ class ReadPassage:
     name = "readPassage"
     running_label = "Reading a passage…"
     shown_args = frozenset({"url"})
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        return function_tool(self.name, ReadPassageArguments)
+    schema = function_tool(name, ReadPassageArguments)
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
-        """Read, and number the passages from ``context.first_ref`` on. Raises ToolArgumentsError."""
-        asked = read_arguments(ReadPassageArguments, arguments)
-        found = await context.read(asked.url, _NEIGHBOURS)
-        return passages_output(found, first_ref=context.first_ref, asked={"url": asked.url})
+        """Read, and number the passages from ``context.first_ref``. Raises ToolArgumentsError."""
+        wanted = read_arguments(ReadPassageArguments, arguments)
+        result = await context.read(wanted.url, NEIGHBOURS)
+        return passages_output(result, {"url": wanted.url}, first_ref=context.first_ref)

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from chat.retrieval import SearchQuery
-from chat.tools.arguments import ToolArguments, function_tool, read_arguments
-from chat.tools.base import ToolContext, ToolOutput
-from chat.tools.passages import passages_output
+from chat.tools.base import (
+    SearchQuery,
+    SearchResult,
+    ToolArguments,
+    ToolContext,
+    ToolOutput,
+    function_tool,
+    read_arguments,
+)
+from reasoning.citations import Source
+
+MAX_CONTENT_CHARS = 18_000  # the turn cuts results at 20,000, which would leave half a JSON text
+MAX_COMPANIES = 40
+SHOWN_TO_MODEL = ("ref", "company", "filing", "date", "period", "section", "url", "text")
 
 Form = Literal["10-K", "10-Q", "8-K"]
 
@@ -42,14 +55,26 @@ class SearchFilings:
     name = "searchFilings"
     running_label = "Searching filings…"
     shown_args = frozenset({"query", "form", "company", "limit"})
-
-    @property
-    def schema(self) -> dict[str, Any]:
-        return function_tool(self.name, SearchFilingsArguments)
+    schema = function_tool(name, SearchFilingsArguments)
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
-        """Search, and number what was found from ``context.first_ref`` on. Raises ToolArgumentsError."""
-        asked = read_arguments(SearchFilingsArguments, arguments)
-        found = await context.search(SearchQuery(asked.query, asked.form, asked.company, asked.limit))
-        searched = {"query": asked.query, "form": asked.form, "company": asked.company}
-        return passages_output(found, first_ref=context.first_ref, asked=searched)
+        """Search, and number the passages from ``context.first_ref``. Raises ToolArgumentsError."""
+        wanted = read_arguments(SearchFilingsArguments, arguments)
+        result = await context.search(SearchQuery(wanted.query, wanted.form, wanted.company, wanted.limit))
+        return passages_output(result, wanted.model_dump(exclude={"limit"}), first_ref=context.first_ref)
+
+
+def passages_output(result: SearchResult, searched: Mapping[str, Any], *, first_ref: int) -> ToolOutput:
+    """Return passages as JSON under the numbers by which a model cites them, with what was searched.
+
+    Passages that don't fit into MAX_CONTENT_CHARS are left out from the end.
+    """
+    scope = {key: value for key, value in searched.items() if value is not None}
+    scope |= {"filings": result.filings, "companies": list(result.companies[:MAX_COMPANIES])}
+    sources = tuple(Source(ref=ref, **asdict(found)) for ref, found in enumerate(result.passages, start=first_ref))
+    while True:
+        passages = [{name: getattr(source, name) for name in SHOWN_TO_MODEL} for source in sources]
+        content = json.dumps({"passages": passages, "searched": scope}, ensure_ascii=False, separators=(",", ":"))
+        if len(content) <= MAX_CONTENT_CHARS or len(sources) <= 1:
+            return ToolOutput(content=content, results=len(sources), sources=sources)
+        sources = sources[:-1]

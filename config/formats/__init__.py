@@ -1,1 +1,1 @@
-"""How dates are written, by language; what is not here is as Django has it."""
+"""Date formats by language; Django's own apply to languages that are missing here."""

@@ -1,23 +1,21 @@
-"""Masking of secrets and personal data: in arguments, traces, errors, whole texts and streams.
+"""Masking of secrets and personal data in arguments, traces, texts and streams.
 
-Promises: the input is never changed; what comes out is strict JSON or text that can be stored; a second redaction
-changes nothing; an exception inside shows ``[unavailable]``. Spec 004 redaction, product 12.
+Promises: the input is never changed; the output is strict JSON or text that can be stored; a second redaction changes
+nothing; an exception inside shows ``[unavailable]``. Spec 004 redaction, product 12.
 """
 
-from reasoning.redaction.keys import KeyKind, classify
+from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.policy import (
     DEFAULT,
     REDACTED,
     SECRETS_ONLY,
     TRUNCATED,
     UNAVAILABLE,
-    EmailMask,
-    IpInText,
     RedactionPolicy,
     SafeText,
 )
 from reasoning.redaction.redactor import Redactor, redact_args, redact_text, redact_trace
-from reasoning.redaction.stream import StreamRedactor
+from reasoning.redaction.stream import StreamRedactor, clean
 
 __all__ = [
     "DEFAULT",
@@ -25,14 +23,13 @@ __all__ = [
     "SECRETS_ONLY",
     "TRUNCATED",
     "UNAVAILABLE",
-    "EmailMask",
-    "IpInText",
     "KeyKind",
     "RedactionPolicy",
     "Redactor",
     "SafeText",
     "StreamRedactor",
     "classify",
+    "clean",
     "redact_args",
     "redact_text",
     "redact_trace",

@@ -1,15 +1,11 @@
-"""What is masked, how far a value is looked at, and the marks that stand for what was taken out.
-
-A policy is a frozen value and can be hashed, so everything derived from it is built once. The marks carry nothing of
-what they replace: no length, no prefix, no suffix. Spec 004 redaction, product 12.
-"""
+"""The limits of a redaction, and the marks that replace what was removed. Spec 004 redaction, product 12."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any, Final, Self
 
+# A mark reveals nothing of what it replaces: no length, no prefix, no suffix.
 REDACTED: Final = "[redacted]"
 UNAVAILABLE: Final = "[unavailable]"
 TRUNCATED: Final = "…(truncated)"
@@ -18,29 +14,9 @@ CYCLE: Final = "[cycle]"
 TOO_DEEP: Final = "[too deep]"
 
 
-class EmailMask(StrEnum):
-    """How an e-mail address is shown."""
-
-    FIRST_LETTER = "first_letter"  # u***@domain.com
-    WHOLE = "whole"  # [redacted]
-
-
-class IpInText(StrEnum):
-    """When an address of the network counts as personal."""
-
-    NEVER = "never"
-    CONTEXT_ONLY = "context_only"  # only after words such as "client IP"
-    ALWAYS = "always"
-
-
 @dataclass(frozen=True, slots=True)
 class RedactionPolicy:
-    """The limits and choices of one redaction.
-
-    Lengths are characters, ``*_bytes`` are bytes of JSON. ``extra_keys`` are key names that are secret beyond our own
-    list, ``never_keys`` are names that aren't, whatever they look like. ``version`` is stored with a trace, so that
-    old rows can be found and redacted again.
-    """
+    """The limits of one redaction. ``text_limit`` and ``window`` are characters, ``*_bytes`` are bytes of JSON."""
 
     text_limit: int = 256
     window: int = 4_096
@@ -49,28 +25,22 @@ class RedactionPolicy:
     max_depth: int = 24
     max_nodes: int = 4_000
     vector_min: int = 16
-    email_mask: EmailMask = EmailMask.FIRST_LETTER
-    ip_in_text: IpInText = IpInText.CONTEXT_ONLY
-    placeholder: str = REDACTED
-    extra_keys: frozenset[str] = frozenset()
-    never_keys: frozenset[str] = frozenset()
     personal: bool = True
-    version: int = 1
 
 
 DEFAULT: Final = RedactionPolicy()
 SECRETS_ONLY: Final = RedactionPolicy(personal=False)
 
-_MADE_HERE: Final = object()
+_CONSTRUCTOR_KEY: Final = object()
 
 
 class SafeText(str):
-    """Text that went through a redactor. It can't be built elsewhere; a copy or a part of it is a plain str."""
+    """Text that a redactor returned. Nobody else can construct it; a copy or a slice is a plain str."""
 
     __slots__ = ()
 
     def __new__(cls, text: str, key: object = None) -> Self:
-        if key is not _MADE_HERE:
+        if key is not _CONSTRUCTOR_KEY:
             raise TypeError("SafeText: built only by a Redactor")
         return super().__new__(cls, text)
 
@@ -82,5 +52,5 @@ class SafeText(str):
 
 
 def mark_safe_text(text: str) -> SafeText:
-    """Vouch for text. Only this package calls it, on what its own rules let through."""
-    return SafeText(text, _MADE_HERE)
+    """Vouch for text that this package's rules have redacted."""
+    return SafeText(text, _CONSTRUCTOR_KEY)

@@ -1,297 +1,370 @@
-"""Redaction of text that arrives in pieces, and of whole texts by the same machine.
+"""Redaction of text that arrives in pieces; whole texts are redacted by the same machine.
 
-Strategy: the text is cut into segments by what it says alone, never by how it was delivered, and each segment is
-redacted by itself; so ``feed`` and ``flush`` give, joined, what one feed of the whole gives. Words that trigger nothing
-are let go at the white space behind them. A word that triggers something opens a segment, which is held while any of
-its triggers may go on, at most ``HOLD`` characters: an endless one is let go redacted, except its last ``KEPT``. Of a
-long one the beginning is let go earlier where nothing that it holds reaches on, as in a list of odd words. An open key
-block or ``<REDACTED>`` section swallows everything up to its end, which may be the end of the text. On an
-exception the machine fails closed: one ``[unavailable]``, then nothing.
+The text is cut into segments by its content alone, never by how it was delivered, and each segment is redacted by
+itself; so the output of ``feed`` and ``flush``, joined, is the output of one ``feed`` of the whole. A segment ends
+where no trigger's finding can reach beyond it; a word without triggers is a segment of its own. At most ``MAX_HELD``
+characters are held: of an endless segment all but the last ``OVERLAP`` characters are released, redacted.
+On an exception the machine fails closed: one ``[unavailable]``, then nothing.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections import Counter
-from typing import Final
+from bisect import bisect_left, bisect_right
+from collections import Counter, deque
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, NamedTuple
 
-from reasoning.redaction.breaks import BREAK, LONG_WORD, LONGEST, WORD, WORD_START, last_break
-from reasoning.redaction.cleaning import clean
-from reasoning.redaction.patterns import BLOCK, BLOCK_ENDS, rule_book
-from reasoning.redaction.policy import DEFAULT, UNAVAILABLE, RedactionPolicy
-from reasoning.redaction.spans import apply
-from reasoning.redaction.triggers import SHAPES_ALONE, Seen
+from reasoning.redaction import personal_data, prose, secrets
+from reasoning.redaction.policy import DEFAULT, REDACTED, UNAVAILABLE, RedactionPolicy
+from reasoning.redaction.prose import TRIGGER_IDEOGRAPHS
+from reasoning.redaction.rules import Rule, Span, Trigger, apply_spans, merge_spans
+from reasoning.redaction.secrets import BLOCK_END, BLOCK_START, find_cut_token
 
-HOLD: Final = LONGEST
-KEPT: Final = 512
-LONG: Final = 320  # characters of a segment; from here on its beginning is let go as soon as nothing reaches beyond it
-BEHIND: Final = 128  # characters that stay
-FAR: Final = 1_024  # from a word that names something up to where even a value of many words is over
-DENSE: Final = 64  # characters; no language has a trigger in each so many of a held text
-_PIECE = 256
-_FEW_WORDS = 32  # characters; words are looked at one by one up to here, and all at once in a longer text
-_ROUNDS = 3
-_SWALLOWED_TAIL = 192
+MAX_HELD: Final = 4_096
+OVERLAP: Final = 512
+_PIECE = 1_024  # characters of a long text that are processed at once
+_MAX_ROUNDS = 3
+_BLOCK_OVERLAP = 192  # longer than any end of a block
 
+# Words end at white space; ideographs are written without it, so each is a word.
+_IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
+_BREAK = re.compile(rf"[\s{_IDEOGRAPHS}]")
+_LAST_BREAK = re.compile(rf"(?s:.*)[\s{_IDEOGRAPHS}]")
+_WORD = re.compile(rf"\s*+(?:[^\s{_IDEOGRAPHS}]++|[{_IDEOGRAPHS}])")
+_LONG_WORD = re.compile(rf"[^\s{_IDEOGRAPHS}]{{{MAX_HELD + 1}}}")
+_PASSAGE = re.compile(rf"[^{_IDEOGRAPHS}]++|(?P<ideograph>[{TRIGGER_IDEOGRAPHS}])")
+_WORD_IN_PASSAGE = re.compile(r"\S++")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_LETTER = r"(?:[a-z]|[A-Z](?![A-Z]))"
+_NO_SHAPE = re.compile(rf"(?:{_LETTER}{{0,18}}[\s,.]++)*+{_LETTER}{{0,18}}")  # ordinary words, names in camel case
+_LAST_WORD = re.compile(r"\s*[^\W\d_]{1,12}")
 _RUN_END = re.compile(r"(?=[\s\"'<>])")
 _LINE_END = re.compile(r"(?=[\n\r])")
-_PLAIN_WORD = re.compile(r"\s*[^\W\d_]{1,12}")
+
+# Characters that a reader doesn't see, or that a database refuses, could split a secret in two.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_JOINERS = "\u200c\u200d\u200e\u200f"
+
+
+def clean(text: str, before: str = "") -> str:
+    """Return ``text`` without unseen characters; ``before`` is the character in front of it.
+
+    Joiners stay behind a character that isn't ASCII, where they join letters or emoji.
+    """
+    if not _UNSEEN.search(text):
+        return text
+    shown = [before]
+    for char in text:
+        if not _UNSEEN.match(char):
+            shown.append(char)
+        elif "\ud800" <= char <= "\udfff":
+            shown.append("\ufffd")
+        elif char in "\x0b\x0c":
+            shown.append("\n")
+        elif char in _JOINERS and shown[-1] and not shown[-1][-1].isascii():
+            shown.append(char)
+    return "".join(shown[1:])
+
+
+class SeenTrigger(NamedTuple):
+    """A trigger, where its own text ends, and where the word begins that holds it."""
+
+    trigger: Trigger
+    end: int
+    word_start: int
+
+
+class RuleBook:
+    """The rules and triggers of a policy. Holds no text; one serves all streams."""
+
+    def __init__(self, triggers: Iterable[Trigger], rules: Iterable[Rule]) -> None:
+        self._rules = tuple(rules)
+        self._by_word: dict[str, list[Trigger]] = {}
+        self._stems: list[tuple[Trigger, re.Pattern[str]]] = []
+        self._shapes: list[tuple[Trigger, re.Pattern[str]]] = []
+        for trigger in triggers:
+            for word in trigger.words:
+                self._by_word.setdefault(word, []).append(trigger)
+            if trigger.stems:
+                self._stems.append((trigger, re.compile(trigger.stems)))
+            if trigger.shape:
+                self._shapes.append((trigger, re.compile(trigger.shape)))
+
+    def triggers_in(self, text: str, start: int, end: int) -> list[SeenTrigger]:
+        """Return the triggers in the words of ``text[start:end]``, in order."""
+        seen: list[SeenTrigger] = []
+        for passage in _PASSAGE.finditer(text, start, end):
+            if passage["ideograph"]:
+                seen += [SeenTrigger(one, passage.end(), passage.start()) for one in self._by_word[passage.group()]]
+                continue
+            offset = passage.start()
+            low = passage.group().replace("İ", "I").lower()  # no other letter changes its length
+            found = [
+                (trigger, offset + word.start(), offset + word.end())
+                for word in _LETTERS.finditer(low)
+                for trigger in self._by_word.get(word.group(), ())
+            ]
+            for trigger, stems in self._stems:
+                found += [(trigger, offset + one.start(), offset + one.end()) for one in stems.finditer(low)]
+            if not _NO_SHAPE.fullmatch(text, *passage.span()):
+                for trigger, shape in self._shapes:
+                    found += [(trigger, *one.span()) for one in shape.finditer(text, *passage.span())]
+            if found:
+                starts = [word.start() for word in _WORD_IN_PASSAGE.finditer(text, *passage.span())]
+                found.sort(key=lambda one: one[1:])
+                seen += [SeenTrigger(one, last, starts[bisect_right(starts, first) - 1]) for one, first, last in found]
+        return seen
+
+    def find(self, text: str, triggers: set[str]) -> list[Span]:
+        """Return what the rules of these triggers find, in order and without overlaps.
+
+        What is little more than a mask was redacted before and stays, or a second redaction would find more than the
+        first. A mask that somebody wrote beside a secret doesn't save it.
+        """
+        found = [span for rule in self._rules if not triggers.isdisjoint(rule.triggers) for span in rule.find(text)]
+        return merge_spans(_whole_run(text, span) for span in found if not _is_masked(text[span.start : span.end]))
+
+
+def _is_masked(text: str) -> bool:
+    if REDACTED[:-1] not in text:
+        return False
+    rest = text.replace(REDACTED, " ").replace(REDACTED[:-1], " ")
+    return re.search(r"[A-Za-z0-9]{4}", rest) is None  # less than this is punctuation and labels
+
+
+def _whole_run(text: str, span: Span) -> Span:
+    """Extend a span to the end of the letters and digits that it stops in, so that no rest is shown."""
+    end = span.end
+    if span.kind == "email" or not text[end - 1].isalnum():
+        return span
+    while end < len(text) and text[end].isascii() and text[end].isalnum():
+        end += 1
+    return span._replace(end=end)
+
+
+@lru_cache(maxsize=2)
+def rule_book(*, personal: bool) -> RuleBook:
+    """Return the rules for secrets and, if asked for, personal data."""
+    rooms = (secrets, prose, personal_data) if personal else (secrets, prose)
+    return RuleBook(
+        [trigger for room in rooms for trigger in room.TRIGGERS], [rule for room in rooms for rule in room.RULES]
+    )
 
 
 class StreamRedactor:
-    """Redacts one text as it comes. Spec 004 redaction."""
+    """Redacts one text as it arrives. Spec 004 redaction."""
 
     def __init__(self, policy: RedactionPolicy = DEFAULT) -> None:
         self.counts: Counter[str] = Counter()
-        self._book = rule_book(policy)
-        self._triggers = self._book.triggers
-        self._held = ""
-        self._last = ""  # the last character taken in, for what depends on its neighbour
-        self._segment = False  # the held text opens with a trigger
-        self._weighed = 0  # up to where the words of the segment were looked at
-        self._ends: list[int] = []  # of those words
-        self._names: list[int] = []  # of those with other triggers than shapes of their own, the ends
-        self._next_cut = LONG
-        self._alive: list[Seen] = []
-        self._kinds: set[str] = set()
-        self._dense = False  # the last forced text triggered something everywhere
-        self._closer: re.Pattern[str] | None = None
-        self._waits = False  # for more text: the held word is not over
-        self._final = False
+        self._book = rule_book(personal=policy.personal)
+        self._last = ""  # last character received: cleaning depends on it
         self._failed = False
+        self._closer: re.Pattern[str] | None = None  # everything up to its match is dropped
+        self._base = 0  # place in the text where the held part begins; all places below count from the text's start
+        self._restart("")
+
+    def _restart(self, held: str) -> None:
+        """Hold ``held``, and forget what was seen before."""
+        self._held = held
+        self._scanned = self._base  # up to where triggers were looked for
+        self._seen: list[SeenTrigger] = []  # in the scanned part
+        self._may_open_block = False
+        self._examined = self._base  # end of the last examined word of the segment, which begins with the held part
+        self._passed = 0  # how many of them are in examined words
+        self._open: deque[SeenTrigger] = deque()  # those whose findings may grow
+        self._reach = 0  # where the findings that no longer grow end
 
     def feed(self, text: str) -> str:
-        """Take in a piece and return what may be shown by now."""
-        if len(text) <= _PIECE:
-            return self._take(text)
-        return "".join(self._take(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE))
+        """Take a piece and return what may be shown by now."""
+        return "".join(self._feed(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE))
 
-    def end_word(self) -> str:
-        """Let go of the held word, unless something private may begin in it: what comes next, if any, is a blank."""
-        held = self._held
-        if not held or self._segment or self._dense or self._closer is not None or self._failed:
-            return ""
-        try:
-            if self._book.cut_token(held) or self._triggers.first(held + "\n", len(held) + 1) is not None:
-                return ""
-        except Exception:  # noqa: BLE001 - it stays held, and fails closed with what comes next
-            return ""
-        self._held = ""
-        return held
-
-    def flush(self) -> str:
-        """End the text and return the rest. A second call returns nothing."""
-        self._final = True
-        rest = self._drain()
-        self._reset("")
-        return rest
-
-    def abort(self) -> str:
-        """End a text that was cut off: return of what is held only what can't be the beginning of something private."""
-        held, in_segment = self._held, self._segment or self._closer is not None
-        self._reset("")
-        found = None if in_segment or self._failed else _PLAIN_WORD.fullmatch(held)
-        return held if found else ""
-
-    def _take(self, text: str) -> str:
-        if text.isalnum() and text.isascii() and len(self._held) <= HOLD - _PIECE:
-            self._last = text[-1]
-            self._held += text
-            return ""  # within a word
+    def _feed(self, text: str) -> str:
         shown = "" if self._failed else clean(text, self._last)
         if not shown:
             return ""
         self._last = shown[-1]
-        held = self._held = self._held + shown
-        if len(held) <= _FEW_WORDS and not (self._segment or self._dense or self._closer):
-            end = self._triggers.plain_end(held)
-            if end is not None:
-                self._held = held[end:]
-                return held[:end]
-        if self._closer is None and len(held) <= HOLD and not BREAK.search(held, max(len(held) - len(shown) - 1, 0)):
-            return ""
-        return self._drain()
+        self._held += shown
+        if self._closer is None and len(self._held) <= MAX_HELD and not _BREAK.search(shown):
+            return ""  # within a word
+        return self._drain(final=False)
 
-    def _drain(self) -> str:
-        if self._failed:
+    def flush(self) -> str:
+        """End the text and return the rest. A second call returns nothing."""
+        shown = self._drain(final=True)
+        self._restart("")
+        return shown
+
+    def abort(self) -> str:
+        """End a text that was cut off, and return of what is held only what can't be part of something private."""
+        held, is_plain = self._held, not (self._seen or self._closer or self._failed)
+        self._restart("")
+        return held if is_plain and _LAST_WORD.fullmatch(held) else ""
+
+    def end_word(self) -> str:
+        """Release the held word, unless something private may begin in it: a blank follows, if anything does."""
+        held = self._held
+        if not held or self._seen or self._closer is not None or self._failed:
             return ""
+        try:
+            if find_cut_token(held) or self._book.triggers_in(f"{held}\n", 0, len(held) + 1):
+                return ""
+        except Exception:  # noqa: BLE001 - the word stays held, and fails closed with what comes next
+            return ""
+        self._base += len(held)
+        self._restart("")
+        return held
+
+    def _drain(self, *, final: bool) -> str:
         out: list[str] = []
         try:
-            self._waits = False
-            while not self._waits and (piece := self._step()) is not None:
-                out.append(piece)
+            while not self._failed and self._advance(out, final=final):
+                pass
         except Exception:  # noqa: BLE001 - whatever went wrong, the text must not pass
             self._failed = True
+            self._restart("")
             out.append(UNAVAILABLE)
         return "".join(out)
 
-    def _step(self) -> str | None:
-        """Do one thing and return what it lets go; None where more text is needed."""
+    def _advance(self, out: list[str], *, final: bool) -> bool:
+        """Release or drop the beginning of the held text; False where that needs more text."""
         if self._closer is not None:
-            return self._swallow(self._closer)
-        if self._dense and not self._segment:
-            return self._let_go_dense()
-        return self._weigh() if self._segment else self._let_go()
-
-    def _let_go(self) -> str | None:
-        held = self._held
-        end = len(held) if self._final else last_break(held)
-        start = self._first_trigger(end)
-        if start is None:
-            if not end:
-                return None
-            self._held, self._waits = held[end:], True
-            return held[:end]
-        self._reset(held[start:])
-        self._segment = True
-        return held[:start]
-
-    def _let_go_dense(self) -> str | None:
-        """Do without words where everything triggers something: their weighing would cost more than the rules."""
-        if len(self._held) > HOLD:
-            return self._force()
-        self._dense = not self._final
-        return None if self._dense else ""
-
-    def _first_trigger(self, end: int) -> int | None:
-        place = self._triggers.first(self._held, end) if end else None
-        if self._final and place is None and (span := self._book.cut_token(self._held)):
-            place = span.start
-        if len(self._held) > HOLD and (long := LONG_WORD.search(self._held)):
-            place = long.start() if place is None else min(place, long.start())
-        if place is None:
-            return None
-        word = WORD_START.search(self._held, max(place - HOLD, 0), place)
-        return word.start() if word else place
-
-    def _weigh(self) -> str | None:
-        limit = min(len(self._held), HOLD + 2)
-        while (word := WORD.match(self._held, self._weighed, limit)) and word.end() <= HOLD:
-            if (piece := self._weigh_word(word.end())) is not None:
-                return piece
-        if len(self._held) > HOLD:
-            return self._force()
-        return self._finish_segment() if self._final else None
-
-    def _finish_segment(self) -> str | None:
-        if not self._held:
-            return None
-        piece = self._weigh_word(len(self._held))
-        return piece if piece is not None else self._release(len(self._held))
-
-    def _weigh_word(self, end: int) -> str | None:
-        """Look at the next word of the segment, and let the segment go if nothing in it may go on."""
-        seen = self._triggers.seen(self._held, self._weighed, end)
-        self._weighed = end
-        self._kinds.update(name for name, _ in seen)
-        if not self._kinds.isdisjoint(BLOCK_ENDS) and (block := BLOCK.search(self._held, 0, end)):
-            return self._open_block(block)
-        self._alive += seen
-        self._ends.append(end)
-        self._names += [end] * any(name not in SHAPES_ALONE for name, _ in seen)
-        if not self._may_go_on(end):
-            return self._release(end)
-        return self._cut(end) if end >= self._next_cut else None
-
-    def _cut(self, end: int) -> str | None:
-        """Let go the beginning of a long segment, whose last words may go on, if nothing that it holds reaches further.
-
-        So words that each might be the beginning of something don't hold one another.
-        """
-        self._next_cut = end + BEHIND
-        start = _last(self._ends, end - BEHIND)
-        if start is None or (_last(self._names, start) or -FAR) > start - FAR:
-            return None
-        for at, seen in enumerate(self._alive):
-            if seen[1] > start:
+            return self._drop_block(self._closer)
+        self._scan(final=final)
+        held_end = self._base + len(self._held)
+        if self._examined == self._base:
+            # Between segments: nothing private begins in words without triggers. The last word may be a cut token.
+            plain_end = self._seen[0].word_start if self._seen else self._scanned
+            if self._base < plain_end and not (final and plain_end == held_end):
+                self._release(out, plain_end)
+        limit = min(self._scanned, self._base + MAX_HELD)
+        while self._seen and (word := _WORD.match(self._held, self._examined - self._base)):
+            if self._base + word.end() > limit:
                 break
-            if self._triggers.reaches(seen, self._held, start, end):
-                self._alive = self._alive[at:]  # those before it are over
-                return None
-        shown = self._redact(self._held[:start])
-        self._held, self._weighed, self._next_cut = self._held[start:], self._weighed - start, LONG
-        self._ends, self._names = (
-            [place - start for place in each if place > start] for each in (self._ends, self._names)
-        )
-        self._alive = [(name, place - start) for name, place in self._alive if place > start]
-        return shown
-
-    def _may_go_on(self, end: int) -> bool:
-        """Tell whether a trigger's finding may; the latest is asked first, and each dies once."""
-        while self._alive:
-            if self._triggers.goes_on(self._alive[-1], self._held, end):
+            if self._examine(out, self._base + word.end()):
                 return True
-            self._alive.pop()
+        if len(self._held) > MAX_HELD and (
+            self._seen or self._scanned == self._base
+        ):  # a segment or a word without end
+            self._force(out)
+            return True
+        if final and self._held:
+            if not self._open_block(out, held_end):
+                self._release(out, held_end, final=True)
+            return True
         return False
 
-    def _open_block(self, block: re.Match[str]) -> str:
-        before, rest = self._held[: block.start()], self._held[block.end() :]
-        shown = self._redact(before) + self._book.policy.placeholder
-        self.counts["secret"] += 1
-        self._reset(rest)
-        self._closer = BLOCK_ENDS[str(block.lastgroup)]
-        return shown
+    def _scan(self, *, final: bool) -> None:
+        """Look for triggers in the words that are complete, up to a word that is too long to hold."""
+        start = self._scanned - self._base
+        long_word = _LONG_WORD.search(self._held, start) if len(self._held) > MAX_HELD else None
+        last_break = _LAST_BREAK.match(self._held, start)
+        end = len(self._held) if final else last_break.end() if last_break else start
+        if long_word:
+            end = min(end, long_word.start())
+        if end > start:
+            self._see(start, end)
+            self._scanned = self._base + end
 
-    def _swallow(self, closer: re.Pattern[str]) -> str | None:
-        found = closer.search(self._held)
-        if found is None:
-            self._held = "" if self._final else self._held[-_SWALLOWED_TAIL:]
-            return None
-        self._reset(self._held[found.end() :])
-        return ""
+    def _see(self, start: int, end: int) -> None:
+        for trigger, trigger_end, word_start in self._book.triggers_in(self._held, start, end):
+            self._seen.append(SeenTrigger(trigger, self._base + trigger_end, self._base + word_start))
+            self._may_open_block |= trigger.name in BLOCK_END
 
-    def _release(self, end: int) -> str:
-        text, rest = self._held[:end], self._held[end:]
-        shown = self._redact(text, at_end=self._final and not rest)
-        self._reset(rest)
-        return shown
+    def _examine(self, out: list[str], end: int) -> bool:
+        """Go on to the end of the next word; True where the segment, or its beginning, was released."""
 
-    def _force(self) -> str:
-        """Let an endless segment go except its last characters, and swallow a secret that runs over the edge."""
-        text = self._held[:HOLD]
-        self._kinds |= self._triggers.kinds(text)
-        if self._dense and not self._kinds.isdisjoint(BLOCK_ENDS) and (block := BLOCK.search(text)):
-            return self._open_block(block)
-        self._dense = all(self._triggers.kinds(text[at : at + DENSE]) for at in range(0, HOLD, DENSE))
-        spans = self._book.spans(text, frozenset(self._kinds))
-        cut = HOLD - KEPT
-        for span in spans:
-            cut = span.end if span.start < cut < span.end else cut
-        within = [span for span in spans if span.end <= cut]
-        self.counts.update(span.kind for span in within)
-        closer = _LINE_END if "header" in self._kinds else _RUN_END
-        self._reset(self._held[cut:])
-        self._closer = closer if cut == HOLD else None
-        return apply(text[:cut], within)
+        def may_grow(one: SeenTrigger) -> bool:
+            pattern = one.trigger.continuation
+            return bool(pattern and pattern.fullmatch(self._held, one.end - self._base, end - self._base))
 
-    def _redact(self, text: str, *, at_end: bool = False) -> str:
-        """Redact a segment, and again what came of it: beside a mask a rule may see what a secret hid from it."""
-        kinds = frozenset(self._kinds)
-        for _ in range(_ROUNDS):
-            spans = self._book.spans(text, kinds)
-            if at_end and (span := self._book.cut_token(text)) and not any(one.end > span.start for one in spans):
-                spans.append(span)
+        before, self._examined = self._examined, end
+        if self._open_block(out, end):
+            return True
+        while self._passed < len(self._seen) and self._seen[self._passed].word_start < end:
+            one = self._seen[self._passed]
+            self._passed += 1
+            if may_grow(one):  # else its finding ends with the word
+                self._open.append(one)
+        while self._open:
+            first = self._open[0]
+            if first.word_start > self._base and first.word_start >= self._reach:
+                self._release(out, first.word_start)  # no finding reaches its word, which opens the next segment
+                return True
+            if may_grow(first):
+                return False
+            self._reach = max(self._reach, end if first.trigger.includes_next else before)
+            self._open.popleft()
+        self._release(out, end)
+        return True
+
+    def _release(self, out: list[str], end: int, *, final: bool = False) -> None:
+        """Show the held text up to ``end``, redacted. What was seen behind it opens the next segment."""
+        count = bisect_left(self._seen, end, key=lambda one: one.word_start)
+        triggers = {one.trigger.name for one in self._seen[:count]}
+        self._show(out, self._held[: end - self._base], triggers, at_end=final)
+        self._held = self._held[end - self._base :]
+        del self._seen[:count]
+        self._base, self._scanned, self._examined = end, max(self._scanned, end), max(self._examined, end)
+        self._passed = max(self._passed - count, 0)
+        self._reach = 0
+
+    def _show(self, out: list[str], text: str, triggers: set[str], *, at_end: bool = False) -> None:
+        # Beside a mask a rule may see what a secret hid from it, so the result is redacted again.
+        for _ in range(_MAX_ROUNDS):
+            spans = self._book.find(text, triggers) if triggers else []
+            if at_end and (cut := find_cut_token(text)) and not any(span.end > cut.start for span in spans):
+                spans.append(cut)
             if not spans:
                 break
             self.counts.update(span.kind for span in spans)
-            text = apply(text, spans)
-            kinds = frozenset(self._triggers.kinds(text))
-        return text
+            text = apply_spans(text, spans)
+            triggers = {one.trigger.name for one in self._book.triggers_in(text, 0, len(text))}
+        out.append(text)
 
-    def _reset(self, held: str) -> None:
-        self._held = held
-        self._segment = False
-        self._weighed = 0
-        self._ends = []
-        self._names = []
-        self._next_cut = LONG
-        self._alive = []
-        self._kinds = set()
-        self._closer = None
+    def _open_block(self, out: list[str], end: int) -> bool:
+        """Begin to drop a key block or a ``<REDACTED>`` section that starts before ``end``."""
+        if not self._may_open_block:
+            return False
+        block = BLOCK_START.search(self._held, 0, end - self._base)
+        if not block:
+            return False
+        self._show(out, self._held[: block.start()], {one.trigger.name for one in self._seen if one.word_start < end})
+        out.append(REDACTED)
+        self.counts["secret"] += 1
+        self._base += block.end()
+        self._restart(self._held[block.end() :])
+        self._closer = BLOCK_END[str(block.lastgroup)]
+        return True
 
+    def _drop_block(self, closer: re.Pattern[str]) -> bool:
+        found = closer.search(self._held)
+        end = found.end() if found else max(len(self._held) - _BLOCK_OVERLAP, 0)
+        self._base += end
+        self._restart(self._held[end:])
+        self._closer = None if found else closer
+        return found is not None
 
-def _last(places: list[int], until: int) -> int | None:
-    """Return the last of ``places``, which are in order, that is no further than ``until``."""
-    at = bisect_right(places, until)
-    return places[at - 1] if at else None
+    def _force(self, out: list[str]) -> None:
+        """Release an endless segment but for its last characters, and drop a secret that runs over the edge."""
+        end = self._base + MAX_HELD
+        del self._seen[bisect_left(self._seen, self._examined, key=lambda one: one.word_start) :]
+        self._see(self._examined - self._base, MAX_HELD)
+        if self._open_block(out, end):
+            return
+        text, triggers = self._held[:MAX_HELD], {one.trigger.name for one in self._seen}
+        spans = self._book.find(text, triggers)
+        cut = MAX_HELD - OVERLAP
+        for span in spans:
+            cut = span.end if span.start < cut < span.end else cut
+        spans = [span for span in spans if span.end <= cut]
+        self.counts.update(span.kind for span in spans)
+        out.append(apply_spans(text[:cut], spans))
+        self._base += cut
+        self._restart(self._held[cut:])
+        if cut == MAX_HELD:
+            self._closer = _LINE_END if "header" in triggers else _RUN_END

@@ -1,9 +1,8 @@
 // The conversation's socket: opening and closing it, and the frames that come over it.
 // htmx swaps HTML frames; JSON frames are taken here. Other scripts send by "legible:send".
 
-import { takeModel } from "./commands.js";
-import { keepUp, stay } from "./moving.js";
-import { holdPlace } from "./page.js";
+import { updateModel } from "./model_picker.js";
+import { followNewText, holdPosition, stayAtText } from "./scroll.js";
 
 const chat = document.getElementById("chat");
 const banner = document.getElementById("connection");
@@ -12,13 +11,13 @@ const DRAW_MS = 60; // at most 20 changes a second, with blocks and seconds
 const SYNC_MS = 1000;
 const ALL_CARDS = '<div id="messages"'; // draws every card again
 const MORE_CARDS = '<div hx-swap-oob="beforeend:#messages"'; // brings some
-const CARD_ID = /<article class="card" id="([^"]+)"/g;
+const CARD_ID = /<article\s+class="card"\s+id="([^"]+)"/g;
 const PART_CHARS = 4000; // a long text grows in parts: not all is laid out again
 const EDGE_PX = 24; // closer to the end of a panel counts as being there
 const RETRIED_BY_HTMX = [1006, 1011, 1012, 1013];
 
 const NOTHING_TO_SHOW =
-  ".fold:has(> .points:empty), .fold:has(.steps:empty), .fold[data-token-est='0'], .fold--line:empty, [id$='-pad']:empty";
+  ".disclosure:has(> .points:empty), .disclosure:has(.steps:empty), .disclosure[data-token-est='0'], .disclosure--line:empty, [id$='-pad']:empty";
 
 let socket = null;
 let isConnected = false;
@@ -75,7 +74,7 @@ const drawPiece = (id, piece) => {
   const element = document.getElementById(id);
   if (!element) return;
   element.dataset.n = piece.n;
-  if (element.matches(".think")) return drawThinking(element, piece);
+  if (element.matches(".thinking-text")) return drawThinking(element, piece);
   if (piece.isWhole) element.replaceChildren();
   write(element, piece.text);
 };
@@ -87,13 +86,10 @@ const draw = () => {
   drawnAt = performance.now();
   waiting.forEach((piece, id) => drawPiece(id, piece));
   waiting.clear();
-  keepUp();
+  followNewText();
 };
 
-let place = null; // of the text that came last; a text alone follows it
-
 const takeText = ({ id, n, text }) => {
-  place = { id, n };
   const element = document.getElementById(id);
   if (!element) return;
   const before = waiting.get(id) ?? { n: Number(element.dataset.n), text: "", isWhole: false };
@@ -136,7 +132,7 @@ document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
 
 const prune = (card) => {
   card.querySelectorAll(NOTHING_TO_SHOW).forEach((shell) => shell.remove());
-  card.querySelector(".work:not(:has(.fold))")?.remove();
+  card.querySelector(".work:not(:has(.disclosure))")?.remove();
 };
 
 const markCard = ({ card: id, status, tokensEst }) => {
@@ -168,7 +164,7 @@ const takeTitle = ({ named, title, goesUp }) => {
   if (!item) return;
   if (goesUp) return item.remove(); // it comes again, on top
   const [link, more] = item.children;
-  more.ariaLabel = more.ariaLabel.replace(link.textContent, () => title);
+  more.ariaLabel = more.ariaLabel.replace(link.textContent.trim(), () => title);
   link.replaceChildren(title);
 };
 
@@ -177,14 +173,12 @@ const announce = ({ announce: text, assertive }) => {
 };
 
 const take = (frame) => {
-  if (typeof frame === "string") return place && takeText({ id: place.id, n: place.n + 1, text: frame });
   if ("text" in frame) return takeText(frame);
   draw();
-  if (frame.at) return takeBlock(frame);
-  if ("settles" in frame) return stay();
+  if ("settles" in frame) return stayAtText();
   if ("card" in frame) return markCard(frame);
   if ("running" in frame) return setRunning(frame);
-  if ("model" in frame) return takeModel(frame);
+  if ("model" in frame) return updateModel(frame);
   if ("named" in frame) return takeTitle(frame);
   if ("announce" in frame) return announce(frame);
   if ("gone" in frame) location.reload();
@@ -198,30 +192,11 @@ const makeRoom = (message) => {
 
 let returnAfterFrame = () => {};
 
-// A finished block takes its words from the open one: a number says how many, below 0 how many not; texts are markup.
-
-const takeBlock = ([length, ...parts]) => {
-  const [kept, more] = parts.splice(-2);
-  const open = chat.querySelector(".open-block");
-  const text = open?.textContent;
-  if (text?.length !== length) return sync();
-  drawnAt = performance.now();
-  let at = 0;
-  const take = (part) => part < 0 ? text.slice(at -= part, at) : text.slice(at, at += part).replace(/[<&]/g, "");
-  open.insertAdjacentHTML("beforebegin", parts.map((part) => part.at ? part : take(part)).join(""));
-  const next = open.cloneNode(); // the same one further down would count as having moved
-  place = { id: next.id, n: 0 };
-  next.append(text.slice(length - kept) + more);
-  next.dataset.n = 0;
-  open.replaceWith(...more.at ? [next] : []); // none follows the last
-  keepUp();
-};
-
 document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message } = event.detail;
-  if (message.startsWith(ALL_CARDS)) returnAfterFrame = holdPlace();
+  if (message.startsWith(ALL_CARDS)) returnAfterFrame = holdPosition();
   if (message.startsWith(MORE_CARDS)) makeRoom(message);
-  if (!/^["{[]/.test(message)) return draw(); // what came before a swap belongs to what is swapped
+  if (!message.startsWith("{")) return draw(); // what came before a swap belongs to what is swapped
   event.preventDefault();
   take(JSON.parse(message));
 });
@@ -229,7 +204,7 @@ document.addEventListener("htmx:wsBeforeMessage", (event) => {
 document.addEventListener("htmx:wsAfterMessage", () => {
   returnAfterFrame();
   returnAfterFrame = () => {};
-  keepUp();
+  followNewText();
 });
 
 // The connection.
@@ -238,7 +213,6 @@ document.addEventListener("htmx:wsOpen", ({ detail }) => {
   socket = detail.socketWrapper;
   isConnected = true;
   banner.hidden = true;
-  place = null;
   sync();
   document.dispatchEvent(new CustomEvent("legible:connected")); // from here on what others send gets there
 });
@@ -270,7 +244,7 @@ document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
   if (!detail.successful || !target.matches("[data-refresh]")) return;
   flip(target);
   send({ action: "refresh" });
-  returnToPlace = holdPlace();
+  returnToPlace = holdPosition();
   const since = document.querySelector("#earlier")?.dataset.before ?? 1; // what the page holds
   htmx.ajax("GET", `${chat.dataset.messages}?since=${since}`, { target: "#messages", swap: "innerHTML" });
 });

@@ -1,37 +1,25 @@
-// Disclosures of a card: what a person opens stays open in this tab; thinking is fetched on first opening.
-// A toggle of thinking by a person fires "svmai:event" once, on its button. Copying is here too.
+// Disclosures of a card. What a person opens stays open in this tab; thinking is loaded when it is first opened.
+// A toggle of thinking by a person fires "svmai:event" once, on its button.
 
-const FRAGILE = /(\[redacted\]|[^\s*]{0,3}\*{3}@[\w.-]+|…\(truncated\))/;
-const COPIED_MS = 2000;
-
-const words = document.querySelector("[data-copied]").dataset;
-
-const say = (text) => {
-  document.querySelector("[data-status-node]").textContent = text;
-};
+const MASKS = /(\[redacted\]|[^\s*]{0,3}\*{3}@[\w.-]+|…\(truncated\))/; // what redaction leaves, see .mask
+const labels = document.querySelector("[data-copied]").dataset;
 
 const remember = (panel, state) => sessionStorage.setItem(panel.id, state);
 
-const holdPlace = (element) => {
+const holdElement = (element) => {
   const before = element.getBoundingClientRect().top;
   return () => scrollBy(0, element.getBoundingClientRect().top - before);
 };
 
-const readText = async (url) => {
-  const response = await fetch(url);
-  if (!response.ok || response.redirected) throw new Error(`${url}: ${response.status}`);
-  return response.text();
-};
+// Thinking: a box with data-collapsed, holding the toggle and the text.
 
-// Thinking.
-
-const cardOf = (box) => box.closest("[data-message-id]").dataset;
-const isLive = (box) => cardOf(box).status === "streaming";
+const cardData = (box) => box.closest("[data-message-id]").dataset;
+const isLive = (box) => cardData(box).status === "streaming";
 const isOpen = (box) => box.dataset.collapsed === "false";
-const textOf = (box) => box.querySelector(".think");
+const textOf = (box) => box.querySelector(".thinking-text");
 
-const withMasks = (text) =>
-  text.split(FRAGILE).map((part, index) => {
+const markMasks = (text) =>
+  text.split(MASKS).map((part, index) => {
     if (index % 2 === 0) return part;
     const mask = document.createElement("span");
     mask.className = "mask";
@@ -40,23 +28,26 @@ const withMasks = (text) =>
   });
 
 const load = async (box) => {
-  const text = textOf(box);
+  const element = textOf(box);
   const url = box.querySelector("[data-url]")?.dataset.url;
   if (!url) return;
   try {
-    const whole = await readText(url);
-    const { scrollTop } = text;
-    text.replaceChildren(...withMasks(whole));
-    text.scrollTop = scrollTop;
-    text.style.minHeight = "";
-    if (isOpen(box)) remember(box, text.offsetHeight);
+    const response = await fetch(url);
+    if (!response.ok || response.redirected) throw new Error(`${url}: ${response.status}`);
+    const text = await response.text();
+    const { scrollTop } = element;
+    element.replaceChildren(...markMasks(text));
+    element.scrollTop = scrollTop;
+    element.style.minHeight = "";
+    if (isOpen(box)) remember(box, element.offsetHeight);
   } catch {
-    say(words.notRead);
+    document.querySelector("[data-status-node]").textContent = labels.notRead;
   }
 };
 
+// While the card streams, its thinking comes over the socket, to pages that have subscribed.
 const subscribe = (box, action) => {
-  const detail = { action, part: "thinking", id: cardOf(box).messageId };
+  const detail = { action, part: "thinking", id: cardData(box).messageId };
   document.dispatchEvent(new CustomEvent("legible:send", { detail }));
 };
 
@@ -65,7 +56,7 @@ const fill = (box) => {
   else if (!textOf(box).textContent) load(box);
 };
 
-const release = (box) => {
+const unsubscribe = (box) => {
   if (!isLive(box)) return;
   subscribe(box, "close");
   textOf(box).replaceChildren();
@@ -73,16 +64,15 @@ const release = (box) => {
 };
 
 const setOpen = (box, open) => {
-  const button = box.querySelector("[data-ai-reasoning-toggle]");
-  button.setAttribute("aria-expanded", open);
+  box.querySelector("[data-ai-reasoning-toggle]").setAttribute("aria-expanded", open);
   textOf(box).hidden = !open;
   box.dataset.collapsed = !open;
   if (open) fill(box);
-  else release(box);
+  else unsubscribe(box);
 };
 
-const tell = (button, box, expanded) => {
-  const payload = { msgId: cardOf(box).messageId, expanded, tokens: Number(box.dataset.tokenEst) };
+const fireToggleEvent = (button, box, expanded) => {
+  const payload = { msgId: cardData(box).messageId, expanded, tokens: Number(box.dataset.tokenEst) };
   const detail = { type: "reasoning_toggle", payload };
   button.dispatchEvent(new CustomEvent("svmai:event", { bubbles: true, detail }));
 };
@@ -93,15 +83,15 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   const box = button.closest("[data-ai-reasoning]");
   const open = !isOpen(box);
-  const stay = holdPlace(button);
+  const restorePosition = holdElement(button);
   setOpen(box, open);
-  stay();
+  restorePosition();
   remember(box, open);
-  tell(button, box, open);
+  fireToggleEvent(button, box, open);
 });
 
 document.addEventListener("htmx:wsOpen", () => {
-  // A new socket knows nothing of it.
+  // A new socket has no subscriptions.
   document.querySelectorAll("[data-status=streaming] [data-collapsed=false]").forEach(fill);
 });
 
@@ -110,17 +100,18 @@ document.addEventListener("legible:settled", ({ target }) => {
   if (box && isOpen(box)) load(box);
 });
 
-// Summary, steps and scratchpad are native disclosures.
+// Summary, steps and scratchpad are <details>.
 
 document.addEventListener("click", ({ target }) => {
   const bar = target.closest("[id^=m-] > summary");
   if (!bar) return;
   remember(bar.parentElement, !bar.parentElement.open);
-  requestAnimationFrame(holdPlace(bar));
+  requestAnimationFrame(holdElement(bar));
 });
 
-// Thinking has left its height: its text, which comes later, moves nothing.
-const restoreOne = (panel, state) => {
+// Restore what was open. The height of thinking is stored too, so that loading its text moves nothing.
+
+const restorePanel = (panel, state) => {
   const open = state !== "false";
   if (panel.matches("details")) return (panel.open = open);
   if (isOpen(panel) === open) return;
@@ -131,58 +122,10 @@ const restoreOne = (panel, state) => {
 const restore = () => {
   for (const [id, state] of Object.entries(sessionStorage)) {
     const panel = document.getElementById(id);
-    if (panel) restoreOne(panel, state);
+    if (panel) restorePanel(panel, state);
   }
 };
 
 restore();
 document.addEventListener("htmx:wsAfterMessage", restore);
 document.addEventListener("htmx:afterSwap", restore);
-
-// Copy. Plain http has no clipboard interface, hence the old way as well.
-
-const copyOldWay = (text) => {
-  const area = document.createElement("textarea");
-  area.value = text;
-  document.body.append(area);
-  area.select();
-  const isDone = document.execCommand("copy");
-  area.remove();
-  if (!isDone) throw new Error("not copied");
-};
-
-const copyText = async (text) => {
-  if (navigator.clipboard) await navigator.clipboard.writeText(await text);
-  else copyOldWay(await text);
-};
-
-const showCopied = (button) => {
-  const label = [...button.childNodes].findLast((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
-  say(words.copied);
-  if (!label || label.data === words.copied) return;
-  const before = label.data;
-  label.data = words.copied;
-  setTimeout(() => { label.data = before; }, COPIED_MS);
-};
-
-document.addEventListener("click", async ({ target }) => {
-  const button = target.closest("[data-copy], [data-copy-trace], [data-copy-code], [data-copy-link]");
-  if (!button) return;
-  const url = button.dataset.copy ?? button.dataset.copyTrace;
-  const text = () => button.dataset.copyLink ?? button.closest("figure").querySelector("code").textContent;
-  try {
-    await copyText(url ? readText(url) : text());
-    showCopied(button);
-  } catch {
-    say(words.notCopied);
-  }
-});
-
-// Of a selection, what belongs to questions and answers is copied; all of it where none does. Says the style sheet.
-
-document.addEventListener("copy", () => {
-  const { dataset } = document.documentElement;
-  dataset.copying = "";
-  if (!`${getSelection()}`.trim()) delete dataset.copying;
-  setTimeout(() => delete dataset.copying);
-});

@@ -1,138 +1,177 @@
+"""Signing in, up and out; the limit on failures; changing the password."""
+
 from __future__ import annotations
 
 import pytest
+from django.core.cache import cache
+from django.core.cache.backends.redis import RedisCache
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
+from pytest_django import Settings
 
+from accounts import throttle
 from accounts.models import User
-from tests.factories import PASSWORD
+from tests.factories import PASSWORD, client_of
 
-LOGIN = "/accounts/login/"
+SIGN_IN = "/accounts/login/"
+SIGN_UP = "/accounts/signup/"
+NEW_ACCOUNT = {"username": "carol", "password1": "nine tall ships at dawn", "password2": "nine tall ships at dawn"}
+NEW_PASSWORD = {"new_password1": "a quite different phrase", "new_password2": "a quite different phrase"}
 
 
-def _sign_in(client: Client, password: str = PASSWORD, **extra: str) -> object:
-    return client.post(LOGIN, {"username": "alice", "password": password}, **extra)
+def sign_in(client: Client, password: str = PASSWORD, *, username: str = "alice", **extra: str) -> HttpResponse:
+    return client.post(SIGN_IN, {"username": username, "password": password}, **extra)
+
+
+def user_id(client: Client) -> str | None:
+    return client.session.get("_auth_user_id")
 
 
 def test_right_password_leads_home(client: Client, alice: User) -> None:
-    response = _sign_in(client)
-
-    assert response.status_code == 302
-    assert response["Location"] == "/"
-    assert client.session["_auth_user_id"] == str(alice.pk)
+    assert sign_in(client)["Location"] == "/"
+    assert user_id(client) == str(alice.pk)
 
 
-def test_wrong_password_says_so_and_signs_nobody_in(client: Client, alice: User) -> None:
-    response = _sign_in(client, "wrong")
+def test_wrong_password_is_an_error(client: Client, alice: User) -> None:
+    response = sign_in(client, "wrong")
 
     assert response.status_code == 200
     assert response.context["form"].non_field_errors()
-    assert "_auth_user_id" not in client.session
+    assert user_id(client) is None
 
 
-def test_inactive_person_is_refused(client: Client, alice: User) -> None:
-    User.objects.filter(pk=alice.pk).update(is_active=False)
+def test_inactive_user_cannot_sign_in(client: Client, alice: User) -> None:
+    User.objects.update(is_active=False)
 
-    _sign_in(client)
+    sign_in(client)
 
-    assert "_auth_user_id" not in client.session
+    assert user_id(client) is None
 
 
-def test_ten_failures_close_the_door_even_to_the_right_password(client: Client, alice: User) -> None:
-    for _ in range(10):
-        assert _sign_in(client, "wrong").status_code == 200
+@pytest.mark.parametrize("is_redis_down", [False, True])
+def test_tenth_failure_blocks_the_name_at_its_address(
+    client: Client, alice: User, monkeypatch: pytest.MonkeyPatch, is_redis_down: bool
+) -> None:
+    if is_redis_down:
+        monkeypatch.setattr(throttle, "cache", RedisCache("redis://127.0.0.1:1/0", {}))
+    throttle.fallback_cache.clear()
+    for username in ("alice", " ALICE ") * 5:
+        assert sign_in(client, "wrong", username=username).status_code == 200
 
-    response = _sign_in(client)
+    response = sign_in(client)
 
     assert response.status_code == 429
-    assert "Too many failed attempts" in response.content.decode()
-    assert "_auth_user_id" not in client.session
+    assert "Too many failed attempts" in response.text
+    assert user_id(client) is None
+    assert sign_in(client, "wrong", username="bob").status_code == 200
+    assert sign_in(client, REMOTE_ADDR="192.0.2.8").status_code == 302
 
 
-def test_another_address_is_not_closed(client: Client, alice: User) -> None:
-    for _ in range(10):
-        _sign_in(client, "wrong", REMOTE_ADDR="192.0.2.7")
-
-    assert _sign_in(client, REMOTE_ADDR="192.0.2.8").status_code == 302
-
-
-def test_success_forgets_earlier_failures(client: Client, alice: User) -> None:
-    for _ in range(2):
-        for _ in range(9):
-            _sign_in(client, "wrong")
-        assert _sign_in(client).status_code == 302
+def test_success_resets_the_count(client: Client, alice: User) -> None:
+    for _round in range(2):
+        for _failure in range(9):
+            sign_in(client, "wrong")
+        assert sign_in(client).status_code == 302
         client.logout()
 
 
-def test_foreign_next_address_is_not_followed(client: Client, alice: User) -> None:
-    response = client.post(LOGIN + "?next=https://example.net/", {"username": "alice", "password": PASSWORD})
+def test_window_that_ends_while_counting_starts_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    counter = throttle.key("\ud800" * 10_000, "192.0.2.1")
+    cache.set(counter, 5)
+
+    def expire(key: str) -> int:
+        cache.delete(key)
+        raise ValueError(key)
+
+    monkeypatch.setattr(cache, "incr", expire, raising=False)
+    throttle.count_failure(counter)
+
+    assert cache.get(counter) == 1
+
+
+def test_redirect_to_another_site_is_not_followed(client: Client, alice: User) -> None:
+    response = client.post(f"{SIGN_IN}?next=https://example.net/", {"username": "alice", "password": PASSWORD})
 
     assert response["Location"] == "/"
 
 
-def test_sign_out_takes_a_post(client: Client, alice: User) -> None:
-    client.force_login(alice)
+def test_sign_in_needs_a_csrf_token(alice: User) -> None:
+    assert sign_in(Client(enforce_csrf_checks=True)).status_code == 403
+
+
+def test_sign_out_is_a_post(alice: User) -> None:
+    client = client_of(alice)
 
     assert client.get("/accounts/logout/").status_code == 405
     assert client.post("/accounts/logout/").status_code == 302
-    assert "_auth_user_id" not in client.session
-
-
-@pytest.mark.parametrize("name", ["settings", "password"])
-def test_page_needs_a_session(client: Client, db: None, name: str) -> None:
-    response = client.get(reverse(f"accounts:{name}"))
-
-    assert response.status_code == 302
-    assert response["Location"].startswith(LOGIN)
+    assert user_id(client) is None
 
 
 @pytest.mark.parametrize(
-    "name", ["token_create", "toggle_show_reasoning", "toggle_show_trace", "toggle_show_scratchpad"]
+    ("method", "name"),
+    [
+        ("get", "settings"),
+        ("get", "password"),
+        ("post", "token_create"),
+        ("post", "toggle_show_reasoning"),
+        ("post", "toggle_show_trace"),
+        ("post", "toggle_show_scratchpad"),
+    ],
 )
-def test_action_needs_a_session(client: Client, db: None, name: str) -> None:
-    assert client.post(reverse(f"accounts:{name}"), {"on": "true"})["Location"].startswith(LOGIN)
+def test_view_needs_a_session(client: Client, db: None, method: str, name: str) -> None:
+    response = getattr(client, method)(reverse(f"accounts:{name}"), {"on": "true"})
+
+    assert response["Location"].startswith(SIGN_IN)
 
 
-def test_forms_need_their_token(alice: User) -> None:
-    response = _sign_in(Client(enforce_csrf_checks=True))
-
-    assert response.status_code == 403
-
-
-def test_admin_has_no_sign_in_of_its_own(client: Client, alice: User) -> None:
+def test_admin_uses_the_same_sign_in(client: Client, alice: User, sam: User) -> None:
     response = client.get("/admin/", follow=True)
-    assert response.redirect_chain[-1][0].startswith(LOGIN)
 
-    client.force_login(alice)
-    assert client.get("/admin/", follow=True).status_code == 404
-
-
-def test_staff_reach_the_admin(client: Client, sam: User) -> None:
-    client.force_login(sam)
-
-    assert client.get("/admin/").status_code == 200
+    assert response.redirect_chain[-1][0].startswith(SIGN_IN)
+    assert client_of(alice).get("/admin/", follow=True).status_code == 404
+    assert client_of(sam).get("/admin/").status_code == 200
 
 
-def test_password_change_asks_for_the_old_one(client: Client, alice: User) -> None:
-    client.force_login(alice)
-    fresh = {"new_password1": "a quite different phrase", "new_password2": "a quite different phrase"}
+def test_password_change_needs_the_old_one_and_ends_other_sessions(alice: User) -> None:
+    here, elsewhere = client_of(alice), client_of(alice)
 
-    client.post("/accounts/password/", {"old_password": "wrong", **fresh})
+    here.post("/accounts/password/", {"old_password": "wrong", **NEW_PASSWORD})
     alice.refresh_from_db()
     assert alice.check_password(PASSWORD)
 
-    client.post("/accounts/password/", {"old_password": PASSWORD, **fresh})
+    here.post("/accounts/password/", {"old_password": PASSWORD, **NEW_PASSWORD})
     alice.refresh_from_db()
-    assert alice.check_password("a quite different phrase")
-
-
-def test_password_change_ends_other_sessions(alice: User) -> None:
-    here, elsewhere = Client(), Client()
-    here.force_login(alice)
-    elsewhere.force_login(alice)
-
-    data = {"old_password": PASSWORD, "new_password1": "another phrase now", "new_password2": "another phrase now"}
-    here.post("/accounts/password/", data)
-
+    assert alice.check_password(NEW_PASSWORD["new_password1"])
     assert here.get("/accounts/settings/").status_code == 200
     assert elsewhere.get("/accounts/settings/").status_code == 302
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_sign_up_is_not_found_unless_enabled(client: Client, db: None, method: str) -> None:
+    assert getattr(client, method)(SIGN_UP, NEW_ACCOUNT).status_code == 404
+    assert SIGN_UP not in client.get(SIGN_IN).text
+    assert not User.objects.exists()
+
+
+def test_sign_up_creates_an_ordinary_user_and_signs_in(client: Client, db: None, settings: Settings) -> None:
+    settings.SIGNUP_ENABLED = True
+    assert SIGN_UP in client.get(SIGN_IN).text
+
+    response = client.post(SIGN_UP, NEW_ACCOUNT | {"is_staff": "on", "is_superuser": "on"})
+
+    carol = User.objects.get()
+    assert response["Location"] == "/"
+    assert user_id(client) == str(carol.pk)
+    assert (carol.is_staff, carol.is_superuser) == (False, False)
+    assert client.get(SIGN_UP)["Location"] == "/", "a signed-in user is sent home"
+
+
+@pytest.mark.parametrize("password", ["12345678", "password", "short"])
+def test_sign_up_refuses_a_weak_password(client: Client, db: None, settings: Settings, password: str) -> None:
+    settings.SIGNUP_ENABLED = True
+
+    response = client.post(SIGN_UP, NEW_ACCOUNT | {"password1": password, "password2": password})
+
+    assert response.context["form"].errors
+    assert not User.objects.exists()

@@ -1,53 +1,49 @@
+"""The switches above a conversation. The scratchpad's is in test_scratchpad."""
+
 from __future__ import annotations
 
 import pytest
 from django.test import Client
 
 from accounts.models import User
+from tests.factories import client_of
 
 TOGGLES = {"/accounts/toggles/show-reasoning/": "show_reasoning", "/accounts/toggles/show-trace/": "show_trace"}
 
 
+@pytest.fixture
+def alices(alice: User) -> Client:
+    return client_of(alice)
+
+
 @pytest.mark.parametrize(("url", "key"), TOGGLES.items())
-@pytest.mark.parametrize(("on", "kept"), [("true", True), ("false", False)])
-def test_choice_is_kept_in_the_session(client: Client, alice: User, url: str, key: str, on: str, kept: bool) -> None:
-    client.force_login(alice)
+def test_choice_is_stored_in_the_session(alices: Client, url: str, key: str) -> None:
+    for on in (True, False):
+        assert alices.post(url, {"on": str(on).lower()}).status_code == 204
+        assert alices.session[key] is on
+    assert alices.get(url).status_code == 405
 
-    assert client.post(url, {"on": on}).status_code == 204
-    assert client.session[key] is kept
 
-
-@pytest.mark.parametrize("url", TOGGLES)
 @pytest.mark.parametrize("on", ["", "1", "TRUE", "maybe"])
-def test_anything_else_is_refused_and_changes_nothing(client: Client, alice: User, url: str, on: str) -> None:
-    client.force_login(alice)
-
-    assert client.post(url, {"on": on}).status_code == 400
-    assert TOGGLES[url] not in client.session
-
-
-@pytest.mark.parametrize("url", TOGGLES)
-def test_toggle_takes_a_post(client: Client, alice: User, url: str) -> None:
-    client.force_login(alice)
-
-    assert client.get(url).status_code == 405
+def test_invalid_value_changes_nothing(alices: Client, on: str) -> None:
+    for url, key in TOGGLES.items():
+        assert alices.post(url, {"on": on}).status_code == 400
+        assert key not in alices.session
 
 
 @pytest.mark.parametrize(
-    ("extra", "headers", "status", "location"),
+    ("target", "headers", "status", "location"),
     [
-        ({"next": "/chats/"}, {}, 303, "/chats/"),
-        ({"next": "/chats/"}, {"HX-Request": "true"}, 204, None),
-        ({"next": "https://elsewhere.example/"}, {}, 204, None),
-        ({"next": "//elsewhere.example/"}, {}, 204, None),
-        ({}, {}, 204, None),
+        ("/chats/", {}, 303, "/chats/"),
+        ("/chats/", {"HX-Request": "true"}, 204, None),
+        ("https://elsewhere.example/", {}, 204, None),
+        ("//elsewhere.example/", {}, 204, None),
+        ("", {}, 204, None),
     ],
 )
-def test_switch_without_script_leads_back_to_a_place_of_ours(
-    client: Client, alice: User, extra: dict[str, str], headers: dict[str, str], status: int, location: str | None
+def test_form_without_script_redirects_within_the_site(
+    alices: Client, target: str, headers: dict[str, str], status: int, location: str | None
 ) -> None:
-    client.force_login(alice)
+    response = alices.post("/accounts/toggles/show-reasoning/", {"on": "false", "next": target}, headers=headers)
 
-    answer = client.post("/accounts/toggles/show-reasoning/", {"on": "false", **extra}, headers=headers)
-
-    assert (answer.status_code, answer.headers.get("Location")) == (status, location)
+    assert (response.status_code, response.headers.get("Location")) == (status, location)

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management import call_command
 
 from accounts.models import User
-from chat import log
+from chat import eventlog
 from chat.models import Event, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from tests.factories import make_conversation, open_turn
@@ -45,9 +45,9 @@ def make_whole_turn(owner: User) -> Turn:
     thought = Reasoning(kind="text", text=THOUGHT, source_field="reasoning", model="m", provider="p", step=0)
     item = Reasoning(kind="item", item={"id": "r1", "encrypted_content": "x" * 80}, model="m", provider="p", step=0)
     call = ToolCall(call_id="c1", name="searchFilings", arguments='{"query": "turbines"}', step=0)
-    log.append(turn, [thought, item, call])
-    log.append(turn, [ToolResult(call_id="c1", output="Turbine two stands still.", ok=True, step=0)], {"c1": STEP})
-    log.close_turn(
+    eventlog.append(turn, [thought, item, call])
+    eventlog.append(turn, [ToolResult(call_id="c1", output="Turbine two stands still.", ok=True, step=0)], {"c1": STEP})
+    eventlog.close_turn(
         turn, [AssistantMessage(text="It stands still.", summary=("Searched.", "Read."))], status="completed"
     )
     return turn

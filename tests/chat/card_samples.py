@@ -15,9 +15,18 @@ from django.urls import include, path
 from django.utils.safestring import SafeString
 from lxml import html as markup
 
-from chat.cardviews import AnswerView, ArgView, ContextView, LinkView, QuestionView, SourceView, StepView, ThinkingView
-from chat.listing import Group, Listing
-from reasoning.policy import Visibility
+from chat.cards.view_models import (
+    AnswerView,
+    ArgView,
+    ContextView,
+    LinkView,
+    QuestionView,
+    SourceView,
+    StepView,
+    ThinkingView,
+)
+from chat.conversations.sidebar import Group, Sidebar
+from reasoning.visibility import Visibility
 
 HOSTILE = "<img src=x onerror=alert(1)>&\"'"
 AT = datetime(2026, 3, 12, 14, 2, tzinfo=UTC)
@@ -67,7 +76,7 @@ urlpatterns = [
     _names(
         "chat",
         home="",
-        new="chats/",
+        conversations="chats/",
         conversation="chats/<uuid:conversation_id>/",
         messages="chats/<uuid:conversation_id>/messages/",
         stop="chats/<uuid:conversation_id>/stop/",
@@ -109,7 +118,7 @@ def page_context(**changes: Any) -> dict[str, Any]:
     conversation = SimpleNamespace(id=UUID(int=1), title="Covenants")
     return {
         "conversation": conversation,
-        "list": Listing((Group("Today", (conversation, SimpleNamespace(id=UUID(int=2), title="")), is_today=True),)),
+        "list": Sidebar((Group("Today", (conversation, SimpleNamespace(id=UUID(int=2), title="")), is_today=True),)),
         "items": [{"question": QUESTION, "answer": ANSWER}],
         "queued": [],
         "running": False,

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
 
 import pytest
-from channels.db import database_sync_to_async
 from django.conf import LazySettings
 
 from accounts.models import User
-from chat import healing
+from chat.html import render
 from chat.models import Conversation
-from chat.page import Page
-from chat.providers.openai_client import close_clients
-from chat.runner import Runner
-from chat.runner import runner as site_runner
-from chat.watchers import Watcher
+from chat.providers.openai_http import close_clients
+from chat.turns import retry
+from chat.turns.manager import TurnManager
 from tests.contract_server.fixture import ContractHandle, running_contract_server
-from tests.factories import make_conversation, session_key_of
+from tests.factories import make_conversation
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +37,13 @@ async def upstream(server: ContractHandle, settings: LazySettings) -> AsyncItera
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(healing, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
 
 
 @pytest.fixture
-async def runner() -> AsyncIterator[Runner]:
+async def runner() -> AsyncIterator[TurnManager]:
     """A process of its own, at rest when the tables are emptied."""
-    one = Runner()
+    one = TurnManager()
     yield one
     await one.drain(within_s=0)
 
@@ -55,14 +54,18 @@ def conversation(alice: User) -> Conversation:
 
 
 @pytest.fixture
-async def watcher(conversation: Conversation) -> AsyncIterator[Watcher]:
-    watcher = Watcher(conversation.pk)
-    with site_runner.watching(watcher):
-        yield watcher
+def rendered_in(monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
+    """Return the threads that rendered or cited anything, once for each time, from a cold start."""
+    threads: list[threading.Thread] = []
 
+    def watched(function: Callable[..., str]) -> Callable[..., str]:
+        def run(*args: Any) -> str:
+            threads.append(threading.current_thread())
+            return function(*args)
 
-@pytest.fixture
-async def opened(watcher: Watcher, alice: User) -> Page:
-    made = await Page.of(watcher, alice, await database_sync_to_async(session_key_of)(alice))
-    assert made is not None
-    return made
+        return run
+
+    render.render_block.cache_clear()
+    monkeypatch.setattr(render, "to_html", watched(render.to_html))
+    monkeypatch.setattr(render, "cite", watched(render.cite))
+    return threads

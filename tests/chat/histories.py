@@ -1,6 +1,6 @@
-"""Models of every dialect behind the strict upstream, and a conversation with one of them: asked, cut, stopped, killed.
+"""Models of every dialect behind the strict upstream, and a conversation with one: asked, cut, stopped, killed.
 
-Each reply says something that no other does, so that the upstream can tell whose thinking comes back.
+Each reply has text of its own, so that the upstream can tell whose thinking comes back.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db import OperationalError
 
-from chat import log, recovery
-from chat.forms import Message
 from chat.models import Conversation, ModelProfile, Turn
-from chat.runner import Runner
-from reasoning.presets import PRESETS
+from chat.turns import finish
+from chat.turns.manager import TurnManager
+from chat.validation import Message
+from reasoning.replay.dialects import PRESETS
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import abandon
+from tests.factories import abandon, save_checkpoint
 
 Reply = dict[str, Any]
 ROUND_TRIP = PRESETS["kimi"].reasoning
@@ -31,7 +31,7 @@ LONG = "as the filing says at some length, "
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A model of the contract server with the dialect that it is asked in. Its settings are those of the presets."""
+    """A model of the contract server and its dialect."""
 
     dialect: str
     model: str
@@ -69,15 +69,15 @@ KINDS = {
 class Talk:
     """One conversation over the strict upstream, and the words that its models say."""
 
-    def __init__(self, upstream: ContractHandle, runner: Runner, conversation: Conversation) -> None:
+    def __init__(self, upstream: ContractHandle, runner: TurnManager, conversation: Conversation) -> None:
         self.upstream = upstream
         self.runner = runner
         self.conversation = conversation
         self.kind = KINDS["plain-model"]
-        self._said = 0
+        self._count = 0
 
     async def choose(self, kind: Kind, **fields: Any) -> None:
-        """Let this model answer from now on."""
+        """Switch the conversation to this model."""
         self.kind = kind
         values = {
             "base_url": self.upstream.base_url,
@@ -93,69 +93,79 @@ class Talk:
         await Conversation.objects.filter(pk=self.conversation.pk).aupdate(profile=profile)
 
     async def set(self, **layer: Any) -> None:
-        """Set ``reasoning.*`` in this conversation; nothing at all takes them back."""
+        """Replace the conversation's ``reasoning.*`` settings."""
         values = {f"reasoning.{name}": value for name, value in layer.items()}
         await Conversation.objects.filter(pk=self.conversation.pk).aupdate(reasoning=values)
 
     def step(self, *, calls: int = 1, text: str = "", **more: Any) -> Reply:
         """Return a reply that thinks and calls tools."""
         reply = {**self._thinking(), **more}
-        made = [{"name": "searchFilings", "arguments": f'{{"query":  "n{self._said}.{n}"}}'} for n in range(calls)]
+        made = [{"name": "searchFilings", "arguments": f'{{"query":  "n{self._count}.{n}"}}'} for n in range(calls)]
         return {"tool_calls": made, **({"content": text} if text else {}), **reply}
 
     def answer(self, *, text: str = "", **more: Any) -> Reply:
         """Return a reply that thinks and answers."""
         thinking = self._thinking()
-        return {"content": text or f"Answer number {self._said}, in so many words.", **thinking, **more}
+        return {"content": text or f"Answer number {self._count}, in so many words.", **thinking, **more}
 
     def loop(self) -> list[Reply]:
         """Return three steps and an answer; the second step speaks and calls twice."""
-        return [self.step(), self.step(calls=2, text=f"Let me see again ({self._said})."), self.step(), self.answer()]
+        return [
+            self.step(),
+            self.step(calls=2, text=f"Let me see again ({self._count})."),
+            self.step(),
+            self.answer(),
+        ]
 
     async def ask(self, *replies: Reply, text: str = "") -> Turn:
         self.upstream.script(replies)
-        return await ask(self.runner, self.conversation, text or f"Question {self._said}?")
+        return await ask(self.runner, self.conversation, text or f"Question {self._count}?")
 
     async def stop(self, *replies: Reply) -> Turn:
         """Ask, and stop as soon as a reply stalls. Its connection is closed; the turn may have ended before."""
-        async with _Held(self, replies) as turn:
-            self.runner.stop(self.conversation.pk)
+        async with _StalledTurn(self, replies) as turn:
+            await self.runner.stop(self.conversation.pk)
             await self.runner.finished(self.conversation.pk, turn.pk)
         return turn
 
     async def kill(self, *replies: Reply) -> Turn:
         """Ask, and let the process die as soon as a reply stalls: no write comes after its last checkpoint."""
-        async with _Held(self, replies) as turn:
+        async with _StalledTurn(self, replies) as turn:
             live = self.runner.live(self.conversation.pk)
             assert live is not None
-            shown = {"answer": live.answer_so_far, "thinking": live.thinking_so_far}
-            await database_sync_to_async(log.save_checkpoint)(turn, **shown)
+            shown = {"answer": live.published_answer, "thinking": live.thinking}
+            await database_sync_to_async(save_checkpoint)(turn, **shown)
             with dead_database():
-                self.runner.stop(self.conversation.pk)
+                await self.runner.stop(self.conversation.pk)
                 await self.runner.finished(self.conversation.pk, turn.pk)
         return turn
 
     def _thinking(self) -> Reply:
-        self._said += 1
-        reply: Reply = {"reasoning": f"Thought number {self._said}.", "chunk": "whole"}
+        self._count += 1
+        reply: Reply = {"reasoning": f"Thought number {self._count}.", "chunk": "whole"}
         if self.kind.dialect == "details":
-            text = {"type": "reasoning.text", "text": reply["reasoning"], "signature": f"sig-{self._said}", "index": 0}
-            sealed = {"type": "reasoning.encrypted", "data": f"sealed-{self._said}", "format": "x-v1", "index": 1}
+            text = {
+                "type": "reasoning.text",
+                "text": reply["reasoning"],
+                "signature": f"sig-{self._count}",
+                "index": 0,
+            }
+            sealed = {"type": "reasoning.encrypted", "data": f"sealed-{self._count}", "format": "x-v1", "index": 1}
             reply["reasoning_details"] = [text, sealed]
         return reply
 
 
-class _Held:
-    """A turn whose newest reply stalls at the gate ``held``; the upstream has its client's end before this block's."""
+class _StalledTurn:
+    """A turn whose newest reply stalls at the gate ``held``; on exit the upstream has seen the client disconnect."""
 
     def __init__(self, talk: Talk, replies: tuple[Reply, ...]) -> None:
         self._talk = talk
-        self._replies = replies
+        self._count = replies
 
     async def __aenter__(self) -> Turn:
         talk = self._talk
-        talk.upstream.script(self._replies)
-        accepted = await talk.runner.submit(talk.conversation.pk, talk.conversation.owner_id, Message("Go on?"))
+        talk.upstream.script(self._count)
+        accepted = await talk.runner.submit(talk.conversation.pk, Message("Go on?"))
         await asyncio.to_thread(talk.upstream.wait_for, held="held", seconds=10)
         self._serial = next(stream["serial"] for stream in talk.upstream.open_streams() if stream["held"] == "held")
         return await Turn.objects.aget(pk=accepted.turn_id)
@@ -182,7 +192,7 @@ def dead_database() -> Iterator[None]:
         raise OperationalError("the process is dead")
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("chat.turns._append", "chat.turns._close_turn", "chat.recovery.insist"):
+        for name in ("chat.turns.run.retry_on_db_outage", "chat.turns.manager.retry_on_db_outage"):
             patch.setattr(name, gone)
         yield
 
@@ -191,4 +201,4 @@ async def restart() -> int:
     """Start again after a kill; return how many turns were left running."""
     async for turn in Turn.objects.filter(status="running"):
         await database_sync_to_async(abandon)(turn)
-    return len(await database_sync_to_async(recovery.recover)())
+    return len(await database_sync_to_async(finish.recover_abandoned_turns)())

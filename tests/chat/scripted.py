@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 from chat.providers.base import ProviderRequest
-from chat.providers.chunks import ChunkDecoder
+from chat.providers.openai_chat import ChatDecoder
 from reasoning.deltas import RawDelta
 
 Delta = dict[str, Any]
@@ -25,7 +25,7 @@ class ScriptedProvider:
 
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[RawDelta, None]:
         """Yield one response."""
-        decoder = ChunkDecoder()
+        decoder = ChatDecoder()
         for delta in self._replies.pop(0) if self._replies else [{"content": "After."}]:
             for raw in decoder.feed(payload(delta)):
                 yield raw

@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from chat.admin import uploads
+from chat.admin import filings
 from chat.models import Filing, Passage
-from tests.chat.test_admin_pages import sam_with_rights
+from tests.factories import sign_in_staff
 
 LIST, ADD = "/admin/chat/filing/", "/admin/chat/filing/add/"
 REPORT = """<html><body><p>FORM 10-K</p><p>Plover Works, Inc.</p>
@@ -25,7 +25,7 @@ REPORT = """<html><body><p>FORM 10-K</p><p>Plover Works, Inc.</p>
 
 @pytest.fixture(autouse=True)
 def sam(client: Client, db: None) -> User:
-    return sam_with_rights(client)
+    return sign_in_staff(client)
 
 
 def file(name: str, content: str | bytes = REPORT) -> SimpleUploadedFile:
@@ -66,13 +66,6 @@ def test_status_of_a_filing_is_shown(client: Client) -> None:
     assert "loaded_at" in page
 
 
-def test_same_file_again_is_one_filing(client: Client) -> None:
-    sent(client, file("plover.htm"))
-    sent(client, file("plover.htm"))
-
-    assert Filing.objects.count() == 1
-
-
 def test_file_that_cannot_be_read_is_named_and_the_rest_go_on(client: Client) -> None:
     answer = sent(client, file("scan.htm", b"%PDF-1.7"), file("plover.htm"), file("note.txt", "Buy milk."))
 
@@ -84,7 +77,7 @@ def test_file_that_cannot_be_read_is_named_and_the_rest_go_on(client: Client) ->
 
 
 def test_file_over_the_limit_is_refused_unread(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "MAX_BYTES", 100)
+    monkeypatch.setattr(filings, "MAX_BYTES", 100)
 
     assert "plover.htm: not loaded: larger than the limit" in errors(sent(client, file("plover.htm")))[0]
     assert not Filing.objects.exists()
@@ -92,7 +85,7 @@ def test_file_over_the_limit_is_refused_unread(client: Client, monkeypatch: pyte
 
 def test_no_file_and_too_many_are_refused(client: Client) -> None:
     assert errors(client.post(ADD, {})) == ["This field is required."]
-    assert errors(sent(client, *(file(f"{n}.htm") for n in range(uploads.MOST_FILES + 1)))) == [
+    assert errors(sent(client, *(file(f"{n}.htm") for n in range(filings.MAX_FILES + 1)))) == [
         "At most 20 files at once."
     ]
     assert not Filing.objects.exists()
@@ -118,15 +111,6 @@ def test_deleting_says_how_much_goes_and_takes_it_out_of_search(client: Client) 
     assert not Passage.objects.all().search("turbines rivers").exists()
 
 
-def test_filings_are_deleted_several_at_once(client: Client) -> None:
-    sent(client, file("plover.htm"), file("other.htm", REPORT.replace("Plover", "Heron")))
-    chosen = {"action": "delete_selected", "_selected_action": [row.pk for row in Filing.objects.all()]}
-
-    client.post(LIST, chosen | {"post": "yes"})
-
-    assert not Filing.objects.exists()
-
-
 def test_filing_is_never_edited(client: Client) -> None:
     sent(client, file("plover.htm"))
     url = reverse("admin:chat_filing_change", args=[Filing.objects.get().pk])
@@ -139,7 +123,7 @@ def test_filing_is_never_edited(client: Client) -> None:
 def test_index_that_is_out_of_step_is_told(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     sent(client, file("plover.htm"))
     before = client.get(LIST).content.decode()
-    monkeypatch.setattr("chat.filings.index.TriggeredIndex.is_in_step", lambda index, connection: False)
+    monkeypatch.setattr("chat.fts5.SearchIndex.is_in_step", lambda index, connection: False)
 
     assert "manage.py reindex" not in before
     assert "manage.py reindex" in client.get(LIST).content.decode()

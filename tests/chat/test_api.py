@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
+from django.contrib.sessions.backends.db import SessionStore
+from django.db import OperationalError
 from django.test import AsyncClient
 
 from accounts.models import User
 from accounts.tokens import create_token
+from accounts.visibility import SCRATCHPAD_UNTIL
+from chat import eventlog
 from chat.models import Conversation
+from chat.providers.openai_http import close_clients
+from tests.chat.api_client import JSON, ask, client_of
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import PASSWORD, make_conversation
+from tests.factories import make_conversation
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CALL = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
@@ -23,20 +30,9 @@ SECTIONS = "Reasoning Summary:\n- Looked.\n- Compared.\n\nFinal Answer:\nForty-t
 REPLIES = [{"reasoning": "Let me see.", "tool_calls": [CALL]}, {"reasoning": "Now I know.", "content": SECTIONS}]
 
 
-async def client_of(user: User, *, by: str = "token") -> AsyncClient:
-    if by == "token":
-        _row, token = await database_sync_to_async(create_token)(user)
-        return AsyncClient(AUTHORIZATION=f"Bearer {token}")
-    client = AsyncClient(enforce_csrf_checks=True)
-    assert await database_sync_to_async(client.login)(username=user.username, password=PASSWORD)
-    return client
-
-
-async def ask(client: AsyncClient, conversation: Conversation, body: Any = None, **extra: Any) -> Any:
-    url = f"/api/chats/{conversation.pk}/messages/"
-    body = {"text": "Why?"} if body is None else body
-    data = body if isinstance(body, str) else json.dumps(body)
-    return await client.post(url, data, content_type="application/json", **extra)
+@pytest.fixture
+def url(conversation: Conversation) -> str:
+    return f"/api/chats/{conversation.pk}/messages/"
 
 
 async def test_script_makes_a_conversation_asks_and_reads_it_back(upstream: ContractHandle, alice: User) -> None:
@@ -171,7 +167,112 @@ async def test_token_never_opens_a_scratchpad(upstream: ContractHandle, ada: Use
     assert b"quokka" not in answer.content
 
 
-async def test_other_addresses_answer_in_the_form_of_the_api(alice: User) -> None:
-    answer = await (await client_of(alice)).get("/api/nowhere/")
+@pytest.mark.spec("product 14")
+async def test_token_with_a_session_cookie_has_none_of_the_rights_of_that_session(
+    upstream: ContractHandle, ada: User, settings: LazySettings
+) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    conversation = await database_sync_to_async(make_conversation)(owner=ada)
+    client = AsyncClient()
+    await client.aforce_login(ada)
+    session = SessionStore(client.cookies[settings.SESSION_COOKIE_NAME].value)
+    await session.aset(SCRATCHPAD_UNTIL, int(time.time()) + 600)
+    await session.asave()
+    _row, token = await database_sync_to_async(create_token)(ada)
+    reply = {"content": "Yes.<scratchpad>quokka-canary-3308</scratchpad>"}
+    upstream.script([reply, reply])
 
-    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+    by_session = await ask(client, conversation)
+    by_both = await ask(client, conversation, headers={"Authorization": f"Bearer {token}"})
+
+    assert "quokka-canary-3308" in by_session.json()["scratchpad"]
+    assert by_both.json()["answer"] == "Yes."
+    assert b"quokka" not in by_both.content
+
+
+async def test_other_addresses_answer_in_the_form_of_the_api(alice: User) -> None:
+    client = await client_of(alice)
+
+    for address in ("/api/nowhere/", "/api/chats/no-id/messages/"):
+        answer = await client.get(address)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
+# Errors.
+
+
+@pytest.mark.parametrize("method", ["put", "patch", "delete", "head", "options"])
+async def test_wrong_method_names_the_right_ones(alice: User, url: str, method: str) -> None:
+    client = await client_of(alice)
+
+    for address in ("/api/chats/", url):
+        answer = await getattr(client, method)(address)
+
+        assert (answer.status_code, answer["Allow"]) == (405, "GET, POST")
+        assert method == "head" or answer.json()["error"]["code"] == "method_not_allowed"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (b'{"text": "' + b"a" * 3_000_000 + b'"}', 413, "too_large"),
+        (b"\xff\xfe{", 400, "invalid_json"),
+        (b"[" * 100_000, 400, "invalid_json"),
+        (b'{"text": ' + b"9" * 5_000 + b"}", 400, "invalid_json"),
+        (b'{"text": "x", "id": []}', 400, "invalid"),
+        (b'{"text": "x", "model": []}', 400, "unknown_model"),
+    ],
+)
+async def test_odd_body_gets_the_error_form(
+    upstream: ContractHandle, alice: User, url: str, body: bytes, status: int, code: str
+) -> None:
+    answer = await (await client_of(alice)).post(url, body, **JSON)
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
+
+
+@pytest.mark.parametrize("by", ["token", "session"])
+async def test_form_instead_of_json_gets_the_error_form(alice: User, url: str, by: str) -> None:
+    client = await client_of(alice, by=by)
+    await client.get("/")
+    page = await client.get("/accounts/settings/") if by == "session" else None
+    token = page.content.decode().split('"X-CSRFToken": "')[1].split('"')[0] if page else ""
+
+    answer = await client.post(url, {"text": "x"}, headers={"X-CSRFToken": token})  # multipart
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_json")
+
+
+async def test_longest_message_fits_in_however_it_is_escaped(
+    upstream: ContractHandle, alice: User, url: str, settings: LazySettings
+) -> None:
+    text = "\U0001f30a" * settings.MESSAGE_MAX_CHARS
+    upstream.script([{"content": "Long."}])
+
+    answer = await (await client_of(alice)).post(url, json.dumps({"text": text}), **JSON)
+
+    assert answer.json()["answer"] == "Long."
+
+
+async def test_message_needs_no_model_service_to_be_taken(alice: User, url: str, settings: LazySettings) -> None:
+    settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY, settings.OPENAI_MODEL = "http://127.0.0.1:9/v1", "none", None
+
+    answer = await (await client_of(alice)).post(url, json.dumps({"text": "x"}), **JSON)
+    named = await (await client_of(alice)).post(url, json.dumps({"text": "x", "model": "m"}), **JSON)
+    await close_clients()
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (200, "unreachable")
+    assert (named.status_code, named.json()["error"]["code"]) == (503, "unreachable")
+
+
+async def test_database_that_does_not_answer_gets_the_error_form_without_details(
+    alice: User, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*_args: Any, **_more: Any) -> None:
+        raise OperationalError("database is locked: quokka-canary-7712")
+
+    monkeypatch.setattr(eventlog, "open_turn", locked)
+    answer = await (await client_of(alice)).post(url, json.dumps({"text": "x"}), **JSON)
+
+    words = "The server’s database is busy. Send it again in a moment."
+    assert (answer.status_code, answer.json()) == (503, {"error": {"code": "unavailable", "message": words}})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.test import Client
+from django.test import AsyncClient, Client
 
 from accounts.models import User
-from chat import conversations
+from chat.conversations import actions
 from chat.models import Conversation
 from tests.factories import make_conversation
 
@@ -31,7 +31,7 @@ def patch(client: Client, conversation: Conversation, form: object) -> Any:
 
 
 def test_list_says_what_each_is_called_and_whether_it_is_pinned(signed_in: Client, conversation: Conversation) -> None:
-    conversations.start(conversation.owner, temporary=True)
+    actions.start(conversation.owner, temporary=True)
 
     (listed,) = signed_in.get("/api/chats/").json()
 
@@ -71,13 +71,18 @@ def test_refused_change_changes_nothing(
     assert (conversation.title, conversation.is_pinned) == ("Ferry", False)
 
 
-def test_deleted_is_gone_at_once_for_every_address(signed_in: Client, conversation: Conversation) -> None:
+@pytest.mark.django_db(transaction=True)
+async def test_deleted_is_gone_at_once_for_every_address(
+    async_client: AsyncClient, alice: User, conversation: Conversation
+) -> None:
+    await async_client.aforce_login(alice)
     url = f"/api/chats/{conversation.pk}/"
 
-    assert signed_in.delete(url).status_code == 204
-    assert [signed_in.get(url + rest).status_code for rest in ("", "messages/", "settings/")] == [404] * 3
-    assert signed_in.delete(url).json()["error"]["code"] == "not_found"
-    assert signed_in.get("/api/chats/").json() == []
+    assert (await async_client.delete(url)).status_code == 204
+    statuses = [(await async_client.get(url + rest)).status_code for rest in ("", "messages/", "settings/")]
+    assert statuses == [404] * 3
+    assert (await async_client.delete(url)).json()["error"]["code"] == "not_found"
+    assert (await async_client.get("/api/chats/")).json() == []
 
 
 @pytest.mark.parametrize("method", ["get", "patch", "delete"])

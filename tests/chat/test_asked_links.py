@@ -11,16 +11,16 @@ from django.db import OperationalError
 from django.test import Client
 
 from accounts.models import User
-from chat import liveblocks, log
+from chat import eventlog
+from chat.cards import rendering
 from chat.html import render_markdown
-from chat.html.asked import NOTHING, UNREAD, may_link
-from chat.liveblocks import BlockRenderer
+from chat.live import blocks as liveblocks
+from chat.live.blocks import BlockRenderer
 from chat.models import Conversation
-from chat.notices import BlockDone, Finished
-from chat.runner import Runner
-from chat.watchers import Watcher
+from chat.turns.manager import TurnManager
+from chat.user_text import EMPTY, UNKNOWN, may_contain_link
 from reasoning.events import AssistantMessage
-from tests.chat.asking import ask
+from tests.chat.asking import ask, following, until
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_turn, open_turn
 
@@ -42,18 +42,14 @@ def links(html: str) -> list[str]:
 
 
 async def test_link_that_repeats_a_question_is_text_live_and_stored(
-    upstream: ContractHandle, alice: User, conversation: Conversation, runner: Runner
+    upstream: ContractHandle, alice: User, conversation: Conversation, runner: TurnManager
 ) -> None:
     upstream.script([{"content": "I see."}, {"content": ANSWER, "chunk": 20}])
     await ask(runner, conversation, SAID)
-    watcher = Watcher(conversation.pk)
-
-    with runner.watching(watcher):
+    async with following(conversation) as messages:
         await ask(runner, conversation, "And now?")
+        live = "".join(event.get("html", "") for event in await until(messages, "ended"))
 
-    live = ""
-    while not isinstance(notice := await watcher.next(), Finished):
-        live += notice.html if isinstance(notice, BlockDone) else ""
     page = await database_sync_to_async(stored)(conversation, alice)
     for html in (live, page):
         assert 'one <bdi class="host" dir="ltr">(evil.example)</bdi>' in html
@@ -77,7 +73,7 @@ def test_question_of_another_conversation_counts_for_nothing(alice: User, conver
 def test_question_on_a_branch_that_was_left_still_counts(alice: User, conversation: Conversation) -> None:
     left = make_turn(conversation, question=SAID)
     turn = open_turn(conversation.pk, text="Where?", replaces=left)
-    log.close_turn(turn, [AssistantMessage(text=f"[here]({ECHO})")], status="completed")
+    eventlog.close_turn(turn, [AssistantMessage(text=f"[here]({ECHO})")], status="completed")
 
     assert not links(stored(conversation, alice))
 
@@ -85,13 +81,13 @@ def test_question_on_a_branch_that_was_left_still_counts(alice: User, conversati
 def test_answer_without_a_link_costs_no_look_at_the_questions(
     conversation: Conversation, django_assert_num_queries: pytest.FixtureRequest
 ) -> None:
-    make_turn(conversation, answer="Plain.")
-    with django_assert_num_queries(3):  # type: ignore[operator]
-        log.turns(conversation.pk)
+    plain = eventlog.turn_record(make_turn(conversation, answer="Plain."))
+    with_link = eventlog.turn_record(make_turn(conversation, answer=f"[here]({ECHO})"))
 
-    make_turn(conversation, answer=f"[here]({ECHO})")
+    with django_assert_num_queries(3):  # type: ignore[operator]  # savepoint, upsert, release
+        rendering.load([plain], again=True)
     with django_assert_num_queries(4):  # type: ignore[operator]
-        log.turns(conversation.pk)
+        rendering.load([with_link], again=True)
 
 
 def test_questions_that_cannot_be_read_leave_every_link_outside_text(
@@ -100,7 +96,7 @@ def test_questions_that_cannot_be_read_leave_every_link_outside_text(
     def broken(conversation_id: object) -> None:
         raise OperationalError
 
-    monkeypatch.setattr(liveblocks, "asked_until_now", broken)
+    monkeypatch.setattr(liveblocks, "user_text_so_far", broken)
     blocks = BlockRenderer(conversation.pk)
 
     html = async_to_sync(blocks.render)([f"[a]({OTHER}) and [b](https://www.sec.gov/x)\n\n"], ())
@@ -119,15 +115,15 @@ def test_questions_that_cannot_be_read_leave_every_link_outside_text(
     ],
 )
 def test_address_is_compared_however_it_is_written(link: str) -> None:
-    assert may_link(link)
+    assert may_contain_link(link)
     assert "<a" in render_markdown(link)
-    assert "<a" not in render_markdown(link, asked=NOTHING.then(SAID))
-    assert "<a" not in render_markdown(link, asked=UNREAD)
+    assert "<a" not in render_markdown(link, user_text=EMPTY.then(SAID))
+    assert "<a" not in render_markdown(link, user_text=UNKNOWN)
 
 
 def test_what_was_remembered_for_one_conversation_is_not_shown_in_another() -> None:
     text = f"[x]({ECHO})"
 
-    assert "<a" in render_markdown(text, asked=NOTHING.then("Hello."))
-    assert "<a" not in render_markdown(text, asked=NOTHING.then("Hello.").then(SAID))
-    assert "<a" in render_markdown(text, asked=NOTHING.then("Hello."))
+    assert "<a" in render_markdown(text, user_text=EMPTY.then("Hello."))
+    assert "<a" not in render_markdown(text, user_text=EMPTY.then("Hello.").then(SAID))
+    assert "<a" in render_markdown(text, user_text=EMPTY.then("Hello."))

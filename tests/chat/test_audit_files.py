@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from chat.audit import look_through_file
-from chat.audit.files import CHUNK_BYTES
+from chat.audit.scan import CHUNK_BYTES, scan_file
 
 CANARY = "heron “violet” 4471"
 
 
 def found(path: Path, *canaries: str) -> list[str]:
-    return [str(finding).removeprefix(str(path)).strip() for finding in look_through_file(path, canaries)]
+    return [str(finding).removeprefix(str(path)).strip() for finding in scan_file(path, canaries)]
 
 
 def test_clean_file_has_nothing_to_tell(tmp_path: Path) -> None:

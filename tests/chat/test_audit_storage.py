@@ -1,24 +1,28 @@
-"""The audit of what is stored: silent about a clean site, and finding what was planted in the log."""
+"""``manage.py audit_storage``: silent about a clean site, and finding what was planted in any table."""
 
 from __future__ import annotations
 
 import base64
 import json
+import pickle
+import tracemalloc
 from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
 from django.conf import LazySettings
 from django.contrib.sessions.backends.db import SessionStore
-from django.core.management import call_command
+from django.core.cache.backends.db import DatabaseCache
+from django.core.management import CommandError, call_command
+from django.db import connection
 
 from accounts.models import User
 from accounts.tokens import create_token
-from chat import log
+from chat import eventlog
 from chat.models import Checkpoint, Conversation, Filing, Passage, QueuedMessage, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from tests.chat.audits import SECRET, STEP, THOUGHT, audit, make_whole_turn, plant
-from tests.factories import make_conversation, open_turn
+from tests.factories import make_conversation, open_turn, save_checkpoint
 
 
 @pytest.fixture
@@ -28,7 +32,7 @@ def turn(alice: User) -> Turn:
 
 def test_clean_site_has_nothing_to_tell(turn: Turn, ada: User) -> None:
     create_token(ada, "laptop")
-    log.save_checkpoint(turn, answer="It stands", thinking=THOUGHT)
+    save_checkpoint(turn, answer="It stands", thinking=THOUGHT)
     session = SessionStore()
     session.update({"_auth_user_id": "1", "_auth_user_hash": "a1b2" * 16, "show_trace": True, "scratchpad_until": 5})
     session.save()
@@ -45,20 +49,13 @@ def test_demonstration_is_clean(settings: LazySettings) -> None:
     assert audit() == ""
 
 
-def test_random_number_of_a_call_is_no_secret(alice: User) -> None:
-    turn = open_turn(make_conversation(owner=alice).pk, text="q")
-    log.append(turn, [ToolCall(call_id="call_00_" + "kW3xTz9QvLr2Hn8B" + "pYd5aB", name="f", arguments="{}", step=0)])
-
-    assert audit() == ""
-
-
 def test_what_people_typed_is_exempt(alice: User) -> None:
     typed = f"Is <think>this</think> or <scratchpad> a tag? My key is {SECRET}, my mail is pat@example.com."
     turn = open_turn(make_conversation(owner=alice).pk, text=typed)
     QueuedMessage.objects.create(conversation=turn.conversation, text=typed)
-    log.append(turn, [ToolCall(call_id="c", name="f", arguments="{}", step=0)])
+    eventlog.append(turn, [ToolCall(call_id="c", name="f", arguments="{}", step=0)])
     step = STEP | {"args": {"query": "<think>this</think>"}}
-    log.append(turn, [ToolResult(call_id="c", output="", ok=True, step=0)], {"c": step})
+    eventlog.append(turn, [ToolResult(call_id="c", output="", ok=True, step=0)], {"c": step})
     assert "<think>" in Conversation.objects.get().title
 
     assert audit() == ""
@@ -161,7 +158,7 @@ def test_private_field_in_the_public_half_is_found(turn: Turn, kind: str, fields
 @pytest.mark.spec("product 3")
 @pytest.mark.parametrize("sealed", [b"Hm, so.", json.dumps({"text": "Hm"}).encode(), base64.b64encode(b"x" * 73), b""])
 def test_sealed_half_that_is_no_token_is_found(turn: Turn, sealed: bytes) -> None:
-    log.save_checkpoint(turn, answer="", thinking="Hm")
+    save_checkpoint(turn, answer="", thinking="Hm")
     turn.events.filter(type="tool_call").update(sealed=sealed)
     Checkpoint.objects.update(sealed=sealed)
 
@@ -197,25 +194,14 @@ def test_open_text_that_repeats_thinking_is_found(turn: Turn, kind: str, fields:
     assert "board" not in said
 
 
-def test_thinking_beside_the_log_is_found(turn: Turn) -> None:
-    Turn.objects.update(error_message=THOUGHT)
-    Conversation.objects.update(title=THOUGHT)
-    log.save_checkpoint(turn, answer=THOUGHT, thinking="Something else was thought since then, in quite other words.")
-
-    said = audit()
-
-    for place in ("error_message", "title", "answer"):
-        assert f" {place}: repeats sealed thinking" in said
-
-
 def test_words_that_question_or_tool_gave_are_no_repetition(alice: User) -> None:
     shared = "Turbine two at Skerry Sound stood still for six of the twelve months of the fiscal year under review"
     turn = open_turn(make_conversation(owner=alice).pk, text="Which one stood still?")
     thought = Reasoning(kind="text", text=f"It says: {shared}.", source_field="", model="m", provider="p", step=1)
-    log.append(turn, [ToolCall(call_id="c", name="f", arguments="{}", step=0)])
-    log.append(turn, [ToolResult(call_id="c", output=f"[1] {shared}", ok=True, step=0)])
+    eventlog.append(turn, [ToolCall(call_id="c", name="f", arguments="{}", step=0)])
+    eventlog.append(turn, [ToolResult(call_id="c", output=f"[1] {shared}", ok=True, step=0)])
     message = AssistantMessage(text=f"“{shared}” [1]", citations=({"quote": shared},), summary=(shared, "b"))
-    log.close_turn(turn, [thought, message], status="completed")
+    eventlog.close_turn(turn, [thought, message], status="completed")
 
     assert audit() == ""
 
@@ -224,3 +210,139 @@ def test_draft_of_an_answer_is_no_repetition(turn: Turn) -> None:
     plant(turn, "assistant_message", text=" ".join(THOUGHT.split()[:14]))
 
     assert audit() == ""
+
+
+# Values inside values.
+
+
+def wrapped(value: Any, levels: int) -> Any:
+    for _level in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("levels", [1, 64, 65, 200])
+def test_no_depth_hides_anything(turn: Turn, levels: int) -> None:
+    plant(turn, "assistant_message", note=wrapped(f"So.</think> {SECRET}", levels))
+
+    said = audit()
+
+    assert " public: delimiter" in said
+    assert " public: secret" in said
+
+
+@pytest.mark.spec("product 3")
+@pytest.mark.parametrize("place", ["title", "error_message", "answer"])
+def test_thinking_of_a_running_turn_is_compared_too(alice: User, place: str) -> None:
+    turn = open_turn(make_conversation(owner=alice).pk, text="What of the turbines?")
+    save_checkpoint(turn, answer=THOUGHT if place == "answer" else "", thinking=THOUGHT)
+    Conversation.objects.update(title=THOUGHT if place == "title" else "Turbines")
+    Turn.objects.update(error_message=THOUGHT if place == "error_message" else "")
+
+    assert [line.partition(" ")[2].split(" ", 1)[1] for line in audit().splitlines()[:-1]] == [
+        f"{place}: repeats sealed thinking"
+    ]
+
+
+@pytest.mark.spec("product 3")
+@pytest.mark.parametrize("field", ["text", "summary"])
+def test_thought_of_a_few_words_is_found_where_all_of_it_stands(alice: User, field: str) -> None:
+    short = "I doubt that they ever told the bank"
+    turn = open_turn(make_conversation(owner=alice).pk, text="Did they?")
+    thought = Reasoning(kind="text", text=f"{short}.", source_field="", model="m", provider="p", step=0)
+    eventlog.close_turn(turn, [thought, AssistantMessage(text="No.", summary=("Read.", "Asked."))], status="completed")
+    assert audit() == ""
+
+    plant(turn, "assistant_message", **{field: f"Well: {short.upper()}!"})
+
+    assert f" public.{field}: repeats sealed thinking" in audit()
+
+
+@pytest.mark.spec("003 invariant 4")
+def test_tag_in_a_title_is_found_unless_its_person_typed_it(turn: Turn) -> None:
+    Conversation.objects.update(title="Turbines</think>")
+    assert f"chat_conversation {turn.conversation_id} title: delimiter" in audit()
+
+    plant(turn, "user_message", text="What does </think> mean?")
+
+    assert audit() == ""
+
+
+@pytest.mark.spec("003 invariant 1")
+def test_tag_in_an_answer_is_found_although_its_person_typed_it(turn: Turn) -> None:
+    plant(turn, "user_message", text="What does </think> mean?")
+    plant(turn, "assistant_message", text="It is </think>.")
+
+    assert " public.text: delimiter" in audit()
+
+
+# Other tables than the log's.
+
+
+def test_sessions_are_decoded(db: None) -> None:
+    session = SessionStore()
+    session["notes"] = ["x" * 2000, "<scratchpad>private heron</scratchpad>", SECRET]
+    session.save()
+
+    said = audit("--canary", "private heron")
+
+    assert {line.rpartition(": ")[2] for line in said.splitlines()[:-1]} == {"scratchpad", "secret", "canary"}
+    assert session.session_key is not None
+    assert session.session_key not in said
+
+
+def test_entries_of_a_cache_table_are_decoded(db: None, settings: LazySettings) -> None:
+    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "kept_cache"}}
+    call_command("createcachetable", verbosity=0)
+    DatabaseCache("kept_cache", {}).set("k", {"notes": "</think> private heron"})
+
+    assert "kept_cache sha256:" in audit()
+    assert ": canary" in audit("--canary", "private heron")
+
+
+def test_table_without_a_model_is_looked_through(db: None) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE leftover (id integer PRIMARY KEY, notes text)")
+        cursor.execute("INSERT INTO leftover VALUES (7, '<scratchpad>x')")
+
+    assert audit().startswith("leftover 7 notes: scratchpad")
+
+
+def test_binary_column_is_looked_through(turn: Turn) -> None:
+    turn.events.filter(type="tool_call").update(sealed=pickle.dumps({"text": "private heron"}))
+
+    assert " sealed: canary" in audit("--canary", "private heron")
+
+
+@pytest.mark.parametrize("canary", ["private heron", "Żółw 鷺"])
+def test_canary_is_found_in_every_table_even_where_people_type(alice: User, canary: str) -> None:
+    open_turn(make_conversation(owner=alice).pk, text=f"Mind the {canary}!")
+    filing = Filing.objects.create(slug="f", company=canary, form="10-K", digest="d")
+    Passage.objects.create(filing=filing, ordinal=1, section="1", anchor="#a", text=canary, context="")
+    assert audit() == ""
+
+    said = audit("--canary", canary)
+
+    for place in ("public.text", "title", "company", "text"):
+        assert f" {place}: canary" in said
+    assert canary not in said
+
+
+@pytest.mark.slow
+def test_memory_stays_bounded_whatever_the_size_of_a_table(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    text = "word " * 2_000
+    QueuedMessage.objects.bulk_create((QueuedMessage(conversation=conversation, text=text) for _ in range(2_000)), 200)
+    assert audit() == ""  # what is imported and cached once doesn't count
+
+    tracemalloc.start()
+    assert audit() == ""
+    _now, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert peak_bytes < 6_000_000  # of 20 MB
+
+
+def test_empty_canary_is_refused(db: None) -> None:
+    with pytest.raises(CommandError, match="--canary"):
+        call_command("audit_storage", "--canary", " ")

@@ -11,15 +11,16 @@ from channels.db import database_sync_to_async
 from django.test import Client
 
 from accounts.models import User
-from chat import log, upstream
-from chat.cards import answer_card
+from chat import eventlog
+from chat.cards.build import answer_card
+from chat.conversations import model_choice
 from chat.models import Conversation, Turn
-from chat.runner import Runner
-from reasoning.policy import Visibility
+from chat.turns.manager import TurnManager
 from reasoning.scratchpad import TRUNCATED
+from reasoning.visibility import Visibility
+from tests.chat.api_client import client_of
 from tests.chat.asking import ask
 from tests.chat.scripted import Delta, ScriptedProvider, call
-from tests.chat.test_api import client_of
 from tests.chat.test_socket import frames_until
 from tests.chat.test_socket import page as socket_of
 from tests.frame_words import heard
@@ -77,7 +78,7 @@ def model(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> No
     async def scripted(*_of: object) -> ScriptedProvider:
         return provider
 
-    monkeypatch.setattr(upstream, "provider", scripted)
+    monkeypatch.setattr(model_choice, "provider", scripted)
 
 
 def page_of(conversation: Conversation, person: User) -> str:
@@ -90,7 +91,7 @@ def page_of(conversation: Conversation, person: User) -> str:
 
 @pytest.mark.parametrize("model", CASES, indirect=True)
 async def test_turn_ends_and_its_card_is_valid(
-    model: None, runner: Runner, conversation: Conversation, alice: User
+    model: None, runner: TurnManager, conversation: Conversation, alice: User
 ) -> None:
     turn = await ask(runner, conversation)
     after = await ask(runner, conversation, "And then?")
@@ -98,7 +99,7 @@ async def test_turn_ends_and_its_card_is_valid(
     listed = await (await client_of(alice)).get(f"/api/chats/{conversation.pk}/messages/")
 
     assert [turn.status, after.status] == [Turn.Status.COMPLETED] * 2
-    assert page.count('data-role="assistant" data-status="complete"') == 2
+    assert len(re.findall(r'data-role="assistant"\s+data-status="complete"', page)) == 2
     answers = [form for form in strict(listed.content) if form["role"] == "assistant"]
     assert [form["status"] for form in answers] == ["complete", "complete"]
     assert answers[1]["answer"] == "After."
@@ -130,7 +131,7 @@ def strict(body: bytes) -> list[dict[str, Any]]:
 
 def check_rows(turn: Turn) -> None:
     """See that the card of a turn holds sound markup, and what it keeps open no secret, no NUL, no long bullet."""
-    rows = log.turn_rows(turn)
+    rows = eventlog.turn_record(turn)
     public = json.dumps(rows.events, ensure_ascii=False, allow_nan=False)
     html = answer_card(rows, Visibility()).answer_html
     assert SECRET not in public

@@ -9,16 +9,15 @@ from channels.db import database_sync_to_async
 from django.test import AsyncClient
 
 from accounts.models import User
-from chat import branches, cards, log
+from chat import eventlog
+from chat.cards import build
+from chat.eventlog import branches
 from chat.models import Conversation, Turn
-from chat.notices import Behind, ModelChanged
-from chat.runner import Runner
-from chat.runner import runner as the_runner
-from chat.watchers import Watcher
+from chat.turns.manager import TurnManager
+from chat.turns.manager import runner as the_runner
 from reasoning.events import AssistantMessage
-from tests.chat.asking import ask, until
-from tests.chat.test_pages import client_of
-from tests.factories import make_conversation, make_turn, open_turn
+from tests.chat.asking import ask, following, until
+from tests.factories import client_of, make_conversation, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -26,7 +25,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def make_again(turn: Turn, question: str) -> Turn:
     """Ask something else in the place of a turn, and answer it."""
     fresh = open_turn(turn.conversation_id, text=question, replaces=turn)
-    log.close_turn(fresh, [AssistantMessage(text=f"On {question}")], status="completed")
+    eventlog.close_turn(fresh, [AssistantMessage(text=f"On {question}")], status="completed")
     return fresh
 
 
@@ -37,7 +36,7 @@ def make_three(owner: User) -> tuple[Conversation, Turn, Turn, Turn]:
 
 
 def shown(conversation: Conversation) -> list[str]:
-    return [cards.question_card(rows).text for rows in log.turns(conversation.pk)]
+    return [build.question_card(rows).text for rows in eventlog.turns(conversation.pk)]
 
 
 def test_an_earlier_question_asked_again_takes_what_came_after_it_off_the_branch(alice: User) -> None:
@@ -78,7 +77,9 @@ def test_the_next_request_holds_the_selected_path_alone(alice: User) -> None:
     make_again(second, "q2 otherwise")
     branches.select(second)
 
-    active = [event.text for event in log.history(conversation.pk) if event.type == "user_message" and event.active]
+    active = [
+        event.text for event in eventlog.history(conversation.pk) if event.type == "user_message" and event.active
+    ]
 
     assert active == ["q1", "q2", "q3"]
 
@@ -89,7 +90,7 @@ def test_seq_rises_along_every_path(alice: User) -> None:
     branches.select(third)
     make_turn(conversation, question="q4")
 
-    seqs = [event.seq for event in log.history(conversation.pk) if event.active]
+    seqs = [event.seq for event in eventlog.history(conversation.pk) if event.active]
 
     assert seqs == sorted(seqs)
     assert len(set(seqs)) == len(seqs)
@@ -100,7 +101,7 @@ def test_nothing_is_selected_while_a_turn_runs(alice: User) -> None:
     make_again(second, "q2 otherwise")
     open_turn(conversation.pk, text="running")
 
-    with pytest.raises(log.TurnRunning):
+    with pytest.raises(eventlog.TurnRunningError):
         branches.select(second)
     assert shown(conversation) == ["q1", "q2 otherwise", "running"]
 
@@ -111,7 +112,7 @@ def test_a_card_says_which_of_its_siblings_it_is(alice: User) -> None:
     newest = make_again(middle, "and again")
     branches.select(middle)
 
-    view = cards.question_card(log.turns(conversation.pk)[1]).branch
+    view = build.question_card(eventlog.turns(conversation.pk)[1]).branch
 
     assert view is not None
     assert (view.position, view.count) == (2, 3)
@@ -119,7 +120,7 @@ def test_a_card_says_which_of_its_siblings_it_is(alice: User) -> None:
     assert view.after
     assert (view.before.id, view.after.id) == (second.public_id, newest.public_id)
     assert view.after.url.endswith(f"/turns/{newest.pk}/select/")
-    assert cards.question_card(log.turns(conversation.pk)[0]).branch is None
+    assert build.question_card(eventlog.turns(conversation.pk)[0]).branch is None
 
 
 def test_the_ends_lead_nowhere(alice: User) -> None:
@@ -191,13 +192,11 @@ async def test_an_edited_question_is_asked_in_its_place(alice: User, conversatio
     first = await ask(the_runner, conversation, "What would breach the covenants?")
     await ask(the_runner, conversation, "And then?")
     client = await signed_in(alice)
-    watcher = Watcher(conversation.pk)
-
-    with the_runner.watching(watcher):
+    async with following(conversation) as messages:
         answer = await client.post(
             f"/chats/{conversation.pk}/turns/{first.pk}/edit/", {"text": "What else?"}, headers={"HX-Request": "true"}
         )
-        await until(watcher, Behind)
+        await until(messages, "redraw")
         live = the_runner.live(conversation.pk)
         if live:
             await the_runner.finished(conversation.pk, live.id)
@@ -221,15 +220,13 @@ async def test_an_empty_edit_comes_back_with_what_is_wrong(alice: User, conversa
 
 
 async def test_an_earlier_answer_is_written_again_and_pages_are_told(
-    runner: Runner, conversation: Conversation
+    runner: TurnManager, conversation: Conversation
 ) -> None:
     first = await ask(runner, conversation, "What would breach the covenants?")
     await ask(runner, conversation, "And then?")
-    watcher = Watcher(conversation.pk)
-
-    with runner.watching(watcher):
-        accepted = await runner.retry(first, conversation.owner_id)
-        await until(watcher, Behind)
+    async with following(conversation) as messages:
+        accepted = await runner.retry(first)
+        await until(messages, "redraw")
         assert accepted.turn_id is not None
         await runner.finished(conversation.pk, accepted.turn_id)
 
@@ -241,10 +238,8 @@ async def test_an_earlier_answer_is_written_again_and_pages_are_told(
 async def test_pages_are_told_of_another_branch(alice: User, conversation: Conversation) -> None:
     turn = await ask(the_runner, conversation, "What?")
     client = await signed_in(alice)
-    watcher = Watcher(conversation.pk)
-
-    with the_runner.watching(watcher):
+    async with following(conversation) as messages:
         answer = await client.post(f"/chats/{conversation.pk}/turns/{turn.pk}/select/", headers={"HX-Request": "true"})
-        told = [type(await watcher.next()) for _each in range(2)]
+        told = [event["kind"] for event in await until(messages, "model")]
 
-    assert (answer.status_code, told) == (204, [Behind, ModelChanged])
+    assert (answer.status_code, told) == (204, ["redraw", "model"])

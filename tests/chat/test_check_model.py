@@ -1,4 +1,4 @@
-"""``check_model``: what one call finds, in plain words."""
+"""``manage.py check_model``: what one call finds, beside what the profile says."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
-from chat.modeladvice import Checked
-from chat.modelcheck import Findings, told_limit
-from chat.upstream import of_profile
+from chat.conversations.model_choice import of_profile
+from chat.management.model_check import Findings, report, reported_limit
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_profile
 
@@ -34,33 +33,102 @@ def checked(endpoint: ContractHandle, *replies: dict[str, Any], model: str = "pl
     return out.getvalue()
 
 
-def test_thinking_model_with_tools_is_described(endpoint: ContractHandle) -> None:
-    said = checked(endpoint, {"reasoning": "Add them.", "tool_calls": [{"name": "add", "arguments": {"a": 2, "b": 3}}]})
+def rows(said: str) -> dict[str, str]:
+    """Return what was found, by name."""
+    return {line[2:28].strip(): line[30:66].strip() for line in said.splitlines()[2:-1]}
 
-    assert "Reachable: yes" in said
-    assert "Streams: yes" in said
-    assert "Key: accepted" in said
-    assert "in the field reasoning_content" in said
-    assert "it called the one" in said
-    assert "Token counts: reported" in said
+
+def test_report_of_a_thinking_model_with_tools(endpoint: ContractHandle) -> None:
+    said = rows(checked(endpoint, {"reasoning": "Add them.", **CALL}))
+
+    assert said["streaming"].endswith("pieces")
+    assert said["key"] == "accepted"
+    assert said["thinking"] == "field reasoning_content"
+    assert said["tools"].startswith("called")
+    assert said["token counts"] == "reported"
     assert len(endpoint.requests()) == 1
 
 
-def test_tags_in_the_answer_are_told(endpoint: ContractHandle) -> None:
-    assert "in tags inside the answer" in checked(endpoint, {"reasoning": "Hm.", "content": "Five.", "tags": "think"})
+@pytest.mark.parametrize(
+    ("reply", "thinking"),
+    [({"reasoning": "Hm.", "content": "Five.", "tags": "think"}, "tags inside the answer"), ({"content": "5"}, "none")],
+)
+def test_report_of_a_model_without_native_thinking(
+    endpoint: ContractHandle, reply: dict[str, Any], thinking: str
+) -> None:
+    said = rows(checked(endpoint, reply))
 
-
-def test_plain_model_is_described(endpoint: ContractHandle) -> None:
-    said = checked(endpoint, {"content": "Five."})
-
-    assert "none seen" in said
-    assert "called none" in said
+    assert said["thinking"].startswith(thinking)
+    assert said["tools"].startswith("accepted, none called")
 
 
 def test_model_that_refuses_tools_is_asked_again_without(endpoint: ContractHandle) -> None:
-    said = checked(endpoint, {"content": "Five."}, {"content": "Five."}, model="deepseek-r1")
+    said = rows(checked(endpoint, {"content": "Five."}, {"content": "Five."}, model="deepseek-r1"))
 
-    assert "Tools: refused" in said
+    assert said["tools"].startswith("refused")
+
+
+def test_report_of_a_profile_that_fits(endpoint: ContractHandle) -> None:
+    make_profile("k", base_url=endpoint.base_url, model="kimi-k2.6", reasoning=ROUND_TRIP, is_enabled=False)
+
+    said = checked(endpoint, {"reasoning": "Add.", **CALL}, model="k")
+
+    assert f"Model: kimi-k2.6 at 127.0.0.1:{endpoint.port}" in said
+    assert rows(said)["key"] == "none is sent"
+    assert said.rstrip().endswith("The profile fits.")
+
+
+@pytest.mark.parametrize(
+    ("fields", "row"),
+    [
+        ({}, "reasoning.includeInContext"),
+        (
+            {"reasoning": {"reasoning.includeInContext": True, "reasoning.stripFromContext": "all"}},
+            "reasoning.stripFromContext",
+        ),
+        ({"reasoning": ROUND_TRIP, "dialect": "deepseek-v4"}, "dialect"),
+        ({"reasoning": ROUND_TRIP, "dialect": "vllm"}, "thinking"),
+        ({"reasoning": ROUND_TRIP, "dialect": "responses-strict"}, "API of the dialect"),
+        ({"reasoning": ROUND_TRIP, "dialect": "deepseek-r1"}, "tools"),
+        ({"reasoning": {**ROUND_TRIP, "reasoning.maxTokens": 9}}, "note"),
+        ({"reasoning": ROUND_TRIP, "starts_in_reasoning": True}, "starts in reasoning"),
+    ],
+)
+def test_difference_is_marked(endpoint: ContractHandle, fields: dict[str, Any], row: str) -> None:
+    make_profile("k", base_url=endpoint.base_url, model="kimi-k2.6", **fields)
+
+    said = checked(endpoint, {"reasoning": "Add.", **CALL}, model="k")
+
+    assert f"! {row} " in said
+    assert "marked with !." in said
+
+
+def test_answer_that_begins_inside_a_thought_is_noticed(endpoint: ContractHandle) -> None:
+    make_profile("local", base_url=endpoint.base_url, model="plain-model")
+
+    said = checked(endpoint, {"deltas": [{"content": "Add them.</think>Five."}]}, model="local")
+
+    assert "! starts in reasoning " in said
+
+
+def test_responses_are_asked_in_their_own_form(endpoint: ContractHandle) -> None:
+    make_profile("o", base_url=endpoint.base_url, model="gpt-5-mini", api="responses")
+
+    said = checked(endpoint, {"reasoning": "Add.", **CALL}, model="o")
+
+    assert rows(said)["thinking"] == "opaque items (1, encrypted 1)"
+    assert "The profile fits." in said
+
+
+def test_limit_beyond_the_services_own_differs() -> None:
+    chosen = of_profile(make_profile("m", context_limit=200_000))
+
+    limits = [
+        next(row for row in report(chosen, Findings(context_limit=reported)) if row.name == "context limit")
+        for reported in (128_000, 256_000, None)
+    ]
+
+    assert [row.differs for row in limits] == [True, False, False]
 
 
 def test_unknown_model_fails_with_its_name(endpoint: ContractHandle) -> None:
@@ -74,67 +142,6 @@ def test_no_endpoint_says_what_to_set_and_which_models_there_are(settings: LazyS
 
     with pytest.raises(CommandError, match=r"there: kimi.*OPENAI_BASE_URL"):
         call_command("check_model", "x")
-
-
-def test_profile_whose_settings_fit_is_told_so(endpoint: ContractHandle) -> None:
-    make_profile("k", base_url=endpoint.base_url, model="kimi-k2.6", reasoning=ROUND_TRIP, is_enabled=False)
-
-    said = checked(endpoint, {"reasoning": "Add.", **CALL}, model="k")
-
-    assert f"Model: kimi-k2.6 at 127.0.0.1:{endpoint.port}" in said
-    assert "Dialect: kimi, last checked" in said
-    assert "Key: none is sent" in said
-    assert said.rstrip().endswith("Its settings fit.")
-
-
-@pytest.mark.parametrize(
-    ("fields", "advice"),
-    [
-        ({}, "kimi needs reasoning.includeInContext=true; this profile has it off."),
-        (
-            {"reasoning": {"reasoning.includeInContext": True, "reasoning.stripFromContext": "all"}},
-            "kimi needs reasoning.stripFromContext=none; this profile has all.",
-        ),
-        ({"reasoning": ROUND_TRIP, "dialect": "deepseek-v4"}, "it speaks kimi; this profile says deepseek-v4."),
-        (
-            {"reasoning": ROUND_TRIP, "dialect": "vllm"},
-            "came as reasoning_content, and vllm sends it back as reasoning",
-        ),
-        ({"reasoning": ROUND_TRIP, "dialect": "responses-strict"}, "does not go with the API chat"),
-        ({"reasoning": ROUND_TRIP, "dialect": "deepseek-r1"}, "It takes tools, and deepseek-r1 offers it none"),
-        ({"reasoning": {**ROUND_TRIP, "reasoning.maxTokens": 9}}, "reasoning.maxTokens has no parameter"),
-        ({"reasoning": ROUND_TRIP, "starts_in_reasoning": True}, "Switch off “starts in reasoning”"),
-    ],
-)
-def test_settings_that_do_not_fit_are_named_with_what_would(
-    endpoint: ContractHandle, fields: dict[str, Any], advice: str
-) -> None:
-    make_profile("k", base_url=endpoint.base_url, model="kimi-k2.6", **fields)
-
-    said = checked(endpoint, {"reasoning": "Add.", **CALL}, model="k")
-
-    assert advice in said
-    assert "To change: " in said
-    assert "settings fit" not in said
-
-
-def test_answer_that_begins_inside_a_thought_is_noticed(endpoint: ContractHandle) -> None:
-    make_profile("local", base_url=endpoint.base_url, model="plain-model")
-
-    said = checked(endpoint, {"deltas": [{"content": "Add them.</think>Five."}]}, model="local")
-
-    assert "begins inside a thought, without the opening tag" in said
-    assert "Switch on “starts in reasoning”" in said
-
-
-def test_responses_are_asked_in_their_own_form(endpoint: ContractHandle) -> None:
-    make_profile("o", base_url=endpoint.base_url, model="gpt-5-mini", api="responses")
-
-    said = checked(endpoint, {"reasoning": "Add.", **CALL}, model="o")
-
-    assert "in opaque items (1, encrypted 1)" in said
-    assert "it called the one" in said
-    assert "Its settings fit." in said
 
 
 def test_missing_key_is_named_by_its_variable(endpoint: ContractHandle, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,15 +189,4 @@ def test_address_of_nobody_is_one_line_of_advice_that_names_the_profile(endpoint
     ],
 )
 def test_limit_is_read_where_services_tell_it(row: dict[str, Any], limit: int | None) -> None:
-    assert told_limit(row) == limit
-
-
-def test_limit_beyond_the_services_own_is_to_be_lowered() -> None:
-    chosen = of_profile(make_profile("m", context_limit=200_000))
-
-    too_much = Checked(chosen, Findings(context_limit=128_000))
-    enough = Checked(chosen, Findings(context_limit=256_000))
-
-    assert list(too_much.advice()) == ["Set the context limit to 128000 tokens or fewer."]
-    assert "Context limit: 128000 tokens by its own account; 200000 are used here." in too_much.told()
-    assert list(enough.advice()) == []
+    assert reported_limit(row) == limit

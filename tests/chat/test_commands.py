@@ -6,32 +6,37 @@ from typing import Any
 
 import pytest
 
-from chat.commands import COMMANDS, Order, completions, help_rows, parse, parse_change
-from chat.forms import MessageRefused
-from reasoning.policy import SETTINGS
+from accounts import profiles
+from accounts.models import User
+from chat.conversations.commands import COMMANDS, Command, completions, execute, parse, parse_change
+from chat.validation import InvalidInputError
+from reasoning.settings import SETTINGS
+from tests.factories import make_conversation
 
 
+@pytest.mark.spec("001 BR-007")
 @pytest.mark.parametrize(
-    ("text", "order"),
+    ("text", "command"),
     [
-        ("/set", Order("settings")),
-        ("/set reasoning.format", Order("setting", "reasoning.format")),
-        ("/set reasoning.format field", Order("set", "reasoning.format", "field")),
-        ("/SET Format=native", Order("set", "reasoning.format", "native")),
-        ("/set  reasoning.includeInResponse   off", Order("set", "reasoning.includeInResponse", False)),
-        ("/set maxTokens 2000", Order("set", "reasoning.maxTokens", 2000)),
-        ("/set reasoning.effort unset", Order("set", "reasoning.effort", None)),
-        ("/set reasoning.effort default", Order("set", "reasoning.effort", None)),
-        ("/set reasoning.effort none", Order("set", "reasoning.effort", "none")),
-        ("/profile", Order("profiles")),
-        ("/profile save mine", Order("save", "mine")),
-        ("/profile load llama.cpp", Order("load", "llama.cpp")),
-        ("/profile delete mine", Order("delete", "mine")),
-        ("/help", Order("help")),
+        ("/set", Command("settings")),
+        ("/set reasoning.format", Command("setting", "reasoning.format")),
+        ("/set reasoning.format field", Command("set", "reasoning.format", "field")),
+        ("/set reasoning.format native", Command("set", "reasoning.format", "native")),
+        ("/SET Format=native", Command("set", "reasoning.format", "native")),
+        ("/set  reasoning.includeInResponse   off", Command("set", "reasoning.includeInResponse", False)),
+        ("/set maxTokens 2000", Command("set", "reasoning.maxTokens", 2000)),
+        ("/set reasoning.effort unset", Command("set", "reasoning.effort", None)),
+        ("/set reasoning.effort default", Command("set", "reasoning.effort", None)),
+        ("/set reasoning.effort none", Command("set", "reasoning.effort", "none")),
+        ("/profile", Command("profiles")),
+        ("/profile save mine", Command("save", "mine")),
+        ("/profile load llama.cpp", Command("load", "llama.cpp")),
+        ("/profile delete mine", Command("delete", "mine")),
+        ("/help", Command("help")),
     ],
 )
-def test_command_becomes_an_order(text: str, order: Order) -> None:
-    assert parse(text) == order
+def test_command_is_parsed(text: str, command: Command) -> None:
+    assert parse(text) == command
 
 
 @pytest.mark.parametrize(
@@ -69,43 +74,37 @@ def test_text_that_merely_begins_with_a_slash_is_a_message(text: str) -> None:
     ],
 )
 def test_wrong_command_is_refused_and_says_what_is_allowed(text: str, said: str) -> None:
-    with pytest.raises(MessageRefused) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         parse(text)
 
     assert said in refused.value.message
 
 
-@pytest.mark.spec("001 BR-007")
-@pytest.mark.parametrize("value", ["field", "native"])
-def test_both_formats_are_taken(value: str) -> None:
-    assert parse(f"/set reasoning.format {value}") == Order("set", "reasoning.format", value)
-
-
 @pytest.mark.parametrize("value", [[], {}, [["low"]], True, 3, "LOW"])
 @pytest.mark.spec("001 ERR-001")
 def test_odd_values_of_a_script_are_refused_by_field(value: Any) -> None:
-    with pytest.raises(MessageRefused) as refused:
+    with pytest.raises(InvalidInputError) as refused:
         parse_change("reasoning.effort", value)
 
     assert refused.value.field == "reasoning.effort"
 
 
-def test_every_offer_is_a_command_or_the_beginning_of_one() -> None:
-    offers = [text for text, _hint in completions(["mine"], ["kimi"])]
+@pytest.mark.django_db
+def test_every_completion_is_a_command_or_the_beginning_of_one(alice: User) -> None:
+    profiles.save(alice, "mine", {})
 
-    whole = [text for text in offers if not text.endswith(" ")]
+    offers = [text for text, _hint in completions(alice)]
+
+    whole = {text for text in offers if not text.endswith(" ")}
     assert all(parse(text) is not None for text in whole)
     assert all(any(text.startswith(start) for text in whole) for start in offers if start.endswith(" "))
-    assert {"/profile load kimi", "/profile delete mine", "/set reasoning.effort low"} <= set(whole)
+    assert {"/profile load kimi", "/profile delete mine", "/help"} <= whole
+    assert {f"/set {name} {word}" for name, setting in SETTINGS.items() for word in setting.allowed} <= whole
     assert "/profile delete kimi" not in whole
 
 
-def test_offers_name_every_setting_and_every_value() -> None:
-    offers = {text.strip() for text, _hint in completions([], [])}
+@pytest.mark.django_db
+def test_help_names_every_command(alice: User) -> None:
+    answer = execute(Command("help"), alice, make_conversation(owner=alice).pk)
 
-    assert {f"/set {name}" for name in SETTINGS} <= offers
-    assert {f"/set {name} {word}" for name, setting in SETTINGS.items() for word in setting.allowed} <= offers
-
-
-def test_help_tells_every_command() -> None:
-    assert {row[0].split()[0] for row in help_rows()} == set(COMMANDS)
+    assert {row[0].split()[0] for row in answer.rows} == set(COMMANDS)

@@ -8,10 +8,10 @@ import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
 
-from chat import log
+from chat import eventlog
 from chat.models import Conversation, Event
-from chat.runner import Runner
-from chat.screens import next_request
+from chat.request_preview.summary import next_request
+from chat.turns.manager import TurnManager
 from reasoning.events import AssistantMessage, Compaction, UserMessage
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
@@ -27,7 +27,7 @@ def narrow(settings: LazySettings) -> None:
 
 
 async def kept(conversation: Conversation) -> list[Any]:
-    events = await database_sync_to_async(log.history)(conversation.pk)
+    events = await database_sync_to_async(eventlog.history)(conversation.pk)
     return [event for event in events if isinstance(event, Compaction)]
 
 
@@ -37,7 +37,7 @@ def contents(body: dict[str, Any]) -> str:
 
 @pytest.mark.usefixtures("narrow")
 async def test_long_history_is_summarised_before_the_next_turn(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}, {"content": SUMMARY}, {"content": "Now then."}])
     await ask(runner, conversation, "First question?")
@@ -58,13 +58,13 @@ async def test_long_history_is_summarised_before_the_next_turn(
 
 @pytest.mark.usefixtures("narrow")
 async def test_history_stays_whole_and_the_summary_is_sealed(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}, {"content": SUMMARY}, {"content": "Now then."}])
     for question in ("First?", "Second?", "Third?"):
         await ask(runner, conversation, question)
 
-    events = await database_sync_to_async(log.history)(conversation.pk)
+    events = await database_sync_to_async(eventlog.history)(conversation.pk)
 
     assert [event.text for event in events if isinstance(event, UserMessage)] == ["First?", "Second?", "Third?"]
     assert sum(isinstance(event, AssistantMessage) for event in events) == 3
@@ -83,7 +83,7 @@ async def test_history_stays_whole_and_the_summary_is_sealed(
     ],
 )
 async def test_summary_that_is_not_worth_taking_is_refused_and_the_turn_goes_on(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation, reply: dict[str, Any]
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, reply: dict[str, Any]
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}])
     await ask(runner, conversation, "First?")
@@ -98,7 +98,7 @@ async def test_summary_that_is_not_worth_taking_is_refused_and_the_turn_goes_on(
 
 
 async def test_overflow_that_the_service_reports_makes_room_once_and_asks_again(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}])
     await ask(runner, conversation, "First?")
@@ -114,7 +114,7 @@ async def test_overflow_that_the_service_reports_makes_room_once_and_asks_again(
 
 @pytest.mark.usefixtures("narrow")
 async def test_meter_counts_what_would_be_sent_and_says_what_would_not(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"reasoning": "thought " * 500, "content": "Short."}])
     await ask(runner, conversation, "First?")

@@ -12,10 +12,11 @@ from django.test import Client
 from django.utils import translation
 
 from accounts.models import User
-from chat import continuing, log
-from chat.forms import MessageRefused
+from chat import eventlog
+from chat.conversations import continuation
 from chat.models import Conversation, Turn
-from chat.runner import Runner
+from chat.turns.manager import TurnManager
+from chat.validation import InvalidInputError
 from reasoning.events import AssistantMessage, TurnStatus
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
@@ -30,7 +31,9 @@ def cut_off(
 ) -> Turn:
     """Leave a turn whose answer has no end."""
     turn = open_turn(conversation.pk, text="Why?")
-    log.close_turn(turn, [AssistantMessage(text=text, partial=True, step=1)] if text else [], status=status, **figures)
+    eventlog.close_turn(
+        turn, [AssistantMessage(text=text, partial=True, step=1)] if text else [], status=status, **figures
+    )
     return turn
 
 
@@ -69,24 +72,24 @@ def test_whole_or_empty_answer_offers_nothing_to_continue(
     turn = cut_off(conversation, status, text=text)
 
     assert "/continue/" not in page_of(alice, turn)
-    with pytest.raises(MessageRefused) as refused:
-        continuing.message_for(turn, text)
+    with pytest.raises(InvalidInputError) as refused:
+        continuation.continuation_message(turn, text)
     assert refused.value.code == "nothing_to_continue"
 
 
 async def test_new_turn_is_given_the_text_so_far(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     turn = await database_sync_to_async(cut_off)(conversation)
     upstream.script([{"content": "it ends."}])
 
-    message = await database_sync_to_async(continuing.message_for)(turn, SO_FAR)
+    message = await database_sync_to_async(continuation.continuation_message)(turn, SO_FAR)
     await ask(runner, conversation, message.text)
 
     [request] = upstream.requests()
     assert request["verdict"] == "accepted"
-    assert request["body"]["messages"][-1] == {"role": "user", "content": f"{continuing.SENTENCE}\n\n{SO_FAR}"}
-    rows = await database_sync_to_async(log.turns)(conversation.pk)
+    assert request["body"]["messages"][-1] == {"role": "user", "content": f"{continuation.SENTENCE}\n\n{SO_FAR}"}
+    rows = await database_sync_to_async(eventlog.turns)(conversation.pk)
     assert [row.turn.status for row in rows] == ["interrupted", "completed"]
 
 
@@ -94,10 +97,10 @@ def test_text_that_is_too_long_loses_its_beginning(conversation: Conversation, s
     settings.MESSAGE_MAX_CHARS = 100
     turn = cut_off(conversation, text="a" * 90 + "the end")
 
-    text = continuing.message_for(turn, "a" * 90 + "the end").text
+    text = continuation.continuation_message(turn, "a" * 90 + "the end").text
 
     assert len(text) == 100
-    assert continuing.parts(text)[1].startswith("…a")
+    assert continuation.split_continuation(text)[1].startswith("…a")
     assert text.endswith("the end")
 
 
@@ -105,25 +108,25 @@ def test_text_that_is_too_long_loses_its_beginning(conversation: Conversation, s
 def test_question_card_folds_what_it_hands_over(alice: User, conversation: Conversation, language: str) -> None:
     turn = cut_off(conversation)
     with translation.override(language):
-        text = continuing.message_for(turn, SO_FAR).text
+        text = continuation.continuation_message(turn, SO_FAR).text
 
-    assert continuing.parts(text)[1] == SO_FAR
+    assert continuation.split_continuation(text)[1] == SO_FAR
     page = page_of(alice, make_turn(conversation, question=text))
-    [fold] = page.split('<details class="ask ask--more">')[1:]
+    [fold] = page.split('<details class="question question--long">')[1:]
     assert SO_FAR in fold.split("</details>")[0]
     assert page.count("and then</p>") == 2  # in the answer that was cut off, and in the fold
 
 
 def test_other_questions_are_shown_as_they_are() -> None:
-    assert continuing.parts("Continue\n\nplease") == ("Continue\n\nplease", "")
+    assert continuation.split_continuation("Continue\n\nplease") == ("Continue\n\nplease", "")
 
 
 def test_older_answer_is_not_continued(conversation: Conversation) -> None:
     turn = cut_off(conversation)
     make_turn(conversation)
 
-    with pytest.raises(MessageRefused) as refused:
-        continuing.message_for(turn, SO_FAR)
+    with pytest.raises(InvalidInputError) as refused:
+        continuation.continuation_message(turn, SO_FAR)
 
     assert refused.value.code == "not_newest"
 

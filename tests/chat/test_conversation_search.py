@@ -13,13 +13,14 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import User
-from chat import conversations, log, searchindex
+from chat import eventlog
+from chat.conversations import actions, search_index
+from chat.conversations.search import SearchResult, search
 from chat.models import Conversation, Event, Turn
-from chat.search import Found, search
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
-from tests.factories import make_conversation, make_turn, open_turn
+from tests.factories import end_turn, make_conversation, make_turn, open_turn
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engine]
 
 
 def told(owner: User, question: str = "Why?", answer: str = "Because.", **fields: object) -> Conversation:
@@ -28,11 +29,11 @@ def told(owner: User, question: str = "Why?", answer: str = "Because.", **fields
     return conversation
 
 
-def names(found: tuple[Found, ...]) -> list[Conversation]:
+def names(found: tuple[SearchResult, ...]) -> list[Conversation]:
     return [one.conversation for one in found]
 
 
-def snippet(found: Found) -> str:
+def snippet(found: SearchResult) -> str:
     return "".join(f"[{text}]" if is_match else text for text, is_match in found.snippet)
 
 
@@ -55,7 +56,7 @@ def test_question_is_found_with_the_card_that_holds_it(alice: User) -> None:
 
 def test_title_is_found_after_a_rename_and_the_old_one_no_more(alice: User) -> None:
     conversation = told(alice, question="Who audits the ferry?", answer="Pellworm Partners do.")
-    conversations.rename(conversation, "Lighthouse papers")
+    actions.rename(conversation, "Lighthouse papers")
 
     assert names(search(alice, "lighthouse")) == [conversation]
     assert search(alice, "Pellworm")[0].title == (("Lighthouse papers", False),)
@@ -64,7 +65,7 @@ def test_title_is_found_after_a_rename_and_the_old_one_no_more(alice: User) -> N
 def test_a_title_comes_before_a_mention(alice: User) -> None:
     mention = told(alice, answer="The covenants are in the ferry filing.")
     named = told(alice, question="Covenants?")
-    conversations.rename(named, "Ferry")
+    actions.rename(named, "Ferry")
 
     assert names(search(alice, "ferry")) == [named, mention]
 
@@ -79,7 +80,7 @@ def test_all_words_are_wanted_before_any(alice: User) -> None:
 
 def test_strangers_deleted_and_temporary_conversations_are_never_found(alice: User, bob: User) -> None:
     told(bob, answer="Ammonia leaks.")
-    conversations.delete(told(alice, answer="Ammonia leaks."))
+    actions.delete(told(alice, answer="Ammonia leaks."))
     told(alice, answer="Ammonia leaks.", expires_at=timezone.now() + timedelta(hours=1))
 
     assert search(alice, "ammonia") == ()
@@ -102,7 +103,7 @@ def test_long_conversation_does_not_crowd_out_the_others(
 def test_only_the_selected_branch_is_found(alice: User) -> None:
     conversation = told(alice, question="Ferry?", answer="Ammonia leaks.")
     turn = open_turn(conversation.pk, text="Ferry?", replaces=conversation.turns.get())
-    log.close_turn(turn, [AssistantMessage(text="Turbines.")], status="completed")
+    end_turn(turn, [AssistantMessage(text="Turbines.")])
 
     assert search(alice, "ammonia") == ()
     assert names(search(alice, "turbines")) == [conversation]
@@ -113,8 +114,8 @@ def test_private_channels_are_not_in_the_index(alice: User) -> None:
     turn = open_turn(conversation.pk, text="Why?")
     call = ToolCall(call_id="c1", name="search", arguments='{"query": "plovercanary"}', step=0)
     thinking = Reasoning(kind="text", text="plovercanary", source_field="thinking", model="m", provider="p", step=0)
-    log.append(turn, [thinking, call, ToolResult(call_id="c1", output="plovercanary", ok=True, step=0)])
-    log.close_turn(turn, [AssistantMessage(text="Because.")], status="completed")
+    eventlog.append(turn, [thinking, call, ToolResult(call_id="c1", output="plovercanary", ok=True, step=0)])
+    eventlog.close_turn(turn, [AssistantMessage(text="Because.")], status="completed")
 
     assert search(alice, "plovercanary") == ()
 
@@ -141,17 +142,17 @@ def test_purged_conversation_leaves_nothing_in_the_index(alice: User) -> None:
     conversation = told(alice, answer="Ammonia leaks.")
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now() - timedelta(minutes=1))
 
-    assert conversations.purge() == 1
+    assert actions.purge() == 1
     assert not Turn.objects.exists()
-    assert searchindex.check_talk_index(None, ["default"]) == []
+    assert search_index.check_talk_index(None, ["default"]) == []
 
 
 @pytest.mark.sqlite
 def test_lost_triggers_are_noticed_and_reindex_brings_all_back(alice: User) -> None:
-    searchindex.drop_triggers(plan=["something"])
+    search_index.INDEX.drop_triggers(plan=["something"])
     conversation = told(alice, question="Ferry?", answer="Ammonia leaks.")
     assert search(alice, "ammonia") == ()
-    assert [message.id for message in searchindex.check_talk_index(None, ["default"])] == ["chat.W002"]
+    assert [message.id for message in search_index.check_talk_index(None, ["default"])] == ["chat.W002"]
 
     call_command("reindex", stdout=(said := StringIO()))
 
@@ -164,11 +165,11 @@ def test_lost_triggers_are_noticed_and_reindex_brings_all_back(alice: User) -> N
 def test_index_survives_that_django_rebuilds_both_tables(alice: User) -> None:
     told(alice, answer="Ammonia leaks.")
 
-    searchindex.drop_triggers(plan=["a migration"])
+    search_index.INDEX.drop_triggers(plan=["a migration"])
     with connection.schema_editor() as editor:
         editor._remake_table(Event)
         editor._remake_table(Conversation)
-    searchindex.ensure_talk_index()
+    search_index.INDEX.ensure()
 
     told(alice, answer="Ammonia smells.")
     assert len(search(alice, "ammonia")) == 2

@@ -9,18 +9,18 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
-from chat import conversations, log, titles
-from chat.forms import MessageRefused
+from chat.conversations import actions, titles
 from chat.models import Checkpoint, Conversation, Event, Share, Turn
+from chat.validation import InvalidInputError
 from reasoning.events import AssistantMessage, Reasoning, TurnStatus
-from tests.factories import make_conversation, make_turn, open_turn
+from tests.factories import SECRET, end_turn, make_conversation, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db
 
 
 def finish(conversation: Conversation, answer: str, *, status: TurnStatus = "completed") -> str:
     turn = open_turn(conversation.pk, text="What would breach the covenants?")
-    log.close_turn(turn, [AssistantMessage(text=answer)], status=status)
+    end_turn(turn, [AssistantMessage(text=answer)], status=status)
     conversation.refresh_from_db()
     return conversation.title
 
@@ -69,7 +69,7 @@ def test_stopped_answer_leaves_the_words_of_the_question(alice: User) -> None:
 
 def test_name_that_its_person_gave_stays(alice: User) -> None:
     conversation = make_conversation(owner=alice)
-    conversations.rename(conversation, "  Mine\n ")
+    actions.rename(conversation, "  Mine\n ")
 
     assert finish(conversation, "Three tests apply.") == "Mine"
 
@@ -78,16 +78,25 @@ def test_thinking_never_names_a_conversation(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="Why?")
     thinking = Reasoning(kind="text", text="# Secret plan", source_field="thinking", model="m", provider="p", step=0)
-    log.close_turn(turn, [thinking], status="completed")
+    end_turn(turn, [thinking])
 
     conversation.refresh_from_db()
     assert conversation.title == "Why?"
 
 
+@pytest.mark.spec("product 12")
+def test_secret_in_a_title_is_masked_before_it_is_stored(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+
+    actions.rename(conversation, f"Why does {SECRET} fail?")
+
+    assert Conversation.objects.get().title == "Why does [redacted] fail?"
+
+
 @pytest.mark.parametrize("title", ["", "  \n", "x" * 121, None, 7, ["a"]])
 def test_title_that_is_none_is_refused(alice: User, title: object) -> None:
-    with pytest.raises(MessageRefused) as refused:
-        conversations.rename(make_conversation(owner=alice, title="Before"), title)
+    with pytest.raises(InvalidInputError) as refused:
+        actions.rename(make_conversation(owner=alice, title="Before"), title)
 
     assert refused.value.field == "title"
     assert Conversation.objects.get().title == "Before"
@@ -97,12 +106,12 @@ def test_deleted_conversation_is_found_by_no_look_up_and_comes_back_whole(alice:
     conversation = make_conversation(owner=alice, title="Ferries")
     make_turn(conversation)
 
-    conversations.delete(conversation)
+    actions.delete(conversation)
 
     assert not alice.conversations.exists()
     assert not Conversation.objects.exists()
-    assert conversations.restore(bob, conversation.pk) is None
-    assert conversations.restore(alice, conversation.pk) == conversation
+    assert actions.restore(bob, conversation.pk) is None
+    assert actions.restore(alice, conversation.pk) == conversation
     assert alice.conversations.get().turns.count() == 1
 
 
@@ -111,44 +120,44 @@ def test_after_a_while_nothing_can_be_taken_back_and_purge_forgets_all_of_it(ali
     turn = make_turn(conversation)
     Share.objects.create(conversation=conversation, last_turn=turn)
     kept = make_conversation(owner=alice)
-    conversation.deleted_at = timezone.now() - conversations.UNDO_FOR
+    conversation.deleted_at = timezone.now() - actions.UNDO_FOR
     conversation.save()
 
-    assert conversations.restore(alice, conversation.pk) is None
-    assert conversations.purge() == 1
-    assert [*Conversation.everything.all()] == [kept]
+    assert actions.restore(alice, conversation.pk) is None
+    assert actions.purge() == 1
+    assert [*Conversation.all_objects.all()] == [kept]
     assert not any(model.objects.exists() for model in (Turn, Event, Checkpoint, Share))
 
 
 def test_what_was_deleted_just_now_is_not_purged_nor_is_what_still_runs(alice: User) -> None:
     just_now, running = make_conversation(owner=alice), make_conversation(owner=alice)
-    conversations.delete(just_now)
+    actions.delete(just_now)
     turn = open_turn(running.pk, text="Why?")
     running.deleted_at = timezone.now() - timedelta(hours=1)
     running.save()
 
-    assert conversations.purge() == 0
-    assert conversations.still_running() == [running.pk]
+    assert actions.purge() == 0
+    assert actions.still_running() == [running.pk]
 
-    log.close_turn(turn, [AssistantMessage(text="Because.", partial=True)], status="aborted")
-    assert conversations.still_running() == []
-    assert conversations.purge() == 1
+    end_turn(turn, [AssistantMessage(text="Because.", partial=True)], status="aborted")
+    assert actions.still_running() == []
+    assert actions.purge() == 1
 
 
 def test_temporary_conversation_ends_after_a_day(alice: User) -> None:
-    conversation = conversations.start(alice, temporary=True)
+    conversation = actions.start(alice, temporary=True)
     assert alice.conversations.get() == conversation
     assert conversation.is_temporary
 
     Conversation.objects.update(expires_at=timezone.now())
 
     assert not alice.conversations.exists()
-    assert conversations.purge() == 1
+    assert actions.purge() == 1
 
 
 def test_temporary_conversation_ends_as_its_person_signs_out(client: Client, alice: User, bob: User) -> None:
-    kept, others = conversations.start(alice), conversations.start(bob, temporary=True)
-    conversations.start(alice, temporary=True)
+    kept, others = actions.start(alice), actions.start(bob, temporary=True)
+    actions.start(alice, temporary=True)
     client.force_login(alice)
 
     client.post("/accounts/logout/")

@@ -10,10 +10,12 @@ from django.conf import LazySettings
 from django.test import Client
 
 from accounts.models import User
-from chat import efforts, planning, upstream
+from chat.conversations import model_choice
 from chat.models import Conversation, ModelProfile
-from chat.pageframes import model_frame
-from chat.screens import model_view
+from chat.request_preview import summary
+from chat.request_preview.summary import model_view
+from chat.socket.frames import model_frame
+from chat.turns import request
 from tests.factories import make_conversation, make_profile
 
 pytestmark = pytest.mark.django_db
@@ -56,14 +58,7 @@ def offered(html: str) -> list[str]:
     ],
 )
 def test_model_is_offered_what_it_can_be_told(fields: dict[str, str], words: tuple[str, ...]) -> None:
-    assert efforts.words_for(upstream.of_profile(make_profile("told", **fields))) == words
-
-
-def test_offline_analyst_has_no_effort(page: Client, conversation: Conversation) -> None:
-    html = page.get(conversation.get_absolute_url()).content.decode()
-
-    assert offered(html) == []
-    assert re.search(r'id="effort" hidden', html)
+    assert summary.efforts_of(model_choice.of_profile(make_profile("told", **fields))) == words
 
 
 @pytest.mark.spec("001 BR-008")
@@ -72,8 +67,8 @@ def test_chosen_effort_is_asked_for_from_the_next_request_on(page: Client, conve
 
     answer = page.post(f"{conversation.get_absolute_url()}effort/", {"effort": "low"})
     conversation.refresh_from_db()
-    chosen = upstream.chosen_model(conversation)
-    plan = planning.plan_coming(conversation, chosen, planning.target_of(chosen))
+    chosen = model_choice.chosen_model(conversation)
+    plan = request.plan_coming(conversation, chosen, request.target_of(chosen))
 
     assert (answer.status_code, answer["Location"]) == (303, conversation.get_absolute_url())
     assert plan.body["reasoning_effort"] == "low"
@@ -119,14 +114,14 @@ def test_nothing_is_offered_where_reasoning_is_not_asked_for(
     talk_to(conversation, dialect="openai")
     settings.REASONING_ENABLED = False
 
-    assert model_view(conversation, *upstream.chosen_and_offered(conversation)).efforts == ()
+    assert model_view(conversation, *model_choice.resolve(conversation)).efforts == ()
 
 
 def test_open_pages_are_told_what_is_offered_and_chosen(conversation: Conversation) -> None:
     talk_to(conversation, dialect="vllm")
     conversation.reasoning = {"reasoning.effort": "none"}
 
-    frame = json.loads(model_frame(model_view(conversation, *upstream.chosen_and_offered(conversation))))
+    frame = json.loads(model_frame(model_view(conversation, *model_choice.resolve(conversation))))
 
     assert frame["efforts"] == [
         ["", "Effort: default", False],

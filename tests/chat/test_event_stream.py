@@ -9,21 +9,18 @@ from typing import Any
 import pytest
 from asgiref.testing import ApplicationCommunicator
 from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
 from django.conf import LazySettings
 from django.test import AsyncClient
 
 from accounts import scratchpad as gate
 from accounts.models import User
-from accounts.preferences import visibility
 from accounts.tokens import create_token
-from chat import watchers
-from chat.eventstream import TurnEvents
-from chat.forms import Message
+from chat.api import sse
 from chat.models import Conversation
-from chat.runner import runner
-from chat.watchers import Watcher
+from chat.turns.manager import runner
 from config.asgi import application
-from tests.chat.test_api import client_of
+from tests.chat.api_client import client_of
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation
 
@@ -91,28 +88,19 @@ async def test_repeat_of_a_running_message_joins_its_turn_from_the_start(
     assert texts["thinking"] == "One two."
 
 
-async def test_listener_who_falls_behind_misses_nothing(
+async def test_listener_who_gets_no_event_misses_nothing(
     upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watchers, "MAX_BEHIND", 4)
-    hold = [{"kind": "stall", "at": "event:150", "name": "go"}]
-    upstream.script([{"content": LONG, "chunk": 10, "faults": hold}])
-    watcher = Watcher(conversation.pk)
+    async def lost(*_args: object) -> None:
+        """Lose an event, as Redis may."""
 
-    with runner.watching(watcher):
-        accepted = await runner.submit(conversation.pk, alice.pk, Message("x"))
-        assert accepted.turn_id is not None
-        told = TurnEvents(watcher, accepted.turn_id, await database_sync_to_async(visibility)(alice, None))
-        await asyncio.to_thread(upstream.wait_for, held="go")  # everything up to here waits in a box of four
-        upstream.release("go")
-        events: list[str] = []
-        while (more := await told.next()) is not None:
-            events += more
-        await runner.finished(conversation.pk, accepted.turn_id)
-        end = told.last({"answer": LONG, "toolTrace": [], "reasoningSummary": []})
+    monkeypatch.setattr(get_channel_layer(), "group_send", lost)
+    monkeypatch.setattr(sse, "LOOK_AGAIN_S", 0.01)
+    upstream.script([{"content": LONG, "chunk": 10}])
 
-    texts, _names, _form = read("".join([*events, *end]))
-    assert texts["answer"] == LONG
+    texts, _names, form = await streamed(await post(await client_of(alice), conversation, {"text": "x"}, **EVENTS))
+
+    assert texts["answer"] == form["answer"] == LONG
 
 
 async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(
@@ -132,7 +120,7 @@ async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(
 
     await turn.arefresh_from_db()
     assert turn.status == "completed"
-    assert conversation.pk not in runner._watchers
+    assert get_channel_layer().groups == {}
 
 
 async def http_client(user: User, conversation: Conversation) -> ApplicationCommunicator:

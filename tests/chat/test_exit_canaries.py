@@ -1,7 +1,7 @@
 """Canaries in every private channel of one real turn, and every door by which it leaves: none comes out.
 
 A door that is added to ``tests.test_exit_doors`` and not here fails the first test. The browser's own doors (clipboard,
-storage, the printed page) are in ``tests/e2e/test_canaries.py``.
+storage, the printed page) are in ``tests/browser/test_canaries.py``.
 """
 
 from __future__ import annotations
@@ -17,15 +17,14 @@ from django.test import AsyncClient, Client
 
 from accounts.models import User
 from accounts.tokens import create_token
-from chat import sharing
-from chat.export import Choice
 from chat.models import Conversation, Turn
-from tests.chat.test_pages import client_of
+from chat.sharing import links
+from chat.sharing.export import Choice
+from tests.browser.upstream import calls, opening, reply, says, thinks
 from tests.chat.test_socket import frames_until
 from tests.chat.test_socket import page as socket_of
 from tests.contract_server.fixture import ContractHandle
-from tests.e2e.upstream import calls, opening, reply, says, thinks
-from tests.factories import make_user
+from tests.factories import client_of, make_user
 from tests.frame_words import heard
 from tests.test_exit_doors import SHOWN_BY
 
@@ -80,7 +79,6 @@ def doors(turn: Turn, token: str) -> Mapping[str, tuple[str, ...]]:
         "chat:conversation": (chat, f"{chat}?open={turn.public_id}"),
         "chat:messages": (f"{chat}messages/",),
         "chat:thinking": (f"{own}thinking/",),
-        "chat:steps": (f"{own}steps/",),
         "chat:trace": (f"{own}trace/",),
         "chat:copy": (f"{own}copy/",),
         "chat:export": tuple(f"{chat}export/?format={kind}&{EVERYTHING}" for kind in ("md", "json")),
@@ -89,7 +87,7 @@ def doors(turn: Turn, token: str) -> Mapping[str, tuple[str, ...]]:
         "chat:shared": (f"/s/{token}/", f"/s/{token}/?open={turn.public_id}"),
         "chat:shared_thinking": (f"/s/{token}/{turn.pk}/thinking/",),
         "chat:edit": (f"{own}edit/",),
-        "chat:new": ("/chats/?q=covenants", *(f"/chats/?q={canary}" for canary in CANARIES)),
+        "chat:conversations": ("/chats/?q=covenants", *(f"/chats/?q={canary}" for canary in CANARIES)),
         "chat:home": ("/",),
         "chat:api_messages": (f"/api{chat}messages/",),
         "chat:preview": (f"{chat}preview/",),  # 404 for whoever is no administrator
@@ -158,7 +156,7 @@ async def test_the_next_request_takes_the_raw_call_to_the_model_and_nothing_priv
 
 
 def _everything(turn: Turn, owner: User) -> dict[str, str]:
-    link = sharing.make(owner, turn.conversation, Choice(True, True, True), days=7)
+    link = links.create_link(owner, turn.conversation, Choice(True, True, True), days=7)
     client = client_of(owner)
     sent = {
         name: "\n".join(read(client, address) for address in addresses)

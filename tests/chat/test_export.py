@@ -9,45 +9,14 @@ from django.conf import LazySettings
 from django.test import Client
 
 from accounts.models import User
-from chat import log
-from chat.export import Choice, Copy, as_markdown
+from chat import eventlog
 from chat.models import Conversation, Turn
-from reasoning.citations import Citation, citation_to_json
-from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
-from reasoning.policy import EXCERPT_CHARS, Visibility
-from tests.chat.test_pages import client_of
-from tests.factories import make_conversation, make_turn, open_turn
-
-THOUGHT = "thought-canary. " + "Weighing it. " * 100 + "tail-of-the-thought"
-SECRET = "sk-proj-Ca4naryOfTheArguments7Wq2Zx9Lm3Rt8"
-TRACE = {
-    "c1": {
-        "tool": "searchFilings",
-        "args": {"query": "debt *covenants*", "api_key": SECRET},
-        "durationMs": 12,
-        "results": 1,
-        "topCitations": [{"ref": 7, "filing": "10-K", "section": "Item 7", "anchor": "#p31", "url": "/filings/n/#p31"}],
-        "status": "ok",
-    }
-}
-CITED = Citation(
-    ref=7, filing="10-K", company="Northwind", date="2026-02-26", period=None, section="Item 7", anchor="#p31",
-    url="/filings/northwind/#p31", snippet="It fell.", quote="It fell.", verified=True,
-)  # fmt: skip
-
-
-def make_talk(owner: User) -> Conversation:
-    conversation = make_conversation(owner=owner, title="Debt covenants")
-    Conversation.objects.filter(pk=conversation.pk).update(is_renamed=True)
-    turn = open_turn(conversation.pk, text="What would breach\nthe covenants?")
-    thought = Reasoning(kind="text", text=THOUGHT, source_field="reasoning", model="m", provider="p", step=0)
-    called = ToolCall(call_id="c1", name="searchFilings", arguments='{"query": "raw-arguments-canary"}', step=0)
-    log.append(turn, [thought, called, ToolResult(call_id="c1", output="raw-result-canary", ok=True, step=0)], TRACE)
-    answer = AssistantMessage(
-        text="It fell [7].", summary=("Looked in Item 7.",), citations=(citation_to_json(CITED),), step=1
-    )
-    log.close_turn(turn, [answer], status="completed", summary_source="model", thinking_ms=12_000)
-    return conversation
+from chat.sharing.export import Choice, Export, as_markdown
+from reasoning.citations import citation_to_json
+from reasoning.events import AssistantMessage
+from reasoning.visibility import EXCERPT_CHARS, Visibility
+from tests.chat.shared_talk import CITED, SECRET, make_talk
+from tests.factories import client_of, make_conversation, make_history, make_turn, open_turn
 
 
 def exported(client: Client, conversation: Conversation, query: str = "") -> str:
@@ -67,19 +36,17 @@ def test_markdown_has_the_question_the_answer_and_numbered_sources_with_links(al
     assert "](http://testserver/filings/northwind/#p31) — quotation found word for word" in text
 
 
-def test_summary_goes_in_by_default_and_nothing_else_beside_the_answer(alice: User) -> None:
-    text = exported(client_of(alice), make_talk(alice))
+def test_summary_is_the_only_default_beside_the_answer(alice: User, settings: LazySettings) -> None:
+    conversation, client = make_talk(alice), client_of(alice)
+
+    text = exported(client, conversation)
 
     assert "- Looked in Item 7." in text
     assert "searchFilings" not in text
     assert "thought-canary" not in text
-
-
-def test_nothing_but_the_answer_goes_in_where_that_is_chosen(alice: User) -> None:
-    text = exported(client_of(alice), make_talk(alice), "summary=0")
-
-    assert "Looked in Item 7." not in text
-    assert "It fell [1]." in text
+    assert "Looked in Item 7." not in exported(client, conversation, "summary=0")
+    settings.REASONING_TOOL_TRACE_DEFAULT = False
+    assert "searchFilings" in exported(client, conversation, "trace=1"), "the page shows it on request too"
 
 
 def test_steps_go_in_redacted_where_they_are_chosen(alice: User) -> None:
@@ -112,14 +79,6 @@ def test_a_choice_never_shows_more_than_the_page(alice: User, settings: LazySett
 
     assert "It fell [1]." in text
     assert not [word for word in ("Looked in Item 7.", "searchFilings", "thought-canary") if word in text]
-
-
-def test_steps_that_wait_to_be_asked_for_are_asked_for_here(alice: User, settings: LazySettings) -> None:
-    settings.REASONING_TOOL_TRACE_DEFAULT = False
-    conversation, client = make_talk(alice), client_of(alice)
-
-    assert "searchFilings" in exported(client, conversation, "trace=1")
-    assert "searchFilings" not in exported(client, conversation)
 
 
 @pytest.mark.spec("004 envelope")
@@ -191,23 +150,28 @@ def test_a_turn_that_still_runs_is_left_out(alice: User) -> None:
     assert "And then?" not in text
 
 
+def test_brackets_in_the_url_of_a_source_do_not_end_its_link(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    url = "https://example.org/10-K (2025).htm#(p31)"
+    source = {**citation_to_json(CITED), "url": url}
+    make_history(conversation, AssistantMessage(text="It fell [7].", citations=(source,)))
+
+    text = exported(client_of(alice), conversation)
+
+    assert "](https://example.org/10-K%20%282025%29.htm#%28p31%29)" in text
+
+
 def test_words_of_people_and_models_cannot_break_the_layout(alice: User) -> None:
     conversation = make_conversation(owner=alice, title="# a\n## b [x](y)")
     turn = make_turn(conversation, question="# no heading\n\n1. no list")
     Turn.objects.filter(pk=turn.pk).update(model="odd_*name*")
-    rows = log.turns(conversation.pk)
+    rows = eventlog.turns(conversation.pk)
 
-    text = as_markdown(Copy(conversation.title, "http://x", turn.started_at, rows, Visibility()))
+    text = as_markdown(Export(conversation.title, "http://x", turn.started_at, rows, Visibility()))
 
     assert text.startswith("# \\# a \\#\\# b \\[x\\](y)\n")
     assert "> # no heading\n>\n> 1. no list" in text
     assert "odd\\_\\*name\\*" in text
-
-
-def test_choice_is_read_from_a_query_and_written_back() -> None:
-    assert Choice.of_query({}) == Choice(summary=True, trace=False, thinking=False)
-    assert Choice.of_query({"summary": "0", "trace": "true", "thinking": "on"}) == Choice(False, True, True)
-    assert Choice(False, True, False).query() == "summary=0&trace=1&thinking=0"
 
 
 def test_a_choice_only_narrows() -> None:

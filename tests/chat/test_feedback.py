@@ -10,11 +10,11 @@ from django.conf import LazySettings
 from django.test import Client
 
 from accounts.models import User
-from chat import cards, log
+from chat import eventlog
+from chat.cards import build
 from chat.models import Conversation, Feedback, Turn
-from reasoning.policy import Visibility
-from tests.chat.test_pages import client_of
-from tests.factories import make_conversation, make_turn, open_turn
+from reasoning.visibility import Visibility
+from tests.factories import client_of, make_conversation, make_turn, open_turn
 
 HTMX = {"HX-Request": "true"}
 
@@ -26,7 +26,7 @@ def say(client: Client, turn: Turn, **form: str) -> str:
 
 
 def pressed(html: str) -> list[str]:
-    return re.findall(r'value="(good|poor)" aria-pressed="true"', html)
+    return re.findall(r'value="(good|poor)"\s+aria-pressed="true"', html)
 
 
 def kept() -> list[tuple[bool, str, str]]:
@@ -55,7 +55,7 @@ def test_a_reason_and_a_note_are_added(alice: User, turn: Turn) -> None:
 
     told = say(client, turn, reason="unsupported", note="  Not in Item 7. ")
 
-    assert '<details class="why" open>' in asked
+    assert '<details class="feedback-reason" open>' in asked
     assert "Thank you" in told
     assert kept() == [(False, "unsupported", "Not in Item 7.")]
 
@@ -108,10 +108,10 @@ def test_many_cards_cost_no_look_each(alice: User, django_assert_num_queries: py
     conversation = make_conversation(owner=alice)
     for _each in range(5):
         make_turn(conversation)
-    rows = log.turns(conversation.pk)
+    rows = eventlog.turns(conversation.pk)
 
     with django_assert_num_queries(0):  # type: ignore[operator]
-        drawn = [cards.answer_card(row, Visibility()) for row in rows]
+        drawn = [build.answer_card(row, Visibility()) for row in rows]
     assert [card.feedback.verdict for card in drawn if card.feedback] == [""] * 5
 
 
@@ -138,10 +138,10 @@ def test_the_line_below_an_answer_says_what_it_cost(alice: User, settings: LazyS
     conversation: Conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="Why?")
     figures = {"input_tokens": 812, "output_tokens": 750, "reasoning_tokens": 340}
-    log.close_turn(turn, [], status="completed", **figures)
+    eventlog.close_turn(turn, [], status="completed", **figures)
     Turn.objects.update(ended_at=turn.started_at + timedelta(seconds=6.1))
-    [rows] = log.turns(conversation.pk)
+    [rows] = eventlog.turns(conversation.pk)
 
-    assert cards.answer_card(rows, Visibility()).usage_label == "812 in · 340 think · 410 out · 6.1 s"
+    assert build.answer_card(rows, Visibility()).usage_label == "812 in · 340 think · 410 out · 6.1 s"
     hidden = Visibility(reasoning_possible=False)
-    assert cards.answer_card(rows, hidden).usage_label == "812 in · 410 out · 6.1 s"
+    assert build.answer_card(rows, hidden).usage_label == "812 in · 410 out · 6.1 s"

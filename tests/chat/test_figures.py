@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from chat.models import Conversation
-from chat.runner import Runner
-from config.logs import JsonFormatter
+from chat.turns.manager import TurnManager
+from config.logs import RedactingJsonFormatter
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
 
@@ -27,7 +27,7 @@ def written() -> Iterator[io.StringIO]:
     """What the site's own handler would write meanwhile."""
     sink = io.StringIO()
     handler = logging.StreamHandler(sink)
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(RedactingJsonFormatter())
     logging.getLogger("chat").addHandler(handler)
     logging.getLogger("chat").setLevel(logging.INFO)
     yield sink
@@ -41,7 +41,7 @@ def _told(written: io.StringIO, message: str) -> list[dict[str, Any]]:
 
 
 async def test_row_keeps_tokens_times_and_what_the_guards_did(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     used = {"input": 3000, "output": 20, "cached_tokens": 2560}
     upstream.script(
@@ -61,7 +61,7 @@ async def test_row_keeps_tokens_times_and_what_the_guards_did(
 
 
 async def test_turn_that_failed_before_a_token_has_none(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"content": "x", "faults": [{"kind": "server_error", "times": 3}]}])
 
@@ -71,7 +71,7 @@ async def test_turn_that_failed_before_a_token_has_none(
 
 
 async def test_end_of_a_turn_is_one_line_of_figures(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation, written: io.StringIO
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, written: io.StringIO
 ) -> None:
     busy = {"kind": "rate_limit", "times": 1}
     upstream.script([{"tool_calls": [CALL], "faults": [busy]}, {"reasoning": CANARY, "content": f"So: {CANARY}."}])
@@ -96,7 +96,7 @@ async def test_end_of_a_turn_is_one_line_of_figures(
 
 
 async def test_each_request_is_one_line_with_its_outcome(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation, written: io.StringIO
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, written: io.StringIO
 ) -> None:
     upstream.script(
         [

@@ -1,56 +1,32 @@
-"""Files become filings: what they say about themselves, loaded once however often, with anchors that stay."""
+"""Files become filings: metadata, loading once however often, anchors that stay, the command and the demo."""
 
 from __future__ import annotations
 
 import datetime as dt
+from io import StringIO
+from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat.filings.anchors import anchors
-from chat.filings.dates import find_date
-from chat.filings.demo import DEMO_FOLDER, load_demo
-from chat.filings.ingest import ingest
-from chat.filings.passages import cut_passages
-from chat.filings.sections import Block
+from chat.filings.ingest import DEMO_FOLDER, ingest, load_demo
+from chat.filings.metadata import find_date
+from chat.filings.outline import Block
+from chat.filings.passages import anchors, cut_passages
 from chat.filings.submission import DocumentError
 from chat.models import Filing, Passage
-
-SENTENCE = "The company makes small things and sells them to people who like them. "
-
-
-def annual_report(*, extra: str = "", facts: str = "", company: str = "Acme Widgets, Inc.") -> bytes:
-    items = "".join(
-        f"<p><b>Item {code}</b></p><p><b>On this</b></p>" + f"<p>{SENTENCE * 6}{code}</p>" * 4
-        for code in ("1. Business", "1A. Risk Factors", "2. Properties", "3. Legal Proceedings")
-    )
-    return (
-        f"<html><body>{facts}<p>FORM 10-K</p><p>For the fiscal year ended June 30, 2021</p><p><b>{company}</b></p>"
-        f"<p>(Exact name of registrant as specified in its charter)</p>{items}{extra}"
-        "<p><b>SIGNATURES</b></p><p>Date: September 1, 2021</p></body></html>"
-    ).encode()
-
-
-def submission(document: bytes, *, filed: str = "20210903") -> bytes:
-    header = (
-        f"<SEC-HEADER>\nACCESSION NUMBER:\t\t0000123456-21-000007\nFILED AS OF DATE:\t\t{filed}\n"
-        "COMPANY CONFORMED NAME:\t\t\tACME WIDGETS, INC.\nCENTRAL INDEX KEY:\t\t\t0000123456\n</SEC-HEADER>\n"
-    )
-    return f"{header}<DOCUMENT>\n<TYPE>10-K\n<TEXT>\n{document.decode()}\n</TEXT>\n</DOCUMENT>".encode()
+from tests.chat.filing_samples import SENTENCE, annual_report, submission
 
 
 @pytest.mark.django_db
-def test_cover_tells_company_form_and_dates() -> None:
+def test_cover_names_company_form_and_dates() -> None:
     filing = ingest(annual_report(), name="a.html")
 
     assert (filing.company, filing.form) == ("Acme Widgets, Inc.", "10-K")
     assert (filing.period_on, filing.signed_on) == (dt.date(2021, 6, 30), dt.date(2021, 9, 1))
-
-
-@pytest.mark.django_db
-def test_filing_date_is_never_invented() -> None:
-    assert ingest(annual_report(), name="a.html").filed_on is None
+    assert filing.filed_on is None  # never invented
 
 
 @pytest.mark.django_db
@@ -62,7 +38,7 @@ def test_header_states_filing_date_and_wins_over_the_argument() -> None:
 
 
 @pytest.mark.django_db
-def test_filing_date_can_be_told_later() -> None:
+def test_filing_date_can_be_stated_later() -> None:
     ingest(annual_report(), name="a.html")
 
     assert ingest(annual_report(), name="a.html", filed_on=dt.date(2021, 9, 3)).filed_on == dt.date(2021, 9, 3)
@@ -88,7 +64,7 @@ def test_name_in_capitals_is_written_as_the_text_writes_it() -> None:
 
 
 @pytest.mark.django_db
-def test_plain_text_cover_tells_the_registrant() -> None:
+def test_plain_text_cover_names_the_registrant() -> None:
     header = submission(b"").decode().split("<DOCUMENT>")[0].replace("ACME WIDGETS, INC.", "")
     cover = (
         "                SECURITIES AND EXCHANGE COMMISSION\n                     FORM 10-K\n"
@@ -137,19 +113,12 @@ def test_other_year_is_another_filing_with_its_own_slug() -> None:
 
 
 @pytest.mark.django_db
-def test_anchor_names_section_and_ordinal() -> None:
-    filing = ingest(annual_report(), name="a.html")
+def test_passage_has_an_anchor_and_a_context_that_questions_name() -> None:
+    passage = ingest(annual_report(), name="a.html").passages.get(anchor="#item-1a-p1")
 
-    assert filing.passages.filter(section="Item 1A").order_by("ordinal").first().anchor == "#item-1a-p1"
-
-
-@pytest.mark.django_db
-def test_context_holds_what_questions_name() -> None:
-    filing = ingest(annual_report(), name="a.html")
-    context = filing.passages.get(anchor="#item-2-p1").context
-
-    for words in ("Acme Widgets, Inc.", "10-K", "June 30, 2021", "Item 2", "Properties"):
-        assert words in context
+    assert passage.section == "Item 1A"
+    for words in ("Acme Widgets, Inc.", "10-K", "June 30, 2021", "Item 1A", "Risk Factors"):
+        assert words in passage.context
 
 
 @pytest.mark.django_db
@@ -160,20 +129,18 @@ def test_failed_document_leaves_nothing() -> None:
     assert not Filing.objects.exists()
 
 
-def test_text_that_is_new_never_gets_a_used_anchor() -> None:
-    known = [("Item 1", "#item-1-p1", "a"), ("Item 1", "#item-1-p2", "b")]
-
-    assert anchors([("Item 1", "a"), ("Item 1", "new"), ("Item 1", "b")], known) == [
-        "#item-1-p1",
-        "#item-1-p3",
-        "#item-1-p2",
-    ]
-
-
-def test_text_edited_in_place_keeps_its_anchor() -> None:
+@pytest.mark.parametrize(
+    ("texts", "ordinals"),
+    [
+        pytest.param(["a", "new", "b", "c"], [1, 4, 2, 3], id="new text never gets a used anchor"),
+        pytest.param(["a", "B", "c"], [1, 2, 3], id="text edited in place"),
+        pytest.param(["a", "c", "d"], [1, 3, 4], id="deleted text"),
+    ],
+)
+def test_anchors_of_a_filing_that_is_loaded_again(texts: list[str], ordinals: list[int]) -> None:
     known = [("Item 1", f"#item-1-p{n}", text) for n, text in enumerate("abc", start=1)]
 
-    assert anchors([("Item 1", "a"), ("Item 1", "B"), ("Item 1", "c")], known)[1] == "#item-1-p2"
+    assert anchors([("Item 1", text) for text in texts], known) == [f"#item-1-p{n}" for n in ordinals]
 
 
 sections = st.sampled_from(["Item 1", "Item 1A", "Part I, Item 2", "Item 5.02"])
@@ -224,6 +191,21 @@ def test_passage_never_ends_with_a_heading() -> None:
     assert [one.text.split("\n")[0][0] for one in cut_passages(section)] == ["a", "O"]
 
 
+def test_passage_never_ends_with_the_heads_of_columns() -> None:
+    rows = [" | 2024", "Assets", *(f"Line {n} of the table | {n},000" for n in range(100))]
+    blocks = [Block("Item 8", "", "", "table", text, table=1) for text in rows]
+    found = cut_passages([Block("Item 8", "", "", "text", "a" * 1080), *blocks])
+
+    assert found[0].text == "a" * 1080
+    assert found[1].text.startswith(" | 2024\nAssets\nLine 0")
+
+
+def test_last_rows_of_a_table_stay_with_it() -> None:
+    rows = [Block("Item 8", "", "", "table", f"Line {n} of the table | {n},000", table=1) for n in range(45)]
+
+    assert len(cut_passages(rows)) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "date"),
     [
@@ -248,7 +230,35 @@ def test_demo_corpus_is_loaded_once_and_labelled() -> None:
     assert all(filing.is_demo and filing.filed_on for filing in filings)
     covers = Passage.objects.filter(section="Cover", text__icontains="invented for demonstration")
     assert covers.values("filing").distinct().count() == 3
-
-
-def test_demo_filings_are_small() -> None:
     assert all(path.stat().st_size < 16_000 for path in DEMO_FOLDER.iterdir())
+
+
+@pytest.mark.django_db
+def test_command_names_what_fails_and_continues(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_bytes(annual_report())
+    (tmp_path / "b.html").write_bytes(b"%PDF-1.7")
+    (tmp_path / "notes.md").write_text("no filing")
+    out, err = StringIO(), StringIO()
+
+    with pytest.raises(SystemExit) as stopped:
+        call_command("load_filings", str(tmp_path), "--filed", "2021-09-03", stdout=out, stderr=err)
+
+    assert stopped.value.code == 1
+    assert "a.html: Acme Widgets, Inc. 10-K, filed 2021-09-03" in out.getvalue()
+    assert out.getvalue().endswith("1 filing loaded, 1 failed.\n")
+    assert "b.html: not loaded: not an HTML or text document" in err.getvalue()
+
+
+@pytest.mark.django_db
+def test_command_names_what_it_skips_in_a_folder_once_each(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_bytes(annual_report())
+    for name in ("notes.md", "scan.pdf", "facts.json", ".hidden.md"):
+        (tmp_path / name).write_text("no filing")
+    out = StringIO()
+
+    call_command("load_filings", str(tmp_path), stdout=out)
+
+    skipped = [
+        line.split(":")[0] for line in out.getvalue().splitlines() if "skipped: not a filing by its ending" in line
+    ]
+    assert skipped == ["facts.json", "notes.md", "scan.pdf"]

@@ -10,17 +10,14 @@ from django.db import connection
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chat.filings.companies import matching, named_in
-from chat.filings.demo import load_demo
-from chat.filings.index import check_index, ensure_index
-from chat.filings.ingest import ingest
-from chat.filings.search import read_passages, search_passages
-from chat.filings.snippets import MAX_CHARS, snippet
+from chat.filings.ingest import ingest, load_demo
+from chat.filings.search import SNIPPET_MAX_CHARS, matching, named_in, read_passages, search_passages, snippet
+from chat.filings.search_index import INDEX, check_index
 from chat.models import Filing, Passage
-from chat.models.search import search_terms
-from chat.retrieval import SearchQuery
+from chat.models.filing import search_terms
+from chat.tools.base import SearchQuery
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engine]
 COMPANIES = ["Apple Inc.", "The Home Depot, Inc.", "McDonald’s Corporation", "Commonwealth Income & Growth Fund V"]
 
 
@@ -30,13 +27,13 @@ def demo() -> list[Filing]:
 
 
 def anchors_of(text: str, **narrowed: str) -> list[str]:
-    return [found.anchor for found in search_passages(SearchQuery(text, **narrowed))]
+    return [found.anchor for found in search_passages(SearchQuery(text, **narrowed)).passages]
 
 
 def test_best_passage_comes_first(demo: list[Filing]) -> None:
     found = search_passages(SearchQuery("Which turbines were replaced at Skerry Sound?"))
 
-    assert "numbers 3, 4, 7, 9, 10 and 13" in found[0].text
+    assert "numbers 3, 4, 7, 9, 10 and 13" in found.passages[0].text
 
 
 def test_queryset_chains_and_scores(demo: list[Filing]) -> None:
@@ -54,7 +51,7 @@ def test_words_are_stemmed(demo: list[Filing]) -> None:
     "text", ["", "  ", "the of and", '"', 'a" OR b:*', "NEAR(", "-- ^ * ( ) :", "\x00", "!!! & | <->"]
 )
 def test_typed_syntax_is_never_syntax(demo: list[Filing], text: str) -> None:
-    assert isinstance(len(search_passages(SearchQuery(text))), int)
+    assert isinstance(len(search_passages(SearchQuery(text)).passages), int)
 
 
 @given(text=st.text(max_size=40))
@@ -66,33 +63,33 @@ def test_any_text_can_be_searched_for(text: str) -> None:
 def test_form_narrows_the_search(demo: list[Filing]) -> None:
     found = search_passages(SearchQuery("gross margin", form="10-Q"))
 
-    assert {passage.filing for passage in found} == {"10-Q"}
+    assert {passage.filing for passage in found.passages} == {"10-Q"}
     assert found.filings == 1
 
 
 def test_form_includes_amendments_and_exhibits() -> None:
     ingest(b"<p>Exhibit 99.1</p><p>Acme Corp reports net income of zebras</p>", name="acme-8k-ex99.html")
 
-    assert [found.filing for found in search_passages(SearchQuery("zebras", form="8-K"))] == ["8-K EX-99.1"]
-    assert not search_passages(SearchQuery("zebras", form="10-K"))
+    assert [found.filing for found in search_passages(SearchQuery("zebras", form="8-K")).passages] == ["8-K EX-99.1"]
+    assert not search_passages(SearchQuery("zebras", form="10-K")).passages
 
 
 def test_company_named_in_the_question_narrows_the_search(demo: list[Filing]) -> None:
     found = search_passages(SearchQuery("What is Calder Ridge’s interest rate risk?"))
 
-    assert {passage.company for passage in found} == {"Calder Ridge Cold Chain, Inc."}
+    assert {passage.company for passage in found.passages} == {"Calder Ridge Cold Chain, Inc."}
 
 
 def test_two_companies_named_are_both_answered(demo: list[Filing]) -> None:
     found = search_passages(SearchQuery("Compare the interest rate risk of Northwind and Calder Ridge", limit=4))
 
-    assert len({passage.company for passage in found[:2]}) == 2
+    assert len({passage.company for passage in found.passages[:2]}) == 2
 
 
 def test_unknown_company_gives_nothing(demo: list[Filing]) -> None:
     found = search_passages(SearchQuery("interest rate risk", company="Tesla, Inc."))
 
-    assert len(found) == 0
+    assert found.passages == ()
     assert found.filings == 0
 
 
@@ -104,24 +101,24 @@ def test_found_says_what_was_searched(demo: list[Filing]) -> None:
 
 
 def test_found_passage_carries_its_filing(demo: list[Filing]) -> None:
-    found = search_passages(SearchQuery("blades Skerry Sound", company="Northwind", limit=1))[0]
+    found = search_passages(SearchQuery("blades Skerry Sound", company="Northwind", limit=1)).passages[0]
 
     assert (found.filing, found.date, found.period) == ("10-K", "2026-02-26", "2025-12-31")
     assert found.url.endswith(f"/filings/northwind-tidal-power-inc-10-k-2025-12-31/{found.anchor}")
 
 
 def test_passage_is_read_by_its_address_with_neighbours(demo: list[Filing]) -> None:
-    url = search_passages(SearchQuery("seabed lease renewed", company="Northwind", limit=1))[0].url
+    url = search_passages(SearchQuery("seabed lease renewed", company="Northwind", limit=1)).passages[0].url
     alone, around = read_passages(url, 0), read_passages(f"http://host.example{url}", 1)
 
-    assert [found.url for found in alone] == [url]
-    assert [found.url for found in around][1] == url
-    assert len(around) == 3
+    assert [found.url for found in alone.passages] == [url]
+    assert [found.url for found in around.passages][1] == url
+    assert len(around.passages) == 3
 
 
 @pytest.mark.parametrize("url", ["", "#item-1-p1", "/filings/none/#item-1-p1", "/filings/none/", "http://[", "\x00"])
 def test_unknown_address_gives_nothing(demo: list[Filing], url: str) -> None:
-    assert len(read_passages(url, 1)) == 0
+    assert read_passages(url, 1).passages == ()
 
 
 @pytest.mark.parametrize(
@@ -170,14 +167,18 @@ def test_snippet_shows_the_words_that_were_searched_for() -> None:
     shown = snippet(text, ["ratio", "1.31"])
 
     assert "ratio was 1.31" in shown
-    assert len(shown) <= MAX_CHARS
+    assert len(shown) <= SNIPPET_MAX_CHARS
     assert shown.startswith("…")
+
+
+def test_snippet_shows_no_empty_fields() -> None:
+    assert snippet(" | 2024 |  | 2023\nSales | 8% |  | 8%", []) == "2024 | 2023 · Sales | 8% | 8%"
 
 
 @given(st.text(max_size=600), st.lists(st.text(max_size=8), max_size=4))
 @settings(max_examples=100, deadline=None)
 def test_snippet_is_short_whatever_the_text(text: str, terms: list[str]) -> None:
-    assert len(snippet(text, terms)) <= MAX_CHARS
+    assert len(snippet(text, terms)) <= SNIPPET_MAX_CHARS
 
 
 def test_deleted_filing_is_not_found(demo: list[Filing]) -> None:
@@ -194,7 +195,7 @@ def test_triggers_are_made_again_after_migrate(demo: list[Filing]) -> None:
     Passage.objects.create(filing=demo[0], ordinal=999, anchor="#x-p1", section="X", text="zebras", context="")
 
     assert [message.id for message in check_index(None, ["default"])] == ["chat.W001"]
-    ensure_index()
+    INDEX.ensure()
     passage.text = "okapis"
     passage.save()
 

@@ -6,12 +6,17 @@ import json
 
 import pytest
 
-from chat.cardviews import ModelView
-from chat.frames import error_frame, queue_frame, scratchpad_frame
+from chat.cards.view_models import ModelView
+from chat.conversations.commands import CommandAnswer
 from chat.models import Conversation
-from chat.orders import CommandAnswer
-from chat.pageframes import command_frames, model_frame, title_frames
-from chat.textframes import json_frame
+from chat.socket.frames import (
+    command_frames,
+    error_frame,
+    json_frame,
+    model_frame,
+    queue_frame,
+    title_frames,
+)
 from tests.chat.card_samples import HOSTILE
 
 
@@ -30,15 +35,6 @@ def test_name_of_a_model_is_no_markup_either() -> None:
 
     assert not set("<>&") & set(frame)
     assert json.loads(frame) == {"model": HOSTILE, "label": HOSTILE, "efforts": []}
-
-
-@pytest.mark.spec("004 scratchpad")
-@pytest.mark.parametrize("is_first", [True, False])
-def test_scratchpad_is_text_in_the_panel_and_in_each_later_piece(is_first: bool) -> None:
-    frame = scratchpad_frame("a1", HOSTILE, is_first=is_first)
-
-    assert "<img" not in frame
-    assert frame.count("&lt;img") == 1
 
 
 def test_title_is_text_in_header_window_and_list() -> None:

@@ -11,8 +11,10 @@ from django.db import OperationalError, connection
 from django.test import Client
 from pytest_django import Settings
 
-from chat import health, heartbeat
-from chat.heartbeat import Entry, Pulse
+from chat.pages import health
+from chat.turns import heartbeat
+from chat.turns.heartbeat import HeartbeatMonitor
+from chat.turns.run import TurnRun
 
 
 @pytest.fixture
@@ -48,11 +50,11 @@ def test_turns_that_nobody_keeps_alive_are_named(
     client: Client, db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     past = time.monotonic() - settings.LEASE_EXPIRY_S - 1
-    monkeypatch.setattr(heartbeat, "pulse", Pulse(past))
-    monkeypatch.setattr(health, "pulse", heartbeat.pulse)
+    monkeypatch.setattr(heartbeat, "monitor", HeartbeatMonitor(past))
+    monkeypatch.setattr(health, "monitor", heartbeat.monitor)
 
     ill = client.get("/healthz")
-    heartbeat.pulse.beat()
+    heartbeat.monitor.record()
     well = client.get("/healthz")
 
     assert (ill.status_code, ill.json()["checks"]["turns"]) == (503, "error")
@@ -60,19 +62,19 @@ def test_turns_that_nobody_keeps_alive_are_named(
 
 
 @pytest.mark.usefixtures("no_redis")
-async def test_pulse_beats_while_a_turn_runs_and_rests_after(monkeypatch: pytest.MonkeyPatch) -> None:
-    pulse = Pulse(time.monotonic() - 10_000)
-    before = pulse.silent_s
-    monkeypatch.setattr(heartbeat, "pulse", pulse)
+async def test_heartbeat_is_recorded_while_a_turn_runs_and_reset_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    pulse = HeartbeatMonitor(time.monotonic() - 10_000)
+    before = pulse.seconds_since
+    monkeypatch.setattr(heartbeat, "monitor", pulse)
 
-    keeping = asyncio.ensure_future(heartbeat.keep_alive({uuid.uuid4(): cast("Entry", None)}))
+    keeping = asyncio.ensure_future(heartbeat.keep_alive({uuid.uuid4(): cast("TurnRun", None)}))
     await asyncio.sleep(0)
-    beating = pulse.silent_s
+    beating = pulse.seconds_since
     keeping.cancel()
     await asyncio.wait([keeping])
 
     assert before >= 10_000 > beating > 0
-    assert pulse.silent_s == 0.0
+    assert pulse.seconds_since == 0.0
 
 
 def test_redis_that_is_configured_and_gone_is_named(client: Client, db: None, settings: Settings) -> None:

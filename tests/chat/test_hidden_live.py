@@ -9,19 +9,18 @@ import pytest
 from django.conf import LazySettings
 
 from accounts.models import User
-from chat.cards import live_answer_card
-from chat.frames import PageFrames
-from chat.live import LiveTurn
+from chat.cards.build import live_answer_card
 from chat.models import Conversation, Turn
-from reasoning.policy import Visibility
+from chat.socket.frames import PageFrames
 from reasoning.trace import finish, start
-from tests.chat.test_api import client_of
+from reasoning.visibility import Visibility
+from tests.chat.api_client import client_of
 from tests.chat.test_event_stream import EVENTS, post, streamed
-from tests.chat.test_frames import turn as turn  # the fixture
 from tests.chat.test_socket import frames_until
 from tests.chat.test_socket import page as socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.frame_words import heard
+from tests.live_turns import make_live_turn, published
 
 pytestmark = pytest.mark.django_db(transaction=True)
 THOUGHT, POINT, QUERY = "quokka-thought", "quokka-point", "quokka-query"
@@ -100,27 +99,22 @@ async def test_personal_setting_leaves_thinking_out_of_frames_and_events(
     assert "thinking" not in form
 
 
-def test_viewer_who_sees_all_is_sent_all_of_it(turn: LiveTurn) -> None:
-    """The tests above would hold for a page that never sends anything."""
-    turn.step_started("c", "searchFilings")
-
-    card = live_answer_card(turn, Visibility())
-
-    assert [step.tool for step in card.steps] == ["searchFilings"]
-    assert card.thinking is not None
-
-
-@pytest.mark.parametrize("thinking", ["withheld", "none"])
-def test_live_card_of_who_may_not_see_holds_no_steps_and_no_thinking(turn: LiveTurn, thinking: Any) -> None:
+@pytest.mark.parametrize("thinking", ["whole", "excerpt", "withheld", "none"])
+async def test_live_card_holds_steps_and_thinking_for_those_alone_who_may_see_them(thinking: Any) -> None:
+    turn = make_live_turn()
+    turn.show_thinking("quokka")
     turn.step_started("c", "searchFilings")
     turn.step_finished("c", finish(start("c", "searchFilings", "{}", at_ms=0, shown=None), at_ms=1, status="ok"))
-    sees = Visibility(summary=False, trace=False, thinking=thinking)
+    events = await published(turn)
+    may_see = thinking in ("whole", "excerpt")
+    sees = Visibility(summary=may_see, trace=may_see, thinking=thinking)
 
-    card = live_answer_card(turn, sees)
+    card, frames = live_answer_card(turn, sees), PageFrames(sees)
+    sent = "".join([*frames.open_thinking(turn), *frames.snapshot(turn)])
+    sent += "".join(frame for event in events for frame in frames.draw(turn, event))
 
-    assert card.steps == ()
-    assert card.thinking is None
-    assert "searchFilings" not in "".join(PageFrames(sees).snapshot(turn))
+    assert (bool(card.steps), bool(card.thinking)) == (may_see, may_see)
+    assert ("searchFilings" in sent, "quokka" in sent) == (may_see, may_see)
 
 
 async def test_viewer_without_a_flag_gets_everything_on_the_same_ways(

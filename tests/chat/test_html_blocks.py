@@ -1,4 +1,4 @@
-"""Where an answer that is still arriving may be cut, and that cutting changes nothing."""
+"""Where an answer that is still streaming is cut into blocks, and that cutting changes nothing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from chat.html import BlockSplitter, render_markdown, sanitize_html, split_blocks
-from chat.html import blocks as blocks_module
-from chat.html.dress import Dresser
+from chat.html import BlockSplitter, markdown, render_markdown, sanitize_html, split_blocks
 from chat.html.markdown import to_html
-from chat.html.sanitize import ATTRIBUTES, TAGS
-from chat.html.tree import parse, serialize
+from chat.html.postprocess import decorate
 
 LINES = """
 a
@@ -61,17 +58,15 @@ it is $x^2$ of $5 and $10
 documents = st.lists(st.sampled_from([*LINES.strip("\n").split("\n"), "", "", "", " "]), max_size=24).map("\n".join)
 
 
-def render_at_once(text):
-    """Render a text in one go, without cutting it."""
-    allowed = {tag: ATTRIBUTES.get(tag, frozenset()) for tag in TAGS}
-    return serialize(Dresser().children(parse(sanitize_html(to_html(text)), allowed)))
+def rendered_uncut(text):
+    return squeezed(decorate(sanitize_html(to_html(text))))
 
 
 def squeezed(html):
     return "".join(html.split())
 
 
-def fed(splitter, text, size):
+def feed(splitter, text, size):
     return [block for at in range(0, len(text), size) for block in splitter.feed(text[at : at + size])]
 
 
@@ -83,24 +78,14 @@ def fed(splitter, text, size):
 @example("$$\n" + "a\n" * 57 + "\n$$\n\nb\n\nc", 9)
 @example("$$\n" + "a\n" * 58 + "\n$$\n\nb\n\nc", 9)
 @example("- $$\n  x\n  $$\n\na\n\n$$\nb\n\n= c\n$$\n", 5)
-def test_blocks_render_as_the_whole_does(text, size):
+def test_streamed_blocks_render_as_the_whole_does(text, size):
     splitter = BlockSplitter()
 
-    blocks = [*fed(splitter, text, size), *splitter.finish()]
+    blocks = [*feed(splitter, text, size), *splitter.finish()]
 
-    assert squeezed("".join(map(render_markdown, blocks))) == squeezed(render_at_once(text))
-    assert squeezed(render_markdown(text)) == squeezed(render_at_once(text))
-
-
-@settings(max_examples=200, deadline=None)
-@given(documents, st.lists(st.integers(0, 200), max_size=8))
-def test_chunking_changes_no_block(text, cuts):
-    splitter = BlockSplitter()
-    ends = sorted({min(cut, len(text)) for cut in cuts} | {len(text)})
-
-    blocks = [block for start, end in zip([0, *ends], ends, strict=False) for block in splitter.feed(text[start:end])]
-
-    assert (*blocks, *splitter.finish()) == split_blocks(text)
+    assert tuple(blocks) == split_blocks(text)
+    assert squeezed("".join(map(render_markdown, blocks))) == rendered_uncut(text)
+    assert squeezed(render_markdown(text)) == rendered_uncut(text)
 
 
 @settings(max_examples=100, deadline=None)
@@ -109,13 +94,13 @@ def test_nothing_is_lost_but_the_kind_of_line_end(text, size):
     splitter = BlockSplitter()
     text_lf = text.replace("\r\n", "\n").replace("\r", "\n")
 
-    frozen = "".join(fed(splitter, text, size))
+    finished = "".join(feed(splitter, text, size))
 
-    assert frozen + splitter.tail == text_lf
-    assert frozen + "".join(splitter.finish()) == text_lf
+    assert finished + splitter.tail == text_lf
+    assert finished + "".join(splitter.finish()) == text_lf
 
 
-def test_block_is_frozen_once_a_complete_one_and_a_growing_one_follow():
+def test_block_is_finished_once_a_complete_one_and_a_growing_one_follow():
     splitter = BlockSplitter()
 
     assert splitter.feed("one\n\ntwo\n\n") == ()
@@ -129,9 +114,9 @@ def test_block_is_frozen_once_a_complete_one_and_a_growing_one_follow():
 def test_number_that_becomes_a_list_item_is_not_cut_early():
     splitter = BlockSplitter()
 
-    frozen = fed(splitter, "1. a\n\n2", 1)
+    finished = feed(splitter, "1. a\n\n2", 1)
 
-    assert (frozen, splitter.feed(". b\n\nend\n")) == ([], ())
+    assert (finished, splitter.feed(". b\n\nend\n")) == ([], ())
     assert splitter.finish() == ("1. a\n\n2. b\n\n", "end\n")
 
 
@@ -156,46 +141,38 @@ def test_fence_is_closed_by_its_own_kind_only():
     assert split_blocks(text) == (text[:-2], "c\n")
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "x\n\ny\n",
-        "word ",
-        "- a\n\n",
-        "a\n```\n\nx\n```\n",
-        "hello *you*\n\n",
-        "\n",
-        "> ```\n\na\n",
-        "- a\n```\n\nx\n```\n",
-    ],
-)
-@pytest.mark.parametrize("head", ["", "```\n"])
-def test_cost_of_small_chunks_is_linear(head, unit):
-    short, long = (timed(head + unit * (size // len(unit))) for size in (20_000, 160_000))
-
-    assert long < 24 * short + 0.2
-
-
-def timed(text):
-    splitter = BlockSplitter()
-    start = time.process_time()
-    fed(splitter, text, 5)
-    splitter.finish()
-    return time.process_time() - start
-
-
 @pytest.mark.parametrize("unit", ["*a*\n\n", "```\na\n\nb\n```\n\n", "a\n\n- b\n\n"])
 def test_many_small_blocks_are_joined_and_render_as_the_whole_does(unit, monkeypatch):
-    monkeypatch.setattr(blocks_module, "_MANY", 3)
-    monkeypatch.setattr(blocks_module, "_LARGE_CHARS", 60)
+    monkeypatch.setattr(markdown, "MANY_BLOCKS", 3)
+    monkeypatch.setattr(markdown, "LARGE_CHARS", 60)
     text = unit * 60
 
     blocks = split_blocks(text)
 
     assert "".join(blocks) == text
     assert len(blocks) <= 4 + len(text) // 60
-    assert squeezed("".join(map(render_markdown, blocks))) == squeezed(render_at_once(text))
+    assert squeezed("".join(map(render_markdown, blocks))) == rendered_uncut(text)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("head", ["", "```\n"])
+@pytest.mark.parametrize(
+    "unit", ["x\n\ny\n", "word ", "- a\n\n", "a\n```\n\nx\n```\n", "\n", "> ```\n\na\n", "- a\n```\n\nx\n```\n"]
+)
+def test_cost_of_small_pieces_is_linear(head, unit):
+    short, long = (split_seconds(head + unit * (size // len(unit))) for size in (20_000, 160_000))
+
+    assert long < 24 * short + 0.2
+
+
+def split_seconds(text):
+    splitter = BlockSplitter()
+    start = time.process_time()
+    feed(splitter, text, 5)
+    splitter.finish()
+    return time.process_time() - start
+
+
+@pytest.mark.slow
 def test_megabyte_of_tiny_blocks_is_cut_into_few():
     assert len(split_blocks("a\n\n" * 300_000)) < 2_300

@@ -9,13 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chat.html import cite_label, render_answer, render_markdown
-from reasoning.citations import Citation, Source, check_citations, citation_numbers, renumbered
-from tests.chat.test_html_vectors import read
+from reasoning.citations import Citation, Source, check_citations, citation_numbers, renumber
+from tests.chat.html_reader import read
 
-CHIP = '<a class="cite" data-citation href="/filings/1/#p{0}" title="Item 7"><span class="vh">Source </span>{0}</a>'
+CHIP = (
+    '<a class="cite" data-citation="" href="/filings/1/#p{0}" title="Item 7">'
+    '<span class="visually-hidden">Source </span>{0}</a>'
+)
 DOUBTED = (
-    '<a class="cite" data-citation href="/filings/1/#p{0}" title="Not found in the passage" data-verified="false">'
-    '<span class="vh">Unverified source </span>{0}?</a>'
+    '<a class="cite" data-citation="" href="/filings/1/#p{0}" title="Not found in the passage" data-verified="false">'
+    '<span class="visually-hidden">Unverified source </span>{0}?</a>'
 )
 
 
@@ -43,7 +46,7 @@ def by_hand(ref, quote=None, verified=None, **changes):
     return Citation(ref=ref, url=f"/filings/1/#p{ref}", snippet="", quote=quote, verified=verified, **values, **changes)
 
 
-class TestChips:
+class TestSourceLinks:
     @pytest.mark.spec("004 trace")
     def test_marker_of_a_source_is_a_chip(self):
         assert answer("It fell. [1]", source(1)) == f"<p>It fell.\u00a0{CHIP.format(1)}</p>"
@@ -71,9 +74,13 @@ class TestChips:
         assert answer("a [1]", source(1, url=url)) == "<p>a [1]</p>"
 
     def test_section_is_escaped(self):
-        html = answer("a [1]", source(1, section='"><script>'))
+        html = answer("a [1]", source(1, section='"><script>\x07'))
 
-        assert 'title="&quot;&gt;&lt;script&gt;"' in html
+        assert [(tag, attrs.get("title")) for tag, attrs in read(html)] == [
+            ("p", None),
+            ("a", '"><script> '),
+            ("span", None),
+        ]
 
     def test_rest_of_the_answer_is_as_without_citations(self):
         text = "# A\n\n- b *c*\n\n```python\nx = 1  # y\n```\n\n|a|\n|-|\n|1|\n\n[x](https://x.example/) <b> &amp;"
@@ -193,18 +200,19 @@ class TestNumbers:
         assert "1?</a>" in render_answer(text, citations, sources, numbers=citation_numbers(citations))
 
     def test_copied_text_has_the_numbers_of_the_page(self):
-        assert renumbered("b [4][2], c [2, 4] and [9]", {4: 1, 2: 2}) == "b [1][2], c [2][1] and [9]"
+        assert renumber("b [4][2], c [2, 4] and [9]", {4: 1, 2: 2}) == "b [1][2], c [2][1] and [9]"
 
 
-class TestLabels:
-    def test_label_names_form_filing_date_and_section(self):
-        assert cite_label(source(1)) == "10-K · 2026-02-26 · Item 7"
-
-    def test_unknown_filing_date_is_the_period_and_says_so(self):
-        assert cite_label(source(1, date=None, period="2024-09-28")) == "10-K · period 2024-09-28 · Item 7"
-
-    def test_no_date_is_invented(self):
-        assert cite_label(by_hand(1)) == "10-K · Item 7"
+@pytest.mark.parametrize(
+    ("changes", "label"),
+    [
+        ({"anchor": "#item-7-p31"}, "10-K · 2026-02-26 · Item 7 ¶31"),
+        ({"date": None, "period": "2024-09-28"}, "10-K · period 2024-09-28 · Item 7"),
+        ({"date": None, "period": None}, "10-K · Item 7"),  # no date is invented
+    ],
+)
+def test_label_names_form_date_and_section(changes, label):
+    assert cite_label(source(1, **changes)) == label
 
 
 def test_failure_to_cite_leaves_the_answer(monkeypatch):

@@ -7,9 +7,9 @@ from django.test import Client
 
 from accounts.models import User
 from chat.html import check_url, render_markdown
-from chat.html.asked import NOTHING
-from chat.leaving import leaving
-from tests.chat.test_html_vectors import read
+from chat.pages.external_link import external_link
+from chat.user_text import EMPTY
+from tests.chat.html_reader import read
 from tests.chat.xss_urls import URLS
 
 REL = "noopener noreferrer nofollow ugc"
@@ -37,13 +37,6 @@ def test_address_is_read_as_a_browser_does(raw, url, host):
 
     assert address is not None
     assert (address.url, address.host) == (url, host)
-
-
-def test_path_of_this_site_needs_the_list(settings):
-    settings.SAFE_LINK_PATHS = ("/help/",)
-
-    assert check_url("/help/") is not None
-    assert check_url("/help/../accounts/logout/") is None
 
 
 def test_allowed_host_is_linked_directly():
@@ -126,13 +119,13 @@ def test_long_address_of_an_allowed_host_is_linked():
 def test_address_that_repeats_the_conversation_stays_text(url):
     said = "My confidential code is 4417, as of Skerry Sound."
 
-    assert not links(f"[x]({url})", asked=NOTHING.then(said))
-    assert links(f"[x]({url})", asked=NOTHING.then("Something else."))
+    assert not links(f"[x]({url})", user_text=EMPTY.then(said))
+    assert links(f"[x]({url})", user_text=EMPTY.then("Something else."))
 
 
 def test_address_that_someone_gave_is_linked():
     assert links(
-        "[x](https://x.example/report-2024)", asked=NOTHING.then("Look at https://x.example/report-2024, please")
+        "[x](https://x.example/report-2024)", user_text=EMPTY.then("Look at https://x.example/report-2024, please")
     )
 
 
@@ -165,7 +158,7 @@ class TestLeavingPage:
         request = rf.get("/leaving/", {"to": url.encode("utf-8", "replace").decode()})
         request.user = User(username="alice")
 
-        response = leaving(request)
+        response = external_link(request)
 
         assert response.status_code == 400
         assert "<" not in response.text
@@ -174,7 +167,7 @@ class TestLeavingPage:
         request = rf.get("/leaving/")
         request.user = User(username="alice")
 
-        assert leaving(request).status_code == 400
+        assert external_link(request).status_code == 400
 
     def test_stranger_is_sent_to_log_in(self):
         response = Client().get("/leaving/?to=https://x.example/")
@@ -183,4 +176,4 @@ class TestLeavingPage:
         assert "login" in response["Location"]
 
     def test_it_takes_no_post(self, rf):
-        assert leaving(rf.post("/leaving/?to=https://x.example/")).status_code == 405
+        assert external_link(rf.post("/leaving/?to=https://x.example/")).status_code == 405

@@ -9,14 +9,12 @@ from django.test import Client
 from django.utils.translation import override
 
 from accounts.models import User
-from chat.calls import run_call
 from chat.models import Conversation
-from chat.notices import Finished
-from chat.runner import Runner
-from chat.watchers import Watcher
+from chat.turns.manager import TurnManager
+from chat.turns.tool_calls import execute_tool_call
 from config.asgi import application
 from reasoning.events import ToolCall
-from tests.chat.asking import ask, until
+from tests.chat.asking import ask, following, until
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import PASSWORD, make_conversation
 
@@ -63,14 +61,13 @@ async def test_cookie_for_the_language_counts_on_a_socket_too(alice: User) -> No
 
 
 async def test_blocks_are_drawn_in_the_language_of_who_asked(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"content": "```\nx = 1\n```\n\nThat is one.\n\nThat is two.\n\nThat is three.", "chunk": 4}])
-    watcher = Watcher(conversation.pk)
-
-    with runner.watching(watcher), override("de"):
-        await ask(runner, conversation)
-        drawn = " ".join(await until(watcher, Finished))
+    async with following(conversation) as messages:
+        with override("de"):
+            await ask(runner, conversation)
+        drawn = " ".join(map(repr, await until(messages, "ended")))
 
     assert ">Kopieren</button>" in drawn
 
@@ -79,6 +76,6 @@ async def test_what_is_kept_is_english_whoever_asked() -> None:
     call = ToolCall(call_id="c1", name="fly", arguments="{}", step=0)
 
     with override("de"):
-        finished = await run_call(call, None, first_ref=1)
+        finished = await execute_tool_call(call, None, first_ref=1)
 
     assert finished.trace.error == "The arguments did not fit the tool."

@@ -1,23 +1,28 @@
-"""Leases: who may end a turn, and who may write to it."""
+"""Leases and recovery: which process may write to a turn or end it, and what is stored of one that was cut off."""
 
 from __future__ import annotations
 
 import os
 import time
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from cryptography.fernet import Fernet
 from django.conf import LazySettings
-from django.db import OperationalError
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from accounts.models import User
-from chat import leases, log, recovery
+from chat import eventlog
+from chat.eventlog import leases, write
 from chat.models import Checkpoint, Turn
-from reasoning.events import AssistantMessage
-from tests.factories import abandon, make_conversation, open_turn
+from chat.turns import finish, heartbeat
+from reasoning.events import AssistantMessage, Reasoning
+from reasoning.redaction import redact_text
+from tests.factories import abandon, end_turn, make_conversation, open_turn, save_checkpoint
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.engine]
 
 
 @pytest.fixture
@@ -28,7 +33,7 @@ def turn(alice: User) -> Turn:
 def test_turn_of_a_living_process_is_left_alone(turn: Turn) -> None:
     Turn.objects.filter(pk=turn.pk).update(worker="elsewhere:1:0", lease_until=timezone.now() + timedelta(seconds=9))
 
-    assert recovery.recover() == []
+    assert finish.recover_abandoned_turns() == []
     turn.refresh_from_db()
     assert turn.status == "running"
 
@@ -81,11 +86,11 @@ def set_clock(monkeypatch: pytest.MonkeyPatch, minutes: int) -> None:
 
 
 def test_turn_of_ours_that_we_never_heard_of_is_ended_when_its_lease_ran_out(turn: Turn) -> None:
-    at_once = recovery.recover()
+    at_once = finish.recover_abandoned_turns()
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
 
-    at_work = recovery.recover([turn.conversation_id])
-    found = recovery.recover()
+    at_work = finish.recover_abandoned_turns([turn.conversation_id])
+    found = finish.recover_abandoned_turns()
 
     assert (at_once, at_work, found) == ([], [], [turn])
     turn.refresh_from_db()
@@ -121,29 +126,49 @@ def test_dead_process_of_this_machine_is_known_at_once(turn: Turn) -> None:
     os.waitpid(gone, 0)
     Turn.objects.filter(pk=turn.pk).update(worker=f"{host}:{gone}:x", lease_until=timezone.now() + timedelta(hours=1))
 
-    assert recovery.recover() == [turn]
+    assert finish.recover_abandoned_turns() == [turn]
 
 
 def test_process_that_got_the_number_of_a_dead_one_takes_its_turns(turn: Turn) -> None:
     name = leases.worker().rpartition(":")[0] + ":another-life"
     Turn.objects.filter(pk=turn.pk).update(worker=name, lease_until=timezone.now() + timedelta(hours=1))
 
-    assert recovery.recover() == [turn]
+    assert finish.recover_abandoned_turns() == [turn]
 
 
 @pytest.mark.django_db(transaction=True)
-def test_process_that_lost_its_lease_writes_nothing_more(turn: Turn) -> None:
-    stored = Turn.objects.get(pk=turn.pk)
-    abandon(turn)
-    recovery.recover()
+def test_process_that_lost_its_lease_writes_nothing_more(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Turn.objects.get(pk=turn.pk)
+    abandon(slow)
+    slow.refresh_from_db()
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(leases, "worker", lambda: "elsewhere:2:0")
+        assert leases.take_over() == [turn]  # it still runs: the other process has not ended it yet
 
-    with pytest.raises(leases.LeaseLost):
-        log.append(stored, [AssistantMessage(text="late", step=0)])
-    log.close_turn(stored, [AssistantMessage(text="late", step=0)], status="completed")
+    with pytest.raises(eventlog.LeaseLostError):
+        eventlog.append(slow, [AssistantMessage(text="late", step=0)])
+    assert not eventlog.close_turn(slow, [AssistantMessage(text="late", step=0)], status="completed")
+    assert leases.renew([turn.pk]) == {turn.pk}
 
     turn.refresh_from_db()
-    assert turn.status == "interrupted"
-    assert "late" not in str(log.history(turn.conversation_id))
+    assert turn.status == "running"
+    assert "late" not in str(eventlog.history(turn.conversation_id))
+
+
+def test_process_that_renews_at_the_last_moment_keeps_its_turn(turn: Turn) -> None:
+    abandon(turn)
+    renewed: list[bool] = []
+
+    def renew_first(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if sql.startswith("UPDATE") and not renewed:
+            renewed.append(True)
+            Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() + timedelta(hours=1))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(renew_first):
+        assert leases.take_over() == []
+
+    assert renewed
 
 
 def test_renewal_moves_the_end_and_names_what_is_gone(turn: Turn, settings: LazySettings) -> None:
@@ -158,14 +183,57 @@ def test_renewal_moves_the_end_and_names_what_is_gone(turn: Turn, settings: Lazy
     assert leases.renew([turn.pk]) == {turn.pk}
 
 
-def test_checkpoints_of_all_turns_are_kept_in_one_statement(
+def test_checkpoints_of_all_turns_are_saved_in_one_statement(
     alice: User, django_assert_num_queries: pytest.FixtureRequest
 ) -> None:
     turns = [open_turn(make_conversation(owner=alice).pk, text="q") for _ in range(5)]
 
     with django_assert_num_queries(1):  # type: ignore[operator]
-        log.save_checkpoints({turn.pk: (f"a{turn.number}", "t") for turn in turns})
-    log.save_checkpoints({turns[0].pk: ("more", "t")})
+        write.save_checkpoints({turn.pk: (f"a{turn.number}", "t", {}) for turn in turns})
+    write.save_checkpoints({turns[0].pk: ("more", "t", {})})
 
     assert Checkpoint.objects.count() == 5
     assert Checkpoint.objects.get(turn=turns[0]).answer == "more"
+
+
+def test_no_checkpoint_outlives_its_turn(turn: Turn) -> None:
+    end_turn(turn, [AssistantMessage(text="one")])
+
+    assert heartbeat.save_heartbeat([turn.pk], {turn.pk: ("late", "private")}) == {turn.pk}
+    assert not Checkpoint.objects.exists()
+
+
+def test_turn_whose_checkpoint_no_key_decrypts_ends_without_it(turn: Turn, settings: LazySettings) -> None:
+    save_checkpoint(turn, answer="so far", thinking="private")
+    abandon(turn)
+    settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
+
+    assert finish.recover_abandoned_turns() == [turn]
+
+    turn.refresh_from_db()
+    assert turn.status == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("shown", "answers", "thoughts"),
+    [
+        (("Let me look.\n\nFound", "{thought}\n\nNow I"), ["Let me look.", "Found"], ["Ask bo@example.com.", "Now I"]),
+        (("Let me lo", "Ask"), ["Let me look."], ["Ask bo@example.com."]),
+    ],
+    ids=["newer than the last step", "older than the last step"],
+)
+def test_recovery_does_not_double_the_text_of_stored_steps(
+    turn: Turn, shown: tuple[str, str], answers: list[str], thoughts: list[str]
+) -> None:
+    thought = Reasoning(
+        kind="text", text="Ask bo@example.com.", source_field="reasoning", model="m", provider="p", step=0
+    )
+    eventlog.append(turn, [thought, AssistantMessage(text="Let me look.", step=0)])
+    save_checkpoint(turn, answer=shown[0], thinking=shown[1].format(thought=redact_text(thought.text)))
+    abandon(turn)
+
+    finish.recover_abandoned_turns()
+
+    events = eventlog.history(turn.conversation_id)
+    assert [event.text for event in events if isinstance(event, AssistantMessage)] == answers
+    assert [event.text for event in events if isinstance(event, Reasoning)] == thoughts

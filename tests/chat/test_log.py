@@ -6,11 +6,15 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from accounts.models import User
-from chat import backlog, log, opening, titles
-from chat.models import Checkpoint, Event, QueuedMessage, Turn
+from chat import eventlog
+from chat.conversations import titles
+from chat.models import Checkpoint, Event, Turn
+from chat.turns import finish
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
-from reasoning.policy import SiteFlags, Viewer, visibility
-from tests.factories import make_conversation, open_turn
+from reasoning.visibility import SiteFlags, Viewer, visibility
+from tests.factories import make_conversation, open_turn, save_checkpoint
+
+pytestmark = pytest.mark.engine
 
 CANARY = "zebra-canary-7731"
 THOUGHT = Reasoning(kind="text", text=CANARY, source_field="reasoning", model="m", provider="p", step=0)
@@ -25,8 +29,8 @@ def test_seq_rises_without_gaps_over_turns(alice: User) -> None:
 
     for question in ("one", "two"):
         turn = open_turn(conversation.pk, text=question)
-        log.append(turn, [THOUGHT, CALL])
-        log.close_turn(turn, [AssistantMessage(text="a", step=1)], status="completed")
+        eventlog.append(turn, [THOUGHT, CALL])
+        eventlog.close_turn(turn, [AssistantMessage(text="a", step=1)], status="completed")
 
     assert list(conversation.events.values_list("seq", flat=True)) == list(range(1, 11))
 
@@ -34,8 +38,8 @@ def test_seq_rises_without_gaps_over_turns(alice: User) -> None:
 @pytest.mark.spec("product 3")
 def test_private_halves_are_sealed_at_rest(alice: User) -> None:
     turn = open_turn(make_conversation(owner=alice).pk, text="q")
-    log.append(turn, [THOUGHT, CALL, RESULT], TRACE)
-    log.save_checkpoint(turn, answer="shown", thinking=CANARY)
+    eventlog.append(turn, [THOUGHT, CALL, RESULT], TRACE)
+    save_checkpoint(turn, answer="shown", thinking=CANARY)
 
     with connection.cursor() as cursor:
         cursor.execute("SELECT public, sealed FROM chat_event")
@@ -52,9 +56,9 @@ def test_private_halves_are_sealed_at_rest(alice: User) -> None:
 def test_history_gives_back_what_was_recorded(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="q")
-    log.append(turn, [THOUGHT, CALL, RESULT], TRACE)
+    eventlog.append(turn, [THOUGHT, CALL, RESULT], TRACE)
 
-    question, thought, call, result = log.history(conversation.pk)
+    question, thought, call, result = eventlog.history(conversation.pk)
 
     assert isinstance(question, UserMessage)
     assert isinstance(thought, Reasoning)
@@ -67,9 +71,9 @@ def test_history_gives_back_what_was_recorded(alice: User) -> None:
 
 def test_public_halves_carry_the_redacted_trace_and_no_text(alice: User) -> None:
     turn = open_turn(make_conversation(owner=alice).pk, text="q")
-    log.append(turn, [THOUGHT, CALL, RESULT], TRACE)
+    eventlog.append(turn, [THOUGHT, CALL, RESULT], TRACE)
 
-    events = log.turn_rows(turn).events
+    events = eventlog.turn_record(turn).events
 
     assert CANARY not in repr(events)
     assert events[-1]["trace"] == TRACE["c1"]
@@ -80,7 +84,7 @@ def test_second_turn_waits_for_the_first(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     open_turn(conversation.pk, text="one")
 
-    with pytest.raises(log.TurnRunning):
+    with pytest.raises(eventlog.TurnRunningError):
         open_turn(conversation.pk, text="two")
 
 
@@ -95,71 +99,47 @@ def test_database_itself_refuses_a_second_running_turn(alice: User) -> None:
 def test_turn_ends_once(alice: User) -> None:
     turn = open_turn(make_conversation(owner=alice).pk, text="q")
 
-    log.close_turn(turn, [], status="completed")
-    log.close_turn(turn, [], status="errored")
+    eventlog.close_turn(turn, [], status="completed")
+    eventlog.close_turn(turn, [], status="errored")
 
     assert turn.status == "completed"
     assert turn.events.filter(type=TurnEnd.type).count() == 1
 
 
-def test_repeat_of_a_client_id_is_found_in_turns_and_queue(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    turn = open_turn(conversation.pk, text="q", client_id="a")
-    backlog.enqueue(conversation.pk, text="next", client_id="b", most=3)
-
-    assert backlog.find_repeat(conversation.pk, "a") == backlog.Repeated(turn.pk)
-    assert backlog.find_repeat(conversation.pk, "b") == backlog.Repeated(None)
-    assert backlog.find_repeat(conversation.pk, "c") is None
-    assert backlog.find_repeat(conversation.pk, "") is None
-
-
-def test_queue_takes_at_most_three_and_becomes_a_turn_in_order(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    kept = [backlog.enqueue(conversation.pk, text=str(number), client_id="", most=3) for number in range(4)]
-
-    opened = opening.open_queued_turn(conversation.pk)
-
-    assert [message is not None for message in kept] == [True, True, True, False]
-    assert opened is not None
-    assert opened.question == "0"
-    assert log.question_of(opened.turn) == "0"
-    assert list(QueuedMessage.objects.values_list("text", flat=True)) == ["1", "2"]
-
-
 def test_retry_takes_the_old_turn_off_the_branch_and_keeps_it(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     old = open_turn(conversation.pk, text="q")
-    log.close_turn(old, [], status="errored")
+    eventlog.close_turn(old, [], status="errored")
 
     fresh = open_turn(conversation.pk, text="q", replaces=old)
 
-    assert [rows.turn.pk for rows in log.turns(conversation.pk)] == [fresh.pk]
-    assert [event.active for event in log.history(conversation.pk)] == [False, False, True]
+    assert [rows.turn.pk for rows in eventlog.turns(conversation.pk)] == [fresh.pk]
+    assert [event.active for event in eventlog.history(conversation.pk)] == [False, False, True]
     assert fresh.number == old.number
 
 
 def test_only_a_turn_of_the_selected_branch_is_replaced(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     old = open_turn(conversation.pk, text="q")
-    log.close_turn(old, [], status="errored")
-    log.close_turn(open_turn(conversation.pk, text="q", replaces=old), [], status="completed")
+    eventlog.close_turn(old, [], status="errored")
+    eventlog.close_turn(open_turn(conversation.pk, text="q", replaces=old), [], status="completed")
 
-    with pytest.raises(log.NotSelected):
+    with pytest.raises(eventlog.InactiveBranchError):
         open_turn(conversation.pk, text="q", replaces=old)
 
 
 def test_interrupted_turn_keeps_its_checkpoint_and_closes_open_calls(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="q")
-    log.append(turn, [CALL])
-    log.save_checkpoint(turn, answer="half an", thinking=CANARY)
+    eventlog.append(turn, [CALL])
+    save_checkpoint(turn, answer="half an", thinking=CANARY)
 
-    log.interrupt(turn)
-    log.interrupt(turn)
+    finish.interrupt_turn(turn)
+    finish.interrupt_turn(turn)
 
     kinds = list(turn.events.values_list("type", flat=True))
     assert kinds == ["user_message", "tool_call", "tool_result", "reasoning", "assistant_message", "turn_end"]
-    assert log.turn_rows(turn).events[4]["text"] == "half an"
+    assert eventlog.turn_record(turn).events[4]["text"] == "half an"
     assert not Checkpoint.objects.exists()
 
 
@@ -167,11 +147,13 @@ def test_interrupted_turn_keeps_its_checkpoint_and_closes_open_calls(alice: User
 def test_thinking_comes_out_only_for_who_may_see_it_and_redacted(alice: User) -> None:
     turn = open_turn(make_conversation(owner=alice).pk, text="q")
     secret = "sk-" + "a1b2c3d4" * 5
-    log.append(turn, [Reasoning(kind="text", text=f"use {secret}", source_field="", model="m", provider="p", step=0)])
+    eventlog.append(
+        turn, [Reasoning(kind="text", text=f"use {secret}", source_field="", model="m", provider="p", step=0)]
+    )
 
-    whole = log.thinking_for(turn, ALL)
+    whole = eventlog.thinking_for(turn, ALL)
 
-    assert log.thinking_for(turn, visibility(SiteFlags(thinking_for_users="hidden"), Viewer())) is None
+    assert eventlog.thinking_for(turn, visibility(SiteFlags(thinking_for_users="hidden"), Viewer())) is None
     assert whole is not None
     assert secret not in whole.text
     assert "[redacted]" in whole.text
@@ -192,7 +174,7 @@ def test_events_are_never_updated(alice: User) -> None:
     turn = open_turn(conversation.pk, text="q")
     before = list(Event.objects.values())
 
-    log.append(turn, [THOUGHT])
-    log.close_turn(turn, [], status="completed")
+    eventlog.append(turn, [THOUGHT])
+    eventlog.close_turn(turn, [], status="completed")
 
     assert list(Event.objects.order_by("seq").values())[: len(before)] == before

@@ -12,8 +12,7 @@ from django.test import AsyncClient
 
 from accounts.models import User
 from chat.models import Conversation
-from tests.chat.test_api import client_of
-from tests.chat.test_api_errors import JSON
+from tests.chat.api_client import JSON, client_of
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_profile
 

@@ -6,11 +6,11 @@ import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
 
-from chat import upstream
+from chat.conversations import model_choice
+from chat.conversations.model_choice import chosen_model, offered_models
 from chat.models import Conversation
 from chat.providers.base import ProviderError
-from chat.upstream import chosen_model, offered_models
-from reasoning.presets import PRESETS
+from reasoning.replay.dialects import PRESETS
 from tests.factories import make_profile
 
 make_soon = database_sync_to_async(make_profile)
@@ -61,13 +61,6 @@ def test_profile_that_is_gone_leaves_the_sites_own(conversation: Conversation, g
     assert chosen_model(conversation).name == "offline-analyst"
 
 
-def test_disabled_default_is_no_default(conversation: Conversation) -> None:
-    make_profile("kimi", is_default=True, is_enabled=False)
-
-    assert chosen_model(conversation).name == "offline-analyst"
-    assert [model.name for model in offered_models()] == ["offline-analyst"]
-
-
 @pytest.mark.django_db
 def test_offered_are_the_sites_own_first_then_enabled_profiles(connected: LazySettings) -> None:
     make_profile("zeta")
@@ -89,12 +82,6 @@ def test_profile_carries_its_whole_configuration(conversation: Conversation, set
     assert (chosen.context_limit, chosen.reasoning) == (1234, layer)
 
 
-def test_context_limit_that_a_profile_leaves_open_is_the_sites(conversation: Conversation) -> None:
-    conversation.profile = make_profile("m")
-
-    assert chosen_model(conversation).context_limit == 32_000
-
-
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("fields", "dialect"),
@@ -108,22 +95,16 @@ def test_context_limit_that_a_profile_leaves_open_is_the_sites(conversation: Con
     ],
 )
 def test_dialect_left_open_is_found_by_address_and_model(fields: dict[str, str], dialect: str) -> None:
-    assert upstream.of_profile(make_profile("m", **fields)).dialect == dialect
+    assert model_choice.of_profile(make_profile("m", **fields)).dialect == dialect
 
 
 @pytest.mark.parametrize(("api", "dialect"), [("chat", "deepseek-v4"), ("responses", "responses-strict")])
 def test_environments_endpoint_has_a_dialect(connected: LazySettings, api: str, dialect: str) -> None:
     connected.OPENAI_BASE_URL, connected.OPENAI_API = "https://api.deepseek.com/v1", api
 
-    found = upstream.of_environment()
+    found = model_choice.of_environment()
 
     assert (found.dialect, found.config.api) == (dialect, api)
-
-
-def test_endpoint_that_chooses_its_model_goes_by_its_host(connected: LazySettings) -> None:
-    connected.OPENAI_MODEL = None
-
-    assert (upstream.of_environment().name, upstream.of_environment().label) == ("", "127.0.0.1:9")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -132,7 +113,7 @@ async def test_missing_key_is_told_by_the_name_of_its_variable(monkeypatch: pyte
     profile = await make_soon("kimi", api_key_env="ABSENT_API_KEY")
 
     with pytest.raises(ProviderError, match="ABSENT_API_KEY") as missing:
-        await upstream.provider(upstream.of_profile(profile))
+        await model_choice.provider(model_choice.of_profile(profile))
 
     assert missing.value.code == "authentication"
 
@@ -141,8 +122,8 @@ async def test_missing_key_is_told_by_the_name_of_its_variable(monkeypatch: pyte
 async def test_key_is_read_from_its_variable_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRESENT_API_KEY", "canary-key-1")
 
-    chosen = upstream.of_profile(await make_soon("kimi", api_key_env="PRESENT_API_KEY"))
-    found = await upstream.provider(chosen)
+    chosen = model_choice.of_profile(await make_soon("kimi", api_key_env="PRESENT_API_KEY"))
+    found = await model_choice.provider(chosen)
 
     assert chosen.config.api_key == "canary-key-1"
     assert "canary-key-1" not in f"{chosen!r} {found.identity} {found.name}"
@@ -153,7 +134,7 @@ async def test_key_is_read_from_its_variable_and_shown_nowhere(monkeypatch: pyte
 def test_our_own_secrets_are_sent_to_nobody_as_a_key(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(variable, "canary-secret-1")
 
-    chosen = upstream.of_profile(make_profile("thief", api_key_env=variable))
+    chosen = model_choice.of_profile(make_profile("thief", api_key_env=variable))
 
     assert chosen.config.api_key is None
     assert chosen.missing_key == variable

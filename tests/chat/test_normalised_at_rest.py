@@ -7,8 +7,8 @@ from channels.db import database_sync_to_async
 from django.db import connection
 
 from chat.models import Conversation
-from chat.runner import Runner
-from reasoning.tagscan import has_delimiter
+from chat.turns.manager import TurnManager
+from reasoning.stream.tags import has_delimiter
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
 
@@ -31,7 +31,7 @@ def _public_rows() -> str:
 @pytest.mark.spec("003 invariant 4")
 @pytest.mark.parametrize("reply", LEAKS)
 async def test_no_leak_of_a_provider_is_recorded(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation, reply: dict[str, str]
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, reply: dict[str, str]
 ) -> None:
     upstream.script([{**reply, "chunk": 2}])
 

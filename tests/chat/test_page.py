@@ -1,8 +1,9 @@
-"""One open page: no card twice, whatever it asks for while a turn starts or ends; without a session, nothing at all."""
+"""One open page: no card twice, whatever it asks for while a turn starts or ends; without a session, nothing."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
 
 import pytest
 from channels.db import database_sync_to_async
@@ -13,15 +14,17 @@ from django.db import OperationalError
 
 from accounts import scratchpad as gate
 from accounts.models import User
-from chat import log, standing
-from chat.forms import Message
+from chat import eventlog
+from chat.live.broadcast import Subscription
+from chat.live.state import Event
 from chat.models import Conversation, QueuedMessage, Turn
-from chat.notices import Behind, Finished
-from chat.page import Page
-from chat.runner import runner
-from chat.viewers import SignedOut
-from chat.watchers import Asked, Watcher
+from chat.socket import consumer
+from chat.socket.page import PageSession
+from chat.socket.reauthorize import SignedOutError
+from chat.turns.manager import runner
+from chat.validation import Message
 from reasoning.scratchpad import Scratchpad
+from tests.chat.asking import following, opened_page, until
 from tests.chat.test_socket import frames_until
 from tests.chat.test_socket import page as socket_of
 from tests.contract_server.fixture import ContractHandle
@@ -29,96 +32,100 @@ from tests.factories import make_conversation, make_turn, session_key_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOLD = [{"kind": "stall", "at": "first_event", "name": "go"}]
-SYNC = Asked({"action": "sync", "last": "", "status": ""})
+SYNC = {"action": "sync", "last": "", "status": ""}
+REDRAW: Event = {"kind": "redraw"}
 
 
-async def drawn_until_the_end(opened: Page, watcher: Watcher) -> list[str]:
-    frames: list[str] = []
-    while not isinstance(notice := await watcher.next(), Finished):
-        frames += await opened.draw(notice)
-    return [*frames, *await opened.draw(notice)]
+class OpenPage:
+    """A page and the events that wait for it."""
+
+    def __init__(self, session: PageSession, messages: Subscription) -> None:
+        self.session, self.messages = session, messages
+
+    async def do(self, what: dict[str, object]) -> list[str]:
+        return await (self.session.on_event(what) if "kind" in what else self.session.receive(what))
+
+    async def drawn_until_the_end(self) -> list[str]:
+        events = await until(self.messages, "ended")
+        return [frame for event in events for frame in await self.session.on_event(event)]
+
+
+@pytest.fixture
+async def opened(conversation: Conversation, alice: User) -> AsyncIterator[OpenPage]:
+    async with following(conversation) as messages:
+        yield OpenPage(await opened_page(conversation, alice), messages)
 
 
 def cards_in(frames: list[str]) -> int:
     return "".join(frames).count('data-role="assistant"')
 
 
-@pytest.mark.parametrize("asked", [SYNC, Behind()])
+async def submit(conversation: Conversation, text: str = "hi") -> str:
+    accepted = await runner.submit(conversation.pk, Message(text))
+    assert accepted.turn_id is not None
+    return accepted.turn_id.hex
+
+
+async def finished(conversation: Conversation) -> None:
+    turn = await conversation.turns.alatest("number")
+    await runner.finished(conversation.pk, turn.pk)
+
+
+@pytest.mark.parametrize("asked", [SYNC, REDRAW])
 async def test_turn_that_a_snapshot_brought_is_not_appended_again_by_its_start(
-    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page, asked: Asked | Behind
+    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, asked: dict[str, object]
 ) -> None:
     upstream.script([{"content": "one", "faults": HOLD}])
-    await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+    await submit(conversation)
 
-    frames = await opened.draw(asked)  # its Started still waits in the box
+    frames = await opened.do(asked)  # its start still waits
     upstream.release("go")
-    frames += await drawn_until_the_end(opened, watcher)
+    frames += await opened.drawn_until_the_end()
 
     assert cards_in(frames) == 1
 
 
-@pytest.mark.parametrize("asked", [SYNC, Behind()])
-async def test_finished_turn_that_a_snapshot_brought_is_not_appended_again(
-    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page, asked: Asked | Behind
+@pytest.mark.parametrize(("asked", "cards"), [(SYNC, 1), (REDRAW, 1), (None, 1), ({**SYNC, "last": "it"}, 0)])
+async def test_finished_turn_is_appended_once_or_by_the_reload_that_brought_it(
+    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, asked: dict[str, object] | None, cards: int
 ) -> None:
-    upstream.script([{"content": "one"}])
-    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
-    assert accepted.turn_id is not None
-    await runner.finished(conversation.pk, accepted.turn_id)
+    upstream.script([{"content": "First paragraph.\n\nSecond paragraph.\n\nThird."}])
+    turn_id = await submit(conversation)
+    await finished(conversation)
+    if asked and asked.get("last"):
+        asked = {**asked, "last": turn_id, "status": "complete"}
 
-    frames = [*await opened.draw(asked), *await drawn_until_the_end(opened, watcher)]
+    frames = [*(await opened.do(asked) if asked else ()), *await opened.drawn_until_the_end()]
 
-    assert cards_in(frames) == 1
-
-
-async def test_turn_that_the_page_has_from_a_reload_is_not_appended_again(
-    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page
-) -> None:
-    upstream.script([{"content": "one"}])
-    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
-    assert accepted.turn_id is not None
-    await runner.finished(conversation.pk, accepted.turn_id)
-
-    sync = Asked({"action": "sync", "last": accepted.turn_id.hex, "status": "complete"})
-    frames = [*await opened.draw(sync), *await drawn_until_the_end(opened, watcher)]
-
-    assert cards_in(frames) == 0
-
-
-async def test_each_turn_is_appended_once_where_nothing_was_asked(
-    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page
-) -> None:
-    upstream.script([{"content": "one"}])
-    await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
-
-    assert cards_in(await drawn_until_the_end(opened, watcher)) == 1
+    assert cards_in(frames) == cards
+    assert asked or "".join(frames).count("First paragraph.") == 1
 
 
 @pytest.mark.parametrize("action", ["sync", "refresh", "open", "stop"])
 @pytest.mark.spec("product 14")
-async def test_page_without_a_session_is_told_nothing_whatever_it_asks(
-    conversation: Conversation, opened: Page, action: str
+async def test_page_without_a_session_is_sent_nothing_whatever_it_asks(
+    conversation: Conversation, opened: OpenPage, action: str
 ) -> None:
     await database_sync_to_async(make_turn)(conversation, question="private")
     await Session.objects.all().adelete()
 
-    with pytest.raises(SignedOut):
-        await opened.take({"action": action, "part": "thinking", "last": "", "id": ""})
+    with pytest.raises(SignedOutError):
+        await opened.do({"action": action, "part": "thinking", "last": "", "id": ""})
 
 
 @pytest.mark.spec("product 14")
 @pytest.mark.parametrize("is_running", [True, False])
-async def test_message_without_a_session_is_neither_asked_nor_kept(
-    upstream: ContractHandle, conversation: Conversation, opened: Page, is_running: bool
+async def test_message_without_a_session_is_neither_asked_nor_queued(
+    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, is_running: bool
 ) -> None:
     upstream.script([{"content": "one", "faults": HOLD}])
     if is_running:
-        await opened.take({"text": "first", "id": "m1"})
+        await opened.do({"text": "first", "id": "m1"})
     asked = await Turn.objects.acount()
     await Session.objects.all().adelete()
 
-    with pytest.raises(SignedOut):
-        await opened.take({"text": "second", "id": "m2"})
+    with pytest.raises(SignedOutError):
+        await opened.do({"text": "second", "id": "m2"})
 
     upstream.release("go")
     assert await Turn.objects.acount() == asked == int(is_running)
@@ -128,7 +135,8 @@ async def test_message_without_a_session_is_neither_asked_nor_kept(
 async def test_idle_page_is_closed_after_the_sign_out(
     alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(standing, "LOOK_EVERY_S", 0.05)
+    monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.05)
+    monkeypatch.setattr(consumer, "REAUTHORIZE_EVERY_S", 0.05)
 
     async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
@@ -162,7 +170,7 @@ async def test_database_that_does_not_answer_gives_the_text_back_and_the_next_me
     upstream.script([{"content": "Here."}])
     async with socket_of(conversation, alice) as socket:
         with monkeypatch.context() as patch:
-            patch.setattr(log, "open_turn_in", locked)
+            patch.setattr(eventlog, "open_turn", locked)
             await socket.send_to(json.dumps({"text": "first", "id": "one"}))
             refused = await frames_until(socket, 'data-rejected="one"')
         await socket.send_to(json.dumps({"text": "second", "id": "two"}))
@@ -174,18 +182,18 @@ async def test_database_that_does_not_answer_gives_the_text_back_and_the_next_me
 
 @pytest.mark.spec("004 scratchpad")
 async def test_page_that_may_never_show_a_scratchpad_keeps_none(
-    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page, settings: LazySettings
+    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, settings: LazySettings
 ) -> None:
     settings.REASONING_SCRATCHPAD_ENABLED = True
-    upstream.script([{"content": "Yes.<scratchpad>quokka-canary-9921</scratchpad>"}])
-    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+    upstream.script([{"content": "Yes.", "faults": HOLD}])
+    await submit(conversation)
     turn = runner.live(conversation.pk)
-    assert accepted.turn_id is not None
     assert turn is not None
-    await runner.finished(conversation.pk, accepted.turn_id)
 
-    assert await opened.reveal(turn, Scratchpad("quokka-canary-9921")) == []
-    assert not opened._scratchpads
+    assert await opened.session.reveal(turn, Scratchpad("quokka-canary-9921")) == []
+    assert not opened.session._scratchpads
+    upstream.release("go")
+    await finished(conversation)
 
 
 @pytest.mark.spec("product 9")
@@ -195,20 +203,16 @@ async def test_each_reveal_asks_the_gate_again(upstream: ContractHandle, ada: Us
     conversation = await database_sync_to_async(make_conversation)(owner=ada)
     key = await database_sync_to_async(session_key_of)(ada)
     await database_sync_to_async(_switch)(ada, key, on=True)
-    watcher = Watcher(conversation.pk)
+    page = await opened_page(conversation, ada, session_key=key)
 
-    with runner.watching(watcher):
-        opened = await Page.of(watcher, ada, key)
-        assert opened is not None
-        accepted = await runner.submit(conversation.pk, ada.pk, Message("Why?"))
-        turn = runner.live(conversation.pk)
-        assert turn is not None
-        shown = await opened.reveal(turn, Scratchpad("quokka-canary-5513"))
-        await database_sync_to_async(_switch)(ada, key, on=False)
-        after = await opened.reveal(turn, Scratchpad("more"))
-        upstream.release("go")
-        assert accepted.turn_id is not None
-        await runner.finished(conversation.pk, accepted.turn_id)
+    await submit(conversation, "Why?")
+    turn = runner.live(conversation.pk)
+    assert turn is not None
+    shown = await page.reveal(turn, Scratchpad("quokka-canary-5513"))
+    await database_sync_to_async(_switch)(ada, key, on=False)
+    after = await page.reveal(turn, Scratchpad("more"))
+    upstream.release("go")
+    await finished(conversation)
 
     assert "quokka-canary-5513" in "".join(shown)
     assert after == []
@@ -221,16 +225,16 @@ def _switch(user: User, key: str, *, on: bool) -> None:
 
 
 async def test_page_that_was_loaded_before_the_running_turn_gets_its_card_whole_and_nothing_before(
-    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page
+    upstream: ContractHandle, conversation: Conversation, opened: OpenPage
 ) -> None:
     upstream.script([{"content": "one two three four", "chunk": "word", "faults": HOLD}])
     earlier = await database_sync_to_async(make_turn)(conversation)
-    await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
+    await submit(conversation)
 
-    first = opened.opened(earlier.public_id)
+    first = await opened.session.opened(earlier.public_id)
     upstream.release("go")
-    frames = await drawn_until_the_end(opened, watcher)
-    synced = await opened.draw(Asked({"action": "sync", "last": earlier.public_id, "status": "complete"}))
+    frames = await opened.drawn_until_the_end()
+    synced = await opened.do({"action": "sync", "last": earlier.public_id, "status": "complete"})
 
     assert first == ['{"running":true}']
     assert frames == []
@@ -238,53 +242,36 @@ async def test_page_that_was_loaded_before_the_running_turn_gets_its_card_whole_
 
 
 @pytest.mark.parametrize("names_it", [True, False])
-async def test_page_that_was_loaded_with_the_running_turn_is_sent_how_it_stands(
-    upstream: ContractHandle, conversation: Conversation, opened: Page, names_it: bool
+async def test_page_that_was_loaded_with_the_running_turn_is_sent_its_state(
+    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, names_it: bool
 ) -> None:
     upstream.script([{"content": "one", "faults": HOLD}])
-    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
-    assert accepted.turn_id is not None
+    turn_id = await submit(conversation)
 
-    frames = opened.opened(accepted.turn_id.hex if names_it else None)
+    frames = await opened.session.opened(turn_id if names_it else None)
 
-    assert f'id="m-{accepted.turn_id.hex}-answer"' in "".join(frames)
+    assert f'id="m-{turn_id}-answer"' in "".join(frames)
     assert cards_in(frames) == 0
     upstream.release("go")
-    await runner.finished(conversation.pk, accepted.turn_id)
-
-
-async def test_start_that_is_drawn_late_brings_no_block_twice(
-    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page
-) -> None:
-    upstream.script([{"content": "First paragraph.\n\nSecond paragraph.\n\nThird."}])
-    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
-    assert accepted.turn_id is not None
-    await runner.finished(conversation.pk, accepted.turn_id)
-
-    frames: list[str] = []
-    while not isinstance(notice := await watcher.next(), Finished):
-        frames += await opened.draw(notice)
-
-    assert "".join(frames).count("First paragraph.") == 1
+    await finished(conversation)
 
 
 @pytest.mark.parametrize("is_running", [True, False])
 async def test_page_that_was_drawn_again_without_a_new_card_gets_it_once_more(
-    upstream: ContractHandle, conversation: Conversation, watcher: Watcher, opened: Page, is_running: bool
+    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, is_running: bool
 ) -> None:
     earlier = await database_sync_to_async(make_turn)(conversation)
     upstream.script([{"content": "one", "faults": HOLD}])
-    accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("hi"))
-    assert accepted.turn_id is not None
-    await opened.draw(await watcher.next())  # its card, which the page's own drawing then wiped away
+    turn_id = await submit(conversation)
+    for event in await until(opened.messages, "started"):
+        await opened.do(event)  # its card, which the page's own drawing then wiped away
     if not is_running:
         upstream.release("go")
-        await runner.finished(conversation.pk, accepted.turn_id)
+        await finished(conversation)
 
-    sync = {"action": "sync", "last": earlier.public_id, "status": "complete", "fresh": True}
-    frames = await opened.draw(Asked(sync))
+    frames = await opened.do({"action": "sync", "last": earlier.public_id, "status": "complete", "fresh": True})
 
     upstream.release("go")
-    await runner.finished(conversation.pk, accepted.turn_id)
+    await finished(conversation)
     assert cards_in(frames) == 1
-    assert f'id="m-{accepted.turn_id.hex}"' in "".join(frames)
+    assert f'id="m-{turn_id}"' in "".join(frames)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from accounts.models import User
-from chat import log
+from chat import eventlog
+from chat.eventlog.serialization import SCHEMA, upgrade_payload
 from chat.models import Event
-from chat.payloads import SCHEMA, up_to_date
 from reasoning.events import Reasoning
 from tests.factories import make_conversation, open_turn
 
@@ -17,10 +17,10 @@ THOUGHT = Reasoning(kind="text", text="hm", source_field="", model="m", provider
 @pytest.mark.django_db
 def test_row_of_the_first_schema_is_read_as_todays_and_not_rewritten(alice: User) -> None:
     turn = open_turn(make_conversation(owner=alice).pk, text="q")
-    log.append(turn, [THOUGHT])
+    eventlog.append(turn, [THOUGHT])
     Event.objects.filter(turn=turn).update(schema=1)
 
-    read = next(event for event in log.history(turn.conversation_id) if isinstance(event, Reasoning))
+    read = next(event for event in eventlog.history(turn.conversation_id) if isinstance(event, Reasoning))
 
     assert (read.text, read.source_field) == ("hm", "think_tags")
     assert set(Event.objects.filter(turn=turn).values_list("schema", flat=True)) == {1}
@@ -29,8 +29,8 @@ def test_row_of_the_first_schema_is_read_as_todays_and_not_rewritten(alice: User
 
 def test_every_older_schema_has_its_step() -> None:
     for schema in range(1, SCHEMA + 1):
-        assert up_to_date("user_message", schema, {"text": "q"}) == {"text": "q"}
+        assert upgrade_payload("user_message", schema, {"text": "q"}) == {"text": "q"}
 
 
 def test_payload_of_a_later_schema_is_left_as_it_is() -> None:
-    assert up_to_date("reasoning", SCHEMA + 1, {"kind": "text"}) == {"kind": "text"}
+    assert upgrade_payload("reasoning", SCHEMA + 1, {"kind": "text"}) == {"kind": "text"}

@@ -1,8 +1,8 @@
-"""The preview of the next request: who may see it, and what it shows of which history. Product 8, 9, 10, 14."""
+"""The preview page of the next request: who may see it, what it lists, and how it is redacted. Product 8-15."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
 
 import pytest
 from django.conf import LazySettings
@@ -10,17 +10,28 @@ from django.test import Client
 from lxml.html import HtmlElement, fromstring
 
 from accounts.models import User
-from chat import log
+from chat.conversations import model_choice
 from chat.models import Conversation
-from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult
-from tests.factories import make_administrator, make_conversation, make_profile, make_turn, open_turn
+from chat.request_preview.masking import MAX_CHARS, SHOWN_CHARS, masked_body
+from reasoning.events import AssistantMessage, Compaction, Reasoning
+from reasoning.visibility import Visibility
+from tests.factories import (
+    SECRET,
+    make_administrator,
+    make_conversation,
+    make_history,
+    make_profile,
+    make_thought,
+    make_tool_step,
+    make_turn,
+)
 
-SECRET = "sk-live-4f9aQ2mX7bT1cV8nR3kW6yZ0"
-FOUND = f'{{"passages": [{{"text": "As told. password={SECRET}"}}], "api_key": "{SECRET}"}}'
 Rows = list[list[str]]
+ALL = Visibility(thinking="whole")
+NONE = Visibility(reasoning_possible=False, show_reasoning=False, summary=False, trace=False, thinking="none")
 
 
-def _page(person: User, conversation: Conversation, *, status: int = 200, **query: str) -> HtmlElement:
+def get_page(person: User, conversation: Conversation, *, status: int = 200, **query: str) -> HtmlElement:
     client = Client()
     client.force_login(person)
     answer = client.get(f"/chats/{conversation.pk}/preview/", query)
@@ -28,43 +39,25 @@ def _page(person: User, conversation: Conversation, *, status: int = 200, **quer
     return fromstring(answer.content.decode())
 
 
-def _rows(page: HtmlElement, heading: str) -> Rows:
+def table(page: HtmlElement, heading: str) -> Rows:
     rows = page.xpath(f"//section[@aria-labelledby='{heading}']//tbody/tr")
     return [[cell.text_content() for cell in row.xpath("./td")] for row in rows]
 
 
-def _left_out(page: HtmlElement) -> Rows:
-    return _rows(page, "out")
+def omissions(page: HtmlElement) -> Rows:
+    return table(page, "out")
 
 
-def _figures(page: HtmlElement) -> list[int]:
+def figures(page: HtmlElement) -> list[int]:
     return [int(figure.text_content().replace(",", "")) for figure in page.xpath("//dl//dd")]
 
 
-def _body(page: HtmlElement) -> str:
+def body_text(page: HtmlElement) -> str:
     return str(page.xpath("//figure//code")[0].text_content())
 
 
-def _masks(page: HtmlElement) -> list[str]:
+def masks_of(page: HtmlElement) -> list[str]:
     return [mark.text_content() for mark in page.xpath("//figure//mark")]
-
-
-def _told(conversation: Conversation, *events: Event, question: str = "Why?", status: str = "completed") -> None:
-    turn = open_turn(conversation.pk, text=question)
-    log.close_turn(turn, events, status=status)  # type: ignore[arg-type]
-
-
-def _thought(text: str = "Let me see.", **fields: str) -> Reasoning:
-    values = {"model": "offline-analyst", "provider": "offline", "source_field": "reasoning_content", **fields}
-    return Reasoning(kind="text", text=text, step=0, **values)  # type: ignore[arg-type]
-
-
-def _looked_up(arguments: str = '{"query": "covenants"}', output: str = FOUND) -> Sequence[Event]:
-    return (
-        ToolCall(call_id="call_1", name="searchFilings", arguments=arguments, step=0),
-        ToolResult(call_id="call_1", output=output, ok=True, step=0),
-        AssistantMessage(text="Because.", step=1),
-    )
 
 
 @pytest.fixture
@@ -72,52 +65,53 @@ def own(ada: User) -> Conversation:
     return make_conversation(owner=ada, title="Covenants")
 
 
+@pytest.fixture
+def own_with_thinking(own: Conversation) -> Conversation:
+    own.reasoning = {"reasoning.includeInContext": True}
+    own.save()
+    return own
+
+
+def masked(body: dict[str, object], sees: Visibility = ALL) -> tuple[str, list[str]]:
+    pieces = masked_body(body, sees)
+    return "".join(piece.text for piece in pieces), [piece.text for piece in pieces if piece.is_mask]
+
+
+def chat_body(*messages: dict[str, object]) -> dict[str, object]:
+    return {"model": "m", "messages": list(messages)}
+
+
+def call_message(arguments: str, name: str = "searchFilings") -> dict[str, object]:
+    function = {"name": name, "arguments": arguments}
+    return {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+
+
 @pytest.mark.spec("product 14")
 def test_administrator_sees_the_preview_of_their_own_conversation(ada: User, own: Conversation) -> None:
     make_turn(own, question="What would breach it?")
 
-    page = _page(ada, own)
+    page = get_page(ada, own)
 
     assert page.xpath("//h2")[0].text_content() == "The next request, exactly"
-    assert "What would breach it?" in _body(page)
+    assert "What would breach it?" in body_text(page)
 
 
-def test_owner_who_is_no_administrator_gets_404(alice: User) -> None:
-    _page(alice, make_conversation(owner=alice), status=404)
+@pytest.mark.spec("product 14")
+def test_preview_is_404_for_everyone_but_administrators_of_their_own_conversations(alice: User, sam: User) -> None:
+    theirs = make_conversation(owner=alice)
+
+    get_page(alice, theirs, status=404)
+    get_page(sam, make_conversation(owner=sam), status=404)
+    get_page(make_administrator("eve"), theirs, status=404)
+    get_page(User.objects.create_superuser("root"), theirs, status=404)
+    assert Client().get(f"/chats/{theirs.pk}/preview/").status_code == 302
 
 
-def test_staff_without_the_permission_get_404(sam: User) -> None:
-    _page(sam, make_conversation(owner=sam), status=404)
-
-
-@pytest.mark.parametrize("who", ["administrator", "superuser"])
-def test_another_persons_conversation_is_not_found(alice: User, who: str) -> None:
-    other = make_administrator("eve") if who == "administrator" else User.objects.create_superuser("root")
-
-    _page(other, make_conversation(owner=alice), status=404)
-
-
-def test_anonymous_is_asked_to_sign_in(own: Conversation) -> None:
-    assert Client().get(f"/chats/{own.pk}/preview/").status_code == 302
-
-
-def test_administrators_find_the_preview_from_the_conversation(ada: User, own: Conversation) -> None:
-    client = Client()
-    client.force_login(ada)
-
-    page = fromstring(client.get(f"/chats/{own.pk}/").content.decode())
-
-    assert {link.getparent().get("class").split()[0] for link in page.xpath("//a[contains(@href, '/preview/')]")} == {
-        "topbar",
-        "context",
-    }
-
-
-def test_nobody_else_is_led_to_it(alice: User) -> None:
-    client = Client()
-    client.force_login(alice)
-
-    assert b"/preview/" not in client.get(f"/chats/{make_conversation(owner=alice).pk}/").content
+def test_only_administrators_see_links_to_the_preview(alice: User, ada: User, own: Conversation) -> None:
+    for person, conversation, is_linked in ((ada, own, True), (alice, make_conversation(owner=alice), False)):
+        client = Client()
+        client.force_login(person)
+        assert ("/preview/" in client.get(f"/chats/{conversation.pk}/").text) is is_linked
 
 
 @pytest.mark.parametrize(
@@ -137,74 +131,76 @@ def test_what_is_left_out_is_listed_with_its_reason(
 ) -> None:
     own.reasoning = layer
     own.save()
-    _told(own, _thought("A thought of forty characters, no more no"), AssistantMessage(text="Because.", step=0))
+    make_history(
+        own, make_thought("A thought of forty characters, no more."), AssistantMessage(text="Because.", step=0)
+    )
 
-    page = _page(ada, own)
-    goes, left_out, stored, limit = _figures(page)
+    page = get_page(ada, own)
+    goes, left_out, stored, limit = figures(page)
 
-    assert _left_out(page) == ([["2", "reasoning", *why, "11"]] if why else [])
-    assert ("2" in [row[0] for row in _rows(page, "go")]) == (why is None)
-    assert (left_out, stored, limit) == (11 if why else 0, goes + left_out, 32_000)
+    assert omissions(page) == ([["2", "reasoning", *why, "10"]] if why else [])
+    assert ("2" in [row[0] for row in table(page, "go")]) == (why is None)
+    assert (left_out, stored, limit) == (10 if why else 0, goes + left_out, 32_000)
 
 
 def test_failed_turns_leave_out_what_never_ran(ada: User, own: Conversation) -> None:
-    call, _result, _answer = _looked_up()
-    _told(own, call, status="aborted")
+    call, _result, _answer = make_tool_step()
+    make_history(own, call, status="aborted")
 
-    assert _left_out(_page(ada, own)) == [
+    assert omissions(get_page(ada, own)) == [
         ["2", "tool_call", "A call that never ran, of a turn that did not end well", "replay 5", "6"]
     ]
 
 
 def test_summary_stands_for_a_run_of_events(ada: User, own: Conversation) -> None:
-    _told(own, *_looked_up(), question="First?")
-    _told(own, Compaction(to_seq=5, summary="They asked first."), AssistantMessage(text="Second."), question="Second?")
+    make_history(own, *make_tool_step(), question="First?")
+    make_history(
+        own, Compaction(to_seq=5, summary="They asked first."), AssistantMessage(text="Second."), question="Second?"
+    )
 
-    page = _page(ada, own)
+    page = get_page(ada, own)
 
-    assert [row[:4] for row in _left_out(page)] == [["1–4", "4 events", "A summary stands for it", "compaction"]]
-    assert ["7", "compaction", "They asked first."] in [row[:3] for row in _rows(page, "go")]
+    assert [row[:4] for row in omissions(page)] == [["1–4", "4 events", "A summary stands for it", "compaction"]]
+    assert ["7", "compaction", "They asked first."] in [row[:3] for row in table(page, "go")]
 
 
 def test_parts_of_the_bar_add_up_to_what_goes(ada: User, own: Conversation) -> None:
     own.reasoning = {"reasoning.includeInContext": True}
     own.save()
-    _told(own, _thought(), *_looked_up())
+    make_history(own, make_thought(), *make_tool_step())
 
-    page = _page(ada, own)
+    page = get_page(ada, own)
     parts = [int(part.text_content().replace(",", "")) for part in page.xpath("//ul//span[@class='num']")]
-    goes, _left, _stored, limit = _figures(page)
+    goes, _left, _stored, limit = figures(page)
 
     assert sum(parts[:-1]) == goes
     assert sum(parts) == limit
     assert all(parts)
 
 
-def test_history_too_long_for_the_model_says_that_it_will_be_summarised(ada: User, own: Conversation) -> None:
+def test_notes_say_what_the_service_will_not_get(ada: User, own: Conversation) -> None:
     own.profile = make_profile("small", context_limit=2_000)
+    own.save()
+    own.reasoning = {"reasoning.effort": "high"}
     own.save()
     make_turn(own, question="long " * 1_600)
 
-    assert "earlier messages are summarised" in _page(ada, own).text_content()
+    notes = get_page(ada, own).xpath("//p[@class='notice']/text()")
 
-
-def test_setting_without_a_parameter_is_noted(ada: User, own: Conversation) -> None:
-    own.reasoning = {"reasoning.effort": "high"}
-    own.save()
-    make_turn(own)
-
-    told = "reasoning.effort is set, but this service has no parameter for it."
-    assert told in [note.text_content() for note in _page(ada, own).xpath("//p[@class='notice']")]
+    assert (
+        notes[0].strip().startswith("Too long for this model: before the next question is sent, earlier messages are")
+    )
+    assert notes[1] == "reasoning.effort is set, but this service has no parameter for it."
 
 
 def test_other_model_is_shown_by_its_name(ada: User, own: Conversation) -> None:
     make_profile("kimi", label="Kimi", dialect="kimi")
     make_turn(own)
 
-    page = _page(ada, own, model="kimi")
+    page = get_page(ada, own, model="kimi")
 
     assert page.xpath("//select/option[@selected]/text()") == ["Kimi"]
-    assert '"model": "kimi-model"' in _body(page)
+    assert '"model": "kimi-model"' in body_text(page)
     own.refresh_from_db()
     assert own.profile is None
 
@@ -212,7 +208,7 @@ def test_other_model_is_shown_by_its_name(ada: User, own: Conversation) -> None:
 def test_unknown_model_is_refused_with_those_there_are(ada: User, own: Conversation) -> None:
     make_profile("kimi")
 
-    page = _page(ada, own, status=400, model="nobody")
+    page = get_page(ada, own, status=400, model="nobody")
 
     assert page.xpath("//*[@role='alert']")[0].text_content() == "model: one of offline-analyst, kimi."
     assert page.xpath("//figure") == []
@@ -222,21 +218,152 @@ def test_missing_key_is_named_and_nothing_is_previewed(ada: User, own: Conversat
     own.profile = make_profile("kimi", api_key_env="ABSENT_API_KEY")
     own.save()
 
-    page = _page(ada, own)
+    page = get_page(ada, own)
 
     assert "ABSENT_API_KEY" in page.xpath("//*[@role='alert']")[0].text_content()
     assert page.xpath("//figure") == []
 
 
 def test_lost_key_of_history_is_told(ada: User, own: Conversation, settings: LazySettings) -> None:
-    _told(own, *_looked_up())
+    make_history(own, *make_tool_step())
     settings.CONTENT_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
 
-    assert "CONTENT_KEYS" in _page(ada, own).xpath("//*[@role='alert']")[0].text_content()
+    assert "CONTENT_KEYS" in get_page(ada, own).xpath("//*[@role='alert']")[0].text_content()
 
 
-def test_empty_conversation_has_a_preview(ada: User, own: Conversation) -> None:
-    page = _page(ada, own)
+@pytest.mark.spec("product 10")
+def test_secret_in_arguments_results_thinking_and_texts_is_nowhere_on_the_page(
+    ada: User, own_with_thinking: Conversation
+) -> None:
+    arguments = json.dumps({"query": f"token {SECRET}", "note": SECRET})
+    question = f"My key is {SECRET}, mail to pat@example.com"
+    make_history(own_with_thinking, make_thought(f"The key is {SECRET}"), *make_tool_step(arguments), question=question)
 
-    assert [row[1] for row in _rows(page, "go")] == ["instructions", "tools"]
-    assert _figures(page)[0] == 0
+    page = get_page(ada, own_with_thinking)
+
+    assert SECRET not in page.text_content()
+    assert "pat@example.com" not in page.text_content()
+    assert masks_of(page).count("[redacted]") >= 5
+    assert "p***@example.com" in masks_of(page)
+
+
+@pytest.mark.spec("product 10")
+def test_values_are_masked_by_their_keys_inside_results() -> None:
+    content = '\n {"password": "correct horse", "page": 3}'
+
+    shown, masks = masked(chat_body({"role": "tool", "tool_call_id": "call_1", "content": content}))
+
+    assert "correct horse" not in shown
+    assert r"\"page\": 3" in shown
+    assert masks == ["[redacted]"]
+
+
+@pytest.mark.spec("product 10")
+def test_arguments_are_shown_as_in_the_trace() -> None:
+    shown, masks = masked(chat_body(call_message('{"query": "covenants", "why": "a private reason"}')))
+
+    assert r"\"query\": \"covenants\"" in shown
+    assert "private" not in shown
+    assert masks == ["[text, 16 characters]"]
+    assert masked(chat_body(call_message('{"path": "/home/pat"}', name="readDisk")))[1] == ["[text, 9 characters]"]
+
+
+@pytest.mark.parametrize("arguments", ["{broken sk-live-secret", "", "[" * 2_000])
+def test_arguments_that_are_no_json_are_shown_by_their_length(arguments: str) -> None:
+    shown, masks = masked(chat_body(call_message(arguments)))
+
+    assert "broken" not in shown
+    assert masks == [f"[no JSON, {len(arguments):,} characters]"]
+
+
+def test_ciphertext_is_shown_by_its_length() -> None:
+    item = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "Zm9v" * 1_280}
+    details = [{"type": "reasoning.encrypted", "data": "c2Vh" * 5}, {"type": "reasoning.text", "signature": "x" * 9}]
+
+    shown, masks = masked({"input": [item], **chat_body({"role": "assistant", "reasoning_details": details})})
+
+    assert "Zm9v" not in shown
+    assert "rs_1" in shown
+    assert sorted(masks) == ["[sealed, 20 characters]", "[sealed, 5,120 characters]", "[sealed, 9 characters]"]
+
+
+def test_long_text_is_cut_and_the_cut_is_marked() -> None:
+    shown, masks = masked(chat_body({"role": "user", "content": "word " * 4_000}))
+
+    assert len(shown) < SHOWN_CHARS + 200
+    assert masks == ["…(truncated)"]
+
+
+def test_of_a_long_history_the_newest_is_shown() -> None:
+    texts = [f"Question {number}: " + "word " * 1_000 for number in range(MAX_CHARS // 4_000 + 20)]
+
+    shown, masks = masked(chat_body(*({"role": "user", "content": text} for text in texts)))
+
+    assert f"Question {len(texts) - 1}: word" in shown
+    assert "Question 0:" not in shown
+    assert masks[0] == f"[{len(texts[0]):,} characters]"
+
+
+@pytest.mark.spec("product 13")
+def test_who_sees_no_reasoning_gets_thinking_and_tools_by_length() -> None:
+    thinking = {"role": "assistant", "content": "Yes.", "reasoning_content": "a thought"}
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "a result"}
+    item = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "a glimpse"}]}
+
+    shown, masks = masked({"input": [item], **chat_body(thinking, call_message('{"query": "x"}'), result)}, NONE)
+
+    assert not any(word in shown for word in ("a thought", "a result", "a glimpse", "query"))
+    assert "Yes." in shown
+    assert sorted(masks) == [f"[not shown, {size} characters]" for size in (14, 8, 9, 9)]
+
+
+@pytest.mark.spec("004 flags")
+def test_site_without_reasoning_shows_none_in_its_preview(
+    ada: User, own_with_thinking: Conversation, settings: LazySettings
+) -> None:
+    make_history(
+        own_with_thinking,
+        make_thought("canary-thought"),
+        *make_tool_step('{"query": "canary-arguments"}', '{"canary-result": 1}'),
+    )
+    settings.REASONING_ENABLED = False
+
+    page = get_page(ada, own_with_thinking)
+
+    assert "canary" not in page.text_content()
+    assert "is not shown to you beside answers" in page.text_content()
+
+
+def test_thinking_that_goes_is_shown_to_who_may_read_it(ada: User, own_with_thinking: Conversation) -> None:
+    make_history(own_with_thinking, make_thought("A thought to read."), *make_tool_step())
+
+    page = get_page(ada, own_with_thinking)
+
+    assert ["2", "reasoning", "A thought to read."] in [row[:3] for row in table(page, "go")]
+    assert '"reasoning_content": "A thought to read."' in body_text(page)
+    assert "is not shown to you" not in page.text_content()
+
+
+def test_sealed_item_is_listed_and_never_opened(ada: User, own_with_thinking: Conversation) -> None:
+    own_with_thinking.profile = make_profile("r", model="gpt-5-mini", api="responses", base_url="http://127.0.0.1:9/v1")
+    own_with_thinking.save()
+    endpoint = model_choice.request_target(model_choice.chosen_model(own_with_thinking)).provider
+    sealed = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAA" * 30}
+    block = Reasoning(kind="item", item=sealed, model="gpt-5-mini", provider=endpoint, step=0)
+    make_history(own_with_thinking, block, *make_tool_step())
+
+    page = get_page(ada, own_with_thinking)
+
+    assert ["2", "reasoning", "Sealed, as it came"] in [row[:3] for row in table(page, "go")]
+    assert "gAAA" not in page.text_content()
+    assert "[sealed, 120 characters]" in masks_of(page)
+
+
+def test_markup_in_what_was_said_is_text(ada: User, own_with_thinking: Conversation) -> None:
+    make_history(own_with_thinking, question="<script>alert(1)</script><mark>no mask</mark>")
+
+    page = get_page(ada, own_with_thinking)
+
+    assert "<script>alert(1)</script>" in body_text(page)
+    assert page.xpath("//figure//script") == []
+    assert masks_of(page) == []

@@ -1,4 +1,4 @@
-"""``preview_request``: the exact body, what was left out and why, and the figures; or one clear line. Contracts."""
+"""``manage.py preview_request`` prints exactly the body that is sent next, over each API and dialect. Product 8, 10."""
 
 from __future__ import annotations
 
@@ -7,18 +7,158 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
+from django.conf import LazySettings
 from django.core.management import CommandError, call_command
+from django.test import AsyncClient
 
 from accounts.models import User
-from chat.management.commands.preview_request import Command
 from chat.models import Conversation
-from tests.chat.test_preview import FOUND, SECRET, _looked_up, _thought, _told
-from tests.factories import make_profile
+from chat.request_preview.plan import chosen_model, exact_json, plan_preview
+from chat.turns.manager import TurnManager
+from tests.chat.histories import KINDS, Kind, Talk, cut
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import (
+    SECRET,
+    TOOL_OUTPUT,
+    make_conversation,
+    make_history,
+    make_profile,
+    make_thought,
+    make_tool_step,
+    make_turn,
+    open_turn,
+)
 
+pytestmark = pytest.mark.django_db(transaction=True)
+QUICK = ("kimi-k2-thinking", "gpt-5-mini", "plain-model")
 ARGUMENTS = f'{{ "query" :  "{SECRET}"}}'
+QUESTION = "And what of the next one?"
 
 
-def _printed(conversation: Conversation, *options: str) -> dict[str, Any]:
+@pytest.fixture
+def talk(upstream: ContractHandle, runner: TurnManager, conversation: Conversation) -> Talk:
+    return Talk(upstream, runner, conversation)
+
+
+async def preview(talk: Talk, name: str | None = None) -> dict[str, Any]:
+    owned = await Conversation.objects.select_related("owner", "profile").aget(pk=talk.conversation.pk)
+    found = await plan_preview(owned, await chosen_model(owned, name))
+    return json.loads(json.dumps(exact_json(found)))["body"]
+
+
+async def send(talk: Talk) -> dict[str, Any]:
+    """Ask, and return the body of the first request as it came over the wire."""
+    before = len(talk.upstream.requests())
+    await talk.ask(talk.answer(), text=QUESTION)
+    request = talk.upstream.requests()[before]
+    assert request["verdict"] == "accepted"
+    return json.loads(request["raw"])
+
+
+def with_question(body: dict[str, Any]) -> dict[str, Any]:
+    if "input" in body:
+        return {**body, "input": [*body["input"], {"type": "message", "role": "user", "content": QUESTION}]}
+    return {**body, "messages": [*body["messages"], {"role": "user", "content": QUESTION}]}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in KINDS]
+)
+async def test_previewed_body_is_sent_with_the_question_at_its_end(talk: Talk, name: str) -> None:
+    await talk.choose(KINDS[name])
+    await talk.ask(*talk.loop())
+    await talk.ask(talk.step(), talk.answer())
+
+    previewed = await preview(talk)
+
+    assert await send(talk) == with_question(previewed)
+
+
+@pytest.mark.parametrize("kind", [KINDS["kimi-k2-thinking"], KINDS["gpt-5-mini"]], ids=["chat", "responses"])
+async def test_previewed_body_is_sent_after_a_turn_that_failed(talk: Talk, kind: Kind) -> None:
+    await talk.choose(kind)
+    await talk.ask(talk.step(), cut(talk.answer(), 4))
+
+    previewed = await preview(talk)
+
+    assert await send(talk) == with_question(previewed)
+
+
+@pytest.mark.parametrize("layer", [{"includeInContext": False}, {"stripFromContext": "all"}, {"effort": "high"}])
+async def test_previewed_body_follows_the_settings_of_this_moment(talk: Talk, layer: dict[str, Any]) -> None:
+    await talk.choose(KINDS["qwen3-local"])
+    await talk.ask(talk.answer())
+    before = await preview(talk)
+    await talk.set(**layer)
+
+    previewed = await preview(talk)
+
+    assert (previewed == before) == (layer == {"effort": "high"} and "chat_template_kwargs" not in previewed)
+    assert await send(talk) == with_question(previewed)
+
+
+async def test_other_model_is_previewed_without_being_chosen(talk: Talk) -> None:
+    await talk.choose(KINDS["gpt-5-mini"])
+    await talk.choose(KINDS["plain-model"])
+    await talk.ask(talk.answer())
+
+    other = await preview(talk, "gpt-5-mini")
+
+    assert (other["model"], other["store"]) == ("gpt-5-mini", False)
+    assert (await preview(talk))["model"] == "plain-model"
+    await talk.choose(KINDS["gpt-5-mini"])
+    assert await send(talk) == with_question(other)
+
+
+async def test_refused_spare_parameter_is_previewed_no_more(talk: Talk) -> None:
+    refusal = "Unrecognized request argument supplied: stream_options"
+    fault = {"kind": "http_error", "status": 400, "message": refusal}
+    await talk.choose(KINDS["plain-model"], base_url=f"{talk.upstream.base_url}/")  # whose provider nobody else has
+    assert "stream_options" in await preview(talk)
+
+    await talk.ask({**talk.answer(), "faults": [fault]})
+
+    assert "stream_options" not in await preview(talk)
+
+
+@pytest.mark.spec("product 9")
+async def test_scratchpad_is_in_no_preview(
+    upstream: ContractHandle, runner: TurnManager, ada: User, settings: LazySettings
+) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    talk = Talk(upstream, runner, await database_sync_to_async(make_conversation)(owner=ada))
+    text = "Reasoning Summary:\n- Looked.\n- Read.\n\nFinal Answer:\nYes.\n<scratchpad>canary-note</scratchpad>"
+    await talk.choose(KINDS["kimi-k2-thinking"])
+    await talk.ask({"reasoning": "<scratchpad>canary-thought</scratchpad>Hm.", "content": text})
+    client = AsyncClient()
+    await client.aforce_login(ada)
+
+    page = await client.get(f"/chats/{talk.conversation.pk}/preview/")
+    body = json.dumps(await preview(talk))
+
+    assert "canary" not in page.content.decode() + body
+    assert "Yes." in body
+
+
+async def test_endpoints_own_model_is_named_in_the_preview(talk: Talk, settings: LazySettings) -> None:
+    settings.OPENAI_MODEL = None
+    talk.upstream.script([], models={"first-model": "openai-chat"})
+
+    assert (await preview(talk))["model"] == "first-model"
+
+
+async def test_running_turn_previews_its_own_next_request(conversation: Conversation, settings: LazySettings) -> None:
+    await database_sync_to_async(make_turn)(conversation, question="First?", answer="One.")
+    await database_sync_to_async(open_turn)(conversation.pk, text="Second?")
+    owned = await Conversation.objects.select_related("owner", "profile").aget(pk=conversation.pk)
+
+    found = await plan_preview(owned, await chosen_model(owned, None))
+
+    assert [message["content"] for message in found.body["messages"][1:]] == ["First?", "One.", "Second?"]
+
+
+def run_command(conversation: Conversation, *options: str) -> dict[str, Any]:
     said = StringIO()
     call_command("preview_request", str(conversation.pk), *options, stdout=said)
     found: dict[str, Any] = json.loads(said.getvalue())
@@ -27,20 +167,20 @@ def _printed(conversation: Conversation, *options: str) -> dict[str, Any]:
 
 @pytest.mark.spec("product 10")
 def test_command_prints_the_exact_body(conversation: Conversation) -> None:
-    _told(conversation, *_looked_up(ARGUMENTS))
+    make_history(conversation, *make_tool_step(ARGUMENTS))
 
-    messages = _printed(conversation)["body"]["messages"]
+    messages = run_command(conversation)["body"]["messages"]
 
     assert messages[2]["tool_calls"][0]["function"]["arguments"] == ARGUMENTS
-    assert messages[3]["content"] == FOUND
+    assert messages[3]["content"] == TOOL_OUTPUT
 
 
 def test_command_prints_what_is_left_out_and_the_figures(conversation: Conversation) -> None:
     conversation.reasoning = {"reasoning.effort": "high"}
     conversation.save()
-    _told(conversation, _thought("Forty characters of thought, no more no."), *_looked_up())
+    make_history(conversation, make_thought("Forty characters of thought, no more no."), *make_tool_step())
 
-    printed = _printed(conversation)
+    printed = run_command(conversation)
 
     assert printed["omissions"] == [
         {"seq": 2, "rule": "spec 001 BR-001", "reason": "reasoning.includeInContext is off"}
@@ -52,16 +192,15 @@ def test_command_prints_what_is_left_out_and_the_figures(conversation: Conversat
 
 def test_command_previews_another_model(conversation: Conversation) -> None:
     make_profile("r", model="gpt-5-mini", api="responses")
-    _told(conversation, *_looked_up())
+    make_history(conversation, *make_tool_step())
 
-    body = _printed(conversation, "--model", "r")["body"]
+    body = run_command(conversation, "--model", "r")["body"]
 
     assert (body["model"], body["store"], body["stream"]) == ("gpt-5-mini", False, True)
     assert [item["type"] for item in body["input"]] == ["message", "function_call", "function_call_output", "message"]
 
 
 @pytest.mark.parametrize("name", ["00000000-0000-4000-8000-000000000000", "no id"])
-@pytest.mark.django_db
 def test_unknown_conversation_is_one_clear_line(name: str) -> None:
     with pytest.raises(CommandError, match=rf"^No conversation has the id {name}\.$") as refused:
         call_command("preview_request", name)
@@ -81,11 +220,3 @@ def test_missing_key_is_named(conversation: Conversation) -> None:
 
     with pytest.raises(CommandError, match="ABSENT_API_KEY"):
         call_command("preview_request", str(conversation.pk), "--model", "kimi")
-
-
-def test_command_takes_an_id_without_hyphens(alice: User, conversation: Conversation) -> None:
-    said = StringIO()
-
-    call_command(Command(), conversation.pk.hex, stdout=said)
-
-    assert json.loads(said.getvalue())["body"]["model"] == "offline-analyst"

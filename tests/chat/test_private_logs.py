@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from chat import upstream as model_service
+from chat.conversations import model_choice as model_service
 from chat.models import Conversation
 from chat.providers.base import ProviderRequest
-from chat.runner import Runner
 from chat.tools import registry
 from chat.tools.base import ToolContext, ToolOutput
-from config.logs import JsonFormatter
+from chat.turns.manager import TurnManager
+from config.logs import RedactingJsonFormatter
 from reasoning.deltas import RawDelta, RawFields
 from tests.chat.asking import ask, events_of, kinds
 from tests.contract_server.fixture import ContractHandle
@@ -59,7 +59,7 @@ def written() -> Iterator[io.StringIO]:
     """What the site's own handler would write meanwhile, whatever the logger."""
     sink = io.StringIO()
     handler = logging.StreamHandler(sink)
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(RedactingJsonFormatter())
     logging.getLogger().addHandler(handler)
     yield sink
     logging.getLogger().removeHandler(handler)
@@ -75,7 +75,7 @@ def _lines(written: io.StringIO) -> list[dict[str, Any]]:
 
 async def test_failing_tool_is_told_by_class_and_frames_alone(
     upstream: ContractHandle,
-    runner: Runner,
+    runner: TurnManager,
     conversation: Conversation,
     written: io.StringIO,
     monkeypatch: pytest.MonkeyPatch,
@@ -100,7 +100,11 @@ async def test_failing_tool_is_told_by_class_and_frames_alone(
     ],
 )
 async def test_service_that_echoes_the_prompt_is_told_by_its_code_alone(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation, written: io.StringIO, fault: dict[str, Any]
+    upstream: ContractHandle,
+    runner: TurnManager,
+    conversation: Conversation,
+    written: io.StringIO,
+    fault: dict[str, Any],
 ) -> None:
     upstream.script([{"reasoning": PRIVATE, "content": PRIVATE, "faults": [fault]}])
 
@@ -113,9 +117,9 @@ async def test_service_that_echoes_the_prompt_is_told_by_its_code_alone(
 
 
 async def test_broken_provider_is_told_by_class_and_frames_alone(
-    runner: Runner, conversation: Conversation, written: io.StringIO, monkeypatch: pytest.MonkeyPatch
+    runner: TurnManager, conversation: Conversation, written: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def provider(_chosen: model_service.ChosenModel) -> BreakingProvider:
+    async def provider(_chosen: model_service.ModelChoice) -> BreakingProvider:
         return BreakingProvider()
 
     monkeypatch.setattr(model_service, "provider", provider)

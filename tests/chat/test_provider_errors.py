@@ -1,22 +1,115 @@
-"""What services say when they fail, as our codes and as words that name what to do."""
+"""Failures of a model service: our codes, reasons and messages, whatever the envelope."""
 
 from __future__ import annotations
 
 import json
 import socket
 import ssl
-from typing import Any
+from collections.abc import Callable
+from itertools import cycle
+from typing import Any, Literal
 
+import httpx2
 import pytest
 
-from chat.providers.base import ProviderError
-from chat.providers.errors import MAX_QUOTED_CHARS, Endpoint, failure_from_object, failure_from_status, retry_after_s
-from chat.providers.transport_errors import failure_from_transport
+from chat.providers import OPENAI_URL
+from chat.providers.base import ProviderError, ProviderRequest
+from chat.providers.errors import (
+    MAX_QUOTED_CHARS,
+    Endpoint,
+    failure_from_object,
+    failure_from_status,
+    failure_from_transport,
+    retry_after_s,
+)
+from chat.providers.openai_chat import OpenAIChatProvider
+from chat.providers.openai_http import Connection, build_client
+from reasoning.deltas import RawEnd
+from tests.contract_server.cases_base import BASE_CASES
+from tests.contract_server.cases_modes import MODE_CASES
+from tests.contract_server.cases_responses import RESPONSES_CASES
+from tests.contract_server.fixture import ContractHandle
 from tests.contract_server.overflows import WORDINGS
+from tests.contract_server.rule_case import Case
+from tests.contract_server.talk import Heard, ask, respond, user
 
 KEY = "tiny-secret-0123456789"
 ENDPOINT = Endpoint("models.example:8443", "kimi-k9", (KEY,))
-MISSING = "thinking is enabled but reasoning_content is missing in assistant tool call message at index 3"
+KIMI = "thinking is enabled but reasoning_content is missing in assistant tool call message at index 3"
+VERIFIED = "The encrypted content for item rs_1 could not be verified. Reason: Encrypted content"
+REFUSALS = {  # texts of services by reason
+    "ciphertext": [
+        f"{VERIFIED} could not be decrypted or parsed.",
+        f"{VERIFIED} item_id did not match the target item id.",
+        "The encrypted content gAAA...x9Q= could not be verified.",
+        "messages.3.content.0: Invalid `signature` in `thinking` block",
+        "Thought signature is not valid.",
+    ],
+    "not_found_item": [
+        "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. "
+        "Try again with `store` set to true, or remove this item from your input.",
+    ],
+    "unpaired_item": [
+        "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+        "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
+        "Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.",
+    ],
+    "missing_reasoning": [
+        KIMI,
+        "Missing `reasoning_content` field in the assistant message at message index 2. "
+        "For more information, please refer to https://api-docs.deepseek.com/guides/thinking_mode#tool-calls",
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "Function call is missing a thought_signature in functionCall parts.",
+        "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
+    ],
+    "reasoning_refused": [
+        "messages.2.assistant.reasoning_content: property 'messages.2.assistant.reasoning_content' is unsupported",
+        "property 'messages.2.assistant.reasoning' is unsupported",
+        "The reasoning_content is an intermediate result for display purposes only and will not be included in the "
+        "context for inference. Please remove the reasoning_content from your message to reduce network traffic.",
+        "Unknown parameter: 'input[4].reasoning_content'.",
+        "Unknown name \"reasoning_content\" at 'messages[1]': Cannot find field.",
+    ],
+    "effort": [
+        "Unsupported value: 'xhigh' is not supported with the 'gpt-5-mini' model. Use reasoning.effort low.",
+        "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
+        "Unrecognized request argument supplied: reasoning_effort",
+        "Invalid value: 'max'.",
+        "Unknown parameter: 'reasoning'.",
+        "Unknown parameter: 'thinking'.",
+    ],
+    "max_tokens": ["Unknown parameter: 'reasoning.max_tokens'.", "Unexpected key thinking.budget_tokens"],
+    "summary": ["Your organization must be verified to generate reasoning summaries."],
+    "include": ["Encrypted content is not supported with this model."],
+    "enabled": [
+        "invalid thinking: this model does not support disabling it.",
+        "Reasoning is mandatory for this endpoint and cannot be disabled.",
+    ],
+}
+ADVICE = {
+    "ciphertext": "reasoning.includeInContext to false",
+    "not_found_item": "reasoning.includeInContext to false",
+    "unpaired_item": "reasoning.includeInContext to false",
+    "missing_reasoning": "reasoning.includeInContext to true",
+    "reasoning_refused": "reasoning.includeInContext to false",
+    "effort": "reasoning.effort",
+    "max_tokens": "Unset reasoning.maxTokens",
+    "summary": "reasoning.summary to none",
+    "include": "OPENAI_API=chat",
+    "enabled": "reasoning.enabled to true",
+}
+ENVELOPES: tuple[Callable[[str], Any], ...] = (
+    lambda text: {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": None}},
+    lambda text: {"error": {"type": "<nil>", "message": f"{text} (request id: X)"}, "type": "error"},
+    lambda text: {"code": 20015, "message": text, "data": None},
+    lambda text: {"error": text},
+    lambda text: [{"error": {"message": text}}],
+    lambda text: {"detail": [{"type": "value_error", "loc": ["body"], "msg": text}]},
+    lambda text: {
+        "error": {"message": "Provider returned error", "metadata": {"raw": json.dumps({"error": {"message": text}})}}
+    },
+    lambda text: text,
+)
 OVERFLOWS = [
     "Your input exceeds the context window of this model. Please adjust your input and try again.",
     "This model's maximum context length is 32768 tokens. However, you requested 40000 tokens.",
@@ -44,10 +137,16 @@ OVERFLOWS = [
 ]
 
 
-def failure(status: int, body: Any, **headers: str) -> ProviderError:
-    said = body if isinstance(body, bytes) else json.dumps(body).encode()
+def failure(
+    status: int, body: Any, endpoint: Endpoint = ENDPOINT, *, replays: bool = False, **headers: str
+) -> ProviderError:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return failure_from_status(status, said, named, ENDPOINT)
+    return failure_from_status(status, content, named, endpoint, replays_thinking=replays)
+
+
+def said(text: str, **more: Any) -> dict[str, Any]:
+    return {"error": {"message": text, **more}}
 
 
 @pytest.mark.parametrize(
@@ -69,133 +168,183 @@ def failure(status: int, body: Any, **headers: str) -> ProviderError:
         (529, "server_error", True),
     ],
 )
+def test_status_decides_whatever_the_body(status: int, code: str, is_retryable: bool) -> None:
+    for body in (b"", b"<html><body>Oops</body></html>", b'{"error":{"message":"Oops"}}', b"null", b"[1"):
+        error = failure(status, body)
+
+        assert (error.code, error.retryable) == (code, is_retryable)
+        assert "<" not in error.message
+
+
+@pytest.mark.parametrize("envelope", range(len(ENVELOPES)))
+def test_refusal_quotes_the_service_and_names_the_setting(envelope: int) -> None:
+    error = failure(400, ENVELOPES[envelope](KIMI))
+
+    assert (error.code, error.reason) == ("refused", "missing_reasoning")
+    assert f"The model service refused the request: {KIMI}" in error.message
+    assert " This model needs its earlier thinking back: set reasoning.includeInContext to true" in error.message
+
+
 @pytest.mark.parametrize(
-    "body", [b"", b"<html><body>Oops</body></html>", b'{"error":{"message":"Oops"}}', b"null", b"[1"]
-)
-def test_status_decides_whatever_the_body(status: int, code: str, is_retryable: bool, body: bytes) -> None:
-    error = failure(status, body)
-
-    assert (error.code, error.retryable) == (code, is_retryable)
-    assert "<" not in error.message
-
-
-@pytest.mark.parametrize(
-    "body",
+    ("reason", "text", "envelope"),
     [
-        {"error": {"message": MISSING, "type": "invalid_request_error"}},
-        {"error": MISSING},
-        {"message": MISSING, "code": 40001},
-        {"code": 20015, "message": MISSING, "data": None},
-        {"error": {"type": "<nil>", "message": f"{MISSING} (request id: X)"}, "type": "error"},
-        [{"error": {"message": MISSING}}],
-        {"detail": [{"msg": MISSING, "loc": ["body"]}]},
-        {
-            "error": {
-                "message": "Provider returned error",
-                "metadata": {"raw": json.dumps({"error": {"message": MISSING}})},
-            }
-        },
-        MISSING,
+        (reason, text, envelope)
+        for (reason, text), envelope in zip(
+            [(reason, text) for reason, texts in REFUSALS.items() for text in texts], cycle(ENVELOPES), strict=False
+        )
     ],
 )
-def test_refusal_quotes_the_service_and_names_the_setting(body: Any) -> None:
-    error = failure(400, body)
+def test_reason_is_recognised_by_parts_of_the_text(reason: str, text: str, envelope: Callable[[str], Any]) -> None:
+    error = failure(400, envelope(text))
 
-    assert error.code == "refused"
-    assert MISSING in error.message
-    assert "reasoning.includeInContext" in error.message
+    assert (error.code, error.reason, error.retryable) == ("refused", reason, False)
+    assert ADVICE[reason] in error.message
 
 
 @pytest.mark.parametrize(
-    "body",
+    ("status", "body", "reason"),
     [
-        {"error": {"message": "property 'messages.1.assistant.reasoning_content' is unsupported"}},
-        {
-            "detail": [
-                {
-                    "type": "extra_forbidden",
-                    "loc": ["body", "messages", 1, "assistant", "reasoning_content"],
-                    "msg": "x",
-                }
-            ]
-        },
+        (400, said("No.", code="invalid_encrypted_content"), "ciphertext"),
+        (
+            422,
+            {"detail": [{"type": "extra_forbidden", "loc": ["body", "messages", 1, "assistant", "reasoning_content"]}]},
+            "reasoning_refused",
+        ),
+        (400, said("Invalid value: 'lots'.", param="reasoning.effort"), "effort"),
+        (400, said("Invalid value: 'long'.", param="reasoning.summary"), "summary"),
+        (422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "reasoning"], "msg": "Extra"}]}, "effort"),
+        (404, said(REFUSALS["not_found_item"][0]), "not_found_item"),
     ],
 )
-def test_refused_thinking_names_the_setting_that_stops_it(body: Any) -> None:
-    assert "reasoning.includeInContext to false" in failure(422, body).message
-
-
-@pytest.mark.parametrize("wording", OVERFLOWS)
-@pytest.mark.parametrize("status", [400, 500])
-def test_context_overflow_is_known_by_its_words(wording: str, status: int) -> None:
-    assert failure(status, {"error": {"message": wording}}).code == "context_overflow"
-
-
-def test_context_overflow_is_known_by_its_code() -> None:
-    assert failure(400, {"error": {"message": "no", "code": "context_length_exceeded"}}).code == "context_overflow"
+def test_reason_is_recognised_by_codes_and_parameters(status: int, body: Any, reason: str) -> None:
+    assert failure(status, body).reason == reason
 
 
 @pytest.mark.parametrize(
-    "wording",
+    "text",
     [
+        "Missing required parameter: 'input[1].summary'.",
+        "Input[3] missing required field summary",
+        "No tool output found for function call call_1.",
+        "Duplicate item found with id rs_1. Remove duplicate items from your input and try again.",
+        "Unknown parameter: 'input[2].status'.",
         "Invalid value for 'content': expected a string, got null.",
+        "deepseek-reasoner does not support successive user or assistant messages (messages[1] and messages[2]).",
+        "The reasoning of messages[1] is altered.",
+        "Unsupported value: 'temperature' does not support 0.2 with this model.",
         "The prompt is missing.",
         "Unknown parameter: 'context'.",
         "max_tokens must be at least 1",
         "The model `x` does not support tools.",
     ],
 )
-def test_other_refusals_are_no_overflow(wording: str) -> None:
-    assert failure(400, {"error": {"message": wording}}).code == "refused"
+def test_other_refusals_have_no_reason(text: str) -> None:
+    error = failure(400, said(text, type="invalid_request_error"))
+
+    assert (error.code, error.reason) == ("refused", "")
+    assert "reasoning." not in error.message.removeprefix(text)
 
 
-def test_request_too_large_for_a_minute_is_a_rate_limit() -> None:
-    wording = "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000"
+@pytest.mark.parametrize(
+    ("status", "body", "code"),
+    [
+        (429, said("Too many requests for reasoning models, effort unsupported"), "rate_limited"),
+        (401, said("Unknown parameter: 'reasoning'."), "authentication"),
+        (500, said("Unexpected error in the reasoning parser"), "server_error"),
+        (502, said("reasoning worker missing"), "server_error"),
+        (400, said("reasoning unsupported: maximum context length is 10"), "context_overflow"),
+        (
+            413,
+            said("Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000"),
+            "rate_limited",
+        ),
+        (400, said("API key not valid. Please pass a valid API key."), "authentication"),
+        (400, said("no", code="context_length_exceeded"), "context_overflow"),
+    ],
+)
+def test_other_kinds_of_failure_have_no_reason(status: int, body: Any, code: str) -> None:
+    error = failure(status, body)
 
-    assert failure(413, {"error": {"message": wording}}).code == "rate_limited"
+    assert (error.code, error.reason) == (code, "")
 
 
-def test_used_up_quota_is_not_tried_again() -> None:
-    error = failure(429, {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}})
+@pytest.mark.parametrize(
+    "text", [*REFUSALS["ciphertext"][:2], *REFUSALS["unpaired_item"], *REFUSALS["missing_reasoning"][:4]]
+)
+def test_refusal_under_a_server_error_status_is_not_retried(text: str) -> None:
+    error = failure(503, said(text))
+
+    assert (error.code, error.retryable) == ("refused", False)
+    assert error.reason
+
+
+def test_refusal_without_a_word_is_put_down_to_thinking_that_was_sent() -> None:
+    error = failure(400, b"", replays=True)
+
+    assert error.reason == "reasoning_refused"
+    assert "reasoning.includeInContext to false" in error.message
+    assert failure(400, b"").reason == ""
+    assert failure(400, b"<html>no</html>", replays=True).reason == ""
+
+
+@pytest.mark.parametrize("text", OVERFLOWS)
+def test_context_overflow_is_recognised_by_its_text(text: str) -> None:
+    assert {failure(status, said(text)).code for status in (400, 500)} == {"context_overflow"}
+
+
+def test_exhausted_quota_is_not_retried() -> None:
+    error = failure(429, said("You exceeded your current quota", code="insufficient_quota"))
 
     assert (error.code, error.retryable) == ("rate_limited", False)
-
-
-def test_bad_key_is_known_under_a_wrong_status() -> None:
-    assert (
-        failure(400, {"error": {"message": "API key not valid. Please pass a valid API key."}}).code == "authentication"
-    )
+    assert "quota" in error.message
 
 
 @pytest.mark.parametrize(
-    "body", [{"error": {"message": "The model `kimi-k9` does not exist", "code": "model_not_found"}}]
+    ("status", "body", "api", "advice"),
+    [
+        (404, said("The model `kimi-k9` does not exist", code="model_not_found"), "chat", "Check OPENAI_MODEL."),
+        (404, b"404 page not found", "chat", "Check OPENAI_BASE_URL; it often ends in /v1."),
+        (404, b"404: Not Found", "chat", "OPENAI_BASE_URL"),
+        (404, b'{"detail":"Not Found"}', "chat", "OPENAI_BASE_URL"),
+        (404, b"<html>no</html>", "chat", "OPENAI_BASE_URL"),
+        (404, b"404 page not found", "responses", "OPENAI_API=chat is the other way."),
+        (404, said("Invalid URL (POST /v1/responses)"), "responses", "OPENAI_API=chat"),
+        (404, said("This model is only served at /v1/chat/completions."), "responses", "Set OPENAI_API=chat."),
+        (
+            404,
+            said("This model is only supported in v1/responses and not in v1/chat/completions."),
+            "chat",
+            "Set OPENAI_API=responses.",
+        ),
+        (
+            400,
+            said(
+                "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. "
+                "Please use /v1/responses instead."
+            ),
+            "chat",
+            "Set OPENAI_API=responses, or reasoning.effort to none.",
+        ),
+    ],
 )
-def test_unknown_model_is_named(body: Any) -> None:
-    message = failure(404, body).message
+def test_wrong_address_model_or_api_is_named(
+    status: int, body: Any, api: Literal["chat", "responses"], advice: str
+) -> None:
+    message = failure(status, body, Endpoint("models.example", "kimi-k9", (), api)).message
 
-    assert "kimi-k9" in message
-    assert "OPENAI_MODEL" in message
-
-
-@pytest.mark.parametrize(
-    "body", [b"404 page not found", b"404: Not Found", b'{"detail":"Not Found"}', b"<html>no</html>"]
-)
-def test_wrong_address_is_told_from_an_unknown_model(body: bytes) -> None:
-    assert "OPENAI_BASE_URL" in failure(404, body).message
+    assert message.endswith(advice) or advice in message
+    assert ("OPENAI_API=" in message) == ("OPENAI_API=" in advice)
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 422, 429, 500])
 def test_key_is_never_echoed(status: int) -> None:
-    error = failure(status, {"error": {"message": f"Incorrect thing {KEY} provided: {KEY}"}})
+    error = failure(status, said(f"Incorrect thing {KEY} provided: {KEY}"))
 
-    assert KEY not in error.message
-    assert KEY not in str(error)
+    assert KEY not in error.message + str(error)
 
 
-def test_words_of_a_service_are_cut() -> None:
-    error = failure(400, {"error": {"message": "so many words " * 10_000}})
-
-    assert len(error.message) < MAX_QUOTED_CHARS + 100
+def test_text_of_a_service_is_shortened() -> None:
+    assert len(failure(400, said("so many words " * 10_000)).message) < MAX_QUOTED_CHARS + 100
 
 
 @pytest.mark.parametrize(
@@ -220,11 +369,13 @@ def test_wait_is_read_in_every_form(headers: dict[str, str], expected: float | N
     assert retry_after_s(headers) == expected
 
 
-def test_wait_is_told_to_people_and_to_the_turn() -> None:
-    error = failure(429, {"error": {"message": "slow down"}}, retry_after="7")
+def test_wait_is_in_the_message() -> None:
+    error = failure(429, said("slow down"), retry_after="7")
 
-    assert error.retry_after_s == 7.0
-    assert "7 s" in error.message
+    assert (error.retry_after_s, error.message) == (
+        7.0,
+        "The model service takes no more requests just now. Try again in 7 s.",
+    )
 
 
 @pytest.mark.parametrize(
@@ -238,20 +389,26 @@ def test_wait_is_told_to_people_and_to_the_turn() -> None:
         ("something_else", "server_error"),
     ],
 )
-def test_error_without_status_is_known_by_its_name(name: str, code: str) -> None:
+def test_error_inside_a_stream_is_recognised_by_its_name(name: str, code: str) -> None:
     assert failure_from_object({"code": name, "message": "words"}, ENDPOINT).code == code
 
 
+def test_rejected_item_is_recognised_inside_a_stream() -> None:
+    error = failure_from_object({"type": "error", "message": REFUSALS["ciphertext"][0], "code": None}, ENDPOINT)
+
+    assert (error.code, error.reason) == ("refused", "ciphertext")
+
+
 class ConnectTimeout(Exception):
-    """Stands for the transport's, which this name is taken from."""
+    """Named as the transport's."""
 
 
 class ServerDisconnectedError(Exception):
-    """Stands for the transport's."""
+    """Named as the transport's."""
 
 
 class ReadTimeout(Exception):
-    """Stands for the transport's."""
+    """Named as the transport's."""
 
 
 @pytest.mark.parametrize(
@@ -277,7 +434,7 @@ def test_transport_failure_is_judged_by_its_innermost_cause(
     assert "models.example:8443" in error.message
 
 
-def test_untrusted_certificate_is_not_tried_again() -> None:
+def test_untrusted_certificate_is_not_retried() -> None:
     outer = ConnectTimeout()
     outer.__cause__ = ssl.SSLError("self-signed")
 
@@ -285,3 +442,96 @@ def test_untrusted_certificate_is_not_tried_again() -> None:
 
     assert "certificate" in error.message
     assert not error.retryable
+
+
+# Every refusal of the strict upstream, over real HTTP.
+
+MODELS = {"vendor/model-b": "details"}
+REASON_OF_RULE = {
+    **dict.fromkeys(("K1", "K3", "E1", "F1", "F2", "H1", "Q1"), "missing_reasoning"),
+    **dict.fromkeys(("X1", "D1"), "reasoning_refused"),
+    **dict.fromkeys(("O2", "S7", "S8"), "ciphertext"),
+    **dict.fromkeys(("S11", "S12", "S13", "S14", "S15", "S16"), "unpaired_item"),
+    "S4": "not_found_item",
+    "K0": "enabled",
+}
+PARAMETERS = {"effort": "effort", "summary": "summary", "max_tokens": "max_tokens"}
+
+
+def reason_of(case: Case) -> str:
+    if case.rule == "S22":
+        return next((PARAMETERS[name] for name in case.bad_body["reasoning"] if name in PARAMETERS), "")
+    if case.rule == "K3" and "contract_reasoning_altered" in case.text:
+        return ""
+    if case.rule == "S21" and "reasoning_content" in case.text:
+        return "reasoning_refused"
+    return REASON_OF_RULE.get(case.rule, "")
+
+
+@pytest.mark.parametrize("case", [*BASE_CASES, *MODE_CASES, *RESPONSES_CASES], ids=lambda case: case.rule)
+def test_refusal_of_the_contract_server_has_its_code_and_reason(upstream: ContractHandle, case: Case) -> None:
+    upstream.script([*case.issued, {"content": "Fine."}], knobs=case.knobs, models=MODELS)
+    api: Literal["chat", "responses"] = "responses" if case in RESPONSES_CASES else "chat"
+
+    def send(bad: Any, **body: Any) -> Heard:
+        return respond(upstream, bad, **body) if api == "responses" else ask(upstream, bad, **body)
+
+    for _ in case.issued:
+        send("Begin." if api == "responses" else [user("Begin.")], model=case.model)
+    heard = send(case.bad, **{"model": case.model, **case.body, **case.bad_body})
+
+    error = failure_from_status(heard.status, heard.body, heard.headers, Endpoint("models.example", "m", (), api))
+    code = "context_overflow" if case.rule == "G3" else "refused"
+    assert (error.code, error.reason, error.retryable) == (code, reason_of(case), False)
+
+
+@pytest.mark.parametrize(
+    ("given", "wait_s"),
+    [(7, 7.0), (0.25, 0.25), ({"ms": 1500}, 1.5), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None), (None, None)],
+)
+async def test_rate_limit_has_its_wait(upstream: ContractHandle, given: Any, wait_s: float | None) -> None:
+    upstream.script([{"content": "x", "faults": [{"kind": "rate_limit", "retry_after": given}]}])
+
+    error = await refused(upstream, user())
+
+    assert (error.code, error.retryable, error.retry_after_s) == ("rate_limited", True, wait_s)
+
+
+async def test_refusal_without_a_word_names_the_setting_only_where_thinking_was_sent(upstream: ContractHandle) -> None:
+    fault = {"kind": "http_error", "status": 400, "body": "empty", "times": 2}
+    upstream.script([{"content": "x", "faults": [fault]}])
+
+    error = await refused(
+        upstream, user(), {"role": "assistant", "content": "Yes.", "reasoning_content": "Hm."}, user()
+    )
+    plain = await refused(upstream, user())
+
+    assert (error.code, error.reason, plain.reason) == ("refused", "reasoning_refused", "")
+    assert "reasoning.includeInContext" in error.message
+
+
+async def refused(upstream: ContractHandle, *messages: dict[str, Any]) -> ProviderError:
+    provider = OpenAIChatProvider(upstream.base_url, "test-key", "plain-model")
+    with pytest.raises(ProviderError) as caught:
+        async for _ in provider.stream(ProviderRequest({"messages": list(messages)}, "", (), "")):
+            pass
+    return caught.value
+
+
+async def test_optional_parameters_are_left_out_one_by_one_from_then_on() -> None:
+    seen: list[set[str]] = []
+
+    def handle(sent: httpx2.Request) -> httpx2.Response:
+        seen.append({"stream_options", "prompt_cache_key"} & set(json.loads(sent.content)))
+        if seen[-1]:
+            return httpx2.Response(422, json={"error": {"message": f"Unknown parameter: '{min(seen[-1])}'."}})
+        return httpx2.Response(200, json={"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]})
+
+    client = build_client(Connection(OPENAI_URL, "k"), transport=httpx2.MockTransport(handle))
+    provider = OpenAIChatProvider(OPENAI_URL, "k", "m", client=client)
+    request = ProviderRequest({"messages": [user()]}, "", (), "conversation-1")
+    for _ in range(2):
+        assert isinstance([delta async for delta in provider.stream(request)][-1], RawEnd)
+
+    assert seen == [{"stream_options", "prompt_cache_key"}, {"stream_options"}, set(), set()]
+    await client.close()

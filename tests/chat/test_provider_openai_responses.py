@@ -9,23 +9,90 @@ import httpx2
 import pytest
 
 from chat.providers import ProviderConfig, build_provider
-from chat.providers.openai_client import Connection, build_client
+from chat.providers.base import ProviderError, ProviderRequest
+from chat.providers.openai_http import Connection, build_client
 from chat.providers.openai_responses import OpenAIResponsesProvider
-from reasoning.deltas import RawEnd, RawFields, RawUsage
-from tests.chat.responses_talk import (
-    ASK,
-    PARAMETERS,
-    PLACES,
-    STEP,
-    answer,
-    failure,
-    places,
-    provider,
-    replayed,
-    request,
-    text,
-)
+from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawUsage
 from tests.contract_server.fixture import ContractHandle
+
+ASK = {"role": "user", "content": "How much?"}
+PARAMETERS = {"type": "object", "properties": {"query": {"type": "string"}}}
+TOOL = {"type": "function", "function": {"name": "look", "description": "Look it up.", "parameters": PARAMETERS}}
+SUMMARY = ["**Looking**", "It rose."]
+STEP = {
+    "items": [
+        {"type": "reasoning", "summary": SUMMARY},
+        {"type": "function_call", "name": "look", "arguments": '{ "query" : "x" }', "call_id": "call_a"},
+        {"type": "reasoning"},
+        {"type": "message", "text": "One moment, ü."},
+        {"type": "function_call", "name": "look", "arguments": {"query": "y"}, "call_id": "call_b"},
+    ],
+    "chunk": 3,
+}
+PLACES = [("item", "rs_1"), ("call", "call_a"), ("item", "rs_2"), ("message", ""), ("call", "call_b")]
+EVENTS = 30  # of a stream of STEP in pieces of 16 characters
+
+
+def provider(upstream: ContractHandle, model: str = "gpt-5-mini", **options: Any) -> OpenAIResponsesProvider:
+    return OpenAIResponsesProvider(upstream.base_url, "test-key", model, **options)
+
+
+def request(*items: dict[str, Any], tools: tuple[dict[str, Any], ...] = (TOOL,), **body: Any) -> ProviderRequest:
+    stateless = {"store": False, "include": ["reasoning.encrypted_content"]}
+    return ProviderRequest({"input": [ASK, *items], **stateless, **body}, "Be brief.", tools, "conversation-1")
+
+
+async def answer(asked: OpenAIResponsesProvider, sent: ProviderRequest | None = None) -> list[RawDelta]:
+    return [delta async for delta in asked.stream(sent or request())]
+
+
+async def failure(
+    asked: OpenAIResponsesProvider, sent: ProviderRequest | None = None
+) -> tuple[list[RawDelta], ProviderError]:
+    """Return what came before the failure, and the failure."""
+    received: list[RawDelta] = []
+    try:
+        async for delta in asked.stream(sent or request()):
+            received.append(delta)
+    except ProviderError as error:
+        return received, error
+    raise AssertionError("the provider did not fail")
+
+
+def text(deltas: list[RawDelta], field: str = "content") -> str:
+    return "".join(delta.fields.get(field, "") for delta in deltas if isinstance(delta, RawFields))
+
+
+def items(deltas: list[RawDelta]) -> list[dict[str, Any]]:
+    """Return the reasoning items."""
+    return [dict(one.item) for one in deltas if isinstance(one, RawItem) and one.item["type"] == "reasoning"]
+
+
+def places(deltas: list[RawDelta]) -> list[tuple[str, str]]:
+    """Return what stands where among the items."""
+    found = []
+    for delta in deltas:
+        if isinstance(delta, RawItem):
+            is_message = delta.item == {"type": "message"}
+            found.append(("message", "") if is_message else ("item", delta.item["id"]))
+        elif isinstance(delta, RawFields):
+            found += [("call", call["id"]) for call in delta.fields.get("tool_calls", ())]
+    return found
+
+
+def replayed(deltas: list[RawDelta]) -> list[dict[str, Any]]:
+    """Return the items of the next request: as they came, calls and message without ids, then the outputs."""
+    back, outputs = [], []
+    for delta in deltas:
+        if isinstance(delta, RawItem) and delta.item["type"] == "message":
+            back.append({"role": "assistant", "content": text(deltas)})
+        elif isinstance(delta, RawItem):
+            back.append(dict(delta.item))
+        elif isinstance(delta, RawFields):
+            for call in delta.fields.get("tool_calls", ()):
+                back.append({"type": "function_call", "call_id": call["id"], **call["function"]})
+                outputs.append({"type": "function_call_output", "call_id": call["id"], "output": "12"})
+    return [*back, *outputs]
 
 
 async def test_answer_streams_and_items_follow_in_their_order(upstream: ContractHandle) -> None:
@@ -85,15 +152,6 @@ async def test_what_was_captured_is_taken_back_verbatim(upstream: ContractHandle
     assert [one["verdict"] for one in upstream.requests()] == ["accepted", "accepted"]
 
 
-async def test_answer_that_is_not_streamed_is_read_whole(upstream: ContractHandle) -> None:
-    upstream.script([STEP])
-
-    deltas = await answer(provider(upstream), request(stream=False))
-
-    assert text(deltas) == "One moment, ü."
-    assert places(deltas) == PLACES
-
-
 @pytest.mark.parametrize(
     ("finish", "reason"),
     [("incomplete:max_output_tokens", "length"), ("incomplete:content_filter", "content_filter")],
@@ -105,17 +163,6 @@ async def test_incomplete_response_ends_with_its_reason(upstream: ContractHandle
 
     assert text(deltas) == "It ro"
     assert [delta.finish_reason for delta in deltas if isinstance(delta, RawEnd)] == [reason]
-
-
-async def test_rejected_ciphertext_says_so(upstream: ContractHandle) -> None:
-    upstream.script([STEP, {"content": "x", "faults": [{"kind": "reject_ciphertext"}]}])
-    asked = provider(upstream)
-    back = replayed(await answer(asked))
-
-    _, error = await failure(asked, request(*back))
-
-    assert (error.code, error.reason, error.retryable) == ("refused", "ciphertext", False)
-    assert len(upstream.requests()) == 2
 
 
 @pytest.mark.parametrize(
@@ -136,16 +183,6 @@ async def test_bad_replay_has_a_reason(upstream: ContractHandle, spoil: Any, rea
 
     assert (error.code, error.reason) == ("refused", reason)
     assert "reasoning.includeInContext" in error.message
-
-
-async def test_refused_effort_names_its_setting(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "x"}], knobs={"effort_values": ["low"]})
-
-    _, error = await failure(provider(upstream), request(reasoning={"effort": "xhigh"}))
-
-    assert error.reason == "effort"
-    assert "reasoning.effort" in error.message
-    assert len(upstream.requests()) == 1
 
 
 @pytest.mark.parametrize(
@@ -179,3 +216,59 @@ def test_setting_chooses_this_api() -> None:
 
     assert isinstance(found, OpenAIResponsesProvider)
     assert found.identity == build_provider(ProviderConfig(api_key="k")).identity
+
+
+@pytest.mark.parametrize(
+    ("finish", "code"),
+    [
+        ("failed:server_error", "server_error"),
+        ("failed:rate_limit_exceeded", "rate_limited"),
+        ("failed:context_length_exceeded", "context_overflow"),
+        ("failed:invalid_prompt", "refused"),
+        ("failed:invalid_encrypted_content", "refused"),
+        ("cancelled", "server_error"),
+    ],
+)
+async def test_failed_response_has_our_code_and_leaves_no_item(
+    upstream: ContractHandle, finish: str, code: str
+) -> None:
+    upstream.script([{"reasoning": "Hm.", "content": "It ro", "finish": finish}])
+
+    received, error = await failure(provider(upstream))
+
+    assert error.code == code
+    assert not items(received)
+
+
+@pytest.mark.parametrize("form", ["response.failed", "error"])
+@pytest.mark.parametrize("code", ["rate_limit_exceeded", None])
+async def test_error_in_an_open_stream_has_our_code(upstream: ContractHandle, form: str, code: str | None) -> None:
+    upstream.script([{**STEP, "faults": [{"kind": "error_event", "at": "event:6", "event": form, "code": code}]}])
+
+    received, error = await failure(provider(upstream))
+
+    assert error.code == ("rate_limited" if code else "server_error")
+    assert text(received, "reasoning_summary")
+
+
+@pytest.mark.parametrize("index", range(EVENTS))
+async def test_break_before_any_event_is_disconnected(upstream: ContractHandle, index: int) -> None:
+    fault = {"kind": "disconnect", "at": f"event:{index}", "mode": ("fin", "rst")[index % 2]}
+    upstream.script([{**STEP, "chunk": 16, "faults": [fault]}])
+
+    received, error = await failure(provider(upstream))
+
+    assert (error.code, error.retryable) == ("disconnected", True)
+    assert not any(isinstance(delta, RawEnd) for delta in received)
+
+
+@pytest.mark.parametrize(
+    "form", ["crlf", "comment_only", "two_events_one_write", "split_codepoint", "no_blank_line", "unknown_event_type"]
+)
+async def test_unusual_stream_is_read_to_its_end(upstream: ContractHandle, form: str) -> None:
+    upstream.script([{**STEP, "faults": [{"kind": "malformed_sse", "form": form}]}])
+
+    deltas = await answer(provider(upstream))
+
+    assert text(deltas) == "One moment, ü."
+    assert places(deltas) == PLACES

@@ -1,4 +1,4 @@
-"""What is done about a request that a service refused, over real HTTP. Contract server 10, numbers 2, 6, 7 and 9."""
+"""Recovery from requests that a service refuses: retry, compaction, omitted items, named settings."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
 
-from chat import layers
+from chat.conversations import settings as layers
 from chat.models import Conversation, Event
-from chat.runner import Runner
+from chat.turns.manager import TurnManager
 from tests.chat.asking import ask
 from tests.chat.histories import KINDS, LONG, Talk, cut
 from tests.contract_server.fixture import ContractHandle
@@ -24,7 +24,7 @@ change = database_sync_to_async(layers.replace)
 
 
 @pytest.fixture
-def talk(upstream: ContractHandle, runner: Runner, conversation: Conversation) -> Talk:
+def talk(upstream: ContractHandle, runner: TurnManager, conversation: Conversation) -> Talk:
     return Talk(upstream, runner, conversation)
 
 
@@ -38,7 +38,7 @@ def kinds_sent(talk: Talk) -> list[list[str]]:
 
 @pytest.mark.spec("replay D4")
 @pytest.mark.parametrize("model", INSISTING)
-async def test_default_settings_end_in_one_message_that_names_the_setting(talk: Talk, model: str) -> None:
+async def test_refusal_by_default_settings_names_the_setting(talk: Talk, model: str) -> None:
     await talk.choose(KINDS[model], reasoning={})
 
     failed = await talk.ask(talk.step(), talk.answer())
@@ -50,7 +50,7 @@ async def test_default_settings_end_in_one_message_that_names_the_setting(talk: 
 
 @pytest.mark.spec("001 EC-005")
 @pytest.mark.parametrize("model", INSISTING)
-async def test_message_after_the_setting_was_changed_is_answered(talk: Talk, model: str) -> None:
+async def test_changed_setting_acts_on_the_next_message(talk: Talk, model: str) -> None:
     await talk.choose(KINDS[model], reasoning={})
     await talk.ask(talk.step(), talk.answer())
     await change(talk.conversation.pk, {"reasoning.includeInContext": True})
@@ -62,7 +62,7 @@ async def test_message_after_the_setting_was_changed_is_answered(talk: Talk, mod
 
 
 @pytest.mark.spec("replay D6")
-async def test_rejected_ciphertext_costs_one_more_request_without_items(talk: Talk) -> None:
+async def test_rejected_ciphertext_is_retried_once_without_items(talk: Talk) -> None:
     await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.step(), talk.answer())
 
@@ -76,7 +76,7 @@ async def test_rejected_ciphertext_costs_one_more_request_without_items(talk: Ta
 
 
 @pytest.mark.spec("replay D6")
-async def test_items_stay_in_the_log_and_go_back_with_the_next_question(talk: Talk) -> None:
+async def test_rejected_items_stay_in_the_log_and_are_sent_again(talk: Talk) -> None:
     await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.step(), talk.answer())
     kept = await Event.objects.filter(type="reasoning").acount()
@@ -89,7 +89,7 @@ async def test_items_stay_in_the_log_and_go_back_with_the_next_question(talk: Ta
 
 
 @pytest.mark.spec("replay D6")
-async def test_ciphertext_that_is_rejected_in_a_tool_loop_repeats_no_tool(talk: Talk) -> None:
+async def test_rejected_ciphertext_in_a_tool_loop_repeats_no_tool(talk: Talk) -> None:
     await talk.choose(KINDS["gpt-5-mini"])
 
     turn = await talk.ask(talk.step(), {**talk.answer(), "faults": [{"kind": "reject_ciphertext"}]})
@@ -105,7 +105,7 @@ async def test_ciphertext_that_is_rejected_in_a_tool_loop_repeats_no_tool(talk: 
     [(0, 2), (0.01, 2), ("0.02", 2), ({"ms": 15}, 2), (None, 2), ("soon", 2), (3600, 1), (NEXT_YEAR, 1)],
     ids=str,
 )
-async def test_service_that_is_busy_is_asked_again_when_it_says(talk: Talk, after: Any, tries: int) -> None:
+async def test_rate_limit_is_retried_after_the_stated_time(talk: Talk, after: Any, tries: int) -> None:
     await talk.choose(KINDS["plain-model"])
     busy = {"kind": "rate_limit", "retry_after": after}
 
@@ -117,7 +117,7 @@ async def test_service_that_is_busy_is_asked_again_when_it_says(talk: Talk, afte
 
 @pytest.mark.spec("replay 2.10")
 @pytest.mark.parametrize("model", ["plain-model", "gpt-5-mini"])
-async def test_service_that_fails_is_asked_again_before_a_tool_ran_and_not_after(talk: Talk, model: str) -> None:
+async def test_server_error_is_retried_only_before_a_tool_ran(talk: Talk, model: str) -> None:
     await talk.choose(KINDS[model])
     failure = {"faults": [{"kind": "server_error"}]}
 
@@ -129,7 +129,7 @@ async def test_service_that_fails_is_asked_again_before_a_tool_ran_and_not_after
 
 
 @pytest.mark.spec("replay 2.10")
-async def test_answer_that_broke_off_is_not_asked_for_again(talk: Talk) -> None:
+async def test_broken_stream_is_not_retried(talk: Talk) -> None:
     await talk.choose(KINDS["plain-model"])
 
     turn = await talk.ask(cut(talk.answer(), 2))
@@ -139,8 +139,10 @@ async def test_answer_that_broke_off_is_not_asked_for_again(talk: Talk) -> None:
 
 
 @pytest.mark.spec("replay 2.8")
-@pytest.mark.parametrize("wording", range(len(WORDINGS)))
-async def test_request_that_is_too_long_compacts_once_and_is_made_once_more(talk: Talk, wording: int) -> None:
+@pytest.mark.parametrize(
+    "wording", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in range(1, len(WORDINGS)))]
+)
+async def test_context_overflow_compacts_and_retries_once(talk: Talk, wording: int) -> None:
     await talk.choose(KINDS["plain-model"])
     await talk.ask(talk.answer(text=LONG * 300))
     summary = {"content": "They talked.", "match": {"last_user_contains": "User: "}}
@@ -154,7 +156,7 @@ async def test_request_that_is_too_long_compacts_once_and_is_made_once_more(talk
 
 
 @pytest.mark.spec("replay 2.8")
-async def test_request_that_stays_too_long_ends_the_turn_and_not_the_conversation(talk: Talk) -> None:
+async def test_second_overflow_ends_the_turn_not_the_conversation(talk: Talk) -> None:
     await talk.choose(KINDS["plain-model"])
     await talk.ask(talk.answer(text=LONG * 300))
     summary = {"content": "They talked.", "match": {"last_user_contains": "User: "}}
@@ -168,7 +170,7 @@ async def test_request_that_stays_too_long_ends_the_turn_and_not_the_conversatio
 
 @pytest.mark.spec("replay 2.7")
 @pytest.mark.parametrize("model", ["kimi-k2-thinking", "deepseek-v4-pro", "gpt-5-mini", "plain-model"])
-async def test_ten_steps_only_ever_add_to_the_request(talk: Talk, model: str, settings: Any) -> None:
+async def test_each_request_begins_with_the_one_before(talk: Talk, model: str, settings: Any) -> None:
     settings.MAX_STEPS = 12
     await talk.choose(KINDS[model])
 
@@ -185,8 +187,8 @@ async def test_ten_steps_only_ever_add_to_the_request(talk: Talk, model: str, se
         assert after.get("instructions") == before.get("instructions")
 
 
-async def test_refusal_without_a_cause_names_the_settings_that_held_something_back(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation, settings: LazySettings
+async def test_unexplained_refusal_names_the_settings_that_held_back_reasoning(
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, settings: LazySettings
 ) -> None:
     settings.OPENAI_MODEL = "vendor/model-a"
     await database_sync_to_async(layers.change)(conversation.pk, {"reasoning.includeInContext": False})

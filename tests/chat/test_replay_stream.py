@@ -5,61 +5,122 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import random
+import zlib
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import yaml
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
-from chat.management.commands.replay_stream import Replay
-from chat.providers.cassettes import RecordingError
-from chat.providers.recorded import read_recording
+from chat.management.commands.replay_stream import Command, replay_recording
+from chat.management.recordings import MAX_BYTES, RecordingError, read_recording
+from chat.providers.decoding import MAX_EVENT_BYTES
+from chat.providers.openai_responses import ResponsesDecoder
+from reasoning.deltas import RawItem
 
 CHUNKS: list[dict[str, Any]] = [
     {"model": "m", "choices": [{"index": 0, "delta": {"role": "assistant", "content": "<thi"}}]},
-    {"model": "m", "choices": [{"index": 0, "delta": {"content": "nk>hidden</think>Answer </thi"}}]},
+    {"model": "m", "choices": [{"index": 0, "delta": {"content": "nk>hidden</think>Süß 🎉 </thi"}}]},
     {"model": "m", "choices": [{"index": 0, "delta": {"content": "nk>here.<scratchpad>zebra note</scratchpad>"}}]},
     {"model": "m", "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
     {"model": "m", "choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 7}},
 ]
+STREAM = "".join(f"data: {json.dumps(chunk, ensure_ascii=False)}\n\n" for chunk in CHUNKS) + "data: [DONE]\n\n"
+LINES = "\n".join(json.dumps(chunk) for chunk in CHUNKS)
+PACKED = gzip.compress(STREAM.encode())
 WHOLE = {"choices": [{"message": {"reasoning": "hm", "content": "So."}, "finish_reason": "stop"}]}
-CALL = {"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": "look", "arguments": '{"a": 1}'}
 THOUGHT = {
     "type": "reasoning",
     "id": "rs_1",
     "summary": [{"type": "summary_text", "text": "a sum"}],
     "encrypted_content": "E",
 }
+SHOWN_THOUGHT = {"id": "rs_1", "has_encrypted_content": True}
 MESSAGE = {"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "Said."}]}
+DAMAGE = [
+    b"",
+    b"\n",
+    b"\r",
+    b"\xff",
+    b'"',
+    b"{",
+    b"}",
+    b"]",
+    b":",
+    b"null",
+    b"[]",
+    b"-1",
+    b"\\ud83d",
+    b"NaN",
+    b"!!int ",
+    b"*a",
+]
 
 
-def sse(*events: dict[str, Any], done: bool = True) -> str:
-    return "".join(f"data: {json.dumps(event)}\n\n" for event in events) + ("data: [DONE]\n\n" if done else "")
+def replay(*events: dict[str, Any] | str) -> dict[str, Any]:
+    """Return what the command prints of a stream of these events."""
+    texts = [event if isinstance(event, str) else json.dumps(event) for event in events]
+    return replay_file("".join(f"data: {text}\n\n" for text in texts).encode())
 
 
-def replay(tmp_path: Path, content: str | bytes, **options: Any) -> dict[str, Any]:
+def replay_file(content: bytes, exchange: int = 0) -> dict[str, Any]:
+    return replay_recording(read_recording(content, exchange=exchange))
+
+
+def run_command(tmp_path: Path, content: str, **options: Any) -> dict[str, Any]:
     path, out = tmp_path / "captured", StringIO()
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    path.write_text(content)
     call_command("replay_stream", str(path), stdout=out, **options)
     form: dict[str, Any] = json.loads(out.getvalue())
     return form
 
 
-def replayed(content: bytes, exchange: int = 0) -> dict[str, Any]:
-    return Replay().run(read_recording(content, exchange=exchange))
-
-
-def cassette(*bodies: Any, key: str = "interactions") -> str:
+def cassette(*responses: Any, key: str = "interactions") -> bytes:
     request = {"uri": "/v1", "body": '{"messages": [{"content": "<think>from the request</think>"}]}'}
-    return yaml.safe_dump({"version": 1, key: [{"request": request, "response": body} for body in bodies]})
+    return yaml.safe_dump({key: [{"request": request, "response": response} for response in responses]}).encode()
 
 
-@pytest.mark.spec("003 case 3")
+def chunk(*, finish: str | None = None, **delta: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+def calling(*pieces: dict[str, Any]) -> dict[str, Any]:
+    return chunk(tool_calls=list(pieces))
+
+
+def piece(arguments: Any = None, **more: Any) -> dict[str, Any]:
+    function = {"name": more.pop("name", None), "arguments": arguments}
+    return {**more, "function": {name: value for name, value in function.items() if value is not None}}
+
+
+def done(item: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "response.output_item.done", "item": item, **more}
+
+
+def call_item(number: int, arguments: Any = "{}") -> dict[str, Any]:
+    names = {"id": f"fc_{number}", "call_id": f"call_{number}", "name": f"look_{number}"}
+    return {"type": "function_call", **names, "arguments": arguments}
+
+
+def completed(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "response.completed", "response": {"status": "completed", "output": list(items), **more}}
+
+
+def said(text: str, **more: Any) -> dict[str, Any]:
+    return {"type": "response.output_text.delta", "delta": text, **more}
+
+
+@pytest.mark.spec("003 case 3", "004 scratchpad")
 def test_split_tags_go_to_their_channels(tmp_path: Path) -> None:
-    assert replay(tmp_path, sse(*CHUNKS)) == {
-        "visible": "Answer here.",
+    form = run_command(tmp_path, STREAM)
+
+    assert "zebra" not in json.dumps(form)
+    assert form == {
+        "visible": "Süß 🎉 here.",
         "thinking": "hidden",
         "summary": [],
         "tool_calls": [],
@@ -70,168 +131,316 @@ def test_split_tags_go_to_their_channels(tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.spec("004 scratchpad")
-def test_scratchpad_text_is_never_printed(tmp_path: Path) -> None:
-    assert "zebra" not in json.dumps(replay(tmp_path, sse(*CHUNKS)))
-
-
 @pytest.mark.parametrize(
     "content",
     [
-        sse(*CHUNKS),
-        sse(*CHUNKS).replace("\n", "\r\n"),
-        ": hello\n\n" + sse(*CHUNKS),
-        "\ufeff" + sse(*CHUNKS),
-        "\n".join(json.dumps(chunk) for chunk in CHUNKS),
-        json.dumps(CHUNKS, indent=1),
-        cassette({"body": {"string": sse(*CHUNKS)}}),
-        cassette({"body": sse(*CHUNKS)}),
-        cassette({"body": {"string": gzip.compress(sse(*CHUNKS).encode())}}),
-        cassette({"body": {"encoding": "UTF-8", "string": sse(*CHUNKS)}}, key="http_interactions"),
-        cassette({"body": {"base64_string": base64.b64encode(sse(*CHUNKS).encode()).decode()}}),
-        yaml.safe_dump({"response": {"body": sse(*CHUNKS)}}),
-        json.dumps({"interactions": [{"response": {"body": sse(*CHUNKS)}}]}),
-        "interactions:\n- response:\n    body:\n      string: !binary |-\n        "
-        + base64.b64encode(sse(*CHUNKS).encode()).decode(),
+        pytest.param(STREAM.encode().rstrip(), id="no blank line at the end"),
+        pytest.param(STREAM.replace("\n\n", "\n").encode(), id="no blank lines"),
+        pytest.param(
+            STREAM.replace("data: ", "event: x\ndata:").replace("\n\n", "\r\n\r\n").encode(), id="events, CRLF"
+        ),
+        pytest.param(STREAM.replace("data: ", ": still here\n\nid: 7\nretry: 3\ndata: ").encode(), id="comments, ids"),
+        pytest.param("\ufeff\n".encode() + STREAM.encode(), id="byte order mark and a blank line"),
+        pytest.param(
+            "".join(
+                "".join(f"data: {line}\n" for line in json.dumps(c, indent=1).split("\n")) + "\n" for c in CHUNKS
+            ).encode(),
+            id="one event on several lines",
+        ),
+        pytest.param(LINES.encode() + b"\n\n", id="lines"),
+        pytest.param(LINES.replace("\n", "\r\n").encode() + b"\r\n[DONE]", id="lines, CRLF, end mark"),
+        pytest.param(b"\xef\xbb\xbf" + LINES.encode(), id="lines with byte order mark"),
+        pytest.param(PACKED, id="gzip"),
+        pytest.param(gzip.compress(cassette({"body": STREAM})), id="cassette in gzip"),
+        pytest.param(cassette({"body": {"string": PACKED}}), id="gzip body"),
+        pytest.param(cassette({"body": PACKED}), id="gzip as body itself"),
+        pytest.param(cassette({"body": {"string": zlib.compress(STREAM.encode())}}), id="deflate body"),
+        pytest.param(cassette({"body": {"base64_string": base64.b64encode(PACKED).decode()}}), id="gzip in base64"),
+        pytest.param(cassette({"body": {"text": STREAM}}), id="text"),
+        pytest.param(cassette({"content": STREAM, "http_version": "HTTP/1.1"}), id="content"),
+        pytest.param(cassette({"body": LINES}), id="lines in a body"),
+        pytest.param(cassette({"body": json.dumps(CHUNKS)}), id="list in a body"),
+        pytest.param(cassette({"parsed_body": CHUNKS}), id="list, parsed"),
+        pytest.param(cassette({"body": CHUNKS}), id="list as body itself"),
+        pytest.param(json.dumps({"interactions": [{"response": {"body": STREAM}}]}).encode(), id="cassette in JSON"),
+        pytest.param(yaml.safe_dump({"response": {"body": STREAM}}).encode(), id="lone response"),
+        pytest.param(cassette({"body": {"encoding": "UTF-8", "string": STREAM}}, key="http_interactions"), id="Ruby"),
+        pytest.param(
+            f"interactions:\n- response: {{body: {{string: !!python/unicode {json.dumps(STREAM)}}}}}".encode(),
+            id="tag of another language, surrogate pairs",
+        ),
+        pytest.param(
+            f"response:\n  body:\n    string: !binary |-\n      {base64.b64encode(PACKED).decode()}".encode(),
+            id="binary tag of another language",
+        ),
     ],
 )
-def test_every_form_of_a_capture_reads_the_same(content: str) -> None:
-    assert replayed(content.encode()) == replayed(sse(*CHUNKS).encode())
+def test_every_form_reads_the_same(content: bytes) -> None:
+    form = replay_file(content)
+
+    assert form == replay_file(STREAM.encode())
+    assert (form["visible"], form["thinking"], form["usage"]["input_tokens"]) == ("Süß 🎉 here.", "hidden", 5)
 
 
-def test_whole_body_is_read(tmp_path: Path) -> None:
-    form = replay(tmp_path, json.dumps(WHOLE, indent=2))
+@pytest.mark.parametrize("text", ["Yes", "12:30", "2026-01-02", "1_000", "010", "0x1F", "on", ".5"])
+def test_plain_scalar_of_a_parsed_body_stays_text(text: str) -> None:
+    body = f"{{at: !!timestamp 2026-01-02, seen: !!binary aGk=, choices: [{{message: {{content: {text}}}, index: 0}}]}}"
 
-    assert (form["visible"], form["thinking"], form["counters"]["native_reasoning"]) == ("So.", "hm", True)
+    assert replay_file(f"response: {{parsed_body: {body}}}".encode())["visible"] == text
 
 
-def test_sections_are_parted(tmp_path: Path) -> None:
-    text = "Reasoning Summary:\n- Looked.\n- Found.\n\nFinal Answer:\nForty."
-    form = replay(tmp_path, json.dumps({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}))
+@pytest.mark.parametrize(("exchange", "visible"), [(0, "Süß 🎉 here."), (1, "Two."), (2, "Three.")])
+def test_each_exchange_of_a_cassette_is_read(exchange: int, visible: str) -> None:
+    second = {"choices": [{"message": {"content": "Two."}, "finish_reason": "stop"}]}
+    third = {
+        "object": "response",
+        "output": [{"type": "message", "content": [{"type": "output_text", "text": "Three."}]}],
+    }
+    content = cassette({"body": STREAM}, {"parsed_body": second}, {"body": {"string": json.dumps(third)}})
+
+    assert replay_file(content, exchange)["visible"] == visible
+
+
+def refusal(content: bytes, exchange: int = 0) -> str:
+    with pytest.raises(RecordingError) as caught:
+        read_recording(content, exchange=exchange)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "nothing in it"),
+        (b" \n\n", "nothing in it"),
+        (b"hello", "neither an event stream, nor JSON, nor a cassette"),
+        (b"- - [", "nor readable YAML"),
+        (b"a: !!bool perhaps", "nor readable YAML"),
+        (b'{"choices": [', "broken or cut off"),
+        (b"[" * 100_000, "broken or cut off"),
+        (b": only\n\n: comments\n\n", "no chat completion"),
+        (b'{"object": "text_completion", "choices": [{"text": "x"}]}', "its JSON has object, choices"),
+        (b'{"candidates\\n": [], "model": 1}', "its JSON has candidates, model"),
+        (b"data: " + b"x" * (MAX_EVENT_BYTES + 1), "more than 8 MiB"),
+        (b" " * (MAX_BYTES + 1), "larger than 64 MiB"),
+        (PACKED[:-9], "cannot be decompressed"),
+        (cassette({"body": {"string": PACKED[:40]}}), "exchange 0: it is compressed and cannot be decompressed"),
+        (cassette({"body": {"base64_string": "abc"}}), "exchange 0: its body says that it is base64"),
+        (cassette({"body": {"string": ""}}), "exchange 0: its response has no body"),
+        (cassette({"headers": {}}), "exchange 0: its response has no body"),
+        (cassette({"body": "<html>"}), "neither JSON nor an event stream"),
+        (cassette({"body": b"\x1b*", "headers": {"Content-Encoding": ["br"]}}), "(content-encoding: br)"),
+        (b"response: &a\n  parsed_body: *a", "recorded as something that is no JSON"),
+        (b"interactions: []", "the cassette holds 0"),
+        (b"interactions:\n- request: {}", "exchange 0 has no HTTP response"),
+        (b"interactions: 5", "exchange 0 has no HTTP response"),
+    ],
+)
+def test_file_that_is_no_recording_is_named_in_one_line(content: bytes, words: str) -> None:
+    reason = refusal(content)
+
+    assert words in reason
+    assert "\n" not in reason
+    assert len(reason) < 300
+
+
+def test_damaged_recordings_are_read_or_refused_and_never_more() -> None:
+    chance = random.Random(5)  # noqa: S311
+    whole = [STREAM.encode(), LINES.encode(), json.dumps(CHUNKS).encode(), cassette({"body": {"string": STREAM}})]
+    read = 0
+    for content in (content for content in whole for _ in range(150)):
+        at = chance.randrange(len(content))
+        damaged = content[:at] + chance.choice(DAMAGE) + content[at + chance.randrange(4) :]
+        try:
+            form = replay_file(damaged)
+        except RecordingError as error:
+            assert "\n" not in str(error)  # noqa: PT017
+            continue
+        read += 1
+        assert json.dumps(form, ensure_ascii=False).encode()
+
+    assert 100 < read < 600
+
+
+@pytest.mark.parametrize("content", [b"hello", None])
+def test_command_ends_with_one_line_and_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: bytes | None
+) -> None:
+    path = tmp_path / "captured"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(SystemExit) as ended:
+        Command().run_from_argv(["manage.py", "replay_stream", str(path), "--skip-checks"])
+
+    out, err = capsys.readouterr()
+    assert (ended.value.code, out) == (1, "")
+    assert err.startswith(f"CommandError: {path}: ")
+    assert err.count("\n") == 1
+
+
+def test_sections_are_separated() -> None:
+    form = replay(chunk(content="Reasoning Summary:\n- Looked.\n- Found.\n\nFinal Answer:\nForty.", finish="stop"))
 
     assert (form["visible"], form["summary"]) == ("Forty.", ["Looked.", "Found."])
 
 
-def test_exchange_picks_a_response_of_a_cassette(tmp_path: Path) -> None:
-    content = cassette({"body": sse(*CHUNKS)}, {"parsed_body": WHOLE})
+def test_stream_that_was_cut_off_is_reported() -> None:
+    form = replay(chunk(content="Half an ans"))
 
-    assert replay(tmp_path, content, exchange=1)["visible"] == "So."
-
-
-@pytest.mark.parametrize("exchange", [2, -1])
-def test_exchange_that_is_not_there_is_named(tmp_path: Path, exchange: int) -> None:
-    with pytest.raises(CommandError, match="holds 2"):
-        replay(tmp_path, cassette({"body": sse(*CHUNKS)}, {"parsed_body": WHOLE}), exchange=exchange)
+    assert (form["visible"], form["error"]["code"]) == ("Half an ans", "disconnected")
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"hello",
-        b"\x00\x01\xff",
-        b"{}",
-        b"[1, 2",
-        b'data: {"type": "message_start"}\n\n',
-        b"interactions: 5",
-        b"interactions:\n- request: {}\n",
-        b"interactions:\n- response: {body: <html>}\n",
-        b"- - [",
-    ],
-)
-def test_file_that_is_no_capture_is_refused(content: bytes) -> None:
-    with pytest.raises(RecordingError):
-        read_recording(content)
+def test_error_in_the_stream_leaves_what_came_before() -> None:
+    form = replay(*CHUNKS[:3], {"error": {"message": "Overloaded"}})
+
+    assert (form["visible"], form["error"]["code"]) == ("Süß 🎉 here.", "server_error")
 
 
-def test_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match="nothing-here"):
-        call_command("replay_stream", str(tmp_path / "nothing-here"))
-
-
-def test_stream_that_was_cut_off_says_so(tmp_path: Path) -> None:
-    form = replay(tmp_path, sse({"choices": [{"delta": {"content": "Half an ans"}}]}, done=False))
-
-    assert form["error"]["code"] == "disconnected"
-    assert form["visible"] == "Half an ans"
-
-
-def test_error_in_the_stream_keeps_what_came_before(tmp_path: Path) -> None:
-    form = replay(tmp_path, sse(*CHUNKS[:3], {"error": {"message": "Overloaded"}}))
-
-    assert form["error"]["code"] == "server_error"
-    assert form["visible"] == "Answer here."
-
-
-def test_items_of_a_response_come_from_done_events_in_output_order(tmp_path: Path) -> None:
+def test_items_of_a_response_come_from_done_events_in_output_order() -> None:
     provisional = {**THOUGHT, "encrypted_content": "provisional", "id": "rs_0"}
     form = replay(
-        tmp_path,
-        sse(
-            {"type": "response.output_item.added", "output_index": 0, "item": provisional},
-            {"type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": "a sum"},
-            {"type": "response.output_item.done", "output_index": 2, "item": {**THOUGHT, "id": "rs_2"}},
-            {"type": "response.output_item.done", "output_index": 1, "item": CALL},
-            {"type": "response.output_item.done", "output_index": 0, "item": {**THOUGHT, "encrypted_content": ""}},
-            {
-                "type": "response.completed",
-                "response": {"output": [], "usage": {"input_tokens": 3, "output_tokens": 4}},
-            },
-        ),
+        {"type": "response.output_item.added", "output_index": 0, "item": provisional},
+        {"type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": "a sum"},
+        done({**THOUGHT, "id": "rs_2"}, output_index=2),
+        done(call_item(1, '{"a": 1}'), output_index=1),
+        done({**THOUGHT, "encrypted_content": ""}, output_index=0),
+        completed(usage={"input_tokens": 3, "output_tokens": 4}),
     )
 
     assert form["reasoning_items"] == [
         {"id": "rs_1", "has_encrypted_content": False},
         {"id": "rs_2", "has_encrypted_content": True},
     ]
-    assert form["tool_calls"] == [{"name": "look", "arguments": '{"a": 1}'}]
+    assert form["tool_calls"] == [{"name": "look_1", "arguments": '{"a": 1}'}]
     assert form["usage"]["output_tokens"] == 4
 
 
 @pytest.mark.spec("002 decision 1")
-def test_providers_summary_is_no_thinking_and_raw_reasoning_is(tmp_path: Path) -> None:
+def test_providers_summary_is_no_thinking_and_raw_reasoning_is() -> None:
     form = replay(
-        tmp_path,
-        sse(
-            {"type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": "a sum"},
-            {"type": "response.reasoning_text.delta", "output_index": 0, "delta": "raw"},
-            {"type": "response.output_text.delta", "output_index": 1, "delta": "Said."},
-            {"type": "response.completed", "response": {"output": [{**THOUGHT}, MESSAGE]}},
-        ),
+        {"type": "response.reasoning_summary_text.delta", "output_index": 0, "delta": "a sum"},
+        {"type": "response.reasoning_text.delta", "output_index": 0, "delta": "raw"},
+        said("Said.", output_index=1),
+        completed(THOUGHT, MESSAGE),
     )
 
     assert (form["visible"], form["thinking"]) == ("Said.", "raw")
 
 
-def test_item_without_done_event_is_taken_from_the_final_snapshot(tmp_path: Path) -> None:
-    form = replay(tmp_path, sse({"type": "response.completed", "response": {"output": [THOUGHT, CALL, MESSAGE]}}))
+@pytest.mark.parametrize("field", ["content", "reasoning_content", "reasoning"])
+def test_character_in_two_deltas_is_one(field: str) -> None:
+    form = replay(chunk(**{field: "so \ud83d"}), chunk(**{field: "\ude00"}), chunk(finish="stop"))
 
+    assert (form["visible"] or form["thinking"]) == "so 😀"
+
+
+def test_item_with_half_a_character_can_be_written_down() -> None:
+    item = {**THOUGHT, "summary": [{"type": "summary_text", "text": "a\ud83d"}]}
+    decoder = ResponsesDecoder()
+    deltas = [*decoder.feed(json.dumps(done(item, output_index=0)).encode()), *decoder.finish()]
+    kept = [delta.item for delta in deltas if isinstance(delta, RawItem)]
+
+    assert msgspec.json.decode(msgspec.json.encode(kept)) == [
+        {**THOUGHT, "summary": [{**item["summary"][0], "text": "a\ufffd"}]}
+    ]
+
+
+def test_half_a_character_in_a_name_or_an_error_can_be_written_down() -> None:
+    named = replay(calling(piece("{}", index=0, id="a\ud83d", name="f\ud83d")), chunk(finish="tool_calls"))
+    failed = replay(chunk(content="a"), {"error": {"message": "no\ud83d", "type": "invalid_request_error"}})
+
+    assert named["tool_calls"] == [{"name": "f\ufffd", "arguments": "{}"}]
+    assert "no\ufffd" in failed["error"]["message"]
+
+
+def test_numbers_that_json_does_not_have_are_passed_over() -> None:
+    event = '{"choices": [{"delta": {"content": "a"}, "logprobs": [-Infinity, NaN], "finish_reason": "stop"}]}'
+
+    assert replay(event)["visible"] == "a"
+    assert replay(said("b", output_index=0, logprobs=[float("nan")]), completed())["visible"] == "b"
+
+
+def test_unknown_events_and_items_are_passed_over() -> None:
+    form = replay(
+        {"type": "response.shiny.delta", "delta": "zzz"},
+        {"type": ["odd"], "delta": "zzz"},
+        {"type": "keepalive"},
+        done({"type": "image_generation_call", "id": "ig", "result": "zzz"}, output_index=0),
+        done({"type": "compaction", "id": "cmp", "encrypted_content": "zzz"}, output_index=1),
+        said("Said.", output_index=[2], item_id={}),
+        completed(),
+    )
+
+    assert (form["visible"], form["reasoning_items"], form["tool_calls"]) == ("Said.", [], [])
+
+
+@pytest.mark.parametrize("index", [{}, {"output_index": 0}, {"output_index": None}])
+def test_items_without_a_usable_index_are_told_apart_by_id(index: dict[str, Any]) -> None:
+    items = [THOUGHT, call_item(1), call_item(2), MESSAGE]
+    events = [said("Said.", item_id="msg_1", **index), *(done(item, **index) for item in items)]
+    form = replay(*events, completed(*items))
+
+    assert form["reasoning_items"] == [SHOWN_THOUGHT]
+    assert [call["name"] for call in form["tool_calls"]] == ["look_1", "look_2"]
     assert form["visible"] == "Said."
-    assert form["reasoning_items"] == [{"id": "rs_1", "has_encrypted_content": True}]
-    assert form["thinking"] is None
 
 
-def test_whole_response_is_read(tmp_path: Path) -> None:
-    form = replay(tmp_path, json.dumps({"object": "response", "status": "completed", "output": [THOUGHT, MESSAGE]}))
+def test_items_of_a_final_snapshot_under_other_ids_are_not_new() -> None:
+    renamed = {**THOUGHT, "id": "rs_other"}
 
-    assert form["visible"] == "Said."
+    assert replay(done(THOUGHT, output_index=0), completed(renamed))["reasoning_items"] == [SHOWN_THOUGHT]
+
+
+def test_responses_on_end_are_read_on_end() -> None:
+    first = [done(THOUGHT, output_index=0), done(call_item(1), output_index=1), completed(usage={"input_tokens": 1})]
+    second = [done(call_item(2), output_index=0), said("So ", output_index=1), completed(call_item(2), MESSAGE)]
+    third = [done(MESSAGE, output_index=1), completed(MESSAGE, MESSAGE, usage={"input_tokens": 3})]
+    form = replay(*first, *second, *third)
+
+    assert form["visible"] == "So Said."
+    assert [call["name"] for call in form["tool_calls"]] == ["look_1", "look_2"]
+    assert form["reasoning_items"] == [SHOWN_THOUGHT]
+    assert form["usage"]["input_tokens"] == 3
 
 
 @pytest.mark.parametrize(
-    ("event", "code"),
-    [
-        (
-            {"type": "response.failed", "response": {"status": "failed", "error": {"code": "rate_limit_exceeded"}}},
-            "rate_limited",
-        ),
-        ({"type": "error", "code": "server_error", "message": "x"}, "server_error"),
-        ({"type": "response.incomplete", "response": {"incomplete_details": {"reason": "max_output_tokens"}}}, None),
-    ],
+    ("arguments", "shown"), [({}, "{}"), ({"a": 1}, '{"a": 1}'), (None, ""), ('{"a":  1}', '{"a":  1}')]
 )
-def test_end_of_a_response_is_told(tmp_path: Path, event: dict[str, Any], code: str | None) -> None:
-    said = {"type": "response.output_text.delta", "output_index": 0, "delta": "Said."}
+def test_arguments_of_a_response_come_as_they_are(arguments: Any, shown: str) -> None:
+    form = replay(done(call_item(1, arguments), output_index=0), completed())
 
-    form = replay(tmp_path, sse(said, event))
+    assert form["tool_calls"] == [{"name": "look_1", "arguments": shown}]
 
-    assert form["visible"] == "Said."
-    assert form.get("error", {}).get("code") == code
+
+def test_incomplete_response_keeps_what_it_has() -> None:
+    details = {"incomplete_details": {"reason": "max_output_tokens"}, "usage": {"output_tokens": 9}}
+    response = {"status": "incomplete", "output": [THOUGHT, MESSAGE], **details}
+    form = replay({"type": "response.incomplete", "response": response})
+
+    assert (form["visible"], form["usage"]["output_tokens"]) == ("Said.", 9)
+    assert form["reasoning_items"] == [SHOWN_THOUGHT]
+    assert "error" not in form
+
+
+def test_failed_response_keeps_what_came_before() -> None:
+    failed = {"type": "response.failed", "response": {"status": "failed", "error": {"code": "server_error"}}}
+    form = replay(said("Half", output_index=1), done(THOUGHT, output_index=0), failed)
+
+    assert (form["visible"], form["error"]["code"]) == ("Half", "server_error")
+    assert form["reasoning_items"] == [SHOWN_THOUGHT]
+
+
+def test_response_that_is_still_being_worked_on_was_not_cut_off() -> None:
+    form = replay_file(b'{"object": "response", "status": "queued", "output": []}')
+
+    assert form["visible"] == ""
+    assert "error" not in form
+
+
+def test_nesting_of_any_depth_ends_in_an_answer_or_an_error() -> None:
+    codes = set()
+    for depth in range(900, 1100):
+        deep = "[" * depth + "]" * depth
+        form = replay(chunk(content="a"), f'{{"choices": [{{"delta": {{"content": "\\ud83d"}}}}], "usage": {deep}}}')
+        codes.add(form["error"]["code"])
+
+    assert codes == {"disconnected", "malformed"}

@@ -11,11 +11,13 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounts.models import User
-from chat import log
+from chat import eventlog
 from chat.models import Event, Turn
 from reasoning.events import Reasoning, ToolCall
-from reasoning.policy import SiteFlags, Viewer, visibility
+from reasoning.visibility import SiteFlags, Viewer, visibility
 from tests.factories import make_conversation, open_turn
+
+pytestmark = pytest.mark.engine
 
 WHOLE = visibility(SiteFlags(thinking_for_users="full"), Viewer())
 
@@ -23,7 +25,7 @@ WHOLE = visibility(SiteFlags(thinking_for_users="full"), Viewer())
 def make_thought(owner: User) -> Turn:
     turn = open_turn(make_conversation(owner=owner).pk, text="q")
     thought = Reasoning(kind="text", text="Hm.", source_field="reasoning", model="m", provider="p", step=0)
-    log.append(turn, [thought, ToolCall(call_id="c", name="f", arguments='{"a": 1}', step=0)])
+    eventlog.append(turn, [thought, ToolCall(call_id="c", name="f", arguments='{"a": 1}', step=0)])
     return turn
 
 
@@ -35,7 +37,7 @@ def test_rotation_lets_the_old_key_go(alice: User, settings: LazySettings) -> No
     call_command("rotate_keys")
     settings.CONTENT_KEYS = [new]
 
-    assert log.history(turn.conversation_id)[2].arguments == '{"a": 1}'  # type: ignore[union-attr]
+    assert eventlog.history(turn.conversation_id)[2].arguments == '{"a": 1}'  # type: ignore[union-attr]
 
 
 def test_without_rotation_the_old_key_is_needed(alice: User, settings: LazySettings) -> None:
@@ -43,7 +45,7 @@ def test_without_rotation_the_old_key_is_needed(alice: User, settings: LazySetti
     settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
 
     with pytest.raises(InvalidToken):
-        log.history(turn.conversation_id)
+        eventlog.history(turn.conversation_id)
 
 
 def test_old_thinking_is_purged_and_the_rest_stays(alice: User, settings: LazySettings) -> None:
@@ -53,9 +55,9 @@ def test_old_thinking_is_purged_and_the_rest_stays(alice: User, settings: LazySe
 
     call_command("purge_thinking")
 
-    assert log.thinking_for(old, WHOLE) is None
-    assert log.thinking_for(fresh, WHOLE) is not None
-    assert log.history(old.conversation_id)[2].arguments == '{"a": 1}'  # type: ignore[union-attr]
+    assert eventlog.thinking_for(old, WHOLE) is None
+    assert eventlog.thinking_for(fresh, WHOLE) is not None
+    assert eventlog.history(old.conversation_id)[2].arguments == '{"a": 1}'  # type: ignore[union-attr]
 
 
 def test_unset_retention_keeps_everything(alice: User, settings: LazySettings) -> None:
@@ -65,4 +67,4 @@ def test_unset_retention_keeps_everything(alice: User, settings: LazySettings) -
 
     call_command("purge_thinking")
 
-    assert log.thinking_for(turn, WHOLE) is not None
+    assert eventlog.thinking_for(turn, WHOLE) is not None

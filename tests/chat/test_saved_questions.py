@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import lxml.html
 import pytest
 from channels.db import database_sync_to_async
 from django.utils import timezone
 
 from accounts.models import User
-from chat import branches, cards, log
+from chat import eventlog
+from chat.cards import build
+from chat.eventlog import branches
 from chat.models import Conversation, Turn
-from chat.notices import Behind, ModelChanged
-from chat.runner import Runner
-from chat.runner import runner as the_runner
-from chat.turnstats import turn_stats
-from chat.watchers import Watcher
-from reasoning.policy import Visibility
-from tests.chat.asking import ask, events_of, kinds
+from chat.turns.manager import TurnManager
+from chat.turns.manager import runner as the_runner
+from chat.turns.statistics import recent_turns
+from reasoning.visibility import Visibility
+from tests.chat.asking import ask, events_of, following, kinds, until
 from tests.chat.test_branches import shown, signed_in
-from tests.chat.test_pages import client_of
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import make_conversation, make_turn, open_turn
+from tests.factories import client_of, make_conversation, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HTMX = {"HX-Request": "true"}
@@ -33,7 +33,7 @@ def asked(alice: User) -> Turn:
 
 
 def place(turn: Turn) -> tuple[int, int] | None:
-    view = cards.question_card(log.turn_rows(turn)).branch
+    view = build.question_card(eventlog.turn_record(turn)).branch
     return (view.position, view.count) if view else None
 
 
@@ -62,25 +62,25 @@ def test_its_card_says_so_and_offers_to_send_it(alice: User, asked: Turn) -> Non
     kept = saves(alice, asked, "q1 otherwise")
 
     page = client_of(alice).get(f"/chats/{asked.conversation_id}/").content.decode()
-    card = cards.answer_card(log.turn_rows(kept), Visibility())
+    card = build.answer_card(eventlog.turn_record(kept), Visibility())
 
     assert (card.status, card.notice, card.ended_label) == ("stopped", "Saved, not asked yet.", "")
     assert (card.answer_html, card.feedback, card.usage_label) == ("", None, "")
     assert "Saved, not asked yet." in page
-    assert f'hx-post="{card.retry_url}" hx-swap="none" data-retry data-icon="send">Send</button>' in page
-    assert ">Retry</button>" not in page
+    [send] = lxml.html.fromstring(page).xpath(f"//button[@hx-post='{card.retry_url}']")
+    assert (send.text_content().strip(), send.get("data-icon")) == ("Send", "send")
 
 
 async def test_nothing_is_sent_until_it_is_and_then_it_is_no_version_any_more(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"content": "One."}, {"content": "Two."}])
     first = await ask(runner, conversation, "q1")
-    kept = await database_sync_to_async(log.keep_question)(first, "q1 otherwise")
+    kept = await database_sync_to_async(eventlog.save_unasked)(first, "q1 otherwise")
     assert kinds(await events_of(kept)) == ["user_message", "turn_end"]
     assert len(upstream.requests()) == 1
 
-    accepted = await runner.retry(kept, conversation.owner_id)
+    accepted = await runner.retry(kept)
     assert accepted.turn_id is not None
     await runner.finished(conversation.pk, accepted.turn_id)
 
@@ -108,21 +108,21 @@ def test_one_that_was_left_or_went_on_stays_a_version(alice: User, asked: Turn) 
     branches.select(kept)
     make_turn(asked.conversation, question="And then?")
 
-    last = log.keep_question(kept, "q1 at last")
+    last = eventlog.save_unasked(kept, "q1 at last")
 
     assert place(last) == (4, 4)
 
 
 async def test_pages_are_told(alice: User, conversation: Conversation) -> None:
     turn = await ask(the_runner, conversation, "What?")
-    client, watcher = await signed_in(alice), Watcher(conversation.pk)
+    client = await signed_in(alice)
 
-    with the_runner.watching(watcher):
+    async with following(conversation) as messages:
         path = f"/chats/{conversation.pk}/turns/{turn.pk}/edit/"
         await client.post(path, {"text": "What else?", "save": "only"}, headers=HTMX)
-        told = [type(await watcher.next()) for _each in range(2)]
+        told = [event["kind"] for event in await until(messages, "model")]
 
-    assert told == [Behind, ModelChanged]
+    assert told == ["redraw", "model"]
 
 
 def test_it_is_refused_in_words_while_an_answer_is_written(alice: User, asked: Turn) -> None:
@@ -139,8 +139,8 @@ def test_it_is_refused_in_words_while_an_answer_is_written(alice: User, asked: T
 
 
 def test_it_counts_as_no_turn_of_a_model(alice: User, asked: Turn) -> None:
-    before = turn_stats(timezone.now() - timedelta(days=1))
+    before = recent_turns(timezone.now() - timedelta(days=1))
 
     saves(alice, asked, "q1 otherwise")
 
-    assert turn_stats(timezone.now() - timedelta(days=1))["turns"] == before["turns"] == 1
+    assert recent_turns(timezone.now() - timedelta(days=1))["turns"] == before["turns"] == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -15,22 +14,20 @@ from django.conf import LazySettings
 from django.db import connection
 
 from accounts.models import User
-from chat import log
-from chat.cards import live_answer_card
-from chat.forms import Message
-from chat.frames import PageFrames
-from chat.live import LiveTurn
+from chat import eventlog
+from chat.cards.build import live_answer_card
+from chat.live.turn import LiveTurn
 from chat.models import Conversation, Turn
-from chat.notices import StatusChanged
-from chat.runner import runner
-from chat.watchers import Watcher
+from chat.socket.frames import PageFrames
+from chat.turns.manager import runner
+from chat.validation import Message
 from reasoning.events import Reasoning
-from reasoning.policy import Visibility
-from tests.chat.asking import events_of
+from reasoning.visibility import Visibility
+from tests.chat.api_client import client_of
+from tests.chat.asking import events_of, following, until
 from tests.chat.audits import audit
-from tests.chat.test_api import client_of
-from tests.chat.test_frames import turn as turn  # the fixture
 from tests.contract_server.fixture import ContractHandle
+from tests.live_turns import make_live_turn, published
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CANARY = "wombat canary 7718"
@@ -51,14 +48,14 @@ def _responses(upstream: ContractHandle, settings: LazySettings) -> None:
 @asynccontextmanager
 async def thinking_aloud(upstream: ContractHandle, conversation: Conversation) -> AsyncIterator[LiveTurn]:
     """Hold a turn where its service has just said what it thinks about; at the end let it finish."""
-    watcher = Watcher(conversation.pk)
-    with runner.watching(watcher):
-        accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("Why?"))
+    async with following(conversation) as messages:
+        accepted = await runner.submit(conversation.pk, Message("Why?"))
+        live = runner.live(conversation.pk)
         assert accepted.turn_id is not None
-        async with asyncio.timeout(10):
-            while not (isinstance(notice := await watcher.next(), StatusChanged) and notice.turn.thought_line):
-                pass
-        yield notice.turn
+        assert live is not None
+        while not live.thought_line:
+            await until(messages, "status")
+        yield live
         upstream.release("go")
         await runner.finished(conversation.pk, accepted.turn_id)
 
@@ -94,7 +91,7 @@ async def test_sealed_item_alone_holds_it_as_it_came(upstream: ContractHandle, c
     holding = [event for event in await events_of(turn) if CANARY in repr(event)]
     assert [event.kind for event in holding if isinstance(event, Reasoning)] == ["item"]
     assert len(holding) == 1
-    assert await database_sync_to_async(log.thinking_for)(turn, Visibility(thinking="whole")) is None
+    assert await database_sync_to_async(eventlog.thinking_for)(turn, Visibility(thinking="whole")) is None
 
 
 @pytest.mark.spec("product 4")
@@ -128,19 +125,22 @@ async def test_page_tells_it_to_those_who_may_read_thinking(
 
 
 @pytest.mark.parametrize(
-    ("thinking", "is_told"), [("whole", True), ("excerpt", True), ("withheld", False), ("none", False)]
+    ("thinking", "is_shown"), [("whole", True), ("excerpt", True), ("withheld", False), ("none", False)]
 )
-def test_frames_tell_it_to_those_who_may_read_thinking(turn: LiveTurn, thinking: Any, is_told: bool) -> None:
+async def test_frames_hold_it_for_those_who_may_read_thinking(thinking: Any, is_shown: bool) -> None:
+    turn = make_live_turn()
     turn.show_status("Busy…")
     turn.show_thought_line(CANARY)
+    events = await published(turn)
     sees = Visibility(thinking=thinking)
 
     card = live_answer_card(turn, sees)
     frames = PageFrames(sees)
-    sent = "".join([*frames.draw(StatusChanged(turn, aloud=True)), *frames.snapshot(turn), *frames.append_live(turn)])
+    drawn = [frame for event in events for frame in frames.draw(turn, event)]
+    sent = "".join([*drawn, *frames.snapshot(turn), *frames.append_live(turn)])
 
-    assert card.status_text == (CANARY if is_told else "Busy…")
-    assert (CANARY in sent) is is_told
+    assert card.status_text == (CANARY if is_shown else "Busy…")
+    assert (CANARY in sent) is is_shown
 
 
 async def test_events_of_the_api_leave_it_out(
@@ -159,9 +159,10 @@ async def test_events_of_the_api_leave_it_out(
     assert CANARY not in sent
 
 
-def test_next_status_ends_the_line(turn: LiveTurn) -> None:
+async def test_next_status_ends_the_line() -> None:
+    turn = make_live_turn()
     turn.show_thought_line(CANARY)
-
     turn.show_status("Writing…")
+    await published(turn)
 
     assert live_answer_card(turn, Visibility()).status_text == "Writing…"

@@ -11,19 +11,20 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AuditEntry, User
-from chat import log, sharing
-from chat.export import Choice
+from chat import eventlog
 from chat.models import Conversation, Share, Turn
-from tests.chat.test_export import SECRET, make_talk
-from tests.chat.test_pages import client_of
-from tests.factories import make_conversation, make_turn, open_turn
+from chat.sharing import links
+from chat.sharing.export import Choice
+from reasoning.events import AssistantMessage
+from tests.chat.shared_talk import SECRET, make_talk
+from tests.factories import client_of, end_turn, make_conversation, make_turn, open_turn
 
 EVERYTHING = Choice(summary=True, trace=True, thinking=True)
 PRIVATE = ("raw-arguments-canary", "raw-result-canary", SECRET)
 
 
 def make_link(conversation: Conversation, choice: Choice = EVERYTHING, days: int | None = 7) -> Share:
-    return sharing.make(conversation.owner, conversation, choice, days=days)
+    return links.create_link(conversation.owner, conversation, choice, days=days)
 
 
 def opened(link: Share, query: str = "", client: Client | None = None) -> str:
@@ -106,12 +107,25 @@ def test_the_branch_stays_that_was_shared(alice: User) -> None:
     first = make_turn(conversation, question="Asked first?", answer="The first.")
     link = make_link(conversation)
     again = open_turn(conversation.pk, text="Asked otherwise?", replaces=first)
-    log.close_turn(again, [], status="completed")
+    eventlog.close_turn(again, [], status="completed")
 
     page = opened(link)
 
     assert "Asked first?" in page
     assert "Asked otherwise?" not in page
+
+
+def test_a_new_link_shows_the_selected_branch(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    first = make_turn(conversation, question="Asked first?", answer="The first.")
+    make_turn(conversation, question="Then?", answer="Left with the first branch.")
+    again = open_turn(conversation.pk, text="Asked otherwise?", replaces=first)
+    end_turn(again, [AssistantMessage(text="The second.")])
+
+    page = opened(make_link(conversation))
+
+    assert "Asked otherwise?" in page
+    assert "Left with the first branch." not in page
 
 
 def test_a_running_turn_is_not_shared(alice: User) -> None:
@@ -134,7 +148,7 @@ def test_secrets_in_titles_and_questions_are_masked(alice: User) -> None:
 def test_strangers_read_no_service_words_on_what_failed(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="Why?")
-    log.close_turn(turn, [], status="errored", error_code="x", error_message="host-canary:8080 refused")
+    eventlog.close_turn(turn, [], status="errored", error_code="x", error_message="host-canary:8080 refused")
 
     page = opened(make_link(conversation))
 
@@ -157,7 +171,7 @@ def test_a_link_that_has_ended_is_not_told_from_one_that_never_was(alice: User, 
     past = timezone.now() - timedelta(seconds=1)
     match end:
         case "revoked":
-            sharing.revoke(alice, link)
+            links.revoke_link(alice, link)
         case "expired":
             Share.objects.update(expires_at=past)
         case "deleted":
@@ -175,14 +189,6 @@ def test_a_link_that_has_ended_is_not_told_from_one_that_never_was(alice: User, 
     csrf = rb'"X-CSRFToken": "\w+"'  # drawn anew for each page
     assert re.sub(csrf, b"", ended.content) == re.sub(csrf, b"", unknown.content)
     assert Client().get(f"/s/{link.token}/{link.last_turn_id}/thinking/").status_code == 404
-
-
-def test_tokens_are_long_and_each_link_has_its_own(alice: User) -> None:
-    conversation = make_talk(alice)
-    first, second = make_link(conversation), make_link(conversation)
-
-    assert len({first.token, second.token}) == 2
-    assert len(first.token) >= 32
 
 
 def test_links_are_made_and_ended_by_forms_and_both_are_recorded(alice: User) -> None:
@@ -245,12 +251,12 @@ def test_without_an_answer_there_is_nothing_to_share(alice: User) -> None:
 
 def test_there_are_only_so_many_links(alice: User) -> None:
     conversation = make_talk(alice)
-    for _each in range(sharing.MOST_LINKS):
+    for _each in range(links.MAX_LINKS):
         make_link(conversation)
 
-    with pytest.raises(sharing.NotShared):
+    with pytest.raises(links.ShareError):
         make_link(conversation)
-    sharing.revoke(alice, Share.objects.all()[0])
+    links.revoke_link(alice, Share.objects.all()[0])
     assert make_link(conversation)
 
 

@@ -14,7 +14,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from accounts.models import User
-from chat import log
+from chat import eventlog
 from chat.models import Conversation
 from config.asgi import application
 from tests.contract_server.fixture import ContractHandle
@@ -236,7 +236,7 @@ async def test_closing_the_page_does_not_stop_the_turn(upstream: ContractHandle,
         upstream.release("go")
         await frames_until(again, '"status":"complete"')
 
-    rows = await database_sync_to_async(log.turns)(conversation.pk)
+    rows = await database_sync_to_async(eventlog.turns)(conversation.pk)
     assert rows[0].turn.status == "completed"
 
 

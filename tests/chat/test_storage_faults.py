@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -13,17 +16,19 @@ from channels.db import database_sync_to_async
 from django.db import OperationalError, connection
 from django.db.backends.signals import connection_created
 
-from chat import log, outage, recovery
-from chat.forms import Message
+from accounts.models import User
+from chat import db_errors, eventlog
+from chat.eventlog import write
 from chat.models import Conversation, Turn
-from chat.notices import OpenText
-from chat.runner import Runner
-from chat.watchers import Watcher
-from reasoning.events import AssistantMessage
-from tests.chat.asking import ask, events_of, until
+from chat.turns import finish, retry, run
+from chat.turns.manager import TurnManager
+from chat.validation import Message
+from reasoning.events import AssistantMessage, ToolCall, ToolResult
+from tests.chat.asking import ANSWER_KINDS, ask, events_of, following, until
 from tests.contract_server.fixture import ContractHandle
+from tests.factories import make_conversation, open_turn
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
 LONG = "A line that takes its room on the disk, and more of it than any page has left. " * 300
 LONGER = LONG * 4  # than what the search index may leave free when it puts its parts together
 FULL = "The server’s disk is full, so nothing can be kept. Send it again when there is room."
@@ -53,17 +58,17 @@ def disk(transactional_db: None) -> Iterator[FullDisk]:
 
 @pytest.mark.sqlite
 async def test_message_that_finds_no_room_is_refused_with_the_reason_and_taken_later(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation, disk: FullDisk
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, disk: FullDisk
 ) -> None:
     upstream.script([{"content": "one"}])
     disk.is_full = True
 
     with pytest.raises(OperationalError) as full:
-        await runner.submit(conversation.pk, conversation.owner_id, Message(LONG, "m1"))
+        await runner.submit(conversation.pk, Message(LONG, "m1"))
     disk.is_full = False
     turn = await ask(runner, conversation, LONG, client_id="m1")
 
-    assert outage.words_for(full.value) == FULL
+    assert db_errors.user_message(full.value) == FULL
     assert (turn.status, turn.client_id) == ("completed", "m1")
     assert await Turn.objects.acount() == 1
 
@@ -71,18 +76,17 @@ async def test_message_that_finds_no_room_is_refused_with_the_reason_and_taken_l
 @pytest.mark.sqlite
 async def test_answer_that_finds_no_room_at_its_end_is_kept_when_there_is_some(
     upstream: ContractHandle,
-    runner: Runner,
+    runner: TurnManager,
     conversation: Conversation,
     disk: FullDisk,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setattr(recovery, "FIRST_PAUSE_S", 0.001)
+    monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0.001)
     upstream.script([{"deltas": [{"content": "Begun. "}, {"hold": "rest"}, {"content": LONGER}]}, {"content": "two"}])
-    watcher = Watcher(conversation.pk)
-    with runner.watching(watcher):
-        accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("Why?"))
-        await until(watcher, OpenText)
+    async with following(conversation) as messages:
+        accepted = await runner.submit(conversation.pk, Message("Why?"))
+        await until(messages, *ANSWER_KINDS)
         disk.is_full = True
         upstream.release("rest")
         async with asyncio.timeout(10):
@@ -102,17 +106,16 @@ async def test_answer_that_finds_no_room_at_its_end_is_kept_when_there_is_some(
 
 @pytest.mark.sqlite
 async def test_database_that_another_process_holds_locked_delays_a_turn_and_loses_nothing(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"deltas": [{"content": "Begun. "}, {"hold": "rest"}, {"content": "Ended."}]}])
-    watcher = Watcher(conversation.pk)
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
-    with runner.watching(watcher):
-        accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("Why?"))
-        await until(watcher, OpenText)
+    async with following(conversation) as messages:
+        accepted = await runner.submit(conversation.pk, Message("Why?"))
+        await until(messages, *ANSWER_KINDS)
         other.execute("BEGIN IMMEDIATE")
         upstream.release("rest")
-        await until(watcher, OpenText)
+        await until(messages, *ANSWER_KINDS)
         other.execute("ROLLBACK")
         other.close()
         assert accepted.turn_id is not None
@@ -120,7 +123,7 @@ async def test_database_that_another_process_holds_locked_delays_a_turn_and_lose
 
     turn = await Turn.objects.aget(pk=accepted.turn_id)
     assert turn.status == "completed"
-    assert "Begun. Ended." in str(await database_sync_to_async(log.history)(conversation.pk))
+    assert "Begun. Ended." in str(await database_sync_to_async(eventlog.history)(conversation.pk))
 
 
 @pytest.mark.parametrize(
@@ -143,5 +146,112 @@ def test_each_trouble_has_its_own_words_and_none_of_the_databases(said: Exceptio
     wrapped = OperationalError("wrapped")
     wrapped.__cause__ = said
 
-    assert outage.words_for(wrapped) == words
-    assert outage.words_for(ValueError("a bug")) == "Something went wrong on this server. Send it again."
+    assert db_errors.user_message(wrapped) == words
+    assert db_errors.user_message(ValueError("a bug")) == "Something went wrong on this server. Send it again."
+
+
+def failing(function: Callable[..., Any], *, times: int) -> Callable[..., Any]:
+    """Return ``function`` as it is while the database is locked, for the first ``times`` calls."""
+    left = [times]
+
+    def locked_at_first(*args: Any, **kwargs: Any) -> Any:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise OperationalError("database is locked")
+        return function(*args, **kwargs)
+
+    return locked_at_first
+
+
+async def test_end_that_cannot_be_written_at_once_is_written_later(
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(eventlog, "close_turn", failing(eventlog.close_turn, times=4))
+    upstream.script([{"content": "one"}, {"content": "two"}])
+
+    turn = await ask(runner, conversation)
+    following = await ask(runner, conversation, "next")
+
+    assert (turn.status, turn.error_code) == ("completed", "")
+    assert following.status == "completed"
+
+
+async def test_end_that_is_written_but_cannot_be_read_back_at_once_is_written_once(
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0.001)
+    monkeypatch.setattr(finish, "load_result", failing(finish.load_result, times=2))
+    upstream.script([{"content": "one"}])
+
+    turn = await ask(runner, conversation)
+
+    assert (turn.status, turn.error_code) == ("completed", "")
+    kept = [event.type for event in await events_of(turn)]
+    assert kept == ["user_message", "assistant_message", "turn_end"]
+
+
+async def test_text_that_was_shown_is_kept_when_its_step_cannot_be_written(
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def locked(*_args: Any, **_more: Any) -> None:
+        raise OperationalError("database is locked")
+
+    monkeypatch.setattr(run, "retry_on_db_outage", partial(retry.retry_on_db_outage, timeout_s=0))
+    monkeypatch.setattr(finish, "finish_turn", locked)
+    upstream.script([{"content": "All of it."}])
+
+    turn = await ask(runner, conversation)
+
+    kept = [event for event in await events_of(turn) if isinstance(event, AssistantMessage)]
+    assert [(message.text, message.partial) for message in kept] == [("All of it.", True)]
+    assert turn.status == "errored"
+
+
+CALLS = [ToolCall(call_id=one, name="searchFilings", arguments="{}", step=0) for one in ("c1", "c2")]
+RESULTS = [ToolResult(call_id=one, output="same", ok=True, step=0) for one in ("c1", "c2")]
+
+
+def unheard(*args: Any) -> None:
+    """Append, and lose the word of it."""
+    write.append(*args)
+    raise OperationalError("server closed the connection unexpectedly")
+
+
+async def test_step_and_result_stand_in_the_log_once(
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0)
+    monkeypatch.setattr(eventlog, "append", unheard)
+    search = {"name": "searchFilings", "arguments": json.dumps({"query": "covenants"})}
+    upstream.script([{"reasoning": "I look.", "content": "First.", "tool_calls": [search]}, {"content": "Done."}])
+
+    turn = await ask(runner, conversation, "Why?")
+
+    found = Counter(event.type for event in await events_of(turn))
+    assert turn.status == "completed"
+    assert found == {
+        "user_message": 1,
+        "reasoning": 1,
+        "tool_call": 1,
+        "tool_result": 1,
+        "assistant_message": 2,
+        "turn_end": 1,
+    }
+
+
+def test_events_that_are_missing_are_appended_and_those_that_are_there_are_not(alice: User) -> None:
+    turn = open_turn(make_conversation(owner=alice).pk, text="q")
+
+    for events in (CALLS, RESULTS[:1], RESULTS[1:], [AssistantMessage(text="a", step=1)]):
+        for _twice in range(2):
+            write.append_missing(turn, events)
+
+    assert [event.type for event in eventlog.history(turn.conversation_id)] == [
+        "user_message",
+        "tool_call",
+        "tool_call",
+        "tool_result",
+        "tool_result",
+        "assistant_message",
+    ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from django.conf import LazySettings
 
-from chat import planning
 from chat.models import Conversation
-from chat.runner import Runner
+from chat.turns import request
+from chat.turns.manager import TurnManager
 from reasoning.prompt import instructions
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
@@ -32,7 +32,7 @@ def site(settings: LazySettings, enabled: bool, pads: bool, admin_only: bool) ->
 @pytest.mark.spec("product 13")
 @flagged
 def test_prompt_asks_for_what_the_flags_allow(site: None, sections: bool, scratchpad: bool) -> None:
-    prompt = planning.system_prompt("openai-chat")
+    prompt = request.system_prompt("openai-chat")
 
     assert ("Reasoning Summary:\n" in prompt, "Final Answer:\n" in prompt) == (sections, sections)
     assert ("scratchpad" in prompt) is scratchpad
@@ -43,7 +43,7 @@ def test_prompt_asks_for_what_the_flags_allow(site: None, sections: bool, scratc
 @flagged
 async def test_service_is_sent_that_prompt(
     upstream: ContractHandle,
-    runner: Runner,
+    runner: TurnManager,
     conversation: Conversation,
     site: None,
     sections: bool,
@@ -59,8 +59,8 @@ async def test_service_is_sent_that_prompt(
 
 
 def test_tools_are_explained_to_a_model_that_takes_them() -> None:
-    assert "Use the tools" in planning.system_prompt("openai-chat")
-    assert "Use the tools" not in planning.system_prompt("deepseek-r1")
+    assert "Use the tools" in request.system_prompt("openai-chat")
+    assert "Use the tools" not in request.system_prompt("deepseek-r1")
 
 
 @pytest.mark.spec("004 summary")

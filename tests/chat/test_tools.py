@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from chat.retrieval import Found, FoundPassage, SearchQuery
 from chat.tools import registry
-from chat.tools.base import ToolArgumentsError, ToolContext, ToolOutput
-from chat.tools.passages import MAX_CONTENT_CHARS
+from chat.tools.base import FoundPassage, SearchQuery, SearchResult, ToolArgumentsError, ToolContext, ToolOutput
+from chat.tools.search_filings import MAX_CONTENT_CHARS
 
 
 def passage(text: str = "The ratio was 1.31.") -> FoundPassage:
@@ -24,14 +22,14 @@ class Corpus:
     """A search that remembers what it was asked."""
 
     def __init__(self, *passages: FoundPassage) -> None:
-        self.found = Found(tuple(passages), filings=3, companies=("Northwind",))
+        self.found = SearchResult(tuple(passages), filings=3, companies=("Northwind",))
         self.asked: list[Any] = []
 
-    async def search(self, query: SearchQuery) -> Sequence[FoundPassage]:
+    async def search(self, query: SearchQuery) -> SearchResult:
         self.asked.append(query)
         return self.found
 
-    async def read(self, url: str, neighbours: int) -> Sequence[FoundPassage]:
+    async def read(self, url: str, neighbours: int) -> SearchResult:
         self.asked.append((url, neighbours))
         return self.found
 
@@ -76,15 +74,15 @@ async def test_arguments_become_a_query() -> None:
 
 async def test_content_numbers_passages_from_first_ref() -> None:
     output = await run("searchFilings", '{"query": "ratio"}', Corpus(passage(), passage("Ünlike")), first_ref=4)
-    told = json.loads(output.content)
+    content = json.loads(output.content)
 
-    assert [one["ref"] for one in told["passages"]] == [4, 5]
-    assert set(told["passages"][0]) == {"ref", "company", "filing", "date", "period", "section", "url", "text"}
-    assert told["searched"] == {"query": "ratio", "filings": 3, "companies": ["Northwind"]}
+    assert [one["ref"] for one in content["passages"]] == [4, 5]
+    assert set(content["passages"][0]) == {"ref", "company", "filing", "date", "period", "section", "url", "text"}
+    assert content["searched"] == {"query": "ratio", "filings": 3, "companies": ["Northwind"]}
     assert "Ünlike" in output.content
 
 
-async def test_sources_match_what_the_model_was_told() -> None:
+async def test_sources_match_what_the_model_reads() -> None:
     output = await run("searchFilings", '{"query": "ratio"}', Corpus(passage()))
 
     assert output.results == 1
@@ -100,7 +98,7 @@ async def test_content_stays_whole_json_under_the_cap() -> None:
     assert len(json.loads(output.content)["passages"]) == output.results == len(output.sources)
 
 
-async def test_nothing_found_is_said_and_not_an_error() -> None:
+async def test_nothing_found_is_no_error() -> None:
     output = await run("searchFilings", '{"query": "lunar"}', Corpus())
 
     assert json.loads(output.content)["passages"] == []
@@ -129,7 +127,7 @@ async def test_passage_is_read_with_its_neighbours() -> None:
     ],
 )
 async def test_unfit_arguments_are_named_in_a_few_words(arguments: str, names: str) -> None:
-    with pytest.raises(ToolArgumentsError, match=names) as told:
+    with pytest.raises(ToolArgumentsError, match=names) as error:
         await run("searchFilings", arguments, Corpus())
 
-    assert len(str(told.value)) < 300
+    assert len(str(error.value)) < 300

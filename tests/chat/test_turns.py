@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
 import pytest
 from django.conf import LazySettings
+from django.db.backends.signals import connection_created
 
 from chat.models import Conversation
-from chat.notices import Finished
-from chat.runner import Runner
-from chat.watchers import Watcher
+from chat.turns import heartbeat
+from chat.turns.manager import TurnManager
+from chat.validation import Message
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
-from tests.chat.asking import ask, events_of, kinds, until
+from tests.chat.asking import ask, events_of, following, kinds, until
 from tests.contract_server.fixture import ContractHandle
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -18,7 +23,7 @@ SECTIONS = "Reasoning Summary:\n- Looked at one thing.\n- Then at another.\n\nFi
 
 
 async def test_answer_summary_and_thinking_end_in_their_places(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"reasoning": "Let me see.", "content": SECTIONS, "chunk": 3}])
 
@@ -35,22 +40,20 @@ async def test_answer_summary_and_thinking_end_in_their_places(
 
 @pytest.mark.spec("003 stray")
 async def test_leaked_closing_tag_reaches_neither_log_nor_watchers(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"reasoning": "hidden", "content": "Done.</think> Really.", "chunk": "char"}])
-    watcher = Watcher(conversation.pk)
-
-    with runner.watching(watcher):
+    async with following(conversation) as messages:
         turn = await ask(runner, conversation)
-        told = await until(watcher, Finished)
+        told = await until(messages, "ended")
 
     message = next(event for event in await events_of(turn) if isinstance(event, AssistantMessage))
     assert message.text == "Done. Really."
-    assert "think>" not in "".join(told)
+    assert "think>" not in repr(told)
 
 
 async def test_tool_call_split_over_chunks_runs_and_goes_back_byte_for_byte(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     arguments = '{"query":  "turbine outage", "limit": 2}'
     call = {"name": "searchFilings", "arguments": arguments}
@@ -75,7 +78,7 @@ async def test_tool_call_split_over_chunks_runs_and_goes_back_byte_for_byte(
 
 
 async def test_bad_arguments_go_back_to_the_model_as_a_short_error(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"tool_calls": [{"name": "searchFilings", "arguments": '{"limit": 500}'}]}, {"content": "Sorry."}])
 
@@ -88,7 +91,7 @@ async def test_bad_arguments_go_back_to_the_model_as_a_short_error(
 
 
 async def test_loop_ends_at_the_step_limit_with_every_call_answered(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation, settings: LazySettings
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, settings: LazySettings
 ) -> None:
     settings.MAX_STEPS = 2
     call = {"name": "searchFilings", "arguments": '{"query": "x"}'}
@@ -102,7 +105,7 @@ async def test_loop_ends_at_the_step_limit_with_every_call_answered(
 
 
 async def test_scratchpad_reaches_no_record(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation, caplog: pytest.LogCaptureFixture
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
     canary = "quokka-canary-4410"
     content = f"{SECTIONS}\n<scratchpad>{canary} private</scratchpad>"
@@ -115,7 +118,7 @@ async def test_scratchpad_reaches_no_record(
 
 
 async def test_secret_in_the_answer_is_masked_before_it_is_kept(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     secret = "sk-" + "a1b2c3d4" * 5
     upstream.script([{"content": f"Use {secret} for it, write to bo@example.com.", "chunk": 5}])
@@ -129,7 +132,7 @@ async def test_secret_in_the_answer_is_masked_before_it_is_kept(
 
 @pytest.mark.spec("004 summary")
 async def test_summary_is_built_from_the_trace_where_the_model_gave_none(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     call = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
     upstream.script([{"tool_calls": [call]}, {"content": "No sections here."}])
@@ -140,3 +143,46 @@ async def test_summary_is_built_from_the_trace_where_the_model_gave_none(
     assert turn.summary_source == "trace"
     assert message.summary
     assert message.text == "No sections here."
+
+
+@contextmanager
+def statements_of_all_threads() -> Iterator[list[str]]:
+    """Record the SQL statements of every connection that is opened meanwhile, without BEGIN."""
+    found: list[str] = []
+    connections: set[int] = set()
+
+    def record(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if not sql.startswith("BEGIN"):
+            found.append(sql)
+        return execute(sql, params, many, context)
+
+    with ExitStack() as stack:
+
+        def watch(connection: Any, **_more: Any) -> None:
+            if id(connection) not in connections:  # it is opened again for each call
+                connections.add(id(connection))
+                stack.enter_context(connection.execute_wrapper(record))
+
+        connection_created.connect(watch)
+        stack.callback(connection_created.disconnect, watch)
+        yield found
+
+
+async def test_turn_without_tools_takes_at_most_14_statements(
+    upstream: ContractHandle,
+    runner: TurnManager,
+    conversation: Conversation,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings.LEASE_HEARTBEAT_S = 60  # its statements are shared by all turns
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 60)
+    upstream.script([{"reasoning": "Hm.", "content": SECTIONS}] * 2)
+
+    for question in ("Why?", "And then?"):
+        with statements_of_all_threads() as statements:
+            accepted = await runner.submit(conversation.pk, Message(question))
+            assert accepted.turn_id is not None
+            await runner.finished(conversation.pk, accepted.turn_id)
+
+        assert 0 < len(statements) <= 14, statements

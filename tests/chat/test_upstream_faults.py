@@ -9,16 +9,15 @@ import pytest
 from channels.db import database_sync_to_async
 
 from accounts.models import User
-from chat import healing, turns
-from chat.cards import answer_card, live_answer_card
-from chat.forms import Message
-from chat.log import turn_rows
+from chat.cards.build import answer_card
+from chat.eventlog import turn_record
+from chat.live.broadcast import Subscription
 from chat.models import Conversation, Turn
-from chat.notices import StatusChanged
-from chat.runner import Runner
-from chat.watchers import Watcher
-from reasoning.policy import Visibility
-from tests.chat.asking import ask
+from chat.turns import retry, run
+from chat.turns.manager import TurnManager
+from chat.validation import Message
+from reasoning.visibility import Visibility
+from tests.chat.asking import ask, following, until
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation
 
@@ -27,7 +26,7 @@ SEES = Visibility(thinking="whole")
 AN_HOUR_S = 3600.0
 
 
-async def _ask_in_each(runner: Runner, alice: User, count: int) -> list[Turn]:
+async def _ask_in_each(runner: TurnManager, alice: User, count: int) -> list[Turn]:
     chats = [await database_sync_to_async(make_conversation)(owner=alice) for _ in range(count)]
     return list(await asyncio.gather(*(ask(runner, chat, f"[q{n}] Why?") for n, chat in enumerate(chats))))
 
@@ -48,7 +47,7 @@ def _replies(count: int, fault: dict[str, Any]) -> list[dict[str, Any]]:
     ],
 )
 async def test_storm_over_several_conversations_is_weathered(
-    upstream: ContractHandle, runner: Runner, alice: User, fault: dict[str, Any]
+    upstream: ContractHandle, runner: TurnManager, alice: User, fault: dict[str, Any]
 ) -> None:
     upstream.script(_replies(4, fault))
 
@@ -59,27 +58,27 @@ async def test_storm_over_several_conversations_is_weathered(
 
 
 async def test_storm_that_does_not_end_fails_each_turn_by_name(
-    upstream: ContractHandle, runner: Runner, alice: User
+    upstream: ContractHandle, runner: TurnManager, alice: User
 ) -> None:
     upstream.script(_replies(4, {"kind": "rate_limit", "times": 9}))
 
     ended = await _ask_in_each(runner, alice, 4)
 
     assert {(turn.status, turn.error_code) for turn in ended} == {("errored", "rate_limited")}
-    assert len(upstream.requests()) == 4 * (1 + healing.MAX_WAITS)
+    assert len(upstream.requests()) == 4 * (1 + retry.MAX_WAITS)
 
 
 async def test_service_that_says_when_to_come_back_is_believed(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(healing, "FIRST_WAIT_S", AN_HOUR_S)  # our own guess would wait too long
+    monkeypatch.setattr(retry, "FIRST_WAIT_S", AN_HOUR_S)  # our own guess would wait too long
     upstream.script([{"content": "one", "faults": [{"kind": "rate_limit", "retry_after": {"ms": 5}}]}])
 
     assert (await ask(runner, conversation)).status == "completed"
 
 
 async def test_wait_that_is_too_long_is_left_to_the_person(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"content": "one", "faults": [{"kind": "rate_limit", "retry_after": AN_HOUR_S}]}])
 
@@ -87,31 +86,27 @@ async def test_wait_that_is_too_long_is_left_to_the_person(
 
     assert (turn.status, turn.error_code) == ("errored", "rate_limited")
     assert len(upstream.requests()) == 1
-    assert (await database_sync_to_async(lambda: answer_card(turn_rows(turn), SEES))()).error
+    assert (await database_sync_to_async(lambda: answer_card(turn_record(turn), SEES))()).error
 
 
-async def _statuses_until(watcher: Watcher, words: str) -> list[str]:
+async def _statuses_until(messages: Subscription, words: str) -> list[str]:
     found: list[str] = []
-    async with asyncio.timeout(10):
-        while words not in found:
-            if isinstance(notice := await watcher.next(), StatusChanged):
-                found.append(live_answer_card(notice.turn, SEES).status_text)
+    while words not in found:
+        found.append((await until(messages, "status"))[-1]["text"])
     return found
 
 
 async def test_slow_first_token_is_told_and_forgotten_when_it_comes(
-    upstream: ContractHandle, runner: Runner, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "SLOW_S", 0.01)
+    monkeypatch.setattr(run, "SLOW_S", 0.01)
     slow = {"kind": "slow_first_token", "name": "go"}
     upstream.script([{"reasoning": "Hm.", "content": "At last.", "faults": [slow]}])
-    watcher = Watcher(conversation.pk)
-
-    with runner.watching(watcher):
-        accepted = await runner.submit(conversation.pk, conversation.owner_id, Message("Why?"))
-        await _statuses_until(watcher, "Still waiting for the model…")
+    async with following(conversation) as messages:
+        accepted = await runner.submit(conversation.pk, Message("Why?"))
+        await _statuses_until(messages, "Still waiting for the model…")
         upstream.release("go")
-        assert "Still waiting for the model…" not in await _statuses_until(watcher, "Writing…")
+        assert "Still waiting for the model…" not in await _statuses_until(messages, "Writing…")
 
     assert accepted.turn_id is not None
     await runner.finished(conversation.pk, accepted.turn_id)

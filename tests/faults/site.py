@@ -21,8 +21,8 @@ from typing import Any
 import psycopg
 from psycopg import sql
 
-from config.children import free_port
-from tests.e2e.sites import DATABASE, Prepared, Site
+from deploy.local_services import free_port
+from tests.browser.sites import DATABASE, Prepared, Site
 from tests.server import ROOT, environment_in
 
 CLOCK = Path(__file__).resolve().parent / "clock"

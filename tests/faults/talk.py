@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.e2e.upstream import calls, opening, reply, says, thinks
+from tests.browser.upstream import calls, opening, reply, says, thinks
 
 THOUGHT = "canary-of-the-thinking"
 PAD = "canary-of-the-scratchpad"

@@ -12,6 +12,8 @@ from tests.faults.campaign import CONVERSATIONS, Campaign
 from tests.faults.site import DoomedSite
 from tests.faults.talk import PAD, THOUGHT
 
+pytestmark = pytest.mark.slow
+
 SEED = 20261
 KILLS = 3
 

@@ -17,6 +17,8 @@ from tests.faults.pair import FAST, PairCampaign
 from tests.faults.site import DoomedSite
 from tests.faults.talk import PAD, THOUGHT
 
+pytestmark = pytest.mark.slow
+
 SEED = 20262
 KILLS = 2
 PAIR_SEED, PAIR_KILLS = 20263, 3

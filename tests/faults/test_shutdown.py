@@ -12,8 +12,8 @@ from typing import Any
 import aiohttp
 import pytest
 
+from tests.browser.upstream import opening, reply, says, waits
 from tests.contract_server.fixture import ContractHandle, running_contract_server
-from tests.e2e.upstream import opening, reply, says, waits
 from tests.faults.site import DoomedSite
 from tests.faults.talk import Question
 from tests.faults.visitor import Visitor

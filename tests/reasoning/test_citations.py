@@ -1,14 +1,12 @@
-"""Which sources an answer cites, and whether its quotations stand in them."""
+"""Which sources an answer cites, and whether its quotations occur in them."""
 
 from __future__ import annotations
 
-import time
-
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.citations import Citation, Source, check_citations, citation_from_json, citation_to_json, stands_in
+from reasoning.citations import Citation, Source, check_citations, citation_from_json, citation_to_json, is_quoted_in
 
 PASSAGE = (
     "The ratio was 1.31 to 1.00 at December 31, 2025, and “1.24” before. The decline reflects the unplanned replacement"
@@ -73,7 +71,7 @@ def test_markers_name_sources_by_first_appearance(answer: str, refs: list[int]) 
     ],
 )
 def test_quotation_is_found_word_for_word_or_not(quotation: str, is_found: bool) -> None:
-    assert stands_in(quotation, PASSAGE) is is_found
+    assert is_quoted_in(quotation, PASSAGE) is is_found
 
 
 @pytest.mark.parametrize("marks", ['""', "“”", "«»", "„”"])
@@ -91,7 +89,7 @@ def test_wrong_source_leaves_a_quotation_unverified() -> None:
     assert cited('"The ratio was 1.31" [3]') == [(3, "The ratio was 1.31", False)]
 
 
-def test_markers_that_stand_together_credit_the_one_that_holds_it() -> None:
+def test_adjacent_markers_credit_the_source_that_has_it() -> None:
     assert cited('"Net leverage was 5.12 to 1.00" [1][2]') == [
         (1, None, None),
         (2, "Net leverage was 5.12 to 1.00", True),
@@ -128,7 +126,7 @@ def test_blockquote_is_a_quotation_of_the_source_right_after_it(answer: str) -> 
 
 
 def test_paragraph_after_a_blockquote_is_not_its_source() -> None:
-    answer = "> The decline reflects the unplanned replacement of rotor blades\n\nAnother thing is told [2]."
+    answer = "> The decline reflects the unplanned replacement of rotor blades\n\nAnother thing is stated [2]."
 
     assert cited(answer) == [
         (1, "The decline reflects the unplanned replacement of rotor blades", True),
@@ -136,7 +134,7 @@ def test_paragraph_after_a_blockquote_is_not_its_source() -> None:
     ]
 
 
-def test_unmarked_quotation_is_credited_to_the_only_source_that_holds_it() -> None:
+def test_unmarked_quotation_is_credited_to_the_only_source_that_has_it() -> None:
     assert cited('It says "the unplanned replacement of rotor blades".') == [
         (1, "the unplanned replacement of rotor blades", True)
     ]
@@ -180,7 +178,6 @@ words = st.text('ab "“”«»[]12,>`~\n*-|.…\\!(:', max_size=120)
 
 
 @given(words)
-@settings(max_examples=300, deadline=None)
 def test_any_answer_can_be_checked(answer: str) -> None:
     for citation in check_citations(answer, SOURCES):
         assert citation.ref in {1, 2, 3}
@@ -188,21 +185,19 @@ def test_any_answer_can_be_checked(answer: str) -> None:
 
 
 @given(st.integers(0, 60), st.integers(1, 60))
-@settings(max_examples=100, deadline=None)
-def test_any_run_of_whole_words_stands(start: int, length: int) -> None:
-    told = PASSAGE.replace("“1.24”", "1.24").split()
-    quotation = " ".join(told[start : start + length])
+def test_any_run_of_whole_words_is_found(start: int, length: int) -> None:
+    passage = PASSAGE.replace("“1.24”", "1.24").split()
+    quotation = " ".join(passage[start : start + length])
 
     if any(char.isalnum() for char in quotation):
-        assert stands_in(quotation, " ".join(told))
+        assert is_quoted_in(quotation, " ".join(passage))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("piece", ['"a" ', "[1] ", "[1]", "`", '"', "> ", "\n", "```\n", "[1, ", "“", "a… "])
-def test_check_stays_linear(piece: str) -> None:
-    started = time.monotonic()
+@pytest.mark.timeout(20)
+def test_hostile_answer_is_checked_in_time(piece: str) -> None:
     check_citations(piece * 20_000, SOURCES)
-
-    assert time.monotonic() - started < 5
 
 
 def test_citation_without_quotation_has_no_verdict() -> None:

@@ -1,10 +1,10 @@
-"""What is summarised, from which text, and whether a summary is worth taking."""
+"""What is summarised, from which text, and whether a summary is accepted."""
 
 from __future__ import annotations
 
-from reasoning.compaction import choose_border, is_worth_it, transcript
-from reasoning.egress import EgressPlan, RequestTarget
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
+from reasoning.replay.compaction import choose_border, is_worth_it, transcript
+from reasoning.replay.plan import EgressPlan, RequestTarget
 
 TARGET = RequestTarget(api="chat", model="m", provider="p", context_limit=1_000)
 WIDE = RequestTarget(api="chat", model="m", provider="p", context_limit=100_000)
@@ -31,24 +31,24 @@ def plan(tokens: int) -> EgressPlan:
     return EgressPlan(body={}, omissions=(), effective_tokens=tokens, stored_tokens=tokens, should_compact=False)
 
 
-def test_border_lies_behind_the_last_turn_that_is_too_long_to_stay() -> None:
+def test_border_follows_the_last_turn_that_is_too_long() -> None:
     events = [*ended("a", 1), *ended("b", 4), UserMessage(text="now", seq=7, turn="c")]
 
     assert choose_border(events, TARGET, is_overflow=False) == 5
 
 
-def test_newest_turns_stay_as_they_are_while_they_are_small() -> None:
+def test_small_newest_turns_are_not_summarised() -> None:
     events = [*ended("a", 1), *ended("b", 4, answer="short"), UserMessage(text="now", seq=7, turn="c")]
 
     assert choose_border(events, TARGET, is_overflow=False) == 2
     assert choose_border(events, TARGET, is_overflow=True) == 5
 
 
-def test_nothing_to_summarise_leaves_history_alone() -> None:
+def test_single_question_is_not_summarised() -> None:
     assert choose_border([UserMessage(text="now", seq=1, turn="a")], TARGET, is_overflow=True) is None
 
 
-def test_running_turn_is_cut_between_its_steps_on_overflow_alone() -> None:
+def test_running_turn_is_cut_between_steps_on_overflow_only() -> None:
     events = [UserMessage(text="now", seq=1, turn="a"), *step("a", 2, 0), *step("a", 4, 1)]
 
     assert choose_border(events, TARGET, is_overflow=False) is None
@@ -69,7 +69,7 @@ def test_summariser_reads_text_calls_and_results_and_no_reasoning() -> None:
     assert "sealed" not in text
 
 
-def test_earlier_summary_is_carried_on() -> None:
+def test_earlier_summary_is_included() -> None:
     events = [*ended("a", 1, "old words"), Compaction(to_seq=3, summary="the gist", seq=4, turn="b"), *ended("b", 5)]
 
     text = transcript(events, 6, TARGET)

@@ -1,4 +1,4 @@
-"""Whole messages with a ``<REASONING>`` block, to the letter of spec 000."""
+"""Whole messages with a ``<REASONING>`` block, as spec 000 defines them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from reasoning.delimiter import ParsedMessage, Reasoning, parse_message
 from tests.reasoning.streamed import calls_made
 
 
-def test_block_is_parted_from_the_answer() -> None:
+def test_block_is_split_from_the_answer() -> None:
     message = parse_message("<REASONING>\nStep 1: look.\nStep 2: compare.\n</REASONING>\nUp by 12.\n")
 
     assert message == ParsedMessage("Up by 12.", Reasoning("Step 1: look.\nStep 2: compare.", 8))
@@ -65,7 +65,7 @@ def test_empty_block_is_a_block() -> None:
     assert parse_message("<REASONING></REASONING>x") == ParsedMessage("x", Reasoning("", 0))
 
 
-def test_cost_grows_with_the_length_alone() -> None:
+def test_cost_is_linear() -> None:
     small, large = (calls_made(lambda n=n: parse_message("<REASONING>" * n + "x")) for n in (2_000, 8_000))
 
     assert large < 4.6 * small

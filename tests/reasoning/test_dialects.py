@@ -1,19 +1,16 @@
-"""The contracts of the services, row by row: what goes back, under which name, and what takes its place.
-
-The rows are those of the replay page, table 1; its errors (1.1) stand below, each with the request that avoids it.
-"""
+"""The contracts of the services, row by row: what is sent back, under which name, and its placeholder."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from reasoning.dialects import ALIASES, DIALECTS, dialect_named, find_dialect
-from reasoning.egress import RequestTarget, plan_request
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
-from reasoning.policy import ReasoningSettings
-from reasoning.presets import PRESETS
+from reasoning.replay.dialects import ALIASES, DIALECTS, PRESETS, dialect_named, find_dialect
+from reasoning.replay.plan import RequestTarget, plan_request
+from reasoning.settings import ReasoningSettings
 
 INCLUDE = ReasoningSettings(include_in_context=True)
 MADE = {"model": "m", "provider": "p"}
@@ -36,11 +33,7 @@ def loop(*reasoning: Reasoning, turn: str = "a", first: int = 1) -> list[Event]:
 
 
 def numbered(events: list[Event], *, turn: str = "a", first: int = 1) -> list[Event]:
-    fields = ({name: getattr(event, name) for name in event.__slots__} for event in events)
-    return [
-        type(event)(**{**values, "seq": seq, "turn": turn})
-        for seq, (event, values) in enumerate(zip(events, fields, strict=True), first)
-    ]
+    return [replace(event, seq=seq, turn=turn) for seq, event in enumerate(events, first)]
 
 
 def thought(text: str = "Hm.", source_field: str = "reasoning_content") -> Reasoning:
@@ -83,28 +76,28 @@ def call_message(dialect: str, *reasoning: Reasoning) -> dict[str, Any]:
         ("a dialect that nobody knows", "thinking"),
     ],
 )
-def test_text_goes_back_under_the_name_that_its_service_reads_or_not_at_all(dialect: str, name: str | None) -> None:
+def test_text_is_sent_under_the_name_that_its_service_reads(dialect: str, name: str | None) -> None:
     sent = call_message(dialect, thought(source_field="thinking"))
 
     names = {"reasoning_content", "reasoning", "thinking", "reasoning_details"} & set(sent)
     assert names == ({name} if name else set())
 
 
-def test_every_dialect_stands_in_the_table_above_or_below() -> None:
+def test_table_is_complete_and_dated() -> None:
     assert len(DIALECTS) == 22
     assert set(ALIASES.values()) <= set(DIALECTS)
     assert {preset.dialect for preset in PRESETS.values()} <= set(DIALECTS)
     assert all(row.checked.startswith("2026-") for row in DIALECTS.values())
 
 
-def test_running_calls_alone_must_think_for_v32() -> None:
+def test_v32_needs_thinking_on_running_calls() -> None:
     events = [*loop(), *loop(turn="b", first=11)[:-2]]
     sent = [one.get("reasoning_content") for one in body("deepseek-v3.2", *events)["messages"] if "tool_calls" in one]
 
     assert sent == [None, " "]
 
 
-def test_calls_of_all_turns_must_think_for_v4_and_kimi() -> None:
+def test_v4_and_kimi_need_thinking_on_all_calls() -> None:
     events = [*loop(), *loop(turn="b", first=11)[:-2]]
 
     for dialect in ("deepseek-v4", "kimi", "kimi-preserved"):
@@ -112,13 +105,13 @@ def test_calls_of_all_turns_must_think_for_v4_and_kimi() -> None:
         assert sent == [" ", " "], dialect
 
 
-def test_preserved_thinking_wants_that_of_answers_too() -> None:
+def test_preserved_thinking_includes_answers() -> None:
     answered = numbered([UserMessage(text="q"), thought(), AssistantMessage(text="So.", step=0)])
 
     assert body("kimi-preserved", *answered)["messages"][1]["reasoning_content"] == "Hm."
 
 
-def test_glm_is_asked_to_keep_thinking_only_where_all_of_it_goes_back() -> None:
+def test_glm_keeps_thinking_only_where_all_of_it_is_sent() -> None:
     some = ReasoningSettings(include_in_context=True, strip_from_context="all")
     keeps = {"type": "enabled", "clear_thinking": False}
 
@@ -134,14 +127,14 @@ def test_r1_gets_neither_tools_nor_two_messages_of_one_role_in_a_row() -> None:
 
 
 @pytest.mark.parametrize("dialect", ["openrouter", "minimax"])
-def test_details_go_back_unmodified_and_in_order(dialect: str) -> None:
+def test_details_are_sent_unmodified(dialect: str) -> None:
     details = [*DETAILS, {"type": "reasoning.text", "text": "t", "signature": None, "index": 7}]
     block = Reasoning(kind="details", details=details, step=0, **MADE)
 
     assert call_message(dialect, thought(), block)["reasoning_details"] == details
 
 
-def test_signature_goes_back_on_its_call_and_parallel_calls_stay_together() -> None:
+def test_signature_is_sent_on_its_call() -> None:
     events = loop(Reasoning(kind="signature", item=SIGNED, step=0, **MADE))
     second = ToolCall(call_id="call_2", name="f", arguments="{}", step=0)
     events = numbered([*events[:3], second, *events[3:]])
@@ -163,7 +156,7 @@ def test_signature_goes_back_on_its_call_and_parallel_calls_stay_together() -> N
         ("openai-chat", {"effort": "high", "max_tokens": 5}, {}),
     ],
 )
-def test_effort_is_asked_for_in_the_services_own_words(
+def test_effort_uses_the_parameters_of_the_service(
     dialect: str, settings: dict[str, Any], sent: dict[str, Any]
 ) -> None:
     made = body(dialect, *loop(), by=ReasoningSettings(**settings))

@@ -1,11 +1,11 @@
-"""The envelope: what one viewer gets of an answer, and nothing more."""
+"""The envelope: what one viewer may get of an answer."""
 
 from __future__ import annotations
 
 import pytest
 
 from reasoning.envelope import AnswerRecord, envelope
-from reasoning.policy import Visibility
+from reasoning.visibility import Visibility
 
 RECORD = AnswerRecord(
     id="t",
@@ -25,7 +25,7 @@ THINKING = {"text": "Hm.", "tokensEst": 1, "truncated": False}
 
 
 @pytest.mark.spec("004 envelope")
-def test_scratchpad_is_there_for_a_grant_alone() -> None:
+def test_scratchpad_needs_visibility() -> None:
     assert "scratchpad" not in envelope(RECORD, Visibility(), scratchpad="x")
     assert envelope(RECORD, Visibility(scratchpad=True), scratchpad="x")["scratchpad"] == "x"
 
@@ -34,14 +34,14 @@ def test_scratchpad_is_there_for_a_grant_alone() -> None:
 @pytest.mark.parametrize(
     ("thinking", "is_there"), [("excerpt", True), ("whole", True), ("withheld", False), ("none", False)]
 )
-def test_thinking_is_there_for_who_may_open_it(thinking: str, *, is_there: bool) -> None:
+def test_thinking_needs_visibility(thinking: str, *, is_there: bool) -> None:
     form = envelope(RECORD, Visibility(thinking=thinking), thinking=THINKING)  # type: ignore[arg-type]
 
     assert ("thinking" in form) is is_there
 
 
 @pytest.mark.spec("004 envelope")
-def test_summary_and_trace_are_empty_where_they_are_not_seen() -> None:
+def test_hidden_summary_and_trace_are_empty() -> None:
     form = envelope(RECORD, Visibility(summary=False, trace=False))
 
     assert (form["reasoningSummary"], form["toolTrace"]) == ([], [])

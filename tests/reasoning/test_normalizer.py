@@ -1,4 +1,4 @@
-"""The normaliser, rule by rule. Channels of hand-written responses; cuts and generated text are tested elsewhere."""
+"""The normaliser, rule by rule, and the fields of a delta. Cuts and generated text: test_stream_properties."""
 
 from __future__ import annotations
 
@@ -7,14 +7,29 @@ from typing import Any
 import pytest
 
 from reasoning.deltas import Channel, Delta
-from reasoning.normalizer import Normalizer, normalize_stream
+from reasoning.stream.normalizer import Normalizer, normalize_stream
 from tests.reasoning.streamed import channels, of_text
+
+
+def feed(normalizer: Normalizer, text: str) -> tuple[Delta, ...]:
+    delta: dict[str, Any] = {"content": text}
+    return normalizer.feed(delta)
+
+
+def visible(text: str) -> Delta:
+    return Delta(Channel.VISIBLE, text)
+
+
+def check(text: str, answer: str, thinking: str = "", *scratchpads: str, **options: Any) -> None:
+    result = of_text(text, **options)
+
+    assert (result.visible, result.thinking, result.scratchpads) == (answer, thinking, scratchpads)
 
 
 @pytest.mark.spec("003 case 1")
 @pytest.mark.spec("003 stray")
 @pytest.mark.parametrize(
-    ("text", "visible"),
+    ("text", "answer"),
     [
         ("...done</think>", "...done"),
         ("one</thinking>two", "onetwo"),
@@ -23,9 +38,15 @@ from tests.reasoning.streamed import channels, of_text
         ("a<think/>b<reasoning />c", "abc"),
     ],
 )
-def test_stray_delimiter_goes_and_its_neighbours_join(text: str, visible: str) -> None:
-    assert of_text(text).visible == visible
-    assert of_text(text).thinking == ""
+def test_stray_delimiter_is_removed(text: str, answer: str) -> None:
+    check(text, answer)
+
+
+@pytest.mark.spec("003 case 5")
+@pytest.mark.spec("normaliser 2")
+@pytest.mark.parametrize("text", ["<tag>x</tag>", "a < b > c", "<thinker>", "<think about it>", "x <", "1 << 2"])
+def test_other_angle_brackets_survive(text: str) -> None:
+    check(text, text)
 
 
 @pytest.mark.spec("003 case 2")
@@ -34,49 +55,25 @@ def test_tagged_block_becomes_thinking() -> None:
     result = normalize_stream([{"content": "<think>hidden steps</think>Final answer"}])
 
     assert (result.visible, result.thinking) == ("Final answer", "hidden steps")
-    assert result.counters.as_dict() == {
-        "stripped_delimiters": 2,
-        "extracted_blocks": 1,
-        "native_reasoning": False,
-        "longest_hold": 0,
-    }
 
 
 @pytest.mark.spec("003 case 3")
 @pytest.mark.spec("003 invariant 3")
 def test_split_delimiter_never_leaks() -> None:
     normalizer = Normalizer()
-    pieces = [delta for text in ("ok</thi", "nk><t", "hink>secret</", "think>!") for delta in _feed(normalizer, text)]
+    pieces = [delta for text in ("ok</thi", "nk><t", "hink>secret</", "think>!") for delta in feed(normalizer, text)]
 
-    assert pieces == [_visible("ok"), Delta(Channel.THINKING, "secret"), _visible("!")]
-
-
-@pytest.mark.spec("003 case 4")
-@pytest.mark.spec("003 precedence")
-@pytest.mark.spec("normaliser 8")
-def test_native_text_comes_first() -> None:
-    result = normalize_stream([{"reasoning_content": "native"}, {"content": "<think>tagged</think>answer"}])
-
-    assert (result.visible, result.thinking) == ("answer", "native")
-    assert result.counters.native_reasoning
-    assert result.counters.extracted_blocks == 0
-
-
-@pytest.mark.spec("003 case 5")
-@pytest.mark.spec("normaliser 2")
-@pytest.mark.parametrize("text", ["<tag>x</tag>", "a < b > c", "<thinker>", "<think about it>", "x <", "1 << 2"])
-def test_other_angle_brackets_survive(text: str) -> None:
-    assert of_text(text).visible == text
+    assert pieces == [visible("ok"), Delta(Channel.THINKING, "secret"), visible("!")]
 
 
 @pytest.mark.spec("normaliser 4")
-def test_message_is_trimmed_at_its_two_ends_only() -> None:
-    assert of_text(" \n<think>a</think>\n b </think> c \n<think>d</think>\n").visible == "b  c"
+def test_message_is_trimmed_at_its_ends_only() -> None:
+    check(" \n<think>a</think>\n b </think> c \n<think>d</think>\n", "b  c", "a\n\nd")
 
 
 @pytest.mark.spec("normaliser 5")
 @pytest.mark.parametrize(
-    ("text", "visible", "thinking"),
+    ("text", "answer", "thinking"),
     [
         ("a<think>cut off", "a", "cut off"),
         ("<think>a<think>b</think>c", "c", "a<think>b"),
@@ -90,15 +87,13 @@ def test_message_is_trimmed_at_its_two_ends_only() -> None:
         ("<think></think>x", "x", ""),
     ],
 )
-def test_thought_ends_at_its_own_closer(text: str, visible: str, thinking: str) -> None:
-    result = of_text(text)
-
-    assert (result.visible, result.thinking) == (visible, thinking)
+def test_thought_ends_at_its_own_closer(text: str, answer: str, thinking: str) -> None:
+    check(text, answer, thinking)
 
 
 @pytest.mark.spec("normaliser 6")
 @pytest.mark.parametrize(
-    ("text", "visible", "thinking"),
+    ("text", "answer", "thinking"),
     [
         ("<REASONING>\na\n</REASONING>\nb", "b", "a"),
         ("<reasoning>a<REASONING>b</REASONING>c</reasoning>d", "d", "a<REASONING>b</REASONING>c"),
@@ -110,28 +105,21 @@ def test_thought_ends_at_its_own_closer(text: str, visible: str, thinking: str) 
         ("<REASONING>" * 3 + "a", "a", ""),
     ],
 )
-def test_reasoning_block_needs_a_closer(text: str, visible: str, thinking: str) -> None:
-    result = of_text(text)
-
-    assert (result.visible, result.thinking) == (visible, thinking)
+def test_reasoning_block_needs_a_closer(text: str, answer: str, thinking: str) -> None:
+    check(text, answer, thinking)
 
 
 @pytest.mark.spec("normaliser 6")
-def test_reasoning_block_is_held_until_it_is_balanced() -> None:
+def test_reasoning_block_is_buffered_until_balanced() -> None:
     normalizer = Normalizer()
 
-    assert _feed(normalizer, "<REASONING>a<REASONING>b</REASONING>") == ()
-    assert normalizer.is_thinking
-    assert _feed(normalizer, "</REASONING>c") == (
-        Delta(Channel.THINKING, "a<REASONING>b</REASONING>"),
-        _visible("c"),
-    )
-    assert not normalizer.is_thinking
+    assert feed(normalizer, "<REASONING>a<REASONING>b</REASONING>") == ()
+    assert feed(normalizer, "</REASONING>c") == (Delta(Channel.THINKING, "a<REASONING>b</REASONING>"), visible("c"))
 
 
 @pytest.mark.spec("normaliser 7")
 @pytest.mark.parametrize(
-    ("text", "visible", "thinking", "scratchpads"),
+    ("text", "answer", "thinking", "scratchpads"),
     [
         ("a <scratchpad> s </scratchpad>b", "a b", "", ("s",)),
         ("<think>a<scratchpad>s</scratchpad>b</think>c", "c", "ab", ("s",)),
@@ -144,23 +132,19 @@ def test_reasoning_block_is_held_until_it_is_balanced() -> None:
     ],
 )
 def test_scratchpad_is_private_in_every_state(
-    text: str, visible: str, thinking: str, scratchpads: tuple[str, ...]
+    text: str, answer: str, thinking: str, scratchpads: tuple[str, ...]
 ) -> None:
-    result = of_text(text)
-
-    assert (result.visible, result.thinking, result.scratchpads) == (visible, thinking, scratchpads)
+    check(text, answer, thinking, *scratchpads)
 
 
 @pytest.mark.spec("normaliser 7")
 def test_scratchpad_in_a_native_field_is_private() -> None:
-    result = of_text("x", native="a<scratchpad>s</scratchpad>b</think>c")
-
-    assert (result.thinking, result.kept, result.scratchpads) == ("abc", "abc", ("s",))
+    check("x", "x", "abc", "s", native="a<scratchpad>s</scratchpad>b</think>c")
 
 
 @pytest.mark.spec("normaliser 9")
 @pytest.mark.parametrize(
-    ("text", "visible", "thinking"),
+    ("text", "answer", "thinking"),
     [
         ("use `<think>` and `</think>`.", "use `‹think›` and `‹/think›`.", ""),
         ("```xml\n<think>x</think>\n```\nok", "```xml\n‹think›x‹/think›\n```\nok", ""),
@@ -170,26 +154,29 @@ def test_scratchpad_in_a_native_field_is_private() -> None:
         ("`a`<think>x</think>`b`", "`a``b`", "x"),
         ("<think>use `</think>` so", "` so", "use `"),
         ("say `<scratchpad>` and go on", "say `‹scratchpad›` and go on", ""),
-        ("`<scratchpad>s</scratchpad>` x", "`` x", ""),
         ("`<think>\n</think>\n` x", "`‹think›\n‹/think›\n` x", ""),
         ("<think>see `<scratchpad>` so</think>yes", "yes", "see `‹scratchpad›` so"),
-        ("<think>a `<scratchpad>s</think>c` d", "", "a `"),
         ("<think>a `<scratchpad>`</think>b", "b", "a `‹scratchpad›`"),
         ("```` \n<think>x</think>\n```py\n<think>y</think>\n", "```` \n\n```py", "x\n\ny"),
     ],
 )
-def test_tag_in_code_that_closes_is_a_literal(text: str, visible: str, thinking: str) -> None:
-    result = of_text(text)
+def test_tag_in_code_that_closes_is_a_literal(text: str, answer: str, thinking: str) -> None:
+    check(text, answer, thinking)
 
-    assert (result.visible, result.thinking) == (visible, thinking)
+
+@pytest.mark.spec("normaliser 9")
+def test_scratchpad_in_code_is_private_when_complete() -> None:
+    check("`<scratchpad>s</scratchpad>` x", "`` x", "", "s")
+    check("<think>a `<scratchpad>s</think>c` d", "", "a `", "s</think>c` d")
+    check("x", "x", "use `‹scratchpad›` then x", native="use `<scratchpad>` then </think>x")
 
 
 @pytest.mark.spec("normaliser 9")
 def test_tag_in_code_is_held_until_the_code_closes() -> None:
     normalizer = Normalizer()
 
-    assert _feed(normalizer, "use `<think>x") == (_visible("use `"),)
-    assert _feed(normalizer, "` now") == (_visible("‹think›x` now"),)
+    assert feed(normalizer, "use `<think>x") == (visible("use `"),)
+    assert feed(normalizer, "` now") == (visible("‹think›x` now"),)
 
 
 @pytest.mark.spec("normaliser 10")
@@ -204,16 +191,16 @@ def test_tag_in_code_is_held_until_the_code_closes() -> None:
         "<th<th</think>ink>ink>",
     ],
 )
-def test_nothing_is_glued_together_by_a_cut(text: str) -> None:
-    visible = of_text(text).visible
+def test_removal_joins_no_new_delimiter(text: str) -> None:
+    answer = of_text(text).visible
 
-    assert "think>" not in visible
-    assert "scratchpad>" not in visible
+    assert "think>" not in answer
+    assert "scratchpad>" not in answer
 
 
 @pytest.mark.spec("normaliser 1")
 @pytest.mark.parametrize(
-    ("text", "visible", "thinking"),
+    ("text", "answer", "thinking"),
     [
         ("thought</think>answer", "answer", "thought"),
         ("thought</thinking>answer", "answer", "thought"),
@@ -223,45 +210,39 @@ def test_nothing_is_glued_together_by_a_cut(text: str) -> None:
         ("cut off", "", "cut off"),
     ],
 )
-def test_hint_starts_inside_the_thought(text: str, visible: str, thinking: str) -> None:
-    result = of_text(text, starts_in_reasoning=True)
-
-    assert (result.visible, result.thinking) == (visible, thinking)
+def test_profile_hint_starts_in_a_thought(text: str, answer: str, thinking: str) -> None:
+    check(text, answer, thinking, starts_in_reasoning=True)
 
 
 @pytest.mark.spec("normaliser 5")
 @pytest.mark.parametrize(
-    ("text", "visible"),
+    ("text", "answer", "hint"),
     [
-        ("a <think>b", "a b"),
-        ("a<think>b</think>c", "ac"),
-        ("<think>a</thinking>b", "b"),
-        ("<think>a<thinking>b<think>c", "abc"),
+        ("a <think>b", "a b", False),
+        ("a<think>b</think>c", "ac", False),
+        ("<think>a</thinking>b", "b", False),
+        ("<think>a<thinking>b<think>c", "abc", False),
+        ("answer", "answer", True),
+        ("thought</think>answer", "answer", True),
     ],
 )
-def test_lone_opener_after_native_text_is_a_stray(text: str, visible: str) -> None:
-    assert of_text(text, native="n").visible == visible
-
-
-@pytest.mark.spec("normaliser 5")
-@pytest.mark.parametrize(("text", "visible"), [("answer", "answer"), ("thought</think>answer", "answer")])
-def test_hint_is_a_stray_where_native_text_came(text: str, visible: str) -> None:
-    assert of_text(text, native="n", starts_in_reasoning=True).visible == visible
+def test_unclosed_opener_after_native_text_is_a_stray(text: str, answer: str, *, hint: bool) -> None:
+    check(text, answer, "n", native="n", starts_in_reasoning=hint)
 
 
 @pytest.mark.spec("normaliser 11")
-def test_finish_lets_go_of_everything_once() -> None:
+def test_finish_emits_everything_once() -> None:
     normalizer = Normalizer()
-    _feed(normalizer, "a `<think>b</th")
+    feed(normalizer, "a `<think>b</th")
 
     assert normalizer.finish() == (Delta(Channel.THINKING, "b</th"),)
     assert normalizer.finish() == ()
-    assert _feed(normalizer, "late") == ()
+    assert feed(normalizer, "late") == ()
 
 
 @pytest.mark.spec("normaliser 12")
 @pytest.mark.parametrize(
-    ("pieces", "visible"),
+    ("pieces", "answer"),
     [
         (["a\ud83d", "\ude00b"], "a😀b"),
         (["a\ud83d", "b"], "a\ufffdb"),
@@ -269,14 +250,14 @@ def test_finish_lets_go_of_everything_once() -> None:
         (["İ<think>x</think>ß"], "İß"),
     ],
 )
-def test_halves_of_a_character_are_joined_or_replaced(pieces: list[str], visible: str) -> None:
-    assert channels({"content": piece} for piece in pieces).visible == visible
+def test_surrogates_are_joined_or_replaced(pieces: list[str], answer: str) -> None:
+    assert channels({"content": piece} for piece in pieces).visible == answer
 
 
 @pytest.mark.spec("normaliser 13")
-def test_counters_tell_figures_only() -> None:
+def test_counters() -> None:
     normalizer = Normalizer()
-    _feed(normalizer, "<think>a</think>b</think><think>c</think><scratchpad>d</scratchpad><REASONING>12345")
+    feed(normalizer, "<think>a</think>b</think><think>c</think><scratchpad>d</scratchpad><REASONING>12345")
     normalizer.finish()
 
     assert normalizer.counters.as_dict() == {
@@ -287,10 +268,127 @@ def test_counters_tell_figures_only() -> None:
     }
 
 
-def _feed(normalizer: Normalizer, text: str) -> tuple[Delta, ...]:
-    delta: dict[str, Any] = {"content": text}
-    return normalizer.feed(delta)
+# Native fields
 
 
-def _visible(text: str) -> Delta:
-    return Delta(Channel.VISIBLE, text)
+DETAILS = (
+    {"type": "reasoning.summary", "summary": "a"},
+    {"type": "reasoning.text", "text": "b", "signature": None},
+    {"type": "reasoning.encrypted", "data": "opaque"},
+)
+
+
+@pytest.mark.spec("normaliser 8")
+@pytest.mark.spec("003 case 4")
+@pytest.mark.spec("003 precedence")
+@pytest.mark.spec("001 EC-003")
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
+def test_native_text_is_one_untrimmed_block_and_replaces_tagged_text(field: str) -> None:
+    deltas = [{field: " a", "content": "x"}, {"content": "<think>tagged</think>y"}, {field: "b \n"}, {"content": "z"}]
+    result = normalize_stream(deltas)
+
+    assert (result.visible, result.thinking) == ("xyz", " ab \n")
+    assert (result.counters.native_reasoning, result.counters.extracted_blocks) == (True, 0)
+
+
+@pytest.mark.spec("normaliser 8")
+@pytest.mark.parametrize(
+    ("deltas", "thinking", "source", "details"),
+    [
+        ([{"reasoning": "a", "thinking": "a", "reasoning_details": DETAILS[:1]}], "a", "reasoning", DETAILS[:1]),
+        ([{"reasoning": "ab"}, {"reasoning_details": [DETAILS[1]]}], "ab", "reasoning", DETAILS[1:2]),
+        ([{"thinking": "c", "reasoning": "b", "reasoning_content": "a"}], "a", "reasoning_content", ()),
+        ([{"reasoning_details": DETAILS[:2]}, {"reasoning_details": DETAILS[2:]}], "ab", "reasoning_details", DETAILS),
+        ([{"content": "<think>a</think>"}], "a", "think_tags", ()),
+        ([{"content": "<think>tagged</think>x"}, {"reasoning": "native"}], "native", "reasoning", ()),
+    ],
+    ids=["mirrored", "repeated in details", "first field", "details alone", "tags", "late native text"],
+)
+def test_text_that_servers_repeat_counts_once(
+    deltas: list[dict[str, Any]], thinking: str, source: str, details: tuple[Any, ...]
+) -> None:
+    normalizer = Normalizer()
+    for delta in deltas:
+        normalizer.feed(delta)
+
+    assert (normalizer.thinking, normalizer.source_field) == (thinking, source)
+    assert normalizer.reasoning_details == details
+
+
+@pytest.mark.spec("001 EC-001")
+@pytest.mark.spec("001 EC-002")
+@pytest.mark.parametrize("native", [{}, {"reasoning_content": ""}, {"reasoning": None}, {"reasoning_details": []}])
+def test_empty_native_field_is_no_thinking(native: dict[str, Any]) -> None:
+    normalizer = Normalizer()
+    normalizer.feed({**native, "content": "x"})
+    normalizer.finish()
+
+    assert (normalizer.thinking, normalizer.source_field) == (None, None)
+    assert not normalizer.counters.native_reasoning
+
+
+def test_content_parts_are_read() -> None:
+    parts = [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "why"}]},
+        {"type": "text", "text": "because"},
+        {"type": "image_url", "image_url": {}},
+    ]
+    result = channels([{"content": parts}])
+
+    assert (result.visible, result.thinking) == ("because", "why")
+
+
+@pytest.mark.parametrize("odd", [None, 3, 1.5, True, b"x", [], [None, 3], {}, {"text": "x"}, object()])
+def test_odd_values_count_as_absent(odd: object) -> None:
+    for field in ("content", "reasoning", "thinking", "reasoning_details", "tool_calls"):
+        assert channels([{field: odd}, {"content": "x"}]).visible == "x"
+    assert channels([odd, {"content": "y"}]).visible == "y"  # type: ignore[list-item]
+
+
+# Tool calls
+
+
+def piece(
+    arguments: object, call_id: str | None = None, name: str | None = None, **index: int | None
+) -> dict[str, Any]:
+    return {**index, "id": call_id, "function": {"name": name, "arguments": arguments}}
+
+
+@pytest.mark.spec("normaliser 3")
+def test_other_deltas_leave_a_partial_delimiter_alone() -> None:
+    call = {"tool_calls": [piece("{}", "c1", "f", index=0)]}
+    deltas = [{"content": "a</thi"}, {"content": None}, {"content": ""}, {"reasoning": "n"}, call, {"content": "nk>b"}]
+
+    assert channels(deltas).visible == "ab"
+
+
+@pytest.mark.spec("normaliser 5")
+@pytest.mark.spec("001 EC-006")
+def test_tool_call_ends_an_open_thought_and_follows_it() -> None:
+    normalizer = Normalizer()
+    feed(normalizer, "<thinking>a</think>b")
+    out = normalizer.feed({"tool_calls": [piece("{}", "c1", "f", index=0)]})
+
+    assert [delta.channel for delta in out] == [Channel.VISIBLE, Channel.TOOL]
+    assert feed(normalizer, "c") == (visible("c"),)
+
+
+@pytest.mark.parametrize(
+    ("pieces", "calls"),
+    [
+        ([piece("", "a", "f", index=0), piece("{", index=0), piece("}", index=0)], ((0, "a", "f", "{}"),)),
+        ([piece({"q": 1}, "a", "f"), piece(None, "b", "g")], ((0, "a", "f", '{"q": 1}'), (1, "b", "g", ""))),
+        ([piece("{", None, "f", index=None), piece("}", index=None)], ((0, "", "f", "{}"),)),
+        (
+            [piece("{}", "a", "f", index=0), piece("[", "b", "f", index=0), piece("]", index=0)],
+            ((0, "a", "f", "{}"), (1, "b", "f", "[]")),
+        ),
+        ([piece("{}", "a", "f", index=1)], ((1, "a", "f", "{}"),)),
+        ([piece("{", "a", "f"), piece("[", "b", "g"), piece("}", "a")], ((0, "a", "f", "{}"), (1, "b", "g", "["))),
+        ([piece("\ud83d", index=0), piece("\ude00", index=0)], ((0, "", "", "😀"),)),
+        ([{}, None, 3, {"function": None}], ()),
+    ],
+    ids=["pieces", "objects", "null index", "all numbered 0", "from 1", "by id", "surrogates", "nothing"],
+)
+def test_pieces_are_joined_to_their_call(pieces: list[Any], calls: tuple[Any, ...]) -> None:
+    assert channels({"tool_calls": [each]} for each in pieces).tools == calls

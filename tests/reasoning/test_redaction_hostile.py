@@ -1,16 +1,19 @@
-"""Whatever comes, redaction ends soon, with valid output and no exception."""
+"""Hostile input costs linear time, and its output is valid."""
 
 from __future__ import annotations
 
 import json
 import math
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from reasoning.redaction import SECRETS_ONLY, UNAVAILABLE, Redactor, StreamRedactor, redact_args, redact_text
-from tests.reasoning.redaction_corpus import noise
-from tests.reasoning.test_redaction_cost import seconds
+from reasoning.redaction import SECRETS_ONLY, UNAVAILABLE, StreamRedactor, redact_args, redact_text
+from reasoning.redaction.stream import MAX_HELD
+from tests.reasoning.redaction_samples import noise
 
 _MILLION = 1_000_000
 
@@ -23,18 +26,53 @@ def strict(value: object) -> str:
     return text
 
 
-@pytest.mark.parametrize("unit", ["<", "a", "密", "\ud800", "é ", "1", " "])
-def test_million_characters_in_one_delta_end_soon(unit: str) -> None:
+# Strings that are repeated: one a line, with "|" behind a blank at the end.
+_LINES = (Path(__file__).parent / "redaction_cases" / "hostile.txt").read_text(encoding="utf-8").split("\n")
+_UNITS = [
+    *(unit.removesuffix("|") for unit in _LINES if unit),
+    *("|", " ", "\n", "\t", "\n|", "\u200d", "\ud800", "| password |\n", "a,password\n", "password) values (a),\n("),
+]
+
+
+def process_seconds(work: Callable[[], object]) -> float:
+    """Return the CPU time of the quicker of two runs: the machine has other work."""
+    spent = []
+    for _ in range(2):
+        start = time.process_time()
+        work()
+        spent.append(time.process_time() - start)
+    return min(spent)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", _UNITS)
+def test_hostile_text_costs_linear_time(unit: str) -> None:
+    once, twice = unit * (20_000 // len(unit)), unit * (40_000 // len(unit))
+
+    short = process_seconds(lambda: redact_text(once))
+    long = process_seconds(lambda: redact_text(twice))
+
+    # Quadratic would be four times; 50 ms are for what a busy machine adds.
+    assert long <= 3 * short + 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["<", "a", "密", "\ud800", "é ", "1", " ", "key "])
+def test_million_characters_in_one_delta_are_redacted(unit: str) -> None:
     stream = StreamRedactor(SECRETS_ONLY)
-    text = unit * (_MILLION // len(unit))
-    shown: list[str] = []
 
-    spent = seconds(lambda: shown.append(stream.feed(text)))
+    shown = stream.feed(unit * (_MILLION // len(unit))) + stream.flush()
 
-    rest = stream.flush()
-    "".join((*shown, rest)).encode()
-    assert UNAVAILABLE not in rest
-    assert spent < 8
+    shown.encode()
+    assert UNAVAILABLE not in shown
+
+
+def test_held_text_never_grows_with_the_stream() -> None:
+    stream, fed, shown = StreamRedactor(), 0, 0
+    for _ in range(2_000):
+        piece = "password for the account of "
+        fed, shown = fed + len(piece), shown + len(stream.feed(piece))
+        assert fed - shown <= MAX_HELD + len(piece)
 
 
 def test_secret_behind_a_megabyte_is_masked() -> None:
@@ -67,30 +105,6 @@ def test_key_block_in_a_flood_of_triggers_is_swallowed() -> None:
 
     assert noise(64, 12)[:20] not in shown
     assert shown.endswith("plain words at the end.")
-
-
-def test_stream_that_failed_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("inside")
-
-    stream = StreamRedactor()
-    monkeypatch.setattr("reasoning.redaction.patterns.RuleBook.spans", fail)
-    stream.feed("password=hunter2 and so on, ")
-
-    assert stream.feed("hunter2 " * 1_000) == ""
-    assert len(stream._held) < 100
-
-
-def test_word_that_cannot_be_looked_at_stays_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise RuntimeError("inside")
-
-    stream = StreamRedactor()
-    stream.feed("so it hunter2")
-    monkeypatch.setattr("reasoning.redaction.triggers.Triggers.first", fail)
-
-    assert stream.end_word() == ""
-    assert stream.flush() == UNAVAILABLE
 
 
 def cyclic() -> dict[str, Any]:
@@ -131,20 +145,9 @@ _ODD: list[Any] = [
 
 @pytest.mark.spec("004 redaction")
 @pytest.mark.parametrize("value", _ODD, ids=range(len(_ODD)))
-def test_odd_arguments_become_strict_json_soon(value: Any) -> None:
-    shown: list[Any] = []
+def test_odd_arguments_become_strict_json(value: Any) -> None:
+    shown = redact_args(value)
 
-    spent = seconds(lambda: shown.append(redact_args(value)))
-
-    assert shown[0] != UNAVAILABLE
-    assert "hunter2" not in strict(shown[0])
-    assert len(strict(shown[0])) < 60_000
-    assert spent < 1
-
-
-def test_error_with_odd_words_is_shown() -> None:
-    shown = Redactor().redact_error(ValueError("\ud800 password=hunter2! \x00" + "<" * _MILLION))
-
-    shown.encode()
-    assert "hunter2" not in shown
-    assert len(shown) < 300
+    assert shown != UNAVAILABLE
+    assert "hunter2" not in strict(shown)
+    assert len(strict(shown)) < 60_000

@@ -1,9 +1,8 @@
-"""A scratchpad lets nothing out: whatever is tried, the text stays in."""
+"""A scratchpad can't be printed, compared, copied or serialised."""
 
 from __future__ import annotations
 
 import copy
-import gc
 import json
 import logging
 import pickle
@@ -46,8 +45,7 @@ _MISUSE: list[Callable[[Any], object]] = [
     lambda pad: pad != SECRET,
     lambda pad: {pad: 1},
     lambda pad: pad.__getstate__(),
-    lambda pad: setattr(pad, "text", "x"),
-    lambda pad: delattr(pad, "text"),
+    lambda pad: pad.__reduce__(),
     lambda pad: type("Open", (Scratchpad,), {}),
 ]
 _NO_TEXT: list[Callable[[Any], object]] = [
@@ -72,7 +70,7 @@ def test_printing_shows_a_constant(pad: Scratchpad, shown: Callable[[Any], str])
 
 @pytest.mark.spec("004 scratchpad")
 @pytest.mark.parametrize("attempt", _MISUSE)
-def test_misuse_raises(pad: Scratchpad, attempt: Callable[[Any], object]) -> None:
+def test_copying_and_comparing_raise(pad: Scratchpad, attempt: Callable[[Any], object]) -> None:
     with pytest.raises(ScratchpadError) as caught:
         attempt(pad)
 
@@ -80,43 +78,21 @@ def test_misuse_raises(pad: Scratchpad, attempt: Callable[[Any], object]) -> Non
 
 
 @pytest.mark.parametrize("attempt", _NO_TEXT)
-def test_it_is_no_text(pad: Scratchpad, attempt: Callable[[Any], object]) -> None:
+def test_it_is_not_a_string(pad: Scratchpad, attempt: Callable[[Any], object]) -> None:
     with pytest.raises(TypeError) as caught:
         attempt(pad)
 
     assert "canary7" not in str(caught.value)
 
 
-def test_no_attribute_leads_to_the_text(pad: Scratchpad) -> None:
-    reached: list[object] = [pad]
-    for name in dir(pad):
-        value = _attribute(pad, name)
-        reached += [value, getattr(value, "__dict__", None), getattr(value, "__closure__", None)]
-
-    assert not any("canary7" in str(value) for value in reached)
-    assert "canary7" not in str(gc.get_referents(pad))
-
-
-def test_log_line_with_one_shows_nothing(pad: Scratchpad, caplog: pytest.LogCaptureFixture) -> None:
+def test_log_line_shows_a_constant(pad: Scratchpad, caplog: pytest.LogCaptureFixture) -> None:
     logging.getLogger("test").error("notes: %s", pad)
 
     assert "canary7" not in caplog.text
     assert "withheld" in caplog.text
 
 
-def test_text_goes_with_the_scratchpad(pad: Scratchpad) -> None:
-    gc.collect()
-    before = len(core._texts)
-    extra = Scratchpad("short-lived")
-    assert len(core._texts) == before + 1
-
-    del extra
-    gc.collect()
-
-    assert len(core._texts) == before
-
-
-def test_truth_and_size_say_no_more_than_that(pad: Scratchpad) -> None:
+def test_truth_and_size(pad: Scratchpad) -> None:
     assert pad
     assert pad.tokens_est == 16
     assert not Scratchpad(" \n")
@@ -139,7 +115,7 @@ def test_reveal_needs_a_grant(pad: Scratchpad, grant: Any) -> None:
         reveal(pad, grant)
 
 
-def test_reveal_gives_the_text_to_a_grant(pad: Scratchpad) -> None:
+def test_reveal_returns_the_text_to_a_grant(pad: Scratchpad) -> None:
     assert reveal(pad, GRANT) == SECRET
 
 
@@ -151,7 +127,7 @@ def test_reveal_cuts_at_about_200_tokens() -> None:
     assert len(text) <= 200 * 4 + len("…(truncated)")
 
 
-def test_join_parts_by_a_blank_line() -> None:
+def test_join_separates_by_a_blank_line() -> None:
     joined = Scratchpad.join([Scratchpad("a"), Scratchpad(" "), Scratchpad("b")])
 
     assert reveal(joined, GRANT) == "a\n\nb"
@@ -177,10 +153,3 @@ def test_short_scratchpad_overlaps_as_a_whole() -> None:
     assert Scratchpad("use 10-K").overlaps("I chose to use 10-K filings")
     assert not Scratchpad("use 10-K").overlaps("I chose the 10-K")
     assert not Scratchpad("…").overlaps("anything …")
-
-
-def _attribute(pad: Scratchpad, name: str) -> object:
-    try:
-        return getattr(pad, name)
-    except (ScratchpadError, AttributeError):
-        return None

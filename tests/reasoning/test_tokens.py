@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.tokens import estimate_tokens
+from reasoning.replay.tokens import estimate_tokens
 
 
 @pytest.mark.spec("000 rule 5")

@@ -7,12 +7,24 @@ from typing import Any
 import pytest
 
 from reasoning.citations import Source
-from reasoning.deltas import Channel, RawEnd, RawFields, RawItem, RawUsage
-from reasoning.events import AssistantMessage, Reasoning, ToolCall
+from reasoning.deltas import Channel, RawDelta, RawEnd, RawFields, RawItem, RawUsage
+from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
+from reasoning.stream.turn import (
+    MAX_STATUS_CHARS,
+    ShowScratchpad,
+    ShowStatus,
+    ShowText,
+    StepOutcome,
+    TokenUsage,
+    TurnMachine,
+    Update,
+)
 from reasoning.trace import finish, start
-from reasoning.turn import TurnMachine
-from reasoning.updates import ShowScratchpad, ShowText, StepOutcome, Usage
+from tests.reasoning.streamed import machine, shown
 
+MESSAGE = {"type": "message"}
+SECRET = "sk-" + "a1b2c3d4" * 5
+WORDS = [f"w{number} " for number in range(60)]
 SOURCE = Source(
     ref=1,
     filing="10-K",
@@ -27,225 +39,301 @@ SOURCE = Source(
 )
 
 
-def machine() -> TurnMachine:
-    return TurnMachine(turn_id="0123456789abcdef", model="m", provider="p", system_prompt="Be brief and be plain.")
+def new_turn(system_prompt: str = "Be brief and be plain.") -> TurnMachine:
+    return TurnMachine(turn_id="0123456789abcdef", model="m", provider="p", system_prompt=system_prompt)
 
 
-def run_step(turn: TurnMachine, *deltas: dict[str, Any], partial: bool = False) -> tuple[str, str, StepOutcome]:
-    """Return shown answer, shown thinking, and the outcome of one step."""
+def run(
+    *raws: RawDelta | dict[str, Any], turn: TurnMachine | None = None, partial: bool = False
+) -> tuple[list[Update], StepOutcome]:
+    """Run one step; return all its updates, and its outcome."""
+    turn = turn or new_turn()
     turn.begin_step()
-    updates = [update for delta in deltas for update in turn.feed(RawFields(delta))]
+    updates = [update for raw in raws for update in turn.feed(RawFields(raw) if isinstance(raw, dict) else raw)]
     outcome = turn.end_step(partial=partial)
-    shown = {Channel.ANSWER: "", Channel.THINKING: ""}
-    for update in (*updates, *outcome.updates):
-        if isinstance(update, ShowText):
-            shown[update.channel] += update.text
-    return shown[Channel.ANSWER], shown[Channel.THINKING], outcome
+    return [*updates, *outcome.updates], outcome
 
 
-def call_piece(arguments: str, **more: Any) -> dict[str, Any]:
-    return {"tool_calls": [{"index": 0, "function": {"arguments": arguments, **more.pop("function", {})}, **more}]}
+def text_on(channel: Channel, updates: list[Update]) -> str:
+    return "".join(update.text for update in updates if isinstance(update, ShowText) and update.channel is channel)
 
 
-def test_what_is_shown_is_what_is_kept() -> None:
-    answer, thinking, outcome = run_step(machine(), {"reasoning": "Hm."}, {"content": "Yes, "}, {"content": "it is."})
-
-    thought, message = outcome.events
-    assert isinstance(thought, Reasoning)
-    assert isinstance(message, AssistantMessage)
-    assert (answer, thinking) == (message.text, thought.text) == ("Yes, it is.", "Hm.")
+def call(index: int, call_id: str = "", arguments: str = "{}", name: str = "f", **more: Any) -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return {"tool_calls": [{"index": index, "id": call_id, "function": function, **more}]}
 
 
-@pytest.mark.spec("003 precedence")
-def test_native_thinking_alone_is_kept_where_tagged_text_came_first() -> None:
-    _answer, _shown, outcome = run_step(
-        machine(), {"content": "<think>tagged</think>So."}, {"reasoning_content": "native"}
-    )
-
-    thoughts = [event.text for event in outcome.events if isinstance(event, Reasoning)]
-    assert thoughts == ["native"]
+def item(index: int) -> RawItem:
+    return RawItem(index, {"type": "reasoning", "id": f"rs_{index}", "encrypted_content": "…"})
 
 
-@pytest.mark.spec("001 EC-006")
-def test_thinking_is_recorded_before_the_call_that_it_explains() -> None:
-    _answer, _thinking, outcome = run_step(
-        machine(),
-        {"reasoning_content": "look it up"},
-        call_piece('{"q"', id="call_9", function={"name": "f"}),
-        call_piece(": 1}"),
-    )
-
-    assert [event.type for event in outcome.events] == ["reasoning", "tool_call"]
-    assert outcome.calls == (ToolCall(call_id="call_9", name="f", arguments='{"q": 1}', step=0),)
-
-
-def test_call_without_an_id_gets_one_that_is_the_same_every_time() -> None:
-    ids = [run_step(machine(), call_piece("{}", function={"name": "f"}))[2].calls[0].call_id for _twice in range(2)]
-
-    assert ids[0] == ids[1] != ""
+def names(events: tuple[Event, ...]) -> list[str]:
+    found = []
+    for event in events:
+        match event:
+            case Reasoning(kind="item"):
+                found.append(event.item["id"])
+            case ToolCall():
+                found.append(event.call_id)
+            case Reasoning():
+                found.append(event.kind)
+            case AssistantMessage():
+                found.append("message")
+    return found
 
 
-def test_steps_of_one_turn_are_parted_by_a_blank_line() -> None:
+def answer(outcome: StepOutcome) -> AssistantMessage:
+    return next(event for event in outcome.events if isinstance(event, AssistantMessage))
+
+
+def use_tool(turn: TurnMachine, arguments: str = "{}") -> None:
+    """Run a step that calls a tool, and add its result."""
+    _updates, outcome = run(call(0, "c", arguments, "searchFilings"), turn=turn)
+    opened = start("c", "searchFilings", arguments, at_ms=0, shown=None)
+    step = finish(opened, at_ms=5, status="ok", results=1, sources=[SOURCE])
+    turn.tool_finished(outcome.calls[0], "{}", step, [SOURCE])
+
+
+# What is shown and stored
+
+
+def test_stored_text_is_the_shown_text() -> None:
+    updates, outcome = run({"reasoning": "Hm."}, {"content": "Yes, "}, {"content": "it is. "})
+
+    assert names(outcome.events) == ["text", "message"]
+    assert text_on(Channel.THINKING, updates) == outcome.events[0].text == "Hm."  # type: ignore[union-attr]
+    assert text_on(Channel.ANSWER, updates).rstrip() == answer(outcome).text == "Yes, it is."
+
+
+@pytest.mark.parametrize(
+    ("field", "opening"), [("content", ""), ("content", "Begun. \n\n"), ("content", "<think>"), ("reasoning", "so ")]
+)
+def test_each_word_is_shown_when_it_arrives(field: str, opening: str) -> None:
     turn = machine()
-    first, _thinking, _outcome = run_step(turn, {"content": "First."}, call_piece("{}", function={"name": "f"}))
-    second, _thinking, _outcome = run_step(turn, {"content": "Second."})
+    shown(turn, field, opening)
 
-    assert first + second == "First.\n\nSecond."
-
-
-def test_secret_split_over_deltas_is_neither_shown_nor_kept() -> None:
-    secret = "sk-" + "a1b2c3d4" * 5
-    answer, _thinking, outcome = run_step(machine(), *({"content": letter} for letter in f"Use {secret} now."))
-
-    assert answer == outcome.events[0].text == "Use [redacted] now."  # type: ignore[union-attr]
+    assert "".join(WORDS) == "".join(shown(turn, field, word).lstrip("\n") for word in WORDS)
+    assert shown(turn, field, "now ") == "now "
 
 
-def test_personal_data_stays_in_the_answer_and_is_masked_in_shown_thinking() -> None:
-    text = "write to bo.li@example.com now"
-    answer, thinking, outcome = run_step(machine(), {"reasoning": text}, {"content": text})
+@pytest.mark.spec("normaliser 4")
+@pytest.mark.parametrize("line_end", ["\n", ".\n\n", ":\n", "\n\n\n", " \n", "\r\n"])
+def test_last_word_of_a_line_is_shown_before_its_line_break(line_end: str) -> None:
+    turn = machine()
+    shown(turn, "content", "So it ")
 
-    assert answer == text
-    assert "bo.li@" not in thinking
-    assert outcome.events[0].text == text  # type: ignore[union-attr]  # sealed by the log, whole (001 BR-002)
+    assert shown(turn, "content", "ended" + line_end) == ("ended" + line_end).rstrip("\n")
+    assert shown(turn, "content", "Then ") == line_end.lstrip(" .:\r") + "Then "
+
+
+@pytest.mark.parametrize("held", ["the password is\n", "<think\n", "sk-proj-a1B2c3\n", "api_key:\n", "AKIAX\n"])
+def test_beginning_of_something_private_is_held_at_the_end_of_a_line(held: str) -> None:
+    assert held.split()[-1] not in shown(machine(), "content", held)
+
+
+def test_trailing_line_breaks_are_held_back() -> None:
+    turn = machine()
+
+    assert [shown(turn, "content", text) for text in ("Done. \n", " \n ")] == ["Done. ", ""]
+    assert turn.end_step().updates == ()
+
+
+def test_secrets_are_masked_and_personal_data_only_in_thinking() -> None:
+    text = f"Use {SECRET} of bo.li@example.com now"
+    updates, outcome = run(*({"reasoning": letter} for letter in text), *({"content": letter} for letter in text))
+
+    assert answer(outcome).text == text_on(Channel.ANSWER, updates) == "Use [redacted] of bo.li@example.com now"
+    assert "bo.li@" not in text_on(Channel.THINKING, updates)
+    assert SECRET not in text_on(Channel.THINKING, updates)
+    assert outcome.events[0].text == text  # type: ignore[union-attr]  # encrypted by the log, whole (001 BR-002)
 
 
 @pytest.mark.spec("004 scratchpad")
-def test_scratchpad_leaves_as_itself_and_stands_in_no_event() -> None:
-    turn = machine()
-    turn.begin_step()
-    updates = turn.feed(RawFields({"content": "A.<scratchpad>quokka note</scratchpad>"}))
-    outcome = turn.end_step()
+def test_scratchpad_is_passed_on_and_in_no_event() -> None:
+    updates, outcome = run({"content": "A.<scratchpad>quokka note</scratchpad>"})
 
-    handed = [update for update in (*updates, *outcome.updates) if isinstance(update, ShowScratchpad)]
-    assert len(handed) == 1
-    assert "quokka" not in repr(outcome)
-    assert "quokka" not in repr(updates)
+    assert sum(isinstance(update, ShowScratchpad) for update in updates) == 1
+    assert "quokka" not in repr((updates, outcome))
 
 
-def test_bullet_that_repeats_the_system_prompt_is_dropped() -> None:
-    prompt = "never reveal the internal routing table of this service"
-    turn = TurnMachine(turn_id="t" * 16, model="m", provider="p", system_prompt=prompt)
-    content = f"Reasoning Summary:\n- {prompt}\n- Looked.\n- Compared.\n\nFinal Answer:\nDone."
+@pytest.mark.spec("003 precedence")
+def test_native_thinking_alone_is_stored_where_tagged_text_came_first() -> None:
+    _updates, outcome = run({"content": "<think>tagged</think>So."}, {"reasoning_content": "native"})
 
-    _answer, _thinking, _outcome = run_step(turn, {"content": content})
+    assert [event.text for event in outcome.events if isinstance(event, Reasoning)] == ["native"]
 
-    assert turn.summary == ("Looked.", "Compared.")
-    assert turn.dropped_bullets == 1
+
+def test_answers_of_steps_are_separated_by_a_blank_line() -> None:
+    turn = new_turn()
+    first, _outcome = run({"reasoning": "a", "content": "First."}, call(0), turn=turn)
+    second, _outcome = run({"reasoning": "b", "content": "Second."}, turn=turn)
+
+    assert text_on(Channel.ANSWER, first + second) == "First.\n\nSecond."
+    assert text_on(Channel.THINKING, first + second) == "a\n\nb"
+
+
+def test_stopped_step_stores_partial_text_and_no_half_secret() -> None:
+    half = SECRET[:7]
+    pieces = ({"reasoning": f"Use {half}"}, {"content": f"Use {half}"}, call(0, extra_content={"s": 1}))
+    updates, outcome = run(*pieces, partial=True)
+
+    assert answer(outcome).partial
+    assert names(outcome.events) == ["text", "message"]
+    assert outcome.calls == ()
+    assert half not in text_on(Channel.ANSWER, updates) + text_on(Channel.THINKING, updates) + answer(outcome).text
+
+
+# Summary and citations
 
 
 @pytest.mark.spec("004 summary")
-def test_summary_comes_from_the_trace_where_fewer_than_two_bullets_survive() -> None:
-    turn = machine()
-    _answer, _thinking, outcome = run_step(turn, call_piece('{"query": "ratio"}', function={"name": "searchFilings"}))
-    step = finish(
-        start("c", "searchFilings", '{"query": "ratio"}', at_ms=0, shown=None),
-        at_ms=5,
-        status="ok",
-        results=1,
-        sources=[SOURCE],
-    )
-    turn.tool_finished(outcome.calls[0], "{}", step, [SOURCE])
+def test_bullet_that_repeats_the_prompt_or_an_earlier_scratchpad_is_dropped() -> None:
+    prompt = "never reveal the internal routing table of this service"
+    turn = new_turn(prompt)
+    notes = "<scratchpad>the owner asked us to hide the covenant breach from the bank</scratchpad>"
+    bullets = (prompt, "Looked.", "Compared.", "Asked us to hide the covenant breach.")
+    run({"content": notes}, call(0, "c"), turn=turn)
 
-    run_step(turn, {"content": "Reasoning Summary:\n- Only one.\n\nFinal Answer:\nIt was 1.31."})
+    run({"content": "Reasoning Summary:\n- " + "\n- ".join(bullets) + "\n\nFinal Answer:\nNo."}, turn=turn)
 
+    assert (turn.summary, turn.dropped_bullets) == (("Looked.", "Compared."), 2)
+
+
+@pytest.mark.spec("004 summary")
+def test_summary_comes_from_the_trace_where_fewer_than_two_bullets_are_left() -> None:
+    turn = new_turn()
+    use_tool(turn, '{"query": "ratio"}')
+
+    run({"content": "Reasoning Summary:\n- Only one.\n\nFinal Answer:\nIt was 1.31."}, turn=turn)
     assert turn.summary_source == "trace"
     assert len(turn.summary) >= 2
 
-    run_step(turn, {"content": "Reasoning Summary:\n- Looked.\n- Compared.\n\nFinal Answer:\nIt was 1.31."})
-
+    run({"content": "Reasoning Summary:\n- Looked.\n- Compared.\n\nFinal Answer:\nIt was 1.31."}, turn=turn)
     assert (turn.summary_source, turn.summary) == ("model", ("Looked.", "Compared."))
 
 
-def test_quotation_is_checked_against_the_passage_of_its_marker() -> None:
-    turn = machine()
-    _answer, _thinking, outcome = run_step(turn, call_piece("{}", function={"name": "f"}))
-    step = finish(start("c", "f", "{}", at_ms=0, shown=None), at_ms=1, status="ok", sources=[SOURCE])
-    turn.tool_finished(outcome.calls[0], "{}", step, [SOURCE])
+def test_quotation_is_checked_against_its_source() -> None:
+    turn = new_turn()
+    use_tool(turn)
 
-    _answer, _thinking, last = run_step(
-        turn, {"content": 'It said "The ratio was 1.31" [1], never "The ratio was 9.99" [1].'}
-    )
+    _updates, outcome = run({"content": 'It said "The ratio was 1.31" [1], never "The ratio was 9.99" [1].'}, turn=turn)
 
-    message = next(event for event in last.events if isinstance(event, AssistantMessage))
-    assert [citation["verified"] for citation in message.citations] == [True, False]
+    assert [citation["verified"] for citation in answer(outcome).citations] == [True, False]
 
 
-def test_stopped_step_keeps_partial_text_and_no_calls() -> None:
-    _answer, _thinking, outcome = run_step(
-        machine(), {"content": "Half a sen"}, call_piece('{"q', function={"name": "f"}), partial=True
-    )
-
-    message = next(event for event in outcome.events if isinstance(event, AssistantMessage))
-    assert message.partial
-    assert outcome.calls == ()
+# Order of events
 
 
-def test_half_a_secret_of_a_cut_stream_is_let_go_nowhere() -> None:
-    half = "sk-" + "a1b2"
-    answer, thinking, outcome = run_step(
-        machine(), {"reasoning": f"Use {half}"}, {"content": f"Use {half}"}, partial=True
-    )
+@pytest.mark.spec("002 decision 2")
+@pytest.mark.spec("001 EC-006")
+@pytest.mark.parametrize(
+    ("raws", "expected"),
+    [
+        (
+            [item(0), call(0, "a"), item(2), {"content": "One moment."}, RawItem(3, MESSAGE), call(1, "b")],
+            ["rs_0", "a", "rs_2", "message", "b"],
+        ),
+        ([item(2), item(0)], ["rs_0", "rs_2"]),
+        ([item(0), RawItem(1, MESSAGE), call(0, "a")], ["rs_0", "a"]),
+        (
+            [{"content": "1"}, RawItem(0, MESSAGE), item(1), {"content": "2"}, RawItem(2, MESSAGE), call(0, "a")],
+            ["rs_1", "message", "a"],
+        ),
+        ([call(0, "a"), {"content": "Looking."}, call(1, "b")], ["message", "a", "b"]),
+        ([item(0), call(0, "a"), {"reasoning_content": "hm"}], ["text", "rs_0", "a"]),
+    ],
+    ids=["as sent", "by output index", "empty message", "several messages", "message unmarked", "thinking first"],
+)
+def test_events_keep_the_order_of_the_service(raws: list[Any], expected: list[str]) -> None:
+    assert names(run(*raws)[1].events) == expected
 
-    message = next(event for event in outcome.events if isinstance(event, AssistantMessage))
-    assert half not in answer + thinking + message.text
+
+@pytest.mark.spec("002 drop")
+@pytest.mark.parametrize(
+    ("reason", "partial", "is_whole"),
+    [("stop", False, True), ("length", False, False), ("content_filter", False, False), ("stop", True, False)],
+)
+def test_item_of_a_cut_answer_is_not_whole(reason: str, partial: bool, is_whole: bool) -> None:
+    _updates, outcome = run(item(0), {"content": "Half"}, RawEnd(reason), partial=partial)
+
+    assert [event.whole for event in outcome.events if isinstance(event, Reasoning)] == [is_whole]
 
 
-def test_items_are_kept_verbatim_in_the_order_of_their_output_index() -> None:
-    turn = machine()
-    turn.begin_step()
-    for index in (2, 0):
-        turn.feed(RawItem(index, {"id": f"rs_{index}", "encrypted_content": "…"}))
-    outcome = turn.end_step()
-
-    assert [event.item["id"] for event in outcome.events if isinstance(event, Reasoning)] == ["rs_0", "rs_2"]
+# Tool calls
 
 
-def test_usage_adds_up_over_steps_and_unknown_stays_unknown() -> None:
-    turn = machine()
+def test_calls_are_assembled_and_get_unique_ids() -> None:
+    pieces = (call(0, "same", '{"q"'), call(0, "", ": 1}"), call(1, "same", ""), call(2))
+    first, second = run(*pieces)[1], run(*pieces)[1]
+
+    assert first.calls == second.calls
+    assert [(one.call_id, one.arguments) for one in first.calls] == [
+        ("same", '{"q": 1}'),
+        ("call_01234567_0_1", ""),
+        ("call_01234567_0_2", "{}"),
+    ]
+
+
+def test_signature_is_stored_before_the_calls_under_the_final_id() -> None:
+    _updates, outcome = run(call(0, "a", extra_content={"s": 1}), call(1, extra_content={"s": 2}), call(2, "b"))
+
+    assert names(outcome.events)[:2] == ["signature", "signature"]
+    signed = [event.item for event in outcome.events if isinstance(event, Reasoning)]
+    assert signed == [{"call_id": one.call_id, "extra_content": {"s": n}} for n, one in enumerate(outcome.calls[:2], 1)]
+
+
+@pytest.mark.parametrize("extra", [None, "c2ln", ["c2ln"], 5])
+def test_signature_of_another_type_is_ignored(extra: object) -> None:
+    assert names(run(call(0, "a", extra_content=extra))[1].events) == ["a"]
+
+
+# Status lines
+
+
+def status_lines(text: str) -> list[str]:
+    """Return the status lines of a service's summary that arrives a few characters at a time."""
+    updates, outcome = run(*({"reasoning_summary": text[at : at + 7]} for at in range(0, len(text), 7)))
+    assert outcome.events == ()
+    return [update.text for update in updates if isinstance(update, ShowStatus)]
+
+
+@pytest.mark.spec("product 7")
+@pytest.mark.spec("product 12")
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("**Comparing margins**\n\nThe first is higher.\nThe sec", ["Comparing margins", "The first is higher."]),
+        (f"Trying {SECRET}\nAsking pat@example.com\n", ["Trying [redacted]", "Asking p***@example.com"]),
+        *((f"Fine.\nAnd {tag} private\n", ["Fine."]) for tag in ("<think>", "</REASONING >", "<scratchpad>", "<thi")),
+    ],
+)
+def test_finished_lines_of_a_service_summary_are_shown_redacted(text: str, lines: list[str]) -> None:
+    assert status_lines(text) == lines
+
+
+def test_status_line_is_cut_after_it_was_redacted() -> None:
+    lines = status_lines("word " * 1_000 + "\n") + status_lines("w" * (MAX_STATUS_CHARS - 10) + f" {SECRET}\n")
+
+    assert [len(line) <= MAX_STATUS_CHARS for line in lines] == [True, True]
+    assert SECRET[:6] not in "".join(lines)
+
+
+@pytest.mark.parametrize("odd", [None, 5, ["Fine.\n"], {"text": "Fine.\n"}])
+def test_summary_of_another_type_is_ignored(odd: object) -> None:
+    assert run({"reasoning_summary": odd})[0] == []
+
+
+# Usage
+
+
+def test_usage_adds_up_and_reported_input_is_of_the_newest_request() -> None:
+    turn = new_turn()
     for tokens in (10, 20):
-        turn.begin_step()
-        turn.feed(RawUsage(input_tokens=tokens, output_tokens=1))
-        turn.feed(RawEnd("stop"))
-        turn.end_step()
+        run(RawUsage(input_tokens=tokens, output_tokens=1), RawEnd("stop"), turn=turn)
+    assert turn.usage == TokenUsage(input_tokens=30, output_tokens=2, reasoning_tokens=None)
+    assert turn.reported_input == 20
 
-    assert turn.usage == Usage(input_tokens=30, output_tokens=2, reasoning_tokens=None)
-
-
-def test_two_calls_under_one_id_are_told_apart() -> None:
-    turn = machine()
-    same = [{"index": index, "id": "same", "function": {"name": "f", "arguments": "{}"}} for index in (0, 1)]
-
-    _answer, _thinking, outcome = run_step(turn, {"tool_calls": same})
-
-    assert [call.call_id for call in outcome.calls] == ["same", "call_01234567_0_1"]
-
-
-def test_empty_arguments_are_kept_as_they_came() -> None:
-    _answer, _thinking, outcome = run_step(machine(), call_piece("", id="c", function={"name": "f"}))
-
-    assert [call.arguments for call in outcome.calls] == [""]
-
-
-@pytest.mark.spec("004 summary")
-def test_bullet_that_repeats_the_scratchpad_of_an_earlier_step_is_dropped() -> None:
-    turn = machine()
-    notes = "<scratchpad>the owner asked us to hide the covenant breach from the bank</scratchpad>"
-    summary = (
-        "Reasoning Summary:\n- Searched.\n- Compared.\n- Asked us to hide the covenant breach.\n\nFinal Answer:\nNo."
-    )
-
-    run_step(turn, {"content": notes}, call_piece("{}", id="c", function={"name": "f"}))
-    run_step(turn, {"content": f"<scratchpad>another note</scratchpad>{summary}"})
-
-    assert turn.summary == ("Searched.", "Compared.")
-    assert turn.dropped_bullets == 1
-
-
-def test_absurd_token_counts_stay_within_what_can_be_kept() -> None:
-    turn = machine()
-    turn.begin_step()
-
-    turn.feed(RawUsage(input_tokens=2**52, output_tokens=1))
-    turn.feed(RawUsage(input_tokens=2**52, output_tokens=1))
-
+    run(RawUsage(input_tokens=2**52), turn=turn)
     assert turn.usage.input_tokens == 2**31 - 1
+    run(RawUsage(output_tokens=1), turn=turn)
+    assert turn.reported_input == 0

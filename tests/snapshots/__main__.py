@@ -16,7 +16,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from tests.browser import ARGUMENTS, chromium
+from tests.browser.chromium import ARGUMENTS, find_chromium
 from tests.server import ROOT
 
 MOST_CHANGED = 0.1  # percent of a picture's points
@@ -82,14 +82,14 @@ def compare(folder: Path) -> bool:
         }
         browser.close()
     lines = [f"{share:7.3f} %  {name}{'  changed' if share > MOST_CHANGED else ''}" for name, share in shares.items()]
-    print(*lines, f"{len(names)} pictures; what differs is in {folder}", sep="\n")  # noqa: T201 - what it is for
+    print(*lines, f"{len(names)} pictures; what differs is in {folder}", sep="\n")
     return all(share <= MOST_CHANGED for share in shares.values())
 
 
 def main(commit: str = "HEAD", folder: str = "var/snapshots") -> int:
     """Photograph another commit and this tree, and compare."""
-    if (browser := chromium()) is None:
-        print("There is no browser, and none could be had.")  # noqa: T201
+    if (browser := find_chromium()) is None:
+        print("There is no browser, and none could be had.")
         return 1
     os.environ["CHROMIUM"] = browser
     with tempfile.TemporaryDirectory() as name:

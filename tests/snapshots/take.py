@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.browser import ARGUMENTS
+from tests.browser.chromium import ARGUMENTS
+from tests.browser.sites import Site, prepare
+from tests.browser.upstream import calls, contract_server, opening, reply, says, thinks, waits
 from tests.contract_server.fixture import ContractHandle
-from tests.e2e.sites import Site, prepare
-from tests.e2e.upstream import calls, contract_server, opening, reply, says, thinks, waits
 
 THEMES = ("light", "dark")
 HEIGHT = 1600  # room for every state, so that none is scrolled

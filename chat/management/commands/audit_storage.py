@@ -1,4 +1,4 @@
-"""``manage.py audit_storage``: look for private text at rest, and tell where it lies, never what it says."""
+"""``manage.py audit_storage``: find private text at rest, and print where it is, never what it says."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chat.audit import Finding, look_through_database, look_through_file
+from chat.audit.rules import Finding
+from chat.audit.scan import scan_database, scan_file
 
 
 class Command(BaseCommand):
@@ -57,9 +58,9 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _findings(self, canaries: Sequence[str], files: Sequence[Path]) -> Iterator[Finding]:
-        yield from look_through_database(canaries)
+        yield from scan_database(canaries)
         for path in files:
             try:
-                yield from look_through_file(path, canaries)
+                yield from scan_file(path, canaries)
             except OSError as error:
                 raise CommandError(f"{path}: {error.strerror}") from error

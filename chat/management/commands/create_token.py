@@ -11,7 +11,7 @@ from accounts.tokens import create_token
 
 
 class Command(BaseCommand):
-    """Make a token for the JSON API. Only its digest is kept."""
+    """Create a token for the JSON API. Only its digest is stored."""
 
     help = "Print a personal access token for USER. It cannot be shown again."
 

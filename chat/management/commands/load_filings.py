@@ -12,8 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chat.filings.demo import DEMO_FOLDER, MANIFEST, stated_dates
-from chat.filings.ingest import ingest
+from chat.filings.ingest import DEMO_FOLDER, MANIFEST, ingest, stated_dates
 from chat.filings.submission import DocumentError
 from chat.models import Filing
 
@@ -21,7 +20,7 @@ _SUFFIXES = frozenset({".htm", ".html", ".xhtml", ".txt", ".xml"})
 
 
 class Command(BaseCommand):
-    """Load filings. One line a document; what can't be read is named with the reason, and the rest go on."""
+    """Print one line per document; a file that can't be read is named with the reason and skipped."""
 
     help = "Ingest EDGAR documents (HTML, inline XBRL, text), files or folders."
 
@@ -45,7 +44,7 @@ class Command(BaseCommand):
             sys.exit(1)
 
     def _files(self, path: Path) -> Iterator[Path]:
-        """Yield a file, or a folder's documents; a file in a folder that is none by its ending is named and skipped."""
+        """Yield a file, or the documents in a folder; other files in a folder are named and skipped."""
         for file in _inside(path) if path.is_dir() else [path]:
             if file == path or file.suffix.lower() in _SUFFIXES:
                 yield file
@@ -68,7 +67,7 @@ def _date(text: str) -> dt.date:
 
 
 def _inside(folder: Path) -> list[Path]:
-    """Return a folder's files at any depth, without hidden ones and what is no document of its own: our manifest."""
+    """Return a folder's files at any depth, without hidden ones and the demo's manifest."""
     found = (file for file in folder.rglob("*") if file.is_file() and file.name != MANIFEST)
     return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts))
 

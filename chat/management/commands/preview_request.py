@@ -1,6 +1,6 @@
-"""``preview_request``: the exact body of a conversation's next request, what was left out and why, and the figures.
+"""``preview_request``: print the exact body of a conversation's next request, the omissions and the figures.
 
-This command alone prints the exact body, unredacted (product 10): run it where only administrators read. Sends nothing.
+Only this command prints the body unredacted (product 10): run it where only administrators read. Nothing is sent.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from asgiref.sync import async_to_sync
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from chat import preview
-from chat.forms import MessageRefused
 from chat.models import Conversation
-from chat.providers.openai_client import close_clients
+from chat.providers.openai_http import close_clients
+from chat.request_preview.plan import PreviewError, chosen_model, exact_json, plan_preview
+from chat.validation import InvalidInputError
 
 
 class Command(BaseCommand):
@@ -30,24 +30,20 @@ class Command(BaseCommand):
         parser.add_argument("--model", help="the name of a model that may be chosen; else the one that answers next")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = _conversation(options["conversation"])
+        name = options["conversation"]
         try:
-            form = async_to_sync(_previewed)(found, options["model"])
-        except (MessageRefused, preview.NoPreview) as none:
-            raise CommandError(str(none)) from none
+            conversation = Conversation.objects.select_related("owner", "profile").get(pk=uuid.UUID(name))
+        except (ValueError, Conversation.DoesNotExist):
+            raise CommandError(_("No conversation has the id %(id)s.") % {"id": name}) from None
+        try:
+            form = async_to_sync(_preview)(conversation, options["model"])
+        except (InvalidInputError, PreviewError) as error:
+            raise CommandError(str(error)) from None
         self.stdout.write(json.dumps(form, ensure_ascii=False, indent=2))
 
 
-def _conversation(name: str) -> Conversation:
+async def _preview(conversation: Conversation, model: str | None) -> dict[str, Any]:
     try:
-        return Conversation.objects.select_related("owner", "profile").get(pk=uuid.UUID(name))
-    except (ValueError, Conversation.DoesNotExist):
-        raise CommandError(_("No conversation has the id %(id)s.") % {"id": name}) from None
-
-
-async def _previewed(conversation: Conversation, model: str | None) -> dict[str, Any]:
-    try:
-        chosen = await preview.chosen_model(conversation, model)
-        return preview.as_json(await preview.read(conversation, chosen))
+        return exact_json(await plan_preview(conversation, await chosen_model(conversation, model)))
     finally:
         await close_clients()

@@ -1,4 +1,4 @@
-"""``manage.py purge_thinking``: forget thinking older than ``THINKING_RETENTION_DAYS``. For cron or a timer."""
+"""``manage.py purge_thinking``: delete thinking older than ``THINKING_RETENTION_DAYS``. Run it from cron or a timer."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from chat import log
+from chat.eventlog import maintenance
 
 
 class Command(BaseCommand):
-    """Keep no more than the site promises."""
+    """See the module."""
 
-    help = "Forget sealed thinking older than THINKING_RETENTION_DAYS; without that setting nothing is forgotten."
+    help = "Delete thinking older than THINKING_RETENTION_DAYS; without that setting nothing is deleted."
 
     def handle(self, *args: Any, **options: Any) -> None:
         days = settings.THINKING_RETENTION_DAYS
         if days is None:
-            self.stdout.write("THINKING_RETENTION_DAYS is not set: all thinking is kept.")
+            self.stdout.write("THINKING_RETENTION_DAYS is not set: no thinking is deleted.")
             return
-        count = log.purge_thinking(timezone.now() - timedelta(days=days))
-        self.stdout.write(f"Forgot the thinking of {count} events older than {days} days.")
+        count = maintenance.purge_thinking(timezone.now() - timedelta(days=days))
+        self.stdout.write(f"Deleted the thinking of {count} events older than {days} days.")

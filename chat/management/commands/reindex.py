@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils.translation import gettext as _
 
-from chat.filings.index import ensure_index, rebuild_index
-from chat.searchindex import ensure_talk_index, rebuild_talk_index
+from chat.conversations.search_index import INDEX as CONVERSATIONS
+from chat.filings.search_index import INDEX as PASSAGES
 
 
 class Command(BaseCommand):
@@ -17,9 +17,9 @@ class Command(BaseCommand):
     help = "Rebuild the search indexes of passages and of conversations."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        ensure_index()
-        count = rebuild_index()
-        self.stdout.write(_("%(count)d passages indexed.") % {"count": count})
-        ensure_talk_index()
-        count = rebuild_talk_index()
-        self.stdout.write(_("%(count)d questions and answers indexed.") % {"count": count})
+        for index, line in (
+            (PASSAGES, _("%(count)d passages indexed.")),
+            (CONVERSATIONS, _("%(count)d questions and answers indexed.")),
+        ):
+            index.ensure()
+            self.stdout.write(line % {"count": index.rebuild()})

@@ -1,4 +1,4 @@
-"""``manage.py rotate_keys``: seal everything again under the newest of ``CONTENT_KEYS``."""
+"""``manage.py rotate_keys``: encrypt every private payload again with the newest of ``CONTENT_KEYS``."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from chat import log
+from chat.eventlog import maintenance
 
 
 class Command(BaseCommand):
-    """After this the older keys can go."""
+    """See the module."""
 
-    help = "Seal every sealed half again under the newest key of CONTENT_KEYS."
+    help = "Encrypt every private payload again with the newest key of CONTENT_KEYS."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(f"Sealed {log.rotate_keys()} halves under the newest key. Older keys can be removed now.")
+        self.stdout.write(
+            f"Encrypted {maintenance.rotate_keys()} payloads with the newest key. Older keys can be removed now."
+        )

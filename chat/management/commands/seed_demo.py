@@ -10,12 +10,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.test.utils import override_settings
 
-from accounts.demo import ensure_people
+from accounts.demo import ensure_users
 from accounts.models import User
-from chat.filings.demo import load_demo
-from chat.forms import Message
+from chat.filings.ingest import load_demo
 from chat.models import Conversation, Turn
-from chat.runner import runner
+from chat.turns.manager import runner
+from chat.validation import Message
 
 QUESTION = "What did Northwind Tidal Power say about its turbines at Skerry Sound?"
 # The demo never asks a real model, whatever .env connects: seeding needs no key and no network.
@@ -23,23 +23,23 @@ OFFLINE = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_MODEL": None
 
 
 class Command(BaseCommand):
-    """Make a fresh checkout worth looking at."""
+    """See the module."""
 
     help = "Make the demo people, load the bundled filings, and hold one conversation with the offline analyst."
 
     def handle(self, *args: Any, **options: Any) -> None:
-        people = ensure_people()
+        people = ensure_users()
         load_demo()
         if not people["demo"].conversations.exists():
-            hold_conversation(people["demo"])
+            make_conversation(people["demo"])
         if options["verbosity"]:
             self.stdout.write(f"Demo people: {', '.join(people)}; password: {settings.DEMO_PASSWORD}")
 
 
-def hold_conversation(owner: User) -> Conversation:
-    """Ask one question and wait for the answer: a real turn, through everything that a person's goes through."""
+def make_conversation(owner: User) -> Conversation:
+    """Ask one question and wait for the answer: a real turn by the offline analyst."""
     conversation = Conversation.objects.create(owner=owner)
-    logging.disable(logging.INFO)  # a newcomer's first lines are not for machines
+    logging.disable(logging.INFO)  # log lines would hide what `make run` prints
     try:
         with override_settings(**OFFLINE):
             asyncio.run(_ask(conversation, owner))
@@ -53,6 +53,6 @@ def hold_conversation(owner: User) -> Conversation:
 
 
 async def _ask(conversation: Conversation, owner: User) -> None:
-    accepted = await runner.submit(conversation.pk, owner.pk, Message(QUESTION))
+    accepted = await runner.submit(conversation.pk, Message(QUESTION))
     if accepted.turn_id is not None:
         await runner.finished(conversation.pk, accepted.turn_id)

@@ -1,4 +1,4 @@
-"""``manage.py turn_stats``: figures of recent turns. Numbers and names of models, never a text."""
+"""``manage.py turn_stats``: figures of recent turns, numbers and names of models only."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from chat.turnstats import GUARDS, TIMES, TOKENS, turn_stats
+from chat.turns.statistics import GUARDS, TIMES, TOKENS, recent_turns
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
-_MOST_DIGITS = 5
 
 
 class Command(BaseCommand):
@@ -25,57 +24,42 @@ class Command(BaseCommand):
     help = "Figures of recent turns: how they ended, how long they took, tokens, and what the guards took out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--since", type=_ago, default="24h", metavar="24h", help="how far back: 90m, 24h, 7d")
+        parser.add_argument("--since", type=_span, default="24h", metavar="24h", help="how far back: 90m, 24h, 7d")
         parser.add_argument("--format", choices=("text", "json"), default="text", help="json: all figures")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        found = turn_stats(timezone.now() - options["since"])
+        figures = recent_turns(timezone.now() - options["since"])
         if options["format"] == "json":
-            self.stdout.write(json.dumps(found, indent=2))
+            self.stdout.write(json.dumps(figures, indent=2))
             return
-        for line in _told(found):
+        for line in _lines(figures):
             self.stdout.write(line)
 
 
-def _ago(text: str) -> timedelta:
-    found = re.fullmatch(rf"([0-9]{{1,{_MOST_DIGITS}}})([mhd])", text)
-    if found is None:
+def _span(text: str) -> timedelta:
+    match = re.fullmatch(r"([0-9]{1,5})([mhd])", text)
+    if match is None:
         raise ArgumentTypeError(_("a number and m, h or d, such as 90m, 24h or 7d"))
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
-def _told(found: Mapping[str, Any]) -> Iterator[str]:
-    yield _("Turns since %(since)s: %(turns)d") % found
-    yield from _counts(_("How they ended"), found["statuses"])
-    yield from _counts(_("Codes"), found["codes"])
-    for model in found["models"]:
+def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
+    yield _("Turns since %(since)s: %(turns)d") % figures
+    for heading, counts in ((_("How they ended"), figures["statuses"]), (_("Codes"), figures["codes"])):
+        if counts:
+            yield f"{heading}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+    for model in figures["models"]:
         yield ""
-        yield _("%(model)s at %(provider)s, turns: %(turns)d") % _named(model)
-        yield from _table([(_("ms"), "p50", "p95"), *((name, *_ends(model[name])) for name in TIMES)])
-        shown = ", ".join(f"{name} {model[name]}" for name in TOKENS)
+        names = {"model": model["model"] or "-", "provider": model["provider"] or "-", "turns": model["turns"]}
+        yield _("%(model)s at %(provider)s, turns: %(turns)d") % names
+        times = [(name, *("-" if value is None else value for value in model[name].values())) for name in TIMES]
+        yield from _table([(_("ms"), "p50", "p95"), *times])
         share = "" if model["cached_share"] is None else f" ({model['cached_share']:.0%})"
-        yield f"  {shown}{share}"
-    if found["guards"]:
+        yield "  " + ", ".join(f"{name} {model[name]}" for name in TOKENS) + share
+    if figures["guards"]:
         yield ""
-        yield from _table(
-            [
-                (_("day"), _("provider"), _("turns"), *GUARDS),
-                *((row["day"], row["provider"] or "-", row["turns"], *map(row.get, GUARDS)) for row in found["guards"]),
-            ]
-        )
-
-
-def _named(model: Mapping[str, Any]) -> dict[str, Any]:
-    return {"model": model["model"] or "-", "provider": model["provider"] or "-", "turns": model["turns"]}
-
-
-def _ends(measured: Mapping[str, int | None]) -> tuple[int | str, ...]:
-    return tuple("-" if value is None else value for value in (measured["p50"], measured["p95"]))
-
-
-def _counts(heading: str, counts: Mapping[str, int]) -> Iterator[str]:
-    if counts:
-        yield f"{heading}: " + ", ".join(f"{name} {count}" for name, count in sorted(counts.items()))
+        rows = [(row["day"], row["provider"] or "-", row["turns"], *map(row.get, GUARDS)) for row in figures["guards"]]
+        yield from _table([(_("day"), _("provider"), _("turns"), *GUARDS), *rows])
 
 
 def _table(rows: Sequence[Sequence[object]]) -> Iterator[str]:

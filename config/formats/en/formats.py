@@ -1,4 +1,4 @@
-"""Dates in English: the form that every reader of English takes the same way, and the clock of twenty-four hours."""
+"""ISO dates and 24-hour times: unambiguous for British and American readers."""
 
 from __future__ import annotations
 

@@ -1,0 +1,195 @@
+"""Model profiles: created from presets or by hand. An API key is never stored or shown, only its variable's name."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from django import forms
+from django.conf import settings
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from chat.admin.base import ModelAdmin
+from chat.conversations import model_choice
+from chat.models import ModelProfile
+from reasoning.errors import SettingError
+from reasoning.replay.dialects import DIALECTS, PRESETS
+from reasoning.settings import SETTINGS, ReasoningSettings
+
+if TYPE_CHECKING:
+    ModelForm = forms.ModelForm[ModelProfile]
+else:
+    ModelForm = forms.ModelForm
+
+MAX_NAMESAKES = 100
+
+
+class ModelProfileForm(ModelForm):
+    """Refuses what could not work and names what would."""
+
+    dialect = forms.ChoiceField(
+        label=gettext_lazy("Dialect"),
+        required=False,
+        help_text=gettext_lazy("What the service takes back of its own reasoning. In doubt: found by itself."),
+    )
+
+    class Meta:
+        model = ModelProfile
+        fields = (
+            "name",
+            "label",
+            "base_url",
+            "api",
+            "model",
+            "api_key_env",
+            "dialect",
+            "context_limit",
+            "reasoning",
+            "starts_in_reasoning",
+            "is_enabled",
+            "is_default",
+        )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if "dialect" in self.fields:  # a form that may only be looked at has no fields
+            self.fields["dialect"].choices = _dialect_choices()  # type: ignore[attr-defined]  # a ChoiceField, as above
+            self.fields["reasoning"].widget.attrs["rows"] = 4
+            self.fields["reasoning"].help_text = _settings_help()
+
+    def clean_base_url(self) -> str:
+        """Accept a URL without user information, which would be a secret stored in the database."""
+        address = str(self.cleaned_data["base_url"]).strip().rstrip("/")
+        parts = urlsplit(address)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise forms.ValidationError(_("An http:// or https:// address, such as https://api.example.com/v1"))
+        if "@" in parts.netloc or parts.query or parts.fragment:
+            raise forms.ValidationError(_("An address without user, query or fragment: keys stand in the environment."))
+        return address
+
+    def clean_api_key_env(self) -> str:
+        """Refuse this server's own secrets, which would be sent to that address."""
+        name = str(self.cleaned_data["api_key_env"])
+        if name and not settings.MODEL_KEYS.is_allowed(name):
+            raise forms.ValidationError(
+                _("The name of a variable that ends in KEY or TOKEN, and none of this server’s own.")
+            )
+        return name
+
+    def clean_reasoning(self) -> dict[str, Any]:
+        """Name every value that is not allowed, with those that are. Spec 001 ERR-001."""
+        layer = self.cleaned_data["reasoning"] or {}
+        if not isinstance(layer, dict):
+            raise forms.ValidationError(_("An object of settings by name."))
+        errors = []
+        for key, value in layer.items():
+            try:
+                ReasoningSettings().with_value(key, value)
+            except SettingError as error:
+                errors.append(str(error))
+        if errors:
+            raise forms.ValidationError(errors)
+        return layer
+
+    def clean(self) -> dict[str, Any]:
+        found = super().clean() or self.cleaned_data
+        if found.get("is_default") and not found.get("is_enabled"):
+            self.add_error("is_default", _("The default must be offered as well."))
+        return found
+
+    def _get_validation_exclusions(self) -> set[str]:
+        """Don't check that the default is unique: ``save_model`` takes it from the profile that had it."""
+        excluded = super()._get_validation_exclusions()  # type: ignore[misc]  # unknown to the stubs
+        return {*excluded, "is_default"}
+
+
+@admin.register(ModelProfile)
+class ModelProfileAdmin(ModelAdmin):
+    """Model profiles by name."""
+
+    form = ModelProfileForm
+    change_list_template = "admin/chat/modelprofile/change_list.html"
+    list_display = ("name", "label", "model", "base_url", "effective_dialect", "key", "is_enabled", "is_default")
+    search_fields = ("name", "label", "model", "base_url")
+    readonly_fields = ("key", "how_to_check")
+    fieldsets = (
+        (None, {"fields": ("name", "label", "is_enabled", "is_default")}),
+        (gettext_lazy("Endpoint"), {"fields": ("base_url", "api", "model", "api_key_env", "key")}),
+        (
+            gettext_lazy("Reasoning and context"),
+            {"fields": ("dialect", "reasoning", "starts_in_reasoning", "context_limit")},
+        ),
+        (gettext_lazy("Trying it"), {"fields": ("how_to_check",)}),
+    )
+
+    @admin.display(description=gettext_lazy("dialect"))
+    def effective_dialect(self, profile: ModelProfile) -> str:
+        return model_choice.of_profile(profile).dialect
+
+    @admin.display(description=gettext_lazy("key"))
+    def key(self, profile: ModelProfile) -> str:
+        variable = profile.api_key_env
+        if profile.pk is None:
+            return _("Save it first.")
+        if not variable:
+            return _("none needed")
+        return (
+            _("%(name)s is set") % {"name": variable}
+            if settings.MODEL_KEYS.get(variable)
+            else _("%(name)s is empty") % {"name": variable}
+        )
+
+    @admin.display(description=gettext_lazy("check"))
+    def how_to_check(self, profile: ModelProfile) -> str | SafeString:
+        if profile.pk is None:
+            return _("Save it first.")
+        words = _("One real call that says in plain words what it finds, on the server:")
+        return format_html("{} <code>python manage.py check_model {}</code>", words, profile.name)
+
+    def get_changeform_initial_data(self, request: HttpRequest) -> Any:
+        preset = _preset_values(request.GET.get("preset", ""))
+        return preset or super().get_changeform_initial_data(request)
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        return super().changelist_view(request, {**(extra_context or {}), "presets": PRESETS.values()})
+
+    def save_model(self, request: HttpRequest, obj: ModelProfile, form: Any, change: bool) -> None:
+        """There is one default: a new one replaces the previous one."""
+        if obj.is_default:
+            ModelProfile.objects.filter(is_default=True).exclude(pk=obj.pk).update(is_default=False)
+        super().save_model(request, obj, form, change)
+
+
+def _preset_values(name: str) -> dict[str, Any]:
+    """Return the form's initial values from a preset, under a free name; nothing for an unknown preset."""
+    preset = PRESETS.get(name)
+    if preset is None:
+        return {}
+    used = set(ModelProfile.objects.filter(name__startswith=preset.name).values_list("name", flat=True))
+    names = (preset.name, *(f"{preset.name}-{number}" for number in range(2, MAX_NAMESAKES)))
+    name = next((name for name in names if name not in used), preset.name)
+    return {**asdict(preset), "reasoning": dict(preset.reasoning), "name": name}
+
+
+def _dialect_choices() -> list[tuple[str, Any]]:
+    checked = [
+        (row.name, format_lazy("{name} ({checked} {month})", name=row.name, checked=_("checked"), month=row.checked))
+        for row in DIALECTS.values()
+    ]
+    return [("", _("found by itself, from address and model")), *checked]
+
+
+def _settings_help() -> Any:
+    """Name the settings with their allowed values."""
+    known = "; ".join(f"{name}: {', '.join(setting.allowed) or '1, 2, …'}" for name, setting in SETTINGS.items())
+    example = '{"reasoning.includeInContext": true}'
+    return format_lazy(
+        "{words} {example} · {known}", words=_("Only what differs from the site, such as"), example=example, known=known
+    )

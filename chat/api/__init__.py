@@ -1,0 +1,1 @@
+"""The JSON and SSE API for scripts."""

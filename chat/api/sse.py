@@ -1,0 +1,75 @@
+"""A turn as server-sent events: the pieces as they come, the steps of the trace, the envelope at the end.
+
+Wherever a client joins, pieces continue what it was sent before: joined, they are always the whole. Of a turn that runs
+in another process (a request that was sent again) all comes at the end.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chat.live.broadcast import Subscription, group_of
+from chat.live.turn import LiveTurn
+from chat.turns.manager import runner
+from reasoning.trace import step_to_json
+from reasoning.visibility import Visibility
+
+LOOK_AGAIN_S = 2.0  # for an event that was lost
+
+
+@dataclass(slots=True)
+class TurnEvents:
+    """The events of one turn for one viewer, with how much was sent."""
+
+    conversation_id: uuid.UUID
+    turn_id: uuid.UUID
+    sees: Visibility
+    answer_chars: int = 0
+    thinking_chars: int = 0
+    steps: int = 0
+
+    async def stream(self) -> AsyncGenerator[str, None]:
+        """Yield what the turn shows until it ends."""
+        async with Subscription(group_of(self.conversation_id)) as messages:
+            while live := runner.live(self.conversation_id):
+                if live.id != self.turn_id:
+                    return
+                for event in self.new_events(live):
+                    yield event
+                await messages.next(within_s=LOOK_AGAIN_S)
+
+    def new_events(self, live: LiveTurn) -> list[str]:
+        """Return what was published since the last call."""
+        thinking, answer = live.thinking[self.thinking_chars :], live.published_answer[self.answer_chars :]
+        shown = self.sees.thinking_piece(thinking, offset=self.thinking_chars, chars=live.thinking_chars)
+        finished = [step.trace for step in live.steps if step.trace] if self.sees.trace else []
+        steps = [sse_event("tool_step", step_to_json(step)) for step in finished[self.steps :]]
+        self.thinking_chars += len(thinking)
+        self.answer_chars += len(answer)
+        self.steps += len(steps)
+        return [*(_delta("thinking", shown) if thinking else ()), *steps, *_delta("answer", answer)]
+
+    def last(self, form: Mapping[str, Any]) -> list[str]:
+        """Return the end: what the envelope holds and wasn't sent yet, the error, the envelope itself."""
+        thinking = form.get("thinking") if not self.thinking_chars else None
+        return [
+            *(_delta("thinking", thinking["text"]) if thinking else ()),
+            *(sse_event("tool_step", step) for step in form["toolTrace"][self.steps :]),
+            *_delta("answer", form["answer"][self.answer_chars :]),
+            *(piece for bullet in form["reasoningSummary"] for piece in _delta("summary", bullet)),
+            *([sse_event("error", {"error": form["error"]})] if "error" in form else ()),
+            sse_event("done", form),
+        ]
+
+
+def sse_event(name: str, form: Any) -> str:
+    """Return one server-sent event."""
+    return f"event: {name}\ndata: {json.dumps(form, ensure_ascii=False, separators=(',', ':'))}\n\n"
+
+
+def _delta(channel: str, text: str) -> list[str]:
+    return [sse_event("delta", {"channel": channel, "text": text})] if text else []

@@ -1,0 +1,14 @@
+"""URLs of the JSON API, under ``/api/``."""
+
+from django.urls import path
+
+from chat.api import conversations, views
+
+urlpatterns = [
+    path("chats/", views.conversation_list, name="api_chats"),
+    path("chats/<uuid:conversation_id>/", conversations.conversation, name="api_chat"),
+    path("chats/<uuid:conversation_id>/messages/", views.messages, name="api_messages"),
+    path("chats/<uuid:conversation_id>/settings/", views.settings, name="api_settings"),
+    path("models/", views.models, name="api_models"),
+    path("<path:rest>", views.not_found, name="api_nowhere"),
+]

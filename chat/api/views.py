@@ -1,0 +1,178 @@
+"""The JSON API's endpoints: conversations, messages, settings and models, with the same rules as the pages."""
+
+from __future__ import annotations
+
+import uuid
+import weakref
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, ExitStack, aclosing, nullcontext
+from functools import partial
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from accounts.scratchpad import reveal
+from chat import eventlog
+from chat.api.endpoint import ApiError, endpoint, get_conversation, read_body, session_of
+from chat.api.sse import TurnEvents
+from chat.cards import build
+from chat.conversations import commands, model_choice
+from chat.conversations import settings as layers
+from chat.live.turn import LiveTurn
+from chat.models import Conversation, Turn
+from chat.sharing.export import envelope_of
+from chat.turns.manager import runner
+from chat.validation import InvalidInputError, Message, clean_message
+from reasoning.scratchpad import Scratchpad
+from reasoning.visibility import Visibility
+
+
+@endpoint("GET", "POST")
+async def conversation_list(request: HttpRequest, person: User) -> HttpResponseBase:
+    """GET: one's conversations, newest first, without temporary ones. POST: make one, 201 ``{"id"}``."""
+    if request.method == "POST":
+        made = await Conversation.objects.acreate(owner=person)
+        return JsonResponse({"id": str(made.pk)}, status=201)
+    listed = [conversation_form(found) async for found in person.conversations.filter(expires_at=None)]
+    return JsonResponse(listed, safe=False)
+
+
+def conversation_form(found: Conversation) -> dict[str, Any]:
+    """Return a conversation as the API lists it."""
+    updated_at = found.updated_at.isoformat()
+    return {"id": str(found.pk), "title": found.title, "pinned": found.is_pinned, "updatedAt": updated_at}
+
+
+@endpoint("GET", "POST")
+async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUID) -> HttpResponseBase:
+    """GET: questions and envelopes, oldest first. POST: run a turn; the envelope, or server-sent events.
+
+    A ``model`` is chosen for the conversation, as on the page: it answers this message and those after it.
+    """
+    found = await get_conversation(person, conversation_id)
+    sees = await sync_to_async(layers.visibility_for)(person, session_of(request), found)
+    if request.method == "GET":
+        return JsonResponse(await sync_to_async(_message_forms)(conversation_id, sees), safe=False)
+    form = read_body(request)
+    message = clean_message(form.get("text"), form.get("id", ""))
+    answer = partial(
+        _event_response if _wants_events(request) else _envelope_response, _TurnRequest(request, person, found.pk, sees)
+    )
+    if form.get("model") is None:
+        return await answer(message)
+    previous = found.profile
+    await sync_to_async(model_choice.set_model)(found, await model_choice.find_model(form["model"]))
+    try:
+        return await answer(message)
+    except InvalidInputError:  # nothing was sent: the choice is undone
+        await sync_to_async(model_choice.set_profile)(found, previous)
+        raise
+
+
+@endpoint("GET", "PATCH")
+async def settings(request: HttpRequest, person: User, conversation_id: uuid.UUID) -> HttpResponseBase:
+    """GET: the ``reasoning.*`` settings in force. PATCH: set some here, all or none; null lets other layers decide."""
+    found = await get_conversation(person, conversation_id)
+    if request.method == "PATCH":
+        changes = dict(commands.parse_change(name, value) for name, value in (read_body(request)).items())
+        await sync_to_async(layers.change)(found.pk, changes)
+        await found.arefresh_from_db()
+    return JsonResponse(await sync_to_async(layers.as_form)(person, found))
+
+
+@endpoint("GET")
+async def models(request: HttpRequest, person: User) -> HttpResponseBase:
+    """List what ``model`` may be, the one that answers without it first: ``[{"name", "label"}]``."""
+    listed = [{"name": name, "label": label} for name, label in await model_choice.list_models()]
+    return JsonResponse(listed, safe=False)
+
+
+@endpoint("GET", "POST", "PUT", "PATCH", "DELETE")
+async def not_found(request: HttpRequest, person: User, rest: str) -> HttpResponseBase:
+    """Answer for every other address below /api/ in the form of the API."""
+    raise ApiError(404, "not_found", _("There is nothing at this address."))
+
+
+class _TurnRequest:
+    """One request for a turn: its user, and the scratchpads that arrive meanwhile, in memory, for a grant at the end.
+
+    A token has no session, so it gets none (product 14).
+    """
+
+    def __init__(self, request: HttpRequest, person: User, conversation_id: uuid.UUID, sees: Visibility) -> None:
+        self.person, self.conversation_id, self.sees = person, conversation_id, sees
+        self._session = session_of(request)
+        self._session_key = request.session.session_key if hasattr(request, "session") else None
+        self._notes: list[tuple[uuid.UUID, Scratchpad]] = []
+
+    async def run(self, message: Message) -> uuid.UUID:
+        accepted = await runner.submit(self.conversation_id, message, may_wait=False)
+        if accepted.turn_id is None:
+            raise ApiError(409, "turn_running", _("This message waits for its turn already."))
+        return accepted.turn_id
+
+    def receive_notes(self) -> AbstractContextManager[None]:
+        """Receive the private notes of turns that run meanwhile, where this request may show them."""
+        return (
+            runner.reading_scratchpads(self.conversation_id, self._add_note) if self.sees.scratchpad else nullcontext()
+        )
+
+    def envelope(self, turn_id: uuid.UUID) -> dict[str, Any]:
+        """Return the envelope of the finished turn, as settings are now (spec 001 BR-008). Reads the database."""
+        turn = Turn.objects.select_related("conversation__owner").get(pk=turn_id)
+        sees = layers.visibility_for(turn.conversation.owner, self._session, turn.conversation)
+        return envelope_of(eventlog.turn_record(turn), sees, scratchpad=self._revealed(turn_id))
+
+    def _add_note(self, live: LiveTurn, scratchpad: Scratchpad) -> None:
+        self._notes.append((live.id, scratchpad))
+
+    def _revealed(self, turn_id: uuid.UUID) -> str | None:
+        notes = [scratchpad for turn, scratchpad in self._notes if turn == turn_id]
+        return reveal(Scratchpad.join(notes), self.person, self._session_key) if notes else None
+
+
+async def _envelope_response(turn_request: _TurnRequest, message: Message) -> HttpResponseBase:
+    with turn_request.receive_notes():
+        turn_id = await turn_request.run(message)
+        await runner.finished(turn_request.conversation_id, turn_id)
+    return JsonResponse(await sync_to_async(turn_request.envelope)(turn_id))
+
+
+async def _event_response(turn_request: _TurnRequest, message: Message) -> HttpResponseBase:
+    """Run the turn and pass it on as server-sent events. A client that leaves stops nothing."""
+    stack = ExitStack()
+    stack.enter_context(turn_request.receive_notes())
+    try:
+        turn_id = await turn_request.run(message)
+    except BaseException:
+        stack.close()
+        raise
+    events = _events(TurnEvents(turn_request.conversation_id, turn_id, turn_request.sees), turn_request, stack)
+    response = StreamingHttpResponse(events, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    weakref.finalize(response, stack.close)  # a client may leave before the first event
+    return response
+
+
+async def _events(turn_events: TurnEvents, turn_request: _TurnRequest, stack: ExitStack) -> AsyncIterator[str]:
+    with stack:
+        async with aclosing(turn_events.stream()) as events:
+            async for event in events:
+                yield event
+        await runner.finished(turn_request.conversation_id, turn_events.turn_id)
+        for event in turn_events.last(await sync_to_async(turn_request.envelope)(turn_events.turn_id)):
+            yield event
+
+
+def _wants_events(request: HttpRequest) -> bool:
+    return request.get_preferred_type(["application/json", "text/event-stream"]) == "text/event-stream"
+
+
+def _message_forms(conversation_id: uuid.UUID, sees: Visibility) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = []
+    for rows in eventlog.turns(conversation_id):
+        listed.append({"role": "user", "text": build.question_card(rows).text})
+        listed.append({"role": "assistant", **envelope_of(rows, sees)})
+    return listed

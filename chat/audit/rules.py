@@ -1,0 +1,169 @@
+"""What the audit looks for in one text, and whether an open text repeats a turn's thinking."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from reasoning.redaction import REDACTED, SECRETS_ONLY, UNAVAILABLE, KeyKind, Redactor, classify
+from reasoning.stream.tags import Tag, TagScanner
+
+RUN_WORDS: Final = 12
+MIN_THOUGHT_WORDS: Final = 8
+_MASKS: Final = frozenset({"", REDACTED, UNAVAILABLE})
+_MAX_DEPTH: Final = 64
+_WORD: Final = re.compile(r"\w+")
+
+
+class Kind(StrEnum):
+    """What was found where it shouldn't be."""
+
+    DELIMITER = "delimiter"
+    SCRATCHPAD = "scratchpad"
+    SECRET = "secret"  # noqa: S105 - a kind, no password
+    PERSONAL = "personal data"
+    UNSEALED = "unsealed"
+    REPEATED = "repeats sealed thinking"
+    CANARY = "canary"
+
+
+TEXT_KINDS: Final = frozenset({Kind.DELIMITER, Kind.SCRATCHPAD, Kind.SECRET, Kind.CANARY})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A place and a kind, never the text. Of a file, ``table`` is its path and ``row`` the offset in bytes."""
+
+    table: str
+    row: str
+    column: str
+    kind: Kind
+
+    def __str__(self) -> str:
+        return f"{self.table} {self.row}{' ' if self.column else ''}{self.column}: {self.kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A text in a JSON value. ``key`` is the nearest key above it, ``top`` the outermost; empty outside of JSON."""
+
+    text: str
+    key: str = ""
+    top: str = ""
+
+
+def leaves(value: Any, *, key: str = "", top: str = "", depth: int = 0) -> Iterator[Leaf]:
+    """Yield the texts of a JSON value, its keys included. Deeper than _MAX_DEPTH a value counts as one text."""
+    if depth > _MAX_DEPTH:
+        if value is not None:
+            yield Leaf(str(value), key, top)
+        return
+    match value:
+        case str():
+            yield Leaf(value, key, top)
+        case Mapping():
+            for name, item in value.items():
+                yield Leaf(str(name), "", top)
+                yield from leaves(item, key=str(name), top=top or str(name), depth=depth + 1)
+        case list() | tuple():
+            for item in value:
+                yield from leaves(item, key=key, top=top, depth=depth + 1)
+
+
+def kinds_in(leaf: Leaf, sought: Set[Kind] = TEXT_KINDS, canaries: Sequence[str] = ()) -> Iterator[Kind]:
+    """Yield which of the kinds ``sought`` a text contains, each once."""
+    if sought & {Kind.DELIMITER, Kind.SCRATCHPAD}:
+        names = {tag.name for tag in _tags_in(leaf.text)}
+        if Kind.DELIMITER in sought and names - {"scratchpad"}:
+            yield Kind.DELIMITER
+        is_field = leaf.key.lower() == "scratchpad" and leaf.text != ""
+        if Kind.SCRATCHPAD in sought and ("scratchpad" in names or is_field):
+            yield Kind.SCRATCHPAD
+    if Kind.SECRET in sought and _is_secret(leaf):
+        yield Kind.SECRET
+    if Kind.CANARY in sought and any(canary in leaf.text for canary in canaries):
+        yield Kind.CANARY
+
+
+def raw_tags(text: str) -> set[str]:
+    """Return the delimiters in a text as they are written."""
+    return {tag.raw for tag in _tags_in(text)}
+
+
+def _tags_in(text: str) -> Iterator[Tag]:
+    return (token for token in TagScanner().feed(text) if isinstance(token, Tag))
+
+
+def _is_secret(leaf: Leaf) -> bool:
+    if leaf.key and leaf.text not in _MASKS and classify(leaf.key) is KeyKind.SECRET:
+        return True
+    return Redactor(SECRETS_ONLY).redact_text(leaf.text) != leaf.text
+
+
+def has_personal_data(text: str) -> bool:
+    """Say whether full redaction would mask something that isn't a secret. Product 12."""
+    return Redactor().redact_text(text) != Redactor(SECRETS_ONLY).redact_text(text)
+
+
+def step_has_personal_data(step: Mapping[str, Any]) -> bool:
+    """Say the same of a trace step, whose arguments are also judged by their names."""
+    return Redactor().redact_trace([step]) != Redactor(SECRETS_ONLY).redact_trace([step])
+
+
+def is_fernet_token(data: bytes) -> bool:
+    """Say whether bytes have the form of a Fernet token. No key is needed."""
+    try:
+        token = base64.b64decode(data, altchars=b"-_", validate=True)
+    except (ValueError, binascii.Error):
+        return False
+    ciphertext = len(token) - (1 + 8 + 16 + 32)  # version, time, IV, HMAC
+    return ciphertext > 0 and ciphertext % 16 == 0 and token[0] == 0x80
+
+
+class ThoughtMatcher:
+    """Finds the thinking of one turn in other texts, by runs of words; case and punctuation don't count.
+
+    Runs that are in ``known`` texts don't count either: a model thinks in the words of the question and of its tools'
+    results, and so does its answer.
+    """
+
+    def __init__(self, thoughts: Iterable[str], known: Iterable[str]) -> None:
+        known_words = [_words(text) for text in known]
+        known_texts = [_spaced(words) for words in known_words]
+        own = [words for words in map(_words, thoughts) if len(words) >= MIN_THOUGHT_WORDS]
+        own = [words for words in own if not any(_spaced(words) in text for text in known_texts)]
+        self._blocks = [_spaced(words) for words in own]
+        self._runs = {run for words in own for run in _runs(words)} - {
+            run for words in known_words for run in _runs(words)
+        }
+
+    def __bool__(self) -> bool:
+        return bool(self._blocks)
+
+    def finds_run_in(self, text: str) -> bool:
+        """Say whether ``text`` contains a run of a thought, or the whole of a short one."""
+        return not self._runs.isdisjoint(_runs(_words(text))) or self.finds_whole_in(text)
+
+    def finds_whole_in(self, text: str) -> bool:
+        """Say whether ``text`` contains a whole thought."""
+        spaced = _spaced(_words(text))
+        return any(block in spaced for block in self._blocks)
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def _spaced(words: Sequence[str]) -> str:
+    return f" {' '.join(words)} "
+
+
+def _runs(words: Sequence[str]) -> Iterator[int]:
+    """Yield a hash of every run of words; a turn may have a hundred thousand of them."""
+    return map(hash, zip(*(words[start:] for start in range(RUN_WORDS)), strict=False))

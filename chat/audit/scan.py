@@ -1,0 +1,237 @@
+"""Scan every table of the database, and files, for delimiters, scratchpads, secrets and canaries.
+
+A table without a model is scanned like any other; rows are read in small batches. Sessions and cache entries are
+decoded. What people typed is exempt from all but canaries.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import json
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Final, get_args
+
+from django.apps import apps
+from django.conf import settings
+from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
+from django.core.signing import b64_decode
+from django.db import DEFAULT_DB_ALIAS, connections, models
+from django.db.backends.base.base import BaseDatabaseWrapper
+
+from chat.audit.rules import TEXT_KINDS, Finding, Kind, Leaf, is_fernet_token, kinds_in, leaves, raw_tags
+from chat.audit.turns import scan_turns
+from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
+from chat.models import Event
+from chat.models.filing import INDEX_COLUMN, INDEX_TABLE
+from reasoning.events import Event as CanonicalEvent
+from reasoning.events import UserMessage
+from reasoning.stream.tags import Tag, TagScanner
+
+BATCH_ROWS: Final = 50
+CHUNK_BYTES: Final = 1 << 20
+MAX_SESSION_BYTES: Final = 8 << 20
+EVENTS: Final = "chat_event"
+SESSIONS: Final = "django_session"
+_CANARIES_ONLY: Final = frozenset({Kind.CANARY})
+_NO_SECRETS: Final = TEXT_KINDS - {Kind.SECRET}
+# Columns in which less than TEXT_KINDS is sought.
+_SOUGHT: Final[Mapping[tuple[str, str], frozenset[Kind]]] = {
+    ("accounts_user", "password"): _NO_SECRETS,  # a hash
+    ("accounts_user", "username"): _CANARIES_ONLY,
+    ("accounts_user", "first_name"): _CANARIES_ONLY,
+    ("accounts_user", "last_name"): _CANARIES_ONLY,
+    ("accounts_user", "email"): _CANARIES_ONLY,
+    ("accounts_accesstoken", "name"): _CANARIES_ONLY,
+    ("chat_queuedmessage", "text"): _CANARIES_ONLY,
+    ("chat_passage", "text"): _NO_SECRETS,  # public filings, whose links may look like keys
+    ("chat_passage", "context"): _NO_SECRETS,
+    ("chat_passage", INDEX_COLUMN): _CANARIES_ONLY,  # derived from the texts beside it
+    (EVENTS, TALK_COLUMN): _CANARIES_ONLY,
+    ("chat_storedcard", "answer_html"): _CANARIES_ONLY,  # rendered from texts of the event table
+    ("chat_storedcard", "render_version"): _CANARIES_ONLY,  # digests
+    ("chat_storedcard", "context_key"): _CANARIES_ONLY,
+}
+_RANDOM_FIELDS: Final = frozenset({("citations", "quote"), ("call_id", "call_id")})  # of events; no secrets
+_SESSION_FIELDS: Final = frozenset({SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY})
+_EVENT_FIELDS: Final = {field.name for kind in get_args(CanonicalEvent) for field in fields(kind)} | {"trace"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    name: str
+    columns: tuple[str, ...]
+    key: str | None
+    key_field: models.Field[Any, Any] | None  # None: unknown, or a text
+    json_columns: frozenset[str | None]
+
+
+def scan_database(canaries: Sequence[str] = ()) -> Iterator[Finding]:
+    """Yield what shouldn't be in the database; ``canaries`` are texts that should be in no table."""
+    yield from _scan_tables(canaries)
+    yield from scan_turns()
+
+
+def _scan_tables(canaries: Sequence[str]) -> Iterator[Finding]:
+    connection = connections[DEFAULT_DB_ALIAS]
+    known = {model._meta.db_table: model for model in apps.get_models(include_auto_created=True)}
+    for name in sorted(connection.introspection.table_names()):
+        table = _describe(connection, name, known.get(name))
+        for row in _rows(connection, table):
+            for column, value in row.items():
+                found = {
+                    (_place(table, column, leaf), kind): None
+                    for leaf in _cell_leaves(table, column, value)
+                    for kind in kinds_in(leaf, _sought(table, row, column, leaf), canaries)
+                    if not _is_echo(table, row, leaf, kind)
+                }
+                for place, kind in found:
+                    yield Finding(table.name, _row_name(table, row), place, kind)
+
+
+def _describe(connection: BaseDatabaseWrapper, name: str, model: type[models.Model] | None) -> _Table:
+    with connection.cursor() as cursor:
+        columns = tuple(column.name for column in connection.introspection.get_table_description(cursor, name))
+        key = connection.introspection.get_primary_key_column(cursor, name)
+    concrete = model._meta.concrete_fields if model else ()
+    json_columns = frozenset(field.column for field in concrete if isinstance(field, models.JSONField))
+    field = model._meta.pk if model else None
+    return _Table(name, columns, key, None if isinstance(field, models.CharField) else field, json_columns)
+
+
+def _rows(connection: BaseDatabaseWrapper, table: _Table) -> Iterator[Mapping[str, Any]]:
+    quote = connection.ops.quote_name
+    columns = ", ".join(quote(column) for column in table.columns)
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(f"SELECT {columns} FROM {quote(table.name)}")  # noqa: S608 - names from the database, quoted
+        while rows := cursor.fetchmany(BATCH_ROWS):
+            for row in rows:
+                yield dict(zip(table.columns, row, strict=True))
+
+
+def _cell_leaves(table: _Table, column: str, value: Any) -> Iterator[Leaf]:
+    if isinstance(value, bytes | memoryview):
+        data = bytes(value)
+        return leaves(None if is_fernet_token(data) else data.decode("utf-8", "replace"))
+    if isinstance(value, str):
+        if (table.name, column) == (SESSIONS, "session_data"):
+            return leaves(_decode_session(value))
+        if column == "value" and table.name in _cache_tables():
+            return leaves(_decode_cache_entry(value))
+        if column in table.json_columns:
+            return leaves(json.loads(value))
+    return leaves(value)
+
+
+def _decode_session(data: str) -> Any:
+    """Decode a session of any key, without checking its signature, and up to MAX_SESSION_BYTES."""
+    payload = data.partition(":")[0]
+    try:
+        packed = b64_decode(payload.removeprefix(".").encode())
+        plain = zlib.decompressobj().decompress(packed, MAX_SESSION_BYTES) if payload.startswith(".") else packed
+    except (ValueError, zlib.error):
+        return data
+    try:
+        return json.loads(plain)
+    except (ValueError, RecursionError):  # of another serializer
+        return [data, plain.decode("utf-8", "replace")]
+
+
+def _decode_cache_entry(data: str) -> str:
+    """Decode a pickle to text: strings are readable in it, and unpickling would run code."""
+    try:
+        return base64.b64decode(data, validate=True).decode("utf-8", "replace")
+    except (ValueError, binascii.Error):
+        return data
+
+
+def _cache_tables() -> set[str]:
+    caches: Mapping[str, Mapping[str, Any]] = settings.CACHES
+    return {str(cache.get("LOCATION")) for cache in caches.values() if str(cache["BACKEND"]).endswith(".DatabaseCache")}
+
+
+def _sought(table: _Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> frozenset[Kind]:
+    if table.name.startswith((INDEX_TABLE, TALK_TABLE)):
+        return _CANARIES_ONLY  # full-text indexes of columns that are scanned in their own tables
+    if table.name == EVENTS and row.get("type") == UserMessage.type and leaf.top == "text":
+        return _CANARIES_ONLY
+    if table.name == EVENTS and (leaf.top, leaf.key) in _RANDOM_FIELDS:
+        return _NO_SECRETS
+    if table.name == SESSIONS and (leaf.key in _SESSION_FIELDS or column == "session_key"):
+        return _NO_SECRETS
+    return _SOUGHT.get((table.name, column), TEXT_KINDS)
+
+
+def _is_echo(table: _Table, row: Mapping[str, Any], leaf: Leaf, kind: Kind) -> bool:
+    """Say whether delimiters in a title, a step or a summary only repeat what the person typed there."""
+    if kind not in (Kind.DELIMITER, Kind.SCRATCHPAD) or leaf.key.lower() == "scratchpad":
+        return False
+    if table.name == "chat_conversation":
+        conversation = row["id"]
+    elif table.name == EVENTS and leaf.top in ("trace", "summary"):
+        conversation = row["conversation_id"]
+    else:
+        return False
+    typed = Event.objects.filter(conversation=conversation, type=UserMessage.type).values_list("public", flat=True)
+    return raw_tags(leaf.text) <= {tag for public in typed.iterator() for tag in raw_tags(str(public.get("text", "")))}
+
+
+def _place(table: _Table, column: str, leaf: Leaf) -> str:
+    """Name the column, and in an event the field; other keys in JSON may be anybody's words."""
+    return f"{column}.{leaf.top}" if table.name == EVENTS and leaf.top in _EVENT_FIELDS else column
+
+
+def _row_name(table: _Table, row: Mapping[str, Any]) -> str:
+    """Name a row by its key, or by a digest of it where it is a text, which may be a token."""
+    key = row.get(table.key or "")
+    if table.key_field and key is not None:
+        return str(table.key_field.to_python(key))
+    if isinstance(key, str):
+        return f"sha256:{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    return "?" if key is None else str(key)
+
+
+def scan_file(path: Path, canaries: Sequence[str] = ()) -> Iterator[Finding]:
+    """Yield the delimiters and canaries in a file, and in an SQLite journal beside it. Raises OSError.
+
+    A file doesn't say who typed what, so a delimiter in a database file may be a person's own.
+    """
+    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-journal")):
+        if file is path or file.exists():
+            yield from _scan_bytes(file, canaries)
+
+
+def _scan_bytes(path: Path, canaries: Sequence[str]) -> Iterator[Finding]:
+    # a canary as UTF-8, and as it is escaped in JSON
+    forms = {
+        form.encode()
+        for canary in canaries
+        for form in (canary, json.dumps(canary)[1:-1], json.dumps(canary, ensure_ascii=False)[1:-1])
+    }
+    overlap = max((len(form) for form in forms), default=1) - 1
+    scanner, position = TagScanner(), 0
+    tail, read = b"", 0
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK_BYTES):
+            for token in scanner.feed(chunk.decode("latin-1")):
+                if isinstance(token, Tag):
+                    kind = Kind.SCRATCHPAD if token.name == "scratchpad" else Kind.DELIMITER
+                    yield Finding(str(path), f"byte {position}", "", kind)
+                position += len(token.raw if isinstance(token, Tag) else token)
+            for place in _find_all(tail + chunk, forms, len(tail)):
+                yield Finding(str(path), f"byte {read - len(tail) + place}", "", Kind.CANARY)
+            read += len(chunk)
+            tail = (tail + chunk)[-overlap:] if overlap else b""
+
+
+def _find_all(data: bytes, forms: set[bytes], seen: int) -> Iterator[int]:
+    """Yield where a form begins in ``data``, unless all of it is in the first ``seen`` bytes."""
+    for form in forms:
+        place = data.find(form, max(seen - len(form) + 1, 0))
+        while place >= 0:
+            yield place
+            place = data.find(form, place + len(form))

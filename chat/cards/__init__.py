@@ -1,0 +1,1 @@
+"""What a turn looks like to one viewer."""

@@ -1,0 +1,260 @@
+"""Cards: a stored or a running turn, as one viewer may see it.
+
+The same templates draw both, live and after a reload. What a viewer may not see is left out here, not hidden later.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from django.urls import reverse
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+
+from chat.cards import labels, rendering
+from chat.cards.feedback import feedback_view
+from chat.cards.view_models import (
+    AnswerView,
+    ArgView,
+    BranchStep,
+    BranchView,
+    LinkView,
+    QuestionView,
+    SourceView,
+    StepState,
+    StepView,
+    ThinkingView,
+)
+from chat.conversations import continuation
+from chat.eventlog import ThinkingText, TurnRecord
+from chat.html import cite_label
+from chat.live.state import LiveStep, TurnState
+from chat.models import Turn
+from chat.stored_text import reading_results, translate_stored
+from reasoning.citations import Citation, citation_numbers, renumber
+from reasoning.envelope import AnswerRecord, answer_record
+from reasoning.trace import ToolTraceStep
+from reasoning.visibility import Visibility
+
+STEP_STATES: dict[str, StepState] = {"ok": "done", "error": "failed", "denied": "denied", "cancelled": "cancelled"}
+
+
+def items(
+    rows: Sequence[TurnRecord], sees: Visibility, *, opened: Mapping[str, ThinkingText] | None = None
+) -> list[dict[str, Any]]:
+    """Return the cards of stored turns, oldest first; ``rendering.load`` has loaded their HTML.
+
+    ``opened``: thinking to show open, by card.
+    """
+    texts = opened or {}
+    return [
+        {"question": question_card(row), "answer": answer_card(row, sees, opened=texts.get(row.turn.public_id))}
+        for row in rows
+    ]
+
+
+def record_of(rows: TurnRecord) -> AnswerRecord:
+    """Return what the public payloads of a stored turn say of its answer."""
+    turn = rows.turn
+    return answer_record(
+        rows.events,
+        turn_id=turn.public_id,
+        turn_status=turn.status,
+        model=turn.model,
+        summary_source=turn.summary_source,
+        tokens=(turn.input_tokens, turn.output_tokens, turn.reasoning_tokens),
+    )
+
+
+def question_card(rows: TurnRecord) -> QuestionView:
+    """Return the card of the question of a stored turn."""
+    text = next((event["text"] for event in rows.events if event["type"] == "user_message"), "")
+    turn = rows.turn
+    view = question_view(turn.public_id, turn.number, text, turn.started_at)
+    if turn.status == Turn.Status.RUNNING:
+        return view
+    edit_url = "" if view.handed_over else reverse("chat:edit", args=[turn.conversation_id, turn.pk])
+    return replace(view, edit_url=edit_url, branch=branch_view(rows))
+
+
+def live_question_card(live: TurnState) -> QuestionView:
+    """Return the card of the question of a running turn."""
+    return question_view(live.public_id, live.number, live.question, live.started_at)
+
+
+def question_view(public_id: str, number: int, text: str, at: datetime) -> QuestionView:
+    """Return the card of a question; a text that was handed over to be continued is apart."""
+    text, handed_over = continuation.split_continuation(text)
+    return QuestionView(f"{public_id}-q", number, text, at, handed_over)
+
+
+def branch_view(rows: TurnRecord) -> BranchView | None:
+    """Return which of the turns asked in one place this is, ``2/3``; None where it is the only one."""
+    if len(rows.siblings) < 2:
+        return None
+
+    def step_to(index: int) -> BranchStep | None:
+        if not 0 <= index < len(rows.siblings):
+            return None
+        sibling = rows.siblings[index]
+        return BranchStep(sibling.hex, reverse("chat:select", args=[rows.turn.conversation_id, sibling]))
+
+    at = rows.siblings.index(rows.turn.pk)
+    return BranchView(at + 1, len(rows.siblings), step_to(at - 1), step_to(at + 1))
+
+
+def answer_card(rows: TurnRecord, sees: Visibility, *, opened: ThinkingText | None = None) -> AnswerView:
+    """Return the card of a stored turn. ``opened`` is its thinking where the page was asked for with it open."""
+    turn, record = rows.turn, record_of(rows)
+    args = [turn.conversation_id, turn.pk]
+    can_continue = continuation.can_continue(turn, record.answer)
+    return AnswerView(
+        id=record.id,
+        number=turn.number,
+        status=record.status,
+        model=translate_stored(record.model),
+        at=turn.started_at,
+        sees=sees,
+        answer_html=rendering.answer_html(turn, record),
+        points=record.summary if sees.summary else (),
+        points_from_trace=record.summary_source == "trace",
+        steps=tuple(map(step_view, record.trace)) if sees.trace else (),
+        steps_label=labels.steps_label(len(record.trace)),
+        steps_detail=labels.steps_detail(record.trace),
+        thinking=_stored_thinking(turn, record, sees, opened),
+        sources=source_views(record.citations),
+        found_label=labels.found_label(record.citations),
+        unfound=labels.unfound_labels(record.citations),
+        usage_label=labels.usage_label(turn, record, sees),
+        feedback_url=reverse("chat:feedback", args=args),
+        feedback=feedback_view(turn) if record.answer else None,
+        ended_label=labels.ended_label(turn),
+        is_unasked=turn.is_unasked,
+        error=labels.error_label(turn),
+        notice=labels.notice_label(turn, record),
+        continue_url=reverse("chat:continue", args=args) if can_continue else "",
+        **_urls(turn.conversation_id, turn.pk),
+    )
+
+
+def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
+    """Return the card of a running turn, as far as it has come."""
+    return AnswerView(
+        id=live.public_id,
+        number=live.number,
+        status="streaming",
+        model=translate_stored(live.model),
+        at=live.started_at,
+        sees=sees,
+        answer_html=SafeString("".join(live.frozen)),
+        tail=live.tail,
+        tail_n=live.tail_n,
+        status_text=_status_text(live, sees),
+        elapsed_s=live.elapsed_s,
+        steps=tuple(_live_step_view(step) for step in live.steps) if sees.trace else (),
+        steps_label=labels.steps_label(len(live.steps)),
+        steps_detail=labels.steps_detail([step.trace for step in live.steps if step.trace]),
+        thinking=_live_thinking(live, sees),
+        **_urls(live.conversation_id, live.id),
+    )
+
+
+def step_view(step: ToolTraceStep) -> StepView:
+    """Return one finished step of the trace."""
+    state = STEP_STATES[step.status]
+    return StepView(
+        tool=step.tool,
+        state=state,
+        state_label=labels.state_label(state),
+        args=arg_views(step.args),
+        results_label=labels.results_label(step.results),
+        duration_label=labels.duration_label(step.duration_ms),
+        citations=tuple(LinkView(citation.url, cite_label(citation)) for citation in step.top_citations),
+        error=translate_stored(step.error or ""),
+    )
+
+
+def arg_views(args: Any) -> tuple[ArgView, ...]:
+    """Return redacted arguments as name and value, in their order; masks marked."""
+    if not isinstance(args, Mapping):
+        return (ArgView("", translate_stored(str(args))),) if args not in (None, "", []) else ()
+    return tuple(
+        ArgView(str(name), "", _("key")) if value == "[redacted]" else ArgView(str(name), flatten(value))
+        for name, value in args.items()
+        if value is not None
+    )
+
+
+def flatten(value: Any) -> str:
+    """Return a JSON value in one line."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case Mapping():
+            return ", ".join(f"{name}: {flatten(item)}" for name, item in value.items())
+        case list():
+            return ", ".join(map(flatten, value))
+    return str(value)
+
+
+def source_views(citations: Sequence[Citation]) -> tuple[SourceView, ...]:
+    """Return each cited source once, in the order of first appearance."""
+    first: dict[int, Citation] = {}
+    for citation in citations:
+        first.setdefault(citation.ref, citation)
+    numbers = citation_numbers(citations)
+    return tuple(SourceView(numbers[ref], citation.url, cite_label(citation)) for ref, citation in first.items())
+
+
+def copied_answer(record: AnswerRecord) -> str:
+    """Return what Copy puts on the clipboard: the answer and its numbered citations, nothing else."""
+    sources = source_views(record.citations)
+    lines = [f"[{source.ref}] {source.label}" for source in sources]
+    answer = renumber(record.answer, citation_numbers(record.citations))
+    return "\n\n".join(part for part in (answer, "\n".join(lines)) if part)
+
+
+def _status_text(live: TurnState, sees: Visibility) -> str:
+    """Return what a turn does now. How much a tool found belongs to the trace."""
+    if live.thought_line and sees.may_open_thinking:
+        return live.thought_line
+    return reading_results(live.reads) if live.reads and sees.trace else live.status_text and _(live.status_text)
+
+
+def _live_step_view(step: LiveStep) -> StepView:
+    if step.trace is not None:
+        return step_view(step.trace)
+    return StepView(tool=step.tool, state="running", state_label=labels.state_label("running"))
+
+
+def _live_thinking(live: TurnState, sees: Visibility) -> ThinkingView | None:
+    if not sees.may_open_thinking:
+        return None
+    url = reverse("chat:thinking", args=[live.conversation_id, live.id])
+    return ThinkingView(_("Thinking…"), live.thinking_tokens, url)
+
+
+def _stored_thinking(
+    turn: Turn, record: AnswerRecord, sees: Visibility, opened: ThinkingText | None
+) -> ThinkingView | None:
+    if not record.thinking_tokens or sees.thinking == "none":
+        return None
+    label = labels.thinking_label(turn.thinking_ms)
+    if sees.thinking == "withheld":
+        return ThinkingView(label, record.thinking_tokens, url="")
+    url = reverse("chat:thinking", args=[turn.conversation_id, turn.pk])
+    text = opened.text if opened else ""
+    return ThinkingView(label, record.thinking_tokens, url, text=text, is_open=opened is not None)
+
+
+def _urls(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> dict[str, Any]:
+    args = [conversation_id, turn_id]
+    return {
+        "trace_url": reverse("chat:trace", args=args),
+        "copy_url": reverse("chat:copy", args=args),
+        "retry_url": reverse("chat:retry", args=args),
+    }

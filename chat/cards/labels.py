@@ -1,0 +1,130 @@
+"""The words of a card: how its turn ended, what it cost, what its steps and its quotations came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chat.cards.view_models import StepState
+from chat.models import Turn
+from chat.stored_text import translate_stored
+from reasoning.citations import Citation, citation_numbers
+from reasoning.envelope import AnswerRecord
+from reasoning.trace import ToolTraceStep
+from reasoning.visibility import Visibility
+
+
+def ended_label(turn: Turn) -> str:
+    """Return how long a stopped turn ran, never ``0 s``; empty for any other."""
+    if turn.status != Turn.Status.ABORTED or turn.is_unasked or turn.ended_at is None:
+        return ""
+    seconds = round((turn.ended_at - turn.started_at).total_seconds())
+    if seconds < 1:
+        return _("Stopped after less than 1 s")
+    return _("Stopped after %(seconds)s s") % {"seconds": seconds}
+
+
+def error_label(turn: Turn) -> str:
+    """Return why a turn failed; empty where it did not."""
+    return translate_stored(turn.error_message) if turn.status == Turn.Status.ERRORED else ""
+
+
+def notice_label(turn: Turn, record: AnswerRecord) -> str:
+    """Return what else there is to know of a turn that did not end as it should."""
+    match turn.status:
+        case Turn.Status.ABORTED if turn.is_unasked:
+            return _("Saved, not asked yet.")
+        case Turn.Status.INTERRUPTED:
+            return _("Interrupted: the server restarted. What was written is kept.")
+        case Turn.Status.ITERATION_CAPPED:
+            return _("Stopped at the limit of steps for one answer.")
+        case Turn.Status.COMPLETED if turn.error_code == "length":
+            return _("The model reached the length that it may write; the answer is cut off here.")
+        case Turn.Status.COMPLETED if turn.error_code == "content_filter":
+            return _("The model’s service withheld the rest of this answer.")
+        case Turn.Status.COMPLETED if not record.answer:
+            return _("The model ended without an answer.")
+    return ""
+
+
+def duration_label(duration_ms: float) -> str:
+    """Return ``412 ms``, or ``1.2 s``."""
+    if duration_ms < 1000:
+        return _("%(count)s ms") % {"count": round(duration_ms)}
+    return _("%(count)s s") % {"count": number_format(duration_ms / 1000, decimal_pos=1)}
+
+
+def usage_label(turn: Turn, record: AnswerRecord, sees: Visibility) -> str:
+    """Return ``812 in · 340 think · 410 out · 6.1 s``; without what was not reported. Nothing was asked: empty."""
+    if turn.is_unasked:
+        return ""
+    parts = []
+    if record.input_tokens is not None or record.output_tokens is not None:
+        reasoning = record.reasoning_tokens or 0
+        counts = {
+            "in": record.input_tokens or 0,
+            "think": reasoning or record.thinking_tokens,
+            "out": max(0, (record.output_tokens or 0) - reasoning),
+        }
+        form = (
+            _("%(in)s in · %(think)s think · %(out)s out") if sees.reasoning_possible else _("%(in)s in · %(out)s out")
+        )
+        parts.append(form % counts)
+    if turn.ended_at:
+        parts.append(duration_label((turn.ended_at - turn.started_at).total_seconds() * 1000))
+    return " · ".join(parts)
+
+
+def thinking_label(thinking_ms: int) -> str:
+    """Return ``Thought for 12 s``, or ``Thought briefly`` under a second."""
+    if thinking_ms < 1000:
+        return _("Thought briefly")
+    return _("Thought for %(seconds)s s") % {"seconds": round(thinking_ms / 1000)}
+
+
+def steps_label(count: int) -> str:
+    """Return ``3 steps``."""
+    return ngettext("%(count)s step", "%(count)s steps", count) % {"count": count}
+
+
+def steps_detail(steps: Sequence[ToolTraceStep]) -> str:
+    """Return ``5 results · 1.2 s``, of all steps together."""
+    if not steps:
+        return ""
+    results = sum(step.results or 0 for step in steps)
+    return " · ".join((results_label(results), duration_label(sum(step.duration_ms for step in steps))))
+
+
+def results_label(count: int | None) -> str:
+    """Return ``5 results``; empty where a step counts none."""
+    return "" if count is None else ngettext("%(count)s result", "%(count)s results", count) % {"count": count}
+
+
+def state_label(state: StepState) -> str:
+    """Return the state of a step."""
+    return {
+        "queued": _("Queued"),
+        "running": _("Running"),
+        "done": _("Done"),
+        "failed": _("Failed"),
+        "cancelled": _("Cancelled"),
+        "denied": _("Denied"),
+    }[state]
+
+
+def found_label(citations: Sequence[Citation]) -> str:
+    """Return how many quotations were found word for word; empty for none."""
+    found = sum(citation.verified is True for citation in citations)
+    text = ngettext("%(count)s quotation found word for word", "%(count)s quotations found word for word", found)
+    return text % {"count": found} if found else ""
+
+
+def unfound_labels(citations: Sequence[Citation]) -> tuple[str, ...]:
+    """Return a sentence for each source of which a quotation was not found."""
+    numbers = citation_numbers(citations)
+    refs = sorted({numbers[citation.ref] for citation in citations if citation.verified is False})
+    text = _("Citation %(ref)s is unverified: the quotation was not found in the passage that it names.")
+    return tuple(text % {"ref": ref} for ref in refs)

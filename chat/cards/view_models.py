@@ -1,0 +1,237 @@
+"""What the card templates get: ready values, no decisions left.
+
+Built by ``cards.build`` from a stored or a running turn and one viewer's ``Visibility``. The DOM ids that templates and
+live frames share are spelled here once, by ``dom_id``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from django.utils.safestring import SafeString
+
+from reasoning.visibility import Visibility
+
+CardStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
+StepState = Literal["queued", "running", "done", "failed", "cancelled", "denied"]
+
+
+def dom_id(message_id: str, part: str = "") -> str:
+    """Return the DOM id of a card, or of one swappable part of it: ``m-<id>`` and ``m-<id>-<part>``."""
+    return f"m-{message_id}-{part}" if part else f"m-{message_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class BranchStep:
+    """Another turn asked in the same place, and where it is chosen."""
+
+    id: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class BranchView:
+    """Which of the turns asked in one place is shown, and the ones before and after it."""
+
+    position: int
+    count: int
+    before: BranchStep | None
+    after: BranchStep | None
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """What the person asked."""
+
+    id: str  # "<turn>-q"
+    number: int
+    text: str
+    asked_at: datetime
+    handed_over: str = ""  # with a request to continue: the answer so far, folded away
+    client_id: str = ""  # as the page that sent it knows it; tells that page that it arrived
+    edit_url: str = ""  # where it is put in other words, if it may be
+    branch: BranchView | None = None  # where there is more than one
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedView:
+    """A message that waits for the running turn."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArgView:
+    """One displayable argument of a step. ``mask`` is the kind of what was masked, else empty."""
+
+    name: str
+    value: str
+    mask: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LinkView:
+    """A citation in the trace: where it leads and what it says."""
+
+    url: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step of the trace."""
+
+    tool: str
+    state: StepState
+    state_label: str
+    args: tuple[ArgView, ...] = ()
+    results_label: str = ""
+    duration_label: str = ""
+    citations: tuple[LinkView, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceView:
+    """One cited source, as the row below the answer lists it."""
+
+    ref: int
+    url: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingView:
+    """The thinking disclosure. ``tokens_est`` counts the whole thinking, not the excerpt."""
+
+    label: str  # "Thought for 12 s", "Thinking…"
+    tokens_est: int
+    url: str  # its text, fetched on first opening
+    text: str = ""  # only where it was asked for with the page (no JavaScript)
+    is_open: bool = False
+    n: int = 0  # while it streams: the number of the last piece in ``text``
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackView:
+    """What its person said of an answer: ``good``, ``poor`` or nothing, and why. ``reasons``: value, words, chosen."""
+
+    id: str
+    verdict: str = ""
+    reasons: tuple[tuple[str, str, bool], ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerView:
+    """The card of an answer, for one viewer."""
+
+    id: str
+    number: int
+    status: CardStatus
+    model: str
+    at: datetime
+    sees: Visibility
+    answer_html: SafeString
+    tail: str = ""  # while it works: text of the block that is still open
+    tail_n: int = 0
+    status_text: str = ""  # while it works: "Searching filings…"
+    elapsed_s: int = 0  # while it works: seconds since it started
+    points: tuple[str, ...] = ()
+    points_from_trace: bool = False
+    steps: tuple[StepView, ...] = ()
+    steps_label: str = ""  # "3 steps"
+    steps_detail: str = ""  # "5 results · 1.2 s"
+    trace_url: str = ""
+    copy_url: str = ""
+    retry_url: str = ""
+    continue_url: str = ""  # where the answer was cut off
+    feedback_url: str = ""
+    feedback: FeedbackView | None = None
+    thinking: ThinkingView | None = None
+    sources: tuple[SourceView, ...] = ()
+    found_label: str = ""  # "2 quotations found word for word"
+    unfound: tuple[str, ...] = ()  # one sentence for each unverified citation
+    usage_label: str = ""
+    ended_label: str = ""  # "Stopped after 8 s"
+    is_unasked: bool = False  # its question was only saved
+    error: str = ""  # "Stopped: the model did not answer"
+    notice: str = ""  # "Stopped at the limit of 8 steps."
+
+    @property
+    def tail_id(self) -> str:
+        return dom_id(self.id, "tail")
+
+    @property
+    def may_be_written_again(self) -> bool:
+        """Whether that is asked for among the actions; a card that says how it failed asks there."""
+        return bool(self.retry_url) and self.status == "complete" and not self.notice
+
+    @property
+    def may_ask_for_steps(self) -> bool:
+        return bool(self.sees.trace_on_request and self.steps_detail)
+
+    @property
+    def has_more_actions(self) -> bool:
+        """Whether there is more to do than to copy, which a phone puts behind one button."""
+        return self.may_be_written_again or self.feedback is not None or self.may_ask_for_steps
+
+    @property
+    def has_form(self) -> bool:
+        return bool(self.feedback and self.feedback.verdict) or self.sees.trace_on_request
+
+    @property
+    def has_private_text(self) -> bool:
+        return bool(self.thinking and self.thinking.text)
+
+    @property
+    def has_notice(self) -> bool:
+        return bool(self.error or self.notice or self.ended_label)
+
+    @property
+    def is_live(self) -> bool:
+        return self.status == "streaming"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOption:
+    """A model that may be chosen, or an effort. An empty ``value``: the site's own, or what other layers say."""
+
+    value: str
+    label: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModelView:
+    """The model that answers next, and what may be chosen: its picker is drawn where that is more than one.
+
+    ``efforts``: how much it may be told to reason, and ``effort_url`` where; none where it can't be told.
+    """
+
+    value: str
+    label: str
+    url: str
+    options: tuple[ModelOption, ...] = ()
+    efforts: tuple[ModelOption, ...] = ()
+    effort_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextView:
+    """The context meter: ``effective/limit``, and what is stored beside it and not sent. In tokens.
+
+    ``preview_url``: the preview of the next request, for administrators alone.
+    """
+
+    effective: int
+    limit: int
+    unsent: int = 0
+    preview_url: str = ""
+
+    @property
+    def percent(self) -> int:
+        return min(100, round(100 * self.effective / self.limit)) if self.limit else 0

@@ -1,0 +1,1 @@
+"""A person's conversations: access, list, search, titles, settings, model choice, slash commands."""

@@ -1,0 +1,126 @@
+"""What a person does with a conversation: start, rename, pin, delete, restore; and the purge of deleted ones.
+
+A deleted conversation is found by no query. For a short time its owner can restore it, then ``purge`` deletes it with
+everything that belongs to it. Temporary conversations are purged when they expire.
+"""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from chat import eventlog
+from chat.eventlog import branches
+from chat.live.publish import publish_changes
+from chat.models import Conversation, Turn
+from chat.validation import InvalidInputError, storable
+from reasoning.redaction import redact_text
+
+UNDO_FOR = timedelta(seconds=30)
+TEMPORARY_FOR = timedelta(hours=24)
+MAX_TITLE_CHARS = 120
+
+
+def start(person: User, *, temporary: bool = False) -> Conversation:
+    """Create a conversation. A temporary one is never listed, and ends with its owner's session or after a day."""
+    expires_at = timezone.now() + TEMPORARY_FOR if temporary else None
+    return Conversation.objects.create(owner=person, expires_at=expires_at)
+
+
+def newest(person: User) -> Conversation:
+    """Return the conversation that was used last, or an empty one."""
+    return person.conversations.filter(expires_at=None).first() or start(person)
+
+
+def rename(conversation: Conversation, title: object) -> None:
+    """Set the title; from then on none is generated. Raises InvalidInputError."""
+    line = " ".join(storable(title).split()) if isinstance(title, str) else ""
+    if not line or len(line) > MAX_TITLE_CHARS:
+        message = _("title: between 1 and %(most)s characters are needed.") % {"most": MAX_TITLE_CHARS}
+        raise InvalidInputError("invalid_title", message, field="title")
+    # titles are shown in lists, admin and logs: a secret is masked before it is stored (product 12)
+    conversation.title = redact_text(line)[:MAX_TITLE_CHARS]
+    conversation.is_renamed = True
+    conversation.save(update_fields=["title", "is_renamed"])
+    publish_changes(conversation.pk, "settings")
+
+
+def pin(conversation: Conversation, is_pinned: object) -> None:
+    """Pin or unpin in the sidebar. Raises InvalidInputError."""
+    if not isinstance(is_pinned, bool):
+        raise InvalidInputError("invalid_pinned", _("pinned: true or false is needed."), field="pinned")
+    conversation.is_pinned = is_pinned
+    conversation.save(update_fields=["is_pinned"])
+    publish_changes(conversation.pk, "settings")
+
+
+def delete(conversation: Conversation) -> None:
+    """Hide the conversation from every query. The caller stops its running turn."""
+    conversation.deleted_at = timezone.now()
+    conversation.save(update_fields=["deleted_at"])
+    publish_changes(conversation.pk, "settings")  # open pages look for their conversation and close
+
+
+def find_deleted(person: User, conversation_id: object) -> Conversation | None:
+    """Return a conversation that this person deleted and can still restore."""
+    try:
+        pk = uuid.UUID(str(conversation_id))
+    except ValueError:
+        return None
+    since = timezone.now() - UNDO_FOR
+    return Conversation.all_objects.filter(pk=pk, owner=person, deleted_at__gt=since).first()
+
+
+def restore(person: User, conversation_id: uuid.UUID) -> Conversation | None:
+    """Undo a deletion; None where there is nothing left to undo."""
+    conversation = find_deleted(person, conversation_id)
+    if conversation is not None:
+        conversation.deleted_at = None
+        conversation.save(update_fields=["deleted_at"])
+    return conversation
+
+
+def select_branch(turn: Turn) -> None:
+    """Select the branch of this turn, down to its newest answer. Raises TurnRunningError."""
+    branches.select(turn)
+    publish_changes(turn.conversation_id, "redraw", "model")  # the next request holds another history
+
+
+def save_unasked(turn: Turn, text: str) -> Turn:
+    """Store an edited question on a branch of its own without asking it. Raises InvalidInputError."""
+    try:
+        saved = eventlog.save_unasked(turn, text)
+    except eventlog.TurnRunningError as running:
+        raise InvalidInputError("turn_running", _("An answer is being written; stop it first.")) from running
+    except eventlog.InactiveBranchError as inactive:
+        raise InvalidInputError("not_selected", _("This answer is not on the branch that is shown.")) from inactive
+    publish_changes(turn.conversation_id, "redraw", "model")
+    return saved
+
+
+def end_temporary(sender: object, *, user: User | None, **kwargs: Any) -> None:
+    """Expire the temporary conversations of a user who signs out. Receiver of ``user_logged_out``."""
+    if user is not None:
+        user.conversations.exclude(expires_at=None).update(expires_at=timezone.now())
+
+
+def still_running() -> list[uuid.UUID]:
+    """Return deleted and expired conversations with a running turn; ``purge`` skips them until it has ended."""
+    return list(_deleted_or_expired().filter(turns__status=Turn.Status.RUNNING).values_list("pk", flat=True))
+
+
+def purge() -> int:
+    """Delete from the database what can no longer be restored; return the number of conversations."""
+    purgeable = _deleted_or_expired().exclude(deleted_at__gt=timezone.now() - UNDO_FOR)
+    _total, by_model = purgeable.exclude(turns__status=Turn.Status.RUNNING).delete()
+    return by_model.get("chat.Conversation", 0)
+
+
+def _deleted_or_expired() -> QuerySet[Conversation]:
+    return Conversation.all_objects.filter(Q(deleted_at__isnull=False) | Q(expires_at__lte=timezone.now()))

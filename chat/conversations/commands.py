@@ -1,0 +1,212 @@
+"""The composer's slash commands: parse one, execute it for a person in a conversation, and describe the result.
+
+``/set``, ``/profile`` and ``/help`` are commands. A command is neither stored as a message nor sent to a model.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from django.utils.translation import gettext as _
+
+from accounts import profiles
+from accounts.models import User
+from accounts.setting_labels import LABELS, allowed_text, error_text, layer_text, value_text
+from chat.conversations import settings
+from chat.conversations.settings import EffectiveSetting
+from chat.models import Conversation
+from chat.validation import InvalidInputError
+from reasoning.errors import SettingError
+from reasoning.replay.dialects import PRESETS
+from reasoning.settings import PREFIX, SETTINGS, parse_setting, setting_name
+
+COMMANDS = ("/set", "/profile", "/help")
+UNSET_WORDS = ("unset", "default")
+PROFILE_VERBS = ("save", "load", "delete")
+_LONE_WORD = re.compile(r"/[a-z]+", re.IGNORECASE)
+Verb = Literal["settings", "setting", "set", "profiles", "save", "load", "delete", "help"]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A parsed command. ``name``: of a setting or profile; ``value``: None removes the conversation's own value."""
+
+    verb: Verb
+    name: str = ""
+    value: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAnswer:
+    """What a command reports: a sentence and, where there is more, a table."""
+
+    text: str
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    is_change: bool = False
+
+
+def parse(text: str) -> Command | None:
+    """Return the command in ``text``, or None where it is a message for the model. Raises InvalidInputError."""
+    words = text.split()
+    match words[0].lower() if words else "":
+        case "/set":
+            # "/set name=value" is accepted too
+            return _parse_set(" ".join(words[1:]).replace("=", " ", 1).split())
+        case "/profile":
+            return _parse_profile(words[1:])
+        case "/help" if len(words) == 1:
+            return Command("help")
+        case "/help":
+            raise _invalid(_("/help takes nothing after it."))
+    # Other texts may begin with a slash ("/etc/hosts is what?"), but a lone "/word", or one that is followed by a
+    # setting's name, is more likely a typing error than a question.
+    if words and _LONE_WORD.fullmatch(words[0]) and (len(words) == 1 or words[1].lower().startswith(PREFIX)):
+        names = {"word": words[0][:40], "words": ", ".join(COMMANDS)}
+        raise _invalid(_("%(word)s: no such command; there are %(words)s.") % names)
+    return None
+
+
+def parse_change(name: str, value: Any) -> tuple[str, Any]:
+    """Return a setting's full name and its value as it is stored; None removes it from its layer.
+
+    Raises InvalidInputError naming the setting and what is allowed. Spec 001 ERR-001.
+    """
+    try:
+        full = setting_name(name)
+        return full, None if value is None else parse_setting(full, value)
+    except SettingError as error:
+        raise InvalidInputError("invalid_setting", error_text(error), field=error.key) from error
+
+
+def execute(command: Command, person: User, conversation_id: uuid.UUID) -> CommandAnswer:
+    """Do what a command asks for, synchronously. Raises InvalidInputError, with nothing changed."""
+    conversation = person.conversations.get(pk=conversation_id)
+    try:
+        match command.verb:
+            case "settings" | "setting":
+                return _settings_table(command.name, person, conversation)
+            case "set":
+                return _set(command, person, conversation)
+            case "profiles":
+                return _profiles_table(person)
+            case "help":
+                head = (_("Command"), _("What it does"))
+                return CommandAnswer(_("Commands; they are not sent to the model"), head=head, rows=_help_rows())
+            case "save":
+                profiles.save(person, command.name, settings.chosen_by(person, conversation))
+                return CommandAnswer(_("Profile %(name)s is saved.") % {"name": command.name}, is_change=True)
+            case "load":
+                values = profiles.load(person, command.name)
+                settings.replace(conversation.pk, values)
+                text = _("Profile %(name)s holds from the next request on: %(values)s")
+                return CommandAnswer(text % {"name": command.name, "values": layer_text(values)}, is_change=True)
+            case "delete":
+                profiles.delete(person, command.name)
+                return CommandAnswer(_("Profile %(name)s is deleted.") % {"name": command.name}, is_change=True)
+    except profiles.InvalidProfileError as error:
+        raise InvalidInputError("invalid_profile", str(error), field="text") from error
+    except SettingError as error:  # a saved profile may hold a value that is no longer allowed
+        raise InvalidInputError("invalid_setting", error_text(error), field="text") from error
+
+
+def completions(person: User) -> list[list[str]]:
+    """Return what the composer may complete, each with a hint: whole commands, and their beginnings word by word."""
+    saved = [profile.name for profile in profiles.saved(person)]
+    found = [["/set ", _("show or change settings")], ["/profile ", _("saved settings")], ["/help", _("all commands")]]
+    for name, setting in SETTINGS.items():
+        found.append([f"/set {name} ", str(LABELS[name])])
+        found += [[f"/set {name} {word}", ""] for word in setting.allowed]
+        found.append([f"/set {name} unset", _("as it is elsewhere")])
+    found += [[f"/profile {verb} ", hint] for verb, hint in zip(PROFILE_VERBS, _profile_hints(), strict=True)]
+    for verb in PROFILE_VERBS:
+        found += [[f"/profile {verb} {name}", _("saved")] for name in saved]
+    return [*found, *([f"/profile load {name}", _("built in")] for name in PRESETS)]
+
+
+def _parse_set(words: list[str]) -> Command:
+    match words:
+        case []:
+            return Command("settings")
+        case [name]:
+            return Command("setting", parse_change(name, None)[0])
+        case [name, value]:
+            return Command("set", *parse_change(name, None if value.lower() in UNSET_WORDS else value))
+    name, _value = parse_change(words[0], None)
+    raise _invalid(_("%(name)s takes one value: %(allowed)s.") % {"name": name, "allowed": allowed_text(name)})
+
+
+def _parse_profile(words: list[str]) -> Command:
+    match [word.lower() for word in words[:1]], words[1:]:
+        case [], _rest:
+            return Command("profiles")
+        case ["save"], [name]:
+            return Command("save", name)
+        case ["load"], [name]:
+            return Command("load", name)
+        case ["delete"], [name]:
+            return Command("delete", name)
+    raise _invalid(_("/profile alone, or /profile save, load or delete with one name."))
+
+
+def _settings_table(name: str, person: User, conversation: Conversation) -> CommandAnswer:
+    """Describe the setting of this name, or all of them."""
+    rows = [row for row in settings.listed(person, conversation) if name in ("", row.name)]
+    return CommandAnswer(
+        _("The settings of the next request"),
+        head=(_("Setting"), _("Value"), _("Set by"), _("Allowed")),
+        rows=tuple((row.name, _value_label(row), _layer_label(row), allowed_text(row.name)) for row in rows),
+    )
+
+
+def _set(command: Command, person: User, conversation: Conversation) -> CommandAnswer:
+    settings.change(conversation.pk, {command.name: command.value})
+    conversation.refresh_from_db()
+    row = next(row for row in settings.listed(person, conversation) if row.name == command.name)
+    values = {"name": row.name, "value": _value_label(row), "layer": _layer_label(row)}
+    return CommandAnswer(_("%(name)s: %(value)s (%(layer)s), from the next request on") % values, is_change=True)
+
+
+def _profiles_table(person: User) -> CommandAnswer:
+    saved = [(profile.name, _("saved"), layer_text(profile.values)) for profile in profiles.saved(person)]
+    built_in = [(name, _("built in"), layer_text(preset.reasoning)) for name, preset in PRESETS.items()]
+    head = (_("Profile"), _("Kind"), _("Holds"))
+    return CommandAnswer(_("Profiles, to be loaded by name"), head=head, rows=(*saved, *built_in))
+
+
+def _help_rows() -> tuple[tuple[str, str], ...]:
+    save, load, delete = _profile_hints()
+    return (
+        ("/set", _("show all settings, where each comes from, and what it may be")),
+        ("/set reasoning.effort low", _("set one for this conversation")),
+        ("/set reasoning.effort unset", _("let the other layers decide again")),
+        ("/profile", _("list saved and built-in profiles")),
+        ("/profile save NAME", save),
+        ("/profile load NAME", load),
+        ("/profile delete NAME", delete),
+        ("/help", _("this list")),
+    )
+
+
+def _profile_hints() -> tuple[str, str, str]:
+    return (
+        _("keep what you have set, under a name"),
+        _("set here what a profile holds, and nothing else"),
+        _("forget a saved profile"),
+    )
+
+
+def _value_label(row: EffectiveSetting) -> str:
+    return value_text(row.value) or _("not set")
+
+
+def _layer_label(row: EffectiveSetting) -> str:
+    labels = {"site": _("site"), "model": _("model"), "user": _("you"), "conversation": _("this conversation")}
+    return labels[row.layer] if row.layer else _("built in")
+
+
+def _invalid(message: str) -> InvalidInputError:
+    return InvalidInputError("invalid_command", message, field="text")

@@ -1,0 +1,237 @@
+"""The model that answers a conversation's next request: from profiles and settings to a provider.
+
+A conversation may name a profile. Without one the default profile answers, else the endpoint that the environment
+names, else the offline analyst. API keys are in the environment only: a profile holds the name of its variable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast
+from urllib.parse import urlsplit
+
+from asgiref.sync import sync_to_async
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from chat.live.publish import publish_changes
+from chat.models import Conversation, ModelProfile
+from chat.providers import OPENAI_URL, ProviderConfig, known_provider_for, provider_for
+from chat.providers.base import Provider, ProviderError
+from chat.providers.openai_http import Connection
+from chat.validation import InvalidInputError
+from reasoning.replay.dialects import find_dialect
+from reasoning.replay.plan import RequestTarget
+
+OFFLINE = "offline-analyst"
+RESPONSES = "responses-strict"
+SITE_DEFAULT = ""  # instead of a model's name: whichever answers without a choice
+_VARIABLE = re.compile(r"OPENAI_(?:API_KEY|BASE_URL|MODEL|API)\b")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model that can answer a request.
+
+    ``name``: the profile's; without a profile the model's, or empty where the endpoint chooses. ``dialect``: a name of
+    ``replay.dialects``. ``reasoning``: the model's layer of ``reasoning.*`` settings. ``key_variable``: the environment
+    variable that holds its API key; ``missing_key`` names that variable where it is empty.
+    """
+
+    name: str
+    label: str
+    config: ProviderConfig
+    dialect: str
+    context_limit: int
+    reasoning: Mapping[str, Any] = field(default_factory=dict)
+    missing_key: str = ""
+    key_variable: str = ""
+    is_profile: bool = False
+
+
+def chosen_model(conversation: Conversation) -> ModelChoice:
+    """Return the model of a conversation's next request. Reads the database, as profiles can change at any time."""
+    return resolve(conversation)[0]
+
+
+def resolve(conversation: Conversation) -> tuple[ModelChoice, tuple[ModelChoice, ...]]:
+    """Return the model of a conversation's next request, and all that it may choose from."""
+    profiles = _enabled_profiles()
+    offered = _offered(profiles)
+    own = next((profile for profile in profiles if profile.pk == conversation.profile_id), None)
+    return of_profile(own) if own else offered[0], offered
+
+
+def offered_models() -> tuple[ModelChoice, ...]:
+    """Return what a conversation may choose, the site's default first. Reads the database."""
+    return _offered(_enabled_profiles())
+
+
+async def find_model(name: object) -> ModelChoice | None:
+    """Return the offered model of this name, or None for the site's default.
+
+    Raises InvalidInputError naming the allowed ones, and ProviderError where an endpoint that chooses its model doesn't
+    tell which one that is.
+    """
+    offered = await sync_to_async(offered_models)()
+    if name == SITE_DEFAULT:
+        return None
+    for model in offered:
+        if model.name == name:
+            return model
+    names = [name for name, _label in await _with_names(offered)]
+    if name == names[0]:
+        return offered[0]
+    message = _("model: one of %(models)s.") % {"models": ", ".join(names)}
+    raise InvalidInputError("unknown_model", message, field="model")
+
+
+async def list_models() -> list[tuple[str, str]]:
+    """Return names and labels of all that may be chosen. Raises ProviderError as ``find_model`` does."""
+    return await _with_names(await sync_to_async(offered_models)())
+
+
+def set_model(conversation: Conversation, model: ModelChoice | None) -> None:
+    """Choose the model of a conversation from its next request on. Writes the database."""
+    name = model.name if model and model.is_profile else None
+    set_profile(conversation, ModelProfile.objects.filter(name=name).first() if name else None)
+
+
+def set_profile(conversation: Conversation, profile: ModelProfile | None) -> None:
+    """Choose the model profile of a conversation; None for the site's own model."""
+    conversation.profile = profile
+    conversation.save(update_fields=["profile"])
+    publish_changes(conversation.pk, "model")
+
+
+def request_target(chosen: ModelChoice) -> RequestTarget:
+    """Return the target of a request to this model. Asks no endpoint, so its model may still be unknown."""
+    config = chosen.config
+    return RequestTarget(
+        api=config.api,
+        model=OFFLINE if config.is_offline else config.model_name,
+        provider="offline"
+        if config.is_offline
+        else Connection(config.base_url or OPENAI_URL, config.api_key or "none").identity,
+        dialect=chosen.dialect,
+        context_limit=chosen.context_limit,
+    )
+
+
+def known_provider(chosen: ModelChoice) -> Provider | None:
+    """Return the provider of a model; None where its key is missing or its endpoint has to be asked for a model."""
+    return None if chosen.missing_key else known_provider_for(chosen.config)
+
+
+async def provider(chosen: ModelChoice) -> Provider:
+    """Return the provider of a model. Raises ProviderError naming the variable where its key is missing."""
+    if chosen.missing_key:
+        message = _("%(model)s needs a key, and %(variable)s is empty. Set it in the server’s environment or .env.")
+        words = {"model": chosen.label, "variable": chosen.missing_key}
+        raise ProviderError("authentication", message % words, retryable=False)
+    return await provider_for(chosen.config)
+
+
+def of_environment(*, model: str | None = None) -> ModelChoice:
+    """Return the endpoint that the settings name, or another ``model`` there; with none, the offline analyst."""
+    config = _config(
+        settings.OPENAI_BASE_URL or None,
+        settings.OPENAI_API_KEY or None,
+        model or settings.OPENAI_MODEL,
+        settings.OPENAI_API,
+    )
+    if config.is_offline:
+        return ModelChoice(OFFLINE, _("Offline analyst"), config, find_dialect("", OFFLINE), settings.CONTEXT_LIMIT)
+    return ModelChoice(
+        name=config.model_name,
+        label=config.model_name or host_of(config),
+        config=config,
+        dialect=_dialect(config),
+        context_limit=settings.CONTEXT_LIMIT,
+    )
+
+
+def of_profile(profile: ModelProfile) -> ModelChoice:
+    """Return the model of a profile, whether it is offered or not."""
+    variable = profile.api_key_env
+    key = settings.MODEL_KEYS.get(variable) if variable else "none"
+    config = _config(
+        profile.base_url, key or None, profile.model, profile.api, starts_in_reasoning=profile.starts_in_reasoning
+    )
+    return ModelChoice(
+        name=profile.name,
+        label=str(profile),
+        config=config,
+        dialect=profile.dialect or _dialect(config),
+        context_limit=profile.context_limit or settings.CONTEXT_LIMIT,
+        reasoning=profile.reasoning or {},
+        missing_key="" if key else variable,
+        key_variable=variable,
+        is_profile=True,
+    )
+
+
+def _enabled_profiles() -> list[ModelProfile]:
+    """Return the profiles that may be chosen, the default first."""
+    return list(ModelProfile.objects.filter(is_enabled=True).order_by("-is_default", "name"))
+
+
+def _offered(profiles: Sequence[ModelProfile]) -> tuple[ModelChoice, ...]:
+    """A default profile replaces the environment's endpoint, which no conversation could name any more."""
+    own = () if profiles and profiles[0].is_default else (of_environment(),)
+    return (*own, *map(of_profile, profiles))
+
+
+async def _with_names(offered: Sequence[ModelChoice]) -> list[tuple[str, str]]:
+    """Return names and labels; where an endpoint chooses its model, both are the name that it has chosen."""
+    named = [(model.name, model.label) for model in offered]
+    if not offered[0].name:
+        found = (await provider(offered[0])).model
+        named[0] = (found, found)
+    return named
+
+
+def _config(
+    base_url: str | None, key: str | None, model: str | None, api: str, *, starts_in_reasoning: bool = False
+) -> ProviderConfig:
+    return ProviderConfig(
+        base_url=base_url,
+        api_key=key,
+        model=model or None,
+        api=cast('Literal["chat", "responses"]', api),
+        connect_s=settings.CONNECT_TIMEOUT_S,
+        idle_s=settings.UPSTREAM_IDLE_TIMEOUT_S,
+        starts_in_reasoning=starts_in_reasoning,
+    )
+
+
+def _dialect(config: ProviderConfig) -> str:
+    return RESPONSES if config.api == "responses" else find_dialect(host_of(config), config.model_name)
+
+
+def natural_dialect(chosen: ModelChoice) -> str:
+    """Return the dialect that a model's address, API and name point to, whatever its profile says."""
+    return _dialect(chosen.config)
+
+
+def in_its_words(error: ProviderError, chosen: ModelChoice) -> ProviderError:
+    """Let an error of a profile's model name the profile, where it would name the environment's variables."""
+    if not chosen.is_profile:
+        return error
+    place = _("the model “%(name)s” of the admin") % {"name": chosen.name}
+    key = chosen.key_variable or _("the key variable in %(place)s") % {"place": place}
+    words = {
+        "OPENAI_API_KEY": key,
+        "OPENAI_BASE_URL": _("the address in %(place)s") % {"place": place},
+        "OPENAI_MODEL": _("the model’s name in %(place)s") % {"place": place},
+        "OPENAI_API": _("the API in %(place)s") % {"place": place},
+    }
+    error.message = _VARIABLE.sub(lambda found: words[found[0]], error.message)
+    return error
+
+
+def host_of(config: ProviderConfig) -> str:
+    """Return host and port of an address, as people may see them: without user information."""
+    return urlsplit(config.base_url or "").netloc.rpartition("@")[2]

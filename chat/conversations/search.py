@@ -1,0 +1,160 @@
+"""Full-text search over a person's conversations: titles, questions and answers on the selected branch.
+
+All words must match in one message or title; where nothing does, any of them may. The last word matches as a prefix,
+because people search while they type. Ranking is the database engine's. See ``search_index`` for what is indexed.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVector, SearchVectorField
+from django.db import connection
+from django.db.models import F, FloatField, QuerySet
+from django.db.models.expressions import RawSQL
+
+from accounts.models import User
+from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
+from chat.conversations.titles import strip_markdown
+from chat.models import Conversation, Event
+from chat.models.filing import search_terms, words_of
+from reasoning.redaction import redact_text
+
+MAX_RESULTS = 30
+MAX_QUERY_CHARS = 200
+CHARS_BEFORE_MATCH, SNIPPET_CHARS = 48, 160
+_MAX_WORDS = 12
+_MAX_MESSAGES = 5000  # keys only: one long conversation must not push the others out of the results
+_CONTEXT_CHARS = 1000
+_WORD_ENDINGS = re.compile(r"(?:ies|ing|ed|es|s|y|ly)$")
+Join = Literal["AND", "OR"]
+
+
+class SnippetPart(NamedTuple):
+    """A piece of a snippet."""
+
+    text: str
+    is_match: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """A conversation with its marked title and the message that matched best, if one did."""
+
+    conversation: Conversation
+    title: tuple[SnippetPart, ...]
+    snippet: tuple[SnippetPart, ...] = ()
+    message_id: str = ""  # of the card with the message
+    number: int = 0  # of its turn
+
+
+def search(person: User, text: str) -> tuple[SearchResult, ...]:
+    """Return this person's matching conversations, best first: by title, then by message."""
+    text = text[:MAX_QUERY_CHARS]
+    words = (search_terms(text) or words_of(text))[:_MAX_WORDS]
+    if not words:
+        return ()
+    return _search(person, words, "AND") or (_search(person, words, "OR") if len(words) > 1 else ())
+
+
+def _search(person: User, words: Sequence[str], join: Join) -> tuple[SearchResult, ...]:
+    by_message = _best_messages(person, words, join)
+    matching = {conversation.pk: conversation for conversation in _by_title(person, words, join)}
+    matching |= {event.conversation_id: event.conversation for event in by_message.values()}
+    results = []
+    for pk, conversation in list(matching.items())[:MAX_RESULTS]:
+        title = marked_snippet(conversation.title, words)
+        if (event := by_message.get(pk)) is None:
+            results.append(SearchResult(conversation, title))
+            continue
+        message_id = event.turn.public_id + ("-q" if event.type == "user_message" else "")
+        snippet = marked_snippet(str(event.public.get("text", "")), words)
+        results.append(SearchResult(conversation, title, snippet, message_id, event.turn.number))
+    return tuple(results)
+
+
+def _by_title(person: User, words: Sequence[str], join: Join) -> list[Conversation]:
+    own = person.conversations.filter(expires_at=None)
+    if connection.vendor == "postgresql":
+        vector = SearchVector("title", config="english")
+        found = own.filter(turns__isnull=False).distinct().alias(vector=vector).filter(vector=_tsquery(words, join))
+        return list(found.order_by("-updated_at")[:MAX_RESULTS])
+    # a title is indexed with the first event of its conversation
+    matching = _match_fts(Event.objects.filter(conversation__in=own, seq=1), "title", words, join)
+    ranked = list(matching.values_list("conversation_id", flat=True)[:MAX_RESULTS])
+    conversations = own.in_bulk(ranked)
+    return [conversations[pk] for pk in ranked]
+
+
+def _best_messages(person: User, words: Sequence[str], join: Join) -> dict[uuid.UUID, Event]:
+    """Return the best matching message of each conversation, the best conversation first."""
+    events = Event.objects.filter(conversation__in=person.conversations.filter(expires_at=None), turn__is_active=True)
+    is_postgresql = connection.vendor == "postgresql"
+    ranked = _match_vector(events, words, join) if is_postgresql else _match_fts(events, "text", words, join)
+    best: dict[uuid.UUID, int] = {}
+    for conversation_id, event_id in ranked.values_list("conversation_id", "pk")[:_MAX_MESSAGES]:
+        best.setdefault(conversation_id, event_id)
+    wanted = list(best.items())[:MAX_RESULTS]
+    found = Event.objects.select_related("conversation", "turn").in_bulk([event_id for _pk, event_id in wanted])
+    return {conversation_id: found[event_id] for conversation_id, event_id in wanted}
+
+
+def _match_fts(events: QuerySet[Event], column: str, words: Sequence[str], join: Join) -> QuerySet[Event]:
+    match = f" {join} ".join([*(f'"{word}"' for word in words[:-1]), f'"{words[-1]}" *'])
+    joined = events.extra(  # noqa: S610 - constant names, the query is a parameter
+        tables=[TALK_TABLE],
+        where=[f"{TALK_TABLE}.rowid = chat_event.id", f"{TALK_TABLE} MATCH %s"],
+        params=[f"{column} : ({match})"],
+    )
+    score = RawSQL(f"-bm25({TALK_TABLE})", [], output_field=FloatField())  # noqa: S611
+    ranked: QuerySet[Event] = joined.annotate(score=score).order_by(F("score").desc(), "-pk")
+    return ranked
+
+
+def _match_vector(events: QuerySet[Event], words: Sequence[str], join: Join) -> QuerySet[Event]:
+    vector = RawSQL(f'"chat_event"."{TALK_COLUMN}"', [], output_field=SearchVectorField())  # noqa: S611
+    query = _tsquery(words, join)
+    ranked = events.alias(vector=vector).filter(vector=query).annotate(score=SearchRank(vector, query, normalization=1))
+    return ranked.order_by(F("score").desc(), "-pk")
+
+
+def _tsquery(words: Sequence[str], join: Join) -> SearchQuery:
+    operator = {"AND": " & ", "OR": " | "}[join]
+    terms = [*(f"'{word}'" for word in words[:-1]), f"'{words[-1]}':*"]  # a word holds neither quote nor backslash
+    return SearchQuery(operator.join(terms), config="english", search_type="raw")
+
+
+def marked_snippet(text: str, words: Sequence[str]) -> tuple[SnippetPart, ...]:
+    """Return the text around the first match as parts, without markup; secrets are masked first (product 12)."""
+    # Words match with any ending, from their start, much as the engines' stemmers match them.
+    stems = [_WORD_ENDINGS.sub("", word) if len(word) > 4 else word for word in words]
+    pattern = re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, stems))})\w*", re.IGNORECASE)
+
+    first = pattern.search(text)
+    at = first.start() if first else 0
+    nearby = redact_text(text[max(0, at - _CONTEXT_CHARS) : at + _CONTEXT_CHARS])
+    line = " ".join(" ".join(strip_markdown(line) for line in nearby.splitlines()).split())
+    line = _cut(line, pattern)
+
+    parts, done = [], 0
+    for match in pattern.finditer(line):
+        parts += [SnippetPart(line[done : match.start()], is_match=False), SnippetPart(match[0], is_match=True)]
+        done = match.end()
+    return tuple(part for part in (*parts, SnippetPart(line[done:], is_match=False)) if part.text)
+
+
+def _cut(line: str, pattern: re.Pattern[str]) -> str:
+    """Cut a line to SNIPPET_CHARS around the first match, between words."""
+    if len(line) <= SNIPPET_CHARS:
+        return line
+    match = pattern.search(line)
+    start = max(0, (match.start() if match else 0) - CHARS_BEFORE_MATCH)
+    start = line.find(" ", start) + 1 if start else 0
+    end = start + SNIPPET_CHARS
+    if end >= len(line):
+        return "…" + line[start:] if start else line
+    return ("…" if start else "") + line[start:end].rsplit(" ", 1)[0] + "…"

@@ -1,0 +1,95 @@
+"""The ``reasoning.*`` settings of one conversation: their values, the layer that each comes from, and changes.
+
+Everything is synchronous and reads the database on each call, as settings may change at any time (spec 001 BR-008).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts import preferences, visibility
+from accounts.models import User
+from accounts.preferences import Layer, LayerName
+from accounts.visibility import Session
+from chat.conversations import model_choice
+from chat.conversations.model_choice import ModelChoice
+from chat.live.publish import publish_changes
+from chat.models import Conversation
+from reasoning.settings import SETTINGS, ReasoningSettings
+from reasoning.visibility import Visibility
+
+
+@dataclass(frozen=True, slots=True)
+class EffectiveSetting:
+    """A setting's value, and the layer that it comes from: None for a built-in default."""
+
+    name: str
+    value: Any
+    layer: LayerName | None
+
+
+def visibility_for(
+    person: User, session: Session | None, conversation: Conversation, model: ModelChoice | None = None
+) -> Visibility:
+    """Decide what this person may see in this conversation; ``model`` saves a query. Spec 001 BR-003."""
+    return visibility.visibility(person, session, **_layers(conversation, model))
+
+
+def effective_settings(person: User, conversation: Conversation, model: ModelChoice | None = None) -> ReasoningSettings:
+    """Return the settings of the next request; ``model`` saves a query where it is known."""
+    return preferences.reasoning_settings(person, **_layers(conversation, model))
+
+
+def listed(person: User, conversation: Conversation) -> tuple[EffectiveSetting, ...]:
+    """Return every setting with its value and the layer that it comes from."""
+    found = preferences.layers(person, **_layers(conversation))
+    values = effective_settings(person, conversation).as_dict()
+    return tuple(EffectiveSetting(name, values[name], _layer_of(name, found)) for name in SETTINGS)
+
+
+def as_form(person: User, conversation: Conversation) -> dict[str, Any]:
+    """Return the API's form: name to value, ``layers`` that they come from, and the ``allowed`` values."""
+    found = listed(person, conversation)
+    return {
+        **{row.name: row.value for row in found},
+        "layers": {row.name: row.layer or "default" for row in found},
+        "allowed": {name: list(setting.allowed) or "integer" for name, setting in SETTINGS.items()},
+    }
+
+
+def change(conversation_id: uuid.UUID, changes: Mapping[str, Any]) -> None:
+    """Set valid values in the conversation; None removes its own value, so that the other layers decide."""
+    with transaction.atomic():
+        conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
+        values = {**(conversation.reasoning or {}), **changes}
+        conversation.reasoning = {name: value for name, value in values.items() if value is not None}
+        conversation.save(update_fields=["reasoning"])
+    publish_changes(conversation_id, "settings")
+
+
+def replace(conversation_id: uuid.UUID, values: Layer) -> None:
+    """Replace all values of the conversation."""
+    Conversation.objects.filter(pk=conversation_id).update(reasoning=dict(values))
+    publish_changes(conversation_id, "settings")
+
+
+def chosen_by(person: User, conversation: Conversation) -> dict[str, Any]:
+    """Return what this person has set themselves, everywhere and here: the values of a saved profile."""
+    return {**(person.reasoning or {}), **(conversation.reasoning or {})}
+
+
+def _layers(conversation: Conversation, model: ModelChoice | None = None) -> dict[str, Layer]:
+    model = model or model_choice.chosen_model(conversation)
+    return {"model_layer": model.reasoning, "conversation_layer": conversation.reasoning or {}}
+
+
+def _layer_of(name: str, found: Mapping[LayerName, Layer]) -> LayerName | None:
+    if name == "reasoning.enabled" and not settings.REASONING_ENABLED:
+        return "site"
+    return next((layer for layer in reversed(tuple(found)) if name in found[layer]), None)

@@ -1,0 +1,31 @@
+"""The event log: the only writer of ``Event`` rows, and the only module that decrypts their private payloads.
+
+Every write is one transaction; ``seq`` is assigned inside it, so it rises without gaps in a conversation. What is
+private (thinking, raw arguments, raw results) is encrypted and decrypted for two readers only: the next request
+(``history``), and a viewer whose ``Visibility`` allows it (``thinking_for``). All functions are synchronous.
+Product 3, 7, 10; spec 001 BR-002; spec 002.
+"""
+
+from chat.eventlog.branches import TurnRunningError
+from chat.eventlog.leases import LeaseLostError
+from chat.eventlog.read import history, question_of, thinking_for, turn_record, turns
+from chat.eventlog.serialization import ThinkingText, TurnRecord
+from chat.eventlog.write import InactiveBranchError, append, close_turn, lock_conversation, open_turn, save_unasked
+
+__all__ = [
+    "InactiveBranchError",
+    "LeaseLostError",
+    "ThinkingText",
+    "TurnRecord",
+    "TurnRunningError",
+    "append",
+    "close_turn",
+    "history",
+    "lock_conversation",
+    "open_turn",
+    "question_of",
+    "save_unasked",
+    "thinking_for",
+    "turn_record",
+    "turns",
+]

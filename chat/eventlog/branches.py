@@ -1,0 +1,96 @@
+"""Branches of a conversation: asking again makes a sibling under the same parent, and one path is selected.
+
+The log holds every branch; ``Turn.is_active`` marks the selected path. A child is always younger than its parent, so
+``seq`` rises along every path, and the youngest descendant of a turn is a leaf.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+
+from django.db import transaction
+from django.db.models import Q
+
+from chat.models import Conversation, Turn
+
+Parents = Mapping[uuid.UUID, uuid.UUID | None]
+
+
+class TurnRunningError(Exception):
+    """The conversation already has a running turn."""
+
+
+@transaction.atomic
+def select(turn: Turn) -> None:
+    """Select the branch of this turn, down to its youngest leaf. Raises TurnRunningError."""
+    Conversation.objects.select_for_update().get(pk=turn.conversation_id)
+    turns = Turn.objects.filter(conversation=turn.conversation_id)
+    if turns.filter(status=Turn.Status.RUNNING).exists():
+        raise TurnRunningError(str(turn.conversation_id))
+    parents = _parents(turn.conversation_id)
+    path = set(_up(_youngest_below(turn.pk, parents), parents))
+    turns.filter(is_active=True).exclude(pk__in=path).update(is_active=False)
+    turns.filter(is_active=False, pk__in=path).update(is_active=True)
+
+
+def deactivate_from(turn: Turn) -> None:
+    """Take a turn and all after it off the selected branch. The caller holds the lock of the conversation.
+
+    A question that was never asked is no version to go back to, unless something was asked after it.
+    """
+    after = Turn.objects.filter(conversation=turn.conversation_id, is_active=True, number__gte=turn.number)
+    after.update(is_active=False)
+    if turn.is_unasked and not turn.children.exists():
+        Turn.objects.filter(pk=turn.pk).update(error_code=Turn.UNASKED_AND_REPLACED)
+
+
+def is_newest(turn: Turn) -> bool:
+    """Say whether nothing comes after this turn on the selected branch."""
+    after = Turn.objects.filter(conversation=turn.conversation_id, is_active=True, number__gt=turn.number)
+    return not after.exists()
+
+
+def path_to(turn: Turn) -> list[Turn]:
+    """Return the turns from the first one to this, whatever is selected now."""
+    on_path = list(_up(turn.pk, _parents(turn.conversation_id)))
+    return list(Turn.objects.filter(pk__in=on_path).select_related("feedback", "stored_card").order_by("number"))
+
+
+def siblings(turns: Sequence[Turn]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:
+    """Return for each of these turns of one conversation those asked in its place, oldest first, itself among them."""
+    if not turns:
+        return {}
+    parents = {turn.parent_id for turn in turns}
+    same_place = Q(parent__in=parents - {None}) | (Q(parent=None) if None in parents else Q())
+    found = Turn.objects.filter(same_place, conversation=turns[0].conversation_id)
+    found = found.exclude(error_code=Turn.UNASKED_AND_REPLACED, is_active=False).order_by("started_at", "pk")
+    by_parent: dict[uuid.UUID | None, list[uuid.UUID]] = {}
+    for pk, parent in found.values_list("pk", "parent_id"):
+        by_parent.setdefault(parent, []).append(pk)
+    return {turn.pk: tuple(by_parent[turn.parent_id]) for turn in turns}
+
+
+def _parents(conversation_id: uuid.UUID) -> dict[uuid.UUID, uuid.UUID | None]:
+    """Return each turn's parent, the oldest turns first."""
+    found = Turn.objects.filter(conversation=conversation_id).order_by("started_at", "number")
+    return dict(found.values_list("pk", "parent_id"))
+
+
+def _youngest_below(turn_id: uuid.UUID, parents: Parents) -> uuid.UUID:
+    """Return the youngest turn that descends from this one, or itself."""
+    below, youngest = {turn_id}, turn_id
+    for pk, parent in parents.items():
+        if parent in below:
+            below.add(pk)
+            youngest = pk
+    return youngest
+
+
+def _up(turn_id: uuid.UUID | None, parents: Parents) -> Iterator[uuid.UUID]:
+    """Yield a turn and all above it. Every turn comes once, so that even a cycle ends."""
+    seen: set[uuid.UUID] = set()
+    while turn_id is not None and turn_id in parents and turn_id not in seen:
+        seen.add(turn_id)
+        yield turn_id
+        turn_id = parents[turn_id]

@@ -1,0 +1,45 @@
+"""Encrypt and decrypt private payloads. Only ``chat.eventlog`` may import this module (product 3).
+
+Payloads are JSON, encrypted with the newest of ``CONTENT_KEYS``. Older keys still decrypt (``MultiFernet``), so that
+keys can be rotated.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+from cryptography.fernet import Fernet, InvalidToken, MultiFernet
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+
+def encrypt(value: Any) -> bytes:
+    """Encrypt a JSON value."""
+    return _cipher(tuple(settings.CONTENT_KEYS)).encrypt(msgspec.json.encode(value))
+
+
+def decrypt(token: bytes | memoryview) -> Any:
+    """Decrypt a JSON value. Raises ``cryptography.fernet.InvalidToken`` when no key fits."""
+    return msgspec.json.decode(_cipher(tuple(settings.CONTENT_KEYS)).decrypt(bytes(token)))
+
+
+def decrypt_if_possible(token: bytes | memoryview) -> Any | None:
+    """Decrypt a JSON value, or return None where no key fits."""
+    try:
+        return decrypt(token)
+    except (InvalidToken, ImproperlyConfigured, msgspec.MsgspecError):
+        return None
+
+
+def rotate(token: bytes | memoryview) -> bytes:
+    """Encrypt the same value under the newest key."""
+    return _cipher(tuple(settings.CONTENT_KEYS)).rotate(bytes(token))
+
+
+@lru_cache(maxsize=4)
+def _cipher(keys: tuple[str, ...]) -> MultiFernet:
+    if not keys:
+        raise ImproperlyConfigured("CONTENT_KEYS: at least one Fernet key is needed; `make run` writes one into .env")
+    return MultiFernet([Fernet(key) for key in keys])

@@ -1,0 +1,129 @@
+"""Leases: which process runs a turn, renewed by its heartbeat.
+
+A process that dies stops renewing, and any other may then take the turn over, once, to end it as interrupted. A slow
+process finds its lease lost and writes nothing more, because every write requires it. A dead PID on this host is
+detected immediately. After a database outage expired leases get one grace period, because live workers couldn't renew
+them. Only the database's clock counts: clocks of machines differ. All functions are synchronous. Replay 2.11.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+import uuid
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+from django.db.models import Q
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
+
+from chat.models import Turn
+
+_HOST = socket.gethostname()[:60]
+_START = secrets.token_hex(4)  # tells apart two processes that were given the same PID
+
+
+class LeaseLostError(Exception):
+    """Another process has taken this turn over."""
+
+
+@dataclass(slots=True)
+class Outage:
+    """When this process last found the database unavailable."""
+
+    _at: float | None = None
+
+    def record(self) -> None:
+        self._at = time.monotonic()
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether live processes may not have renewed their leases since."""
+        return self._at is not None and time.monotonic() - self._at < 2 * settings.LEASE_HEARTBEAT_S
+
+
+outage = Outage()
+
+
+def worker() -> str:
+    """Return the name of this process."""
+    return f"{_HOST}:{os.getpid()}:{_START}"
+
+
+def new_lease() -> dict[str, Any]:
+    """Return the fields of a lease of this process that begins now."""
+    return {"worker": worker(), "lease_until": _end()}
+
+
+def require(turn: Turn) -> None:
+    """Lock a turn. Raises LeaseLostError unless it is running and still leased as it was when it was read."""
+    if not held(turn).select_for_update().values_list("pk").first():
+        raise LeaseLostError(turn.public_id)
+
+
+def held(turn: Turn) -> Any:
+    """Return the queryset of this turn, empty unless it is running and leased as it was when it was read."""
+    return Turn.objects.filter(pk=turn.pk, status=Turn.Status.RUNNING, worker=turn.worker)
+
+
+def renew(turn_ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
+    """Renew the leases of these turns of this process; return the turns whose lease is lost."""
+    ours = Turn.objects.filter(pk__in=turn_ids, status=Turn.Status.RUNNING, worker=worker())
+    if ours.update(lease_until=_end()) == len(turn_ids):
+        return set()
+    return set(turn_ids) - set(ours.values_list("pk", flat=True))
+
+
+def take_over(at_work_in: Collection[uuid.UUID] = ()) -> list[Turn]:
+    """Lease the turns whose process is dead to this one; each goes to one process only, however many call this.
+
+    ``at_work_in``: conversations in which this process runs a turn. Other turns of this process are taken over too: one
+    may have been committed although the database reported a failure.
+    """
+    try:
+        return _take_over(at_work_in)
+    except (OperationalError, InterfaceError):
+        outage.record()
+        raise
+
+
+def _take_over(at_work_in: Collection[uuid.UUID]) -> list[Turn]:
+    ours = Q(worker=worker(), conversation__in=at_work_in)
+    running = Turn.objects.filter(status=Turn.Status.RUNNING).exclude(ours)
+    expired = Q(lease_until__lt=Now()) | Q(lease_until__isnull=True)
+    dead = [name for name in running.values_list("worker", flat=True).distinct() if _is_dead(name)]
+    taken_over = []
+    known = Q(worker__in=dead)
+    for turn in running.filter(known if outage.is_fresh else known | expired):
+        # Atomic: whoever updates first changes worker and lease, so that nobody else finds this row.
+        if held(turn).filter(lease_until=turn.lease_until).update(**new_lease()):
+            turn.refresh_from_db()
+            taken_over.append(turn)
+    return taken_over
+
+
+def _end() -> CombinedExpression:
+    return Now() + timedelta(seconds=settings.LEASE_EXPIRY_S)
+
+
+def _is_dead(name: str) -> bool:
+    """Whether a worker of this host is known to be dead; of other hosts nothing is known."""
+    host, _colon, rest = name.rpartition(":")[0].rpartition(":")
+    if host != _HOST or not rest.isdigit():
+        return False
+    if int(rest) == os.getpid():
+        return name != worker()
+    try:
+        os.kill(int(rest), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,84 @@
+"""Pages of a long conversation: the newest fifty messages, earlier ones on request.
+
+Turns of a branch are numbered without gaps, so a page is two numbers. ``?before=7`` asks for the messages before turn 7
+(the full page shows them with all that follows, a fragment only them), ``?since=7`` for all from turn 7 on,
+``?open=<id>`` for all from that card on.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from chat.eventlog.read import last_number, turns
+from chat.eventlog.serialization import TurnRecord
+from chat.models import Turn
+
+TURNS = 25  # fifty messages: a question and an answer each
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPage:
+    """Turns from ``since`` on, up to ``before`` (not included) where it is set."""
+
+    since: int = 1
+    before: int | None = None
+
+    def __contains__(self, number: int) -> bool:
+        return self.since <= number and (self.before is None or number < self.before)
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousPage:
+    """Links to the messages before turn ``before``, as a page and as a fragment."""
+
+    before: int
+    url: str
+    part_url: str
+
+
+def newest(conversation_id: uuid.UUID) -> TurnPage:
+    """Return the page of the newest messages."""
+    return TurnPage(max(1, last_number(conversation_id) - TURNS + 1))
+
+
+def read_page(
+    conversation_id: uuid.UUID, query: Mapping[str, str], *, is_part: bool
+) -> tuple[TurnPage, tuple[TurnRecord, ...]]:
+    """Read the page that a request asks for."""
+    before = _number(query.get("before"))
+    wanted = (_number(query.get("since")), before and before - TURNS, _number_of(conversation_id, query.get("open")))
+    numbers = [number for number in wanted if number is not None]
+    if before and is_part:
+        page = TurnPage(max(1, before - TURNS), before)
+    elif numbers:
+        page = TurnPage(max(1, min([newest(conversation_id).since, *numbers])))
+    else:
+        records = turns(conversation_id, newest=TURNS)
+        return TurnPage(records[0].turn.number if records else 1), records
+    return page, turns(conversation_id, since=page.since, before=page.before)
+
+
+def previous_page(records: Sequence[TurnRecord]) -> PreviousPage | None:
+    """Return the page before these turns, or None."""
+    if not records or records[0].turn.number <= 1:
+        return None
+    turn = records[0].turn
+    page, part = (reverse(f"chat:{name}", args=[turn.conversation_id]) for name in ("conversation", "messages"))
+    query = f"?before={turn.number}"
+    return PreviousPage(turn.number, f"{page}{query}#m-{turn.public_id}-q", f"{part}{query}")
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else None
+
+
+def _number_of(conversation_id: uuid.UUID, message_id: str | None) -> int | None:
+    try:
+        turn = uuid.UUID(message_id or "")
+    except ValueError:
+        return None
+    return Turn.objects.filter(pk=turn, conversation=conversation_id).values_list("number", flat=True).first()

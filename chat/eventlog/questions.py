@@ -1,0 +1,30 @@
+"""What the user wrote in a conversation before an answer, for ``UserText``."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterator
+
+from chat.models import Event
+from chat.user_text import EMPTY, UserText
+from reasoning.events import UserMessage
+
+
+def user_text_of(conversation_id: uuid.UUID, turns: Collection[uuid.UUID]) -> dict[uuid.UUID, UserText]:
+    """Return for each of these turns what was asked up to it, in every branch."""
+    return {turn: text for turn, text in _by_turn(conversation_id) if turn in turns} if turns else {}
+
+
+def user_text_so_far(conversation_id: uuid.UUID) -> UserText:
+    """Return everything that was asked in a conversation."""
+    found = [text for _turn, text in _by_turn(conversation_id)]
+    return found[-1] if found else EMPTY
+
+
+def _by_turn(conversation_id: uuid.UUID) -> Iterator[tuple[uuid.UUID, UserText]]:
+    """Yield the turns, oldest first, each with what was asked up to it."""
+    text = EMPTY
+    questions = Event.objects.filter(conversation_id=conversation_id, type=UserMessage.type).order_by("seq")
+    for turn, public in questions.values_list("turn_id", "public"):
+        text = text.then(str(public["text"]))
+        yield turn, text

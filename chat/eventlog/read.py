@@ -1,0 +1,99 @@
+"""Read the log: canonical events for the next request, and what users may see of a turn."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from django.db.models import Exists, Max, OuterRef
+
+from chat.eventlog import branches, encryption
+from chat.eventlog.serialization import ThinkingText, TurnRecord, from_row, load_records
+from chat.models import Checkpoint, Event, Turn
+from reasoning.events import Event as CanonicalEvent
+from reasoning.events import Reasoning, UserMessage
+from reasoning.redaction import redact_text
+from reasoning.replay.tokens import estimate_tokens
+from reasoning.visibility import Visibility
+
+
+def history(conversation_id: uuid.UUID) -> tuple[CanonicalEvent, ...]:
+    """Return every canonical event, decrypted, by ``seq``; those off the selected branch have ``active`` false."""
+    rows = Event.objects.filter(conversation_id=conversation_id).order_by("seq")
+    columns = ("seq", "turn_id", "step", "type", "schema", "public", "sealed", "turn__is_active")
+    return tuple(from_row(*row) for row in rows.values_list(*columns))
+
+
+def turns(
+    conversation_id: uuid.UUID, *, since: int = 1, before: int | None = None, newest: int | None = None
+) -> tuple[TurnRecord, ...]:
+    """Return the turns of the selected branch, oldest first.
+
+    All of them, or those numbered from ``since`` to ``before``, or so many of the ``newest``.
+    """
+    found = Turn.objects.filter(conversation_id=conversation_id, is_active=True)
+    found = found.filter(number__gte=since) if since > 1 else found
+    found = found.filter(number__lt=before) if before is not None else found
+    # Versions of a turn have its number: most conversations have none, and need no query for them.
+    same_number = Turn.objects.filter(conversation=OuterRef("conversation"), number=OuterRef("number"))
+    found = found.annotate(has_versions=Exists(same_number.exclude(pk=OuterRef("pk"))))
+    listed = found.select_related("feedback", "stored_card").order_by("-number", "-started_at")
+    return load_records([*listed[:newest]][::-1])
+
+
+def last_number(conversation_id: uuid.UUID) -> int:
+    """Return the number of the newest turn of the selected branch, or 0."""
+    found = Turn.objects.filter(conversation_id=conversation_id, is_active=True)
+    return found.aggregate(last=Max("number"))["last"] or 0
+
+
+def path_to(turn: Turn) -> tuple[TurnRecord, ...]:
+    """Return the turns of the branch that ends with this one, whatever is selected now, oldest first."""
+    return load_records(branches.path_to(turn))
+
+
+def turn_record(turn: Turn, *, has_siblings: bool = True) -> TurnRecord:
+    """Return one turn with its public payloads; ``has_siblings``: others may have been asked in its place."""
+    return load_records([turn], has_siblings=has_siblings)[0]
+
+
+def thinking_for(turn: Turn, sees: Visibility) -> ThinkingText | None:
+    """Return the turn's thinking as this viewer may read it, redacted, or None. Product 4, 12."""
+    if not sees.may_open_thinking:
+        return None
+    rows = turn.events.filter(type=Reasoning.type, public__kind="text", sealed__isnull=False).order_by("seq")
+    blocks = [encryption.decrypt(sealed or b"").get("text", "") for sealed in rows.values_list("sealed", flat=True)]
+    whole = "\n\n".join(blocks)
+    if not whole:
+        return None
+    text, truncated = sees.thinking_text(redact_text(whole))
+    return ThinkingText(text, estimate_tokens(whole), truncated)
+
+
+def running_turn(conversation_id: uuid.UUID) -> Turn | None:
+    """Return the running turn of a conversation, in whichever process it runs."""
+    return Turn.objects.filter(conversation_id=conversation_id, status=Turn.Status.RUNNING).first()
+
+
+def checkpoint_answer(turn_id: uuid.UUID) -> str:
+    """Return the answer of a running turn as far as it is stored."""
+    return Checkpoint.objects.filter(turn=turn_id).values_list("answer", flat=True).first() or ""
+
+
+def checkpoint_thinking(turn_id: uuid.UUID) -> str:
+    """Return the redacted thinking of a running turn as far as it is stored. To show it, ask ``Visibility``."""
+    sealed = Checkpoint.objects.filter(turn=turn_id).values_list("sealed", flat=True).first()
+    return str(encryption.decrypt(sealed).get("thinking", "")) if sealed is not None else ""
+
+
+def question_of(turn: Turn) -> str:
+    """Return what the user asked in this turn."""
+    return str(turn.events.filter(type=UserMessage.type).values_list("public", flat=True).get()["text"])
+
+
+def open_calls(record: TurnRecord) -> tuple[Mapping[str, Any], ...]:
+    """Return the public payloads of tool calls that have no result."""
+    answered = {(event["step"], event["call_id"]) for event in record.events if event["type"] == "tool_result"}
+    calls = (event for event in record.events if event["type"] == "tool_call")
+    return tuple(call for call in calls if (call["step"], call["call_id"]) not in answered)

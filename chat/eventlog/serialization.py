@@ -1,0 +1,116 @@
+"""Rows of the log: public and private payload, canonical event to row and back, and payloads of older schemas.
+
+Rows are never rewritten. An event stores the schema it was written under and is upgraded each time it is read. A change
+of what a payload contains adds a number to ``SCHEMA`` and the step that leads there from the number before.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from chat.eventlog import branches, encryption
+from chat.models import Event, Turn
+from reasoning.events import Event as CanonicalEvent
+from reasoning.events import Reasoning, event_from_json, event_to_json
+from reasoning.replay.tokens import estimate_tokens
+
+SCHEMA = 2
+PRIVATE_FIELDS: dict[str, tuple[str, ...]] = {
+    "reasoning": ("text", "item", "details"),
+    "tool_call": ("arguments",),
+    "tool_result": ("output",),
+    "compaction": ("summary",),
+}
+_COLUMNS = ("seq", "turn", "step", "type", "active")  # fields of a canonical event that have a column of their own
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRecord:
+    """A turn with the public payloads of its events, in order.
+
+    ``siblings``: the turns asked in the same place, this one among them, oldest first.
+    """
+
+    turn: Turn
+    events: tuple[Mapping[str, Any], ...]
+    siblings: tuple[uuid.UUID, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingText:
+    """Thinking as one viewer may read it. ``tokens_est`` counts all of it."""
+
+    text: str
+    tokens_est: int
+    truncated: bool
+
+
+def to_row(turn: Turn, event: CanonicalEvent, seq: int, traces: Mapping[str, Mapping[str, Any]]) -> Event:
+    """Return the row of an event. ``traces``: redacted trace steps by call id, stored beside their results."""
+    form = event_to_json(event)
+    public = {key: value for key, value in form.items() if key not in _COLUMNS}
+    private = {key: public.pop(key) for key in PRIVATE_FIELDS.get(event.type, ()) if key in public}
+    if isinstance(event, Reasoning):
+        public["tokens_est"] = estimate_tokens(event.text)
+    trace = traces.get(public.get("call_id", ""))
+    if trace is not None:
+        public["trace"] = dict(trace)
+    return Event(
+        conversation_id=turn.conversation_id,
+        turn=turn,
+        seq=seq,
+        step=event.step,
+        type=event.type,
+        schema=SCHEMA,
+        public=public,
+        sealed=encryption.encrypt(private) if private else None,
+    )
+
+
+def from_row(
+    seq: int,
+    turn_id: uuid.UUID,
+    step: int | None,
+    kind: str,
+    schema: int,
+    public: dict[str, Any],
+    sealed: Any,
+    active: bool,
+) -> CanonicalEvent:
+    """Return the canonical event of a row, decrypted."""
+    private = encryption.decrypt(sealed) if sealed is not None else {}
+    columns = {"seq": seq, "turn": turn_id.hex, "step": step, "type": kind, "active": active}
+    return event_from_json({**upgrade_payload(kind, schema, {**public, **private}), **columns})
+
+
+def load_records(found: Sequence[Turn], *, has_siblings: bool = True) -> tuple[TurnRecord, ...]:
+    """Return these turns of one conversation with their public payloads."""
+    if not found:
+        return ()
+    events: dict[uuid.UUID, list[Mapping[str, Any]]] = {turn.pk: [] for turn in found}
+    rows = Event.objects.filter(turn__in=events).order_by("seq")
+    for turn_id, step, kind, schema, public in rows.values_list("turn_id", "step", "type", "schema", "public"):
+        events[turn_id].append({**upgrade_payload(kind, schema, public), "type": kind, "step": step})
+    siblings = branches.siblings([turn for turn in found if has_siblings and getattr(turn, "has_versions", True)])
+    return tuple(TurnRecord(turn, tuple(events[turn.pk]), siblings.get(turn.pk, (turn.pk,))) for turn in found)
+
+
+def upgrade_payload(kind: str, schema: int, payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the payload of an event of ``kind`` in today's schema. One of a later schema is left unchanged."""
+    current = dict(payload)
+    for number in range(schema, SCHEMA):
+        current = _UPGRADES[number](kind, current)
+    return current
+
+
+def _name_source_field(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+    # Schema 1 left the field of thinking empty where it was not native: it came in tags, or from a checkpoint.
+    if kind == "reasoning" and payload.get("kind") == "text" and not payload.get("source_field"):
+        return {**payload, "source_field": "think_tags"}
+    return payload
+
+
+_UPGRADES: Mapping[int, Callable[[str, dict[str, Any]], dict[str, Any]]] = {1: _name_source_field}

@@ -1,0 +1,174 @@
+"""Write the log: every function is one transaction and requires the turn's lease before it adds an event.
+
+Inside another transaction it is part of that one (no savepoint): a failure rolls back all of it.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Max, Subquery
+from django.utils import timezone
+
+from chat.eventlog import branches, encryption, leases
+from chat.eventlog.branches import TurnRunningError
+from chat.eventlog.read import open_calls, turn_record
+from chat.eventlog.serialization import to_row
+from chat.models import Checkpoint, Conversation, Event, Turn
+from reasoning.events import Event as CanonicalEvent
+from reasoning.events import ToolResult, TurnEnd, TurnStatus, UserMessage
+from reasoning.redaction import redact_text
+from reasoning.replay.chat_messages import NOT_RUN
+
+_atomic = transaction.atomic(savepoint=False)
+Traces = Mapping[str, Mapping[str, Any]]
+Released = tuple[str, str, Mapping[str, Any]]  # answer, thinking, public state of the live turn
+
+
+class InactiveBranchError(Exception):
+    """A turn that is not on the selected branch can't be replaced."""
+
+
+def lock_conversation(conversation_id: uuid.UUID) -> Conversation:
+    """Return a conversation with its owner and model profile, locked until the end of the transaction.
+
+    The owner is locked too, so that limits per person hold over conversations. Raises Conversation.DoesNotExist.
+    """
+    found = Conversation.objects.select_for_update(of=("self", "owner")).select_related("owner", "profile")
+    return found.get(pk=conversation_id)
+
+
+def open_turn(
+    conversation: Conversation,
+    *,
+    text: str,
+    client_id: str = "",
+    replaces: Turn | None = None,
+    model: str = "",
+    provider: str = "",
+    title: str = "",
+) -> Turn:
+    """Start a turn with its ``user_message`` in a locked conversation. Raises TurnRunningError, InactiveBranchError.
+
+    ``replaces`` takes that turn and all after it off the selected branch and puts the new one in its place. ``model``
+    and ``provider``: those that are expected to answer. ``title``: of a conversation that has none.
+    """
+    last_seq = Event.objects.filter(conversation=conversation).order_by("-seq").values("seq")[:1]
+    active = Turn.objects.filter(conversation=conversation, is_active=True).annotate(last_seq=Subquery(last_seq))
+    newest = active.order_by("-number").first()
+    if newest and newest.status == Turn.Status.RUNNING:  # only the newest can run: no other branch can be selected
+        raise TurnRunningError(str(conversation.pk))
+    if replaces and not conversation.turns.filter(pk=replaces.pk, is_active=True).exists():
+        raise InactiveBranchError(str(replaces.pk))
+    parent = replaces.parent if replaces else newest
+    if replaces:
+        branches.deactivate_from(replaces)
+    turn = Turn.objects.create(
+        conversation=conversation,
+        parent=parent,
+        number=(parent.number if parent else 0) + 1,
+        client_id=client_id,
+        model=model,
+        provider=provider,
+        **leases.new_lease(),
+    )
+    _append(turn, [UserMessage(text=text)], {}, after_seq=newest.last_seq if newest else 0)
+    conversation.title = conversation.title or title
+    conversation.updated_at = timezone.now()
+    conversation.save(update_fields=["title", "updated_at"])
+    return turn
+
+
+@_atomic
+def save_unasked(replaces: Turn, text: str) -> Turn:
+    """Store a question in the place of a turn without asking it: as a turn that was stopped before any text came.
+
+    Raises TurnRunningError, InactiveBranchError.
+    """
+    turn = open_turn(lock_conversation(replaces.conversation_id), text=text, replaces=replaces)
+    close_turn(turn, (), status="aborted", error_code=Turn.UNASKED)
+    return turn
+
+
+@_atomic
+def append(turn: Turn, events: Sequence[CanonicalEvent], traces: Traces | None = None) -> None:
+    """Append events in one transaction. ``traces``: redacted trace steps by call id, stored beside their results.
+
+    Raises LeaseLostError where another process has ended the turn.
+    """
+    leases.require(turn)
+    _append(turn, events, traces or {})
+
+
+@_atomic
+def append_missing(turn: Turn, events: Sequence[CanonicalEvent], traces: Traces | None = None) -> None:
+    """Append events unless they are the last ones of the turn, for a retry whose first attempt may have committed."""
+    leases.require(turn)
+    last = turn.events.order_by("-seq").values_list("type", "step", "public")[: len(events)]
+    rows = [to_row(turn, event, 0, traces or {}) for event in events]
+    if list(last) != [(row.type, row.step, json.loads(json.dumps(row.public))) for row in reversed(rows)]:
+        _append(turn, events, traces or {})
+
+
+@_atomic
+def close_turn(
+    turn: Turn,
+    events: Sequence[CanonicalEvent],
+    *,
+    status: TurnStatus,
+    after_seq: int | None = None,
+    has_checkpoint: bool = True,
+    **fields: Any,
+) -> bool:
+    """Append the last events with ``turn_end``, and set the turn's own fields; False where it had ended before.
+
+    ``after_seq``: the last ``seq`` of the conversation, where the caller knows it; ``has_checkpoint``: it may have one.
+    """
+    end = {"status": status, "ended_at": timezone.now(), **fields}
+    if not leases.held(turn).update(**end):
+        turn.refresh_from_db()
+        return False
+    _append(turn, [*events, TurnEnd(status=status)], {}, after_seq=after_seq)
+    if has_checkpoint:
+        Checkpoint.objects.filter(turn=turn).delete()
+    for name, value in end.items():
+        setattr(turn, name, value)
+    return True
+
+
+def save_checkpoints(released: Mapping[uuid.UUID, Released]) -> None:
+    """Store what was published so far: answer, thinking and public state by turn, all in one statement."""
+    now = timezone.now()
+    rows = [
+        Checkpoint(
+            turn_id=turn_id,
+            answer=answer,
+            sealed=encryption.encrypt({"thinking": thinking}),
+            state=state,
+            updated_at=now,
+        )
+        for turn_id, (answer, thinking, state) in released.items()
+    ]
+    fields = ["answer", "sealed", "state", "updated_at"]
+    Checkpoint.objects.bulk_create(rows, update_conflicts=True, unique_fields=["turn"], update_fields=fields)
+
+
+def cancel_open_calls(turn: Turn) -> None:
+    """Give every tool call without a result the constant one, shown as cancelled. Replay rule 8."""
+    calls = open_calls(turn_record(turn))
+    results = [ToolResult(call_id=call["call_id"], output=NOT_RUN, ok=False, step=call["step"]) for call in calls]
+    cancelled = {"args": {}, "durationMs": 0, "results": None, "topCitations": [], "status": "cancelled"}
+    traces = {call["call_id"]: {"tool": redact_text(call["name"][:80]), **cancelled} for call in calls}
+    if results:
+        append(turn, results, traces)
+
+
+def _append(turn: Turn, events: Sequence[CanonicalEvent], traces: Traces, *, after_seq: int | None = None) -> None:
+    # Only the process that holds the lease of the running turn appends to its conversation, so ``seq`` has no gaps.
+    if after_seq is None:
+        after_seq = Event.objects.filter(conversation=turn.conversation_id).aggregate(last=Max("seq"))["last"] or 0
+    Event.objects.bulk_create(to_row(turn, event, seq, traces) for seq, event in enumerate(events, start=after_seq + 1))

@@ -1,0 +1,101 @@
+# ruff: noqa: S608 - only constant names are put into statements
+"""Full-text search indexes of tables: on SQLite an FTS5 table that triggers update, on PostgreSQL a generated column.
+
+Migrations create the column. The FTS5 table and its triggers are created after every migrate, because Django drops
+triggers silently when it rebuilds a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.checks import CheckMessage, Warning
+from django.db import DEFAULT_DB_ALIAS, connections, transaction
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.utils.translation import gettext as _
+
+
+@dataclass(frozen=True)  # no slots: signals hold their receivers by weak references
+class SearchIndex:
+    """``name`` is the FTS5 table, ``source`` the table whose rows it indexes, those that ``where`` selects.
+
+    ``fill`` are the statements that fill it from scratch, ``reindex`` those for PostgreSQL.
+    """
+
+    name: str
+    create: str
+    triggers: Mapping[str, str]  # name to what follows CREATE TRIGGER and the name
+    source: str
+    where: str = "true"
+    fill: Sequence[str] = ()
+    reindex: Sequence[str] = ()
+
+    def ensure(self, sender: object = None, *, using: str = DEFAULT_DB_ALIAS, **kwargs: Any) -> None:
+        """Create and fill the FTS5 table and its triggers where they are missing. Receiver of ``post_migrate``."""
+        connection = connections[using]
+        if not self.belongs_to(connection):
+            return
+        is_stale = self.missing(connection) or not self.is_in_step(connection)
+        self.make(connection)
+        if is_stale:
+            self.rebuild(using)
+
+    def rebuild(self, using: str = DEFAULT_DB_ALIAS) -> int:
+        """Fill the index from scratch and return the number of rows."""
+        connection = connections[using]
+        with transaction.atomic(using), connection.cursor() as cursor:
+            for statement in self.fill if connection.vendor == "sqlite" else self.reindex:
+                cursor.execute(statement)
+        return self.count(connection)
+
+    def check(self, databases: Sequence[str] | None, text: str, check_id: str) -> list[CheckMessage]:
+        """Return a warning of this text for each database where the index is incomplete."""
+        ours = [
+            connection for connection in map(connections.__getitem__, databases or ()) if self.belongs_to(connection)
+        ]
+        stale = [connection for connection in ours if self.missing(connection) or not self.is_in_step(connection)]
+        return [Warning(text, hint=_("Run: python manage.py reindex"), id=check_id) for _each in stale]
+
+    def drop_triggers(
+        self, sender: object = None, *, using: str = DEFAULT_DB_ALIAS, plan: Any = (), **kwargs: Any
+    ) -> None:
+        """Drop the triggers while tables are migrated. Receiver of ``pre_migrate``."""
+        connection = connections[using]
+        if connection.vendor == "sqlite" and plan:
+            with connection.cursor() as cursor:
+                for name in self.triggers:
+                    cursor.execute(f"DROP TRIGGER IF EXISTS {name}")
+
+    def belongs_to(self, connection: BaseDatabaseWrapper) -> bool:
+        """Say whether this database has the FTS5 table."""
+        return connection.vendor == "sqlite" and self.source in connection.introspection.table_names()
+
+    def make(self, connection: BaseDatabaseWrapper) -> None:
+        """Create what is missing of the table and its triggers."""
+        with connection.cursor() as cursor:
+            cursor.execute(self.create)
+            for name, body in self.triggers.items():
+                cursor.execute(f"CREATE TRIGGER IF NOT EXISTS {name} {body}")
+
+    def missing(self, connection: BaseDatabaseWrapper) -> list[str]:
+        """Return which of the table and its triggers don't exist."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT name FROM sqlite_master WHERE name LIKE %s", [f"{self.name}%"])
+            existing = {row[0] for row in cursor.fetchall()}
+        return [name for name in (self.name, *self.triggers) if name not in existing]
+
+    def is_in_step(self, connection: BaseDatabaseWrapper) -> bool:
+        """Say whether the index has as many rows as there are to index."""
+        return _count(connection, f"{self.name}_docsize") == self.count(connection)
+
+    def count(self, connection: BaseDatabaseWrapper) -> int:
+        """Return the number of rows to index, in any database."""
+        return _count(connection, f"{self.source} WHERE {self.where}")
+
+
+def _count(connection: BaseDatabaseWrapper, rows: str) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {rows}")
+        return int(cursor.fetchone()[0])

@@ -1,0 +1,309 @@
+r"""Formulas in markdown: ``$…$`` and ``\(…\)`` in a line, ``$$…$$`` and ``\[…\]`` displayed; TeX converted to MathML.
+
+Answers about filings are full of dollar amounts, and some models escape every bracket. So ``$`` is a currency sign and
+``\[`` a bracket unless the text between two of them reads as a formula.
+
+mdit-py-plugins doesn't serve: dollarmath knows no brackets and has no hook for that test; texmath is quadratic in
+unclosed ``\(`` (0.9 s for 16 KB) and takes a blockquote's ``>`` into the formula.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from html import unescape
+from types import MappingProxyType
+from xml.etree import ElementTree
+
+from latex2mathml.converter import Converter
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+
+INLINE = "formula"
+BLOCK = "formula_block"
+OPEN_ENDED = "open_ended"  # in the parser's environment: more text may follow and close a formula
+DISPLAY_MARKS = frozenset({"$$", r"\["})
+MAX_LINES = 60
+
+_CLOSERS = {"$": "$", "$$": "$$", r"\(": r"\)", r"\[": r"\]"}
+_IN_DOLLARS = r"(?:[^\\$]|\\.)"
+_IN_BRACKETS = r"(?:[^\\]|\\[^()\[\]])"
+_SPANS = {
+    "$": re.compile(r"\$((?:[^\\$\n]|\\[^\n])++)\$(?![\w$({])"),
+    "$$": re.compile(rf"\$\$({_IN_DOLLARS}++)\$\$(?!\$)", re.DOTALL),
+    r"\(": re.compile(rf"\\\(({_IN_BRACKETS}++)\\\)", re.DOTALL),
+    r"\[": re.compile(rf"\\\[({_IN_BRACKETS}++)\\\]", re.DOTALL),
+}
+_OPENERS = tuple(_CLOSERS)
+_BLOCK_OPENERS = tuple(DISPLAY_MARKS)
+_FENCE = re.compile(r"`{3,}|~{3,}")
+
+_QUOTED = re.compile(r"\\(?:text[a-z]*|math(?:rm|it|bf|sf)|operatorname\*?|mbox|begin|end)\s*\{[^{}]*\}")
+_COMMAND = re.compile(r"\\[A-Za-z]+")
+_OPERATOR = re.compile(r"[=<>^_+]|\\[A-Za-z]")
+_LETTER = re.compile(r"[^\W\d_]")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_PHRASE = re.compile(r"[^\W\d_]{2}\s+[^\W\d_]|[^\W\d_]\s+[^\W\d_]{2}")
+_PROSE = re.compile(r"(?:[^\W\d_]{2,}[,.;:]?\s+){3}[^\W\d_]{2,}")
+_MARKUP = re.compile(r"\*\*|`|\]\(|[€£¥]")
+_AMOUNT = re.compile(r"[-+~≈(]*\.?[0-9]")
+_TWO_AMOUNTS = re.compile(r"[0-9][0-9.,]*\s.*\s[A-Z]{1,3}", re.DOTALL)  # $1 = 5.4 R$
+_NO_START = frozenset("/)]},;:!?%&*|")
+_NO_END = frozenset("([{/,;:-–—+=")
+
+
+def add_formulas(parser: MarkdownIt) -> None:
+    """Add the formula rules: inline formulas become ``formula`` tokens, displayed ones ``formula_block`` tokens."""
+    parser.inline.ruler.before("escape", INLINE, _inline_rule)
+    interrupts_like_a_fence = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("fence", BLOCK, _block_rule, {"alt": interrupts_like_a_fence})
+
+
+def source(content: str, markup: str) -> str:
+    """Return a formula as the model wrote it."""
+    return f"{markup}{content}{_CLOSERS[markup]}"
+
+
+def _inline_rule(state: StateInline, silent: bool) -> bool:
+    if not state.src.startswith(_OPENERS, state.pos):
+        return False
+    pair = state.src[state.pos : state.pos + 2]
+    opener = pair if pair in _CLOSERS else "$"
+    span = _SPANS[opener].match(state.src, state.pos, state.posMax)
+    if span is None or not _is_formula(opener, span[1], state.src[state.pos - 1 : state.pos]):
+        return False
+    if not silent:
+        token = state.push(INLINE, "math", 0)
+        token.content, token.markup = span[1], opener
+    state.pos = span.end()
+    return True
+
+
+def _block_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Match a displayed formula, whose last line ends with the closing mark, within MAX_LINES.
+
+    Blank lines are allowed only if the first line is the opening mark alone. While the text is still streaming, an
+    unclosed formula extends to the last line, so that the block splitter doesn't cut it.
+    """
+    at = state.bMarks[start] + state.tShift[start]
+    opener = state.src[at : at + 2]
+    if opener not in _BLOCK_OPENERS or state.src[at + 2 : at + 3] == "$" or state.is_code_block(start):
+        return False
+    closer = _CLOSERS[opener]
+    lines: list[str] = []
+    is_closed = False
+    for line in range(start, min(end, start + MAX_LINES)):
+        text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].rstrip()
+        if line == start:
+            text = text[2:]
+            may_hold_blank_lines = not text
+        elif opener != closer and text.startswith(opener):
+            return False
+        if not (text or may_hold_blank_lines) or _FENCE.match(text):
+            return False
+        if text and state.sCount[line] < state.blkIndent:
+            return False
+        lines.append(text.removesuffix(closer))
+        if closer in lines[-1]:
+            return False
+        if is_closed := text.endswith(closer):
+            break
+    body = "\n".join(lines)
+    is_open = not is_closed and len(lines) == end - start and bool(state.env.get(OPEN_ENDED))
+    if not is_open and not (is_closed and _is_formula(opener, body, "")):
+        return False
+    if not silent:
+        token = state.push(BLOCK, "math", 0)
+        token.block, token.markup, token.content = True, opener, body
+        token.map = [start, start + len(lines)]
+        state.line = start + len(lines)
+    return True
+
+
+def _is_formula(opener: str, content: str, before: str) -> bool:
+    """Tell a formula from amounts of money, escaped brackets and prose. ``before`` is the preceding character."""
+    inner = content.strip()
+    if not inner or before.isalnum() or before == "$":
+        return False
+    match opener:
+        case "$" if content != inner or content[-1] in _NO_END:
+            return False
+        case r"\(" if not _OPERATOR.search(inner) and (_WORD.search(inner) or not _LETTER.search(inner)):
+            return False
+        case r"\[" if not _OPERATOR.search(inner):
+            return False
+    bare = _COMMAND.sub(" ", _QUOTED.sub(" ", inner))
+    if inner[0] in _NO_START or _MARKUP.search(bare) or _PROSE.search(bare) or not _is_balanced(bare):
+        return False
+    if _COMMAND.search(inner):
+        return True
+    if _AMOUNT.match(inner):
+        return _WORD.search(bare) is None and _TWO_AMOUNTS.fullmatch(inner) is None
+    return _PHRASE.search(bare) is None
+
+
+def _is_balanced(text: str) -> bool:
+    """Whether every closing bracket has an opening one, of any kind: [0, 1) is balanced."""
+    depth = 0
+    for char in text:
+        depth += (char in "([{") - (char in ")]}")
+        if depth < 0:
+            return False
+    return True
+
+
+# TeX to MathML. latex2mathml accepts anything, so its input is bounded in length and nesting, and a formula that it
+# doesn't know in full is refused; the sanitizer drops every attribute that isn't listed here.
+
+MAX_TEX_CHARS = 2_000
+MAX_TEX_NESTING = 20
+MAX_DEPTH = 30  # of MathML elements
+MAX_ELEMENTS = 1_500
+
+_SWITCH = re.compile("true|false")
+_LENGTH = re.compile(r"0|[0-2]?(?:\.[0-9]{1,4})?em")  # too short to cover neighbouring text
+_SIDE = re.compile("left|center|right")
+_VARIANT = {"mathvariant": re.compile("normal|bold|italic|bold-italic|sans-serif|monospace")}
+# The MathML elements that a page may hold, their attributes, and the values of these.
+ELEMENTS: Mapping[str, Mapping[str, re.Pattern[str]]] = {
+    "math": {"display": re.compile("block|inline")},
+    "mrow": {},
+    "mi": _VARIANT,
+    "mn": _VARIANT,
+    "mtext": _VARIANT,
+    "mo": _VARIANT
+    | dict.fromkeys(["stretchy", "fence", "movablelimits", "largeop", "separator", "accent"], _SWITCH)
+    | {"form": re.compile("prefix|infix|postfix"), "minsize": _LENGTH, "maxsize": _LENGTH},
+    "mspace": {"width": _LENGTH},
+    "mpadded": {"width": re.compile("0")},
+    "mstyle": {"displaystyle": _SWITCH, "scriptlevel": re.compile("[012]")},
+    "mfrac": {"linethickness": re.compile("0")},
+    "msqrt": {},
+    "mroot": {},
+    "msub": {},
+    "msup": {},
+    "msubsup": {},
+    "munder": {"accentunder": _SWITCH},
+    "mover": {"accent": _SWITCH},
+    "munderover": {},
+    "menclose": {"notation": re.compile("box|(?:up|down)diagonalstrike|horizontalstrike")},
+    "mtable": {
+        "displaystyle": _SWITCH,
+        "rowlines": re.compile("(?:none|solid|dashed)(?: (?:none|solid|dashed)){0,59}"),
+        "columnlines": re.compile("(?:none|solid)(?: (?:none|solid)){0,59}"),
+    },
+    "mtr": {},
+    "mtd": {"columnalign": _SIDE},
+}
+
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+\*?)\}")
+# Environments that the library knows; others map to one that is set the same way, or to none.
+_KNOWN = "matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix array cases align* split"
+_ENVIRONMENTS = {name: name for name in _KNOWN.split()} | {
+    "align": "align*",
+    "aligned": "align*",
+    "dcases": "cases",
+    "eqnarray": "matrix",
+    "eqnarray*": "matrix",
+    "equation": "",
+    "equation*": "",
+    "gather": "matrix",
+    "gather*": "matrix",
+    "gathered": "matrix",
+}
+_GROUP = re.compile(
+    r"(?P<open>\{|\\(?:left|begin)(?![A-Za-z]))|(?P<close>\}|\\(?:right|end)(?![A-Za-z]))|\\.", re.DOTALL
+)
+_UNKNOWN = re.compile(r"\\[A-Za-z]|\A[&{}]\Z")  # what the library leaves where it doesn't know a command
+_ESCAPED = re.compile(r"\\([%$&#_{}])")
+_REFUSED = frozenset({"href", "style", "class"})  # \href, \style and \class change what their content means
+_THOUSANDS = re.compile(r"[0-9]{3}(?:\.[0-9]+)?")
+_LIMITS = frozenset({"lim", "max", "min", "sup", "inf"})
+_SYMBOLS = frozenset("∞∅∂∇∀∃")  # set as letters, without an operator's space on both sides
+
+
+class UnknownTexError(ValueError):
+    """The formula holds something unknown, or too much."""
+
+
+def to_mathml(tex: str, *, is_display: bool) -> str | None:
+    """Return a formula as MathML, to be sanitized; None where it can't be converted in full."""
+    if len(tex) > MAX_TEX_CHARS or not _nests_little(tex):
+        return None
+    try:
+        content = _ENVIRONMENT.sub(_known_environment, tex)
+        root = _converted(content, is_display=is_display)
+        if any(node.get("linebreak") for node in root.iter("mspace")):  # line ends outside of an environment
+            around = "align*" if "&" in content else "matrix"
+            root = _converted(rf"\begin{{{around}}}{content}\end{{{around}}}", is_display=is_display)
+        if sum(1 for _ in root.iter()) > MAX_ELEMENTS:
+            return None
+        _correct(root, is_display=is_display)
+        return ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
+    except Exception:  # noqa: BLE001  # the library fails in many ways, and all mean the same
+        return None
+
+
+def _known_environment(found: re.Match[str]) -> str:
+    name = _ENVIRONMENTS.get(found[2])
+    if name is None:
+        raise UnknownTexError(found[2])
+    return rf"\{found[1]}{{{name}}}" if name else " "
+
+
+def _nests_little(tex: str) -> bool:
+    """Whether every group is closed and few are nested: the library recurses."""
+    depth = 0
+    for step in _GROUP.finditer(tex):
+        depth += (step["open"] is not None) - (step["close"] is not None)
+        if not 0 <= depth <= MAX_TEX_NESTING:
+            return False
+    return depth == 0
+
+
+def _converted(tex: str, *, is_display: bool) -> ElementTree.Element:
+    converter = Converter(display="block" if is_display else "inline")
+    # No definitions: a few that use one another would expand to a formula of any size.
+    converter.macros = MappingProxyType({})  # type: ignore[assignment]
+    return converter.convert_to_element(tex)
+
+
+def _correct(node: ElementTree.Element, *, is_display: bool, depth: int = 0) -> None:
+    """Refuse unknown elements, unescape text, and rename what browsers set differently from TeX."""
+    if node.tag not in ELEMENTS or depth > MAX_DEPTH or not _REFUSED.isdisjoint(node.keys()):
+        raise UnknownTexError(node.tag)
+    text = node.text or ""
+    if _UNKNOWN.search(text):
+        raise UnknownTexError(text)
+    node.text = text = unescape(_ESCAPED.sub(r"\1", text) if node.tag == "mtext" else text)
+    match node.tag:
+        case "mi" | "mo" if text in _SYMBOLS:
+            node.tag = "mi"
+        case "mi" if len(text) == 1 and unicodedata.category(text) == "Sm":
+            node.tag = "mo"
+        case "msub" if is_display and len(node) and (node[0].text or "") in _LIMITS:
+            node.tag = "munder"
+        case "math":
+            node.set("display", "block" if is_display else "inline")
+        case "mtable" if is_display:
+            node.set("displaystyle", node.get("displaystyle", "true"))
+    node[:] = _with_whole_numbers(node)
+    for child in node:
+        _correct(child, is_display=is_display, depth=depth + 1)
+
+
+def _with_whole_numbers(node: ElementTree.Element) -> list[ElementTree.Element]:
+    """Return an element's children with ``1,234.56`` as one number, which would otherwise be set with a gap."""
+    out: list[ElementTree.Element] = []
+    for child in node:
+        if child.tag == "mn" and len(out) >= 2 and _THOUSANDS.fullmatch(child.text or ""):
+            comma, number = out[-1][0] if len(out[-1]) == 1 else out[-1], out[-2]  # 1{,}234 has a group
+            is_number = number.tag == "mn" and (number.text or "").rpartition(",")[2].isdigit()
+            if is_number and unescape(comma.text or "") == "," and len((number.text or "").partition(",")[0]) <= 3:
+                number.text = f"{number.text},{child.text}"
+                out.pop()
+                continue
+        out.append(child)
+    return out

@@ -1,0 +1,1 @@
+"""A running answer in memory, and who is subscribed to it."""

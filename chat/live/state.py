@@ -1,0 +1,117 @@
+"""What a page shows of a running turn, and the events that change it.
+
+The process that runs a turn publishes plain dicts to the conversation's channel layer group. It and every follower
+apply them to a ``TurnState``: a state with sequence number n plus all later events gives the same card everywhere.
+
+Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rises by one:
+
+    started   replaced: public id of the turn whose place it takes, or ""
+    text      n, text: the n-th piece of the open block
+    block     text, html, tail: text that finished blocks, their HTML, and the text of the new open block
+    thinking  offset, chars, text: redacted thinking; chars is its new length. Only as ordinary viewers may read it
+    status    text (English), announce, reads, model, thought
+    step      at, tool, trace: the step at this index
+    ended     the last one; its record is in the log
+
+Events of a conversation have ``kind`` alone, or with what they say: ``queue`` (waiting), ``model``, ``settings``,
+``redraw``. A scratchpad is in no event.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from chat.models import Conversation
+from reasoning.trace import ToolTraceStep, step_from_json, step_to_json
+
+Event = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStep:
+    """A tool call that runs, or the trace step that it became. The tool's name is redacted."""
+
+    tool: str
+    trace: ToolTraceStep | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {"tool": self.tool, "trace": step_to_json(self.trace) if self.trace else None}
+
+    @classmethod
+    def from_json(cls, form: dict[str, Any]) -> LiveStep:
+        return cls(form["tool"], step_from_json(form["trace"]) if form["trace"] else None)
+
+
+@dataclass(kw_only=True, eq=False)
+class TurnState:
+    """The state after the event ``seq``."""
+
+    id: uuid.UUID
+    conversation_id: uuid.UUID
+    owner_id: int
+    number: int
+    question: str
+    model: str
+    started_at: datetime
+    conversation: Conversation | None = None  # as it was when the turn was read
+    seq: int = 0
+    status_text: str = ""  # English; translated where it is drawn
+    reads: int = 0  # results that the model was given; the status line may say so
+    thought_line: str = ""  # of the service's own summary of its thinking, for viewers who may read thinking
+    frozen: list[str] = field(default_factory=list)  # HTML of finished blocks
+    tail: str = ""  # text of the open block
+    tail_n: int = 0  # pieces since the block began
+    answer_chars: int = 0
+    thinking: str = ""
+    thinking_chars: int = 0  # may exceed ``thinking`` where the turn runs in another process
+    steps: list[LiveStep] = field(default_factory=list)
+
+    @property
+    def public_id(self) -> str:
+        return self.id.hex
+
+    @property
+    def elapsed_s(self) -> int:
+        return max(0, int((timezone.now() - self.started_at).total_seconds()))
+
+    @property
+    def thinking_tokens(self) -> int:
+        return -(-self.thinking_chars // 4)
+
+    def apply(self, event: Event) -> None:
+        """Apply the next event."""
+        self.seq = event["seq"]
+        match event["kind"]:
+            case "text":
+                self.tail += event["text"]
+                self.tail_n = event["n"]
+                self.answer_chars += len(event["text"])
+            case "block":
+                self.frozen.append(event["html"])
+                self.tail, self.tail_n = event["tail"], 0
+                self.answer_chars += len(event["text"])
+            case "thinking":
+                self.thinking += event["text"]
+                self.thinking_chars = event["chars"]
+            case "status":
+                self.status_text, self.reads, self.model = event["text"], event["reads"], event["model"]
+                self.thought_line = event["thought"]
+            case "step":
+                self.steps[event["at"] :] = [LiveStep.from_json(event), *self.steps[event["at"] + 1 :]]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a checkpoint holds beside the answer and the thinking; ``chat.live.stored`` reads it back."""
+        return {
+            "seq": self.seq,
+            "tail_n": self.tail_n,
+            "status": self.status_text,
+            "reads": self.reads,
+            "model": self.model,
+            "thinking_chars": self.thinking_chars,
+            "steps": [step.to_json() for step in self.steps],
+        }

@@ -1,0 +1,230 @@
+"""A turn that runs in this process: what it shows, published in order and joined.
+
+The turn calls ``show_answer``, ``show_status`` and so on, which only collect. One task, ``pump``, takes what came,
+renders finished blocks, applies each event to the state and publishes it: the first at once, then one batch a window.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import override
+
+from accounts.visibility import site_flags
+from chat.html import BlockSplitter
+from chat.live.blocks import BlockRenderer
+from chat.live.publish import publish
+from chat.live.state import Event, LiveStep, TurnState
+from reasoning.citations import Source
+from reasoning.redaction import redact_text
+from reasoning.trace import ToolTraceStep
+from reasoning.visibility import EXCERPT_CHARS, Viewer, visibility
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
+    from chat.eventlog import TurnRecord
+
+MAX_TOOL_CHARS = 80
+FEW_TURNS = 20
+SHORTEST_WINDOW_S, LONGEST_WINDOW_S = 0.033, 0.1
+logger = logging.getLogger(__name__)
+_pumping: set[uuid.UUID] = set()  # turns of this process
+
+
+def joining_window_s(turns: int) -> float:
+    """Return how long text is joined before it is published: longer the more turns run, not for a few of them."""
+    return 0.0 if turns < FEW_TURNS else min(LONGEST_WINDOW_S, SHORTEST_WINDOW_S * turns / FEW_TURNS)
+
+
+@dataclass(kw_only=True, eq=False)
+class LiveTurn(TurnState):
+    """See the module. All of it belongs to the event loop that runs the turn."""
+
+    replaces: uuid.UUID | None = None
+    working_status: StrOrPromise = ""  # of a model that works; with it the status line may say what the model reads
+    sources: tuple[Source, ...] = ()
+    record: TurnRecord | None = None  # as stored, once the turn has ended
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+    answer: str = ""  # all that was released, published or not
+    _pending: list[Event] = field(default_factory=list)
+    _wake: asyncio.Event = field(default_factory=asyncio.Event)
+    _idle: asyncio.Event = field(default_factory=asyncio.Event)
+    _is_ending: asyncio.Event = field(default_factory=asyncio.Event)
+    _splitter: BlockSplitter = field(default_factory=BlockSplitter)
+    _call_ids: list[str] = field(default_factory=list)
+    _new_results: int | None = None  # of the calls since the model was last given results
+    _reads: int = 0
+    _given_results: int = 0
+    _status: StrOrPromise = ""
+    _trouble: StrOrPromise = ""
+    _thought: str = ""
+    _model: str = ""
+    _thinking_since: float | None = None
+    _thinking_ms: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._blocks = BlockRenderer(self.conversation_id)
+        self._model = self.model
+        self._add({"kind": "started", "replaced": self.replaces.hex if self.replaces else ""})
+        self.show_status(self.working_status)
+
+    @property
+    def thinking_ms(self) -> int:
+        running = time.monotonic() - self._thinking_since if self._thinking_since is not None else 0.0
+        return int(self._thinking_ms + running * 1000)
+
+    @property
+    def published_answer(self) -> str:
+        return self.answer[: self.answer_chars]
+
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "sources": [[source.ref, source.url] for source in self.sources]}
+
+    def show_answer(self, text: str) -> None:
+        """Show released answer text."""
+        self._stop_thinking_clock()
+        self.answer += text
+        self._add_text("text", text)
+
+    def show_thinking(self, text: str) -> None:
+        """Show redacted thinking text."""
+        if self._thinking_since is None:
+            self._thinking_since = time.monotonic()
+        self._add_text("thinking", text)
+
+    def show_status(self, text: StrOrPromise, *, announce: bool = False) -> None:
+        """Set the status line. While there is trouble, it is only remembered."""
+        if text is self._status:  # called with the same object for each token
+            return
+        self._status, self._thought, self._reads = text, "", 0
+        if text is self.working_status:
+            if self._new_results is not None:
+                self._given_results, self._new_results = self._new_results, None
+            self._reads = self._given_results
+        if not self._trouble:
+            self._add_status(announce=announce)
+
+    def show_model(self, name: str) -> None:
+        """Name the model that answers, where it isn't the expected one."""
+        if name != self._model:
+            self._model = name
+            self._add_status()
+
+    def show_trouble(self, text: StrOrPromise) -> None:
+        """Let the status line say this, whatever the turn does, until it is called with an empty text."""
+        if text is not self._trouble:
+            self._trouble = text
+            self._add_status(announce=bool(text))
+
+    def show_thought_line(self, text: str) -> None:
+        """Say what the thinking is about, in the service's words. Never stored."""
+        self._thought = text
+        self._add_status()
+
+    def step_started(self, call_id: str, tool: str) -> None:
+        """Show a call that runs. Its name is a model's word, so it is redacted."""
+        self._stop_thinking_clock()
+        self._call_ids.append(call_id)
+        self._add_step(len(self._call_ids) - 1, LiveStep(redact_text(tool[:MAX_TOOL_CHARS])))
+
+    def step_finished(self, call_id: str, trace: ToolTraceStep) -> None:
+        """Show what a call became."""
+        at = len(self._call_ids) - 1 - self._call_ids[::-1].index(call_id)  # an earlier step may have the same id
+        self._new_results = (self._new_results or 0) + (trace.results or 0)
+        self._add_step(at, LiveStep(trace.tool, trace))
+
+    async def pump(self) -> None:
+        """Publish what the turn shows, until cancelled."""
+        _pumping.add(self.id)
+        try:
+            while True:
+                self._idle.set()
+                await self._wake.wait()
+                self._idle.clear()
+                self._wake.clear()
+                pending, self._pending = self._pending, []
+                for event in pending:
+                    try:
+                        await self._publish(event)
+                    except Exception:  # the turn waits for the pump at its end
+                        logger.exception("live event not published", extra={"turn": self.public_id})
+                await self._wait_for_more(joining_window_s(len(_pumping)))
+        finally:
+            _pumping.discard(self.id)
+
+    async def settle(self) -> None:
+        """Wait until everything shown was published. Nothing may be shown afterwards."""
+        self._stop_thinking_clock()
+        self._is_ending.set()
+        while self._wake.is_set() or not self._idle.is_set():
+            await self._idle.wait()
+            await asyncio.sleep(0)
+
+    async def _wait_for_more(self, window_s: float) -> None:
+        if window_s and not self._is_ending.is_set():
+            try:
+                async with asyncio.timeout(window_s):
+                    await self._is_ending.wait()
+            except TimeoutError:
+                pass
+
+    async def _publish(self, event: Event) -> None:
+        if event["kind"] == "text":
+            event = await self._answer_event(event["text"])
+        elif event["kind"] == "thinking":
+            event |= {"offset": self.thinking_chars, "chars": self.thinking_chars + len(event["text"])}
+        event |= {"turn": self.public_id, "seq": self.seq + 1}
+        self.apply(event)
+        await publish(self.conversation_id, _public(event))
+
+    async def _answer_event(self, text: str) -> Event:
+        blocks = self._splitter.feed(text)
+        if not blocks:
+            return {"kind": "text", "text": text, "n": self.tail_n + 1}
+        html = await self._blocks.render(blocks, self.sources)
+        return {"kind": "block", "text": text, "html": str(html), "tail": self._splitter.tail}
+
+    def _add(self, event: Event) -> None:
+        self._pending.append(event)
+        self._wake.set()
+
+    def _add_text(self, kind: str, text: str) -> None:
+        if self._pending and self._pending[-1]["kind"] == kind:
+            self._pending[-1]["text"] += text
+        else:
+            self._add({"kind": kind, "text": text})
+
+    def _add_status(self, *, announce: bool = False) -> None:
+        with override(None):  # in English, for each viewer's process to translate
+            text = str(self._trouble or self._status)
+        status = {"text": text, "reads": self._reads, "model": self._model, "thought": self._thought}
+        self._add({"kind": "status", "announce": announce, **status})
+
+    def _add_step(self, at: int, step: LiveStep) -> None:
+        self._add({"kind": "step", "at": at, **step.to_json()})
+
+    def _stop_thinking_clock(self) -> None:
+        if self._thinking_since is not None:
+            self._thinking_ms += (time.monotonic() - self._thinking_since) * 1000
+            self._thinking_since = None
+
+
+def _public(event: Event) -> Event:
+    """Return an event as it may leave the process: of thinking, what ordinary viewers may read. Product 4."""
+    if event["kind"] not in ("thinking", "status"):
+        return event
+    allowed = visibility(site_flags(), Viewer(show_reasoning=True)).thinking
+    if event["kind"] == "status":
+        return event if allowed in ("whole", "excerpt") else {**event, "thought": ""}
+    match allowed:
+        case "whole":
+            return event
+        case "excerpt":
+            return {**event, "text": event["text"][: max(0, EXCERPT_CHARS - event["offset"])]}
+    return {**event, "text": ""}

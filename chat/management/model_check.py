@@ -1,0 +1,191 @@
+"""Check a model profile with one real call: how it streams, thinks, calls tools and counts, beside what is configured.
+
+What the model says is neither stored nor printed.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from chat.conversations.model_choice import RESPONSES, ModelChoice, natural_dialect
+from chat.providers.base import Provider, ProviderError, ProviderRequest
+from chat.providers.openai_http import Connection, client_for
+from chat.turns.request import target_of
+from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawItem, RawUsage
+from reasoning.events import UserMessage
+from reasoning.replay.dialects import AS_RECEIVED, dialect_named
+from reasoning.replay.plan import EgressPlan, plan_request
+from reasoning.settings import ReasoningSettings
+from reasoning.stream.normalizer import Normalizer
+
+TAGS = "think_tags"
+_PARAMETERS = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+_TOOL = {"type": "function", "function": {"name": "add", "description": "Add two numbers.", "parameters": _PARAMETERS}}
+_QUESTION = "What is 2 + 3? Use the tool."
+_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
+_NATIVE = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+# Where /v1/models reports the limit, by service: OpenRouter, vLLM, Groq, Mistral, LM Studio, llama.cpp (in "meta").
+_LIMITS = ("context_length", "max_model_len", "context_window", "max_context_length", "loaded_context_length", "n_ctx")
+_MAX_TAG_SEARCH_CHARS = 100_000
+
+
+@dataclass(slots=True)
+class Findings:
+    """What the call showed. ``takes_tools`` is False if a request with tools was refused."""
+
+    first_s: float = 0.0
+    pieces: int = 0
+    fields: set[str] = field(default_factory=set)  # the native reasoning fields, as named on the wire
+    thinking_field: str | None = None
+    items: int = 0  # opaque reasoning items
+    sealed_items: int = 0  # of them, those with ciphertext
+    starts_inside: bool = False
+    calls_tools: bool = False
+    takes_tools: bool = True
+    counts_tokens: bool = False
+    context_limit: int | None = None  # as the service reports it
+    notes: tuple[str, ...] = ()
+
+
+class CheckRow(NamedTuple):
+    """One line of the report: what was found, what the profile says, and whether they differ."""
+
+    name: str
+    found: str
+    configured: str = ""
+    differs: bool = False
+
+
+async def check(provider: Provider, chosen: ModelChoice) -> Findings:
+    """Call the model once, and again without tools if it refuses them. Raises ProviderError."""
+    plan = _plan(provider, chosen)
+    try:
+        found = await _call(provider, plan, [_TOOL])
+    except ProviderError as error:
+        if error.code != "refused" or "tool" not in error.message.lower():
+            raise
+        found = await _call(provider, plan, [])
+        found.takes_tools = False
+    found.notes = plan.notes
+    found.context_limit = await _reported_limit(provider, chosen)
+    return found
+
+
+def report(chosen: ModelChoice, found: Findings) -> Iterator[CheckRow]:
+    """Compare what was found with the profile and with what its dialect requires (replay decision D4)."""
+    config, dialect = chosen.config, dialect_named(chosen.dialect)
+    settings = ReasoningSettings.from_layers(chosen.reasoning)
+    natural = natural_dialect(chosen)
+    key = "accepted" if config.api_key not in (None, "none") else "none is sent"
+    yield CheckRow("reachable", f"first piece after {found.first_s:.1f} s")
+    yield CheckRow("key", key)
+    yield CheckRow("streaming", f"{found.pieces} pieces" if found.pieces > 1 else "no, the answer came whole")
+
+    sent_back = dialect.text_field if dialect.text_field not in ("", AS_RECEIVED) else ""
+    fields = found.fields - {"reasoning_details"}
+    thinking = "none seen"
+    if found.items:
+        thinking = f"opaque items ({found.items}, encrypted {found.sealed_items})"
+    elif found.fields:
+        thinking = f"field {', '.join(sorted(found.fields))}"
+    elif found.thinking_field == TAGS:
+        thinking = "tags inside the answer"
+    is_other_field = bool(sent_back and fields) and sent_back not in fields
+    yield CheckRow("thinking", thinking, f"sent back as {sent_back}" if sent_back else "", is_other_field)
+    starts = config.starts_in_reasoning
+    yield CheckRow("starts in reasoning", _yes(found.starts_inside), _yes(starts), found.starts_inside != starts)
+
+    tools = "called" if found.calls_tools else "accepted, none called"
+    offered = "offered" if dialect.takes_tools else "not offered"
+    yield CheckRow(
+        "tools", tools if found.takes_tools else "refused", offered, found.takes_tools != dialect.takes_tools
+    )
+    yield CheckRow("token counts", "reported" if found.counts_tokens else "not reported, so estimated")
+    limit, used = found.context_limit, chosen.context_limit
+    yield CheckRow("context limit", str(limit or "not reported"), str(used), limit is not None and limit < used)
+
+    is_other_dialect = natural not in (chosen.dialect, dialect_named("").name)
+    yield CheckRow("dialect", natural, f"{dialect.name}, checked {dialect.checked}", is_other_dialect)
+    required_api = "responses" if chosen.dialect == RESPONSES else "chat"
+    yield CheckRow("API of the dialect", required_api, config.api, required_api != config.api)
+    if dialect.needs != "nothing":
+        include, strip = settings.include_in_context, settings.strip_from_context
+        yield CheckRow("reasoning.includeInContext", "true", str(include).lower(), not include)
+        yield CheckRow("reasoning.stripFromContext", "none", strip or "", strip not in (None, "none"))
+    for note in found.notes:
+        yield CheckRow("note", note, differs=True)
+
+
+def _yes(value: bool) -> str:
+    return "yes" if value else "no"
+
+
+def _plan(provider: Provider, chosen: ModelChoice) -> EgressPlan:
+    """Plan the call as every request is, so that the profile's own settings are tried with it."""
+    target = target_of(chosen, model=provider.model, identity=provider.identity)
+    settings = ReasoningSettings.from_layers(chosen.reasoning)
+    return plan_request((UserMessage(seq=1, turn="check", text=_QUESTION),), settings, target)
+
+
+async def _call(provider: Provider, plan: EgressPlan, tools: Sequence[Mapping[str, Any]]) -> Findings:
+    normalizer, found, text = Normalizer(starts_in_reasoning=provider.starts_in_reasoning), Findings(), ""
+    started = time.perf_counter()
+    async with aclosing(provider.stream(ProviderRequest(plan.body, "", tools, ""))) as deltas:
+        async for raw in deltas:
+            if isinstance(raw, RawFields):
+                found.first_s = found.first_s or time.perf_counter() - started
+                found.calls_tools |= _has_call(normalizer.feed(raw.fields))
+                text += str(raw.fields.get("content") or "") if len(text) < _MAX_TAG_SEARCH_CHARS else ""
+            _note(raw, found)
+    normalizer.finish()
+    found.thinking_field, found.starts_inside = normalizer.source_field, _starts_inside(text)
+    return found
+
+
+def _note(raw: RawDelta, found: Findings) -> None:
+    match raw:
+        case RawFields(fields):
+            found.pieces += 1
+            found.fields |= {name for name in _NATIVE if fields.get(name)}
+        case RawItem(_index, item):
+            found.calls_tools |= item.get("type") == "function_call"
+            found.items += item.get("type") == "reasoning"
+            found.sealed_items += bool(item.get("encrypted_content"))
+        case RawUsage(input_tokens, output_tokens):
+            found.counts_tokens = input_tokens is not None or output_tokens is not None
+        case RawEnd():
+            pass
+
+
+def _has_call(deltas: Sequence[Delta]) -> bool:
+    return any(delta.channel is Channel.TOOL for delta in deltas)
+
+
+def _starts_inside(text: str) -> bool:
+    """Say whether the first tag of an answer is a closing one."""
+    first = _TAG.search(text)
+    return first is not None and first[1] == "/"
+
+
+async def _reported_limit(provider: Provider, chosen: ModelChoice) -> int | None:
+    """Return the context limit that ``/v1/models`` reports, if it can be asked and does."""
+    config = chosen.config
+    connection = Connection(config.base_url or "", config.api_key or "none", config.connect_s, config.idle_s)
+    try:
+        listed = await (await client_for(connection)).models.with_raw_response.list()
+        rows = listed.http_response.json().get("data") or ()
+        return next((reported_limit(row) for row in rows if row.get("id") == provider.model), None)
+    except Exception:  # noqa: BLE001 - the model answered; failing to list models is no failure of it
+        return None
+
+
+def reported_limit(row: Mapping[str, Any]) -> int | None:
+    """Return the context limit in a row of ``/v1/models``, if there is one."""
+    places = (row, row.get("meta") or {})
+    values = (place.get(name) for place in places for name in _LIMITS)
+    return next((limit for limit in values if isinstance(limit, int) and limit > 0), None)

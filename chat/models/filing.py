@@ -1,0 +1,131 @@
+# ruff: noqa: SIM905 - long word lists read best as text
+"""Filings, their passages, and full-text search as one queryset method: FTS5 on SQLite, ``tsvector`` on PostgreSQL.
+
+``Passage.objects.filter(filing__form="10-K").search("risk factors")`` returns passages annotated with ``score``, best
+first. Words are joined by OR and always quoted, so user input is never search syntax. The database engine ranks. The
+index itself is created in ``chat.filings.search_index``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVectorField
+from django.db import connections, models
+from django.db.models.expressions import RawSQL
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+
+INDEX_TABLE = "chat_passage_fts"
+INDEX_COLUMN = "search_vector"
+
+_MAX_TERMS = 40
+_WORD = re.compile(r"\w+(?:[.,&/-]\w+)*")
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s\b")
+_STOP_WORDS = frozenset(
+    "a about above after again all also am an and any are as at be because been before being between both but by can"
+    " could did do does doing down during each few for from further had has have having he her here hers him his how i"
+    " if in into is it its itself just let may me might more most much many must my no nor not now of off on once only"
+    " or other our ours out over own per same shall she should so some such tell than that the their theirs them then"
+    " there these they this those through to too under until up us very was we were what when where which while who"
+    " whom whose why will with within would you your yours please give show find said say says according".split()
+)
+
+
+def search_terms(text: str) -> list[str]:
+    """Return the words of a question that are worth searching for: once each, in order, without stop words."""
+    return [word for word in words_of(text) if word not in _STOP_WORDS][:_MAX_TERMS]
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, once each, in order."""
+    words = _WORD.findall(_POSSESSIVE.sub("", text.lower().replace("’", "'")))
+    return list(dict.fromkeys(words))
+
+
+class PassageQuerySet(models.QuerySet["Passage"]):
+    """Passages that can be searched."""
+
+    def search(self, text: str) -> PassageQuerySet:
+        """Return the passages that share a word with ``text``, best first, each with its ``score``."""
+        terms = search_terms(text)
+        if not terms:
+            return self.none()
+        is_postgres = connections[self.db].vendor == "postgresql"
+        return self._search_vector(terms) if is_postgres else self._search_fts(terms)
+
+    def _search_fts(self, terms: list[str]) -> PassageQuerySet:
+        match = " OR ".join(f'"{term}"' for term in terms)
+        # A join by extra(): a subquery for each row's rank is a hundred times slower.
+        joined = self.extra(  # noqa: S610 - constant names, the query is a parameter
+            tables=[INDEX_TABLE],
+            where=[f"{INDEX_TABLE}.rowid = chat_passage.id", f"{INDEX_TABLE} MATCH %s"],
+            params=[match],
+        )
+        score = RawSQL(f"-bm25({INDEX_TABLE}, 2.0, 1.0)", [], output_field=models.FloatField())  # noqa: S611
+        found = cast("PassageQuerySet", joined.annotate(score=score))
+        return found.order_by(models.F("score").desc(), "pk")
+
+    def _search_vector(self, terms: list[str]) -> PassageQuerySet:
+        query = SearchQuery(" or ".join(f'"{term}"' for term in terms), config="english", search_type="websearch")
+        vector = RawSQL(f'"chat_passage"."{INDEX_COLUMN}"', [], output_field=SearchVectorField())  # noqa: S611
+        rank = SearchRank(vector, query, weights=[1.0, 0.4, 0.7, 1.0], normalization=1)
+        found: PassageQuerySet = self.alias(vector=vector).filter(vector=query).annotate(score=rank)
+        return found.order_by(models.F("score").desc(), "pk")
+
+
+class Filing(models.Model):
+    """One EDGAR document. Its ``slug`` stays the same when it is ingested again, so citations keep working."""
+
+    slug = models.SlugField(_("slug"), max_length=120, unique=True)
+    company = models.CharField(_("company"), max_length=200)
+    cik = models.CharField(_("CIK"), max_length=10, blank=True)
+    form = models.CharField(_("form"), max_length=30)
+    filed_on = models.DateField(_("filed on"), null=True, blank=True)
+    period_on = models.DateField(_("period or event date"), null=True, blank=True)
+    signed_on = models.DateField(_("signed on"), null=True, blank=True)
+    accession = models.CharField(_("accession number"), max_length=30, blank=True)
+    source_name = models.CharField(_("source file"), max_length=255, blank=True)
+    digest = models.CharField(_("content digest"), max_length=64)
+    is_demo = models.BooleanField(_("invented, for demonstration"), default=False)
+    loaded_at = models.DateTimeField(_("loaded at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("filing")
+        verbose_name_plural = _("filings")
+        ordering = ("company", "-period_on")
+
+    def __str__(self) -> str:
+        return f"{self.company} {self.form}"
+
+    def get_absolute_url(self) -> str:
+        return reverse("chat:filing", args=[self.slug])
+
+
+class Passage(models.Model):
+    """A run of blocks of one section, about 1,100 characters, with an anchor of our own."""
+
+    filing = models.ForeignKey(Filing, on_delete=models.CASCADE, related_name="passages")
+    ordinal = models.PositiveIntegerField(_("ordinal in the filing"))
+    section = models.CharField(_("section"), max_length=80)
+    section_title = models.CharField(_("section title"), max_length=300, blank=True)
+    heading = models.CharField(_("heading"), max_length=300, blank=True)
+    anchor = models.CharField(_("anchor"), max_length=80)
+    kind = models.CharField(_("kind"), max_length=10, default="text")
+    text = models.TextField(_("text"))
+    context = models.CharField(_("search context"), max_length=1000)
+
+    objects = PassageQuerySet.as_manager()
+
+    class Meta:
+        verbose_name = _("passage")
+        verbose_name_plural = _("passages")
+        ordering = ("filing", "ordinal")
+        constraints = (
+            models.UniqueConstraint(fields=["filing", "anchor"], name="passage_anchor_once"),
+            models.UniqueConstraint(fields=["filing", "ordinal"], name="passage_ordinal_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.filing_id}{self.anchor}"

@@ -1,0 +1,76 @@
+"""Models that staff offer: where each answers, what its service takes back, and how it reasons by default."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from reasoning.replay.dialects import DIALECTS
+
+
+def known_dialect(name: str) -> None:
+    """Raise ValidationError where the table has no such dialect. (``choices`` would need a migration for each.)"""
+    if name not in DIALECTS:
+        raise ValidationError(_("There is no dialect “%(name)s”."), params={"name": name})
+
+
+class ModelProfile(models.Model):
+    """One model at one endpoint. The key stays in the environment: ``api_key_env`` is the name of its variable."""
+
+    class Api(models.TextChoices):
+        """Which of the two shapes a request has."""
+
+        CHAT = "chat", _("Chat completions")
+        RESPONSES = "responses", _("Responses")
+
+    name = models.CharField(
+        _("name"),
+        max_length=80,
+        unique=True,
+        validators=[RegexValidator(r"^[\w.:/-]+$", _("Letters, digits and . : / _ - only."))],
+        help_text=_("How people and scripts choose it."),
+    )
+    label = models.CharField(
+        _("label"), max_length=120, blank=True, help_text=_("Shown in the picker; the name if empty.")
+    )
+    base_url = models.CharField(_("address"), max_length=300, help_text=_("Such as https://api.example.com/v1"))
+    api = models.CharField(_("API"), max_length=10, choices=Api, default=Api.CHAT)
+    model = models.CharField(_("model"), max_length=200, help_text=_("As the service names it."))
+    dialect = models.CharField(
+        _("dialect"),
+        max_length=40,
+        blank=True,
+        validators=[known_dialect],
+        help_text=_("What the service takes back of its own reasoning; empty: found by address and model."),
+    )
+    api_key_env = models.CharField(
+        _("key variable"),
+        max_length=80,
+        blank=True,
+        validators=[RegexValidator(r"^[A-Z_][A-Z0-9_]*$", _("The name of an environment variable."))],
+        help_text=_("Name of the environment variable that holds the key; empty where none is needed."),
+    )
+    context_limit = models.PositiveIntegerField(_("context limit"), null=True, blank=True, help_text=_("In tokens."))
+    reasoning = models.JSONField(_("reasoning settings"), default=dict, blank=True)
+    starts_in_reasoning = models.BooleanField(
+        _("starts in reasoning"),
+        default=False,
+        help_text=_("Its answers begin inside a thought, without the opening tag."),
+    )
+    is_enabled = models.BooleanField(_("offered"), default=True)
+    is_default = models.BooleanField(_("default"), default=False)
+
+    class Meta:
+        verbose_name = _("model")
+        verbose_name_plural = _("models")
+        ordering = ("name",)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["is_default"], condition=models.Q(is_default=True), name="model_profile_one_default"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return self.label or self.name

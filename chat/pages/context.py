@@ -1,0 +1,122 @@
+"""What the page of a conversation shows: read from the database in one go, then joined with the running turn."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+from chat import eventlog
+from chat.cards import build, rendering
+from chat.cards.view_models import ContextView, ModelView, QueuedView
+from chat.conversations import commands, model_choice, sidebar
+from chat.conversations.access import get_conversation, request_user
+from chat.conversations.settings import visibility_for
+from chat.conversations.sidebar import Sidebar
+from chat.eventlog import pagination
+from chat.live.state import TurnState
+from chat.models import Conversation, Filing, QueuedMessage, Turn
+from chat.request_preview import summary
+from chat.turns import queue
+from reasoning.visibility import Visibility
+
+# English in every language, as the filings are: the offline analyst finds nothing for words that are not in them.
+STARTERS = (
+    "What would breach Northwind Tidal’s debt covenants?",
+    "How does Calder Ridge explain the fall in its gross margin?",
+    "What did ammonia leaks cost Calder Ridge, and is any of it insured?",
+    "How does Northwind Tidal describe its interest rate risk?",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationPage:
+    """What the page of a conversation needs from the database. A part holds its cards alone."""
+
+    conversation: Conversation
+    sees: Visibility
+    records: tuple[eventlog.TurnRecord, ...]
+    window: pagination.TurnPage
+    opened: Mapping[str, eventlog.ThinkingText]  # thinking to show open, by card
+    waiting: tuple[QueuedMessage, ...] = ()
+    sidebar: Sidebar | None = None
+    context: ContextView | None = None
+    model: ModelView | None = None
+    corpus: Mapping[str, Any] | None = None
+    completions: str = ""
+
+    @property
+    def is_running(self) -> bool:
+        return any(record.turn.status == Turn.Status.RUNNING for record in self.records)
+
+
+def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> ConversationPage:
+    """Read the user's conversation, the turns that the query asks for; 404 for anybody else's."""
+    person, query = request_user(request), request.GET
+    conversation = get_conversation(request, conversation_id)
+    conversation.owner = person  # known already, with what they may see
+    chosen, offered = model_choice.resolve(conversation)
+    sees = visibility_for(person, request.session, conversation, chosen)
+    window, records = pagination.read_page(conversation_id, query, is_part=is_part)
+    rendering.load(records)
+    opened = {
+        record.turn.public_id: text
+        for record in records
+        if record.turn.public_id == query.get("open") and (text := eventlog.thinking_for(record.turn, sees))
+    }
+    if is_part:
+        return ConversationPage(conversation, sees, records, window, opened)
+    return ConversationPage(
+        conversation,
+        sees,
+        records,
+        window,
+        opened,
+        waiting=queue.queued_messages(conversation_id) if getattr(conversation, "has_waiting", True) else (),
+        sidebar=sidebar.newest(person, deleted=query.get("deleted")),
+        context=summary.context_usage(conversation, chosen, [record.turn for record in records]),
+        model=summary.model_view(conversation, chosen, offered),
+        corpus=None if records else corpus_figures(),
+        completions=json.dumps(commands.completions(person), ensure_ascii=False),
+    )
+
+
+def template_context(page: ConversationPage, live: TurnState | None) -> dict[str, Any]:
+    """Return the template context. A turn that runs in this process is drawn from memory, not from the log."""
+    stored = [record for record in page.records if live is None or record.turn.pk != live.id]
+    items = build.items(stored, page.sees, opened=page.opened)
+    if live is not None and live.number in page.window:
+        items.append({"question": build.live_question_card(live), "answer": build.live_answer_card(live, page.sees)})
+    return {
+        "conversation": page.conversation,
+        "list": page.sidebar,
+        "items": items,
+        "earlier": pagination.previous_page(page.records),
+        "queued": [QueuedView(str(message.pk), message.text) for message in page.waiting],
+        "running": live is not None,
+        "sees": page.sees,
+        "scratchpad_on": page.sees.scratchpad,
+        "context": page.context,
+        "limit_chars": settings.MESSAGE_MAX_CHARS,
+        "socket_path": f"/ws/chats/{page.conversation.pk}/?shows={items[-1]['answer'].id if items else ''}",
+        "starters": STARTERS if not items and page.corpus and page.corpus["has_demo"] else (),
+        "corpus": page.corpus,
+        "model": page.model,
+        "completions": page.completions,
+    }
+
+
+def corpus_figures() -> dict[str, Any]:
+    """Return how many filings of how many companies are loaded, and whether all are invented."""
+    found = Filing.objects.values_list("company", "is_demo")
+    return {
+        "filings": len(found),
+        "companies": len({company for company, _demo in found}),
+        "is_demo": bool(found) and all(demo for _company, demo in found),
+        "has_demo": any(demo for _company, demo in found),
+    }

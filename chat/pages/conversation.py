@@ -1,0 +1,124 @@
+"""The page of a conversation, and what its composer does: send, stop, choose a model and an effort."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.messages import success
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import reswap
+
+from chat.conversations import commands, model_choice, settings
+from chat.conversations.access import HtmxHttpRequest, get_conversation, request_user
+from chat.live.stored import read_running
+from chat.pages import context
+from chat.providers.base import ProviderError
+from chat.request_preview import summary
+from chat.turns.manager import runner
+from chat.validation import InvalidInputError, clean_message
+
+CARDS = "chat/_messages.html"  # the cards alone, for the page's script
+
+
+@never_cache
+@require_GET
+async def conversation(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    """Show a conversation; ``?open=<id>`` shows that card's thinking open, for a page without JavaScript."""
+    return await conversation_page(request, conversation_id)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+async def messages(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    """GET: the cards. POST: send ``text``, then 303 to the page, which shows a refusal with the text still there."""
+    if request.method == "GET":
+        return await conversation_page(request, conversation_id, template=CARDS)
+    person = request_user(request)
+    found = await sync_to_async(get_conversation)(request, conversation_id)
+    try:
+        message = clean_message(request.POST.get("text"), request.POST.get("id", ""))
+        command = commands.parse(message.text)
+        if command is None:
+            await runner.submit(found.pk, message)
+        else:
+            answer = await sync_to_async(commands.execute)(command, person, found.pk)
+            if not answer.is_change:
+                return await conversation_page(request, conversation_id, command=answer)
+            success(request, answer.text)
+    except InvalidInputError as error:
+        draft = request.POST.get("text", "")
+        return await conversation_page(request, conversation_id, status=400, error=error.message, draft=draft)
+    return redirect_back(request, conversation_id)
+
+
+@require_POST
+async def stop(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    """Stop the running turn."""
+    await sync_to_async(get_conversation)(request, conversation_id)
+    await runner.stop(conversation_id)
+    return redirect_back(request, conversation_id)
+
+
+@never_cache
+@require_POST
+async def model(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    """Choose the ``model`` of the next request: 303, or the context meter for the page's script."""
+    found = await sync_to_async(get_conversation)(request, conversation_id)
+    try:
+        chosen = await model_choice.find_model(request.POST.get("model"))
+    except (InvalidInputError, ProviderError) as error:
+        if not request.htmx:
+            return await conversation_page(request, conversation_id, status=400, error=error.message)
+        _usage, picker = await sync_to_async(summary.next_request)(found)
+        shown = {"model": picker, "error": error.message}
+        return await sync_to_async(render)(request, "chat/_model_picker.html", shown, status=400)
+    await sync_to_async(model_choice.set_model)(found, chosen)
+    if not request.htmx:
+        return redirect_back(request, conversation_id)
+    usage, _picker = await sync_to_async(summary.next_request)(found)
+    meter = await sync_to_async(render)(request, "chat/_context.html", {"context": usage, "oob": True})
+    return reswap(meter, "none")
+
+
+@require_POST
+async def effort(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    """Set how much the model reasons here, ``effort``; empty leaves it to the other layers of settings."""
+    await sync_to_async(get_conversation)(request, conversation_id)
+    try:
+        name, value = commands.parse_change(summary.EFFORT, request.POST.get("effort") or None)
+    except InvalidInputError as error:
+        return await conversation_page(request, conversation_id, status=400, error=error.message)
+    await sync_to_async(settings.change)(conversation_id, {name: value})
+    return redirect_back(request, conversation_id)
+
+
+async def conversation_page(
+    request: HttpRequest,
+    conversation_id: uuid.UUID,
+    *,
+    template: str = "chat/conversation.html",
+    status: int = 200,
+    **extra: Any,
+) -> HttpResponse:
+    """Draw a conversation: what is stored, and the running turn as it is at this moment of the event loop."""
+    load = sync_to_async(context.load)
+    page = await load(request, conversation_id, is_part=template == CARDS)
+    if page.is_running and not runner.live(conversation_id):  # its turn may have ended since
+        page = await load(request, conversation_id, is_part=template == CARDS)
+    turn = runner.live(conversation_id) or (await read_running(conversation_id) if page.is_running else None)
+    shown = context.template_context(page, turn) | extra
+    return await sync_to_async(render)(request, template, shown, status=status)
+
+
+def redirect_back(request: HtmxHttpRequest, conversation_id: uuid.UUID, fragment: str = "") -> HttpResponse:
+    """Return 204 to htmx, whose page gets the change over the socket; else 303 to the page of the conversation."""
+    if request.htmx:
+        return HttpResponse(status=204)
+    url = reverse("chat:conversation", args=[conversation_id])
+    return HttpResponseRedirect(f"{url}#{fragment}" if fragment else url, status=303)

@@ -1,0 +1,147 @@
+"""What a person does with one turn: ask again, edit, continue, choose a branch, rate it, read its thinking and trace.
+
+htmx gets a part of the page or nothing, and the socket brings the cards; without script the answer is a page.
+"""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from chat import eventlog
+from chat.cards import build
+from chat.cards import feedback as opinions
+from chat.cards.view_models import dom_id
+from chat.conversations import actions, continuation
+from chat.conversations.access import HtmxHttpRequest, get_turn, request_user
+from chat.conversations.settings import visibility_for
+from chat.models import Turn
+from chat.pages.conversation import conversation_page, redirect_back
+from chat.turns.manager import runner
+from chat.validation import InvalidInputError, clean_message
+from reasoning.trace import step_to_json
+
+PLAIN_TEXT = "text/plain; charset=utf-8"
+
+
+@require_POST
+async def retry(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+    """Ask the question of a turn again, in its place."""
+    turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
+    try:
+        await runner.retry(turn)
+    except InvalidInputError as error:
+        return await conversation_page(request, conversation_id, status=409, error=error.message)
+    return redirect_back(request, conversation_id)
+
+
+@require_POST
+async def continue_answer(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+    """Ask for the rest of the newest answer, which was cut off."""
+    turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
+    record = build.record_of(await sync_to_async(eventlog.turn_record)(turn))
+    try:
+        message = await sync_to_async(continuation.continuation_message)(turn, record.answer)
+        await runner.submit(conversation_id, message, may_wait=False)
+    except InvalidInputError as error:
+        return await conversation_page(request, conversation_id, status=409, error=error.message)
+    return redirect_back(request, conversation_id)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+async def edit(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+    """GET: the question in a form. POST: ask the edited question in its place, or with ``save`` only store it."""
+    turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
+    shown: dict[str, Any] = {"turn": turn}
+    status = 200
+    if request.method == "GET":
+        shown["text"] = await sync_to_async(eventlog.question_of)(turn)
+    else:
+        shown["text"] = text = request.POST.get("text", "")
+        try:
+            message = clean_message(text)
+            if "save" in request.POST:
+                turn = await sync_to_async(actions.save_unasked)(turn, message.text)
+            else:
+                await runner.retry(turn, message)
+            return redirect_back(request, conversation_id, dom_id(turn.public_id + "-q"))
+        except InvalidInputError as error:
+            shown["error"] = error.message
+            status = 200 if request.htmx else 400  # htmx doesn't swap responses of 4xx
+    template = "chat/_question_edit.html" if request.htmx else "chat/edit.html"
+    return await sync_to_async(render)(request, template, shown, status=status)
+
+
+@require_POST
+async def select(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+    """Select the branch of this turn, down to its newest answer."""
+    turn = await sync_to_async(get_turn)(request, conversation_id, turn_id, any_branch=True)
+    try:
+        await sync_to_async(actions.select_branch)(turn)
+    except eventlog.TurnRunningError:
+        message = _("An answer is being written; stop it first.")
+        if request.htmx:
+            return HttpResponse(message, status=409, content_type=PLAIN_TEXT)
+        messages.error(request, message)
+    return redirect_back(request, conversation_id, dom_id(turn.public_id + "-q"))
+
+
+@never_cache
+@require_POST
+def feedback(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+    """Set, change or withdraw the opinion on an answer (``verdict``), or add why (``reason``, ``note``)."""
+    turn = get_turn(request, conversation_id, turn_id)
+    if turn.status == Turn.Status.RUNNING:
+        raise Http404
+    verdict = request.POST.get("verdict", "")
+    if verdict in ("good", "poor"):
+        opinions.give(turn, is_good=verdict == "good")
+    elif "reason" in request.POST:
+        opinions.explain(turn, reason=request.POST["reason"], note=request.POST.get("note", ""))
+    if not request.htmx:
+        return redirect_back(request, conversation_id, dom_id(turn.public_id))
+    view = opinions.feedback_view(Turn.objects.select_related("feedback").get(pk=turn.pk))
+    shown = {"feedback": view, "url": request.path, "is_asked": bool(verdict), "thanked": not verdict}
+    return render(request, "chat/_feedback.html", {**shown, "focus": verdict or view.verdict})
+
+
+@never_cache
+@require_GET
+def thinking(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+    """Return a finished card's thinking as this viewer may read it, as plain text; 404 where they may not."""
+    turn = get_turn(request, conversation_id, turn_id)
+    sees = visibility_for(request_user(request), request.session, turn.conversation)
+    text = eventlog.thinking_for(turn, sees)
+    if text is None:
+        raise Http404
+    return HttpResponse(text.text, content_type=PLAIN_TEXT)
+
+
+@never_cache
+@require_GET
+def trace(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+    """Return the redacted trace as JSON, for Copy trace; 404 where this viewer sees none."""
+    turn = get_turn(request, conversation_id, turn_id)
+    sees = visibility_for(request_user(request), request.session, turn.conversation)
+    if not sees.trace:
+        raise Http404
+    steps = [step_to_json(step) for step in build.record_of(eventlog.turn_record(turn)).trace]
+    return JsonResponse(steps, safe=False, json_dumps_params={"indent": 2, "ensure_ascii": False})
+
+
+@never_cache
+@require_GET
+def copy(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+    """Return what Copy puts on the clipboard: the answer and its numbered citations."""
+    turn = get_turn(request, conversation_id, turn_id)
+    text = build.copied_answer(build.record_of(eventlog.turn_record(turn)))
+    return HttpResponse(text, content_type=PLAIN_TEXT)

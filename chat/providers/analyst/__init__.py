@@ -1,1 +1,0 @@
-"""How the offline analyst reads: questions, passages, and which sentences answer. No model, no network, no corpus."""

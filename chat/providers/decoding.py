@@ -1,0 +1,111 @@
+"""What both APIs need to read an answer: server-sent events, JSON that is slightly wrong, token counts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from chat.providers.base import ProviderError
+from chat.providers.errors import malformed
+from reasoning.deltas import RawUsage
+from reasoning.stream import surrogates
+
+DONE = b"[DONE]"
+MAX_EVENT_BYTES = 8 * 1024 * 1024
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class EventParser:
+    """Parse server-sent events from bytes, in whatever pieces they arrive.
+
+    The SDK's decoder (private) and httpx2's ``EventSource`` hand out one event at a time, so what arrived together
+    couldn't be decoded together; and the one has no size limit, the other refuses any other content type.
+    """
+
+    def __init__(self) -> None:
+        self._line = bytearray()  # a line whose end hasn't arrived
+        self._data: list[bytes] = []  # data lines of the event in progress
+        self._data_bytes = 0
+        self._skip_newline = False  # the last piece ended in CR, so an LF that comes next belongs to it
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """Return the payloads of the events that ``piece`` completes. Raises ProviderError for an endless event."""
+        if piece and self._skip_newline:
+            piece = piece.removeprefix(b"\n")
+            self._skip_newline = False
+        self._skip_newline = self._skip_newline or piece.endswith(b"\r")
+        *lines, rest = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        payloads = []
+        for line in lines:
+            self._line += line
+            payload = self._end_line()
+            if payload is not None:
+                payloads.append(payload)
+        self._line += rest
+        if len(self._line) + self._data_bytes > MAX_EVENT_BYTES:
+            message = "The model service sent one event of more than 8 MiB, which is not a chat answer."
+            raise ProviderError("malformed", message, retryable=False)
+        return payloads
+
+    def finish(self) -> list[bytes]:
+        """Return the payload of a last event whose blank line never came."""
+        if self._line:
+            self._end_line()
+        payload = self._end_line()
+        return [] if payload is None else [payload]
+
+    def _end_line(self) -> bytes | None:
+        """Take the finished line; return the payload where a blank line ends an event that has data."""
+        line = bytes(self._line).removeprefix(_BYTE_ORDER_MARK)
+        self._line.clear()
+        name, _, value = line.partition(b":")
+        if name == b"data":
+            self._data.append(value.removeprefix(b" "))
+            self._data_bytes += len(value)
+        if line or not self._data:
+            return None
+        payload = b"\n".join(self._data)
+        self._data.clear()
+        self._data_bytes = 0
+        return payload
+
+
+def parse_json(data: bytes) -> Any:
+    """Parse JSON that msgspec refuses: lone surrogates, NaN, broken bytes. Raises ProviderError ``malformed``."""
+    try:
+        # Broken bytes become replacement characters, as the event-stream format demands.
+        return json.loads(data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise malformed("something that is not JSON in the middle of its answer") from error
+
+
+def without_surrogates(value: Any) -> Any:
+    """Return a JSON value whose strings can be encoded: surrogate pairs joined, lone ones replaced.
+
+    Raises ProviderError ``malformed`` for nesting that could be read, just, and can't be written again.
+    """
+    try:
+        return json.loads(surrogates.repair_surrogates(json.dumps(value, ensure_ascii=False)))
+    except RecursionError as error:
+        raise malformed("JSON of endless nesting in the middle of its answer") from error
+
+
+def read_usage(usage: Any) -> RawUsage | None:
+    """Read token counts under any of the names that services give them; None if there are none."""
+    if not isinstance(usage, Mapping):
+        return None
+    output_details = (usage.get("completion_tokens_details"), usage.get("output_tokens_details"), usage)
+    input_details = (usage.get("prompt_tokens_details"), usage.get("input_tokens_details"), usage)
+    counts = RawUsage(
+        _count([usage], "prompt_tokens", "input_tokens"),
+        _count([usage], "completion_tokens", "output_tokens"),
+        _count(output_details, "reasoning_tokens"),
+        _count(input_details, "cached_tokens") or _count([usage], "prompt_cache_hit_tokens"),
+    )
+    return counts if counts != RawUsage() else None
+
+
+def _count(places: Iterable[Any], *names: str) -> int | None:
+    values = (place.get(name) for place in places if isinstance(place, Mapping) for name in names)
+    return next((int(value) for value in values if isinstance(value, int | float) and 0 <= value < 2**53), None)

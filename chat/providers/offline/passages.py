@@ -1,0 +1,213 @@
+"""Passages of a tool's answer, cut into what can be quoted: sentences and rows of tables.
+
+Every piece is verbatim and whole. A sentence doesn't end at *U.S.* or *Inc.*; where that is in doubt it continues. What
+a page or the passage cut off in mid-sentence is joined again, or is never quoted.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+_MAX_CHARS = 40_000
+_MAX_PASSAGES = 20
+_HEADING_MAX_CHARS = 120
+_CELL_MAX_CHARS = 300
+_LINE = re.compile(r"[^\S\n]*(\S[^\n]*)")
+_ABBREVIATIONS = frozenset(
+    """inc corp co ltd llc lp plc bros mr mrs ms dr prof st jr sr vs v no nos fig sec art ch vol approx est dept ext
+    rev gen gov sen rep messrs jan feb mar apr jun jul aug sep sept oct nov dec e.g i.e etc cf al a.m p.m u.s u.k n.a
+    d.c""".split()  # noqa: SIM905
+)
+_SENTENCE_END = re.compile(r"[.!?][\"”’')\]]*\s+(?=[\"“‘('\[$€£•]*[A-Z0-9])")
+_STOP = re.compile(r"[.!?:;][\"”’'*)\]]*(?:\s*[;,]?\s*(?:and|or))?$")
+_BULLET = re.compile(r"^[•·▪◦●\-–—*☐☒]")
+_CONTENTS_ROW = re.compile(r"(?:Part|Item)\s+[\dIVX]+[A-C]?\.?\s*\|.{0,150}$", re.I)
+_TITLE_NUMBER = re.compile(r"^(?:Note|Item|Part|Exhibit|Table|Section|Page)\s+[\dIVX]+[\d.]*[A-Z]?\b", re.I)
+_DATED_CELL = re.compile(r"\b(?:19|20)\d\d\b[\s*)]*(?:\(?[a-z\d]\))?$", re.I)
+_PERIOD = re.compile(  # digits that are no figure: dates, lengths of periods, units, marks of footnotes
+    r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}\b,?|\b(?:19|20)\d\d\b"
+    r"|\b\d+[\s-]+(?:weeks?|months?|days?)\b|\bQ[1-4]\b|\bFY\s?\d\d\b|\(\s*[\da-z]{1,2}\s*\)|\bin 0+s?\b|\b000s\b",
+    re.I,
+)
+_FIGURE_CELL = re.compile(r"^[($€£¥\s-]*\d[\d,.\s]*\)?\s*%?\)?$|^[—–-]$")
+
+PieceKind = Literal["sentence", "row", "line", "heading", "columns", "lead", "fragment"]
+QUOTABLE: frozenset[PieceKind] = frozenset({"sentence", "row", "line"})
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One piece. ``near`` is the text right around it; ``header`` the row that names the columns of its table."""
+
+    text: str
+    kind: PieceKind
+    near: str = ""
+    heading: str = ""
+    header: str = ""
+
+
+@dataclass(frozen=True)
+class FiledPassage:
+    """A passage as the tool message holds it. ``ref`` is the number to cite it by."""
+
+    ref: int
+    text: str
+    company: str = ""
+    filing: str = ""
+    date: str = ""
+    period: str = ""
+    section: str = ""
+    url: str = ""
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """What the passage consists of, in reading order."""
+        return tuple(_pieces(self.text))
+
+
+@dataclass(frozen=True, slots=True)
+class ToolMessage:
+    """What a search returned, and what it says was searched."""
+
+    passages: tuple[FiledPassage, ...]
+    searched: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def companies(self) -> tuple[str, ...]:
+        """The companies of the passages, each once."""
+        return tuple(dict.fromkeys(passage.company for passage in self.passages if passage.company))
+
+    @property
+    def searched_companies(self) -> tuple[str, ...]:
+        """The companies whose filings were searched."""
+        names = self.searched.get("companies")
+        return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
+
+
+def read_result(content: str) -> ToolMessage | None:
+    """Read a tool message; None if it is no search result. What is no passage is passed over."""
+    try:
+        message = json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    entries = message.get("passages") if isinstance(message, dict) else None
+    if not isinstance(entries, list):
+        return None
+    passages = []
+    for entry in entries[:_MAX_PASSAGES]:
+        ref, text = (entry.get("ref"), entry.get("text")) if isinstance(entry, dict) else (None, None)
+        if isinstance(ref, int) and isinstance(text, str) and text.strip():
+            names = ("company", "filing", "date", "period", "section", "url")
+            fields = {name: entry[name] for name in names if isinstance(entry.get(name), str)}
+            passages.append(FiledPassage(ref, text[:_MAX_CHARS], **fields))
+    searched = message.get("searched")
+    return ToolMessage(tuple(passages), searched if isinstance(searched, dict) else {})
+
+
+def _pieces(text: str) -> Iterator[Piece]:
+    cut = list(_cut(text))
+    heading = header = ""
+    for place, (piece, kind) in enumerate(cut):
+        if kind in ("heading", "line", "lead"):
+            heading = piece
+        if kind == "columns":
+            header = piece
+        elif kind == "sentence":  # prose ends the table; a heading or a lead-in inside it does not
+            header = ""
+        around = " ".join(other for other, _ in (*cut[max(0, place - 1) : place], *cut[place + 1 : place + 2]))
+        yield Piece(piece, kind, around, heading, header if kind == "row" else "")
+
+
+def _cut(text: str) -> Iterator[tuple[str, PieceKind]]:
+    lines = list(_paragraphs(text))
+    for place, line in enumerate(lines):
+        if is_row(line):
+            following = lines[place + 1] if place + 1 < len(lines) and is_row(lines[place + 1]) else None
+            is_first = place == 0 or not is_row(lines[place - 1])
+            is_header = names_columns(line, following, is_first=is_first)
+            yield line, "heading" if _CONTENTS_ROW.match(line) else "columns" if is_header else "row"
+        elif len(line) <= _HEADING_MAX_CHARS and not re.search(r"[.!?:;,][\"”’)]*$", line):
+            # "Commission file number: 0-23985" is set like a heading, and a fact all the same.
+            yield line, "line" if re.search(r"\d\d|:.*\d", _TITLE_NUMBER.sub("", line)) else "heading"
+        else:
+            yield from ((sentence, _sentence_kind(sentence)) for sentence in split_sentences(line))
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Yield the lines; a line that continues in a later one, as across a page break, with it and what is between."""
+    start = end = -1
+    for match in _LINE.finditer(text):
+        line, last = match[1], text[start:end]
+        is_cut = len(last) > _HEADING_MAX_CHARS // 2 and not re.search(r"[.!?:;][\"”’)\]]*$", last)
+        if start >= 0 and not (is_cut and line[:1].islower() and not is_row(last) and not is_row(line)):
+            yield last
+            start = -1
+        start = match.start(1) if start < 0 else start
+        end = match.start(1) + len(line.rstrip())
+    if start >= 0:
+        yield text[start:end]
+
+
+def split_sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph, verbatim."""
+    start = 0
+    for match in _SENTENCE_END.finditer(text):
+        before = text[start : match.start() + 1]
+        last = re.split(r"[\s(“\"—–]", before[:-1])[-1].lower() if before.endswith(".") else None
+        if last in ("no", "nos"):
+            is_abbreviated = text[match.end() :][:1].isdigit()  # No. 5
+        else:
+            is_abbreviated = last is not None and (
+                last in _ABBREVIATIONS or re.fullmatch(r"(?:[a-z]\.)*[a-z]", last) is not None
+            )
+        if not is_abbreviated:
+            yield text[start : match.end()].strip()
+            start = match.end()
+    if rest := text[start:].strip():
+        yield rest
+
+
+def _sentence_kind(sentence: str) -> PieceKind:
+    words = re.findall(r"[^\W\d_][\w'’-]*", sentence)
+    is_title = all(word[0].isupper() for word in words if len(word) > 3)
+    if is_title and sentence.endswith(".") and 0 < len(words) <= 4 and not re.search(r"\d", sentence):
+        return "heading"  # run into the paragraph: *Comparable Sales.*
+    if not _BULLET.match(sentence) and (sentence[:1].islower() or not _STOP.search(sentence)):
+        return "fragment"
+    return "lead" if sentence.endswith(":") else "sentence"
+
+
+def is_row(line: str) -> bool:
+    """Say whether a line is a row of a table. Cells with paragraphs in them only lay out prose."""
+    return " | " in line and max(map(len, _cells(line)), default=0) <= _CELL_MAX_CHARS
+
+
+def names_columns(row: str, following: str | None, *, is_first: bool) -> bool:
+    """Say whether a row only names columns: periods, units and words, with a row of their values below it.
+
+    A row of a label and a date or a word is a fact (a signature's date, a place of incorporation) and stays one.
+    """
+    cells = _cells(row)
+    dated = sum(bool(_DATED_CELL.search(cell)) for cell in cells)
+    if dated >= 2 and dated * 2 >= len(cells):
+        return True
+    if following is None or re.search(r"\d", _PERIOD.sub(" ", row)):
+        return False
+    below = _cells(following)
+    if any(_FIGURE_CELL.match(cell) for cell in below):
+        return dated > 0 or not re.search(r"\d", row)
+    return is_first and 3 <= len(cells) <= len(below) and not re.search(r"\d", row)
+
+
+def has_counts(row: str) -> bool:
+    """Say whether a row has a cell, after its label, that is a whole number and nothing else."""
+    return any(re.fullmatch(r"\(?\d[\d,]*\)?", cell) for cell in _cells(row)[1:])
+
+
+def _cells(row: str) -> Sequence[str]:
+    return [cell.strip() for cell in row.split("|") if cell.strip()]

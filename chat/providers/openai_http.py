@@ -1,0 +1,318 @@
+"""What both of OpenAI's APIs need: clients, one request through the SDK, its answer decoded as it arrives.
+
+Every failure is a ``ProviderError``. Nothing is retried here, since only the turn knows what was already shown; except
+once without an optional parameter that the service refuses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import sys
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from urllib.parse import urlsplit, urlunsplit
+from weakref import WeakKeyDictionary
+
+from chat.providers.base import ProviderError, ProviderRequest
+from chat.providers.decoding import MAX_EVENT_BYTES, EventParser
+from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed
+from reasoning.deltas import RawDelta, RawFields
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+_BODY_END_S = 0.2  # how long the body's own end may take to follow the end mark
+_USAGE_S = 5.0  # how long the token counts may take to follow the end of the answer
+BUSY_STREAMS = 20  # in this process; from there on reads are joined
+JOIN_WINDOW_S = 0.05
+
+_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, AsyncOpenAI]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where a service is, whose key is used there, and how long to wait."""
+
+    base_url: str
+    api_key: str = field(repr=False)
+    connect_s: float = 10.0
+    idle_s: float = 60.0
+
+    @property
+    def host(self) -> str:
+        """Host and port, as people may see them."""
+        parts = urlsplit(self.base_url)
+        port = f":{parts.port}" if parts.port else ""
+        return f"{parts.hostname or self.base_url}{port}"
+
+    @property
+    def identity(self) -> str:
+        """Base URL without user information, and a fingerprint of the credential. Guards opaque items."""
+        parts = urlsplit(self.base_url)
+        url = urlunsplit((parts.scheme.lower(), self.host.lower(), parts.path.rstrip("/"), parts.query, ""))
+        return f"{url}#{hashlib.sha256(self.api_key.encode()).hexdigest()[:12]}"
+
+
+async def client_for(connection: Connection) -> AsyncOpenAI:
+    """Return the client of an endpoint on this event loop, building it at first use."""
+    if "openai" not in sys.modules:
+        # In a thread: importing takes about a second, which would hold up every other stream of this process.
+        await asyncio.to_thread(import_module, "openai")
+    clients = _clients.setdefault(asyncio.get_running_loop(), {})
+    if connection not in clients:
+        clients[connection] = build_client(connection)
+    return clients[connection]
+
+
+def build_client(connection: Connection, **http_options: Any) -> AsyncOpenAI:
+    """Build a client. ``http_options`` go to the HTTP client, such as a ``transport``."""
+    from httpx2 import Timeout  # noqa: PLC0415
+    from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: PLC0415
+
+    timeout = Timeout(connection.idle_s, connect=connection.connect_s, pool=connection.connect_s)
+    return AsyncOpenAI(
+        api_key=connection.api_key,
+        base_url=connection.base_url,
+        max_retries=0,
+        timeout=timeout,
+        # The aiohttp transport costs about half of what the default one does for each token.
+        http_client=DefaultAioHttpClient(timeout=timeout, **http_options),
+    )
+
+
+async def close_clients() -> None:
+    """Close the clients of this event loop and their connections. For the end of a server, and of a test."""
+    clients = _clients.pop(asyncio.get_running_loop(), {})
+    for client in clients.values():
+        await client.close()
+
+
+class Decoder(Protocol):
+    """Payloads of one response to deltas. ``ended``: it said that it is over. ``done``: nothing more will come."""
+
+    ended: bool
+    done: bool
+
+    def feed(self, payload: bytes) -> tuple[RawDelta, ...]: ...
+
+    def finish(self) -> tuple[RawDelta, ...]: ...
+
+
+class OpenAIService:
+    """One model at one endpoint. An empty ``model`` means the first that the endpoint lists.
+
+    An API adds the request body (``_body``), the SDK call (``_create``) and what decodes the answer (``_decoder``).
+    ``_optional`` names the parameters that are left out, from then on, where the endpoint refuses them.
+    """
+
+    _api: ClassVar[Literal["chat", "responses"]]
+    _optional: ClassVar[tuple[str, ...]]
+    open_streams: ClassVar[int] = 0  # in this process
+
+    def __init__(
+        self,
+        base_url: str,
+        api_key: str,
+        model: str,
+        *,
+        connect_s: float = 10.0,
+        idle_s: float = 60.0,
+        starts_in_reasoning: bool = False,
+        client: AsyncOpenAI | None = None,
+    ) -> None:
+        self._connection = Connection(base_url, api_key, connect_s, idle_s)
+        self._client = client
+        self._refused_parameters: set[str] = set()
+        self.model = model
+        self.name = model or self._connection.host
+        self.identity = self._connection.identity
+        self.starts_in_reasoning = starts_in_reasoning
+
+    def _body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def _create(self, client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
+        raise NotImplementedError
+
+    def _decoder(self, endpoint: Endpoint) -> Decoder:
+        raise NotImplementedError
+
+    async def find_model(self) -> str:
+        """Return the model in use; where none was named, the first of ``/v1/models``. Raises ProviderError."""
+        if self.model:
+            return self.model
+        endpoint = self._endpoint("")
+        try:
+            client = self._client or await client_for(self._connection)
+            listing = (await client.models.with_raw_response.list()).http_response.json()
+        except Exception as error:
+            raise self._failure(error, endpoint, {}) from error
+        rows = listing.get("data") if isinstance(listing, dict) else listing
+        rows = rows if isinstance(rows, list) else []
+        names = [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
+        if not names:
+            message = f"{endpoint.host} lists no models. Name one in OPENAI_MODEL."
+            raise ProviderError("refused", message, retryable=False)
+        self.model = self.name = names[0]
+        return self.model
+
+    def request_body(self, request: ProviderRequest) -> dict[str, Any]:
+        """Return what ``stream`` would post now; without a model only where none was named or found yet."""
+        body = self._body(request, request.body.get("model") or self.model)
+        return {name: value for name, value in body.items() if name not in self._refused_parameters}
+
+    async def stream(self, request: ProviderRequest) -> AsyncGenerator[RawDelta, None]:
+        """Yield the pieces of one response. Closing the iterator closes the upstream. Raises ProviderError."""
+        if not request.body.get("model"):
+            await self.find_model()
+        endpoint = self._endpoint(request.body.get("model") or self.model)
+        decoder = self._decoder(endpoint)
+        has_text = False
+        OpenAIService.open_streams += 1
+        try:
+            async with AsyncExitStack() as stack:
+                response = await self._send(request, stack)
+                events, chunks = EventParser(), response.iter_bytes()
+                content_type = response.headers.get("content-type", "").lower()
+                if "text/html" in content_type:
+                    raise malformed("a web page instead of an answer")
+                if "application/json" in content_type:  # streaming was ignored
+                    for delta in decoder.feed(await _read_whole(chunks)):
+                        yield delta
+                else:
+                    while (chunk := await _next_chunk(chunks, decoder, may_wait=has_text)) is not None:
+                        for delta in _decode(events.feed(chunk), decoder):
+                            has_text = True
+                            yield delta
+                for delta in _finish(events, decoder):
+                    yield delta
+                if decoder.done:
+                    await _drain(chunks)
+        except ProviderError:
+            raise
+        except Exception as error:
+            raise self._failure(error, endpoint, request.body) from error
+        finally:
+            OpenAIService.open_streams -= 1
+
+    async def _send(self, request: ProviderRequest, stack: AsyncExitStack) -> Any:
+        """Return the open response, having left out one by one the optional parameters that the service refuses."""
+        client = self._client or await client_for(self._connection)
+        from openai import APIStatusError  # noqa: PLC0415
+
+        while True:
+            body = self.request_body(request)
+            try:
+                return await stack.enter_async_context(self._create(client, body))
+            except APIStatusError as error:
+                refused = [name for name in self._optional if name in body and name.encode() in error.response.content]
+                if error.status_code not in (400, 422) or not refused:
+                    raise
+                self._refused_parameters.add(refused[0])
+
+    def _endpoint(self, model: str) -> Endpoint:
+        return Endpoint(self._connection.host, model, (self._connection.api_key,), self._api)
+
+    def _failure(self, error: Exception, endpoint: Endpoint, body: Mapping[str, Any]) -> ProviderError:
+        """Turn whatever the SDK or its transport raised into our error."""
+        from openai import APIStatusError  # noqa: PLC0415
+
+        if isinstance(error, APIStatusError):
+            status, content, headers = error.status_code, error.response.content, error.response.headers
+            replays = _replays_thinking(body)
+            return failure_from_status(status, content, headers, endpoint, replays_thinking=replays)
+        if isinstance(error, ValueError):
+            return malformed("an answer that cannot be read")
+        connection = self._connection
+        return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=connection.idle_s)
+
+
+def _replays_thinking(body: Mapping[str, Any]) -> bool:
+    """Say whether a request holds earlier thinking, in either API's form."""
+    sent = (*(body.get("messages") or ()), *(body.get("input") or ()))
+    return any(
+        one.get("type") == "reasoning" or not one.keys().isdisjoint({"reasoning_content", "reasoning", "thinking"})
+        for one in sent
+        if isinstance(one, Mapping)
+    )
+
+
+async def _next_chunk(chunks: AsyncIterator[bytes], decoder: Decoder, *, may_wait: bool) -> bytes | None:
+    """Return the next bytes, None at the end.
+
+    In a busy process what arrives within a window is read together: working on forty characters costs hardly more than
+    on four. The first text never waits.
+    """
+    if decoder.done:
+        return None
+    if not decoder.ended:
+        if may_wait and OpenAIService.open_streams >= BUSY_STREAMS:
+            await asyncio.sleep(JOIN_WINDOW_S)
+        return await anext(chunks, None)
+    try:
+        return await asyncio.wait_for(anext(chunks, None), _USAGE_S)
+    except Exception:  # noqa: BLE001  (the answer is complete; only token counts could still have come)
+        return None
+
+
+def _decode(payloads: Iterable[bytes], decoder: Decoder) -> Iterator[RawDelta]:
+    """Decode what arrived together, adjacent texts of one field as one. What precedes a failure comes before it."""
+    pending: RawDelta | None = None
+    failure: ProviderError | None = None
+    try:
+        for payload in payloads:
+            for delta in decoder.feed(payload):
+                joined = _join(pending, delta)
+                if joined is None and pending is not None:
+                    yield pending
+                pending = joined or delta
+    except ProviderError as error:
+        failure = error
+    if pending is not None:
+        yield pending
+    if failure is not None:
+        raise failure
+
+
+def _join(first: RawDelta | None, second: RawDelta) -> RawFields | None:
+    """Return two deltas as one where both are a text of the same field and nothing else."""
+    if not (isinstance(first, RawFields) and isinstance(second, RawFields)):
+        return None
+    if len(first.fields) != 1 or first.fields.keys() != second.fields.keys():
+        return None
+    ((name, start),) = first.fields.items()
+    end = second.fields[name]
+    return RawFields({name: start + end}) if isinstance(start, str) and isinstance(end, str) else None
+
+
+def _finish(events: EventParser, decoder: Decoder) -> Iterator[RawDelta]:
+    """Decode a last event without its blank line, and what the decoder holds back. Raises ProviderError if cut off."""
+    try:
+        yield from [delta for payload in events.finish() for delta in decoder.feed(payload)]
+    except ProviderError as error:
+        if error.code != "malformed":  # else the event is torn: the stream broke off, its JSON wasn't wrong
+            raise
+    yield from decoder.finish()
+    if not decoder.ended:
+        raise cut_off()
+
+
+async def _drain(chunks: AsyncIterator[bytes]) -> None:
+    """Read what follows the end mark, so that the connection, and its TLS, can serve the next request."""
+    with suppress(Exception):
+        async with asyncio.timeout(_BODY_END_S):
+            async for _chunk in chunks:
+                pass
+
+
+async def _read_whole(chunks: AsyncIterator[bytes]) -> bytes:
+    body = bytearray()
+    async for chunk in chunks:
+        body += chunk
+        if len(body) > MAX_EVENT_BYTES:
+            raise malformed("more than 8 MiB in one piece")
+    return bytes(body)

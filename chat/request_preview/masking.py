@@ -1,0 +1,150 @@
+"""A request body as administrators may read it: redacted, cut, and with every mask marked (product 10, 12).
+
+Instructions, tool schemas and parameters are our own and shown in full. Texts are redacted, arguments are shown as in
+the trace, JSON results are also redacted by their keys, a ciphertext is replaced by its length. A viewer who may not
+see thinking, or the trace, gets only the length of those (product 13, 15).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from chat.tools import registry
+from reasoning.redaction import DEFAULT, REDACTED, TRUNCATED, UNAVAILABLE, Redactor
+from reasoning.replay.tokens import ENCRYPTED_KEYS
+from reasoning.stream.normalizer import NATIVE_FIELDS
+from reasoning.visibility import Visibility
+
+SHOWN_CHARS = 2_000  # of one text
+MAX_CHARS = 200_000  # that are redacted for one page, the newest entries first, because redaction takes time
+THINKING_KEYS = frozenset({*NATIVE_FIELDS, "reasoning_details"})
+_NEVER_HIDDEN_KEYS = frozenset({"role", "type", "id", "call_id", "tool_call_id", "status", "format"})
+_MAX_KEY_CHARS = 40
+_TEXT_POLICY = replace(DEFAULT, text_limit=SHOWN_CHARS)
+# JSON in a text is parsed whole, for the keys of its values.
+_JSON_POLICY = replace(_TEXT_POLICY, window=24_000, value_bytes=2 * SHOWN_CHARS)
+_OPEN, _CLOSE = "\ue000", "\ue001"  # private-use characters around our own notes
+_MASKS = re.compile(
+    f"{_OPEN}([^{_OPEN}{_CLOSE}]*){_CLOSE}|"
+    rf"({re.escape(REDACTED)}|{re.escape(TRUNCATED)}|{re.escape(UNAVAILABLE)}|"
+    r"\[(?:vector|cycle|too deep|number|boolean|nothing|base64 \d+ chars|(?:text|list|object), \d+ \w+)\]|"
+    r"[^\s*\"]{0,3}\*{3}@[\w.-]+)"
+)
+Kind = Literal["", "thinking", "trace"]
+
+
+@dataclass(frozen=True, slots=True)
+class BodyPart:
+    """A part of a body's text; a mask stands for something that is not shown."""
+
+    text: str
+    is_mask: bool = False
+
+
+def masked_body(body: Mapping[str, Any], sees: Visibility) -> tuple[BodyPart, ...]:
+    """Return a body as indented JSON, in parts."""
+    masker = _Masker(sees)
+    shown = dict(body)
+    for name in ("messages", "input"):
+        if name in body:
+            newest_first = [masker.entry(entry) for entry in reversed(body[name])]
+            shown[name] = newest_first[::-1]
+    text = json.dumps(shown, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode()
+
+    parts, end = [], 0
+    for mask in _MASKS.finditer(text):
+        parts.append(BodyPart(text[end : mask.start()]))
+        parts.append(BodyPart(mask[1] if mask[1] is not None else mask[2], is_mask=True))
+        end = mask.end()
+    return tuple(part for part in (*parts, BodyPart(text[end:])) if part.text)
+
+
+class _Masker:
+    def __init__(self, sees: Visibility) -> None:
+        self._hidden = {"thinking": not sees.may_open_thinking, "trace": not sees.show_reasoning, "": False}
+        self._chars_left = MAX_CHARS
+        self._texts = Redactor(_TEXT_POLICY)
+        self._json = Redactor(_JSON_POLICY)
+        self._arguments = Redactor()
+
+    def entry(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """Mask a message or an input item."""
+        if entry.get("role") == "system":
+            return dict(entry)
+        if entry.get("type") == "reasoning":
+            return self._object(entry, "thinking")
+        is_result = entry.get("role") == "tool" or entry.get("type") == "function_call_output"
+        return self._object(entry, "trace" if is_result else "")
+
+    def _object(self, value: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
+        masked = {}
+        for key, inner in value.items():
+            shown_key = key if key.isidentifier() and len(key) <= _MAX_KEY_CHARS else self._text(key)
+            if key == "arguments" and isinstance(inner, str):
+                masked[shown_key] = self._call_arguments(inner, str(value.get("name", "")))
+            elif key in ENCRYPTED_KEYS and isinstance(inner, str):
+                masked[shown_key] = _note(_("sealed, %(count)s characters"), inner) if inner else inner
+            elif key in _NEVER_HIDDEN_KEYS and isinstance(inner, str):
+                masked[shown_key] = self._text(inner)
+            else:
+                masked[shown_key] = self._value(inner, "thinking" if key in THINKING_KEYS else kind)
+        return masked
+
+    def _value(self, value: Any, kind: Kind) -> Any:
+        match value:
+            case str() if self._hidden[kind] and value.strip():
+                return _note(_("not shown, %(count)s characters"), value)
+            case str():
+                return self._text(value)
+            case list() | tuple():
+                return [self._value(inner, kind) for inner in value]
+            case Mapping():
+                return self._object(value, kind)
+        return value
+
+    def _call_arguments(self, arguments: str, tool_name: str) -> str:
+        """Show arguments as the trace does: the values that the tool declares, of the others type and size."""
+        if self._hidden["trace"]:
+            return str(self._value(arguments, "trace"))
+        if not self._fits(arguments):
+            return _note(_("%(count)s characters"), arguments)
+        try:
+            value = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return _note(_("no JSON, %(count)s characters"), arguments)
+        tool = registry().get(tool_name)
+        shown = self._arguments.redact_args(value, shown=tool.shown_args if tool else frozenset())
+        return json.dumps(shown, ensure_ascii=False)
+
+    def _text(self, text: str) -> str:
+        text = text.replace(_OPEN, "").replace(_CLOSE, "")
+        if not self._fits(text):
+            return _note(_("%(count)s characters"), text)
+        bare = text.strip()
+        return str(self._json.redact_args(bare) if _is_json(bare) else self._texts.redact_args(text))
+
+    def _fits(self, text: str) -> bool:
+        """Count a text against MAX_CHARS; False if it doesn't fit any more."""
+        redacted_chars = min(len(text), 2 * SHOWN_CHARS)
+        if redacted_chars > self._chars_left:
+            return False
+        self._chars_left -= redacted_chars
+        return True
+
+
+def _is_json(text: str) -> bool:
+    try:
+        return text[:1] in ("{", "[") and json.loads(text) is not None
+    except (ValueError, RecursionError):
+        return False
+
+
+def _note(label: str, text: str) -> str:
+    return f"{_OPEN}[{label % {'count': number_format(len(text), force_grouping=True)}}]{_CLOSE}"

@@ -1,0 +1,91 @@
+"""The next request, planned as a turn plans it and built by its provider, so that preview and reality can't differ.
+
+Nothing is sent. The next question isn't known yet, so it isn't part of the preview: it will be one more entry at the
+end. History that is too long for the model is shown in full, because it is summarised only before that question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from cryptography.fernet import InvalidToken
+from django.utils.translation import gettext as _
+
+from chat import eventlog
+from chat.conversations import model_choice
+from chat.conversations.model_choice import ModelChoice
+from chat.models import Conversation
+from chat.providers.base import Provider, ProviderError
+from chat.turns import request as planning
+from reasoning.events import Event
+from reasoning.replay.plan import EgressPlan, RequestTarget
+
+
+class PreviewError(Exception):
+    """No request can be planned: its key is missing, its endpoint names no model, or history can't be decrypted."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextRequest:
+    """A plan, the ``body`` that would be sent, byte for byte, and the ``events`` that it was planned from."""
+
+    chosen: ModelChoice
+    target: RequestTarget
+    plan: EgressPlan
+    body: dict[str, Any]
+    events: Sequence[Event]
+    instructions: str
+    tools: Sequence[Any]
+
+
+async def chosen_model(conversation: Conversation, name: str | None) -> ModelChoice:
+    """Return the model that answers next, or the offered one of this name. Raises InvalidInputError, PreviewError."""
+    if name is None:
+        return await sync_to_async(model_choice.chosen_model)(conversation)
+    try:
+        return await model_choice.find_model(name) or (await sync_to_async(model_choice.offered_models)())[0]
+    except ProviderError as error:
+        raise PreviewError(error.message) from error
+
+
+async def plan_preview(conversation: Conversation, chosen: ModelChoice) -> NextRequest:
+    """Plan a conversation's next request to this model; the owner must be loaded. Raises PreviewError."""
+    try:
+        provider = await model_choice.provider(chosen)
+        return await sync_to_async(_plan)(conversation, chosen, provider)
+    except ProviderError as error:
+        raise PreviewError(model_choice.in_its_words(error, chosen).message) from error
+    except InvalidToken as error:
+        raise PreviewError(_("What was said here can’t be opened: none of CONTENT_KEYS fits it.")) from error
+
+
+def exact_json(preview: NextRequest) -> dict[str, Any]:
+    """Return the exact body, the omissions and the figures: for ``manage.py preview_request`` only (product 10)."""
+    plan = preview.plan
+    return {
+        "body": preview.body,
+        "omissions": [{"seq": one.seq, "rule": one.rule, "reason": one.reason} for one in plan.omissions],
+        "effectiveTokens": plan.effective_tokens,
+        "storedTokens": plan.stored_tokens,
+        "limit": preview.target.limit,
+        "shouldCompact": plan.should_compact,
+        "notes": [*plan.notes, *(f"repaired: {repair.rule}" for repair in plan.repairs)],
+    }
+
+
+def _plan(conversation: Conversation, chosen: ModelChoice, provider: Provider) -> NextRequest:
+    target = planning.target_of(chosen, model=provider.model, identity=provider.identity)
+    plan = planning.plan_coming(conversation, chosen, target)
+    request = planning.request_of(plan, chosen, conversation.pk)
+    return NextRequest(
+        chosen=chosen,
+        target=target,
+        plan=plan,
+        body=provider.request_body(request),
+        events=eventlog.history(conversation.pk),
+        instructions=request.instructions,
+        tools=request.tools,
+    )

@@ -1,0 +1,321 @@
+"""What the preview page shows: ready values, redacted, so that the template decides nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop, ngettext
+
+from chat.conversations import model_choice
+from chat.providers import OPENAI_URL
+from chat.request_preview.masking import THINKING_KEYS, BodyPart, masked_body
+from chat.request_preview.plan import NextRequest
+from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, UserMessage
+from reasoning.redaction import DEFAULT, TRUNCATED, Redactor
+from reasoning.replay.chat_messages import NOT_RUN
+from reasoning.replay.dialects import AS_RECEIVED, dialect_named
+from reasoning.replay.plan import COMPACTED
+from reasoning.replay.tokens import entry_tokens, event_tokens, text_tokens
+from reasoning.visibility import Visibility
+
+_SENDABLE = (UserMessage, Reasoning, AssistantMessage, ToolCall, ToolResult)
+_EXCERPT = Redactor(replace(DEFAULT, text_limit=80, window=512))
+_BAR_GAP = 0.25  # percent of the bar between two segments
+_NO_SEQ = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class BarSegment:
+    """A segment of the bar of tokens. ``x`` and ``width`` are percentages, formatted independently of the locale."""
+
+    name: str
+    label: str
+    tokens: int
+    x: str
+    width: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentRow:
+    """One part of what is sent. ``seq`` is its event's, or a dash for what the log doesn't hold."""
+
+    seq: str
+    kind: str
+    content: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutRow:
+    """One event that isn't sent, or a run of events that a summary replaces."""
+
+    seq: str
+    kind: str
+    reason: str
+    rule: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewView:
+    """The page's values. ``goes``, ``left_out``, ``stored`` and ``limit`` are tokens."""
+
+    model: str
+    host: str
+    api: str
+    dialect: str
+    goes: int
+    left_out: int
+    stored: int
+    limit: int
+    shares: tuple[BarSegment, ...]
+    sent_rows: tuple[SentRow, ...]
+    left_out_rows: tuple[LeftOutRow, ...]
+    notes: tuple[str, ...]
+    should_compact: bool
+    hides_reasoning: bool
+    body: tuple[BodyPart, ...]
+
+
+def preview_view(preview: NextRequest, sees: Visibility) -> PreviewView:
+    """Return what this viewer may see of a planned request."""
+    plan = preview.plan
+    config = preview.chosen.config
+    host = model_choice.host_of(config) or urlsplit(OPENAI_URL).netloc
+    return PreviewView(
+        model=preview.target.model,
+        host=_("this server, offline") if config.is_offline else host,
+        api=preview.target.api,
+        dialect=dialect_named(preview.target.dialect).name,
+        goes=plan.effective_tokens,
+        left_out=plan.stored_tokens - plan.effective_tokens,
+        stored=plan.stored_tokens,
+        limit=preview.target.limit,
+        shares=tuple(_bar(preview)),
+        sent_rows=tuple(_sent_rows(preview, sees)),
+        left_out_rows=tuple(_left_out_rows(preview)),
+        notes=tuple(_notes(preview)),
+        should_compact=plan.should_compact,
+        hides_reasoning=not (sees.show_reasoning and sees.may_open_thinking),
+        body=masked_body(preview.body, sees),
+    )
+
+
+def _sent_rows(preview: NextRequest, sees: Visibility) -> Iterator[SentRow]:
+    """Yield what is sent, in its order: instructions, tools, the summary of compacted turns, then the events."""
+    if preview.instructions:
+        yield SentRow(_NO_SEQ, "instructions", _("System prompt"), text_tokens(preview.instructions))
+    if preview.tools:
+        names = ", ".join(str(tool["function"]["name"]) for tool in preview.tools)
+        yield SentRow(_NO_SEQ, "tools", names, entry_tokens(list(preview.tools)))
+    compactions = [event for event in preview.events if isinstance(event, Compaction) and event.active]
+    if compactions and (summary := compactions[-1].summary):
+        newest = compactions[-1]
+        yield SentRow(str(newest.seq), newest.type, _excerpt(summary), text_tokens(COMPACTED + summary))
+
+    omitted = {omission.seq for omission in preview.plan.omissions}
+    sent = [event for event in preview.events if event.active and event.seq not in omitted and _is_sendable(event)]
+    with_result = {(event.turn, event.step, event.call_id) for event in sent if isinstance(event, ToolResult)}
+    for event in sent:
+        yield SentRow(str(event.seq), event.type, _content(event, sees), event_tokens(event))
+        # services insist on a result for each call, so a plan adds one to a call that never ran
+        if isinstance(event, ToolCall) and (event.turn, event.step, event.call_id) not in with_result:
+            yield SentRow(_NO_SEQ, ToolResult.type, NOT_RUN, text_tokens(NOT_RUN))
+
+
+def _left_out_rows(preview: NextRequest) -> Iterator[LeftOutRow]:
+    """Yield what is not sent, and why; consecutive events that one summary replaces are one row."""
+    events = {event.seq: event for event in preview.events if isinstance(event, _SENDABLE)}
+    omissions = [omission for omission in preview.plan.omissions if omission.seq in events]
+    for rule, group in groupby(omissions, key=lambda omission: omission.rule):
+        run = list(group)
+        if rule == "compaction" and len(run) > 1:
+            kind = ngettext("%(count)s event", "%(count)s events", len(run)) % {"count": len(run)}
+            tokens = sum(event_tokens(events[omission.seq]) for omission in run)
+            yield LeftOutRow(f"{run[0].seq}–{run[-1].seq}", kind, explain(run[0].reason), rule, tokens)
+            continue
+        for omission in run:
+            event = events[omission.seq]
+            reason = explain(omission.reason)
+            yield LeftOutRow(str(omission.seq), event.type, reason, rule, event_tokens(event))
+
+
+def _is_sendable(event: Event) -> bool:
+    return isinstance(event, _SENDABLE) and not (isinstance(event, AssistantMessage) and not event.text)
+
+
+def _content(event: Event, sees: Visibility) -> str:
+    """Describe an event in one short line, redacted."""
+    match event:
+        case UserMessage() | AssistantMessage():
+            return _excerpt(event.text)
+        case Reasoning(kind="text"):
+            return _excerpt(event.text) if sees.may_open_thinking else _length(event.text)
+        case Reasoning():
+            return _("Sealed, as it came")
+        case ToolCall():
+            return _excerpt(event.name)
+        case ToolResult():
+            try:
+                passages = json.loads(event.output)["passages"]
+            except (ValueError, KeyError, TypeError, RecursionError):
+                passages = None
+            if not isinstance(passages, list):  # an error, or another tool's result
+                return _length(event.output)
+            return ngettext("%(n)s passage", "%(n)s passages", len(passages)) % {"n": len(passages)}
+    return ""
+
+
+def _excerpt(text: str) -> str:
+    shown = str(_EXCERPT.redact_args(" ".join(text[:1024].split())))
+    return f"{shown.removesuffix(TRUNCATED)}…" if shown.endswith(TRUNCATED) else shown
+
+
+def _length(text: str) -> str:
+    label = ngettext("%(count)s character", "%(count)s characters", len(text))
+    return label % {"count": number_format(len(text), force_grouping=True)}
+
+
+def _notes(preview: NextRequest) -> Iterator[str]:
+    yield from (explain(note) for note in preview.plan.notes)
+    dialect = dialect_named(preview.target.dialect)
+    if dialect.placeholder and dialect.text_field not in ("", AS_RECEIVED):
+        blanks = sum(entry.get(dialect.text_field) == dialect.placeholder for entry in preview.plan.entries)
+        if blanks:
+            note = ngettext(
+                "One message carries a blank where this service wants thinking and there was none.",
+                "%(count)s messages carry a blank where this service wants thinking and there was none.",
+                blanks,
+            )
+            yield note % {"count": blanks}
+    if repaired := len(preview.plan.repairs):
+        note = ngettext(
+            "One entry was mended, so that the service accepts it.",
+            "%(count)s entries were mended, so that the service accepts them.",
+            repaired,
+        )
+        yield note % {"count": repaired}
+
+
+def _bar(preview: NextRequest) -> Iterator[BarSegment]:
+    """Divide the effective tokens among the parts in proportion to their estimates, so that they add up."""
+    parts = {
+        "instructions": text_tokens(preview.instructions),
+        "tools": entry_tokens(list(preview.tools)),
+        "messages": 0,
+        "thinking": 0,
+    }
+    for entry in preview.plan.entries:
+        for name, part in _parts(entry):
+            parts[name] += entry_tokens([part])
+    labels = {
+        "instructions": _("Instructions"),
+        "tools": _("Tools and their results"),
+        "messages": _("Messages"),
+        "thinking": _("Thinking"),
+    }
+    effective, limit = preview.plan.effective_tokens, preview.target.limit
+    total, done, start = sum(parts.values()) or 1, 0, 0
+    for name, label in labels.items():
+        done += parts[name]
+        end = round(effective * done / total)
+        if end > start:
+            yield _segment(name, label, start, end, total=max(effective, limit))
+        start = end
+    if effective < limit:
+        yield _segment("free", _("Free"), effective, limit, total=limit)
+
+
+def _segment(name: str, label: str, start: int, end: int, *, total: int) -> BarSegment:
+    x, width = 100 * start / total, 100 * (end - start) / total
+    return BarSegment(name, label, end - start, f"{x:.2f}", f"{max(0.0, width - _BAR_GAP):.2f}")
+
+
+def _parts(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield an entry's parts: a message of chat completions may hold thinking and calls beside its text."""
+    kind = entry.get("type", "")
+    if kind == "reasoning":
+        yield "thinking", entry
+    elif entry.get("role") == "tool" or kind in ("function_call", "function_call_output"):
+        yield "tools", entry
+    else:
+        parts: dict[str, dict[str, Any]] = {}
+        for key, value in entry.items():
+            name = "thinking" if key in THINKING_KEYS else "tools" if key == "tool_calls" else "messages"
+            parts.setdefault(name, {})[key] = value
+        yield from parts.items()
+
+
+def explain(reason: str) -> str:
+    """Return a reason or note of a plan in the reader's language; one that is not listed is returned as it is."""
+    for pattern, sentence in _REASONS:
+        if match := pattern.fullmatch(reason):
+            return _(sentence) % match.groupdict() if match.groupdict() else _(sentence)
+    return reason
+
+
+# The core gives its reasons in plain English.
+_REASONS = [
+    (re.compile(pattern), sentence)
+    for pattern, sentence in (
+        ("stands in the summary", gettext_noop("A summary stands for it")),
+        ("a result without its call", gettext_noop("A result that belongs to no call")),
+        (
+            r"reasoning\.stripFromContext is (?P<value>\w+)",
+            gettext_noop("Thinking of an earlier turn; reasoning.stripFromContext is “%(value)s”"),
+        ),
+        (r"reasoning\.includeInContext is off", gettext_noop("Thinking, and reasoning.includeInContext is off")),
+        ("the same call a second time", gettext_noop("The same call a second time")),
+        ("partial text of a failed turn", gettext_noop("Half an answer, of a turn that did not end well")),
+        (
+            "a call of a failed turn that never ran",
+            gettext_noop("A call that never ran, of a turn that did not end well"),
+        ),
+        (
+            "reasoning of a failed turn, without a follower",
+            gettext_noop("Thinking that led to nothing, of a turn that did not end well"),
+        ),
+        ("of a response that did not end well", gettext_noop("Sealed thinking of a response that did not end well")),
+        ("it was purged", gettext_noop("It was forgotten after its time (THINKING_RETENTION_DAYS)")),
+        (
+            r"reasoning of this kind has no place in a (?P<value>\w+) request",
+            gettext_noop("Thinking of this kind has no place in this API (%(value)s)"),
+        ),
+        (r"(?P<value>\S+) takes no tools", gettext_noop("This service takes no tools (%(value)s)")),
+        (r"(?P<value>\S+) takes no reasoning back", gettext_noop("This service takes no thinking back (%(value)s)")),
+        (
+            r"(?P<value>\S+) takes no reasoning details back",
+            gettext_noop("This service takes no reasoning details back (%(value)s)"),
+        ),
+        (r"(?P<value>\S+) takes no signatures back", gettext_noop("This service takes no signatures back (%(value)s)")),
+        (
+            r"(?P<value>\S+) takes no such step without its reasoning",
+            gettext_noop("This service takes no such step without its thinking (%(value)s)"),
+        ),
+        (r"made by (?P<value>.+)", gettext_noop("Written by another model (%(value)s) than the one asked now")),
+        (
+            "made at another endpoint or with another key",
+            gettext_noop("Written at another endpoint, or with another key"),
+        ),
+        ("the service refused its own items", gettext_noop("The service refused its own sealed thinking")),
+        ("an item that is no object", gettext_noop("A sealed item that can’t be read")),
+        (
+            "an item without ciphertext is not found by its service",
+            gettext_noop("Can’t be sent back: the service sent no sealed content"),
+        ),
+        ("the same item a second time", gettext_noop("The same sealed item a second time")),
+        ("reasoning that nothing follows", gettext_noop("Thinking that nothing follows")),
+        (
+            r"(?P<value>reasoning\.\w+) has no parameter .*",
+            gettext_noop("%(value)s is set, but this service has no parameter for it."),
+        ),
+    )
+]

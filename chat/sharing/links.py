@@ -1,0 +1,150 @@
+"""Links by which anyone may read a conversation as it was when the link was made: create, find and revoke them.
+
+What a link shows is decided each time it is opened: what a user of the site may see, with the owner's settings of that
+moment, minus what the owner left out. So a site that hides thinking hides it in old links too, and an administrator
+shares no more than a user could. An expired link looks the same as one that never existed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+from django.utils.crypto import constant_time_compare
+from django.utils.translation import gettext as _
+
+from accounts import audit
+from accounts.models import User
+from accounts.visibility import site_flags
+from chat import eventlog
+from chat.cards import build, rendering
+from chat.cards.view_models import AnswerView, QuestionView
+from chat.conversations import settings as layers
+from chat.eventlog import branches, read
+from chat.models import Conversation, Share, Turn
+from chat.sharing.export import Choice
+from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text
+from reasoning.visibility import Viewer, Visibility, visibility
+
+MAX_LINKS = 20
+
+
+class ShareError(Exception):
+    """A link can't be created. The message is for people."""
+
+
+def create_link(person: User, conversation: Conversation, choice: Choice, *, days: int | None) -> Share:
+    """Create a link to a conversation as it is now; without ``days`` it doesn't expire. Raises ShareError."""
+    with transaction.atomic():
+        Conversation.objects.select_for_update().get(pk=conversation.pk)  # so that MAX_LINKS can't be raced
+        link = draft_link(conversation, choice)
+        if active_links(person, conversation).count() >= MAX_LINKS:
+            raise ShareError(_("There are %(most)s links already; revoke one first.") % {"most": MAX_LINKS})
+        link.expires_at = timezone.now() + timedelta(days=days) if days else None
+        link.save(force_insert=True)
+        audit.record(person, audit.SHARE_CREATED, conversation.pk)
+    return link
+
+
+def draft_link(conversation: Conversation, choice: Choice) -> Share:
+    """Return an unsaved link, for a preview. Raises ShareError."""
+    ended = conversation.turns.filter(is_active=True).exclude(status=Turn.Status.RUNNING)
+    last = ended.order_by("-number").first()
+    if last is None:
+        raise ShareError(_("There is no answer to share yet."))
+    return Share(
+        conversation=conversation,
+        last_turn=last,
+        with_summary=choice.summary,
+        with_trace=choice.trace,
+        with_thinking=choice.thinking,
+    )
+
+
+@transaction.atomic
+def revoke_link(person: User, link: Share) -> None:
+    """Revoke a link at once; idempotent."""
+    if Share.objects.filter(pk=link.pk, revoked_at=None).update(revoked_at=timezone.now()):
+        audit.record(person, audit.SHARE_REVOKED, link.conversation_id)
+
+
+def active_links(person: User, conversation: Conversation | None = None) -> QuerySet[Share]:
+    """Return a person's links that can be opened now, newest first; of one conversation or of all."""
+    own = Share.objects.filter(_openable(timezone.now()), conversation__owner=person)
+    found = own.filter(conversation=conversation) if conversation else own
+    return found.select_related("conversation__owner", "conversation__profile")
+
+
+def find_link(token: str) -> Share | None:
+    """Return the link with this token if it can be opened now."""
+    known = Share.objects.filter(_openable(timezone.now()), token=token, conversation__owner__is_active=True)
+    link = known.select_related("conversation__owner", "conversation__profile", "last_turn").first()
+    return link if link and constant_time_compare(link.token, token) else None
+
+
+def link_visibility(link: Share) -> Visibility:
+    """Decide what everybody sees through this link. Product 4, 13, 15."""
+    settings = layers.effective_settings(link.conversation.owner, link.conversation)
+    anybody = Viewer(show_reasoning=True, include_in_response=settings.include_in_response)
+    choice = Choice(link.with_summary, link.with_trace, link.with_thinking)
+    return choice.within(visibility(site_flags(), anybody))
+
+
+def shared_title(link: Share) -> str:
+    """Return the title of the shared page."""
+    return redact_text(link.conversation.title) or _("Conversation")
+
+
+def shared_cards(link: Share, thinking_url: Callable[[Turn], str], *, opened: str = "") -> list[Mapping[str, Any]]:
+    """Return the cards of a shared conversation, on the branch that it was shared on. ``opened``: with its thinking."""
+    sees = link_visibility(link)
+    shown = read.path_to(link.last_turn)
+    rendering.load(shown)
+    return [
+        {
+            "question": _question(build.question_card(rows)),
+            "answer": _answer(rows, sees, thinking_url(rows.turn), is_open=rows.turn.public_id == opened),
+        }
+        for rows in shown
+    ]
+
+
+def shared_thinking(link: Share, public_id: str) -> eventlog.ThinkingText | None:
+    """Return the thinking of a turn that a link shows, as anybody may read it."""
+    found = next((turn for turn in branches.path_to(link.last_turn) if turn.public_id == public_id), None)
+    return eventlog.thinking_for(found, link_visibility(link)) if found else None
+
+
+def _question(view: QuestionView) -> QuestionView:
+    """Mask secrets in what the owner typed, who may have forgotten them."""
+    return replace(view, text=Redactor(SECRETS_ONLY).redact_text(view.text), handed_over="", edit_url="", branch=None)
+
+
+def _answer(rows: eventlog.TurnRecord, sees: Visibility, url: str, *, is_open: bool) -> AnswerView:
+    """Return a card without the owner's actions and without the error text of a model service."""
+    text = eventlog.thinking_for(rows.turn, sees) if is_open else None
+    card = build.answer_card(rows, sees, opened=text)
+    return replace(
+        card,
+        trace_url="",
+        copy_url="",
+        retry_url="",
+        continue_url="",
+        usage_label="",
+        feedback=None,
+        error="",
+        notice=_("This answer could not be finished.") if card.error else card.notice,
+        thinking=replace(card.thinking, url=url) if card.thinking else None,
+    )
+
+
+def _openable(now: datetime) -> Q:
+    """Match links that aren't revoked or expired, of conversations that aren't deleted or expired."""
+    link = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=now))
+    conversation = Q(conversation__expires_at=None) | Q(conversation__expires_at__gt=now)
+    return link & conversation & Q(conversation__deleted_at=None)

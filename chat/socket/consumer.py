@@ -1,0 +1,150 @@
+"""The page's socket: connect, receive, send. What is sent is decided by ``chat.socket.page``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, cast
+
+from channels.consumer import get_handler_name
+from channels.exceptions import StopConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
+from django.http import QueryDict
+from django.utils.translation import activate
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from chat.db_errors import user_message
+from chat.live.broadcast import group_of
+from chat.live.turn import LiveTurn
+from chat.socket.frames import error_frame
+from chat.socket.language import language_of
+from chat.socket.page import PageSession, client_id_of
+from chat.socket.reauthorize import SignedOutError, authorize
+from chat.turns.manager import TurnManager, runner
+from reasoning.scratchpad import Scratchpad
+
+logger = logging.getLogger(__name__)
+SIGNED_OUT = 4401
+BROKEN = 1011  # the page reconnects by itself
+CATCH_UP_EVERY_S = 2.0
+REAUTHORIZE_EVERY_S = 10.0
+open_pages: set[ConversationConsumer] = set()  # of this process
+
+
+class ConversationConsumer(AsyncWebsocketConsumer):
+    """One socket of one page. It is accepted before it is refused, so that the page learns the close code."""
+
+    manager: TurnManager = runner
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._page: PageSession | None = None
+        self._lock = asyncio.Lock()
+        self._stack = ExitStack()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def connect(self) -> None:
+        await self.accept()
+        activate(language_of(self.scope))
+        user = cast("User", self.scope["user"])
+        self._conversation_id: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
+        if not user.is_authenticated:
+            await self.close(SIGNED_OUT)
+            return
+        session_key = self.scope["session"].session_key
+        try:
+            viewer = await authorize(user, session_key, self._conversation_id)
+        except SignedOutError as ended:
+            await self.close(ended.code)
+            return
+        self._page = page = PageSession(self.manager, self._conversation_id, session_key, viewer)
+        open_pages.add(self)
+        self._stack.callback(open_pages.discard, self)
+        self._stack.enter_context(self.manager.reading_scratchpads(self._conversation_id, self._take_scratchpad))
+        # Before the state is read, so that no event is missed between the two.
+        await self.channel_layer.group_add(group_of(self._conversation_id), self.channel_name)
+        await self._send(page.opened(QueryDict(self.scope["query_string"]).get("shows")))
+        self._spawn(self._check(page))
+
+    async def disconnect(self, code: int) -> None:
+        self._stack.close()
+        for task in self._tasks:
+            task.cancel()
+        await self.channel_layer.group_discard(group_of(self._conversation_id), self.channel_name)
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self._page is None:
+            return
+        try:
+            form = json.loads(text_data or "")
+        except (ValueError, RecursionError):
+            await self.send(error_frame(_("That was not JSON.")))
+            return
+        try:
+            await self._send(self._page.receive(form))
+        except Exception as error:
+            logger.exception("message not accepted")
+            await self.send(error_frame(user_message(error), client_id_of(form)))
+
+    def has_sent_end(self) -> bool:
+        """Return whether the page was sent the end of its turn, if its turn has ended."""
+        turn = self._page.turn if self._page else None
+        is_behind = isinstance(turn, LiveTurn) and turn.finished.is_set()
+        return not (is_behind or self._lock.locked())
+
+    async def live_event(self, message: dict[str, Any]) -> None:
+        """Draw an event of the conversation."""
+        if self._page is not None:
+            await self._send(self._page.on_event(message["event"]))
+
+    async def dispatch(self, message: dict[str, Any]) -> None:
+        """Handle one message at a time, in order; what goes wrong closes the socket, and the page reconnects."""
+        try:
+            async with self._lock:
+                # Not by super(): it closes old database connections in a thread first, as each use of one here does.
+                await getattr(self, get_handler_name(message))(message)
+        except StopConsumer:
+            raise
+        except Exception:
+            logger.exception("socket broke")
+            await self.close(BROKEN)
+
+    def _take_scratchpad(self, turn: LiveTurn, scratchpad: Scratchpad) -> None:
+        if self._page is not None:
+            self._spawn(self._locked(partial(self._page.reveal, turn, scratchpad)))
+
+    async def _check(self, page: PageSession) -> None:
+        """Look for lost events and ended sessions until the socket closes."""
+        authorized_at = asyncio.get_running_loop().time()
+        while True:
+            await asyncio.sleep(CATCH_UP_EVERY_S)
+            await self._locked(page.catch_up)
+            if asyncio.get_running_loop().time() - authorized_at >= REAUTHORIZE_EVERY_S:
+                authorized_at = asyncio.get_running_loop().time()
+                await self._locked(page.reauthorize)
+                await self._locked(page.find_turn)
+
+    async def _locked(self, draw: Callable[[], Awaitable[list[str]]]) -> None:
+        async with self._lock:
+            try:
+                await self._send(draw())
+            except Exception:  # such as a database that is away for a moment
+                logger.warning("page not brought up to date", exc_info=True)
+
+    async def _send(self, drawing: Awaitable[list[str]]) -> None:
+        try:
+            for frame in await drawing:
+                await self.send(frame)
+        except SignedOutError as ended:
+            await self.close(ended.code)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)

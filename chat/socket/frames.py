@@ -1,0 +1,255 @@
+"""What one viewer's page is sent: HTML frames for htmx to swap, JSON frames for ``chat.js``.
+
+Text of an open block travels as JSON with ``<``, ``>`` and ``&`` escaped, so that a page that missed its listener can't
+be made to swap it. Finished blocks and parts of a card travel as HTML under their own ids, drawn by the templates of
+the page. Shells that a person may have opened are in no frame. What the viewer may not see is not sent (product 15).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.template.loader import render_to_string
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from chat.cards import build
+from chat.cards.view_models import AnswerView, ContextView, ModelView, QueuedView, dom_id
+from chat.conversations.commands import CommandAnswer
+from chat.eventlog import TurnRecord, pagination
+from chat.live.state import Event, TurnState
+from chat.models import Conversation
+from reasoning.visibility import Visibility
+
+_LIVE_PARTS = ("head", "status", "answer")
+_FINAL_PARTS = ("head", "status", "sources", "actions", "notice", "points")
+TOKENS_EVERY_S = 1.0
+STEPS_EVERY_S = 1.0
+FEW_STEPS = 20
+ANNOUNCE_EVERY_S = 10.0
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+class PageFrames:
+    """The frames of one open page. Remembers what the page subscribed to, and when it was last sent a figure."""
+
+    def __init__(self, sees: Visibility) -> None:
+        self.sees = sees
+        self._open_thinking: dict[str, int] = {}  # public id to the number of the last piece
+        self._tokens_at = 0.0
+        self._steps_at = 0.0
+        self._announced_at = -ANNOUNCE_EVERY_S
+
+    def draw(self, turn: TurnState, event: Event) -> list[str]:
+        """Return the frames for an event of a running turn. ``turn``: its state, perhaps after later events."""
+        match event["kind"]:
+            case "text":
+                return [json_frame(id=dom_id(turn.public_id, "tail"), n=event["n"], text=event["text"])]
+            case "block":
+                return [_block_frame(turn.public_id, event["html"], event["tail"])]
+            case "thinking":
+                return self._thinking(turn, event)
+            case "status":
+                return self._status(turn, announce=event["announce"])
+            case "step" if self._may_draw_steps(len(turn.steps)):
+                return self._steps(build.live_answer_card(turn, self.sees))
+        return []
+
+    def snapshot(self, turn: TurnState) -> list[str]:
+        """Return the parts of a running card that the page has already."""
+        card = build.live_answer_card(turn, self.sees)
+        frames = [_parts(card, _LIVE_PARTS), *self._steps(card)]
+        frames.append(json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)))
+        if card.id in self._open_thinking:
+            frames += self.open_thinking(turn)
+        return [*frames, json_frame(running=True)]
+
+    def append_live(self, turn: TurnState) -> list[str]:
+        """Return the whole card of a running turn that the page doesn't have."""
+        card = build.live_answer_card(turn, self.sees)
+        return [_append([{"question": build.live_question_card(turn), "answer": card}]), json_frame(running=True)]
+
+    def append_cards(self, records: Iterable[TurnRecord]) -> list[str]:
+        """Return whole cards of finished turns that the page doesn't have."""
+        items = build.items(list(records), self.sees)
+        return [_append(items)] if items else []
+
+    def replace_all(self, records: Iterable[TurnRecord]) -> list[str]:
+        """Return every card again."""
+        records = list(records)
+        context = {"items": build.items(records, self.sees), "earlier": pagination.previous_page(records)}
+        html = render_to_string("chat/_messages.html", context)
+        return [format_html('<div id="messages" hx-swap-oob="innerHTML">{}</div>', html)]
+
+    def finished(self, record: TurnRecord, blocks: str | None = None) -> list[str]:
+        """Return the end of a turn: each part under its own id, then its status.
+
+        ``blocks``: HTML of the finished blocks that the page shows, where it was sent all of them. An answer that
+        begins with them is not replaced: its reader may have selected text.
+        """
+        card = build.answer_card(record, self.sees)
+        if blocks is not None and card.answer_html.startswith(blocks):
+            answer = _block_frame(card.id, card.answer_html[len(blocks) :], None)
+        else:
+            answer = _parts(card, ("answer",))
+        html = [_parts(card, [name for name in _FINAL_PARTS if name != "points" or self.sees.summary])]
+        html += self._steps(card)
+        if card.thinking is not None:
+            html.append(_parts(card, ("thinking_label",)))
+        question = {"question": build.question_card(record), "oob": True}
+        html.append(render_to_string("chat/_question_tools.html", question))
+        self._open_thinking.pop(card.id, None)
+        return [
+            json_frame(settles=card.id),
+            answer,
+            "".join(html),
+            json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)),
+            json_frame(running=False),
+            json_frame(announce=_ending(card), assertive=card.status == "error"),
+        ]
+
+    def open_thinking(self, turn: TurnState) -> list[str]:
+        """Subscribe to the thinking of a running card: what it holds now, then what comes."""
+        if not self.sees.may_open_thinking:
+            return []
+        self._open_thinking[turn.public_id] = 0
+        text, _cut = self.sees.thinking_text(turn.thinking)
+        return [json_frame(id=dom_id(turn.public_id, "thinking-text"), n=0, text=text)]
+
+    def is_thinking_open(self, message_id: str) -> bool:
+        return message_id in self._open_thinking
+
+    def close_thinking(self, message_id: str) -> None:
+        """Unsubscribe from the thinking of a card."""
+        self._open_thinking.pop(message_id, None)
+
+    def _may_draw_steps(self, count: int) -> bool:
+        """Draw each change of a few steps, of many at most once a second: the end draws them all once more."""
+        now = time.monotonic()
+        if count > FEW_STEPS and now - self._steps_at < STEPS_EVERY_S:
+            return False
+        self._steps_at = now
+        return True
+
+    def _status(self, turn: TurnState, *, announce: bool) -> list[str]:
+        card = build.live_answer_card(turn, self.sees)
+        frames = [_parts(card, ("head", "status"))]
+        now = time.monotonic()
+        if announce and now - self._announced_at > ANNOUNCE_EVERY_S:
+            self._announced_at = now
+            frames.append(json_frame(announce=card.status_text))
+        return frames
+
+    def _steps(self, card: AnswerView) -> list[str]:
+        return [_parts(card, ("trace_label", "steps"))] if self.sees.trace and card.steps else []
+
+    def _thinking(self, turn: TurnState, event: Event) -> list[str]:
+        if not self.sees.may_open_thinking:
+            return []
+        frames = []
+        offset, chars = event["offset"], event["chars"]
+        # From the state, not the event: in the process of the turn it holds what only administrators may read.
+        text = self.sees.thinking_piece(turn.thinking[offset:chars], offset=offset, chars=chars)
+        if text and turn.public_id in self._open_thinking:
+            self._open_thinking[turn.public_id] += 1
+            n = self._open_thinking[turn.public_id]
+            frames.append(json_frame(id=dom_id(turn.public_id, "thinking-text"), n=n, text=text))
+        now = time.monotonic()
+        if offset == 0 or now - self._tokens_at > TOKENS_EVERY_S:
+            self._tokens_at = now
+            frames.append(json_frame(card=turn.public_id, tokensEst=turn.thinking_tokens))
+        return frames
+
+
+def json_frame(**form: Any) -> str:
+    """Return a JSON frame that no HTML parser can take for markup."""
+    return json.dumps(form, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
+
+
+def started_frames(replaced: str) -> list[str]:
+    """Return what goes before the card of a turn that starts: the removal of the cards whose place it takes."""
+    names = [dom_id(replaced), dom_id(f"{replaced}-q")] if replaced else []
+    return [format_html('<div id="{}" hx-swap-oob="delete"></div>', name) for name in names]
+
+
+def queue_frame(waiting: Sequence[Sequence[str]]) -> str:
+    """Return the queued messages: pairs of id and text."""
+    queued = [QueuedView(message_id, text) for message_id, text in waiting]
+    html = render_to_string("chat/_queued.html", {"queued": queued})
+    return format_html('<div id="queue" hx-swap-oob="innerHTML">{}</div>', html)
+
+
+def error_frame(message: str, client_id: str = "") -> str:
+    """Return the composer's error: what was wrong and what is allowed. An empty one clears it."""
+    return render_to_string("chat/_error.html", {"message": message, "client_id": client_id, "oob": True})
+
+
+def context_frame(context: ContextView) -> str:
+    """Return the context meter."""
+    return render_to_string("chat/_context.html", {"context": context, "oob": True})
+
+
+def model_frame(model: ModelView) -> str:
+    """Return the model that answers next. The picker updates in place, so that nobody loses their place in it."""
+    efforts = [(option.value, option.label, option.is_chosen) for option in model.efforts]
+    return json_frame(model=model.value, label=model.label, efforts=efforts)
+
+
+def command_frames(answer: CommandAnswer, completions: Sequence[Sequence[str]]) -> list[str]:
+    """Return the answer of a command, and what can be completed now."""
+    said = render_to_string("chat/_command.html", {"answer": answer})
+    offered = {"completions": json.dumps(completions, ensure_ascii=False), "oob": True}
+    return [
+        format_html('<div id="command" hx-swap-oob="innerHTML">{}</div>', said),
+        render_to_string("chat/_completions.html", offered),
+    ]
+
+
+def title_frames(conversation: Conversation, *, is_new: bool) -> list[str]:
+    """Return a conversation's title for header, window and list; a new one goes on top of today's."""
+    goes_up = is_new and not (conversation.is_temporary or conversation.is_pinned)
+    frames = [json_frame(named=conversation.pk.hex, title=conversation.title, goesUp=goes_up)]
+    if goes_up:
+        item = render_to_string("chat/_conversation.html", {"one": conversation, "current_id": conversation.pk})
+        frames.append(format_html('<ul hx-swap-oob="afterbegin:#today">{}</ul>', item))
+    return frames
+
+
+def _block_frame(message_id: str, html: str, tail: str | None) -> str:
+    """Return the frame that puts HTML before the open block, and replaces that one; None: with nothing."""
+    open_block = dom_id(message_id, "tail")
+    before = format_html('<div hx-swap-oob="beforebegin:#{}">{}</div>', open_block, SafeString(html))
+    if tail is None:
+        return before + format_html('<p id="{}" hx-swap-oob="delete"></p>', open_block)
+    return before + render_to_string("chat/_open_block.html", {"id": open_block, "text": tail, "n": 0, "oob": True})
+
+
+def _parts(card: AnswerView, names: Sequence[str]) -> str:
+    context = {"card": card, "oob": True}
+    return "".join(render_to_string(f"chat/_{name}.html", context) for name in names)
+
+
+def _append(items: Sequence[dict[str, Any]]) -> str:
+    html = render_to_string("chat/_messages.html", {"items": items})
+    return format_html('<div hx-swap-oob="beforeend:#messages">{}</div>', html)
+
+
+def _tokens(card: AnswerView) -> int:
+    return card.thinking.tokens_est if card.thinking else 0
+
+
+def _ending(card: AnswerView) -> str:
+    match card.status:
+        case "complete" if card.steps:
+            count = len(card.steps)
+            return ngettext("Answer ready, %(count)s step", "Answer ready, %(count)s steps", count) % {"count": count}
+        case "complete":
+            return _("Answer ready")
+        case "error":
+            return card.error
+    return card.ended_label or card.notice

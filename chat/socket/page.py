@@ -1,0 +1,387 @@
+"""One open page of one viewer: what it asks for, what it follows, and the frames that answer.
+
+The consumer passes in the page's messages and the conversation's events, one at a time and in order, and sends what
+comes out. A running turn is followed by its sequence numbers: a state and the events after it are complete. Where this
+process runs the turn, the state is ``LiveTurn`` itself; else it is read from the turn's checkpoint and kept up to date
+with the events. A gap is closed by the same means.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from channels.db import database_sync_to_async
+from django.utils.translation import gettext as _
+
+from accounts import scratchpad as gate
+from chat import eventlog
+from chat.cards import rendering
+from chat.cards.view_models import dom_id
+from chat.conversations import access, commands
+from chat.eventlog import TurnRecord, pagination
+from chat.eventlog.read import checkpoint_thinking
+from chat.live.state import Event, TurnState
+from chat.live.stored import read_running
+from chat.live.turn import LiveTurn
+from chat.models import QueuedMessage, Turn
+from chat.request_preview import summary
+from chat.socket import frames
+from chat.socket.frames import PageFrames, error_frame, json_frame
+from chat.socket.reauthorize import ConversationGoneError, PageViewer, authorize, require_session
+from chat.turns import queue
+from chat.turns.manager import TurnManager
+from chat.validation import InvalidInputError, clean_message
+from reasoning.scratchpad import Scratchpad
+
+MAX_EARLY = 1000  # events that wait for a checkpoint
+
+
+class PageSession:
+    """See the module."""
+
+    def __init__(
+        self, manager: TurnManager, conversation_id: uuid.UUID, session_key: str | None, viewer: PageViewer
+    ) -> None:
+        self.turn: TurnState | None = None  # the running turn that the page follows
+        self._manager = manager
+        self._conversation_id = conversation_id
+        self._session_key = session_key
+        self._user = viewer.user
+        self._frames = PageFrames(viewer.sees)
+        self._seq = 0  # of the last event of the turn that the page shows
+        self._early: dict[int, Event] = {}  # events behind a gap that only a later checkpoint closes
+        self._heard = False  # an event came since the last check
+        self._newest_id = ""  # the newest turn when the page was last known to be up to date
+        self._cards: set[str] = set()  # that the page has: from this socket, or by its own word
+        self._must_sync = False  # it has cards that we don't know; nothing of a card is sent before it names them
+        self._scratchpads: dict[str, Scratchpad] = {}
+        self._drawn_pad = ""
+        self._actions: dict[str, Callable[[Mapping[str, Any]], Awaitable[list[str]]]] = {
+            "stop": self._stop,
+            "sync": self._sync,
+            "refresh": self._refresh,
+            "open": self._open,
+            "close": self._close,
+        }
+
+    async def opened(self, shows: str | None = None) -> list[str]:
+        """Return what the page is sent first: the running turn. ``shows``: the newest card that it was loaded with."""
+        turn = await self._running()
+        self._newest_id = await _newest_turn_id(self._conversation_id)
+        if turn is not None and shows not in (None, turn.public_id):
+            self._must_sync = True
+            return [json_frame(running=True)]
+        return self._snapshot(turn)
+
+    async def receive(self, form: object) -> list[str]:
+        """Do what the page asks for; a refusal is an error fragment. Raises SignedOutError."""
+        if not isinstance(form, dict):
+            return [error_frame(_("A JSON object is needed."))]
+        client_id = client_id_of(form)
+        drawn: list[str] = []
+        try:
+            if "action" not in form:
+                # What the viewer may see is not asked here: nothing is shown, and a turn's start should cost little.
+                await require_session(self._user, self._session_key)
+                return await self._submit(form, client_id)
+            drawn = await self.reauthorize()
+            action = self._actions.get(_text_in(form, "action"))
+            return [*drawn, *(await action(form) if action else [error_frame(_("action: there is no such action."))])]
+        except InvalidInputError as refused:
+            return [*drawn, error_frame(refused.message, client_id)]
+
+    async def on_event(self, event: Event) -> list[str]:
+        """Return the frames for an event of the conversation. Raises SignedOutError."""
+        match event["kind"]:
+            case "queue":
+                return [frames.queue_frame(event["waiting"])]
+            case "redraw":
+                return await self._redraw()
+            case "model" | "settings":
+                drawn = await self.reauthorize()
+                return [*await self._next_request(), *drawn]
+        self._heard = True
+        if self._must_sync:
+            return []
+        match event["kind"]:
+            case "started":
+                self._newest_id = event["turn"]
+                return await self._started(event)
+            case "ended":
+                self._newest_id = event["turn"]
+                return await self._ended(event)
+        return await self._follow(event)
+
+    async def reauthorize(self) -> list[str]:
+        """Read the viewer again; return all cards where that changed what they show. Raises SignedOutError."""
+        viewer = await authorize(self._user, self._session_key, self._conversation_id)
+        before, self._user, self._frames.sees = self._frames.sees, viewer.user, viewer.sees
+        # A switch of the page's own is followed by a request of the page for its cards (spec 001 EC-005).
+        is_changed = before.thinking != viewer.sees.thinking and before.show_reasoning == viewer.sees.show_reasoning
+        return await self._redraw() if is_changed else []
+
+    async def catch_up(self) -> list[str]:
+        """Bring the page up to date where events were lost. Called every few seconds."""
+        heard, self._heard = self._heard, False
+        turn = self.turn
+        if turn is None or (heard and not self._early):
+            return []
+        if not isinstance(turn, LiveTurn):
+            return await self._read_stored(turn)
+        if turn.finished.is_set():
+            return await self._finish(turn)
+        return self._snapshot(turn) if turn.seq > self._seq else []
+
+    async def find_turn(self) -> list[str]:
+        """Show a turn whose start was lost, or all cards where its end was lost as well."""
+        if self.turn is not None or self._must_sync:
+            return []
+        newest_id = await _newest_turn_id(self._conversation_id)
+        if turn := await self._running():
+            self._newest_id = newest_id
+            return self._show(turn)
+        return await self._redraw() if newest_id != self._newest_id else []
+
+    async def reveal(self, turn: LiveTurn, scratchpad: Scratchpad) -> list[str]:
+        """Return the debug panel with what came so far, if this viewer holds a grant at this moment (product 9)."""
+        if not self._frames.sees.scratchpad_possible:
+            return []  # nor is it kept here, where it could never be shown
+        known = self._scratchpads.get(turn.public_id)
+        joined = Scratchpad.join([known, scratchpad] if known else [scratchpad])
+        self._scratchpads = {turn.public_id: joined}
+        panel = await database_sync_to_async(gate.render_panel)(
+            joined,
+            self._user,
+            self._session_key,
+            card_id=dom_id(turn.public_id),
+            is_first=self._drawn_pad != turn.public_id,
+        )
+        if panel is None:
+            return []
+        self._drawn_pad = turn.public_id
+        return [panel]
+
+    # Following a turn
+
+    async def _running(self) -> TurnState | None:
+        return self._manager.live(self._conversation_id) or await read_running(self._conversation_id)
+
+    def _snapshot(self, turn: TurnState | None) -> list[str]:
+        """Return the running card, which the page has already, as it is now, and follow its turn from there."""
+        self._follow_from(turn)
+        return self._frames.snapshot(turn) + self._scratchpad_notice(turn) if turn else [json_frame(running=False)]
+
+    def _show(self, turn: TurnState) -> list[str]:
+        """Return the running card, whole where the page doesn't have it, and follow its turn from there."""
+        if turn.public_id in self._cards:
+            return self._snapshot(turn)
+        self._follow_from(turn)
+        self._cards.add(turn.public_id)
+        return self._frames.append_live(turn) + self._scratchpad_notice(turn)
+
+    def _follow_from(self, turn: TurnState | None) -> None:
+        self.turn = turn
+        self._seq = turn.seq if turn else 0
+        self._early = {seq: event for seq, event in self._early.items() if turn and seq > self._seq}
+
+    def _scratchpad_notice(self, turn: TurnState) -> list[str]:
+        is_elsewhere = self._frames.sees.scratchpad and not isinstance(turn, LiveTurn)
+        return [gate.render_elsewhere_notice(dom_id(turn.public_id))] if is_elsewhere else []
+
+    async def _started(self, event: Event) -> list[str]:
+        drawn = []
+        if self.turn and self.turn.public_id != event["turn"]:  # its end was lost, or is still on its way
+            drawn += await self._finish(self.turn)
+        turn = await self._running()
+        if turn is None or turn.public_id != event["turn"]:
+            return drawn  # over already; its end brings the card
+        is_new = turn.public_id not in self._cards  # a sync may have brought it meanwhile
+        if is_new:
+            drawn += [*frames.started_frames(event["replaced"]), *self._show(turn)]
+            drawn.append(json_frame(announce=_("Working on the answer")))
+        elif self.turn is not turn:
+            drawn += self._snapshot(turn)
+        if turn.number == 1 and turn.conversation:
+            drawn += frames.title_frames(turn.conversation, is_new=True)
+        return drawn
+
+    async def _follow(self, event: Event) -> list[str]:
+        turn = self.turn
+        if turn is None or turn.public_id != event["turn"]:
+            live = self._manager.live(self._conversation_id)
+            return self._show(live) if live and live.public_id == event["turn"] else []
+        if event["seq"] <= self._seq:
+            return []  # the page has it from a snapshot
+        if event["seq"] == self._seq + 1:
+            self._seq += 1
+            if not isinstance(turn, LiveTurn):
+                turn.apply(event)
+            return self._frames.draw(turn, event)
+        if isinstance(turn, LiveTurn):
+            return self._snapshot(turn)
+        is_first = not self._early
+        if len(self._early) < MAX_EARLY:
+            self._early[event["seq"]] = event
+        return await self._read_stored(turn) if is_first else []  # the next check reads it again
+
+    async def _read_stored(self, turn: TurnState) -> list[str]:
+        """Bring a page up to date with a turn of another process: its checkpoint, then the events that continue it."""
+        stored = await read_running(self._conversation_id)
+        if stored is None or stored.id != turn.id:
+            return await self._finish(turn)
+        if stored.seq <= self._seq:
+            return []
+        if self._frames.is_thinking_open(turn.public_id):
+            stored.thinking = await database_sync_to_async(checkpoint_thinking)(turn.id)
+        while (event := self._early.pop(stored.seq + 1, None)) is not None:
+            stored.apply(event)
+        return self._snapshot(stored)
+
+    async def _ended(self, event: Event) -> list[str]:
+        turn = self.turn
+        if turn and turn.public_id == event["turn"]:
+            return await self._finish(turn, is_complete=event["seq"] == self._seq == turn.seq)
+        record = await database_sync_to_async(_read_ended)(uuid.UUID(event["turn"]))
+        if record is None:
+            return []
+        if event["turn"] in self._cards:
+            return [*self._frames.finished(record), *await self._next_request()]
+        self._cards.add(event["turn"])
+        return [*self._frames.append_cards([record]), *await self._next_request()]
+
+    async def _finish(self, turn: TurnState, *, is_complete: bool = False) -> list[str]:
+        """Return the end of the turn that the page follows; nothing where it isn't in the log yet."""
+        record = turn.record if isinstance(turn, LiveTurn) else None
+        if record is not None:
+            await database_sync_to_async(rendering.load)([record])  # in this viewer's language
+        else:
+            record = await database_sync_to_async(_read_ended)(turn.id)
+        if record is None:
+            return []
+        self._follow_from(None)
+        blocks = "".join(turn.frozen) if is_complete else None
+        return [*self._frames.finished(record, blocks), *await self._next_request()]
+
+    async def _next_request(self) -> list[str]:
+        """Return what the page says of the next request: who answers it, how full it is; and the title."""
+
+        def read() -> list[str]:
+            conversation = access.find_conversation(self._user, self._conversation_id)
+            if conversation is None:
+                raise ConversationGoneError
+            usage, model = summary.next_request(conversation)
+            title = frames.title_frames(conversation, is_new=False)
+            return [frames.context_frame(usage), frames.model_frame(model), *title]
+
+        return await database_sync_to_async(read)()
+
+    # What the page asks for
+
+    async def _submit(self, form: Mapping[str, Any], client_id: str) -> list[str]:
+        message = clean_message(form.get("text"), form.get("id", ""))
+        command = commands.parse(message.text)
+        if command is None:
+            submission = await self._manager.submit(self._conversation_id, message)
+            if submission.turn_id is not None:
+                return [error_frame("")]
+            # Queued. Other pages learn it from an event; this one must not depend on the channel layer for it.
+            waiting = await database_sync_to_async(queue.queued_messages)(self._conversation_id)
+            return [error_frame(""), frames.queue_frame([(str(queued.pk), queued.text) for queued in waiting])]
+        answer = await database_sync_to_async(commands.execute)(command, self._user, self._conversation_id)
+        completions = await database_sync_to_async(commands.completions)(self._user)
+        return [error_frame(""), *frames.command_frames(answer, completions)]
+
+    async def _stop(self, form: Mapping[str, Any]) -> list[str]:
+        await self._manager.stop(self._conversation_id)
+        return []
+
+    async def _open(self, form: Mapping[str, Any]) -> list[str]:
+        turn = self.turn
+        if turn is None or turn.public_id != form.get("id") or form.get("part") != "thinking":
+            return []
+        if not isinstance(turn, LiveTurn) and self._frames.sees.may_open_thinking:
+            turn.thinking = max(turn.thinking, await database_sync_to_async(checkpoint_thinking)(turn.id), key=len)
+        return self._frames.open_thinking(turn)
+
+    async def _close(self, form: Mapping[str, Any]) -> list[str]:
+        self._frames.close_thinking(_text_in(form, "id"))
+        return []
+
+    async def _refresh(self, form: Mapping[str, Any]) -> list[str]:
+        self._drawn_pad = ""
+        return self._snapshot(await self._running())
+
+    async def _sync(self, form: Mapping[str, Any]) -> list[str]:
+        """Bring a page up to date that was away: cards it misses, the end of one it saw running, the live one."""
+        self._must_sync = False
+        last, was_streaming = _text_in(form, "last"), form.get("status") == "streaming"
+        done, waiting, turn = await self._stored()
+        known = [record.turn.public_id for record in done]
+        if form.get("fresh") is True:  # its cards have just been drawn again, up to ``last``, over those it was sent
+            self._cards = set()
+        had, self._cards = self._cards, self._cards.union(known)
+        if last and last not in known and (turn is None or last != turn.public_id):
+            return [*self._frames.replace_all(done), *self._show_after_sync(turn, last), waiting]
+        drawn = self._frames.finished(done[known.index(last)]) if last in known and was_streaming else []
+        after = known.index(last) + 1 if last in known else len(done) if last else 0
+        missing = [record for record in done[after:] if record.turn.public_id not in had]
+        return [*drawn, *self._frames.append_cards(missing), *self._show_after_sync(turn, last), waiting]
+
+    def _show_after_sync(self, turn: TurnState | None, last: str) -> list[str]:
+        if turn is None:
+            return self._snapshot(None)
+        if last == turn.public_id:
+            self._cards.add(last)
+        return self._show(turn)
+
+    async def _redraw(self) -> list[str]:
+        """Return every card again."""
+        done, waiting, turn = await self._stored()
+        self._cards = {record.turn.public_id for record in done}
+        return [*self._frames.replace_all(done), *self._show_after_sync(turn, ""), waiting]
+
+    async def _stored(self) -> tuple[list[TurnRecord], str, TurnState | None]:
+        """Return the finished turns, the queue's frame and the running turn; read again where that ended meanwhile."""
+        records, waiting = await _read(self._conversation_id)
+        turn = await self._running()
+        if turn is None and any(record.turn.status == Turn.Status.RUNNING for record in records):
+            records, waiting = await _read(self._conversation_id)
+            turn = await self._running()
+        self._newest_id = await _newest_turn_id(self._conversation_id)
+        done = [record for record in records if turn is None or record.turn.pk != turn.id]
+        queued = frames.queue_frame([(str(message.pk), message.text) for message in waiting])
+        return done, queued, self._manager.live(self._conversation_id) or turn
+
+
+def client_id_of(form: object) -> str:
+    """Return the id that a page gave what it sent, by which it recognises a refusal."""
+    return _text_in(form, "id") if isinstance(form, dict) else ""
+
+
+def _text_in(form: Mapping[str, Any], key: str) -> str:
+    value = form.get(key)
+    return value if isinstance(value, str) else ""
+
+
+@database_sync_to_async
+def _read(conversation_id: uuid.UUID) -> tuple[tuple[TurnRecord, ...], tuple[QueuedMessage, ...]]:
+    newest = eventlog.turns(conversation_id, since=pagination.newest(conversation_id).since)
+    rendering.load(newest)
+    return newest, queue.queued_messages(conversation_id)
+
+
+@database_sync_to_async
+def _newest_turn_id(conversation_id: uuid.UUID) -> str:
+    newest = Turn.objects.filter(conversation=conversation_id, is_active=True).order_by("-number").first()
+    return newest.public_id if newest else ""
+
+
+def _read_ended(turn_id: uuid.UUID) -> TurnRecord | None:
+    turn = Turn.objects.exclude(status=Turn.Status.RUNNING).filter(pk=turn_id).first()
+    if turn is None:
+        return None
+    record = eventlog.turn_record(turn)
+    rendering.load([record])
+    return record

@@ -1,0 +1,46 @@
+"""Translate the fixed English texts of the log, the tools and the providers when they are shown.
+
+They are stored in English, so that they read the same for everyone, and tools and providers import no Django. The fixed
+ones are listed here for the catalogues; a text with a host, a number or a service's own words is shown as stored.
+"""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext, gettext_noop, ngettext
+
+STORED = frozenset(
+    {
+        # Turn.model, as the offline analyst calls itself
+        gettext_noop("Offline analyst"),
+        # Turn.error_message
+        gettext_noop("Stopped: something went wrong on this server."),
+        gettext_noop("The model service ended the answer in the middle. Try again."),
+        gettext_noop(
+            "The model service did not accept the key, or the key may not use this model. Check OPENAI_API_KEY."
+        ),
+        gettext_noop("The account at the model service has no quota left. Top it up, or use another key."),
+        gettext_noop("The model service takes no more requests just now. Try again in a moment."),
+        gettext_noop(
+            "The conversation is longer than the model can read. Start a new chat, or send a shorter message."
+        ),
+        # ToolTraceStep.error
+        gettext_noop("The arguments did not fit the tool."),
+        gettext_noop("Timed out."),
+        gettext_noop("The tool failed."),
+        # ToolTraceStep.args
+        gettext_noop("[arguments that are no JSON]"),
+        # Tool.running_label
+        gettext_noop("Searching filings…"),
+        gettext_noop("Reading a passage…"),
+    }
+)
+
+
+def translate_stored(text: str) -> str:
+    """Return a stored text in the reader's language; a text that isn't ours, such as a model's name, unchanged."""
+    return gettext(text) if text in STORED else text
+
+
+def reading_results(results: int) -> str:
+    """Describe a model that reads the results of a tool."""
+    return ngettext("Reading %(count)s result…", "Reading %(count)s results…", results) % {"count": results}

@@ -1,0 +1,182 @@
+"""How turns end in the log: by themselves, broken, or after a crash of their process. Synchronous.
+
+A turn that stays open blocks its conversation, so whichever process finds an abandoned one ends it.
+"""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
+
+from django.db import DatabaseError, transaction
+from django.db.models import Max
+
+from chat import eventlog
+from chat.cards import rendering
+from chat.conversations.titles import title_from_answer
+from chat.eventlog import leases, read, write
+from chat.models import Conversation, QueuedMessage, StoredCard, Turn
+from chat.turns import request
+from chat.turns.start import StartedTurn
+from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, TurnEnd, TurnStatus
+from reasoning.replay.tokens import UsageAnchor
+from reasoning.visibility import Visibility
+
+logger = logging.getLogger(__name__)
+_WHOLE_THINKING = Visibility(thinking="whole")
+
+
+class TurnResult(NamedTuple):
+    """An ended turn as its card is drawn from, and whether a message is queued behind it."""
+
+    record: eventlog.TurnRecord
+    has_queued: bool
+
+
+def finish_turn(
+    started: StartedTurn,
+    status: TurnStatus,
+    fields: Mapping[str, Any],
+    unwritten: Sequence[Event],
+    *,
+    history: Sequence[Event] | None = None,
+    anchor: UsageAnchor | None = None,
+    has_checkpoint: bool = True,
+) -> TurnResult | None:
+    """End a turn with its events that are not in the log yet; tool calls without a result get one.
+
+    ``history``: the log, where the caller knows all of it. Returns None where the result can't be read at the moment:
+    the turn has ended all the same.
+    """
+    turn = started.turn
+    close = partial(eventlog.close_turn, turn, status=status, has_checkpoint=has_checkpoint, **fields)
+    if any(isinstance(event, ToolCall) for event in unwritten):
+        history = None
+    with transaction.atomic():
+        if history is None:
+            if unwritten:
+                eventlog.append(turn, unwritten)
+            write.cancel_open_calls(turn)
+            ended = close(events=())
+        else:
+            ended = close(events=unwritten, after_seq=history[-1].seq)
+            new = (*unwritten, TurnEnd(status=status))
+            history = (
+                *history,
+                *(replace(e, seq=history[-1].seq + n, turn=turn.public_id) for n, e in enumerate(new, 1)),
+            )
+        if ended and turn.number == 1 and status == "completed":
+            _name_conversation(turn, unwritten)
+    try:
+        add_size = partial(_store_context_size, started=started, history=history, anchor=anchor)
+        # The turn follows the newest one, which is a leaf: only a turn that replaces another has siblings.
+        return load_result(turn, add_size, has_siblings=started.replaces is not None)
+    except DatabaseError:
+        return None
+
+
+def finish_broken_turn(turn: Turn, *, answer: str, message: str) -> TurnResult:
+    """Return the result of a turn that should have ended; one whose end was not written ends here as failed.
+
+    ``answer`` is everything that was shown of it: what the log lacks is stored.
+    """
+    if turn.status == Turn.Status.RUNNING:
+        write.cancel_open_calls(turn)
+        rest = _after_stored_text(answer, _stored_answers(turn))
+        events = [AssistantMessage(text=rest, partial=True, step=_next_step(turn))] if rest else []
+        eventlog.close_turn(turn, events, status="errored", error_code="internal", error_message=message)
+    return load_result(turn)
+
+
+def load_result(
+    turn: Turn, complete: Callable[[StoredCard], None] = lambda _card: None, *, has_siblings: bool = True
+) -> TurnResult:
+    """Return an ended turn and whether a message is queued behind it; store its card, with what ``complete`` adds."""
+    record = eventlog.turn_record(turn, has_siblings=has_siblings)
+    card = rendering.new_card(record)
+    complete(card)
+    rendering.save([card])
+    return TurnResult(record, QueuedMessage.objects.filter(conversation=turn.conversation_id).exists())
+
+
+def _store_context_size(
+    card: StoredCard, *, started: StartedTurn, history: Sequence[Event] | None, anchor: UsageAnchor | None
+) -> None:
+    """Set on a card how large the next request is. The turn has ended, whatever goes wrong here."""
+    try:
+        conversation = started.turn.conversation
+        plan = request.context_after(conversation, started.choice, history=history, anchor=anchor)
+        request.set_context_size(card, conversation, started.choice, plan)
+    except Exception:
+        logger.exception("context size not stored", extra={"turn": started.turn.public_id})
+
+
+def recover_abandoned_turns(at_work_in: Collection[uuid.UUID] = ()) -> list[Turn]:
+    """End the turns of dead processes as interrupted; return them. Called at the start and from time to time.
+
+    ``at_work_in``: the conversations in which this process runs a turn. A turn that can't be decrypted any more (its
+    key is lost) ends without its last text; it must not keep the server down.
+    """
+    abandoned = leases.take_over(at_work_in)
+    for turn in abandoned:
+        try:
+            interrupt_turn(turn)
+        except eventlog.LeaseLostError:
+            continue
+        except Exception:
+            logger.exception("turn ended without its checkpoint", extra={"turn": turn.public_id})
+            eventlog.close_turn(turn, [], status="interrupted")
+    return abandoned
+
+
+def interrupt_turn(turn: Turn) -> None:
+    """End a turn with the text of its last checkpoint. Once, however often called."""
+    # A checkpoint holds everything that was shown; what finished steps have stored of it is in the log already.
+    whole = eventlog.thinking_for(turn, _WHOLE_THINKING)
+    thinking = _after_stored_text(read.checkpoint_thinking(turn.pk), [whole.text] if whole else [])
+    answer = _after_stored_text(read.checkpoint_answer(turn.pk), _stored_answers(turn))
+    write.cancel_open_calls(turn)
+    step = _next_step(turn)
+    events: list[Event] = []
+    if thinking:
+        thought = Reasoning(
+            kind="text", text=thinking, source_field="think_tags", model=turn.model, provider=turn.provider, step=step
+        )
+        events.append(thought)
+    if answer:
+        events.append(AssistantMessage(text=answer, partial=True, step=step))
+    eventlog.close_turn(turn, events, status="interrupted")
+
+
+def _name_conversation(turn: Turn, last_events: Sequence[Event]) -> None:
+    """Name a conversation after its first answer, unless its owner named it. Thinking is never read."""
+    answers = [event.text for event in last_events if isinstance(event, AssistantMessage)] or _stored_answers(turn)
+    title = title_from_answer(answers[-1]) if answers else ""
+    if title:
+        Conversation.all_objects.filter(pk=turn.conversation_id, is_renamed=False).update(title=title)
+
+
+def _stored_answers(turn: Turn) -> list[str]:
+    public = turn.events.filter(type=AssistantMessage.type).order_by("seq").values_list("public", flat=True)
+    return [str(each["text"]) for each in public]
+
+
+def _next_step(turn: Turn) -> int:
+    return (turn.events.aggregate(last=Max("step"))["last"] or 0) + 1
+
+
+def _after_stored_text(shown: str, stored: Sequence[str]) -> str:
+    """Return what of the text that was shown comes after the stored texts of finished steps.
+
+    A checkpoint may be older than the last of them, and then holds only the beginning of its text.
+    """
+    for text in filter(None, map(str.strip, stored)):
+        before, found, after = shown.partition(text)
+        if text.startswith(shown.strip()):
+            return ""
+        shown = after if found and not before.strip() else shown
+    return shown.strip()

@@ -1,0 +1,86 @@
+"""Keep the running turns of a process alive: their leases, and checkpoints of what they released.
+
+One transaction for all of them, every second or two, however many there are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.db import transaction
+from django.utils.translation import gettext_lazy as _
+
+from chat.eventlog import leases, write
+from chat.models import Turn
+from chat.turns.run import TurnRun
+
+logger = logging.getLogger(__name__)
+CHECKPOINT_S = 2.0
+NOT_SAVED = _("The server’s database is away; the answer goes on, and is saved when it is back…")
+
+
+@dataclass(slots=True)
+class HeartbeatMonitor:
+    """When the turns of this process were last kept alive; the health check reads it."""
+
+    _last_at: float | None = None
+
+    @property
+    def seconds_since(self) -> float:
+        """Seconds since the last heartbeat; 0 while no turn runs."""
+        return time.monotonic() - self._last_at if self._last_at is not None else 0.0
+
+    def record(self) -> None:
+        self._last_at = time.monotonic()
+
+    def reset(self) -> None:
+        self._last_at = None
+
+
+monitor = HeartbeatMonitor()
+
+
+async def keep_alive(runs: Mapping[uuid.UUID, TurnRun]) -> None:
+    """Keep the turns of ``runs`` alive until it is empty. Stop those that were taken over, or marked to stop."""
+    saved_seqs: dict[uuid.UUID, int] = {}  # by turn
+    monitor.record()
+    try:
+        while runs:
+            await asyncio.sleep(min(CHECKPOINT_S, settings.LEASE_HEARTBEAT_S))
+            running = {run.turn.pk: run for run in runs.values()}
+            seqs = {pk: run.live.seq for pk, run in running.items()}
+            released: dict[uuid.UUID, write.Released] = {}
+            for pk, run in running.items():
+                if run.live.seq > saved_seqs.get(pk, 0):
+                    released[pk] = (run.live.published_answer, run.live.thinking, run.live.to_json())
+                    run.has_checkpoint = True
+            try:
+                to_stop = await database_sync_to_async(save_heartbeat)(list(running), released)
+            except Exception:  # what was released is saved with the next heartbeat
+                logger.warning("checkpoint not saved", exc_info=True)
+                for run in running.values():
+                    run.live.show_trouble(NOT_SAVED)
+                continue
+            monitor.record()
+            saved_seqs = seqs
+            for pk, run in running.items():
+                run.live.show_trouble("")
+                if pk in to_stop:
+                    run.stop()
+    finally:
+        monitor.reset()
+
+
+@transaction.atomic
+def save_heartbeat(running: list[uuid.UUID], released: Mapping[uuid.UUID, write.Released]) -> set[uuid.UUID]:
+    """Renew leases and save checkpoints; return the turns whose lease is lost, and those that are to stop."""
+    lost = leases.renew(running)
+    write.save_checkpoints({turn_id: each for turn_id, each in released.items() if turn_id not in lost})
+    return lost | set(Turn.objects.filter(pk__in=running, stop_requested=True).values_list("pk", flat=True))

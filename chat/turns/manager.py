@@ -1,0 +1,244 @@
+"""The turns of this process as tasks: start, stop, drain, and recover what dead processes left.
+
+A turn outlives the socket that asked for it. What it shows is published to the channel layer group of its conversation
+(``chat.live``), except a scratchpad: that goes straight, in memory, to readers of this process that may hold a grant
+(product 9). All of it lives in one event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import uuid
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.db import OperationalError
+from django.utils.translation import activate, get_language
+from django.utils.translation import gettext as _
+
+from chat import eventlog
+from chat.eventlog import branches
+from chat.live.broadcast import STOP_GROUP, Subscription
+from chat.live.publish import publish, publish_stop
+from chat.live.turn import LiveTurn
+from chat.models import Turn
+from chat.providers.openai_http import close_clients
+from chat.turns import finish, queue
+from chat.turns.heartbeat import keep_alive
+from chat.turns.retry import retry_on_db_outage
+from chat.turns.run import BROKEN, THINKING, TurnRun
+from chat.turns.start import StartedTurn
+from chat.validation import InvalidInputError, Message
+from reasoning.scratchpad import Scratchpad
+
+logger = logging.getLogger(__name__)
+STOP_WITHIN_S = 5.0
+RESUBSCRIBE_AFTER_S, POLL_INTERVAL_S = 1.0, 0.5
+DeliverScratchpad = Callable[[LiveTurn, Scratchpad], None]
+
+
+class TurnManager:
+    """The turns of this process."""
+
+    def __init__(self) -> None:
+        self._runs: dict[uuid.UUID, TurnRun] = {}  # by conversation
+        self._run_tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._scratchpad_readers: dict[uuid.UUID, set[DeliverScratchpad]] = {}  # by conversation
+        self._draining = False
+        self._heartbeat: asyncio.Task[None] | None = None
+
+    def is_draining(self) -> bool:
+        return self._draining
+
+    def live(self, conversation_id: uuid.UUID) -> LiveTurn | None:
+        """Return the turn that this process runs in a conversation."""
+        return run.live if (run := self._runs.get(conversation_id)) else None
+
+    @contextmanager
+    def reading_scratchpads(self, conversation_id: uuid.UUID, deliver: DeliverScratchpad) -> Iterator[None]:
+        """Hand the scratchpads of a conversation's turns in this process to ``deliver``, at once and in memory."""
+        readers = self._scratchpad_readers.setdefault(conversation_id, set())
+        readers.add(deliver)
+        try:
+            yield
+        finally:
+            readers.discard(deliver)
+            if not readers:
+                self._scratchpad_readers.pop(conversation_id, None)
+
+    async def submit(
+        self, conversation_id: uuid.UUID, message: Message, *, replaces: Turn | None = None, may_wait: bool = True
+    ) -> queue.Submission:
+        """Store a message; its turn starts as soon as no other runs in the conversation.
+
+        The caller has authorized it. Raises InvalidInputError as ``queue.submit`` does, and ``restarting``.
+        """
+        if self._draining and conversation_id not in self._runs:
+            raise InvalidInputError("restarting", _("The server is restarting; try again in a moment."))
+        store = partial(queue.submit, conversation_id, message, replaces=replaces, may_wait=may_wait)
+        submission = await database_sync_to_async(store)()
+        if submission.started:
+            await self._launch(submission.started)
+        elif submission.turn_id is None:
+            await self._publish_queue(conversation_id)
+            await self.start_next(conversation_id)  # the turn before it may have ended meanwhile
+        return submission
+
+    async def retry(self, turn: Turn, message: Message | None = None) -> queue.Submission:
+        """Ask the question of ``turn`` again in its place, or another one. Raises InvalidInputError."""
+        message = message or Message(await database_sync_to_async(eventlog.question_of)(turn))
+        is_newest = await database_sync_to_async(branches.is_newest)(turn)
+        submission = await self.submit(turn.conversation_id, message, replaces=turn)
+        if not is_newest:
+            await publish(turn.conversation_id, {"kind": "redraw"})  # the turns after it leave the page too
+        return submission
+
+    async def start_next(self, conversation_id: uuid.UUID) -> None:
+        """Start the oldest queued message of a conversation, unless a turn runs there."""
+        if self._draining:
+            return
+        try:
+            start = partial(queue.start_next, conversation_id)
+            started = await retry_on_db_outage(start, timeout_s=None, give_up=self.is_draining)
+        except Exception:
+            logger.exception("queued message not started", extra={"conversation": conversation_id.hex})
+            return
+        if started:
+            await self._launch(started)
+            await self._publish_queue(conversation_id)
+
+    async def stop(self, conversation_id: uuid.UUID) -> bool:
+        """Stop the running turn, wherever it runs; False where none does."""
+        if run := self._runs.get(conversation_id):
+            run.stop()
+            return True
+        running = Turn.objects.filter(conversation_id=conversation_id, status=Turn.Status.RUNNING)
+        if turn := await running.afirst():  # of another process, whose heartbeat reads the mark if the message is lost
+            await running.aupdate(stop_requested=True)
+            await publish_stop(turn.pk)
+        return turn is not None
+
+    async def listen_for_stops(self) -> None:
+        """Stop turns of this process that pages of other processes want stopped."""
+        while not self._draining:
+            try:
+                async with Subscription(STOP_GROUP) as messages:
+                    while message := await messages.next():
+                        for run in self._runs.values():
+                            if run.live.public_id == message["turn"]:
+                                run.stop()
+            except Exception:
+                logger.warning("not listening for stops", exc_info=True)
+                await asyncio.sleep(RESUBSCRIBE_AFTER_S)
+
+    async def finished(self, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> None:
+        """Wait for the end of a turn, wherever it runs."""
+        live = self.live(conversation_id)
+        if live and live.id == turn_id:
+            await live.finished.wait()
+            return
+        running = Turn.objects.filter(pk=turn_id, status=Turn.Status.RUNNING)
+        while await running.aexists():  # noqa: ASYNC110 - in another process, which has no event for us
+            await asyncio.sleep(POLL_INTERVAL_S)
+
+    async def look_after_others(self) -> None:
+        """End the turns of dead processes, and start queued messages where no turn runs, until the server ends."""
+        while not self._draining:
+            try:
+                for turn in await database_sync_to_async(finish.recover_abandoned_turns)(tuple(self._runs)):
+                    await publish(turn.conversation_id, {"kind": "ended", "turn": turn.public_id, "seq": 0})
+                for conversation_id in await database_sync_to_async(queue.conversations_with_queue)():
+                    await self.start_next(conversation_id)
+            except Exception:
+                logger.warning("abandoned turns not looked for", exc_info=True)
+            await asyncio.sleep(settings.LEASE_HEARTBEAT_S)
+
+    async def drain(self, *, within_s: float = 10.0) -> None:
+        """Start no new turns, give running ones ``within_s`` to end, stop them with what they have, end all tasks."""
+        self._draining = True
+        for patience_s in (within_s, STOP_WITHIN_S):
+            if self._run_tasks:
+                await asyncio.wait(self._run_tasks, timeout=patience_s)
+            for run in list(self._runs.values()):
+                run.stop()
+        await close_clients()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _launch(self, started: StartedTurn) -> None:
+        turn = started.turn
+        if previous := self._runs.get(turn.conversation_id):  # its end is in the log, and not published yet
+            await previous.live.finished.wait()
+        live = LiveTurn(
+            id=turn.pk,
+            conversation_id=turn.conversation_id,
+            owner_id=turn.conversation.owner_id,
+            conversation=turn.conversation,
+            number=turn.number,
+            question=started.question,
+            model=turn.model,
+            started_at=turn.started_at,
+            replaces=started.replaces.pk if started.replaces else None,
+            working_status=THINKING,
+        )
+        run = self._runs[turn.conversation_id] = TurnRun(started, live, self._deliver_scratchpad)
+        task = self.spawn(self._run(run))
+        self._run_tasks.add(task)
+        task.add_done_callback(self._run_tasks.discard)
+        if self._heartbeat is None or self._heartbeat.done():
+            self._heartbeat = self.spawn(keep_alive(self._runs))
+
+    async def _run(self, run: TurnRun) -> None:
+        """Run a turn to its end in the log, publish that, and start the next."""
+        turn, live, has_queued = run.turn, run.live, True
+        pump = self.spawn(live.pump())  # runs after this, so that the request leaves before cards are drawn
+        try:
+            try:
+                await run.run()
+            except Exception:
+                logger.exception("turn broke at its end", extra={"turn": turn.public_id})
+            if run.result is None:  # its end is not in the log, or could not be read back
+                end = partial(finish.finish_broken_turn, turn, answer=live.answer, message=BROKEN)
+                run.result = await retry_on_db_outage(end, timeout_s=None, give_up=self.is_draining)
+            live.record, has_queued = run.result
+        except Exception:
+            logger.exception("turn not ended in the log", extra={"turn": turn.public_id})
+        finally:
+            pump.cancel()
+            del self._runs[turn.conversation_id]
+            await publish(turn.conversation_id, {"kind": "ended", "turn": live.public_id, "seq": live.seq})
+            live.finished.set()
+        if has_queued:
+            await self.start_next(turn.conversation_id)
+
+    def _deliver_scratchpad(self, live: LiveTurn, scratchpad: Scratchpad) -> None:
+        for deliver in tuple(self._scratchpad_readers.get(live.conversation_id, ())):
+            deliver(live, scratchpad)
+
+    async def _publish_queue(self, conversation_id: uuid.UUID) -> None:
+        try:
+            queued = await database_sync_to_async(queue.queued_messages)(conversation_id)
+        except OperationalError:
+            return logger.warning("queue not shown")  # the message is stored: its sender must not send it again
+        texts = [[str(message.pk), message.text] for message in queued]
+        await publish(conversation_id, {"kind": "queue", "waiting": texts})
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run ``work`` in the language of the request or socket that asked, outside its context, which ends first."""
+        context = contextvars.Context()
+        context.run(activate, get_language() or settings.LANGUAGE_CODE)
+        task = asyncio.get_running_loop().create_task(work, context=context)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+
+runner = TurnManager()

@@ -1,0 +1,108 @@
+"""Metrics of a turn: times, tokens, and counts of what was removed. Numbers and our own short words, never content.
+
+They are stored in the turn's row (``manage.py turn_stats``, the admin) and logged, with a line per request.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from chat.models import Turn
+from chat.providers.base import ProviderError
+from reasoning.stream.turn import TurnMachine
+
+logger = logging.getLogger(__name__)
+UNFINISHED = "unfinished"
+OK = "ok"
+
+
+class TurnMetrics:
+    """Measures one turn."""
+
+    def __init__(self, turn_id: str) -> None:
+        self._turn_id = turn_id
+        self._started_at = time.monotonic()
+        self.first_token_ms: int | None = None
+        self.requests = 0
+
+    def token_came(self) -> None:
+        """Record when the first text of an answer or a thought may be shown."""
+        if self.first_token_ms is None:
+            self.first_token_ms = _ms_since(self._started_at)
+
+    @contextmanager
+    def request(self, step: int) -> Iterator[None]:
+        """Measure one request and log how it went; ``code`` is ``ok``, ``unfinished`` or that of its error."""
+        self.requests += 1
+        started_at, code = time.monotonic(), UNFINISHED
+        try:
+            yield
+            code = OK
+        except ProviderError as error:
+            code = error.code
+            raise
+        finally:
+            logger.info(
+                "request ended",
+                extra={
+                    "turn": self._turn_id,
+                    "step": step,
+                    "attempt": self.requests,
+                    "code": code,
+                    "duration_ms": _ms_since(started_at),
+                },
+            )
+
+    def fields(self, machine: TurnMachine | None) -> dict[str, Any]:
+        """Return the fields of a turn's row. Without a machine the turn failed before its first request."""
+        if machine is None:
+            return {}
+        usage = machine.usage
+        return {
+            "first_token_ms": self.first_token_ms,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "reasoning_tokens": usage.reasoning_tokens,
+            "cached_tokens": usage.cached_tokens,
+            "summary_source": machine.summary_source,
+            "stripped_delimiters": machine.stripped_delimiters,
+            "extracted_blocks": machine.extracted_blocks,
+            "masked": machine.masked,
+            "dropped_bullets": machine.dropped_bullets,
+        }
+
+    def log_end(self, turn: Turn, machine: TurnMachine | None) -> None:
+        """Log the end of a turn: the metrics of its row, and the time of tools, steps and retries."""
+        steps = machine.step + 1 if machine else 0
+        logger.info(
+            "turn ended",
+            extra={
+                "turn": turn.public_id,
+                "status": turn.status,
+                "code": turn.error_code,
+                "model": turn.model,
+                "duration_ms": _ms_since(self._started_at),
+                "thinking_ms": turn.thinking_ms,
+                "tools_ms": round(sum(step.duration_ms for step in machine.trace)) if machine else 0,
+                "steps": steps,
+                "tools": len(machine.trace) if machine else 0,
+                "retries": max(0, self.requests - steps),
+                "first_token_ms": self.first_token_ms,
+                "input_tokens": turn.input_tokens,
+                "output_tokens": turn.output_tokens,
+                "reasoning_tokens": turn.reasoning_tokens,
+                "cached_tokens": turn.cached_tokens,
+                "stripped_delimiters": turn.stripped_delimiters,
+                "extracted_blocks": turn.extracted_blocks,
+                "masked": turn.masked,
+                "dropped_bullets": turn.dropped_bullets,
+            },
+        )
+
+
+def _ms_since(started_at: float) -> int:
+    return int((time.monotonic() - started_at) * 1000)

@@ -1,0 +1,201 @@
+"""The next request of a conversation, planned from the log and the settings of this moment.
+
+Requests, the context meter, compaction and the administrator's preview use this, so that all of them see one plan. All
+functions are synchronous and read the database; nothing is cached (spec 001 BR-008).
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from django.conf import settings
+
+from accounts.visibility import site_flags
+from chat import eventlog
+from chat.cards import rendering
+from chat.conversations import model_choice
+from chat.conversations import settings as layers
+from chat.models import Conversation, StoredCard, Turn
+from chat.providers.base import Provider, ProviderRequest
+from chat.tools import registry
+from reasoning.events import Event, UserMessage
+from reasoning.prompt import instructions
+from reasoning.replay.dialects import dialect_named
+from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
+from reasoning.replay.tokens import UsageAnchor, entry_tokens, text_tokens
+
+logger = logging.getLogger(__name__)
+NEXT_QUESTION = UserMessage(text="", turn="next", seq=sys.maxsize)
+
+
+def target_of(chosen: model_choice.ModelChoice, *, model: str = "", identity: str = "") -> RequestTarget:
+    """Return where the request is sent; ``model`` and ``identity`` as its provider knows them, if it was asked."""
+    target = model_choice.request_target(chosen)
+    overhead = _overhead(system_prompt(chosen.dialect), chosen.dialect)
+    return replace(
+        target,
+        model=model or target.model,
+        provider=identity or target.provider,
+        compact_at=settings.COMPACTION_THRESHOLD,
+        overhead_tokens=overhead,
+    )
+
+
+def plan_next(
+    conversation: Conversation,
+    chosen: model_choice.ModelChoice,
+    target: RequestTarget,
+    *,
+    history: Sequence[Event] | None = None,
+    anchor: UsageAnchor | None = None,
+    omit_items: bool = False,
+    and_then: Sequence[Event] = (),
+) -> EgressPlan:
+    """Plan the next request.
+
+    ``history`` with ``anchor``: where they are known, else they are read. ``and_then``: events as if recorded.
+    """
+    if history is None:
+        history = eventlog.history(conversation.pk)
+        anchor = anchor or _newest_anchor(conversation, history)
+    return plan_request(
+        (*history, *and_then),
+        layers.effective_settings(conversation.owner, conversation, chosen),
+        target,
+        usage_anchor=anchor,
+        omit_items=omit_items,
+    )
+
+
+def plan_coming(
+    conversation: Conversation,
+    chosen: model_choice.ModelChoice,
+    target: RequestTarget,
+    *,
+    is_running: bool | None = None,
+) -> EgressPlan:
+    """Plan the request of the next question, without the text of that question.
+
+    What is replayed of earlier turns depends on whether a newer one exists, so an empty question stands in for it.
+    While a turn runs, this is its next request; ``is_running``: where that is known.
+    """
+    if is_running is None:
+        is_running = conversation.turns.filter(status=Turn.Status.RUNNING).exists()
+    return plan_next(conversation, chosen, target, and_then=() if is_running else (NEXT_QUESTION,))
+
+
+def context_size(
+    conversation: Conversation, chosen: model_choice.ModelChoice, *, newest: Turn | None, is_running: bool
+) -> tuple[int, int]:
+    """Return how many tokens the next request will have, and how many are stored beside it and not sent.
+
+    ``newest`` is the newest ended turn of the selected branch, read with its stored card: the figures are counted and
+    stored there when it ends, and again where the model or the settings are others by now.
+    """
+    card = getattr(newest, "stored_card", None) or StoredCard(turn=newest)
+    if card.context_key != _context_key(conversation, chosen):
+        plan = plan_coming(conversation, chosen, target_of(chosen), is_running=is_running)
+        set_context_size(card, conversation, chosen, plan)
+        if newest is not None and not is_running:
+            rendering.save([card])
+    return card.context_tokens, card.unsent_tokens
+
+
+def context_after(
+    conversation: Conversation,
+    chosen: model_choice.ModelChoice,
+    *,
+    history: Sequence[Event] | None,
+    anchor: UsageAnchor | None,
+) -> EgressPlan:
+    """Plan the request that follows a turn that has just ended; ``history``, where known, includes its events."""
+    return plan_next(conversation, chosen, target_of(chosen), history=history, anchor=anchor, and_then=(NEXT_QUESTION,))
+
+
+def set_context_size(
+    card: StoredCard, conversation: Conversation, chosen: model_choice.ModelChoice, plan: EgressPlan
+) -> None:
+    """Set the figures of the next request on a card; the caller saves it."""
+    card.context_key = _context_key(conversation, chosen)
+    card.context_tokens = plan.effective_tokens
+    card.unsent_tokens = plan.stored_tokens - plan.effective_tokens
+
+
+def _context_key(conversation: Conversation, chosen: model_choice.ModelChoice) -> str:
+    """Return a digest of what the size of a request depends on beside the history."""
+    in_force = layers.effective_settings(conversation.owner, conversation, chosen)
+    return blake2b(repr((target_of(chosen), in_force)).encode(), digest_size=16).hexdigest()
+
+
+def request_of(plan: EgressPlan, chosen: model_choice.ModelChoice, conversation_id: uuid.UUID) -> ProviderRequest:
+    """Return the request that a plan makes, with its instructions and its tools."""
+    return ProviderRequest(
+        body=plan.body,
+        instructions=system_prompt(chosen.dialect),
+        tools=tool_schemas(chosen.dialect),
+        conversation=conversation_id.hex,
+    )
+
+
+def system_prompt(dialect: str) -> str:
+    """Ask for sections, and for a scratchpad, only where the site may show them (product 9, 13)."""
+    flags = site_flags()
+    notes = flags.enabled and flags.scratchpad_enabled and flags.scratchpad_admin_only
+    return instructions(sections=flags.enabled, scratchpad=notes, tools=dialect_named(dialect).takes_tools)
+
+
+@lru_cache
+def _overhead(prompt: str, dialect: str) -> int:
+    return text_tokens(prompt) + entry_tokens(list(tool_schemas(dialect)))
+
+
+@lru_cache
+def tool_schemas(dialect: str) -> tuple[Mapping[str, Any], ...]:
+    """Return the tools that a request offers."""
+    return tuple(tool.schema for tool in registry().values()) if dialect_named(dialect).takes_tools else ()
+
+
+def _newest_anchor(conversation: Conversation, history: Sequence[Event]) -> UsageAnchor | None:
+    if all(isinstance(event, UserMessage) for event in history):
+        return None  # nothing was answered, so nothing was counted
+    anchors = Turn.objects.filter(conversation=conversation, is_active=True, context_anchor__isnull=False)
+    return UsageAnchor.from_json(anchors.order_by("-number").values_list("context_anchor", flat=True).first())
+
+
+class PlannedRequest(NamedTuple):
+    """A request of a turn, and what it was planned from."""
+
+    plan: EgressPlan
+    history: Sequence[Event]
+    anchor: UsageAnchor | None
+
+
+def plan_step(
+    turn: Turn,
+    chosen: model_choice.ModelChoice,
+    provider: Provider,
+    *,
+    conversation: Conversation | None,
+    anchor: UsageAnchor | None,
+    omit_items: bool,
+) -> PlannedRequest:
+    """Plan a request of a turn; ``conversation``: where it was read just now. The first one names the model."""
+    if (turn.model, turn.provider) != (provider.name, provider.identity):
+        turn.model, turn.provider = provider.name, provider.identity
+        turn.save(update_fields=["model", "provider"])
+    if conversation is None:
+        conversation = Conversation.all_objects.select_related("owner", "profile").get(pk=turn.conversation_id)
+    target = target_of(chosen, model=provider.model, identity=provider.identity)
+    history = eventlog.history(turn.conversation_id)
+    anchor = anchor or _newest_anchor(conversation, history)
+    plan = plan_next(conversation, chosen, target, history=history, anchor=anchor, omit_items=omit_items)
+    for repair in plan.repairs:
+        logger.warning("request repaired", extra={"turn": turn.public_id, "rule": repair.rule, "index": repair.index})
+    return PlannedRequest(plan, history, anchor)

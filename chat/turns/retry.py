@@ -1,0 +1,103 @@
+"""What is tried again: database work while the database is unavailable, and requests that a model service refused."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from channels.db import database_sync_to_async
+from django.db import InterfaceError, OperationalError
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay, wait_exponential
+from tenacity.stop import stop_never
+
+from chat.providers.base import ProviderError
+from reasoning.replay.plan import EgressPlan
+from reasoning.replay.selection import BY_SETTING
+
+T = TypeVar("T")
+Action = Literal["omit items", "compact", "wait"]
+DB_RETRY_TIMEOUT_S = 20.0
+DB_FIRST_WAIT_S, DB_MAX_WAIT_S = 0.1, 5.0
+MAX_WAITS = 2
+MAX_WAIT_S = 30.0  # longer, and the user would rather decide
+FIRST_WAIT_S = 0.5
+_ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item"})
+_TRANSIENT_CODES = frozenset({"rate_limited", "server_error", "disconnected"})
+logger = logging.getLogger(__name__)
+
+
+async def retry_on_db_outage(
+    work: Callable[[], T],
+    *,
+    again: Callable[[], T] | None = None,
+    timeout_s: float | None = DB_RETRY_TIMEOUT_S,
+    give_up: Callable[[], bool] = lambda: False,
+) -> T:
+    """Run synchronous database work in a thread, with exponential backoff while the database is unavailable.
+
+    An attempt may have committed although it failed: ``again`` replaces ``work`` after the first. Raises what the
+    database raised last when ``timeout_s`` is over or ``give_up`` returns true, and any other error at once.
+    """
+    is_late = stop_never if timeout_s is None else stop_before_delay(timeout_s)
+    retrying = AsyncRetrying(
+        retry=retry_if_exception_type((OperationalError, InterfaceError)),
+        wait=wait_exponential(multiplier=DB_FIRST_WAIT_S, max=DB_MAX_WAIT_S),
+        stop=lambda state: give_up() or is_late(state),
+        before_sleep=_log_outage,
+        reraise=True,
+    )
+    async for attempt in retrying:
+        with attempt:
+            is_first = attempt.retry_state.attempt_number == 1
+            return await database_sync_to_async(work if is_first else again or work)()
+    raise AssertionError  # AsyncRetrying ends by returning or raising
+
+
+def _log_outage(state: RetryCallState) -> None:
+    error = state.outcome.exception() if state.outcome else None
+    logger.warning("database does not answer", extra={"error": type(error).__name__})
+
+
+@dataclass(slots=True)
+class RetryPolicy:
+    """What to do about requests of one turn that failed before any output. Replay 2.10, D6.
+
+    Each remedy is tried once, waiting at most twice. After the first piece of an answer and (unless the request was
+    refused whole) after a tool has run, a failure ends the turn: what a service accepted is never requested again.
+    """
+
+    omits_items: bool = False
+    _has_compacted: bool = False
+    _waits: int = 0
+
+    def next_action(self, error: ProviderError, *, tool_ran: bool) -> Action | None:
+        """Return what may help, and count it as tried; None where the turn fails."""
+        if error.reason in _ITEM_REASONS and not self.omits_items:
+            self.omits_items = True
+            return "omit items"
+        if error.code == "context_overflow" and not self._has_compacted:
+            self._has_compacted = True
+            return "compact"
+        if tool_ran or not error.retryable or error.code not in _TRANSIENT_CODES:
+            return None
+        if self._waits >= MAX_WAITS or self.wait_s(error) > MAX_WAIT_S:
+            return None
+        self._waits += 1
+        return "wait"
+
+    def wait_s(self, error: ProviderError) -> float:
+        """Return how long to wait: what the service says, else half a second, then twice that."""
+        if error.retry_after_s is not None:
+            return error.retry_after_s
+        return FIRST_WAIT_S * 2.0 ** max(0, self._waits - 1)
+
+
+def explain_refusal(error: ProviderError, plan: EgressPlan) -> ProviderError:
+    """Name the settings that withheld reasoning in an unexplained refusal of a request."""
+    withheld = any(omission.rule in BY_SETTING for omission in plan.omissions)
+    if error.code != "refused" or error.reason or not withheld:
+        return error
+    advice = "It may want its earlier thinking back: reasoning.includeInContext true, reasoning.stripFromContext none."
+    return ProviderError(error.code, f"{error.message} {advice}", retryable=False, reason="missing_reasoning")

@@ -1,0 +1,280 @@
+"""One turn from its first request to its end: the only place that knows the order of the steps.
+
+Settings are read again for each request (spec 001 BR-008). Requests are planned from the log; the provider's deltas go
+through the turn machine; what may be shown goes to the live turn, what must be stored to the log. However a turn ends
+(completed, stopped, failed, capped), the log gets its ``turn_end`` and the question is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import gettext_noop
+
+from chat import eventlog
+from chat.conversations import model_choice
+from chat.eventlog import write
+from chat.live.turn import LiveTurn
+from chat.providers.base import Provider, ProviderError
+from chat.tools import registry
+from chat.turns import compaction, finish, request
+from chat.turns.metrics import TurnMetrics
+from chat.turns.retry import RetryPolicy, explain_refusal, retry_on_db_outage
+from chat.turns.start import StartedTurn
+from chat.turns.tool_calls import execute_tool_call
+from reasoning.deltas import Channel, in_slices
+from reasoning.events import Event, ToolCall, TurnStatus
+from reasoning.replay.plan import EgressPlan, UsageAnchor
+from reasoning.scratchpad import Scratchpad
+from reasoning.stream.turn import CUT_SHORT, ShowScratchpad, ShowStatus, StepOutcome, TurnMachine, Update
+
+logger = logging.getLogger(__name__)
+THINKING = _("Thinking…")
+SLOW = _("Still waiting for the model…")
+SLOW_S = 5.0
+MAX_HOLD_S = 0.02
+LONG_STEP_CHARS = 65_536  # the end of a longer step is processed in a thread
+WRITING = _("Writing…")
+WAITING = _("The model service is busy; trying again…")
+MAKING_ROOM = _("Summarising earlier messages…")
+BROKEN = gettext_noop("Stopped: something went wrong on this server.")
+
+
+class TurnCancelledError(Exception):
+    """Somebody asked the turn to stop."""
+
+
+class TurnRun:
+    """Runs one turn. ``deliver_scratchpad`` hands a scratchpad to entitled viewers of this process, in memory."""
+
+    def __init__(
+        self, started: StartedTurn, live: LiveTurn, deliver_scratchpad: Callable[[LiveTurn, Scratchpad], None]
+    ) -> None:
+        self.turn, self.live = started.turn, live
+        self.result: finish.TurnResult | None = None  # once the end is in the log
+        self.has_checkpoint = False  # set by the heartbeat before it writes one
+        self._started = started
+        self._deliver_scratchpad = deliver_scratchpad
+        self._metrics = TurnMetrics(self.turn.public_id)
+        self._retry = RetryPolicy()
+        self._stop_requested = False
+        self._stop_scope: asyncio.Timeout | None = None
+        self._machine: TurnMachine | None = None
+        self._in_step = False
+        self._has_output = False  # of the present request: a retry would repeat it
+        self._has_compacted = False
+        self._unwritten: Sequence[Event] = ()  # of the newest step
+        self._history: Sequence[Event] | None = None  # the log, unless something was appended since it was read
+        self._anchor: UsageAnchor | None = None  # the newest reported size of a request
+        self._has_own_anchor = False
+        if self.turn.parent:
+            self._anchor = UsageAnchor.from_json(self.turn.parent.context_anchor)
+
+    def stop(self) -> None:
+        """Ask the turn to stop; it ends at once where it waits, with what came so far."""
+        self._stop_requested = True
+        if self._stop_scope is not None:
+            self._stop_scope.reschedule(asyncio.get_running_loop().time())
+
+    async def run(self) -> None:
+        """Run to the end. Raises only where the end can't be written."""
+        status: TurnStatus = "iteration_capped"
+        fields: dict[str, Any] = {}
+        try:
+            provider = await self._stoppable(model_choice.provider(self._started.choice))
+            machine = self._machine = self._new_machine(provider)
+            self.live.show_model(provider.name)
+            for _step in range(settings.MAX_STEPS):
+                outcome = await self._request(provider, machine)
+                if not outcome.calls:
+                    status = "completed"
+                    if outcome.finish_reason in CUT_SHORT:
+                        fields["error_code"] = outcome.finish_reason
+                    break
+                await self._append(outcome.events)
+                self._unwritten = ()
+                for call in outcome.calls:
+                    await self._run_tool(machine, call)
+        except TurnCancelledError:
+            status = "aborted"
+        except eventlog.LeaseLostError:
+            logger.warning("turn was taken over", extra={"turn": self.turn.public_id})
+            return
+        except ProviderError as error:
+            named = model_choice.in_its_words(error, self._started.choice)
+            status, fields = "errored", {"error_code": named.code, "error_message": named.message[:500]}
+            logger.warning("turn failed", extra={"turn": self.turn.public_id, "code": error.code})
+        except Exception:
+            status, fields = "errored", {"error_code": "internal", "error_message": BROKEN}
+            logger.exception("turn broke", extra={"turn": self.turn.public_id})
+        await self._finish(status, fields)
+
+    async def _finish(self, status: TurnStatus, fields: dict[str, Any]) -> None:
+        if self._machine and self._in_step:
+            await self._end_step(self._machine, is_partial=True)
+        await self.live.settle()
+        fields |= {"thinking_ms": self.live.thinking_ms, **self._metrics.fields(self._machine)}
+        if self._has_own_anchor and self._anchor:
+            fields["context_anchor"] = self._anchor.to_json()
+        end = partial(finish.finish_turn, self._started, status, fields, self._unwritten)
+        known = {"history": self._history, "anchor": self._anchor, "has_checkpoint": self.has_checkpoint}
+        self.result = await retry_on_db_outage(partial(end, **known))
+        self._metrics.log_end(self.turn, self._machine)
+
+    def _new_machine(self, provider: Provider) -> TurnMachine:
+        return TurnMachine(
+            turn_id=self.turn.public_id,
+            model=provider.model,
+            provider=provider.identity,
+            system_prompt=request.system_prompt(self._started.choice.dialect),
+            starts_in_reasoning=provider.starts_in_reasoning,
+        )
+
+    async def _request(self, provider: Provider, machine: TurnMachine) -> StepOutcome:
+        """Make the request of one step, and again where that can help and nothing of its answer came yet."""
+        machine.begin_step()
+        self._in_step = True
+        while True:
+            plan = await self._plan(provider, machine)
+            try:
+                with self._metrics.request(machine.step):
+                    await self._stream(provider, machine, plan)
+            except ProviderError as error:
+                if self._has_output or not await self._recover_from(error, provider, machine, plan):
+                    raise explain_refusal(error, plan) from error
+                continue
+            if machine.reported_input:
+                self._anchor = plan.anchored(machine.reported_input)
+                self._has_own_anchor = True
+            return await self._end_step(machine)
+
+    async def _plan(self, provider: Provider, machine: TurnMachine) -> EgressPlan:
+        """Plan the next request; compact first where history has grown too long for a turn's first request."""
+        plan_step = partial(request.plan_step, self.turn, self._started.choice, provider)
+        omit = self._retry.omits_items
+        # The conversation was read when the turn started: fresh enough for its first request.
+        conversation = None if self._metrics.requests else self.turn.conversation
+        read = partial(plan_step, conversation=conversation, anchor=self._anchor, omit_items=omit)
+        plan, self._history, self._anchor = await retry_on_db_outage(read)
+        if plan.should_compact and machine.step == 0 and not self._has_compacted:
+            self._has_compacted = True
+            if await self._compact(provider, plan):
+                read = partial(plan_step, conversation=None, anchor=None, omit_items=omit)
+                plan, self._history, self._anchor = await retry_on_db_outage(read)
+        return plan
+
+    async def _recover_from(
+        self, error: ProviderError, provider: Provider, machine: TurnMachine, plan: EgressPlan
+    ) -> bool:
+        """Do what may help after a failed request; False where nothing does."""
+        match self._retry.next_action(error, tool_ran=machine.step > 0):
+            case "omit items":
+                logger.warning("opaque items refused", extra={"turn": self.turn.public_id, "reason": error.reason})
+                return True
+            case "compact":
+                return await self._compact(provider, plan, is_overflow=True)
+            case "wait":
+                logger.warning("request made again", extra={"turn": self.turn.public_id, "code": error.code})
+                self.live.show_status(WAITING)
+                await self._stoppable(asyncio.sleep(self._retry.wait_s(error)))
+                return True
+        return False
+
+    async def _compact(self, provider: Provider, plan: EgressPlan, *, is_overflow: bool = False) -> bool:
+        self.live.show_status(MAKING_ROOM, announce=True)
+        history, self._history = self._history, None
+        compacting = compaction.compact(self.turn, self._started.choice, provider, plan, is_overflow=is_overflow)
+        has_compacted = bool(await self._stoppable(compacting))
+        if not has_compacted:
+            self._history = history
+        return has_compacted
+
+    async def _stream(self, provider: Provider, machine: TurnMachine, plan: EgressPlan) -> None:
+        """Feed one response to the machine and show what comes out."""
+        self._has_output = False
+        self.live.show_status(THINKING)
+        loop = asyncio.get_running_loop()
+        slow = loop.call_later(SLOW_S, partial(self.live.show_status, SLOW, announce=True))
+        stream = provider.stream(request.request_of(plan, self._started.choice, self.turn.conversation_id))
+        try:
+            async with self._until_stopped(), aclosing(stream):
+                yielded_at = loop.time()
+                async for raw in stream:
+                    if not self._has_output:
+                        self._has_output = True
+                        slow.cancel()
+                        self.live.show_status(THINKING)
+                    for piece in in_slices(raw):
+                        for update in machine.feed(piece):
+                            self._show(update)
+                        # A stream that is faster than we are never waits, so let the other tasks run.
+                        if loop.time() - yielded_at > MAX_HOLD_S:
+                            await asyncio.sleep(0)
+                            yielded_at = loop.time()
+        finally:
+            slow.cancel()
+
+    async def _end_step(self, machine: TurnMachine, *, is_partial: bool = False) -> StepOutcome:
+        self._in_step = False
+        end = partial(machine.end_step, partial=is_partial)
+        outcome = end() if machine.step_chars < LONG_STEP_CHARS else await asyncio.to_thread(end)
+        for update in outcome.updates:
+            self._show(update)
+        self._unwritten = outcome.events
+        return outcome
+
+    async def _run_tool(self, machine: TurnMachine, call: ToolCall) -> None:
+        tool = registry().get(call.name)
+        self.live.show_status(_(tool.running_label) if tool else _("Using a tool…"), announce=True)
+        self.live.step_started(call.call_id, call.name)
+        done = await self._stoppable(execute_tool_call(call, tool, first_ref=len(machine.sources) + 1))
+        result = machine.tool_finished(call, done.output, done.trace, done.sources)
+        self.live.sources = machine.sources
+        self.live.step_finished(call.call_id, done.trace)
+        await self._append([result], {call.call_id: done.trace_form})
+
+    async def _append(self, events: Sequence[Event], traces: write.Traces | None = None) -> None:
+        """Write events that others follow; those of the last step are written with the end of the turn."""
+        self._history = None
+        append = partial(eventlog.append, self.turn, events, traces)
+        await retry_on_db_outage(append, again=partial(write.append_missing, self.turn, events, traces))
+
+    def _show(self, update: Update) -> None:
+        match update:
+            case ShowScratchpad(scratchpad):
+                self._deliver_scratchpad(self.live, scratchpad)
+            case ShowStatus(text):
+                self.live.show_thought_line(text)
+            case _ if update.channel is Channel.ANSWER:
+                self._metrics.token_came()
+                self.live.show_status(WRITING)
+                self.live.show_answer(update.text)
+            case _ if update.channel is Channel.THINKING:
+                self._metrics.token_came()
+                self.live.show_thinking(update.text)
+
+    async def _stoppable(self, waiting: Awaitable[Any]) -> Any:
+        async with self._until_stopped():
+            return await waiting
+
+    @asynccontextmanager
+    async def _until_stopped(self) -> AsyncIterator[None]:
+        """Raise TurnCancelledError inside this block as soon as ``stop`` was called; nowhere else."""
+        if self._stop_requested:
+            raise TurnCancelledError
+        try:
+            async with asyncio.timeout(None) as self._stop_scope:
+                yield
+        except TimeoutError:
+            if not self._stop_requested:
+                raise
+            raise TurnCancelledError from None
+        finally:
+            self._stop_scope = None

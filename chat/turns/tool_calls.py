@@ -1,0 +1,89 @@
+"""Execute one tool call: measured, bounded, redacted, and never raising.
+
+Arguments are checked by the tool's own schema, time and output are capped here, and the trace step that people see
+comes redacted from ``reasoning.trace`` (product 10).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.utils.translation import gettext_noop
+
+from chat.filings.search import read_passages, search_passages
+from chat.tools.base import SearchQuery, SearchResult, Tool, ToolArgumentsError, ToolContext, ToolOutput
+from reasoning import trace
+from reasoning.citations import Source
+from reasoning.events import ToolCall
+
+logger = logging.getLogger(__name__)
+MAX_OUTPUT_CHARS = 20_000
+CUT = "\n(truncated)"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCallResult:
+    """``output`` is for the model, ``trace`` for people, ``sources`` for citations."""
+
+    output: str
+    trace: trace.ToolTraceStep
+    sources: Sequence[Source]
+
+    @property
+    def trace_form(self) -> Mapping[str, Any]:
+        form: Mapping[str, Any] = trace.step_to_json(self.trace)
+        return form
+
+
+async def execute_tool_call(call: ToolCall, tool: Tool | None, *, first_ref: int) -> ToolCallResult:
+    """Run ``call``. A failure becomes a trace step and a short text for the model, which may try again."""
+    step = trace.start(
+        call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=tool.shown_args if tool else frozenset()
+    )
+    try:
+        async with asyncio.timeout(settings.TOOL_TIMEOUT_S):
+            output = await _run(tool, call, first_ref)
+    except ToolArgumentsError as error:
+        return _failed(step, str(error), gettext_noop("The arguments did not fit the tool."))
+    except TimeoutError:
+        return _failed(step, "the tool timed out", gettext_noop("Timed out."))
+    except Exception as error:
+        logger.exception("tool failed", extra={"tool": call.name, "error": type(error).__name__})
+        return _failed(step, "the tool failed", gettext_noop("The tool failed."))
+    finished = trace.finish(step, at_ms=_now_ms(), status="ok", results=output.results, sources=output.sources)
+    return ToolCallResult(_capped(output.content), finished, output.sources)
+
+
+async def _run(tool: Tool | None, call: ToolCall, first_ref: int) -> ToolOutput:
+    if tool is None:
+        raise ToolArgumentsError(f"there is no tool named {call.name[:80]!r}")
+    return await tool.run(call.arguments, ToolContext(first_ref=first_ref, search=_search, read=_read))
+
+
+def _failed(step: trace.OpenStep, output: str, error: str) -> ToolCallResult:
+    return ToolCallResult(f"error: {output}", trace.finish(step, at_ms=_now_ms(), status="error", error=error), ())
+
+
+def _capped(content: str) -> str:
+    return content if len(content) <= MAX_OUTPUT_CHARS else content[:MAX_OUTPUT_CHARS] + CUT
+
+
+def _now_ms() -> float:
+    return time.monotonic() * 1000
+
+
+@database_sync_to_async
+def _search(query: SearchQuery) -> SearchResult:
+    return search_passages(query)
+
+
+@database_sync_to_async
+def _read(url: str, neighbours: int) -> SearchResult:
+    return read_passages(url, neighbours)

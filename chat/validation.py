@@ -1,0 +1,55 @@
+"""Validate what people send: one place for the socket, the pages and the API."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+CLIENT_ID_CHARS = 64
+
+
+class InvalidInputError(Exception):
+    """Input that can't be accepted. ``code`` and ``field`` are for scripts, ``message`` is for people."""
+
+    def __init__(self, code: str, message: str, *, field: str | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.field = field
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message that may become a turn."""
+
+    text: str
+    client_id: str = ""
+
+
+def clean_message(text: object, client_id: object = "") -> Message:
+    """Validate a message. Raises InvalidInputError naming the field, the problem and what is allowed."""
+    if not isinstance(text, str):
+        raise InvalidInputError("invalid", _("text: a string is needed."), field="text")
+    text = storable(text).strip()
+    limit = settings.MESSAGE_MAX_CHARS
+    if not text:
+        raise InvalidInputError("empty", _("text: the message is empty."), field="text")
+    if len(text) > limit:
+        raise InvalidInputError(
+            "too_long",
+            _("text: the message has %(size)s characters; at most %(limit)s are allowed.")
+            % {"size": len(text), "limit": limit},
+            field="text",
+        )
+    if not isinstance(client_id, str) or len(client_id) > CLIENT_ID_CHARS:
+        raise InvalidInputError(
+            "invalid", _("id: a string of at most %(limit)s characters.") % {"limit": CLIENT_ID_CHARS}, field="id"
+        )
+    return Message(text, storable(client_id))
+
+
+def storable(text: str) -> str:
+    """Remove NUL and replace lone surrogates, which databases refuse."""
+    return text.replace("\x00", "").encode("utf-8", "replace").decode()

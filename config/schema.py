@@ -1,0 +1,171 @@
+"""Every environment variable of a site: its default, its type and what it does.
+
+``.env.example`` and ``docs/settings.md`` are generated from this table: ``python -m config.settings_reference``.
+"""
+
+from __future__ import annotations
+
+from config import environment as env
+from config.environment import Variable
+
+SCHEMA: dict[str, tuple[Variable, ...]] = {
+    "Model service": (
+        Variable(
+            "OPENAI_BASE_URL",
+            "",
+            env.optional(env.ENDPOINT),
+            "Any endpoint for chat completions or Responses, such as http://127.0.0.1:11434/v1. "
+            "Alone it is enough: the first model that it lists is used. "
+            "With no model variable set, the offline analyst answers.",
+            is_secret=True,
+        ),
+        Variable(
+            "OPENAI_API_KEY",
+            "",
+            env.optional(env.TEXT),
+            "API key of the endpoint. Alone it means OpenAI's own endpoint and the model gpt-5-mini.",
+            is_secret=True,
+        ),
+        Variable("OPENAI_MODEL", "", env.optional(env.TEXT), "Model to request."),
+        Variable(
+            "OPENAI_API",
+            "chat",
+            env.one_of("chat", "responses"),
+            "API to use: chat (chat completions) or responses (OpenAI Responses, with store=false).",
+        ),
+    ),
+    "Reasoning": (
+        Variable(
+            "REASONING_ENABLED",
+            "true",
+            env.BOOLEAN,
+            "Ask the model for reasoning and show it: summary, steps, thinking and their switches.",
+        ),
+        Variable(
+            "REASONING_DEFAULTS",
+            "",
+            env.TEXT,
+            "Site-wide defaults of the reasoning.* settings, such as effort=low,stripFromContext=allButLast.",
+        ),
+        Variable("REASONING_SHOW_SUMMARY_DEFAULT", "true", env.BOOLEAN, "Initial state of Show reasoning."),
+        Variable(
+            "REASONING_TOOL_TRACE_DEFAULT",
+            "true",
+            env.BOOLEAN,
+            "Show the tool trace; false leaves it out until a user asks for it.",
+        ),
+        Variable(
+            "REASONING_SCRATCHPAD_ENABLED",
+            "false",
+            env.BOOLEAN,
+            "Let administrators switch on the live scratchpad, which is never stored.",
+        ),
+        Variable(
+            "SCRATCHPAD_ADMIN_ONLY",
+            "true",
+            env.BOOLEAN,
+            "Must be true for anybody to see a scratchpad; false is an error of check --deploy.",
+        ),
+        Variable(
+            "SCRATCHPAD_TOGGLE_MINUTES",
+            "60",
+            env.integer(1, 1440),
+            "Minutes after which an administrator's scratchpad switch turns itself off.",
+        ),
+        Variable(
+            "REASONING_THINKING_FOR_USERS",
+            "excerpt",
+            env.one_of("excerpt", "full", "hidden"),
+            "How much of a model's thinking users see: excerpt, full or hidden. Administrators see all of it.",
+        ),
+        Variable(
+            "THINKING_RETENTION_DAYS",
+            "",
+            env.optional(env.integer(1, 36500)),
+            "Days after which purge_thinking deletes stored thinking; empty keeps it.",
+        ),
+        Variable(
+            "SAFE_LINK_HOSTS",
+            "sec.gov,www.sec.gov",
+            env.LIST,
+            "Hosts that links in answers may open without a confirmation page.",
+        ),
+    ),
+    "People": (
+        Variable("SIGNUP_ENABLED", "false", env.BOOLEAN, "Let anyone create an account."),
+        Variable("DEMO_PASSWORD", "", env.TEXT, "Password of the demo people demo, sam and admin.", is_secret=True),
+    ),
+    "Server": (
+        Variable("SECRET_KEY", "", env.TEXT, "Django's secret key: signs sessions and forms.", is_secret=True),
+        Variable(
+            "CONTENT_KEYS",
+            "",
+            env.FERNET_KEYS,
+            "Comma-separated Fernet keys that encrypt stored thinking, newest first. Remove an old key only after "
+            "rotate_keys has run.",
+            is_secret=True,
+        ),
+        Variable("HOST", "127.0.0.1", env.TEXT, "Address to listen on."),
+        Variable("PORT", "8000", env.integer(0, 65535), "Port to listen on; 0 takes a free one."),
+        Variable(
+            "ALLOWED_HOSTS",
+            "localhost,127.0.0.1,[::1]",
+            env.LIST,
+            "Host names of this site. With any name beyond this machine, cookies need HTTPS.",
+        ),
+        Variable(
+            "DATABASE_URL",
+            "sqlite:///legible.sqlite3",
+            env.DATABASE_URL,
+            "SQLite, or PostgreSQL such as postgres://legible@127.0.0.1/legible.",
+            is_secret=True,
+        ),
+        Variable(
+            "REDIS_URL",
+            "",
+            env.optional(env.REDIS_URL),
+            "Redis, such as redis://127.0.0.1:6379/0; needed only with several server processes.",
+            is_secret=True,
+        ),
+        Variable(
+            "STATIC_ROOT",
+            "",
+            env.TEXT,
+            "Folder that manage.py collectstatic has filled; its files are served compressed. Empty: the source files.",
+        ),
+        Variable("DEBUG", "false", env.BOOLEAN, "Error pages with source code. Never in production."),
+    ),
+    "Limits": (
+        Variable("MESSAGE_MAX_CHARS", "32000", env.integer(1, 1_000_000), "Longest accepted message, in characters."),
+        Variable("CONNECT_TIMEOUT_S", "10", env.integer(1, 600), "Seconds to wait for a connection."),
+        Variable(
+            "UPSTREAM_IDLE_TIMEOUT_S",
+            "60",
+            env.integer(1, 3600),
+            "Seconds without data after which a model call fails.",
+        ),
+        Variable("TOOL_TIMEOUT_S", "30", env.integer(1, 600), "Seconds that one tool call may take."),
+        Variable("MAX_STEPS", "8", env.integer(1, 100), "Model responses per turn, including those that call tools."),
+        Variable("MAX_CONCURRENT_TURNS", "4", env.integer(1, 1000), "Turns that one user may have running at once."),
+        Variable("LEASE_HEARTBEAT_S", "5", env.integer(1, 600), "Seconds between two heartbeats of a running turn."),
+        Variable(
+            "LEASE_EXPIRY_S",
+            "20",
+            env.integer(2, 3600),
+            "Seconds without a heartbeat after which another process ends the turn as interrupted.",
+        ),
+        Variable(
+            "COMPACTION_THRESHOLD",
+            "0.8",
+            env.FRACTION,
+            "Share of the context limit at which old turns are replaced by a summary.",
+        ),
+        Variable(
+            "CONTEXT_LIMIT",
+            "32000",
+            env.integer(1000, 100_000_000),
+            "Context limit, in tokens, of a model that states none.",
+        ),
+    ),
+}
+VARIABLES = tuple(variable for section in SCHEMA.values() for variable in section)

@@ -1,0 +1,145 @@
+"""The server process: daphne with a startup message, background tasks and a graceful shutdown."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from daphne.endpoints import build_endpoint_description_strings  # type: ignore[import-untyped]  # daphne ships no types
+from daphne.server import Server  # type: ignore[import-untyped]
+from daphne.ws_protocol import WebSocketProtocol  # type: ignore[import-untyped]
+from django.conf import settings
+from twisted.internet import reactor
+
+from config.asgi import application  # calls django.setup(), so it comes before imports that need models
+
+from accounts import demo  # isort: skip
+from accounts.models import User  # isort: skip
+from chat.management.purging import keep_purging  # isort: skip
+from chat.socket.consumer import open_pages  # isort: skip
+from chat.turns.manager import runner  # isort: skip
+from chat.turns.finish import recover_abandoned_turns  # isort: skip
+
+CLOSE_SERVICE_RESTART = 1012
+PAGES_TIMEOUT_S = 5.0
+REQUESTS_TIMEOUT_S = 3.0
+CLOSE_TIMEOUT_S = 1.0
+HANDSHAKE_TIMEOUT_S = 30  # after a restart all pages come back at once; the last of a thousand waits longer than 5 s
+
+
+class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
+    """Daphne with a startup message, a reason when it can't listen, and a graceful shutdown."""
+
+    listen_failure: str | None = None
+    demo_logins: Sequence[str] = ()
+    _ports: tuple[Any, ...] = ()
+    _shutdown: asyncio.Task[None] | None = None
+
+    def listen_success(self, port: Any) -> None:
+        self._ports = (*self._ports, port)
+        super().listen_success(port)
+
+    def listen_error(self, failure: Any) -> None:
+        cause = getattr(failure.value, "socketError", None)
+        self.listen_failure = getattr(cause, "strerror", None) or failure.getErrorMessage()
+        self.stop()
+
+    async def started(self) -> None:
+        """Print the startup message and run the background tasks."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, self.on_signal)
+        for host, port in self.listening_addresses:
+            sys.stdout.write(startup_message(host, port, self.demo_logins))
+        sys.stdout.flush()
+        await asyncio.gather(runner.look_after_others(), runner.listen_for_stops(), keep_purging())
+
+    def on_signal(self) -> None:
+        """Shut down gracefully; a second signal stops at once."""
+        if self._shutdown:
+            self.stop()
+        else:
+            self._shutdown = asyncio.ensure_future(self.shut_down())
+
+    async def shut_down(self) -> None:
+        """End turns, requests and sockets in this order. Daphne's own stop would drop the sockets."""
+        for port in self._ports:
+            port.stopListening()
+        try:
+            await runner.drain()
+            await wait_until(has_sent_ends, PAGES_TIMEOUT_S)
+            await wait_until(self.has_answered_requests, REQUESTS_TIMEOUT_S)
+            sockets = [each for each in self.connections if isinstance(each, WebSocketProtocol)]
+            for each in sockets:
+                if each.state == each.STATE_OPEN:
+                    # Pages reconnect by themselves after 1012 (contracts: never 1000 or 1001).
+                    each.sendCloseFrame(code=CLOSE_SERVICE_RESTART, isReply=False)
+            await wait_until(lambda: all(each.state == each.STATE_CLOSED for each in sockets), CLOSE_TIMEOUT_S)
+        finally:
+            self.stop()
+
+    def has_answered_requests(self) -> bool:
+        """Return whether all HTTP requests are done; one may have waited for its turn to end."""
+        applications = (
+            details.get("application_instance")
+            for protocol, details in self.connections.items()
+            if not isinstance(protocol, WebSocketProtocol)
+        )
+        return all(each is None or each.done() for each in applications)
+
+
+def serve(host: str, port: int) -> str | None:
+    """Serve until a signal comes and return None, or return why the port can't be bound."""
+    recover_abandoned_turns()  # before requests come in
+    server = LegibleServer(
+        application,
+        endpoints=build_endpoint_description_strings(host=host, port=port),
+        signal_handlers=False,
+        server_name="legible",
+        websocket_handshake_timeout=HANDSHAKE_TIMEOUT_S,
+        websocket_timeout=-1,  # daphne's default closes after a day with 1000, after which pages don't reconnect
+        # autobahn closes the socket on a larger message; a page would reconnect and send it again forever.
+        websocket_max_message_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
+        websocket_max_frame_size=settings.DATA_UPLOAD_MAX_MEMORY_SIZE,
+    )
+    if settings.DEMO_PASSWORD:
+        # Read here: the event loop must not wait for the database.
+        existing = set(User.objects.filter(username__in=demo.USERS).values_list("username", flat=True))
+        server.demo_logins = [username for username in demo.USERS if username in existing]
+    reactor.callWhenRunning(lambda: asyncio.ensure_future(server.started()))
+    server.run()
+    return server.listen_failure
+
+
+def startup_message(host: str, port: int, demo_logins: Sequence[str]) -> str:
+    """Return what the terminal shows: URL, demo logins, and which model answers."""
+    is_wildcard = host in ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
+    shown_host = "127.0.0.1" if is_wildcard else f"[{host}]" if ":" in host else host
+    lines = [f"Legible is at http://{shown_host}:{port}/"]
+    if demo_logins:
+        lines.append(f"Sign in as {', '.join(demo_logins)} with the password {settings.DEMO_PASSWORD}")
+    if settings.SESSION_COOKIE_SECURE:
+        lines.append("Other machines sign in over https:// only: put a proxy that ends TLS in front")
+    if settings.OPENAI_BASE_URL:
+        lines.append(f"Answers come from {settings.OPENAI_MODEL or 'the first model'} at {settings.OPENAI_BASE_URL}")
+    else:
+        lines.append(
+            "The offline analyst answers. For a real model put one line into .env and start again: "
+            "OPENAI_BASE_URL=http://127.0.0.1:11434/v1"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def has_sent_ends() -> bool:
+    """Return whether every open page was sent the end of its turn."""
+    return all(page.has_sent_end() for page in open_pages)
+
+
+async def wait_until(condition: Callable[[], bool], timeout_s: float) -> None:
+    """Wait for a condition; give up after ``timeout_s``."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    while not condition() and loop.time() < deadline:  # noqa: ASYNC110 - daphne has no event for it
+        await asyncio.sleep(0.02)

@@ -1,0 +1,48 @@
+"""Generate ``.env.example`` and ``docs/settings.md`` from the schema: ``python -m config.settings_reference``."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+from config.schema import SCHEMA
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def env_example() -> str:
+    """Return the text of ``.env.example``: every variable with its description and default."""
+    lines = [
+        "# Every setting with its default. `make run` copies this file to .env once, with fresh secrets: edit .env.",
+        "# An empty value means the default. An invalid value stops the start with one line.",
+    ]
+    for section, variables in SCHEMA.items():
+        lines += ["", f"# --- {section}"]
+        for variable in variables:
+            lines += textwrap.wrap(variable.description, 118, initial_indent="# ", subsequent_indent="# ")
+            lines.append(f"{variable.name}={variable.default}")
+    return "\n".join(lines) + "\n"
+
+
+def settings_page() -> str:
+    """Return the text of ``docs/settings.md``: a table for each section."""
+    lines = [
+        "# Settings",
+        "",
+        "Read from the environment or from `.env`; the environment wins, and an empty value means the default. An",
+        "invalid value stops the start with one line that names the variable, the value and what is allowed.",
+        "`ENV_FILE` names another file than `.env`.",
+        "",
+        "Generated from `config/schema.py` by `make docs`.",
+    ]
+    for section, variables in SCHEMA.items():
+        lines += ["", f"## {section}", "", "| name | default | allowed | what it does |", "|---|---|---|---|"]
+        for variable in variables:
+            default = f"`{variable.default}`" if variable.default else ""
+            lines.append(f"| `{variable.name}` | {default} | {variable.type.allowed} | {variable.description} |")
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    (ROOT / ".env.example").write_text(env_example(), encoding="utf-8")
+    (ROOT / "docs" / "settings.md").write_text(settings_page(), encoding="utf-8")

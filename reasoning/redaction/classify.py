@@ -1,0 +1,167 @@
+"""What a key's name says of its value: ``classify("clientSecret")`` is ``KeyKind.SECRET``.
+
+Names are folded first (compatibility forms, invisible characters, look-alike letters), then split into words, so that
+``api_key``, ``apiKey``, ``API-KEY`` and ``арi.key`` are one name. Words of measure (``max_tokens``, ``token_count``)
+and of bookkeeping (``nextToken``, ``primary_key``) take a name out again. Spec 004 redaction.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from enum import StrEnum
+from functools import lru_cache
+from itertools import pairwise
+
+from reasoning.redaction.prose import FOREIGN_PASSWORD_WORDS
+from reasoning.redaction.rules import wordset
+
+
+class KeyKind(StrEnum):
+    """What stands under a key."""
+
+    SECRET = "secret"  # noqa: S105 - a kind, no password
+    WEAK = "weak"  # secret only if the value looks it
+    EMAIL = "email"
+    PII = "pii"
+    VECTOR = "vector"
+    NONE = "none"
+
+
+_MEASURES = wordset(
+    "count counts counter max maximum min minimum est estimated cost costs usd total num per has is requires"
+)
+_MEASURED_TOKENS = wordset("prompt completion input output reasoning cached used remaining audio thinking context")
+_ABOUT = wordset(  # at the end of a name: it tells something about the secret, and isn't one
+    "limit limits estimate type types name names required length len size number used usage remaining budget ttl expiry"
+    " expires expired expiration expire age version policy format algorithm alg strategy field label placeholder column"
+    " position status enabled description title help url uri endpoint path file filename ratio rate window price kind"
+    " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
+    " on stdin prompt manager hint reset"
+)
+_BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
+_KEY_BOOKKEEPING = wordset(
+    "primary foreign sort partition cache composite unique candidate natural surrogate range hash dict object row group"
+    " join index idempotency translation config map lookup routing registry public sorting cluster bucket s3 locale"
+    " answer json dictionary hot short arrow shift ctrl"
+)
+_PASSING = wordset("bypass compass encompass overpass surpass trespass underpass")
+_SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset(
+    "password passwd passphrase passcode passwort passe kennwort contrasena"
+    " contraseña senha wachtwoord пароль pwd psw pw"
+    " secret credential cred creds apikey authorization auth bearer cookie jwt csrf xsrf csrftoken otp totp mnemonic"
+    " privatekey accesskey secretkey masterkey authtoken accesstoken refreshtoken sessionid sessid phpsessid jsessionid"
+    ""
+    " zugriffsschlüssel zugangsschlüssel geheimschlüssel sid dsn connstr pin cvv cvc csc token passkey"
+    " pgpassword authkey encryptionkey signingkey sas hmackey pat psk"
+)
+_SECRET_ENDINGS = tuple(
+    wordset("password passwort kennwort passwd passphrase secret apikey token pwd passcode sessionid")
+)
+_WEAK_WORDS = wordset(
+    "key tokens keys code nonce signature sig salt session license challenge verifier ticket assertion saml hmac seed"
+    " otpauth state wpa"
+)
+_SECRET_PAIRS = frozenset(
+    {(word, "key") for word in wordset(
+        "api access secret private encryption encrypt signing sign master account shared session service auth ssh rsa"
+        " dsa deploy storage subscription function hmac aes crypto cipher decryption webhook consumer client app admin"
+        " application root security server vapid fernet content symmetric wallet license product activation recovery"
+        " host user integration project org team license gpg pgp tls ssl jwt cookie token login"
+    )}
+    | {(word, "code") for word in wordset("verification auth authorization security access backup recovery mfa reset")}
+    | {(word, "phrase") for word in wordset("seed recovery backup pass mnemonic secret")}
+    | {("seed", "words"), ("recovery", "words"), ("connection", "string"), ("session", "id"), ("secret", "id")}
+    | {("access", "signature"), ("conn", "str"), ("pass", "word"), ("pass", "code"), ("api", "token")}
+)  # fmt: skip
+_PII_WORDS = wordset(
+    "ssn itin phone mobile telephone cellphone fax dob birthdate birthday passport iban cardnumber surname aadhaar nino"
+    " phonenumber firstname lastname fullname msisdn whatsapp remoteaddr"
+)
+_PII_PAIRS = frozenset(
+    {(word, "name") for word in wordset("first last middle full maiden family given")}
+    | {
+        (word, "address")
+        for word in wordset("home street postal mailing billing shipping ip residential remote client")
+    }
+    | {(word, "number") for word in wordset("card account routing phone mobile passport security insurance licence")}
+    | {("remote", "addr"), ("birth", "date"), ("of", "birth"), ("national", "id"), ("bank", "account")}
+    | {("credit", "card"), ("debit", "card"), ("driver", "license"), ("drivers", "license"), ("social", "security")}
+)
+_EMAIL_WORDS = wordset("email emails mail emailaddress recipient recipients")
+_EMAIL_VETO = wordset("template subject body verified server")
+_VECTOR_WORDS = wordset("embedding embeddings vector vectors emb embeds logits logprobs weights tensor activations")
+_VECTOR_VETO = wordset("dimension dimensions dim dims store id db search")
+
+_ALIASES = {"schlüssel": "key", "geheimnis": "secret", "zugangsdaten": "credential", "anmeldedaten": "credential"}
+_LOOK_ALIKES = str.maketrans(
+    "аеорсухіјѕԁһԛԝкмтвнАВЕКМНОРСТУХІЈЅαεικνορτυχΑΒΕΗΙΚΜΝΟΡΤΥΧ",
+    "aeopcyxijsdhqwkmtbhABEKMHOPCTYXIJSaeiknoptuxABEHIKMNOPTYX",
+)
+_WORD = re.compile(r"[A-Z]++(?![a-z])|[A-Z]?[a-zß-ɏ\u1e00-\u1eff]++|[^\W\d_A-Za-z]++|\d++")
+_MAX_NAME_CHARS = 200
+
+
+def classify(name: str) -> KeyKind:
+    """Return the kind of value that a key's name announces."""
+    return _classify(name[:_MAX_NAME_CHARS])
+
+
+@lru_cache(maxsize=4_096)
+def _classify(name: str) -> KeyKind:
+    given = _split(name)
+    if not given:
+        return KeyKind.NONE
+    words = tuple(map(_singular, given))
+    present, pairs = set(words), set(pairwise(words))
+    is_person = bool(pairs & _PII_PAIRS)  # in "first_name" a word of measure belongs to the name itself
+    if not is_person and _is_about_secret(words, present, given[-1]):
+        return KeyKind.NONE
+    if not (words[-1] == "key" and present & _KEY_BOOKKEEPING) and (
+        pairs & _SECRET_PAIRS or words[-1] == "pass" or any(map(_is_secret_word, words))
+    ):
+        return KeyKind.WEAK if given == ("tokens",) else KeyKind.SECRET
+    if present & _WEAK_WORDS:
+        return KeyKind.NONE if present & _KEY_BOOKKEEPING else KeyKind.WEAK
+    if present & _EMAIL_WORDS or words[:2] == ("e", "mail"):
+        return KeyKind.NONE if present & _EMAIL_VETO else KeyKind.EMAIL
+    if is_person or present & _PII_WORDS or words in {("tel",), ("cell",)}:
+        return KeyKind.PII
+    if present & _VECTOR_WORDS and not present & _VECTOR_VETO:
+        return KeyKind.VECTOR
+    return KeyKind.NONE
+
+
+def _split(name: str) -> tuple[str, ...]:
+    """Return the lower-case words of a name, look-alike letters folded."""
+    folded = unicodedata.normalize("NFKC", name)
+    if not folded.isascii():
+        shown = "".join(char for char in folded if unicodedata.category(char) != "Cf")
+        latin = shown.translate(_LOOK_ALIKES)
+        folded = latin if latin.isascii() else shown  # wholly Cyrillic or Greek names keep their letters
+    split_humps = re.sub(r"([A-Z])([A-Z][a-z])", r"\1 \2", folded)
+    return tuple(word.lower() for word in _WORD.findall(split_humps))
+
+
+def _singular(word: str) -> str:
+    word = _ALIASES.get(word, word)
+    if word.endswith("s") and word[:-1] in _SECRET_WORDS | {"key", "phone", "code", "license", "cookie"}:
+        return word[:-1]
+    return word
+
+
+def _is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> bool:
+    """True for measures (``max_tokens``), pagination (``nextToken``) and descriptions (``password_policy``)."""
+    if present & _BOOKKEEPING and words[-1] in {"token", "key", "tokens"}:
+        return True
+    if last == "tokens" and present & _MEASURED_TOKENS:
+        return True
+    return bool(present & _MEASURES) or words[-1] in _ABOUT
+
+
+def _is_secret_word(word: str) -> bool:
+    return (
+        word in _SECRET_WORDS
+        or (word.endswith(_SECRET_ENDINGS) and not word.startswith(("next", "page", "contin")))
+        or (word.endswith("pass") and word not in _PASSING)
+    )

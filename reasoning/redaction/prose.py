@@ -1,0 +1,263 @@
+"""Secrets in sentences: "the password for the admin account is …", "log in as … with password …", seed phrases.
+
+English and German sentences have patterns of their own; in other languages a word for a password, at most five words, a
+verb or a mark, and a value that looks like no word are enough. What a pattern spans, its trigger's continuation holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from reasoning.redaction.rules import (
+    Rule,
+    Span,
+    Trigger,
+    is_expression,
+    is_inert,
+    is_mixed,
+    is_number_like,
+    is_random,
+    is_word,
+    pattern_rule,
+    strip_punctuation,
+    wordset,
+)
+
+# Words for a password by language, in the forms that precede a value.
+FOREIGN_PASSWORD_WORDS: Final = wordset(
+    """
+    passwort kennwort losung wachtwoord passe contraseña contrasena clave senha parola hasło hasła haslo heslo hesla
+    lösenord lösenordet losenord adgangskode adgangskoden passord passordet salasana salasanan jelszó jelszava jelszo
+    şifre şifresi şifreniz sifre parolası пароль пароля паролем лозинка лозинку парола κωδικός κωδικο סיסמה הסיסמה סיסמא
+    المرور السر khẩu sandi sandinya
+    """
+)
+# Words that hold a sentence together; a passphrase of ordinary words has none of them.
+_GRAMMAR_WORDS = wordset(
+    """
+    a all an and any are as at be been but by can case change choose click contain contains do each enter
+    every field for from has have here if in into is it its leave letters longer may minimum more must need
+    needs never new not of on one only optional or our please provide require required requires same shall
+    should some stored than that the their them then there these they this to type use used user users uses using
+    was when which will with you your characters
+    """
+)
+# First words of names such as "access token".
+QUALIFIERS: Final = wordset(
+    "api access private client signing encryption auth security verification recovery seed time refresh master"
+    " connection app deploy your license webhook backup shared service account admin mot ssh pass"
+)
+PASSWORD_NAME: Final = re.compile(r"(?i)pass|pwd|kennwort|contrase|senha|wachtwoord|пароль|pw\Z")
+_DIGITS_NAME = re.compile(r"(?i)pin|otp|cv[vc]|code|pass|pwd|2fa|mfa|kennwort")
+_PLAIN_NAMES = wordset("token secret key credential schlüssel geheimni")
+FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
+    r"(?:\s{1,4}(?:for|of|to|on|in|at|from|für|von|vom|des|der|zum|zur|im|am|pour|de|para|del|della|dell['’]\w{1,20}"
+    r"|van|voor)(?:\s{1,4}\S{0,59}[^\s.!?;:=]){0,5}?)?"
+)
+_NAME = (
+    r"(?P<name>(?:[Pp]ass[ ]?(?:word|phrase|code)|PASSWORD|[Pp]/[Ww]|(?<=[A-Z]_)(?:PASS|PWD|PW|TOKEN|KEY|SECRET)"
+    r"|(?:API-|Zu(?:griff|gang)s)?[Ss]chlüssel|Geheimnis|passwd|pwd|[Pp]asswort|[Kk]ennwort|[Cc]ontraseña|[Ss]enha"
+    r"|(?:mot[ ]de[ ])?passe|SecureString|[Ww]achtwoord|[Пп]ароль|[Pp]w|(?:wpa-)?psk|PIN(?:[ ](?:code|number))?|OTP"
+    r"|CVV|CVC|(?:require|master|store|key|user|db|smtp|mail|root|admin)pass|(?i:(?:api|access|secret|private|auth\w{0,12}|bearer|refresh|client|signing|encryption|session|security|account|app"
+    r"|login|master|license|recovery|verification|one-time|2fa|mfa|reset|backup|admin|deploy|personal[ ]access|webhook"
+    r"|ssh|service|user|new|temporary)[ _\-](?:key|token|secret|code|password|passphrase|pin|pass(?:code)?))"
+    r"|[Tt]oken|[Ss]ecret|[Kk]ey|[Cc]redentials?))s?"
+)
+_IS = (
+    r"(?:(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set|reset|updated|rotated)[ ]to|wurde[ ](?:auf|zu)"
+    r"|is|was|are|will[ ]be|should[ ]be|must[ ]be|becomes?|became|remains|equals"
+    r"|(?:ist|lautet|heißt)(?:[ ](?:jetzt|nun))?|est|es|è|é)"
+)
+_NAME_IS_VALUE = re.compile(  # "the password for bob is …"
+    rf"(?<![A-Za-z_])(?:[A-Z][A-Z0-9_]{{0,40}}_)?{_NAME}[\"'`*]{{0,4}}(?:[ ]\([^()\n]{{1,30}}\))?{FOR_SOMETHING}"
+    rf"(?:\s{{1,4}}{_IS}"
+    rf"(?:\s{{1,4}}(?:now|still|übrigens|derzeit|aktuell|weiterhin"
+    rf"|set[ ]to|currently|simply|just|as[ ]follows|the[ ]following|called))?[ ]?:?"
+    rf"|[ ]?[:=])\s{{1,4}}(?P<open>[\"'`*(\[„“”]{{0,4}})(?P<value>[^\s\"'`<>\\]{{1,256}}+)"
+)
+_NAME_THEN_VALUE = re.compile(  # "use the password …", "root's password …"
+    rf"(?:(?<![A-Za-z_\-])|(?<=ConvertTo-))(?:[A-Z][A-Z0-9_]{{0,40}}_)?{_NAME}(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?\s{{1,4}}(?:(?:to|use|enter|type|try)\s{{1,4}})?[\"'`*(\[]{{0,4}}(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
+)
+_VALUE_IS_NAME = re.compile(  # "… is my password"
+    r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
+    r"(?:(?:the|my|your|our|his|her|their|a|an)\s{1,4})?(?:\w{1,20}\s{1,4}){0,2}?"
+    r"(?i:password|passphrase|passcode|api[ _-]?key|access[ _-]?(?:key"
+    r"|token)|auth[ _-]?token|secret[ _-]?key|pin)(?![a-z])(?! (?:manager|polic|rule|hash|store|generator))"
+)
+_LOGIN = re.compile(  # "user bob, password …"
+    r"(?i)(?<![a-z])(?:login|user(?:name|id)?|account|benutzer(?:name)?)[\"'`*:]{0,4}\s{0,4}[:=]?\s{0,4}(?P<who>[^\s,;|]{1,64}+)[\s,;/]{1,4}"
+    r"(?:and\s{1,4}|with\s{1,4}|und\s{1,4}){0,2}(?:password|passwort|kennwort|pass|pwd|pw)(?![a-z])[\"'`*]{0,4}\s{0,4}[:=]?\s{0,4}[\"'`*]{0,3}"
+    r"(?P<value>[^\s\"'`<>]{2,256}+)"
+)
+_CREDENTIALS = re.compile(  # "credentials: bob/…"
+    r"(?i)(?<![a-z])(?:credentials?|creds|login|log\s{1,4}in|zugangsdaten|anmeldedaten)[\"'`*]{0,4}"
+    r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?\s{0,4}[:=]?\s{1,4}"
+    r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und)\s)(?P<secret>[^\s\"'`<>/]{3,128}+))"
+)
+_CODE = re.compile(  # "your verification code is 493817"
+    r"(?:(?i:(?:one-time|2fa|mfa|otp|verification|security|access|login|sms"
+    r"|auth\w{0,12}|confirmation|your|pin)[ -](?:pass)?code)"
+    r"|(?i:(?:bestätigungs|sicherheits|zugangs|anmelde|einmal|verifizierungs|freischalt)code)"
+    r"|(?<![A-Za-z])(?:OTP|TAN|PIN(?: number)?))"
+    r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
+    r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8})(?![\d%]|[.,\-]\d)"
+)
+_SEED_PHRASE = re.compile(
+    r"(?i)(?:passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|words?))[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?"
+    r"\s{0,4}[:=]?[\s\"'`*(]{0,6}(?P<value>(?:(?:\d{1,2}[.)]\s?)?[a-z]{3,10}[\s,\-]{1,3}){5,25}[a-z]{3,10})"
+)
+_WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
+TRIGGER_IDEOGRAPHS: Final = "密口令パ"  # with which the words for a password begin
+_CJK = re.compile(
+    r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호)\s{0,2}(?:是|为|為|は|는|은|가)?\s{0,2}[:：=]?\s{0,2}"
+    r"[\"'`「“]?(?P<value>[!-~]{4,64}+)"
+)
+_WORD = r"[^\s.!?;:=—–]{1,20}"
+_FOREIGN_IS = (
+    r"dazu|dafür|ist|sind|war|lautet|heißt|is|luidt|wordt|est|sera|es|era|será|è|é|sarà|to|jest|brzmi|je|zní|är|er|var"
+    r"|on|este|e|είναι|это|є|це|là|adalah|هي|هو|היא|है"
+)
+_FOREIGN_USE = (
+    r"(?:nimm\w{0,2}|nehm\w{1,2}|verwend\w{1,3}|benutz\w{1,3}|gib|geben|utilis\w{1,3}|us[ae]\w?|użyj|gebruik\w?)"
+    r"(?:\s{1,4}(?:du|wir|sie|bitte|dann|einfach|s'il|vous|te|plaît)){0,3}"
+)
+_FOREIGN = re.compile(  # "le mot de passe du wifi : …", "hasło to …"
+    rf"(?i)(?<!\w)(?:{'|'.join(map(re.escape, sorted(FOREIGN_PASSWORD_WORDS)))})(?!\w)"
+    rf"(?:(?:\s{{1,4}}{_WORD}){{0,5}}?(?:\s{{1,4}}(?:{_FOREIGN_IS}|{_FOREIGN_USE})[ ]?:?|\s{{0,4}}[:=—–-]))?"
+    r"\s{1,4}[\"'`«„“(\[]{0,3}\s?(?P<value>[^\s\"'`<>\\«»]{5,128}+)"
+)
+
+
+def accepts_digits(name: str) -> bool:
+    """True for names whose value may be all digits: a PIN, a code, a password."""
+    return _DIGITS_NAME.search(name) is not None
+
+
+def find_word_passphrase(text: str, start: int) -> Span | None:
+    """Return a passphrase of ordinary words that begins at ``start``: "correct horse battery staple"."""
+    found = _WORD_PASSPHRASE.match(text, start)
+    if found and _GRAMMAR_WORDS.isdisjoint(found.group().split()):
+        return Span(start, found.end())
+    return None
+
+
+def _find_stated(text: str) -> Iterator[Span]:
+    """Find what "the password is …" states."""
+    for found in _NAME_IS_VALUE.finditer(text):
+        start, value = found.start("value"), strip_punctuation(found["value"])
+        if is_inert(value):
+            continue
+        if phrase := PASSWORD_NAME.search(found["name"]) and find_word_passphrase(text, start):
+            yield phrase
+        elif _is_stated_value(found["name"], value, quoted=bool(found["open"])):
+            yield Span(start, start + len(value))
+
+
+def _is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
+    """True where "the ``name`` is ``value``" reveals the secret rather than describes it."""
+    if value.isdigit():
+        return len(value) >= 3 and accepts_digits(name)
+    if _is_plain_name(name):
+        return (is_random(value, min_chars=10) and not is_expression(value)) or (
+            quoted and is_mixed(value) and len(value) >= 8
+        )
+    if is_word(value) or is_number_like(value):
+        return False
+    if PASSWORD_NAME.search(name):
+        return len(value) >= 3 and not is_expression(value)
+    return is_mixed(value) or (len(value) >= 12 and value.isascii() and not value.islower()) or is_random(value)
+
+
+def _is_plain_name(name: str) -> bool:
+    return name.lower().rstrip("s") in _PLAIN_NAMES
+
+
+def _is_value_behind_name(found: re.Match[str], value: str) -> bool:
+    if value[0] in "=:|-(":
+        return False
+    if is_random(value, min_chars=12):
+        return True
+    return (
+        not _is_plain_name(found["name"])
+        and is_mixed(value)
+        and not is_expression(value)
+        and not value.startswith(("$", "#"))
+    )
+
+
+def _is_value_before_name(found: re.Match[str], value: str) -> bool:
+    return is_mixed(value) and (len(value) >= 6 or bool(found["quote"])) and "-" not in value[2:4]
+
+
+def _find_seed_phrases(text: str) -> Iterator[Span]:
+    for found in _SEED_PHRASE.finditer(text):
+        words = re.findall(r"[A-Za-z]+", found["value"])
+        if len(words) >= 11 or (len(words) >= 6 and not any(map(is_word, words))):
+            yield Span(*found.span("value"))
+
+
+TRIGGERS: Final = (
+    Trigger(
+        "phrase",
+        wordset("passphrase mnemonic seed recovery backup secret"),
+        continuation=re.compile(
+            r"(?i)(?:\s{0,2}(?:phrase|words?|key|code))?[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?\s{0,4}[:=]?[\s\"'`*(]{0,6}"
+            r"(?:(?:\d{1,2}[.)]\s?)?[a-z]{2,12}+(?![a-z])[\s,\-]{0,3}+){0,26}+"
+        ),
+    ),
+    Trigger(
+        "foreign",
+        FOREIGN_PASSWORD_WORDS,
+        continuation=re.compile(rf"(?:\s{{1,4}}{_WORD}){{0,9}}\s{{0,4}}[:=—–-]?\s{{0,4}}[\"'`«„“(\[]{{0,3}}\s?"),
+    ),
+    Trigger(
+        "login",
+        wordset(
+            "login log user username userid account credential credentials creds machine benutzer benutzername"
+            " zugangsdaten anmeldedaten"
+        ),
+        continuation=re.compile(
+            r"(?i)[\"'`*]{0,4}(?:\s{1,4}in)?(?:\s{1,4}(?:is|are|as|with|using|mit|als|attempt|details?|data|info))?\s{0,4}[:=]?\s{0,4}\S{0,64}[,;/\s]{0,4}(?:(?:and|und)\s{0,4})?(?:with\s{0,4})?"
+            r"(?:login\s{1,4}\S{1,64}\s{1,4})?(?:(?:password|passwort|kennwort|pass|pwd|pw)[\"'`*]{0,4}\s{0,4}[:=]?\s{0,4})?"
+        ),
+    ),
+    Trigger(
+        "odd",  # a word with a digit or a symbol in it, as passwords have; its name may follow
+        shape=r"(?=[\d@!^$])(?:(?<=[A-Za-z]{2})\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|\$[a-z])",
+        continuation=re.compile(
+            r"\S{0,256}(?:\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){0,4}(?:\s{1,4}for)?)(?:\s{1,4}(?:the|my|your|our|his|her|their|a|an))?"
+            r"(?:\s{1,4}\w{1,20}){0,3}[^\w\s]{0,4})?\s?"
+        ),
+        includes_next=False,
+    ),
+    Trigger(
+        "cjk",
+        frozenset(TRIGGER_IDEOGRAPHS),
+        shape="[비암]",
+        continuation=re.compile(
+            r"[码碼钥鑰匙令牌スワード밀번호]{0,5}\s{0,2}[是为為은는が가は]?\s{0,2}[:：=]?\s{0,2}[\"'`「“]?"
+        ),
+    ),
+)
+RULES: Final = (
+    Rule(frozenset({"name"}), _find_stated),
+    pattern_rule("name", _NAME_THEN_VALUE, accept=_is_value_behind_name, strip=True),
+    pattern_rule("name", _CODE),
+    pattern_rule(
+        "login", _LOGIN, accept=lambda found, value: not is_word(value) and not is_word(found["who"]), strip=True
+    ),
+    pattern_rule("login", _CREDENTIALS, accept=lambda _found, value: is_mixed(value), strip=True),
+    pattern_rule("odd", _VALUE_IS_NAME, accept=_is_value_before_name),
+    Rule(frozenset({"phrase"}), _find_seed_phrases),
+    pattern_rule(
+        "cjk",
+        _CJK,
+        accept=lambda _found, value: is_mixed(value) or value.isdigit() or len(value) >= 8,
+        strip=True,
+    ),
+    pattern_rule(
+        "foreign", _FOREIGN, accept=lambda _found, value: is_mixed(value) and not is_expression(value), strip=True
+    ),
+)

@@ -1,0 +1,231 @@
+"""The parts that every rule is made of: triggers, spans, and tests for what looks like a secret value.
+
+A rule that finds a name such as ``password`` asks here whether the value is worth hiding: "password is required" is a
+sentence, "password is hunter2" is a leak. All tests read a bounded number of characters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from reasoning.redaction.policy import REDACTED
+
+
+def wordset(text: str) -> frozenset[str]:
+    """Return the words of ``text``."""
+    return frozenset(text.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """Words in lower case, stems of words, or a shape that may begin a finding; nothing else makes a rule run.
+
+    A stream holds the text behind a trigger while all of it matches ``continuation``. Where ``includes_next``, the word
+    that ends the continuation is held as well: it is the value. No rule may find more than this, or a stream would
+    release a value before it was recognised.
+    """
+
+    name: str
+    words: frozenset[str] = frozenset()
+    stems: str = ""
+    shape: str = ""  # that no word of letters has
+    continuation: re.Pattern[str] | None = None
+    includes_next: bool = True
+
+
+class Span(NamedTuple):
+    """A stretch ``[start, end)`` of a text to replace by ``mask``; ``kind`` is what is counted."""
+
+    start: int
+    end: int
+    kind: str = "secret"
+    mask: str = REDACTED
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``find`` runs on a text in which one of the triggers was seen."""
+
+    triggers: frozenset[str]
+    find: Callable[[str], Iterable[Span]]
+
+
+def pattern_rule(
+    triggers: str,
+    *patterns: re.Pattern[str],
+    accept: Callable[[re.Match[str], str], object] = lambda _found, _value: True,
+    strip: bool = False,
+    needs: str = "",
+) -> Rule:
+    """Make a rule that masks the group ``value`` wherever ``accept(match, value)`` agrees.
+
+    A pattern with a group ``secret`` has its value judged by that part. ``strip`` removes punctuation behind the value.
+    Texts without the string ``needs`` are skipped.
+    """
+
+    def find(text: str) -> Iterator[Span]:
+        if needs not in text:
+            return
+        for pattern in patterns:
+            for found in pattern.finditer(text):
+                group = "secret" if "secret" in pattern.groupindex and found["secret"] is not None else "value"
+                value = strip_punctuation(found[group]) if strip else found[group]
+                if not is_inert(value) and accept(found, value):
+                    yield Span(found.start("value"), found.start(group) + len(value))
+
+    return Rule(frozenset(triggers.split()), find)
+
+
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Return the spans in order and without overlaps: where two overlap, their union is masked."""
+    merged: list[Span] = []
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if not merged or span.start >= merged[-1].end:
+            merged.append(span)
+            continue
+        last = merged[-1]
+        if span.kind == "email" and (last.kind == "email" or span.end > last.end):
+            continue  # half a user:password@host looks like an address; the host may stay
+        kind = "secret" if "secret" in (last.kind, span.kind) else last.kind
+        merged[-1] = Span(last.start, max(last.end, span.end), kind)
+    return merged
+
+
+def apply_spans(text: str, spans: Sequence[Span]) -> str:
+    """Return ``text`` with every span replaced by its mask."""
+    parts: list[str] = []
+    done = 0
+    for span in spans:
+        parts += (text[done : span.start], span.mask)
+        done = span.end
+    return "".join((*parts, text[done:]))
+
+
+_MASKS = ("[redacted", "redacted]", "[unavailable", "***", "•••", "…", "[vector", "[base64", "[text", "xxxx", "XXXX")
+_PLACEHOLDER = re.compile(
+    r"""(?x)
+    (?: <[^>]*>? | \$\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{[\w.]*\}
+      | %\(\w+\)s | %s | %[A-Z_]+% | \.{3,} | -+ | _+ | \?+
+      | (?i:your|my|some|the|insert|replace|change|example|sample|dummy|fake|placeholder)[-_ ]?
+        (?i:own|new|secret|api|access|auth|db|database)?[-_ ]?
+        (?i:api)?[-_ ]?(?i:key|token|secret|password|here|me|this|value)[-_ ]?(?i:here)?
+      | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
+      | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?\w*\}?
+      | (?i:x{3,} | n/?a | tbd | todo)
+    )"""
+)
+_TYPES = wordset(
+    """
+    str string text bytes bytearray int integer bool boolean float number any object none null nil undefined
+    true false optional required char varchar secretstr uuid void type var let const hidden password file
+    email date array list dict map default empty blank unset off on yes no
+    """
+)
+# Words with which a sentence about a password continues.
+_SENTENCE_WORDS = wordset(
+    """
+    anders korrekt richtig zurückgesetzt geändert verschlüsselt scaduta scaduto errata corretta richiesta obbligatoria
+    cambiata expiré expirée incorrecte oublié modifié nécessaire caducada caducado olvidada expirada vencida inválida
+    erforderlich falsch nicht ungültig gespeichert geheim abgelaufen obligatoire requis obligatoria
+    incorrecta requerida return pass raise elif match break continue print assert lambda a able about above
+    mindestens muss müssen soll sollte darf kann wird wurde sind siehe bitte eingeben benötigt läuft liegt zurücksetzen
+    vergessen ändern neu neues neue wurden policy policies rule rules manager page pages help guide link strength length
+    hint hints accepted accessible accurate across added after again against all allow allows already also always am an
+    and another any anything appropriate are as ask at available await back bad be because been before being
+    below best better between beyond big both but by can cannot case changed changing check choose click
+    come common complex compromised confidential contact correct could create critical crucial currently
+    dead default different difficult do does don't done down each easy either else empty encrypted enough
+    enter essential even ever every everything exactly expired false few field find fine first fixed
+    following for forgotten found from full fully generally generated get give given go good great had hard
+    has hashed have having he held help her here hidden his how however i if important in incorrect indeed
+    inside instead into invalid is it its just keep kept key kind known lack last later least left less let
+    like likely limited local long longer lost low made main make making managed mandatory many masked may
+    me mean meant might minimum missing more most much must my necessary need needed needs never new next no
+    none not nothing now null obvious of off often ok okay old on once one only optional or other our out
+    over own part password passwords per perhaps please poor possible private probably protected provide
+    provided public put quite rather really recommended redacted required reset right safe same see seem
+    sensitive sent separate set several shall she short should shown similar simple simply since so some
+    something soon still store stored strong subject such sure take than that the their them then there
+    these they this those through thus tied time to together token tokens too top true type typed typically
+    unavailable under unique unknown unlike unsafe until up upon us use used useful user users uses using usually
+    valid value very via visible vital vulnerable want was way we weak well were what when where whether
+    which while who whose why will with within without worth would wrong yet you your
+    """
+)
+_WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion", "ment", "ness", "ity", "ive", "ance")
+_NUMBER_LIKE = re.compile(
+    r"""(?xi)
+      [$€£¥+\-~≈]?\d[\d,.:/%x\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|gb|mb|kb|bit|bits|px|characters)?
+    | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
+    | (?:aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|oauth|saml|v|http|ipv)[-_/]?\d[\d.\-]*
+    """
+)
+_EXPRESSION = re.compile(
+    r"[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*)|[A-Za-z_]+(?:\.[A-Za-z_]+)+\(?"
+    r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
+)
+_CHARACTER_CLASSES = ("[0-9]", "[a-zß-öø-ÿ]", "[A-ZÀ-ÖØ-Þ]", r"[^0-9a-zA-ZÀ-ÖØ-öø-ÿ]")
+_CLASS_CHANGE = re.compile("|".join(f"(?<={one})(?!{one})(?!\\Z)" for one in _CHARACTER_CLASSES))
+_INNER_SYMBOL = re.compile(r"[!@#$%^&*+=~?](?!\Z)")
+_HEX = re.compile(r"[0-9a-fA-F]++")
+
+
+def is_inert(value: str) -> bool:
+    """True for a mask, a placeholder, the name of a type, or nothing."""
+    bare = value.strip("\"'`*_\\ ,;")
+    return (
+        not bare.strip("{}[]()")
+        or bare.startswith(_MASKS)
+        or bare.lower() in _TYPES
+        or _PLACEHOLDER.fullmatch(bare[:200]) is not None
+    )
+
+
+def is_number_like(value: str) -> bool:
+    """True for numbers, dates, quarters and names of algorithms."""
+    return _NUMBER_LIKE.fullmatch(value) is not None
+
+
+def is_mixed(value: str) -> bool:
+    """True for letters with digits or symbols, as in passwords; words have neither."""
+    if len(value) < 5 or is_number_like(value):
+        return False
+    letters = any(map(str.isalpha, value))
+    digits = any(map(str.isdigit, value))
+    return (letters and digits) or (_INNER_SYMBOL.search(value) is not None and (letters or digits))
+
+
+def is_random(value: str, *, min_chars: int = 16) -> bool:
+    """True for a run of characters that no person would have chosen: an unlabelled key."""
+    if len(value) < min_chars or is_number_like(value):
+        return False
+    start = value[:128]
+    digits = sum(map(str.isdigit, start))
+    if not digits or digits == len(start):
+        return False
+    return class_changes(start) >= 0.3 or _HEX.fullmatch(start) is not None
+
+
+def class_changes(value: str) -> float:
+    """Return the share of neighbours of different class (lower case, capital, digit, other), 0 to 1."""
+    start = value[:256]
+    return len(_CLASS_CHANGE.findall(start)) / max(len(start) - 1, 1)
+
+
+def is_word(value: str) -> bool:
+    """True for a word with which a sentence continues, such as "required" or "stored"."""
+    low = value.lower().strip("'’")
+    return low in _SENTENCE_WORDS or low in _TYPES or (low.isalpha() and len(low) > 4 and low.endswith(_WORD_ENDINGS))
+
+
+def is_expression(value: str) -> bool:
+    """True for code: a call, an index, a dotted name."""
+    return _EXPRESSION.fullmatch(value[:200].lstrip("[({")) is not None
+
+
+def strip_punctuation(value: str) -> str:
+    """Return the value without the punctuation of the sentence behind it."""
+    return value.rstrip(".,;:)]}\"'`*>").rstrip("\\")

@@ -1,0 +1,680 @@
+"""Secrets that programs write: issued tokens, headers, URLs, command lines, assignments, tables.
+
+Prefixes and layouts of issued tokens are data, one row per issuer. All repeats are bounded or possessive, so that no
+text costs more than linear time.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+from urllib.parse import unquote
+
+from reasoning.redaction.classify import KeyKind, classify
+from reasoning.redaction.prose import (
+    FOR_SOMETHING,
+    PASSWORD_NAME,
+    QUALIFIERS,
+    accepts_digits,
+    find_word_passphrase,
+)
+from reasoning.redaction.rules import (
+    Rule,
+    Span,
+    Trigger,
+    class_changes,
+    is_expression,
+    is_inert,
+    is_mixed,
+    is_number_like,
+    is_random,
+    is_word,
+    pattern_rule,
+    strip_punctuation,
+    wordset,
+)
+
+# --- Tokens that their issuers made recognisable -----------------------------------------------------------------
+
+# Prefixes that no word begins with: eight characters with a digit are enough of a body.
+DISTINCT_PREFIXES = {
+    "OpenAI": r"sk-(?:proj|svcacct|admin|None)-",
+    "Anthropic": r"sk-ant-",
+    "OpenRouter": r"sk-or-",
+    "LiteLLM, Langfuse, Helicone": r"sk-(?:live|test|lf|helicone)-",
+    "Stripe": r"[srp]k_(?:live|test)_|whsec_",
+    "GitHub": r"gh[pousr]_|github_pat_",
+    "GitLab": r"gl(?:pat|ptt|dt|rt|cbt|ft|soat|imt|agent|oas)-",
+    "Slack": r"xox[abeoprs][-.]|xapp-",
+    "Google": r"AIza|ya29\.|GOCSPX-",
+    "npm": r"npm_",
+    "PyPI": r"pypi-",
+    "RubyGems": r"rubygems_",
+    "Clojars": r"CLOJARS_",
+    "Docker": r"dckr_(?:pat|oat)_",
+    "NVIDIA": r"nvapi-",
+    "Groq": r"gsk_",
+    "Perplexity": r"pplx-",
+    "Together": r"tgp_v1_",
+    "LangSmith": r"lsv2_(?:pt|sk)_",
+    "Pinecone": r"pcsk_",
+    "Tailscale": r"tskey-",
+    "Brevo": r"xkeysib-|xsmtpsib-",
+    "Plaid": r"access-(?:sandbox|development|production)-",
+    "Shopify": r"shp(?:at|ca|pa|ss|tka)_",
+    "SendGrid": r"SG\.",
+    "Atlassian": r"AT[AC]TT3",
+    "Figma": r"figd_",
+    "Postman": r"PMAK-",
+    "Grafana": r"gl(?:c|sa)_",
+    "New Relic": r"NR(?:AK|II|JS)-",
+    "Sentry": r"sntry[su]_",
+    "Supabase": r"sbp_|sb_(?:secret|publishable)_",
+    "PlanetScale": r"pscale_(?:tkn|pw|oauth)_",
+    "DigitalOcean": r"do[opr]_v1_",
+    "Square": r"sq0[a-z]{3}-",
+    "Linear": r"lin_(?:api|oauth)_",
+    "Notion": r"ntn_",
+    "HashiCorp Vault": r"hv[bsr]\.",
+    "Doppler": r"dp\.(?:pt|st|ct|sa|scim|audit)\.",
+    "age": r"AGE-SECRET-KEY-1",
+    "Django": r"django-insecure-",
+    "Legible": r"lgb_",
+}
+# Prefixes that words, names or fields begin with, too: the body must be dense.
+SHORT_PREFIXES = {
+    "generic sk": r"sk[_-]",
+    "generic": r"re_|key-|live_|test_|sess-|mcp_|tok_|rt_|at_|secret_|patch_",
+    "Slack workflow": r"xwfp-",
+    "Google refresh": r"1//0",
+    "Hugging Face": r"hf_|api_org_",
+    "xAI": r"xai-",
+    "Replicate": r"r8_",
+    "Fireworks": r"fw_|fpk_",
+    "Cerebras": r"csk-",
+    "Anyscale": r"esecret_",
+    "Cohere": r"cohere_",
+    "Mistral": r"mist_",
+    "Moonshot": r"moonshot-",
+    "Volcengine": r"ark-",
+    "Modal": r"ak-",
+    "Jina": r"jina_",
+    "Tavily": r"tvly-",
+    "Firecrawl": r"fc-",
+    "Exa": r"exa_",
+    "LlamaCloud": r"llx-",
+    "E2B": r"e2b_",
+    "Browserbase": r"bb_(?:live|test)_",
+    "Apify": r"apify_api_",
+    "PostHog": r"ph[cx]_",
+    "Sourcegraph": r"sgp_",
+    "Contentful": r"CFPAT-",
+    "Frame.io": r"fio-u-",
+    "Typeform": r"tfp_",
+    "Adobe": r"p8e-",
+    "Dynatrace": r"dt0[cs]\d{2}\.",
+    "Artifactory": r"AKC",
+    "SonarQube": r"sq[uap]_",
+    "CircleCI": r"CCIPAT_|CCIPRJ_",
+    "Buildkite": r"bkua_",
+    "1Password": r"ops_ey|A3-",
+    "Duffel": r"duffel_(?:live|test)_",
+    "Prefect": r"pnu_",
+    "ReadMe": r"rdme_",
+    "Scalingo": r"tk-us-",
+    "Shippo": r"shippo_(?:live|test)_",
+    "Bitbucket": r"ATBB",
+    "crates.io": r"cio",
+    "NuGet": r"oy2",
+    "Databricks": r"dapi",
+    "Grafana (old)": r"eyJrIjoi",
+    "Neon": r"napi_",
+    "Netlify": r"nfp_",
+    "Fly.io": r"fo1_|fm[12]_",
+    "Render": r"rnd_",
+    "Heroku": r"HRKU-",
+    "Alibaba": r"LTAI",
+    "Tencent": r"AKID",
+    "Yandex": r"AQVN|y0_",
+    "Square, Facebook": r"EAA[AC]",
+    "Pulumi": r"pul-",
+    "Vercel": r"vc[pkiar]_",
+    "Cloudflare": r"cf(?:ut|at|k)_",
+    "Doppler (old)": r"doppler_",
+    "Bluesky": r"bsky-",
+    "Dropbox": r"sl\.",
+    "EasyPost": r"EZ[AT]K",
+    "Flutterwave": r"FLWSECK|FLWPUBK",
+}
+# Tokens whose whole layout is known.
+SHAPES = {
+    "OpenAI (old)": r"sk-[A-Za-z0-9]{20,}+(?![-_A-Za-z0-9])",
+    "AWS": r"(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|A3T[A-Z0-9])[A-Z0-9]{12,17}+(?![a-z0-9])",
+    "Twilio": r"(?:SK|AC)[0-9a-f]{32,}+",
+    "JWT": r"eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){1,4}+",
+    "JWT, one part": r"eyJ[A-Za-z0-9_-]{24,}+=*+",
+    "Mapbox": r"[sp]k\.eyJ[\w.-]{20,}+",
+    "Discord": r"[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{5,7}\.[\w-]{20,}+",
+    "Telegram": r"\d{8,10}:AA[\w-]{20,}+",
+    "Firebase": r"AAAA[\w-]{7}:APA91b[\w-]{20,}+",
+    "Terraform Cloud": r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{20,}+",
+    "Airtable": r"pat[A-Za-z0-9]{14}\.[a-f0-9]{20,}+",
+    "Mailchimp": r"[a-f0-9]{32}-us\d{1,2}",
+    "Zhipu": r"[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9])",
+    "LaunchDarkly, HubSpot": r"(?:sdk|mob|pat-[a-z]{2,4}\d?|secret|token)"
+    r"-[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}(?![\w-])",
+    "Cloudflare origin": r"v1\.0-[a-f0-9]{24}-[a-f0-9]{64,}+",
+    "Asana": r"[012]/\d{10,20}:[a-f0-9]{24,}+",
+    "Expo": r"EXO[a-f0-9]{24}(?![A-Za-z0-9])",
+    "Braintree": r"access_token\$(?:production|sandbox)\$[\w$]{10,}+",
+    "crypt": r"\$(?:apr1|2[abxy]?|[1567y])\$[^\s\"'`<>,;:]{16,}+",
+    "PHC hash": r"\$(?:argon2(?:id|i|d)|scrypt|pbkdf2[\w-]*|bcrypt[\w-]*)\$[^\s\"'`<>,;]{16,}+",
+    "Django hash": r"(?:pbkdf2_sha(?:1|256|512)|bcrypt_sha256|argon2|scrypt|md5|sha1)\$[^\s\"'`<>,;]{16,}+",
+    "Werkzeug hash": r"scrypt:\d+:\d+:\d+\$[^\s\"'`<>,;]{16,}+",
+    "LDAP hash": r"\{(?:SSHA|SHA|CRYPT|SMD5|PBKDF2)[\d-]*\}[^\s\"'`<>,;]{12,}+",
+}
+_BODY = r"(?P<body>[A-Za-z0-9_\-]{8,}+(?:[.:/+=~][\w\-/+=]++)*+)"
+_DISTINCT = "|".join(DISTINCT_PREFIXES.values())
+_DISTINCT_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>(?:{_DISTINCT}){_BODY})")
+_SHORT_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>(?:{'|'.join(SHORT_PREFIXES.values())}){_BODY})")
+_SHAPED_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>{'|'.join(SHAPES.values())})")
+_CUT_TOKEN = re.compile(
+    rf"(?<![A-Za-z0-9])(?:{_DISTINCT}|AKIA|ASIA|eyJhbGciOi)(?![a-z]{{3,}}[a-z_\-]*\Z)[\w\-./+=]++[\"'`.…]{{0,3}}\Z"
+)
+_DENSE_RUN = re.compile(r"(?<![A-Za-z0-9+/=_\-])(?P<value>[A-Za-z0-9+/_\-]{28,}+={0,2})(?![A-Za-z0-9+/_\-])")
+_PUBLIC_ID = re.compile(
+    r"(?:req|evt|msg|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step)[_-](?=[A-Za-z0-9])"
+)
+_DIGEST_LABEL = re.compile(r"(?i)(?:sha(?:1|256|384|512)|md5|integrity)[-:=]\Z")
+
+
+def _longest_piece(run: str) -> str:
+    """Return the longest part without a separator: long in what machines make, short in names and paths."""
+    return max(re.split(r"[^A-Za-z0-9]", run[:512]), key=len)
+
+
+def _is_distinct_body(found: re.Match[str], _value: str) -> bool:
+    piece = _longest_piece(found["body"])
+    has_digit = any(map(str.isdigit, found["body"]))
+    return (len(piece) >= 8 and has_digit) or len(piece) >= 20 or class_changes(found["body"]) >= 0.4
+
+
+def _is_dense_body(found: re.Match[str], _value: str) -> bool:
+    piece = _longest_piece(found["body"])
+    digits, changes = sum(map(str.isdigit, piece)), class_changes(piece)
+    return (len(piece) >= 14 and digits >= 2 and changes >= 0.25) or (len(piece) >= 16 and changes >= 0.35)
+
+
+def _is_unlabelled_key(found: re.Match[str], run: str) -> bool:
+    """True where lower case, capitals and digits are well mixed. Digests, names and paths aren't."""
+    if _PUBLIC_ID.match(run) or _DIGEST_LABEL.search(found.string, max(found.start() - 12, 0), found.start()):
+        return False
+    start = run[:128]
+    lower, upper, digits = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
+    if lower < 4 or upper < 4 or not 2 <= digits <= len(start) * 0.45:
+        return False
+    return len(_longest_piece(start)) >= 16 and class_changes(start) >= 0.4
+
+
+def find_cut_token(text: str) -> Span | None:
+    """Return the token that the end of the text cuts off behind its prefix, if there is one."""
+    found = _CUT_TOKEN.search(text, max(len(text) - 600, 0))
+    return Span(found.start(), len(text)) if found else None
+
+
+# Sections that are removed from their opener to their end, or to the end of the text.
+BLOCK_START = re.compile(
+    r"(?P<redacted>(?i:<REDACTED>))|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"|PuTTY-User-Key-File-\d:)"
+)
+BLOCK_END = {
+    "redacted": re.compile(r"(?i:</REDACTED>)"),
+    "pem": re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]{20,128}+"),
+}
+
+# --- URLs, headers, command lines --------------------------------------------------------------------------------
+
+_PARAMETER = r"\w{1,24}=\\?[\"']"  # of a scheme such as Digest, whose line holds quotes
+_USERINFO = re.compile(
+    r"://(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))(?P<secret>[^\s\"'<>]{1,256})|[^\s/?#\"'<>@:]{12,256})@"
+)
+_WEBHOOK = re.compile(
+    r"(?i)(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/(?:v\d+/)?webhooks"
+    r"|[\w-]+\.webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks/catch"
+    r"|chat\.googleapis\.com/v1/spaces|maker\.ifttt\.com/(?:use|trigger/\w+/with/key))(?P<value>/?[^\s\"'`<>)\]]{6,512})"
+)
+_WIFI = re.compile(r"WIFI:(?:[^\n\s]{0,80};)?P:(?P<value>[^;\s\[]{1,64}+)")
+_ORACLE = re.compile(
+    r"(?:\:thin:|(?<![\w-])(?:sqlplus|sqlldr|expdp|impdp|rman)\b(?:[ ]-\w{1,12}){0,4}[ ]{1,4}(?:target[ ])?[\"']?)"
+    r"[\w$#]{1,64}/(?P<value>[^@\s\"']{1,128}+)@"
+)
+_COOKIE = re.compile(
+    r"(?i)(?<![\w-])(?:set-)?cookie[\"'\\]{0,4}\s{0,3}[:=]\s{0,3}[\"'\\]{0,4}(?P<value>[^\n\r\"']{3,4096}+)"
+)
+_COOKIE_FLAG = re.compile(r"(?<![\w-])(?:--cookie|-b)[ =]{1,4}[\"']?(?P<value>[^\n\r\"']{3,4096}+)")
+_AUTHORIZATION = re.compile(
+    r"(?i)(?<![a-z])(?:proxy-)?authorization[\"'`*\\]{0,4}[ \t]{0,4}(?:[:=,]|=>){1,2}[ \t]{0,4}[b\"'`*\\]{0,5}"
+    r"(?P<value>(?P<first>[^\s\"',\\]{1,4096}+)(?:[ \t]{1,4}"
+    rf"(?P<rest>{_PARAMETER}[^\n\r]{{1,4096}}+|[^\n\r\"'`\\]{{1,4096}}+))?)"
+)
+_SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
+_SCHEME = re.compile(
+    r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|apikey|api-key)[\"'`*\\]{0,4}(?:\s{1,4}|[:=]\s{0,2}|%20)[\"'`*\\]{0,4}"
+    r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)"
+)
+_USER_FLAG = re.compile(
+    r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
+    r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?P<secret>[\"']?[^\s\"'`]{1,256}+))"
+)
+_ACCOUNT_FLAGS = (
+    re.compile(r"(?<![\w-])(?:-a|-u|--auth)[ =]{1,4}[\"']?(?P<value>[\w.@\-]{1,64}[:,](?P<secret>[^\s\"'`/]{5,256}+))"),
+    re.compile(r"(?<![\w-])-[uU][ ]?[^\s\"']{1,64}[ ]{1,2}-[pP][ ]?[\"']?(?P<value>[^\s\"']{5,256}+)"),
+)
+_COMMANDS = (
+    re.compile(  # with a space behind -p, these ask for the password, and a database's name follows
+        r"(?<![\w-])(?:mysql\w*|mariadb\w*)\b[^\n|]{0,160}?[ \t]-p[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
+    ),
+    re.compile(
+        r"(?<![\w-])(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
+        r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
+    ),
+    re.compile(r"(?<![\w-])login[ \t]{1,4}(?P<value>(?=[^\s]{0,64}\d)[\w.\-]{16,256}+)"),
+)
+_AUTH_PAIR = re.compile(
+    r"(?i)(?:auth|credentials?|login)[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?[\"'][^\"'\n]{1,64}[\"'],\s{0,4}"
+    r"[\"'](?P<value>[^\"'\n]{3,256}+)"
+)
+_IDENTIFIED_BY = re.compile(
+    r"(?i)identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by\s{1,4}[\"'](?P<value>[^\"'\n]{1,256}+)"
+)
+_PASSWORD_FILE = re.compile(
+    r"(?<!\S)[\w.\-*]{1,128}:(?:\d{2,5}|\*):[\w.\-*]{1,64}:[\w.@\-*]{1,64}:(?P<value>[^\s:]{5,128}+)"
+)
+_HTML_INPUT = re.compile(r"(?i)type=[\"']?password[\"']?[^<>]{0,120}?value=[\"']?(?P<value>[^\"'<>\s]{1,256}+)")
+
+
+def _is_authorization(found: re.Match[str], _value: str) -> bool:
+    first, rest = found["first"], found["rest"] or ""
+    if is_inert(first) or (rest and is_inert(rest)):
+        return False
+    return bool(rest and first.lower() in _SCHEMES) or is_mixed(first) or len(strip_punctuation(first)) >= 16
+
+
+def _is_scheme_value(found: re.Match[str], value: str) -> bool:
+    match found["scheme"].lower():
+        case "basic":
+            try:
+                return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+            except (binascii.Error, ValueError):
+                return is_random(value, min_chars=20)
+        case "bearer":
+            return is_mixed(value) or (len(value) >= 20 and not is_word(value))
+    return is_random(value, min_chars=12)
+
+
+# --- Assignments -------------------------------------------------------------------------------------------------
+
+_SEPARATOR = (
+    r"(?:=>|:=|->|→|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes"
+    r"|&'static[ ]str|Optional\[str\]|str[ ]\|[ ]None|&str|any|object)[ ]?="
+    r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\||&[#]61;|&[#]58;|%3[aAdD]|&quot;:|[\"'],|[-–—](?=\s|\Z))"
+)
+_CLOSERS = r"(?:[\"'`*_\\\])}]|&quot;){0,6}"
+_CONSTRUCTOR = (
+    r"(?:(?:Secret|Some|Just|String|Zeroizing|Redacted|Sensitive)\w{0,8}(?:::(?:new|from))?|(?:bytes\.)?fromhex"
+    r"|(?:base64\.)?b64decode|Buffer\.from)\((?=[\"'])"
+)
+_OPENERS = rf"(?:[\"'`*_\\(\s]|&quot;|\[(?=[\"'])|-(?=\s|\Z)|[bruf](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
+_LEAD = re.compile(
+    rf"(?P<name>(?:(?<![\w.\-])[A-Za-z]{{2,14}}[ ]){{0,2}}(?<![\w.\-])[\w.\-]{{1,80}}+){_CLOSERS}[ \t]{{0,40}}"
+    rf"(?P<sep>{_SEPARATOR})(?P<open>{_OPENERS})"
+)
+_SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
+_VALUE = re.compile(r"[^\s\"'`<>\\]{1,512}+")
+_WEAK_VALUE = re.compile(r"[^\s\"'`<>\\=]{1,512}+={0,3}")
+_OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
+_VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
+_QUERY = re.compile(r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'<>]{1,2048}+)")
+_FLAG = re.compile(
+    r"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)"
+)
+_XML = re.compile(r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})")
+# Where name and value are told apart by labels: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
+_NAME_AND_VALUE = re.compile(
+    r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?\s{1,24}-{0,2}\s{0,4}[\"']?(?:value|val|content|data|body)[\"']?"
+    r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})"
+)
+_BLOCK_WITH_VALUE = re.compile(
+    r"[\"'](?P<name>[\w.\-]{2,64}+)[\"']\s{0,3}(?:[:=]\s{0,3})?\{[^{}]{0,300}?(?<![\w-])[\"']?(?:default|value|content|data)[\"']?"
+    r"\s{0,8}[:=]\s{0,3}[\"'](?P<value>[^\"'<>\n]{2,256})"
+)
+_XML_CHILD = re.compile(
+    r"(?i)(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)(?:[\"'][^<>\n]{0,60}>|</key>)\s{0,40}<(?:value|val|string|data)>(?P<value>[^<>\n]{2,256})"
+)
+_CHANGED = re.compile(
+    r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?\s{0,8}[:=]\s{0,3}[\"'][^\"'\n]{0,128}[\"']\s{0,3}[-=]>\s{0,3}"
+    r"[\"'](?P<value>[^\"'\n]{2,256})"
+)
+_COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
+_WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
+_LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{_WEAK_MIN_CHARS}}}")
+_STRONG_SEPARATORS = ("=", "=>", ":=", "%3D", "%3d", "&#61;")
+
+
+def _find_assignments(text: str) -> Iterator[Span]:
+    start = 0
+    while _SEPARATES.search(text, start) and (lead := _LEAD.search(text, start)):
+        start = lead.end()
+        kind = classify(lead["name"])
+        if kind in (KeyKind.SECRET, KeyKind.WEAK) and lead["name"].lower() != "authorization":
+            span = _assigned_value(text, lead, kind)
+            if span:
+                start = max(start, span.end)
+                yield span
+
+
+def _assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None:
+    start = lead.end()
+    quote = _OPEN_QUOTE.search(lead["open"])
+    if lead["sep"] == "|" and "\n" in lead["open"]:
+        return None
+    if quote:
+        # `name=` where the quote ends what was opened before the name
+        before = text[lead.start() - 1 : lead.start()]
+        if before == quote[1] and quote[1] not in text[lead.end("name") : lead.end("sep")]:
+            return None
+        value = _until_quote(text, start, quote[1], escaped=quote[0].startswith("\\"))
+    else:
+        if kind is KeyKind.WEAK and not _LONG_VALUE.match(text, start):
+            return None
+        if PASSWORD_NAME.search(lead["name"]) and (phrase := find_word_passphrase(text, start)):
+            return phrase
+        found = (_VALUE if kind is KeyKind.SECRET else _WEAK_VALUE).match(text, start)
+        if not found or (found.group()[-1] == ":" and "\n" in text[max(start - 8, 0) : start]):
+            return None  # nothing, or the next name, on a line of its own
+        end = _VALUE_END.search(found.group())
+        value = strip_punctuation(found.group()[: end.start()] if end else found.group())
+    if is_inert(value) or not _is_secret_value(lead, kind, value, quoted=bool(quote)):
+        return None
+    return Span(start, start + len(value))
+
+
+def _until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
+    """Return the text up to the closing quote; without one, the rest of the line."""
+    line_end = text.find("\n", start, start + 512)
+    limit = line_end if line_end >= 0 else min(len(text), start + 512)
+    end = text.find(quote, start, limit)
+    while not escaped and end > start and text[end - 1] == "\\":
+        end = text.find(quote, end + 1, limit)
+    return text[start : end if end >= 0 else limit].rstrip("\\")
+
+
+def _is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: bool) -> bool:
+    name, separator = lead["name"], lead["sep"]
+    if kind is KeyKind.WEAK:
+        return is_random(value, min_chars=_WEAK_MIN_CHARS) and not is_expression(value)
+    if separator[:2] in ("==", "!="):
+        return quoted
+    if separator == "(":
+        return is_mixed(value)
+    if separator[0] in "|-–—→\"'":
+        return _is_secret_in_prose(name, value)
+    if quoted:
+        return not is_word(value) or name.isupper()
+    if _is_code(name, value) or (value.isdigit() and len(value) < 4):
+        return False
+    if separator in _STRONG_SEPARATORS or _COMPOUND.search(name) or lead[0][len(name) :][:1] in "\"'":
+        return name.isupper() or not is_word(value)
+    return _is_secret_in_prose(name, value)
+
+
+def _is_code(name: str, value: str) -> bool:
+    """True for a variable or a call on the right side: ``password=user_password``, ``token = tokens[0]``."""
+    if is_expression(value):
+        return True
+    low = value.lower()
+    if not low.replace("_", "").isalpha():
+        return False
+    same = low.rstrip("s") in (name.lower().rstrip("s"), "self")
+    return same or ("_" in low and PASSWORD_NAME.search(low.rpartition("_")[2]) is not None)
+
+
+def _is_secret_in_prose(name: str, value: str) -> bool:
+    """Judge a value behind a colon, where a sentence may follow as well."""
+    if value.isdigit():
+        return len(value) >= 3 and accepts_digits(name)
+    if is_word(value) or is_number_like(value):
+        return False
+    if PASSWORD_NAME.search(name):
+        return len(value) >= 3
+    return (is_mixed(value) and len(value) >= 6) or is_random(value) or (len(value) >= 16 and not value.islower())
+
+
+def _is_query_secret(found: re.Match[str], value: str) -> bool:
+    kind = classify(unquote(found["name"]))
+    return kind is KeyKind.SECRET or (kind is KeyKind.WEAK and is_mixed(value) and len(value) >= 8)
+
+
+def _is_element_secret(found: re.Match[str], value: str) -> bool:
+    kind = classify(found["name"].rpartition(":")[2])
+    return kind is KeyKind.SECRET or (kind is KeyKind.WEAK and is_random(value, min_chars=_WEAK_MIN_CHARS))
+
+
+def _is_labelled_secret(found: re.Match[str], value: str) -> bool:
+    return classify(found["name"]) is KeyKind.SECRET and not is_word(value.partition(" ")[0])
+
+
+# --- Tables: Markdown, CSV, INSERT statements --------------------------------------------------------------------
+
+_LINE = re.compile(r"[^\n]++")
+_COLUMN_NAME = re.compile(r"[^\W\d][\w.\-]{0,30}+")
+_MARKDOWN_COLUMN_NAME = re.compile(r"[^|:=\[\]]{0,40}")
+_INSERT = re.compile(r"(?i)\)\s{0,4}VALUES?\s{0,4}(?P<rows>(?:\([^()]{1,400}(?:\),?\s{0,4})?){1,40})")
+_INSERT_ROW = re.compile(r"\([^()]{1,400}")
+_LITERAL = re.compile(r"'((?:[^']|'')*+)'?|([^\s',]++)")
+_CELL_MARKUP = " \t\r\"'`*_"
+_MAX_HEADING_CHARS = 400
+_MAX_COLUMNS = 32
+
+Cell = tuple[int, str]  # place in the line, text
+
+
+def _find_in_tables(text: str) -> Iterator[Span]:
+    """Find the values of columns whose heading names a secret.
+
+    The heading may be held only from that name on, so columns are counted from the right.
+    """
+    columns: dict[int, KeyKind] = {}
+    delimiter = ""
+    for line in _LINE.finditer(text):
+        cells, own_delimiter = _cells(line.group())
+        if columns and own_delimiter and delimiter in ("", own_delimiter):
+            delimiter = own_delimiter
+            for number, kind in columns.items():
+                place, cell = cells[number] if number < len(cells) else (0, "")
+                value = cell.strip(_CELL_MARKUP)
+                if _is_secret_cell(value, kind, is_framed=delimiter == "|"):
+                    start = line.start() + place + cell.index(value)
+                    yield Span(start, start + len(value))
+        else:
+            columns, delimiter = _secret_columns(cells, own_delimiter), own_delimiter
+
+
+def _cells(line: str) -> tuple[list[Cell], str]:
+    """Return the cells of a line, the last first, and their delimiter."""
+    bare = line.strip()
+    start = line.find(bare)
+    delimiter = next((char for char in "|\t;," if char in bare), "")
+    if not delimiter:
+        return [(0, line)], ""
+    cells = []
+    for cell in bare.split(delimiter)[:_MAX_COLUMNS]:
+        cells.append((start, cell))
+        start += len(cell) + 1
+    return [cell for cell in reversed(cells) if cell[1] or delimiter != "|"], delimiter
+
+
+def _secret_columns(cells: list[Cell], delimiter: str) -> dict[int, KeyKind]:
+    # A mask, and what is left of it, doesn't count: a second redaction would begin behind it.
+    names = [name.strip(_CELL_MARKUP) for _, name in takewhile(lambda cell: "[redacted" not in cell[1], cells)]
+    pattern = _MARKDOWN_COLUMN_NAME if delimiter == "|" else _COLUMN_NAME
+    if not all(map(pattern.fullmatch, names)):
+        return {}
+    kinds = {number: classify(name) for number, name in enumerate(names)}
+    return {number: kind for number, kind in kinds.items() if kind in (KeyKind.SECRET, KeyKind.WEAK)}
+
+
+def _is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool) -> bool:
+    if " " in value or "[redacted" in value or is_inert(value):
+        return False
+    if is_word(value) or is_number_like(value) or is_expression(value):
+        return False
+    if kind is KeyKind.WEAK:
+        return is_random(value, min_chars=_WEAK_MIN_CHARS)
+    return is_mixed(value) or (is_framed and len(value) >= 8)
+
+
+def _find_in_inserts(text: str) -> Iterator[Span]:
+    for found in _INSERT.finditer(text):
+        names = text[max(found.start() - _MAX_HEADING_CHARS, 0) : found.start()].rpartition("(")[2].split(",")
+        secret = {at for at, name in enumerate(reversed(names)) if classify(name.strip(_CELL_MARKUP)) is KeyKind.SECRET}
+        for row in _INSERT_ROW.finditer(text, found.start("rows"), found.end()):
+            values = [one.span(one.lastindex or 0) for one in _LITERAL.finditer(text, row.start() + 1, row.end())]
+            for at, (start, end) in enumerate(reversed(values)):
+                if at in secret and not is_inert(text[start:end]):
+                    yield Span(start, end)
+
+
+# --- Triggers and rules ------------------------------------------------------------------------------------------
+
+# Whole words that may name a secret, deliberately more than ``classify`` calls one.
+_NAME_WORDS = wordset(
+    "pw pat auth oauth authorization authentication creds cred session sid pin otp totp cvv cvc csc csrf"
+    " xsrf jwt bearer sig signature mnemonic phrase dsn code codes senha wachtwoord passe nonce salt"
+    " verifier identified wpa"
+    " bestätigungscode sicherheitscode zugangscode anmeldecode einmalcode verifizierungscode freischaltcode tan"
+)
+# Anywhere in a word in lower case: "pgpassword", "clientSecret", "apikey".
+_NAME_STEMS = (
+    r"pass(?:[wpck]|(?![a-z]))|pwd|psk|secret|token|credential|keys?(?![a-z])|sess(?:ion)?_?id"
+    r"|cookie|contrase|kennwort|пароль|ключ|conn_?str|schlüssel|geheimnis|zugangsdaten|anmeldedaten|basicauth"
+    r"|securestring|p/w(?![a-z])"
+)
+_TABLE_WORDS = wordset(
+    "password passwords passwort kennwort passwd pwd pw pass passphrase passcode pin secret token key apikey credential"
+    " contraseña senha wachtwoord"
+)
+_COMMAND_WORDS = wordset(
+    "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
+    " sqlplus sqlldr expdp impdp rman"
+)
+_FILLER = (
+    r"(?:is|was|are|will|be|being|becomes?|became|remains|equals|should|must|set|changed|reset|updated|rotated|now|still"
+    r"|to|use|used|enter|type|try|as|follows|just|simply|currently|the|following|value|field|called|ist|lautet|est|es|è|é|here|here's|of|has|been|by|wurde|auf|jetzt|nun|heißt"
+    r"|übrigens|derzeit|aktuell|weiterhin)"
+)
+_VALUES = r"(?:VALUES?\s{0,4}(?:\([^()]{0,400}(?:\),?\s{0,4})?){0,40})"
+_NAME_CONTINUATION = re.compile(
+    rf"""(?ix)
+    [\w.\-]{{0,64}}+ {_CLOSERS} ,? (?:[ ]\([^()\n]{{0,30}}\)?)?
+    (?:
+      {FOR_SOMETHING} (?:\s{{1,4}}{_FILLER}){{0,6}} (?:\s{{0,8}}|[ \t]{{9,40}}) (?:{_SEPARATOR}|[>])?
+      (?:\s{{1,8}}(?:-{{0,2}}(?:value|body)|val|data|content)["']?)?
+      {_SEPARATOR}? {_OPENERS} (?:&?str|string|SecretStr|bytes)? \s?
+    | (?:\s{{1,4}}{_FILLER}){{0,4}} \s{{0,8}} {_SEPARATOR}? [\s(]{{0,8}} [\"'`][^\n]{{0,200}}
+    | \s{{0,8}} {_SEPARATOR} {_OPENERS} [a-z]{{3,12}}(?:[ ][a-z]{{3,12}}){{0,7}}[ ]?
+    | (?:\s{{1,4}}(?:is|was))? \s{{0,3}} [:=]? \s{{1,4}} ["'`*]{{0,3}} \d{{3}}
+    | > [^<\n]{{0,200}}
+    | (?:["'][^<>\n]{{0,60}}>|</key>) \s{{0,40}} (?:<[a-z]{{0,8}}>?)? [^<\n]{{0,200}}
+    | (?:,\s?["`]?\w{{1,40}}["`]?){{0,20}},? (?:\s?\) \s{{0,4}} {_VALUES}?)?
+    | ["'] \s{{0,3}} (?:[:=]\s{{0,3}})? \{{ [^{{}}]{{0,300}}
+    )"""
+)
+_HEADER_CONTINUATION = re.compile(
+    r"[\"'`*\\]{0,4}[ \t]{0,4}(?:[:=,]|=>){0,2}[ \t]{0,4}[b\"'\\]{0,5}|[\"'\\]{0,4}[ ]?[:=][^\n\r\"'\\]{0,4096}"
+    rf"|[ ]?[:=][ ]?[\w-]{{1,24}}[ ]{_PARAMETER}[^\n\r]{{0,4096}}"
+)
+# Behind a column's name: the rest of the heading, and the rows.
+_TABLE_CONTINUATION = re.compile(
+    r"""(?x)
+    \w{0,12}["'`*]{0,3}
+    (?: (?:[ \t]{0,40}\|[^\n]{0,400}|(?=\n[ \t|:\-]{3})) (?:\n(?!\n)[^\n|]{0,40}(?:\|[^\n]{0,400})?){0,40}+
+      | (?:[,;\t]["']?[\w.\-]{0,40}["']?){0,20} (?:\r?\n(?!\n)[^\s,;]{0,80}(?:[,;\t][^\n]{0,400})?){0,40}+
+    )\s?"""
+)
+TRIGGERS = (
+    Trigger(
+        "name",
+        _NAME_WORDS,
+        stems=_NAME_STEMS,
+        shape="[\u0370-\u04ff](?:(?<=[A-Za-z].)|(?=[A-Za-z]))",  # look-alike letters in a Latin word
+        continuation=_NAME_CONTINUATION,
+    ),
+    Trigger(
+        "pem",
+        shape=r"(?=[-:])(?:-----BEGIN|:(?<=PuTTY-User-Key-File-\d:))",
+        continuation=re.compile(r"[A-Z0-9 ]{0,60}-{0,5}"),
+    ),
+    Trigger("redacted", shape=r"<(?i:REDACTED)>"),
+    Trigger("qualifier", QUALIFIERS, continuation=re.compile(r"[\s\-]{0,3}")),
+    Trigger("header", wordset("cookie authorization"), continuation=_HEADER_CONTINUATION),
+    Trigger("scheme", wordset("basic apikey api"), continuation=re.compile(r"(?i)(?:-key)?[\"'`*\\]{0,4}[\s:=]{0,4}")),
+    Trigger("table", _TABLE_WORDS, continuation=_TABLE_CONTINUATION),
+    Trigger(
+        "command",
+        _COMMAND_WORDS,
+        continuation=re.compile(r"(?:-cli)?(?:\s{1,2}-\S{1,40}(?:\s[^\s\-]\S{0,40})?){0,6}\s?"),
+    ),
+    Trigger(
+        "hash", wordset("argon scrypt sha md pbkdf bcrypt"), shape=r"(?=[${])(?:\$(?:2[abxy]?|apr1|y|[1567])\$|\{(?=S))"
+    ),
+    Trigger("url", wordset("wifi jdbc"), shape="://"),
+    Trigger("query", shape=r"[?&;#][^\s=&#?;]{1,64}="),
+    Trigger(
+        "flag",
+        shape=r"(?<![\w-])(?:--?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|-[uU]\w{1,32}[:%])",
+        continuation=re.compile(r"[ =]{0,4}(?:[\"'][^\n\"']{0,1024}|[^\s\"']{1,64}(?:[ ]{1,2}-[pP]?[ ]?)?)?"),
+    ),
+    Trigger(
+        "run",  # letters, digits, dashes: 12 with a digit among them, or 20
+        shape=r"(?<![A-Za-z0-9_\-])(?=[A-Za-z0-9_\-]{12})(?:(?=[A-Za-z_\-]*+\d)|(?=[A-Za-z0-9_\-]{20}))",
+    ),
+)
+RULES = (
+    pattern_rule("run", _DISTINCT_TOKEN, accept=_is_distinct_body),
+    pattern_rule("run", _SHORT_TOKEN, accept=_is_dense_body),
+    pattern_rule("run hash", _SHAPED_TOKEN),
+    pattern_rule("run", _DENSE_RUN, accept=_is_unlabelled_key),
+    pattern_rule(
+        "url",
+        _USERINFO,
+        accept=lambda found, value: ":" in found["value"] or is_mixed(value),
+        needs="@",
+    ),
+    pattern_rule("url", _WEBHOOK, accept=lambda _found, value: "[redacted" not in value),
+    pattern_rule("url command", _WIFI, _ORACLE),
+    pattern_rule("header flag", _COOKIE, _COOKIE_FLAG, accept=lambda _found, value: "=" in value),
+    pattern_rule("header", _AUTHORIZATION, accept=_is_authorization),
+    pattern_rule("name scheme", _SCHEME, accept=_is_scheme_value, strip=True),
+    pattern_rule(
+        "flag command", _USER_FLAG, *_COMMANDS, accept=lambda found, _value: not is_number_like(found["value"])
+    ),
+    pattern_rule("flag command", *_ACCOUNT_FLAGS, accept=lambda _found, value: is_mixed(value)),
+    pattern_rule("name login", _AUTH_PAIR, accept=lambda _found, value: is_mixed(value)),
+    pattern_rule("name login", _IDENTIFIED_BY),
+    pattern_rule("odd", _PASSWORD_FILE, accept=lambda _found, value: is_mixed(value)),
+    pattern_rule("name", _HTML_INPUT),
+    Rule(frozenset({"name"}), _find_assignments),
+    pattern_rule("query", _QUERY, accept=_is_query_secret),
+    pattern_rule("name", _FLAG, accept=lambda found, _value: classify(found["name"]) is KeyKind.SECRET),
+    pattern_rule("name", _XML, accept=_is_element_secret),
+    pattern_rule("name", _NAME_AND_VALUE, accept=_is_labelled_secret),
+    pattern_rule("name", _BLOCK_WITH_VALUE, accept=_is_labelled_secret, needs="{"),
+    pattern_rule("name", _XML_CHILD, accept=_is_labelled_secret, needs="<"),
+    pattern_rule("name", _CHANGED, accept=_is_labelled_secret, needs=">"),
+    Rule(frozenset({"table"}), _find_in_tables),
+    Rule(frozenset({"name"}), _find_in_inserts),
+)

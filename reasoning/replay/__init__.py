@@ -1,0 +1,1 @@
+"""History out: what the next request contains, in the form that its service expects."""

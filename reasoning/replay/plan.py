@@ -1,0 +1,133 @@
+"""What the next request contains, what it omits and why, and what it costs.
+
+A pure function of the log, the settings now and the target (product 8): strip, then include, then drop. Nothing stored
+is changed by it. Requests, compaction and the preview use this one value, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from reasoning.events import Event
+from reasoning.replay.chat_messages import CallIds, Entry, Repair, chat_messages, join_roles, repair_messages
+from reasoning.replay.dialects import dialect_named
+from reasoning.replay.history import read_history
+from reasoning.replay.parameters import chat_params, response_params
+from reasoning.replay.response_items import question_item, repair_items, response_items
+from reasoning.replay.selection import Omission, Origin, Selector
+from reasoning.replay.tokens import RESERVE, UsageAnchor, anchor_for, event_tokens, request_tokens
+from reasoning.settings import ReasoningSettings
+
+COMPACT_AT = 0.8
+UNKNOWN_CONTEXT_LIMIT = 32_000
+COMPACTED = "Summary of the conversation so far:\n\n"
+
+__all__ = ["EgressPlan", "Omission", "RequestTarget", "UsageAnchor", "plan_request"]
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTarget:
+    """Where a request goes. ``dialect`` is a name of ``replay.dialects``; none, or an unknown one, is the generic.
+
+    ``context_limit`` in tokens, None where it is not known; ``compact_at`` is the share of it at which history is to be
+    compacted; ``overhead_tokens`` estimates instructions and tools, which are not part of the plan.
+    """
+
+    api: Literal["chat", "responses"]
+    model: str
+    provider: str
+    dialect: str | None = None
+    context_limit: int | None = None
+    compact_at: float = COMPACT_AT
+    overhead_tokens: int = 0
+
+    @property
+    def limit(self) -> int:
+        return self.context_limit or UNKNOWN_CONTEXT_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class EgressPlan:
+    """The next request without instructions and tools.
+
+    ``notes`` explain what could not be asked for; ``repairs`` list what the last check dropped or added.
+    ``offers_tools`` is false where the service accepts none.
+    """
+
+    body: dict[str, Any]
+    omissions: tuple[Omission, ...]
+    effective_tokens: int
+    stored_tokens: int
+    should_compact: bool
+    notes: tuple[str, ...] = ()
+    repairs: tuple[Repair, ...] = ()
+    offers_tools: bool = True
+
+    @property
+    def entries(self) -> list[Entry]:
+        """The messages, or the input items."""
+        entries: list[Entry] = self.body.get("messages") or self.body.get("input") or []
+        return entries
+
+    def anchored(self, input_tokens: int) -> UsageAnchor:
+        """Return the anchor for later plans, once this request's input was reported as ``input_tokens``."""
+        return anchor_for(self.entries, input_tokens)
+
+
+def plan_request(
+    events: Sequence[Event],
+    settings: ReasoningSettings,
+    target: RequestTarget,
+    *,
+    usage_anchor: UsageAnchor | int | None = None,
+    omit_items: bool = False,
+) -> EgressPlan:
+    """Plan the next request from ``events`` (any order, all branches), deterministically.
+
+    ``usage_anchor`` is what an earlier request was reported to cost (spec 001 BR-004). ``omit_items`` omits opaque
+    items after the service refused them (replay D6).
+    """
+    dialect = dialect_named(target.dialect)
+    history = read_history(events)
+    selector = Selector(settings, dialect, Origin(target.api, target.model, target.provider), omit_items)
+    turns = selector.select(history)
+
+    entries: list[Entry] = []
+    call_ids = CallIds()
+    is_responses = target.api == "responses"
+    questions = [COMPACTED + history.summary if history.summary else "", *(turn.question for turn in turns)]
+    answers = [(), *(turn.steps for turn in turns)]
+    for question, steps in zip(questions, answers, strict=True):
+        if question:
+            entries.append(question_item(question) if is_responses else {"role": "user", "content": question})
+        for selected in steps:
+            if is_responses:
+                entries += response_items(selected.step, call_ids)
+            else:
+                entries += chat_messages(selected.step, dialect, call_ids, placeholder=selected.placeholder)
+
+    if is_responses:
+        entries, repairs = repair_items(entries)
+        params, notes = response_params(settings, target.model)
+    else:
+        entries, repairs = repair_messages(join_roles(entries) if dialect.alternates_roles else entries)
+        # Only where all reasoning text goes back can a service be asked to keep it from turn to turn.
+        was_cut = any(omission.rule in ("spec 001 BR-005", "product 3") for omission in selector.omissions)
+        sends_all = bool(settings.include_in_context) and not was_cut
+        params, notes = chat_params(settings, dialect, sends_all_reasoning=sends_all)
+
+    effective = request_tokens(entries, usage_anchor, target.overhead_tokens)
+    omitted = {omission.seq for omission in selector.omissions}
+    unsent = sum(event_tokens(event) for event in events if event.active and event.seq in omitted)
+    return EgressPlan(
+        body={"model": target.model, "input" if is_responses else "messages": entries, **params},
+        omissions=tuple(sorted(selector.omissions, key=lambda omission: omission.seq)),
+        effective_tokens=effective,
+        stored_tokens=effective + unsent,
+        should_compact=effective > min(target.limit * target.compact_at, target.limit - RESERVE),
+        notes=notes,
+        repairs=repairs,
+        offers_tools=dialect.takes_tools,
+    )

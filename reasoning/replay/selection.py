@@ -1,0 +1,238 @@
+"""Which parts of history go back, part by part, and why the others are omitted.
+
+Strip, then include, then the conditions under which a part is dropped (spec 001 BR-005, spec 002 drop, product 8). What
+a service insists on comes last: a step that lacks it gets the placeholder of its dialect or is omitted as a whole. But
+what the person's own settings hold back stays out, and the refusal names the setting (replay D4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import takewhile
+
+from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
+from reasoning.replay.dialects import Dialect
+from reasoning.replay.history import History, HistoryStep, HistoryTurn, StepPart
+from reasoning.settings import ReasoningSettings
+
+BY_SETTING = frozenset({"spec 001 BR-001", "spec 001 BR-005", "replay D1"})
+_PURGED = "product 3"
+Reason = tuple[str, str]  # rule id, words
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """One event that is not sent, by the rule that says so. Unpacks as (seq, rule, reason)."""
+
+    seq: int
+    rule: str
+    reason: str
+
+    def __iter__(self) -> Iterator[int | str]:
+        return iter((self.seq, self.rule, self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedStep:
+    """What of a step is sent. ``placeholder`` is sent where the service wants reasoning and there was none."""
+
+    step: HistoryStep
+    placeholder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedTurn:
+    """A question, and what is sent of its answer."""
+
+    question: str
+    steps: tuple[SelectedStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a request goes. An opaque item is accepted only by the model, endpoint and key that made it."""
+
+    api: str
+    model: str
+    provider: str
+
+    def is_same_model(self, block: Reasoning) -> bool:
+        return (block.model, block.provider) == (self.model, self.provider)
+
+
+@dataclass(slots=True)
+class Selector:
+    """Select what goes back of one history, collecting what is omitted."""
+
+    settings: ReasoningSettings
+    dialect: Dialect
+    origin: Origin
+    omit_items: bool = False  # after a service refused them: replay D6
+    omissions: list[Omission] = field(default_factory=list)
+    _seen_items: set[str] = field(default_factory=set)
+
+    def select(self, history: History) -> tuple[SelectedTurn, ...]:
+        self._omit(history.compacted_events, ("compaction", "stands in the summary"))
+        last_thinking = next((turn for turn in reversed(history.turns) if turn.has_reasoning), None)
+        selected = []
+        for turn in history.turns:
+            self._omit(turn.orphan_results, ("replay 8", "a result without its call"))
+            strip = self._strip_reason(turn, is_last_thinking=turn is last_thinking)
+            is_newest = turn is history.turns[-1]
+            steps = [self._select_step(step, turn, strip, is_newest=is_newest) for step in turn.steps]
+            selected.append(SelectedTurn(turn.question, tuple(step for step in steps if step)))
+        return tuple(selected)
+
+    def _strip_reason(self, turn: HistoryTurn, *, is_last_thinking: bool) -> Reason | None:
+        """Return why the turn's reasoning is stripped, or None. The running turn never is (BR-009)."""
+        policy = self.settings.strip_from_context or "none"
+        if turn.is_running or policy == "none" or (policy == "allButLast" and is_last_thinking):
+            return None
+        return ("spec 001 BR-005", f"reasoning.stripFromContext is {policy}")
+
+    def _select_step(
+        self, step: HistoryStep, turn: HistoryTurn, strip: Reason | None, *, is_newest: bool
+    ) -> SelectedStep | None:
+        left = self._drop(step, _repeated_calls(step), ("replay 7", "the same call a second time"))
+        if turn.has_failed:
+            left = self._finished_calls(left)
+        if not self.dialect.takes_tools:
+            # Calls that a model made unasked; in the running turn with what it said beside them, for it is to go on.
+            dropped = left.parts if turn.is_running and left.calls else left.calls
+            left = self._drop(left, dropped, ("dialect", f"{self.dialect.name} takes no tools"))
+        reasons: list[Reason] = []
+        for block in left.reasoning:
+            reason = (
+                self._unsupported_reason(block)
+                or self._policy_reason(block, strip)
+                or self._provenance_reason(block, turn)
+            )
+            if reason:
+                reasons.append(reason)
+                left = self._drop(left, [block], reason)
+        if self.origin.api == "responses":
+            loose = list(takewhile(lambda part: not _is_follower(part), reversed(left.parts)))
+            left = self._drop(left, loose, ("replay 7", "reasoning that nothing follows"))
+        return self._apply_requirements(left, step, reasons, is_newest=is_newest) if left.parts else None
+
+    def _finished_calls(self, step: HistoryStep) -> HistoryStep:
+        """Return a failed turn's calls that were answered; partial text and loose reasoning are omitted. Replay 5."""
+        partial = [message for message in step.messages if message.partial]
+        left = self._drop(step, partial, ("spec 002 drop", "partial text of a failed turn"))
+        if not (self.dialect.takes_signatures and left.results):  # there a step's calls are sent all or none
+            open_calls = [call for call in left.calls if call.call_id not in left.results]
+            left = self._drop(left, open_calls, ("replay 5", "a call of a failed turn that never ran"))
+        if left.calls:
+            return left
+        return self._drop(left, left.reasoning, ("spec 002 drop", "reasoning of a failed turn, without a follower"))
+
+    def _unsupported_reason(self, block: Reasoning) -> Reason | None:
+        """Return why the request has no place for a block, whatever the settings."""
+        if (block.kind == "item") != (self.origin.api == "responses"):
+            rule = "spec 002 decision 3" if block.kind == "item" else "replay 2.4"
+            return (rule, f"reasoning of this kind has no place in a {self.origin.api} request")
+        if not (block.text or block.item or block.details):
+            return (_PURGED, "it was purged")
+        if block.kind == "text" and not self.dialect.text_field:
+            return ("dialect", f"{self.dialect.name} takes no reasoning back")
+        if block.kind == "details" and self.dialect.takes_details is False:
+            return ("dialect", f"{self.dialect.name} takes no reasoning details back")
+        if block.kind == "signature" and not self.dialect.takes_signatures:
+            return ("dialect", f"{self.dialect.name} takes no signatures back")
+        return None
+
+    def _policy_reason(self, block: Reasoning, strip: Reason | None) -> Reason | None:
+        """Return why the person's settings hold a block back: strip first, then include."""
+        if block.kind == "signature":  # no reasoning that anyone could read
+            return None
+        include = self.settings.include_in_context
+        if strip:
+            return strip
+        if block.kind == "text":
+            return None if include else ("spec 001 BR-001", "reasoning.includeInContext is off")
+        return ("replay D1", "reasoning.includeInContext is off") if include is False else None
+
+    def _provenance_reason(self, block: Reasoning, turn: HistoryTurn) -> Reason | None:
+        """Return why a service would refuse an opaque block. Spec 002 drop, replay 1.1 and 2.4."""
+        if block.kind == "text":
+            return None
+        if block.model != self.origin.model:
+            return ("spec 002 decision 3", f"made by {block.model}")
+        if not self.origin.is_same_model(block):
+            return ("replay 2.4", "made at another endpoint or with another key")
+        if block.kind != "item":
+            return None
+        if self.omit_items:
+            return ("replay D6", "the service refused its own items")
+        if turn.has_failed or not block.whole:
+            return ("spec 002 drop", "of a response that did not end well")
+        item = block.item
+        if not isinstance(item, Mapping):
+            return ("replay 7", "an item that is no object")
+        if item.get("type", "reasoning") == "reasoning" and not item.get("encrypted_content"):
+            return ("replay 7", "an item without ciphertext is not found by its service")
+        item_id = str(item.get("id") or "")
+        if item_id and item_id in self._seen_items:
+            return ("replay 7", "the same item a second time")
+        self._seen_items.add(item_id)
+        return None
+
+    def _apply_requirements(
+        self, left: HistoryStep, whole: HistoryStep, reasons: list[Reason], *, is_newest: bool
+    ) -> SelectedStep | None:
+        """Give a step what its service insists on, or omit it. Replay D4, D5; product 3 for what was purged."""
+        rules = {rule for rule, _words in reasons}
+        if self.origin.api == "responses" or rules & BY_SETTING:
+            return SelectedStep(left)
+        # A call whose signature or details were purged is refused by the service that made them.
+        takes_opaque = self.dialect.takes_signatures or self.dialect.takes_details
+        if takes_opaque and left.calls and _PURGED in rules:
+            self._omit_step(left)
+            return None
+        has_text = any(block.kind == "text" for block in left.reasoning)
+        if has_text or not self._needs_text(left, whole, is_newest=is_newest):
+            return SelectedStep(left)
+        if _PURGED in rules or not self.dialect.placeholder:
+            self._omit_step(left)
+            return None
+        return SelectedStep(left, self.dialect.placeholder)
+
+    def _needs_text(self, left: HistoryStep, whole: HistoryStep, *, is_newest: bool) -> bool:
+        match self.dialect.needs:
+            case "running calls":
+                return bool(left.calls) and is_newest
+            case "calls":
+                return bool(left.calls)
+            case "everything":
+                own = any(block.kind == "text" and self.origin.is_same_model(block) for block in whole.reasoning)
+                return bool(left.calls) or own
+        return False
+
+    def _omit_step(self, step: HistoryStep) -> None:
+        self._omit(step.events(), ("replay D5", f"{self.dialect.name} takes no such step without its reasoning"))
+
+    def _drop(self, step: HistoryStep, parts: Iterable[StepPart], reason: Reason) -> HistoryStep:
+        dropped = list(parts)
+        if not dropped:
+            return step
+        left = step.without(dropped)
+        lost_results = [result for call_id, result in step.results.items() if call_id not in left.results]
+        self._omit([*dropped, *lost_results], reason)
+        return left
+
+    def _omit(self, events: Iterable[Event], reason: Reason) -> None:
+        self.omissions += [Omission(event.seq, *reason) for event in events]
+
+
+def _repeated_calls(step: HistoryStep) -> list[StepPart]:
+    seen: set[str] = set()
+    repeated: list[StepPart] = []
+    for call in step.calls:
+        repeated += [call] if call.call_id in seen else []
+        seen.add(call.call_id)
+    return repeated
+
+
+def _is_follower(part: StepPart) -> bool:
+    return isinstance(part, ToolCall) or (isinstance(part, AssistantMessage) and bool(part.text))

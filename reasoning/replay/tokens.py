@@ -1,0 +1,113 @@
+"""Estimate tokens: of texts, of events, and of the next request.
+
+A request's size is what its service reported, plus an estimate of what was added since. The body that would be sent is
+counted, so that the figure cannot drift from the request (spec 001 BR-004). A reported size counts only while the
+request begins with what was reported: a changed setting, model, branch or compaction changes that beginning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult, UserMessage
+
+CHARS_PER_TOKEN = 4
+RESERVE = 1024  # tokens that an answer needs at the very least
+_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+ENCRYPTED_KEYS = frozenset({"encrypted_content", "data", "signature", "thought_signature"})
+
+
+@dataclass(frozen=True, slots=True)
+class UsageAnchor:
+    """A request's size as its service reported it: input tokens, how many entries it had, and their digest."""
+
+    tokens: int
+    entries: int
+    digest: str
+
+    def is_prefix_of(self, entries: Sequence[Any]) -> bool:
+        """Say whether a request begins with what was reported."""
+        return 0 < self.entries <= len(entries) and self.digest == _digest(entries[: self.entries])
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, form: Any) -> UsageAnchor | None:
+        """Read a stored anchor; None for anything that is none."""
+        try:
+            return cls(int(form["tokens"]), int(form["entries"]), str(form["digest"]))
+        except (TypeError, KeyError, ValueError):
+            return None
+
+
+def anchor_for(entries: Sequence[Any], tokens: int) -> UsageAnchor:
+    """Return the anchor of a request with these entries, for which ``tokens`` of input were reported."""
+    return UsageAnchor(tokens, len(entries), _digest(entries))
+
+
+def request_tokens(entries: Sequence[Any], anchor: UsageAnchor | int | None, overhead_tokens: int) -> int:
+    """Return the size of a request: ``entries``, and ``overhead_tokens`` for instructions and tools.
+
+    A plain number as anchor is a lower bound.
+    """
+    if isinstance(anchor, UsageAnchor) and anchor.is_prefix_of(entries):
+        return anchor.tokens + entry_tokens(entries[anchor.entries :])
+    estimate = entry_tokens(entries) + (overhead_tokens if entries else 0)
+    return max(estimate, anchor) if isinstance(anchor, int) else estimate
+
+
+def entry_tokens(entries: Sequence[Any]) -> int:
+    """Estimate messages or input items, generously; ciphertext by what it encrypts, not by its length."""
+    if not entries:
+        return 0
+    ciphertexts: list[str] = []
+    text = json.dumps([_without_ciphertext(entry, ciphertexts) for entry in entries], ensure_ascii=False)
+    return text_tokens(text) + sum(max(0, -(-(3 * len(sealed) // 4 - 650) // 4)) for sealed in ciphertexts)
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate without a tokeniser: four characters to a token, rounded up. Never fails. Spec 000 rule 5."""
+    return -(-len(text) // CHARS_PER_TOKEN)
+
+
+def text_tokens(text: str) -> int:
+    """Estimate a text: four characters to a token, but each wide character (Chinese, Japanese, Korean) is one."""
+    wide = len(text) - len(_WIDE.sub("", text))
+    return estimate_tokens(text) + -(-3 * wide // 4)
+
+
+def event_tokens(event: Event) -> int:
+    """Estimate what an event would cost if it were sent."""
+    match event:
+        case Reasoning(kind="text") | UserMessage() | AssistantMessage():
+            return text_tokens(event.text)
+        case Reasoning():
+            return entry_tokens([event.item or event.details]) if event.item or event.details else 0
+        case ToolCall():
+            return text_tokens(event.arguments)
+        case ToolResult():
+            return text_tokens(event.output)
+    return 0
+
+
+def _without_ciphertext(value: Any, found: list[str], key: str = "") -> Any:
+    """Return ``value`` without its ciphertexts, which are added to ``found``."""
+    if key in ENCRYPTED_KEYS and isinstance(value, str):
+        found.append(value)
+        return ""
+    if isinstance(value, Mapping):
+        return {name: _without_ciphertext(inner, found, name) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_ciphertext(inner, found) for inner in value]
+    return value
+
+
+def _digest(entries: Sequence[Any]) -> str:
+    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

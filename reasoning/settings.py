@@ -1,0 +1,147 @@
+"""The ``reasoning.*`` settings of spec 001: their names, their allowed values, and the values in force for a request.
+
+Where they come from is ``accounts.preferences``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from reasoning.errors import SettingError
+
+PREFIX = "reasoning."
+MAX_TOKENS = 1_000_000_000
+_TRUE = {"true", "on", "yes", "1"}
+_FALSE = {"false", "off", "no", "0"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting: the field that stores it, and the words that it may be; none of them: a number.
+
+    ``parse`` raises ValueError naming what is allowed.
+    """
+
+    field: str
+    parse: Callable[[Any], Any]
+    allowed: tuple[str, ...] = ()
+
+
+def _switch(field: str) -> Setting:
+    def parse(value: Any) -> bool:
+        word = str(value).strip().lower()
+        if word not in _TRUE | _FALSE:
+            raise ValueError("true or false")
+        return word in _TRUE
+
+    return Setting(field, parse, ("true", "false"))
+
+
+def _choice(field: str, *allowed: str) -> Setting:
+    def parse(value: Any) -> str:
+        if value not in allowed:
+            raise ValueError(", ".join(f"'{word}'" for word in allowed[:-1]) + f" or '{allowed[-1]}' only")
+        return str(value)
+
+    return Setting(field, parse, allowed)
+
+
+def _positive_integer(value: Any) -> int:
+    try:
+        number = 0 if isinstance(value, bool) else int(str(value))
+    except ValueError:
+        number = 0
+    if not 1 <= number <= MAX_TOKENS:
+        raise ValueError(f"a whole number from 1 to {MAX_TOKENS}")
+    return number
+
+
+SETTINGS: Mapping[str, Setting] = {
+    "reasoning.enabled": _switch("enabled"),
+    "reasoning.effort": _choice("effort", "none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    "reasoning.maxTokens": Setting("max_tokens", _positive_integer),
+    "reasoning.includeInContext": _switch("include_in_context"),
+    "reasoning.includeInResponse": _switch("include_in_response"),
+    "reasoning.stripFromContext": _choice("strip_from_context", "all", "allButLast", "none"),
+    "reasoning.format": _choice("format", "field", "native"),
+    "reasoning.summary": _choice("summary", "auto", "concise", "detailed", "none"),
+}
+_BY_FOLDED_NAME = {name.removeprefix(PREFIX).lower(): name for name in SETTINGS}
+
+
+def setting_name(word: str) -> str:
+    """Return a setting's public name; ``word`` may leave the prefix out and be in any case. Raises SettingError."""
+    found = _BY_FOLDED_NAME.get(word.lower().removeprefix(PREFIX))
+    if found is None:
+        named = " ".join(word.split())[:60]
+        raise SettingError(f"{named}: no such setting; there are {', '.join(SETTINGS)}", key=named)
+    return found
+
+
+def parse_setting(key: str, value: Any) -> Any:
+    """Return a setting's value as it is stored, from a string or a JSON value.
+
+    Raises SettingError naming the setting and the allowed values. Spec 001 ERR-001.
+    """
+    setting = SETTINGS[setting_name(key)]
+    try:
+        return setting.parse(value)
+    except ValueError as allowed:
+        shown = str(value)[:40]
+        message = f"{key}: {shown!r} is not allowed; {allowed}"
+        raise SettingError(message, key=key, value=shown, allowed=setting.allowed) from allowed
+
+
+def parse_layer(text: str) -> dict[str, Any]:
+    """Return the layer that ``effort=low,stripFromContext=all`` spells; names may have their prefix.
+
+    Raises SettingError naming the first setting that is wrong.
+    """
+    layer: dict[str, Any] = {}
+    for pair in filter(None, (part.strip() for part in text.split(","))):
+        word, _sign, value = pair.partition("=")
+        name = setting_name(word.strip())
+        layer[name] = parse_setting(name, value.strip())
+    return layer
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningSettings:
+    """The ``reasoning.*`` settings in force for one request. Spec 001 BR-001, BR-008.
+
+    ``include_in_context`` is None where nobody set it: text reasoning is then omitted (BR-001), while opaque items go
+    back (replay decision D1). ``format`` native acts as field (BR-007).
+    """
+
+    enabled: bool = True
+    effort: str | None = None
+    max_tokens: int | None = None
+    include_in_context: bool | None = None
+    include_in_response: bool = True
+    strip_from_context: str | None = None
+    format: str = "field"
+    summary: str | None = None
+
+    def with_value(self, key: str, value: Any) -> ReasoningSettings:
+        """Return a copy with one setting changed, by its public name and from a string or a JSON value.
+
+        Raises SettingError naming the setting and the allowed values; nothing is changed then. Spec 001 ERR-001.
+        """
+        if key not in SETTINGS:
+            raise SettingError(f"{key}: no such setting; there are {', '.join(SETTINGS)}", key=key)
+        return replace(self, **{SETTINGS[key].field: parse_setting(key, value)})
+
+    @classmethod
+    def from_layers(cls, *layers: Mapping[str, Any] | None) -> ReasoningSettings:
+        """Join layers of ``{"reasoning.x": value}``, the later ones on top; an unset value falls through."""
+        settings = cls()
+        for layer in layers:
+            for key, value in (layer or {}).items():
+                settings = settings.with_value(key, value)
+        return settings
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the values by their public names, for display."""
+        return {key: getattr(self, setting.field) for key, setting in SETTINGS.items()}

@@ -1,0 +1,1 @@
+"""Model output in: normalizer, think blocks, sections, tool calls, the turn machine."""

@@ -1,0 +1,175 @@
+"""Turn a provider's deltas into clean channels. Runs once, at the provider boundary. Spec 003, normaliser 1 to 13.
+
+Any chunking of the same stream gives the same channels, at linear cost. What may still turn out to be private is held
+back: half a delimiter, a tag inside apparent code, a ``<REASONING>`` block, a thought whose end is in doubt, white
+space that may be the last. ``finish`` releases it all and must be called on every way out, errors included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from reasoning.deltas import Channel, Delta
+from reasoning.stream.output import ContentOutput, Counters, NativeOutput, ResponseState
+from reasoning.stream.surrogates import SurrogateJoiner
+from reasoning.stream.tags import TagScanner
+from reasoning.stream.think_blocks import ThinkTagParser
+from reasoning.stream.tool_calls import ToolCallReader
+
+NATIVE_FIELDS = ("reasoning_content", "reasoning", "thinking")
+_NATIVE_KEYS = frozenset({*NATIVE_FIELDS, "reasoning_details"})
+
+
+@dataclass(frozen=True, slots=True)
+class Normalized:
+    """A whole response: the answer, trimmed; the thinking, or None where there was none."""
+
+    visible: str
+    thinking: str | None
+    counters: Counters
+
+
+class Normalizer:
+    """Feed it the deltas of one response.
+
+    ``starts_in_reasoning`` comes from the model profile: the chat template wrote the opener already. Normaliser 1.
+    ``live`` emits the answer's white space at once and leaves trimming to the section parser.
+    """
+
+    def __init__(self, *, starts_in_reasoning: bool = False, live: bool = False) -> None:
+        self._response = ResponseState()
+        content = ContentOutput(self._response, live=live)
+        self._content = _Field(ThinkTagParser(content, starts_in_reasoning=starts_in_reasoning))
+        self._native = _Field(ThinkTagParser(NativeOutput(self._response), is_native=True))
+        self._tool_calls = ToolCallReader()
+        self._details: list[Any] = []
+        self._is_finished = False
+
+    @property
+    def counters(self) -> Counters:
+        return self._response.counters
+
+    @property
+    def source_field(self) -> str | None:
+        """The native field that thinking came from, ``think_tags``, or None."""
+        return self._response.source_field
+
+    @property
+    def reasoning_details(self) -> tuple[Any, ...]:
+        """The opaque elements of ``reasoning_details``, as received."""
+        return tuple(self._details)
+
+    @property
+    def thinking(self) -> str | None:
+        """The thinking to store, or None. Tagged text that came before native text is not part of it. Normaliser 8."""
+        return self._response.thinking
+
+    def feed(self, delta: Mapping[str, Any]) -> tuple[Delta, ...]:
+        """Return what is certain now: native text, then content, then tool calls. Spec 001 EC-006."""
+        if self._is_finished or not isinstance(delta, Mapping):
+            return ()
+        content = delta.get("content")
+        if not isinstance(content, str) or not _NATIVE_KEYS.isdisjoint(delta):
+            self._feed_native(delta)
+        if content:
+            self._content.feed(answer_text(content))
+        tool_calls = delta.get("tool_calls")
+        if tool_calls:
+            for piece in self._tool_calls.feed(tool_calls):
+                self._content.parser.settle(is_final=False)
+                self._response.deltas.append(piece)
+        return self._response.deltas.drain()
+
+    def finish(self) -> tuple[Delta, ...]:
+        """Release everything that was held back. Later calls of this or ``feed`` yield nothing. Normaliser 11."""
+        if self._is_finished:
+            return ()
+        self._is_finished = True
+        self._native.finish()
+        self._content.finish()
+        for piece in self._tool_calls.finish():
+            self._response.deltas.append(piece)
+        return self._response.deltas.drain()
+
+    def _feed_native(self, delta: Mapping[str, Any]) -> None:
+        details = delta.get("reasoning_details")
+        if isinstance(details, list | tuple):
+            self._details += details
+        text, name = native_text(delta)
+        response = self._response
+        if not text or (name == "reasoning_details" and response.has_native and response.source_field != name):
+            return  # no native text, or the same text once more in a delta of its own
+        if not response.has_native:
+            response.has_native, response.source_field = True, name
+            self._content.parser.note_native_text()
+        self._native.feed(text)
+
+
+class _Field:
+    """One field's text on its way: whole characters, then tokens, then the parser."""
+
+    def __init__(self, parser: ThinkTagParser) -> None:
+        self.parser = parser
+        self._joiner = SurrogateJoiner()
+        self._scanner = TagScanner()
+
+    def feed(self, text: str) -> None:
+        for token in self._scanner.feed(self._joiner.feed(text)):
+            self.parser.feed(token)
+
+    def finish(self) -> None:
+        self.feed(self._joiner.finish())
+        rest = self._scanner.finish()
+        if rest:
+            self.parser.feed(rest)
+        self.parser.settle(is_final=True)
+
+
+def normalize_stream(deltas: Iterable[Mapping[str, Any]], *, starts_in_reasoning: bool = False) -> Normalized:
+    """Return the channels of a whole response, streamed or in one delta. Scratchpads and tool calls are left out."""
+    normalizer = Normalizer(starts_in_reasoning=starts_in_reasoning)
+    pieces = [piece for delta in deltas for piece in normalizer.feed(delta)]
+    pieces += normalizer.finish()
+    visible = "".join(str(piece.text) for piece in pieces if piece.channel is Channel.VISIBLE)
+    return Normalized(visible, normalizer.thinking, normalizer.counters)
+
+
+def answer_text(content: object) -> str:
+    """Return the text of ``content``: a string, or a list of parts of which the text parts count."""
+    if isinstance(content, str):
+        return content
+    return "".join(_string(part, "text") for part in _mappings(content) if part.get("type", "text") == "text")
+
+
+def native_text(delta: Mapping[str, Any]) -> tuple[str, str]:
+    """Return native reasoning text and the field it came from; two empty strings where there is none.
+
+    The first field that has text counts, for servers mirror one text into several. A field of another type counts as
+    absent. Spec 003 precedence.
+    """
+    for name in NATIVE_FIELDS:
+        value = delta.get(name)
+        if value and isinstance(value, str):
+            return value, name
+    if details := delta.get("reasoning_details"):
+        texts = (_string(element, "text") or _string(element, "summary") for element in _mappings(details))
+        if text := "".join(texts):
+            return text, "reasoning_details"
+    content = delta.get("content")
+    if isinstance(content, str):
+        return "", ""
+    parts = (part.get("thinking") for part in _mappings(content) if part.get("type") == "thinking")
+    text = "".join(map(answer_text, parts))
+    return (text, "thinking") if text else ("", "")
+
+
+def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
+    if isinstance(value, list | tuple):
+        yield from (element for element in value if isinstance(element, Mapping))
+
+
+def _string(mapping: Mapping[str, Any], key: str) -> str:
+    value = mapping.get(key)
+    return value if isinstance(value, str) else ""

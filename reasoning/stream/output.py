@@ -1,0 +1,215 @@
+"""Where parsed text leaves the parsers: trimmed, guarded at its seams, in order, each piece on its channel.
+
+Normaliser 4, 8, 10 and 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+from reasoning.deltas import Channel, Delta
+from reasoning.scratchpad import Scratchpad
+from reasoning.stream.tags import SeamGuard, Token, raw_text
+
+BLOCK_BREAK = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What the normaliser did, in numbers only, for the structured log. Normaliser 13.
+
+    ``extracted_blocks`` counts tagged blocks whose text became thinking, ``longest_hold`` is in characters.
+    """
+
+    stripped_delimiters: int = 0
+    extracted_blocks: int = 0
+    native_reasoning: bool = False
+    longest_hold: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class DeltaBuffer:
+    """Collect what one call yields; neighbours on one channel leave as one delta."""
+
+    def __init__(self) -> None:
+        self._deltas: list[Delta] = []
+        self._channel = Channel.VISIBLE
+        self._pieces: list[str] = []
+
+    def put(self, channel: Channel, text: str) -> None:
+        if not text:
+            return
+        if channel is not self._channel:
+            self._join_pieces()
+            self._channel = channel
+        self._pieces.append(text)
+
+    def append(self, delta: Delta) -> None:
+        self._join_pieces()
+        self._deltas.append(delta)
+
+    def drain(self) -> tuple[Delta, ...]:
+        """Return everything since the last call, in order."""
+        self._join_pieces()
+        deltas = tuple(self._deltas)
+        self._deltas.clear()
+        return deltas
+
+    def _join_pieces(self) -> None:
+        if self._pieces:
+            self._deltas.append(Delta(self._channel, "".join(self._pieces)))
+            self._pieces.clear()
+
+
+class WhitespaceTrimmer:
+    """Strip the white space at both ends of a text that arrives in pieces. Normaliser 4.
+
+    White space that may turn out to be the end is held back. ``live`` holds back from a line break on only, so that no
+    word waits for the next delta; the last line may then end in blanks. ``strips_start=False`` trims the end alone.
+    """
+
+    def __init__(self, *, live: bool = False, strips_start: bool = True) -> None:
+        self._live = live
+        self._strips_start = strips_start
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin another text."""
+        self._held: list[str] = []
+        self._is_at_start = self._strips_start
+
+    @property
+    def has_pending_newline(self) -> bool:
+        """True if the next text that is emitted begins with a line break that is held back. Live only."""
+        return self._live and bool(self._held)
+
+    def feed(self, text: str) -> str:
+        """Return what is certainly not at an end."""
+        if self._is_at_start:
+            text = text.lstrip()
+        if not text:
+            return ""
+        self._is_at_start = False
+        if self._held:
+            self._held.append(text)
+            if text.isspace():
+                return ""
+            text = "".join(self._held)
+            self._held.clear()
+        end = len(text.rstrip())
+        if self._live:
+            line_break = text.find("\n", end)
+            end = len(text) if line_break < 0 else line_break
+        if end < len(text):
+            self._held.append(text[end:])
+        return text[:end]
+
+
+class ResponseState:
+    """What the two fields of one response share: outgoing deltas, thinking and counters."""
+
+    def __init__(self) -> None:
+        self.deltas = DeltaBuffer()
+        self.source_field: str | None = None
+        self.has_native = False
+        self.native: list[str] = []
+        self.tagged: list[str] = []
+        self.stripped_delimiters = 0
+        self.extracted_blocks = 0
+        self.longest_hold = 0
+
+    @property
+    def thinking(self) -> str | None:
+        """The thinking of the whole response: native text where there is any, else the tagged blocks. Normaliser 8."""
+        return "".join(self.native or self.tagged) or None
+
+    @property
+    def counters(self) -> Counters:
+        return Counters(self.stripped_delimiters, self.extracted_blocks, self.has_native, self.longest_hold)
+
+    def count_hold(self, tokens: Sequence[Token]) -> None:
+        self.longest_hold = max(self.longest_hold, len(raw_text(tokens)))
+
+    def add_scratchpad(self, text: str) -> None:
+        notes = text.strip()
+        if notes:
+            self.deltas.append(Delta(Channel.SCRATCHPAD, Scratchpad(notes)))
+
+
+class FieldOutput(Protocol):
+    """Where a parser sends the text of its field."""
+
+    response: ResponseState
+
+    def visible(self, text: str) -> None: ...
+
+    def thought(self, text: str) -> None: ...
+
+    def end_thought(self) -> None: ...
+
+
+class ContentOutput:
+    """The output of ``content``: the answer, and tagged thoughts where there is no native text.
+
+    ``live`` doesn't trim the answer, which the section parser does; an answer without sections may keep its blanks.
+    """
+
+    def __init__(self, response: ResponseState, *, live: bool) -> None:
+        self.response = response
+        self._seam = SeamGuard()
+        self._answer_ends = None if live else WhitespaceTrimmer()
+        self._thought_ends = WhitespaceTrimmer(live=live)
+        self._is_in_block = False
+
+    def visible(self, text: str) -> None:
+        text = self._seam.feed(text)
+        self.response.deltas.put(Channel.VISIBLE, self._answer_ends.feed(text) if self._answer_ends else text)
+
+    def thought(self, text: str) -> None:
+        response = self.response
+        text = "" if response.has_native else self._thought_ends.feed(text)
+        if not text:
+            return
+        if not self._is_in_block:
+            self._is_in_block = True
+            response.extracted_blocks += 1
+            response.source_field = response.source_field or "think_tags"
+            text = BLOCK_BREAK + text if response.tagged else text
+        response.tagged.append(text)
+        response.deltas.put(Channel.THINKING, text)
+
+    def end_thought(self) -> None:
+        # Live, the blanks at the end of the block were emitted already; what is stored goes without them.
+        tagged, last = self.response.tagged, ""
+        while tagged and not last:
+            last = tagged.pop().rstrip()
+        tagged += [last] if last else []
+        self._thought_ends.reset()
+        self._is_in_block = False
+
+
+class NativeOutput:
+    """The output of the native field: all of it is one block of thinking, however it is interleaved."""
+
+    def __init__(self, response: ResponseState) -> None:
+        self.response = response
+        self._seam = SeamGuard()
+
+    def visible(self, text: str) -> None:
+        self.thought(text)
+
+    def thought(self, text: str) -> None:
+        response = self.response
+        text = self._seam.feed(text)
+        if not text:
+            return
+        starts_block = response.tagged and not response.native
+        response.native.append(text)
+        response.deltas.put(Channel.THINKING, BLOCK_BREAK + text if starts_block else text)
+
+    def end_thought(self) -> None:
+        pass

@@ -1,0 +1,308 @@
+"""Split the visible text into the sections that our prompt asks for: answer and Reasoning Summary. Spec 004.
+
+Answer text is emitted at once, except the start of a line that may still become a heading, and white space that may be
+the last. A bullet is emitted whole, when it has ended. Without headings everything is answer. Headings count in any
+order and number, outside code fences, alone on their line or with a colon and text behind it. The text must have been
+through the normaliser; any chunking gives the same sections, at linear cost.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from reasoning.deltas import Channel, Delta
+from reasoning.scratchpad import Scratchpad
+from reasoning.stream.code_spans import CodeTracker
+from reasoning.stream.normalizer import Normalizer
+from reasoning.stream.output import DeltaBuffer, WhitespaceTrimmer
+from reasoning.stream.tags import SeamGuard
+
+MAX_BULLETS = 5
+MAX_BULLET_CHARS = 200
+_MAX_READ_CHARS = 4096  # of a bullet; what follows could not be shown anyway
+_MAX_INDENT = 64  # of a line in the summary
+_MAX_UNDECIDED_CHARS = 80  # of a line that is no heading; half a heading is shorter by its pattern
+
+SUMMARY = "reasoning summary"
+ANSWER = "final answer"
+_LEAD = r"[ \t]{0,3}(?:\#{1,6}[ \t]{0,4})?"
+_MARKS = r"[*_]{0,3}"
+_NAME = r"(?P<name>reasoning[ \t]{1,4}summary|final[ \t]{1,4}answer)"
+_COLON = r"[:：]"
+_HEADING = re.compile(
+    rf"{_LEAD}(?P<marks>{_MARKS}){_NAME}[ \t]{{0,4}}(?:{_COLON}(?P=marks)|(?P=marks)[ \t]{{0,4}}{_COLON})",
+    re.IGNORECASE | re.ASCII,
+)
+_HEADING_ALONE = re.compile(
+    rf"{_LEAD}(?P<marks>{_MARKS}){_NAME}[ \t]{{0,4}}(?P=marks)[ \t\r]{{0,8}}\Z", re.IGNORECASE | re.ASCII
+)
+_MAY_BE_HEADING = re.compile(r"[ \t]{0,3}(?:[#*_rRfF]|\Z)")
+_IS_MARKED = re.compile(r"[ \t]*[#*_]")
+_BULLET = re.compile(r"[ \t]*(?:[-*–][ \t]+|•[ \t]*|\d{1,3}[.)][ \t]+)")
+_EMPTY_BULLET = re.compile(r"[ \t]*(?:[-*–]|\d{1,3}[.)])\r?")
+_RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t\r]*\Z")
+_FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
+_PARTIAL_MARK = re.compile(  # the beginning of a bullet, a rule or a fence
+    r"[ \t]*(?:(?:[-*–]|\d{1,3}[.)]?)?[ \t\r]*|(?:-+|\*+|_+)[ \t\r]*|`{1,2}|~{1,2})\Z"
+)
+_BULLET_MARK = re.compile(r"(?:[-*–•]|\d{1,3}[.)])\s+")
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+_BLANKS = re.compile(r"\s+")
+
+
+def _prefix_pattern(words: str) -> str:
+    nested = rf"[ \t\r]{{0,8}}{_COLON}?{_MARKS}[ \t\r]{{0,8}}{_COLON}?"
+    for letter in reversed(words):
+        nested = rf"(?:[ \t]{{1,4}}{nested})?" if letter == " " else f"(?:{letter}{nested})?"
+    return nested
+
+
+_PARTIAL_HEADING = re.compile(
+    rf"{_LEAD}{_MARKS}(?:{_prefix_pattern(SUMMARY)}|{_prefix_pattern(ANSWER)})\Z", re.IGNORECASE | re.ASCII
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """One message in its sections. ``scratchpad`` is None where there was none."""
+
+    summary: tuple[str, ...]
+    answer: str
+    scratchpad: Scratchpad | None = None
+
+
+def parse_sections(text: str) -> Sections:
+    """Return the sections of a whole text, delimiters included. The same as streaming it through both parsers."""
+    normalizer, parser = Normalizer(), SectionParser()
+    parts: list[Delta] = []
+    scratchpads: list[Scratchpad] = []
+    for delta in (*normalizer.feed({"content": text}), *normalizer.finish()):
+        if isinstance(delta.text, Scratchpad):
+            scratchpads.append(delta.text)
+        elif delta.channel is Channel.VISIBLE:
+            parts += parser.feed(delta.text)
+    parts += parser.finish()
+    summary = tuple(str(part.text) for part in parts if part.channel is Channel.SUMMARY)
+    answer = "".join(str(part.text) for part in parts if part.channel is Channel.ANSWER)
+    return Sections(summary, answer, Scratchpad.join(scratchpads) if scratchpads else None)
+
+
+class SectionParser:
+    """Feed it visible text; it returns deltas on ANSWER and, a bullet each, on SUMMARY.
+
+    ``live`` holds back line breaks of the answer only, so that no word waits for the next; it may end in blanks.
+    """
+
+    def __init__(self, *, live: bool = False) -> None:
+        self._deltas = DeltaBuffer()
+        self._answer = _Answer(live=live)
+        self._bullets = _Bullets(self._deltas)
+        self._in_summary = False
+        self._is_at_start = True  # of the message, whose first blanks are dropped
+        self._line = ""  # the current line, until its kind is decided
+        self._is_decided = False
+        self._follows_blank_line = True
+        self._line_has_text = False
+        self._skips_blanks = False  # after a heading, on its line
+        self._is_finished = False
+
+    @property
+    def has_pending_newline(self) -> bool:
+        """True if the next text of the answer begins with a line break that is held back. Live only."""
+        return self._answer.ends.has_pending_newline
+
+    def feed(self, text: str) -> tuple[Delta, ...]:
+        """Return what is certain now."""
+        if self._is_finished:
+            return ()
+        if self._is_at_start:
+            text = text.lstrip()
+            self._is_at_start = not text
+        for piece in _LINES.findall(text):
+            content = piece.removesuffix("\n")
+            is_whole = len(content) < len(piece)
+            if self._is_decided:
+                self._add(content)
+            else:
+                self._line += content
+                self._decide(is_whole=is_whole)
+            if is_whole:
+                self._end_line()
+        return self._deltas.drain()
+
+    def finish(self) -> tuple[Delta, ...]:
+        """Emit what was held back; later calls yield nothing."""
+        if self._is_finished:
+            return ()
+        self._is_finished = True
+        if self._line:
+            self._decide(is_whole=True)
+        self._bullets.end()
+        return self._deltas.drain()
+
+    def _decide(self, *, is_whole: bool) -> None:
+        """Find out what the current line is, as soon as that is certain."""
+        if self._in_summary:
+            text = self._line = _limit_indent(self._line)
+            line = _read_summary_line(text, is_whole=is_whole, follows_blank=self._follows_blank_line)
+        elif _MAY_BE_HEADING.match(self._line) and not self._answer.code.in_fence():
+            text = self._line
+            line = _read_answer_line(text, is_whole=is_whole, follows_blank=self._follows_blank_line)
+        else:
+            text, line = self._line, _Line(_LineKind.TEXT)
+        if line.kind is _LineKind.UNDECIDED:
+            return
+        self._is_decided, self._line = True, ""
+        if line.kind is _LineKind.HEADING:
+            self._bullets.end()
+            self._answer.begin_section()
+            self._in_summary = line.section == SUMMARY
+            self._skips_blanks = self._line_has_text = True
+        elif self._in_summary and line.kind in (_LineKind.BULLET, _LineKind.BLANK):
+            self._bullets.end()
+        elif self._in_summary and (line.kind is _LineKind.FENCE or self._follows_blank_line):
+            self._bullets.end()  # a paragraph of its own: the summary is over
+            self._in_summary = False
+        self._add(text[line.mark_chars :])
+
+    def _add(self, text: str) -> None:
+        if self._skips_blanks:
+            text = text.lstrip()
+            self._skips_blanks = not text
+        if not text:
+            return
+        self._line_has_text = self._line_has_text or not text.isspace()
+        if self._in_summary:
+            self._bullets.add(text)
+        else:
+            self._deltas.put(Channel.ANSWER, self._answer.feed(text))
+
+    def _end_line(self) -> None:
+        if self._in_summary:
+            self._bullets.add(" ")
+        else:
+            self._deltas.put(Channel.ANSWER, self._answer.feed("\n"))
+        self._follows_blank_line = not self._line_has_text
+        self._is_decided = self._line_has_text = self._skips_blanks = False
+
+
+class _Answer:
+    """The answer's text: blank lines at both ends dropped, its parts separated by one blank line."""
+
+    def __init__(self, *, live: bool) -> None:
+        self.code = CodeTracker()
+        self.ends = WhitespaceTrimmer(live=live, strips_start=False)
+        self._seam = SeamGuard()  # a heading that was cut out must not join a delimiter
+        self._leading: list[str] = []  # white space before the text of a part
+        self._is_first_part = True
+        self._begins_part = True
+
+    def begin_section(self) -> None:
+        self._leading.clear()
+        self.ends.reset()
+        self._begins_part = True
+
+    def feed(self, text: str) -> str:
+        self.code.feed(text)
+        if self._begins_part:
+            self._leading.append(text)
+            if text.isspace():
+                return ""
+            # Drop blank lines; the indentation of the first line stays.
+            text = "".join(self._leading)
+            indent_at = text.rfind("\n", 0, len(text) - len(text.lstrip())) + 1
+            text = text[indent_at:] if self._is_first_part else "\n\n" + text[indent_at:]
+            self._leading.clear()
+            self._begins_part = self._is_first_part = False
+        return self._seam.feed(self.ends.feed(text))
+
+
+class _Bullets:
+    """The bullets of the summary. Spec 004 summary."""
+
+    def __init__(self, deltas: DeltaBuffer) -> None:
+        self._deltas = deltas
+        self._pieces: list[str] = []
+        self._size = 0
+        self._count = 0
+
+    def add(self, text: str) -> None:
+        room = _MAX_READ_CHARS - self._size
+        if room > 0:
+            self._pieces.append(text[:room])
+            self._size += min(len(text), room)
+
+    def end(self) -> None:
+        """Emit the current bullet, if there is one."""
+        text = _BLANKS.sub(" ", "".join(self._pieces)).strip()
+        self._pieces, self._size = [], 0
+        text = _shorten(_BULLET_MARK.sub("", text, count=1) if _BULLET_MARK.match(text) else text)
+        if text and self._count < MAX_BULLETS:
+            self._count += 1
+            self._deltas.append(Delta(Channel.SUMMARY, text))
+
+
+class _LineKind(Enum):
+    UNDECIDED = "more of the line is needed"
+    HEADING = "heading"
+    BULLET = "bullet"
+    BLANK = "blank"
+    FENCE = "fence"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The kind, the section that a heading starts, and the length of the mark before the text."""
+
+    kind: _LineKind
+    section: str = ""
+    mark_chars: int = 0
+
+
+def _read_answer_line(line: str, *, is_whole: bool, follows_blank: bool) -> _Line:
+    """Say whether this line of an answer, outside code, is a heading. ``line`` has no line break.
+
+    A decision holds for every longer version of the line, and only lines of bounded length are undecided.
+    """
+    heading = _HEADING.match(line)
+    if not heading and is_whole:
+        alone = _HEADING_ALONE.match(line)
+        # Two plain words without a colon or a mark may end a wrapped sentence; after a blank line they don't.
+        heading = alone if follows_blank or _IS_MARKED.match(line) else None
+    if heading:
+        return _Line(_LineKind.HEADING, SUMMARY if heading["name"][0] in "rR" else ANSWER, heading.end())
+    return _Line(_LineKind.UNDECIDED if not is_whole and _PARTIAL_HEADING.match(line) else _LineKind.TEXT)
+
+
+def _read_summary_line(line: str, *, is_whole: bool, follows_blank: bool) -> _Line:
+    """Say what this line of a summary is. A rule between sections counts as blank."""
+    as_answer = _read_answer_line(line, is_whole=is_whole, follows_blank=follows_blank)
+    if as_answer.kind is not _LineKind.TEXT:
+        return as_answer
+    if not line.strip():
+        return _Line(_LineKind.BLANK, mark_chars=len(line)) if is_whole else _Line(_LineKind.UNDECIDED)
+    if _FENCE.match(line):
+        return _Line(_LineKind.FENCE)
+    if len(line) <= _MAX_UNDECIDED_CHARS:
+        if not is_whole and _PARTIAL_MARK.match(line):
+            return _Line(_LineKind.UNDECIDED)
+        if is_whole and _RULE.match(line):
+            return _Line(_LineKind.BLANK, mark_chars=len(line))
+    bullet = _BULLET.match(line) or _EMPTY_BULLET.fullmatch(line)
+    return _Line(_LineKind.BULLET, mark_chars=bullet.end()) if bullet else _Line(_LineKind.TEXT)
+
+
+def _limit_indent(line: str) -> str:
+    indent = len(line) - len(line.lstrip())
+    return line[:_MAX_INDENT] + line[indent:] if indent > _MAX_INDENT else line
+
+
+def _shorten(text: str) -> str:
+    if len(text) <= MAX_BULLET_CHARS:
+        return text
+    short = text[:MAX_BULLET_CHARS]
+    words = short.rsplit(" ", 1)[0] if " " in short else short[:-1]
+    return words.rstrip() + "…"

@@ -1,0 +1,281 @@
+"""Sort the text and tags of one field into answer, thoughts and scratchpads. Normaliser 1, 4 to 7, 9.
+
+While a rule can still go either way, tokens are buffered. When the question is settled, the buffer is emitted or parsed
+again from its first token. What was learnt on the way (a closer that never came) is remembered for that second time, so
+each token is parsed a bounded number of times, however many openers a text has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from reasoning.stream.code_spans import CodeEnd, CodePosition, CodeTracker
+from reasoning.stream.output import FieldOutput
+from reasoning.stream.tags import Tag, TagKind, Token, defuse, is_scratchpad, raw_text
+
+THINK_TAGS = frozenset({"think", "thinking"})
+
+
+@dataclass(slots=True)
+class TextState:
+    """Outside any block: text of the answer, or of a native field."""
+
+    code: CodeTracker = field(default_factory=CodeTracker)
+
+
+@dataclass(slots=True)
+class ThinkState:
+    """In a thought that one of ``closers`` ends.
+
+    ``buffer``: the tokens from the first on that may not belong to it. Where native text came before the opener that is
+    all of them, since the opener may be a stray.
+    """
+
+    closers: frozenset[str]
+    is_prefilled: bool = False  # the chat template wrote the opener; one repeated opener is dropped
+    is_empty: bool = True  # nothing but blanks so far
+    buffer: list[Token] | None = None
+    other_closer_at: int | None = None
+    code: CodeTracker = field(default_factory=CodeTracker)
+
+
+@dataclass(slots=True)
+class ReasoningState:
+    """In a REASONING block, buffered until its first opener is balanced."""
+
+    tokens: list[Token] = field(default_factory=list)
+    depth: int = 1
+    last_closer_at: int | None = None
+    code: CodeTracker = field(default_factory=CodeTracker)
+
+
+@dataclass(slots=True)
+class PendingTag:
+    """A tag inside apparent code and what follows it, until the code closes or breaks."""
+
+    tokens: list[Token]
+    position: CodePosition  # before the tag
+
+
+class ThinkTagParser:
+    """Feed it the tokens of one field of one response.
+
+    ``starts_in_reasoning`` comes from the model profile: the chat template wrote the opener already. In a native field
+    everything is thinking, and delimiters are removed.
+    """
+
+    def __init__(self, output: FieldOutput, *, starts_in_reasoning: bool = False, is_native: bool = False) -> None:
+        self._output = output
+        self._response = output.response
+        self._is_native = is_native
+        self._text = TextState()
+        self._state: TextState | ThinkState | ReasoningState = self._text
+        if starts_in_reasoning:
+            self._state = ThinkState(THINK_TAGS, is_prefilled=True)
+        self._scratchpad: list[str] | None = None  # of an open scratchpad; it can lie over any state
+        self._pending: PendingTag | None = None
+        self._native_seen = False
+        self._never_closed: frozenset[str] = frozenset()  # names whose closer is known not to come
+
+    def feed(self, token: Token) -> None:
+        if self._scratchpad is not None:
+            if is_scratchpad(token, TagKind.CLOSE):
+                self._response.stripped_delimiters += 1
+                self._end_scratchpad(self._scratchpad)
+            else:
+                self._scratchpad.append(raw_text([token]))
+        elif self._pending is not None:
+            self._feed_pending(token, self._pending)
+        elif not isinstance(token, Tag):
+            self._state.code.feed(token)
+            self._emit(token)
+        elif self._may_be_literal(token) and self._state.code.is_inside():
+            self._pending = PendingTag([token], self._state.code.snapshot())
+            self._state.code.feed_tag()
+        elif token.kind is TagKind.VOID or is_scratchpad(token, TagKind.CLOSE):
+            self._response.stripped_delimiters += 1
+        elif is_scratchpad(token, TagKind.OPEN):
+            self._response.stripped_delimiters += 1
+            self._scratchpad = []
+        else:
+            self._feed_block_tag(token)
+
+    def note_native_text(self) -> None:
+        """Native text came: openers from here on may be strays, the template's own included. Normaliser 5, 8."""
+        self._native_seen = True
+        state = self._state
+        if isinstance(state, ThinkState) and state.is_prefilled and state.is_empty and state.buffer is None:
+            state.buffer = []
+
+    def settle(self, *, is_final: bool) -> None:
+        """Resolve what is open: at the end of the stream all, at a tool call thoughts and code. Normaliser 5, 11."""
+        scratchpad, self._scratchpad = self._scratchpad, None
+        while True:
+            state = self._state
+            if self._pending is not None:
+                end = state.code.finish() if is_final else CodeEnd.BROKEN
+                if end is CodeEnd.BROKEN:
+                    state.code.trust_fences(trusts=False)
+                self._resolve_pending(self._pending, end)
+            elif isinstance(state, ThinkState):
+                self._settle_thought(state)
+            elif isinstance(state, ReasoningState) and is_final:
+                self._settle_reasoning(state)
+            else:
+                break
+        self._scratchpad = self._scratchpad if scratchpad is None else scratchpad
+        if is_final and self._scratchpad is not None:
+            self._end_scratchpad(self._scratchpad)
+        self._never_closed = frozenset()
+        for state in (self._text, self._state):
+            state.code.trust_fences(trusts=True)
+
+    def _emit(self, token: Token) -> None:
+        """Add text, or a tag that counts as text here, to what is open."""
+        text = token.raw if isinstance(token, Tag) else token
+        match self._state:
+            case TextState():
+                self._output.visible(text)
+            case ReasoningState() as block:
+                block.tokens.append(token)
+            case ThinkState() as thought:
+                thought.is_empty = thought.is_empty and text.isspace()
+                if thought.buffer is None:
+                    self._output.thought(text)
+                else:
+                    thought.buffer.append(token)
+
+    def _end_scratchpad(self, pieces: list[str]) -> None:
+        self._scratchpad = None
+        self._response.add_scratchpad("".join(pieces))
+
+    def _feed_block_tag(self, tag: Tag) -> None:
+        match self._state:
+            case TextState():
+                self._response.stripped_delimiters += 1
+                if tag.kind is TagKind.OPEN and not self._is_native:
+                    self._open(tag.name)
+            case ThinkState() as thought:
+                self._feed_tag_in_thought(tag, thought)
+            case ReasoningState() as block:
+                if tag.name == "reasoning":
+                    block.depth += 1 if tag.kind is TagKind.OPEN else -1
+                    if block.depth == 0:
+                        self._response.stripped_delimiters += 1
+                        self._end_reasoning(block, block.tokens)
+                        return
+                    if tag.kind is TagKind.CLOSE:
+                        block.last_closer_at = len(block.tokens)
+                block.tokens.append(tag)
+
+    def _open(self, name: str) -> None:
+        if name == "reasoning":
+            self._state = self._text if name in self._never_closed else ReasoningState()
+        elif not (self._native_seen and self._never_closed >= THINK_TAGS):
+            self._state = ThinkState(frozenset({name}), buffer=[] if self._native_seen else None)
+
+    def _feed_tag_in_thought(self, tag: Tag, thought: ThinkState) -> None:
+        if tag.name not in THINK_TAGS:
+            self._emit(tag)
+        elif tag.kind is TagKind.OPEN:
+            if thought.is_prefilled and thought.is_empty:
+                thought.closers, thought.is_prefilled, thought.is_empty = frozenset({tag.name}), False, False
+                self._response.stripped_delimiters += 1
+            else:
+                self._emit(tag)
+        elif tag.name in thought.closers or thought.closers <= self._never_closed:
+            self._state = self._text
+            self._response.stripped_delimiters += 1
+            if thought.buffer:
+                self._response.count_hold(thought.buffer)
+                self._output.thought(raw_text(thought.buffer))
+            self._output.end_thought()
+        else:
+            # The other name's closer: whether it ended the thought depends on whether the right one follows.
+            if thought.buffer is None:
+                thought.buffer = []
+            if thought.other_closer_at is None:
+                thought.other_closer_at = len(thought.buffer)
+            self._emit(tag)
+
+    def _end_reasoning(self, block: ReasoningState, body: Iterable[Token]) -> None:
+        self._state = self._text
+        self._response.count_hold(block.tokens)
+        self._output.thought(raw_text(body))
+        self._output.end_thought()
+
+    def _may_be_literal(self, tag: Tag) -> bool:
+        """In the answer any tag can be a literal; in a thought or native text only a scratchpad's opener can."""
+        is_answer = self._state is self._text and not self._is_native
+        return is_answer or is_scratchpad(tag, TagKind.OPEN)
+
+    def _feed_pending(self, token: Token, pending: PendingTag) -> None:
+        code = self._state.code
+        rest = token
+        if isinstance(token, Tag):
+            end = code.end_run() or (CodeEnd.BROKEN if self._ends_block(token) else None)
+            if end is None:
+                code.feed_tag()
+                pending.tokens.append(token)
+        else:
+            offset, end = code.watch(token)
+            pending.tokens += [token[:offset]] if offset else []
+            rest = token[offset:]
+        if end is not None:
+            self._resolve_pending(pending, end)
+            if rest:
+                self.feed(rest)
+
+    def _ends_block(self, tag: Tag) -> bool:
+        """Say whether ``tag`` may end what is open, so that no code reaches across it."""
+        if tag.kind is not TagKind.CLOSE or isinstance(self._state, TextState):
+            return False
+        return tag.name in THINK_TAGS if isinstance(self._state, ThinkState) else tag.name == "reasoning"
+
+    def _resolve_pending(self, pending: PendingTag, end: CodeEnd) -> None:
+        self._pending = None
+        self._response.count_hold(pending.tokens)
+        if end is CodeEnd.BROKEN:  # no code after all: the tag was a delimiter
+            self._state.code.distrust(pending.position)
+            self._parse_again(pending.tokens)
+            return
+        text, scratchpads = defuse(pending.tokens)
+        for notes in scratchpads:
+            self._response.stripped_delimiters += 2
+            self._response.add_scratchpad(notes)
+        if text:
+            self._emit(text)
+
+    def _settle_thought(self, thought: ThinkState) -> None:
+        self._state = self._text
+        tokens = thought.buffer or []
+        closer_at = thought.other_closer_at
+        self._response.count_hold(tokens)
+        if closer_at is None:
+            self._never_closed |= THINK_TAGS
+            rest = tokens
+        else:
+            self._never_closed |= thought.closers
+            self._response.stripped_delimiters += 1
+            rest = tokens[closer_at + 1 :]
+        self._output.end_thought()
+        self._parse_again(rest)
+
+    def _settle_reasoning(self, block: ReasoningState) -> None:
+        self._never_closed |= {"reasoning"}
+        closer_at = block.last_closer_at
+        if closer_at is None:  # its text is the answer after all
+            self._state = self._text
+            self._response.count_hold(block.tokens)
+            self._parse_again(block.tokens)
+        else:
+            self._response.stripped_delimiters += 1
+            self._end_reasoning(block, block.tokens[:closer_at])
+            self._parse_again(block.tokens[closer_at + 1 :])
+
+    def _parse_again(self, tokens: Iterable[Token]) -> None:
+        scratchpad, self._scratchpad = self._scratchpad, None
+        for token in tokens:
+            self.feed(token)
+        self._scratchpad = self._scratchpad if scratchpad is None else scratchpad

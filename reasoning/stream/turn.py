@@ -1,0 +1,307 @@
+"""One turn as a state machine: provider deltas in, updates and canonical events out.
+
+Text leaves it redacted as product 12 says; raw thinking and raw arguments leave only inside canonical events, for the
+log. A scratchpad leaves as a ``Scratchpad`` or not at all. No clock, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reasoning.citations import Source, check_citations, citation_to_json
+from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawItem, RawUsage
+from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult
+from reasoning.leak_guard import guard_bullets
+from reasoning.redaction import SECRETS_ONLY, StreamRedactor, redact_text
+from reasoning.scratchpad import Scratchpad
+from reasoning.stream.normalizer import Normalizer
+from reasoning.stream.output import BLOCK_BREAK
+from reasoning.stream.sections import SectionParser
+from reasoning.stream.tool_calls import ToolCallAssembler
+from reasoning.trace import ToolTraceStep, summary_from_trace
+
+CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answer that is not complete
+MAX_TOKENS = 2**31 - 1  # a service may report any number; the database column takes this one
+MAX_STATUS_CHARS = 120
+_MAX_LINE_CHARS = 1_000  # of a status line that has no end yet; more of it would not be shown
+_ITEM, _MESSAGE = "item", "message"
+
+
+@dataclass(frozen=True, slots=True)
+class ShowText:
+    """Append this redacted text on ``channel``: answer or thinking."""
+
+    channel: Channel
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowScratchpad:
+    """Pass this to the sockets that have a grant, and to nothing else."""
+
+    scratchpad: Scratchpad
+
+
+@dataclass(frozen=True, slots=True)
+class ShowStatus:
+    """Show this while the model thinks: a line of the service's own summary, redacted. Never stored (product 7)."""
+
+    text: str
+
+
+Update = ShowText | ShowScratchpad | ShowStatus
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens of a turn, summed over its steps. None: not reported.
+
+    Reasoning is contained in output, what a service had cached in input.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cached_tokens: int | None = None
+
+    def plus(self, usage: RawUsage) -> TokenUsage:
+        return TokenUsage(
+            _add(self.input_tokens, usage.input_tokens),
+            _add(self.output_tokens, usage.output_tokens),
+            _add(self.reasoning_tokens, usage.reasoning_tokens),
+            _add(self.cached_tokens, usage.cached_tokens),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """What a finished step leaves: the last updates, events to record, calls to run."""
+
+    updates: tuple[Update, ...]
+    events: tuple[Event, ...]
+    calls: tuple[ToolCall, ...]
+    finish_reason: str | None
+
+
+class TurnMachine:
+    """Feed it the deltas of each step (a provider response) of one turn.
+
+    For each step: ``begin_step``, ``feed`` as deltas arrive, ``end_step``, then ``tool_finished`` for each call.
+    """
+
+    def __init__(
+        self, *, turn_id: str, model: str, provider: str, system_prompt: str, starts_in_reasoning: bool = False
+    ) -> None:
+        self._turn_id = turn_id
+        self._model = model
+        self._provider = provider
+        self._system_prompt = system_prompt
+        self._starts_in_reasoning = starts_in_reasoning
+        self._updates: list[Update] = []
+        self._has_thinking = False
+        self._has_answer = False
+        self._sources: list[Source] = []
+        self._trace: list[ToolTraceStep] = []
+        self._scratchpads: list[Scratchpad] = []  # of all steps: a summary may repeat what an earlier one noted
+        self.step = -1
+        self.usage = TokenUsage()
+        self.reported_input = 0  # tokens of the newest request, as its service reports them
+        self.summary: tuple[str, ...] = ()
+        self.summary_source = ""
+        self.dropped_bullets = 0
+        self.stripped_delimiters = 0
+        self.extracted_blocks = 0
+        self.masked = 0  # places in the answer, the thinking and the trace
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return tuple(self._sources)
+
+    @property
+    def trace(self) -> tuple[ToolTraceStep, ...]:
+        return tuple(self._trace)
+
+    def begin_step(self) -> None:
+        """Start the next provider response of the turn."""
+        self.step += 1
+        self.step_chars = 0  # of content, to tell how long the end of the step may take
+        self._normalizer = Normalizer(starts_in_reasoning=self._starts_in_reasoning, live=True)
+        self._sections = SectionParser(live=True)
+        self._answer_redactor = StreamRedactor(SECRETS_ONLY)
+        self._thinking_redactor = StreamRedactor()
+        self._answer: list[str] = []
+        self._bullets: list[str] = []
+        self._tool_calls = ToolCallAssembler()
+        self._items: list[RawItem] = []
+        self._order: list[str | int] = []  # of items, message and calls (their index), as the service sent them
+        self._status_line = ""
+        self._finish_reason: str | None = None
+        self._step_has_thinking = False
+
+    def feed(self, raw: RawDelta) -> tuple[Update, ...]:
+        """Return what may be shown now."""
+        match raw:
+            case RawFields(fields):
+                self._feed_fields(fields)
+            case RawItem():
+                self._items.append(raw)
+                self._order.append(_MESSAGE if raw.item.get("type") == _MESSAGE else _ITEM)
+            case RawUsage():
+                self.usage = self.usage.plus(raw)
+                self.reported_input = raw.input_tokens or 0
+            case RawEnd(finish_reason):
+                self._finish_reason = finish_reason
+        return self._drain()
+
+    def end_step(self, *, partial: bool = False) -> StepOutcome:
+        """Emit what was held back, and return what the step leaves. ``partial``: the stream was cut or stopped."""
+        self._route(self._normalizer.finish())
+        self._route_sections(self._sections.finish())
+        redactors = (self._answer_redactor, self._thinking_redactor)
+        # Of a stream that was cut, what can be the beginning of a secret is dropped.
+        answer, thinking = (redactor.abort() if partial else redactor.flush() for redactor in redactors)
+        self._show_answer(answer)
+        self._show_thinking(thinking)
+        counters = self._normalizer.counters
+        self.stripped_delimiters += counters.stripped_delimiters
+        self.extracted_blocks += counters.extracted_blocks
+        self.masked += sum(redactor.counts.total() for redactor in redactors)
+        calls = {} if partial else self._tool_calls.finish(turn_id=self._turn_id, step=self.step)
+        events = (*self._reasoning_events(calls), *self._ordered_events(calls, partial=partial))
+        return StepOutcome(self._drain(), events, tuple(calls.values()), self._finish_reason)
+
+    def tool_finished(self, call: ToolCall, output: str, trace: ToolTraceStep, sources: Sequence[Source]) -> ToolResult:
+        """Add a tool's result; return the event to record beside its trace step."""
+        self._trace.append(trace)
+        self._sources += sources
+        self.masked += sum(trace.redactions.values())
+        return ToolResult(call_id=call.call_id, output=output, ok=trace.status == "ok", step=call.step)
+
+    def _feed_fields(self, fields: Mapping[str, Any]) -> None:
+        if "tool_calls" in fields:
+            self._tool_calls.feed_signatures(fields["tool_calls"])
+        elif "reasoning_summary" in fields:
+            self._show_status(fields["reasoning_summary"])
+            return
+        self.step_chars += len(fields.get("content") or "")
+        self._route(self._normalizer.feed(fields))
+        if self._sections.has_pending_newline:
+            # The newline is held back, for it may turn out to be trailing. The word before it is complete.
+            self._show_answer(self._answer_redactor.end_word())
+
+    def _route(self, deltas: Sequence[Delta]) -> None:
+        for delta in deltas:
+            text = delta.text
+            if isinstance(text, Scratchpad):
+                self._scratchpads.append(text)
+                self._updates.append(ShowScratchpad(text))
+            elif delta.channel is Channel.VISIBLE:
+                self._route_sections(self._sections.feed(text))
+            elif delta.channel is Channel.THINKING:
+                if self._has_thinking and not self._step_has_thinking:
+                    self._show_thinking(BLOCK_BREAK)
+                self._step_has_thinking = self._has_thinking = True
+                self._show_thinking(self._thinking_redactor.feed(text))
+            elif self._tool_calls.feed(delta):
+                self._order.append(delta.index or 0)
+
+    def _route_sections(self, deltas: Sequence[Delta]) -> None:
+        for delta in deltas:
+            if delta.channel is Channel.SUMMARY:
+                self._bullets.append(str(delta.text))
+            else:
+                self._show_answer(self._answer_redactor.feed(str(delta.text)))
+
+    def _show_answer(self, redacted: str) -> None:
+        if not redacted:
+            return
+        if self._has_answer and not self._answer:
+            self._updates.append(ShowText(Channel.ANSWER, BLOCK_BREAK))
+        self._has_answer = True
+        self._answer.append(redacted)
+        self._updates.append(ShowText(Channel.ANSWER, redacted))
+
+    def _show_thinking(self, redacted: str) -> None:
+        if redacted:
+            self._updates.append(ShowText(Channel.THINKING, redacted))
+
+    def _show_status(self, text: object) -> None:
+        """Show the last line that ended, redacted."""
+        if not isinstance(text, str):
+            return
+        whole, line_break, rest = (self._status_line + text).rpartition("\n")
+        self._status_line = rest[:_MAX_LINE_CHARS]
+        lines = [line.strip(" *#\t") for line in whole.split("\n")] if line_break else []
+        lines = [line for line in lines if line and "<" not in line]  # no delimiter of any kind
+        if lines:
+            self._updates.append(ShowStatus(redact_text(lines[-1])[:MAX_STATUS_CHARS]))
+
+    def _drain(self) -> tuple[Update, ...]:
+        updates = tuple(self._updates)
+        self._updates.clear()
+        return updates
+
+    def _reasoning_events(self, calls: Mapping[int, ToolCall]) -> Iterator[Event]:
+        normalizer = self._normalizer
+        if normalizer.thinking:
+            yield self._reasoning(kind="text", text=normalizer.thinking, source_field=normalizer.source_field or "")
+        if normalizer.reasoning_details:
+            yield self._reasoning(kind="details", details=list(normalizer.reasoning_details))
+        for signature in self._tool_calls.signatures(calls):
+            yield self._reasoning(kind="signature", item=signature)
+
+    def _ordered_events(self, calls: Mapping[int, ToolCall], *, partial: bool) -> Iterator[Event]:
+        """Yield items, message and calls as the service sent them; without a mark the message precedes the calls.
+
+        Items that came out of turn are put in the order of their index. Spec 002 decision 2.
+        """
+        is_whole = not partial and self._finish_reason not in CUT_SHORT
+        opaque = [raw for raw in self._items if raw.item.get("type") != _MESSAGE]
+        items = iter(sorted(opaque, key=lambda raw: raw.output_index))
+        message = self._message_event(partial=partial)
+        message_at = max((at for at, what in enumerate(self._order) if what == _MESSAGE), default=None)
+        for at, what in enumerate(self._order):
+            if what == _ITEM:
+                yield self._reasoning(kind="item", item=dict(next(items).item), whole=is_whole)
+            if message and (at == message_at or (message_at is None and isinstance(what, int))):
+                yield message
+                message = None
+            if isinstance(what, int) and what in calls:
+                yield calls[what]
+        if message:
+            yield message
+
+    def _reasoning(self, **values: Any) -> Reasoning:
+        return Reasoning(model=self._model, provider=self._provider, step=self.step, **values)
+
+    def _message_event(self, *, partial: bool) -> AssistantMessage | None:
+        text = "".join(self._answer).rstrip()  # live, the last blanks were emitted
+        has_calls = bool(self._tool_calls)
+        if not has_calls:
+            self._summarise()
+        elif not text:
+            return None
+        if not (text or self.summary):
+            return None
+        return AssistantMessage(
+            text=text,
+            summary=() if has_calls else self.summary,
+            citations=tuple(citation_to_json(citation) for citation in check_citations(text, self._sources)),
+            partial=partial,
+            step=self.step,
+        )
+
+    def _summarise(self) -> None:
+        """Guard the model's bullets; with fewer than two left, build them from the trace. Spec 004 summary."""
+        scratchpad = Scratchpad.join(self._scratchpads)
+        guarded = guard_bullets(self._bullets, system_prompt=self._system_prompt, scratchpad=scratchpad)
+        self.dropped_bullets += guarded.dropped
+        from_trace = () if len(guarded.shown) > 1 else summary_from_trace(self._trace)
+        self.summary = from_trace or tuple(redact_text(bullet) for bullet in guarded.shown)
+        self.summary_source = ("trace" if from_trace else "model") if self.summary else ""
+
+
+def _add(total: int | None, more: int | None) -> int | None:
+    return total if more is None else min((total or 0) + more, MAX_TOKENS)

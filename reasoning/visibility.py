@@ -1,0 +1,118 @@
+"""What one viewer may see of an answer, decided once per request or socket. Product 4, 9, 13 and 15."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+EXCERPT_CHARS = 800  # about 200 tokens, product 4
+TRUNCATED = "…(truncated)"
+
+ThinkingForUsers = Literal["excerpt", "full", "hidden"]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteFlags:
+    """The deployment's ``REASONING_*`` flags. Spec 004 flags, product 13."""
+
+    enabled: bool = True
+    show_summary_default: bool = True
+    tool_trace_default: bool = True
+    scratchpad_enabled: bool = False
+    scratchpad_admin_only: bool = True
+    thinking_for_users: ThinkingForUsers = "excerpt"
+
+
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Who is looking. ``show_*`` are the choices of this session; None where they made none."""
+
+    is_administrator: bool = False
+    show_reasoning: bool | None = None
+    show_trace: bool | None = None
+    include_in_response: bool = True
+    scratchpad_on: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Visibility:
+    """What one viewer may see of an answer. The answer and its sources are always seen."""
+
+    reasoning_possible: bool = True  # the site shows reasoning at all, so there is a switch
+    show_reasoning: bool = True
+    summary: bool = True
+    trace: bool = True
+    trace_on_request: bool = False  # left out until asked for (REASONING_TOOL_TRACE_DEFAULT=false)
+    thinking: Literal["whole", "excerpt", "withheld", "none"] = "excerpt"
+    scratchpad: bool = False
+    scratchpad_possible: bool = False  # the viewer may switch it on
+
+    @property
+    def may_open_thinking(self) -> bool:
+        return self.thinking in ("whole", "excerpt")
+
+    def only(self, *, summary: bool, trace: bool, thinking: bool) -> Visibility:
+        """Return this for a copy that leaves the page, less what its person leaves out. It never holds a scratchpad.
+
+        Steps that are left out until somebody asks for them are in it where they are asked for.
+        """
+        return replace(
+            self,
+            summary=self.summary and summary,
+            trace=trace and (self.trace or self.trace_on_request),
+            trace_on_request=False,
+            thinking=self.thinking if thinking and self.may_open_thinking else "none",
+            scratchpad=False,
+            scratchpad_possible=False,
+        )
+
+    def thinking_text(self, redacted: str) -> tuple[str, bool]:
+        """Cut redacted thinking to what this viewer may read: (text, was it cut). Product 4."""
+        if not self.may_open_thinking:
+            return "", bool(redacted)
+        if self.thinking == "whole" or len(redacted) <= EXCERPT_CHARS:
+            return redacted, False
+        return redacted[:EXCERPT_CHARS].rstrip() + TRUNCATED, True
+
+    def thinking_piece(self, redacted: str, *, offset: int, chars: int) -> str:
+        """Cut the thinking from ``offset`` to ``chars`` as it streams; an excerpt ends with its mark once. Product 4.
+
+        ``redacted`` may hold less than the piece where it comes from another process.
+        """
+        if not self.may_open_thinking:
+            return ""
+        room = EXCERPT_CHARS - offset
+        if self.thinking == "whole" or chars - offset <= room:
+            return redacted
+        return redacted[:room] + TRUNCATED if room >= 0 else ""
+
+
+def visibility(flags: SiteFlags, viewer: Viewer) -> Visibility:
+    """Decide what ``viewer`` may see on a site with ``flags``. Product 4, 9, 13."""
+    may_scratchpad = (
+        viewer.is_administrator and flags.enabled and flags.scratchpad_enabled and flags.scratchpad_admin_only
+    )
+    showing = flags.enabled and _first(viewer.show_reasoning, flags.show_summary_default)
+    wants_trace = _first(viewer.show_trace, flags.tool_trace_default)
+    return Visibility(
+        reasoning_possible=flags.enabled,
+        show_reasoning=showing,
+        summary=showing,
+        trace=showing and wants_trace,
+        trace_on_request=showing and not wants_trace,
+        thinking=_thinking(flags, viewer) if showing else "none",
+        scratchpad=may_scratchpad and viewer.scratchpad_on,
+        scratchpad_possible=may_scratchpad,
+    )
+
+
+def _thinking(flags: SiteFlags, viewer: Viewer) -> Literal["whole", "excerpt", "withheld", "none"]:
+    if not viewer.include_in_response:
+        return "none"
+    if viewer.is_administrator or flags.thinking_for_users == "full":
+        return "whole"
+    return "withheld" if flags.thinking_for_users == "hidden" else "excerpt"
+
+
+def _first(choice: bool | None, default: bool) -> bool:
+    return default if choice is None else choice

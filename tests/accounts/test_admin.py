@@ -1,0 +1,175 @@
+"""Admin pages of users, access tokens and the audit trail. Staff must find no way to more privileges."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, Permission
+from django.test import Client
+from django.urls import reverse
+from pytest_django import Settings
+
+from accounts import audit, tokens
+from accounts.demo import ensure_users
+from accounts.models import AccessToken, AuditEntry, User
+from tests.factories import client_of, make_administrator, make_conversation, make_turn, make_user, sign_in_staff
+
+USERS = "/admin/accounts/user/"
+PRIVILEGES = {"is_staff": "on", "is_superuser": "on", "user_permissions": [1], "groups": [1]}
+PASSWORD = {"password1": "taken over 1234", "password2": "taken over 1234", "usable_password": "true"}
+
+
+@pytest.fixture
+def sam(client: Client, db: None) -> User:
+    return sign_in_staff(client)
+
+
+@pytest.fixture
+def roots(db: None) -> Client:
+    return client_of(make_user("root", is_staff=True, is_superuser=True))
+
+
+def user_form(user: User) -> dict[str, Any]:
+    joined = {"date_joined_0": "2026-01-01", "date_joined_1": "00:00:00"}
+    return {"username": user.username, "email": "new@example.com", "is_active": "on", "reasoning": "{}", **joined}
+
+
+def test_staff_change_an_account_without_granting_privileges(client: Client, sam: User, alice: User) -> None:
+    response = client.post(f"{USERS}{alice.pk}/change/", user_form(alice) | PRIVILEGES)
+
+    alice.refresh_from_db()
+    assert response.status_code == 302
+    assert alice.email == "new@example.com"
+    assert (alice.is_staff, alice.is_superuser) == (False, False)
+    assert not alice.groups.exists()
+    assert not alice.user_permissions.exists()
+
+
+def test_staff_add_users_without_privileges(client: Client, sam: User) -> None:
+    response = client.post(f"{USERS}add/", {"username": "newcomer", **PASSWORD} | PRIVILEGES)
+
+    created = User.objects.get(username="newcomer")
+    assert response.status_code == 302
+    assert (created.is_staff, created.is_superuser) == (False, False)
+
+
+@pytest.mark.parametrize("kind", ["superuser", "staff", "administrator", "group member", "self"])
+def test_staff_cannot_change_a_user_who_has_privileges(client: Client, sam: User, kind: str) -> None:
+    if kind == "self":
+        user = sam
+    elif kind == "administrator":
+        user = make_administrator("ada")
+    else:
+        user = make_user("other", is_staff=kind == "staff", is_superuser=kind == "superuser")
+    if kind == "group member":
+        user.groups.add(Group.objects.create(name="Administrators"))
+    before = user.password
+
+    assert client.get(f"{USERS}{user.pk}/change/").status_code == 200
+    assert client.post(f"{USERS}{user.pk}/change/", user_form(user)).status_code == 403
+    assert client.post(f"{USERS}{user.pk}/password/", PASSWORD).status_code == 403
+    user.refresh_from_db()
+    assert (user.password, user.email) == (before, "")
+
+
+def test_bulk_delete_of_a_user_who_has_privileges_is_refused(client: Client, sam: User, alice: User, ada: User) -> None:
+    sam.user_permissions.add(Permission.objects.get(codename="delete_user"))
+    chosen = {"action": "delete_selected", "post": "yes"}
+
+    assert client.post(USERS, chosen | {"_selected_action": [alice.pk, ada.pk]}).status_code == 403
+    assert client.post(USERS, chosen | {"_selected_action": [alice.pk]}).status_code == 302
+    assert set(User.objects.values_list("username", flat=True)) == {"sam", "ada"}
+
+
+def test_superusers_grant_privileges(roots: Client, alice: User) -> None:
+    roots.post(f"{USERS}{alice.pk}/change/", user_form(alice) | {"is_staff": "on"})
+
+    alice.refresh_from_db()
+    assert alice.is_staff
+
+
+@pytest.mark.spec("001 ERR-001")
+@pytest.mark.parametrize("layer", ['{"reasoning.format": "xml"}', '{"reasoning.nonsense": 1}', "[1]"])
+def test_invalid_reasoning_setting_is_not_saved(roots: Client, alice: User, layer: str) -> None:
+    response = roots.post(f"{USERS}{alice.pk}/change/", user_form(alice) | {"reasoning": layer})
+
+    assert "reasoning" in response.context["adminform"].form.errors
+    alice.refresh_from_db()
+    assert alice.reasoning == {}
+
+
+def test_token_pages_show_neither_digest_nor_text(roots: Client, alice: User) -> None:
+    row, plaintext = tokens.create_token(alice, "laptop")
+
+    for name, arguments in (("changelist", []), ("change", [row.pk])):
+        page = roots.get(reverse(f"admin:accounts_accesstoken_{name}", args=arguments)).text
+        assert "laptop" in page
+        assert row.digest not in page
+        assert plaintext not in page
+
+
+def test_staff_revoke_tokens_and_are_audited(client: Client, sam: User, alice: User) -> None:
+    rows = [tokens.create_token(alice, name)[0] for name in ("laptop", "phone")]
+    chosen = {"action": "delete_selected", "_selected_action": [rows[1].pk], "post": "yes"}
+
+    client.post(f"/admin/accounts/accesstoken/{rows[0].pk}/delete/", {"post": "yes"})
+    client.post("/admin/accounts/accesstoken/", chosen)
+
+    assert not AccessToken.objects.exists()
+    assert AuditEntry.objects.filter(user=sam, action=audit.TOKEN_REVOKED).count() == 2
+
+
+def test_audit_pages_are_read_only(roots: Client, alice: User) -> None:
+    entry = audit.record(alice, audit.SCRATCHPAD_ON)
+    change = reverse("admin:accounts_auditentry_change", args=[entry.pk])
+
+    assert roots.get(change).status_code == 200
+    assert roots.post(change, {"action": "forged"}).status_code == 403
+    assert roots.post(reverse("admin:accounts_auditentry_add")).status_code == 403
+    url = reverse("admin:accounts_auditentry_delete", args=[entry.pk])
+    assert roots.post(url, {"post": "yes"}).status_code == 403
+    assert AuditEntry.objects.get().action == audit.SCRATCHPAD_ON
+
+
+def test_audit_list_labels_and_filters_actions(roots: Client, alice: User) -> None:
+    audit.record(alice, audit.SCRATCHPAD_ON)
+    audit.record(alice, audit.SHARE_REVOKED)
+    url = reverse("admin:accounts_auditentry_changelist")
+
+    listed = re.sub(r'href="[^"]*"', "", roots.get(url).text)
+    filtered = roots.get(url, {"action": audit.SHARE_REVOKED}).context["cl"].result_list
+
+    assert "scratchpad switched on" in listed
+    assert audit.SCRATCHPAD_ON not in listed
+    assert [entry.action for entry in filtered] == [audit.SHARE_REVOKED]
+
+
+def test_audit_entries_cannot_be_changed_or_deleted(alice: User) -> None:
+    entry = audit.record(alice, audit.SCRATCHPAD_ON)
+
+    for write in (
+        entry.save,
+        entry.delete,
+        lambda: AuditEntry.objects.update(action="forged"),
+        lambda: AuditEntry.objects.all().delete(),
+    ):
+        with pytest.raises(TypeError):
+            write()
+
+
+def test_demo_staff_read_conversations_and_change_none(client: Client, db: None, settings: Settings) -> None:
+    settings.DEMO_PASSWORD = "demo-password-1"
+    users = ensure_users()
+    conversation = make_conversation(owner=users["demo"], title="Covenants")
+    make_turn(conversation, answer="Covenants hold.")
+    client.force_login(users["sam"])
+
+    page = client.get(f"/admin/chat/conversation/{conversation.pk}/change/")
+
+    assert "Covenants" in client.get("/admin/chat/conversation/").text
+    assert page.status_code == 200
+    assert "Save" not in page.text
+    assert client.post(f"/admin/chat/conversation/{conversation.pk}/delete/", {"post": "yes"}).status_code == 403
+    assert client.get(conversation.get_absolute_url()).status_code == 404

@@ -1,0 +1,48 @@
+"""``manage.py check --deploy``."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.checks import ERROR, run_checks
+from pytest_django import Settings
+
+
+@pytest.fixture(autouse=True)
+def _safe_settings(settings: Settings) -> None:
+    settings.DEBUG = False
+    settings.SECRET_KEY_IS_SET = True
+
+
+def findings(*, is_deployment: bool = True) -> dict[str, int]:
+    found = run_checks(tags=["security"] if is_deployment else None, include_deployment_checks=is_deployment)
+    return {str(message.id): message.level for message in found if str(message.id).startswith("accounts.")}
+
+
+def test_safe_site_has_no_findings() -> None:
+    assert findings() == {}
+
+
+@pytest.mark.spec("product 9")
+@pytest.mark.parametrize(
+    ("setting", "value", "code"),
+    [
+        ("SCRATCHPAD_ADMIN_ONLY", False, "accounts.E001"),
+        ("DEBUG", True, "accounts.E002"),
+        ("SECRET_KEY_IS_SET", False, "accounts.E003"),
+        ("CONTENT_KEYS", [], "accounts.E004"),
+    ],
+)
+def test_unsafe_flag_is_an_error_of_deployment_only(settings: Settings, setting: str, value: object, code: str) -> None:
+    setattr(settings, setting, value)
+
+    assert findings() == {code: ERROR}
+    assert findings(is_deployment=False) == {}
+
+
+def test_demo_users_on_a_public_site_are_a_warning(settings: Settings) -> None:
+    settings.DEMO_PASSWORD = "known to many"
+    assert findings() == {}
+
+    settings.IS_LOOPBACK_ONLY = False
+
+    assert list(findings()) == ["accounts.W001"]

@@ -1,0 +1,116 @@
+"""Browser tests: a browser and a prepared database for each worker, servers as children, a context for each person.
+
+``CHROMIUM`` names the browser; ``tests.browser.chromium`` sets it. Playwright's own loop and pytest's asynchronous
+one can't share a process, so these tests run apart from the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from tests.browser.chromium import ARGUMENTS
+from tests.browser.people import Person, Visit
+from tests.browser.sites import Prepared, Site, prepare
+from tests.browser.upstream import contract_server
+from tests.contract_server.fixture import ContractHandle
+
+PATIENCE_MS = 10_000
+MakeSite = Callable[..., Site]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = os.environ.get("CHROMIUM")
+    if not path:
+        pytest.skip("CHROMIUM names no browser; python -m tests.browser.chromium brings one")
+    expect.set_options(timeout=PATIENCE_MS)
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+    return prepare(tmp_path_factory.mktemp("prepared"))
+
+
+@pytest.fixture(scope="session")
+def serve(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeSite]:
+    """Start a server with these variables in its environment; equal ones share it. All end with the run."""
+    running: dict[frozenset[tuple[str, str]], Site] = {}
+
+    def start(**variables: str) -> Site:
+        key = frozenset(variables.items())
+        if key not in running:
+            running[key] = Site(tmp_path_factory.mktemp("site"), prepared, variables)
+            running[key].start()
+        return running[key]
+
+    yield start
+    for site in running.values():
+        site.stop()
+
+
+@pytest.fixture(scope="session")
+def offline(serve: MakeSite) -> Site:
+    """Return a site as a fresh checkout has it: the offline analyst answers."""
+    return serve()
+
+
+@pytest.fixture(scope="session")
+def _upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ContractHandle]:
+    with contract_server(tmp_path_factory.mktemp("upstream")) as handle:
+        yield handle
+
+
+@pytest.fixture
+def model(_upstream: ContractHandle) -> Iterator[ContractHandle]:
+    """Return the model service, with nothing scripted; streams that a test left open are cut off."""
+    _upstream.reset()
+    yield _upstream
+    _upstream.reset()
+
+
+@pytest.fixture
+def connected(serve: MakeSite, model: ContractHandle) -> Site:
+    """Return a site that asks the model service."""
+    return serve(OPENAI_BASE_URL=model.base_url)
+
+
+@pytest.fixture
+def visit(browser: Browser) -> Iterator[Visit]:
+    """Bring a person to a site. At the end their browser must have had nothing to complain about."""
+    people: list[Person] = []
+
+    def bring(site: Site, username: str = "demo", **options: Any) -> Person:
+        people.append(Person(browser, site, username, **options))
+        return people[-1]
+
+    yield bring
+    with ExitStack() as stack:
+        for person in people:
+            stack.callback(person.context.close)
+        assert [complaint for person in people for complaint in person.watch.unexpected()] == []
+
+
+@pytest.fixture
+def own_site(prepared: Prepared, tmp_path: Path) -> Iterator[MakeSite]:
+    """Make a server of the test's own, to be killed or looked into."""
+    made: list[Site] = []
+
+    def start(**variables: str) -> Site:
+        made.append(Site(tmp_path, prepared, variables))
+        made[-1].start()
+        return made[-1]
+
+    yield start
+    for site in made:
+        site.stop()

@@ -1,0 +1,126 @@
+"""The states of the page that are looked at for one thing or another, by name: each brings a person there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.browser.people import Person
+from tests.browser.test_conversations import form_is_open
+
+States = dict[str, Callable[[Person], None]]
+NOWHERE = ["status of 404"]  # what a browser says of the addresses here that lead nowhere
+
+
+def _empty(person: Person) -> None:
+    person.open()
+    person.starts_chat()
+
+
+def _everything_open(person: Person) -> None:
+    card = person.reads_finished()
+    card.opens_trace()
+    card.opens_thinking()
+    expect(card.thought).not_to_be_empty()
+
+
+def _opinion(person: Person) -> None:
+    card = person.reads_finished()
+    poor = card.root.get_by_role("button", name="Poor answer")
+    if poor.get_attribute("aria-pressed") == "true":  # in another test, of the same person
+        poor.click()
+        expect(poor).to_have_attribute("aria-pressed", "false")
+    poor.click()
+    expect(card.root.get_by_label("Reason")).to_be_visible()
+
+
+def _edit(person: Person) -> None:
+    person.reads_finished()
+    person.page.get_by_role("link", name="Edit question 1").click()
+    expect(person.page.get_by_role("textbox", name="Edit question 1")).to_be_focused()
+
+
+def _manage(person: Person) -> None:
+    person.reads_finished()
+    person.page.locator("#conversations li").first.hover()
+    person.page.get_by_role("link", name=re.compile("^Rename, pin or delete: ")).first.click()
+    form_is_open(person.page)
+
+
+def _offers(person: Person) -> None:
+    person.open()
+    person.composer.press_sequentially("/set ")
+    expect(person.page.get_by_role("option").first).to_be_visible()
+
+
+def _search(person: Person) -> None:
+    person.open()
+    person.page.get_by_role("searchbox").fill("turbines")
+    expect(person.page.locator("#conversations mark").first).to_be_visible()
+
+
+def _passage(person: Person) -> None:
+    person.reads_finished().answer.locator("a[data-citation]").first.click()
+    expect(person.page.locator("[data-passage]:target")).to_be_visible()
+
+
+def _nothing_found(person: Person) -> None:
+    person.open("/chats/?q=zeppelin")
+
+
+def _command(person: Person) -> None:
+    person.open()
+    person.writes("/set")
+    person.send_button.click()
+    expect(person.page.locator("#command").get_by_role("table")).to_be_visible()
+
+
+def _shortcuts(person: Person) -> None:
+    person.reads_finished()
+    person.page.keyboard.press("Control+/")
+    expect(person.page.get_by_role("dialog", name="Keyboard shortcuts")).to_be_visible()
+
+
+def _share(person: Person) -> None:
+    person.reads_finished()
+    person.page.get_by_role("link", name="Share").click()
+    dialog = person.page.get_by_role("dialog", name="Share this conversation")
+    dialog.get_by_role("button", name="Create link").click()
+    expect(dialog.get_by_role("heading", name="Active links")).to_be_visible()
+
+
+def _preview(person: Person) -> None:
+    person.open()
+    person.starts_chat()
+    person.asks("What would breach Northwind Tidal’s debt covenants?").ends()
+    person.open(f"{person.page.url}preview/")
+
+
+def _at(path: str) -> Callable[[Person], None]:
+    return lambda person: person.open(path)
+
+
+def _reader(person: Person) -> None:
+    person.open("/filings/")
+    person.submits(person.page.get_by_role("main").get_by_role("link").first)
+
+
+def _gate(person: Person) -> None:
+    person.open()
+    expect(person.page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+CHAT: States = {
+    **{"empty": _empty, "opinion": _opinion, "everything open": _everything_open, "edit": _edit, "manage": _manage},
+    **{"nothing found": _nothing_found, "command": _command, "shortcuts": _shortcuts, "share": _share},
+    **{"offers": _offers, "search": _search, "passage": _passage},
+    **{"links": _at("/shares/"), "settings": _at("/accounts/settings/"), "password": _at("/accounts/password/")},
+    **{"filings": _at("/filings/"), "reader": _reader, "nowhere": _at("/nowhere/")},
+}
+STAFF: States = {  # but for Django's own lists, whose style for the other direction comes with a language
+    **{"new chat": _empty, "preview": _preview, "index": _at("/admin/"), "upload": _at("/admin/chat/filing/add/")},
+    **{"usage": _at("/admin/chat/turn/usage/"), "guards": _at("/admin/chat/turn/guards/")},
+}
+STRANGER: States = {"sign in": _gate, "sign up": _at("/accounts/signup/"), "no link": _at("/s/nobody-made-this/")}

@@ -1,0 +1,151 @@
+"""Choosing a model on the page: what staff offer, what answers next, and what every open tab says. Ui 6."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import MakeSite
+from tests.browser.people import Person, Visit
+from tests.browser.sites import Site
+from tests.browser.upstream import opening, plain, reply, says, waits
+from tests.contract_server.fixture import ContractHandle
+
+OTHER = "generic-openai-compatible"
+
+
+MODELS = "/admin/chat/modelprofile/"
+
+
+@pytest.fixture
+def staffed(serve: MakeSite, visit: Visit, model: ContractHandle) -> Site:
+    """Return a site where staff have added a second model at the same service."""
+    site = serve(OPENAI_BASE_URL=model.base_url, OPENAI_MODEL="plain-model")
+    admin = visit(site, "admin")
+    admin.open(MODELS)
+    if not admin.page.get_by_role("link", name="vllm", exact=True).count():
+        _adds(admin, "vLLM", model.base_url, label="House model")
+    return site
+
+
+def _adds(admin: Person, preset: str, base_url: str, *, label: str) -> None:
+    """Add a model from a preset, at the service that the test has."""
+    admin.open(MODELS)
+    admin.submits(admin.page.get_by_role("link", name=preset, exact=True))
+    fill = {"Label:": label, "Address:": base_url, "Model:": OTHER, "Context limit:": "64000"}
+    for name, text in fill.items():
+        admin.page.get_by_label(name, exact=True).fill(text)
+    admin.page.get_by_label("Dialect:").select_option("")
+    admin.submits(admin.page.get_by_role("button", name="Save", exact=True))
+    expect(admin.page.get_by_text("was added successfully")).to_be_visible()
+
+
+def picker(person: Person) -> Locator:
+    return person.page.get_by_role("combobox", name="Model")
+
+
+def test_chosen_model_answers_next_and_every_tab_says_so(visit: Visit, staffed: Site, model: ContractHandle) -> None:
+    model.script([plain("One."), reply(says(opening(), "Two."))])
+    demo = visit(staffed)
+    demo.starts_chat()
+    demo.asks("First?").ends("complete")
+    tab = demo.in_another_tab()
+    expect(demo.composer).to_have_attribute("placeholder", "Ask a follow-up…")
+
+    picker(demo).select_option("House model")
+    expect(demo.page.locator("[data-context-usage]")).to_contain_text("/64000")
+    expect(tab.get_by_role("combobox", name="Model")).to_have_value("vllm")
+    expect(tab.locator("[data-context-usage]")).to_contain_text("/64000")
+    card = demo.asks("Second?")
+    card.ends("complete")
+
+    expect(card.root.get_by_text(OTHER)).to_be_visible()
+    assert [request["model"] for request in model.requests()] == ["plain-model", OTHER]
+    demo.page.reload()
+    expect(picker(demo)).to_have_value("vllm")
+
+
+@pytest.mark.slow
+def test_draft_and_focus_stay_while_a_model_is_chosen_by_keys(
+    visit: Visit, staffed: Site, model: ContractHandle
+) -> None:
+    demo = visit(staffed)
+    demo.starts_chat()
+    demo.writes("Half a question")
+
+    picker(demo).focus()
+    demo.page.keyboard.press("ArrowDown")
+    expect(demo.page.locator("[data-context-usage]")).to_contain_text("/64000")
+
+    expect(picker(demo)).to_be_focused()
+    expect(demo.composer).to_have_value("Half a question")
+
+
+@pytest.mark.slow
+def test_model_that_staff_took_away_is_refused_with_those_there_are(
+    visit: Visit, staffed: Site, model: ContractHandle
+) -> None:
+    demo, admin = visit(staffed), visit(staffed, "admin")
+    demo.watch.expected.append("400")
+    _adds(admin, "llama.cpp", model.base_url, label="Short-lived model")
+    demo.starts_chat()
+    admin.open(MODELS)
+    admin.submits(admin.page.get_by_role("table").get_by_role("link", name="llama.cpp", exact=True))
+    admin.page.get_by_label("Offered").uncheck()
+    admin.submits(admin.page.get_by_role("button", name="Save", exact=True))
+
+    picker(demo).select_option("Short-lived model")
+
+    expect(demo.page.get_by_text("model: one of plain-model, vllm.")).to_be_visible()
+    expect(picker(demo).get_by_role("option")).to_have_text(["plain-model", "House model"])
+    expect(picker(demo)).to_have_value("")
+
+
+@pytest.mark.slow
+def test_model_is_chosen_by_a_form_without_javascript(visit: Visit, staffed: Site, model: ContractHandle) -> None:
+    model.script([reply(says(opening(), "Plain forms choose."), waits("rest"))])
+    demo = visit(staffed, java_script_enabled=False)
+    demo.starts_chat()
+
+    picker(demo).select_option("House model")
+    demo.submits(demo.page.get_by_role("button", name="Use this model"))
+
+    expect(picker(demo)).to_have_value("vllm")
+    expect(demo.page.locator("[data-context-usage]")).to_contain_text("/64000")
+    demo.writes("Who answers?")
+    demo.submits(demo.send_button)
+    model.wait_for(held="rest")
+    assert [request["model"] for request in model.requests()] == [OTHER]
+
+
+@pytest.mark.slow
+def test_effort_is_chosen_and_every_tab_says_so(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
+    demo = visit(serve(OPENAI_BASE_URL=model.base_url, OPENAI_API="responses", OPENAI_MODEL="gpt-5-mini"))
+    demo.starts_chat()
+    tab = demo.in_another_tab()
+    effort = demo.page.get_by_role("combobox", name="Effort")
+
+    effort.focus()
+    effort.select_option("Effort: low")
+    expect(tab.get_by_role("combobox", name="Effort")).to_have_value("low")
+    expect(effort).to_be_focused()
+    demo.page.reload()
+
+    expect(effort).to_have_value("low")
+
+
+@pytest.mark.slow
+def test_model_that_the_endpoint_chooses_is_named_as_soon_as_it_is_known(
+    visit: Visit, own_site: MakeSite, model: ContractHandle
+) -> None:
+    model.script([plain("One.")])
+    demo = visit(own_site(OPENAI_BASE_URL=model.base_url))
+    demo.starts_chat()
+    named = demo.page.locator("#model-pick")
+    expect(named).to_have_text("The endpoint’s model")
+
+    demo.asks("First?").ends()
+    expect(named).to_have_text("plain-model")
+    demo.starts_chat()
+
+    expect(named).to_have_text("plain-model")

@@ -1,0 +1,43 @@
+"""A conversation with every private channel in it, for exports and links."""
+
+from __future__ import annotations
+
+from accounts.models import User
+from chat import eventlog
+from chat.models import Conversation
+from reasoning import redact_trace
+from reasoning.citations import Citation, citation_to_json
+from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
+from tests.factories import make_conversation, open_turn
+
+THOUGHT = "thought-canary. " + "Weighing it. " * 100 + "tail-of-the-thought"
+SECRET = "sk-proj-Ca4naryOfTheArguments7Wq2Zx9Lm3Rt8"
+STEP = {
+    "tool": "searchFilings",
+    "args": {"query": "debt *covenants*", "api_key": SECRET},
+    "durationMs": 12,
+    "results": 1,
+    "topCitations": [{"ref": 7, "filing": "10-K", "section": "Item 7", "anchor": "#p31", "url": "/filings/n/#p31"}],
+    "status": "ok",
+}
+TRACE = {"c1": redact_trace([STEP])[0]}  # as a step is written
+CITED = Citation(
+    ref=7, filing="10-K", company="Northwind", date="2026-02-26", period=None, section="Item 7", anchor="#p31",
+    url="/filings/northwind/#p31", snippet="It fell.", quote="It fell.", verified=True,
+)  # fmt: skip
+
+
+def make_talk(owner: User) -> Conversation:
+    conversation = make_conversation(owner=owner, title="Debt covenants")
+    Conversation.objects.filter(pk=conversation.pk).update(is_renamed=True)
+    turn = open_turn(conversation.pk, text="What would breach\nthe covenants?")
+    thought = Reasoning(kind="text", text=THOUGHT, source_field="reasoning", model="m", provider="p", step=0)
+    called = ToolCall(call_id="c1", name="searchFilings", arguments='{"query": "raw-arguments-canary"}', step=0)
+    eventlog.append(
+        turn, [thought, called, ToolResult(call_id="c1", output="raw-result-canary", ok=True, step=0)], TRACE
+    )
+    answer = AssistantMessage(
+        text="It fell [7].", summary=("Looked in Item 7.",), citations=(citation_to_json(CITED),), step=1
+    )
+    eventlog.close_turn(turn, [answer], status="completed", summary_source="model", thinking_ms=12_000)
+    return conversation

@@ -1,0 +1,294 @@
+"""The card: each fragment drawn alone and together, for the page and for live frames."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from django.utils.safestring import SafeString
+
+from chat.cards.view_models import (
+    AnswerView,
+    ArgView,
+    FeedbackView,
+    LinkView,
+    SourceView,
+    StepView,
+    ThinkingView,
+    dom_id,
+)
+from reasoning.visibility import Visibility
+from tests.chat.card_samples import (
+    ANSWER,
+    AT,
+    BARE,
+    HOSTILE,
+    LIVE,
+    QUESTION,
+    STEP,
+    all_of,
+    card,
+    draw,
+    one,
+    text_of,
+    words,
+)
+
+pytestmark = pytest.mark.urls("tests.chat.card_samples")
+
+PARTS = [
+    "head",
+    "status",
+    "answer",
+    "points",
+    "trace_label",
+    "steps",
+    "thinking_label",
+    "sources",
+    "actions",
+    "notice",
+]
+HIDDEN = Visibility(show_reasoning=False, summary=False, trace=False, thinking="none")
+WITHHELD = replace(ANSWER, sees=Visibility(thinking="withheld"), thinking=ThinkingView("Thought for 1 s", 9, ""))
+HOSTILE_ARGS = (ArgView(HOSTILE, HOSTILE), ArgView("a", HOSTILE, HOSTILE), ArgView("b", "", HOSTILE))
+HOSTILE_LINK = LinkView(HOSTILE, HOSTILE)
+HOSTILE_STEP = StepView(HOSTILE, "failed", HOSTILE, HOSTILE_ARGS, HOSTILE, HOSTILE, (HOSTILE_LINK,), HOSTILE)
+HOSTILE_ANSWER = AnswerView(
+    id="a1",
+    number=1,
+    status="error",
+    model=HOSTILE,
+    at=AT,
+    sees=Visibility(),
+    answer_html=SafeString(""),
+    tail=HOSTILE,
+    status_text=HOSTILE,
+    points=(HOSTILE,),
+    steps=(HOSTILE_STEP,),
+    steps_label=HOSTILE,
+    steps_detail=HOSTILE,
+    thinking=ThinkingView(HOSTILE, 1, "/t/", HOSTILE, is_open=True),
+    sources=(SourceView(1, HOSTILE, HOSTILE),),
+    found_label=HOSTILE,
+    unfound=(HOSTILE,),
+    usage_label=HOSTILE,
+    error=HOSTILE,
+)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_part_has_its_own_id_and_swaps_itself_only_when_live(part: str) -> None:
+    for view in (ANSWER, LIVE, BARE, WITHHELD):
+        (still,) = draw(f"chat/_{part}.html", card=view)
+        (moving,) = draw(f"chat/_{part}.html", card=view, oob=True)
+
+        assert still.get("id") == moving.get("id") == dom_id("a1", part.replace("_", "-"))
+        assert (still.get("hx-swap-oob"), moving.get("hx-swap-oob")) == (None, "outerHTML")
+
+
+@pytest.mark.parametrize("status", ["error", "streaming", "complete"])
+def test_values_are_escaped(status: str) -> None:
+    html = text_of("chat/_card.html", card=replace(HOSTILE_ANSWER, status=status))
+    html += text_of("chat/_question.html", question=replace(QUESTION, text=HOSTILE, client_id=HOSTILE))
+    html += text_of("chat/_queued.html", queued=[QUESTION, replace(QUESTION, text=HOSTILE)])
+    html += text_of("chat/_error.html", message=HOSTILE, client_id=HOSTILE, oob=True)
+
+    assert "<img" not in html
+    assert html.count("&lt;img") > 10
+
+
+def test_question_is_a_labelled_article() -> None:
+    question = draw("chat/_question.html", question=QUESTION)[0]
+
+    assert question.get("id") == "m-a1-q"
+    assert question.get("data-message-id") == "a1-q"
+    assert question.get("data-role") == "user"
+    assert words([one(question, f"#{question.get('aria-labelledby')}")]) == "Question 1, 14:02"
+
+
+def test_card_is_an_article_labelled_by_its_heading() -> None:
+    done = card(ANSWER)
+
+    assert done.get("id") == "m-a1"
+    assert [done.get(f"data-{name}") for name in ("message-id", "role", "status")] == ["a1", "assistant", "complete"]
+    assert words([one(done, f"#{done.get('aria-labelledby')}")]) == "Answer 1 Offline analyst 14:02"
+
+
+def test_card_is_busy_only_while_it_streams() -> None:
+    assert card(LIVE).get("aria-busy") == "true"
+    assert card(ANSWER).get("aria-busy") is None
+
+
+def test_everything_that_explains_stands_below_the_answer() -> None:
+    marks = ("data-answer", "data-reasoning-summary", "data-tool-trace", "data-ai-reasoning", "data-copy")
+
+    order = [mark for element in card(ANSWER).iter() for mark in marks if mark in element.attrib]
+
+    assert order == list(marks)
+
+
+def test_htmx_is_off_inside_the_answer() -> None:
+    assert one(card(ANSWER), "[data-answer]").get("hx-disable") is not None
+
+
+@pytest.mark.spec("001 EC-001")
+def test_finished_card_without_reasoning_has_no_shell() -> None:
+    bare = card(BARE)
+
+    for shell in ("[data-reasoning-summary]", "[data-tool-trace]", "[data-ai-reasoning]", ".work"):
+        assert all_of(bare, shell) == []
+
+
+def test_streaming_card_has_every_shell_empty() -> None:
+    live = card(LIVE)
+
+    assert words(all_of(live, ".points")) == words(all_of(live, ".steps")) == ""
+    assert one(live, ".points").text is one(live, ".steps").text is None  # CSS tells them by :empty
+    assert one(live, "[data-ai-reasoning]").get("data-token-est") == "0"
+
+
+@pytest.mark.spec("004 flags")
+@pytest.mark.parametrize("view", [LIVE, BARE])
+def test_hidden_reasoning_leaves_no_shell(view: AnswerView) -> None:
+    assert all_of(card(replace(view, sees=HIDDEN)), ".work") == []
+
+
+@pytest.mark.spec("000 dom")
+def test_thinking_is_closed_and_its_button_says_so() -> None:
+    box = one(card(ANSWER), "[data-ai-reasoning]")
+    button = one(box, "[data-ai-reasoning-toggle]")
+    body = one(box, f"#{button.get('aria-controls')}")
+
+    assert (box.get("data-collapsed"), box.get("data-token-est")) == ("true", "340")
+    assert (button.tag, button.get("aria-expanded")) == ("button", "false")
+    assert body.get("hidden") is not None
+    assert words([button]) == "Thought for 12 s · ~340 tokens"
+    assert one(box, ".label").get("data-url") == "/thinking/a1/"
+
+
+def test_thinking_opens_by_a_form_without_javascript() -> None:
+    button = one(card(ANSWER), "[data-ai-reasoning-toggle]")
+
+    assert (button.get("type"), button.get("form"), button.get("formaction")) == ("submit", "look", "#m-a1")
+    assert (button.get("name"), button.get("value")) == ("open", "a1")
+
+
+def test_thinking_that_was_asked_for_is_open() -> None:
+    view = replace(ANSWER, thinking=ThinkingView("Thought", 2, "/t/", "one\n\ntwo", is_open=True))
+
+    box = one(card(view), "[data-ai-reasoning]")
+
+    assert box.get("data-collapsed") == "false"
+    assert one(box, "[data-ai-reasoning-toggle]").get("aria-expanded") == "true"
+    assert one(box, ".thinking-text").text == "one\n\ntwo"
+    assert all_of(box, "[hidden]") == []
+    assert one(box, "[data-ai-reasoning-toggle]").get("name") is None  # the next time it asks for none
+
+
+def test_withheld_thinking_is_one_line() -> None:
+    withheld = card(WITHHELD)
+
+    assert all_of(withheld, "[data-ai-reasoning]") == []
+    assert words(all_of(withheld, ".disclosure--line")) == "Reasoning is hidden for your account"
+
+
+def test_withheld_line_is_empty_until_there_was_thinking() -> None:
+    line = one(card(replace(LIVE, sees=WITHHELD.sees)), ".disclosure--line")
+
+    assert (line.text, len(line)) == (None, 0)
+
+
+@pytest.mark.spec("004 summary")
+def test_summary_is_open_and_says_where_it_is_from() -> None:
+    own, built = card(ANSWER), card(replace(ANSWER, points_from_trace=True))
+
+    assert one(own, "[data-reasoning-summary]").get("open") is not None
+    assert len(all_of(one(own, "[data-reasoning-summary]"), "li")) == 2
+    assert "built from the steps below" not in words([own])
+    assert "built from the steps below" in words([built])
+
+
+def test_copy_waits_until_the_answer_settles() -> None:
+    assert all_of(card(LIVE), "[data-copy]") == []
+    assert one(card(ANSWER), "[data-copy]").get("data-copy") == "/copy/a1/"
+
+
+def test_status_line_ticks_while_live_and_keeps_its_height_after() -> None:
+    live = one(card(LIVE), "#m-a1-status")
+    ended = one(draw("chat/_status.html", card=ANSWER, oob=True), "#m-a1-status")
+
+    assert words([live]) == "Searching filings… 2 s"
+    assert live.get("data-live") is not None
+    assert live.get("aria-hidden") == "true"
+    assert (ended.get("class"), words([ended]), ended.get("data-live")) == ("status row", "", None)
+
+
+def test_open_block_is_text_with_the_number_of_its_last_piece() -> None:
+    tail = one(card(replace(LIVE, tail="a <b> c", tail_n=7)), "#m-a1-tail")
+
+    assert (tail.text, len(tail), tail.get("data-n")) == ("a <b> c", 0, "7")
+    assert all_of(card(ANSWER), "#m-a1-tail") == []
+
+
+@pytest.mark.parametrize(
+    ("ending", "sentence"),
+    [
+        (replace(BARE, status="error", error="Stopped: the model did not answer"), "Stopped: the model did not answer"),
+        (replace(BARE, status="interrupted", notice="Interrupted."), "Interrupted."),
+        (replace(BARE, status="stopped", ended_label="Stopped after 8 s"), "Stopped after 8 s"),
+    ],
+)
+def test_ending_is_told_with_one_retry(ending: AnswerView, sentence: str) -> None:
+    ended = card(ending)
+    (retry,) = all_of(ended, "[formaction=/retry/a1/]")
+
+    assert words(all_of(ended, "#m-a1-notice")) == f"{sentence} Retry"
+    assert (retry.get("form"), retry.get("hx-post")) == ("act", "/retry/a1/")
+
+
+@pytest.mark.spec("004 scratchpad")
+def test_scratchpad_has_a_place_only_on_a_live_card_of_who_may_see_it() -> None:
+    granted = Visibility(scratchpad=True, scratchpad_possible=True)
+
+    assert all_of(card(LIVE), "#m-a1-pad") == []
+    assert all_of(card(replace(ANSWER, sees=granted)), "#m-a1-pad") == []
+    assert len(one(card(replace(LIVE, sees=granted)), "#m-a1-pad")) == 0
+
+
+@pytest.mark.spec("004 trace")
+def test_trace_is_closed_and_shows_masks_and_citations() -> None:
+    done = card(ANSWER)
+    trace = one(done, "[data-tool-trace]")
+
+    assert trace.tag == "details"
+    assert trace.get("open") is None
+    assert len(all_of(trace, "[data-tool-step]")) == 1
+    assert words(all_of(trace, ".mask")) == "••• hidden (key) u***@domain.com"
+    assert one(trace, "[data-citation]").get("href") == "/filings/x/#item-7-p31"
+    assert one(done, "[data-copy-trace]").get("data-copy-trace") == "/trace/a1/"
+
+
+@pytest.mark.parametrize("state", ["queued", "running", "done", "failed", "cancelled", "denied"])
+def test_step_state_is_an_icon_and_a_word(state: str) -> None:
+    step = one(draw("chat/_step.html", step=replace(STEP, state=state, state_label="In words")), "[data-tool-step]")
+
+    assert step.get("data-state") == state
+    assert "In words" in words([step])
+    assert len(all_of(step, "[data-icon]")) == 1
+
+
+def test_closed_card_is_light() -> None:
+    """A question and an answer that is short: ui bar H2 allows both 36 with all that a model wrote."""
+    closed = replace(ANSWER, steps=(), feedback=FeedbackView("a1"))
+    asked = draw("chat/_question.html", question=replace(QUESTION, edit_url="/edit/a1/"))[0]
+
+    assert len(all_of(card(closed), "*")) + len(all_of(asked, "*")) <= 47
+
+
+def test_trace_on_request_is_asked_for_by_a_button() -> None:
+    asked = replace(BARE, sees=Visibility(trace=False, trace_on_request=True), steps_detail="4 results")
+
+    button = one(card(asked), "[data-trace-request]")
+
+    assert button.getparent().get("hx-post")
+    assert all_of(card(replace(asked, steps_detail="")), "[data-trace-request]") == []

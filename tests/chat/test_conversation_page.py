@@ -1,0 +1,242 @@
+"""The page of a conversation over plain HTTP: its owner, its cards, earlier messages, and no JavaScript."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Any
+
+import pytest
+from asgiref.sync import async_to_sync
+from django.test import Client
+from lxml import html as markup
+
+from accounts.models import User
+from chat import eventlog
+from chat.eventlog import pagination
+from chat.models import Conversation
+from chat.socket.frames import PageFrames
+from reasoning.visibility import Visibility
+from tests.chat.asking import opened_page
+from tests.factories import THINKING_CANARY, client_of, make_answer, make_conversation, make_turn, open_turn
+
+pytestmark = pytest.mark.django_db
+TURNS = pagination.TURNS + 5
+
+
+def test_anonymous_visitor_is_sent_to_sign_in(client: Client) -> None:
+    for path in ("/", f"/chats/{uuid.uuid4()}/", "/filings/"):
+        answer = client.get(path)
+
+        assert answer.status_code == 302
+        assert answer["Location"].startswith("/accounts/login/")
+
+
+def test_home_opens_the_newest_conversation_or_an_empty_one(alice: User) -> None:
+    client = client_of(alice)
+
+    first = client.get("/")
+    again = client.get("/")
+
+    assert first["Location"] == again["Location"] == alice.conversations.get().get_absolute_url()
+
+
+def test_new_conversation_is_a_303(alice: User) -> None:
+    answer = client_of(alice).post("/chats/")
+
+    assert answer.status_code == 303
+    assert answer["Location"] == alice.conversations.get().get_absolute_url()
+
+
+@pytest.mark.spec("product 14")
+@pytest.mark.parametrize("who", ["bob", "sam", "ada"])
+def test_nobody_else_finds_a_conversation(request: pytest.FixtureRequest, alice: User, who: str) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = make_answer(conversation)
+    client = client_of(request.getfixturevalue(who))
+    base = conversation.get_absolute_url()
+    parts = ["", "messages/", *(f"turns/{turn.pk}/{part}/" for part in ("thinking", "trace", "copy"))]
+
+    answers = [client.get(base + part).status_code for part in parts]
+    answers += [client.post(base + part).status_code for part in ("messages/", "stop/", f"turns/{turn.pk}/retry/")]
+
+    assert answers == [404] * 8
+
+
+def test_card_shows_answer_summary_trace_and_closed_thinking(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = make_answer(conversation)
+
+    html = client_of(alice).get(conversation.get_absolute_url()).content.decode()
+
+    assert f'id="m-{turn.public_id}"' in html
+    assert f'data-message-id="{turn.public_id}-q"' in html
+    assert "<strong>so</strong>" in html
+    assert "Looked." in html
+    assert "data-tool-trace" in html
+    assert "Thought for 12 s" in html
+    assert re.search(r'data-ai-reasoning\s+data-collapsed="true"\s+data-token-est="5"', html)
+    assert THINKING_CANARY not in html
+    assert "raw-result-canary" not in html
+
+
+def test_thinking_opens_without_javascript(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = make_answer(conversation)
+
+    html = client_of(alice).get(conversation.get_absolute_url(), {"open": turn.public_id}).content.decode()
+
+    assert THINKING_CANARY in html
+    assert 'data-collapsed="false"' in html
+
+
+@pytest.mark.spec("004 flags")
+def test_show_reasoning_off_removes_it_from_the_response_itself(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = make_answer(conversation)
+    client = client_of(alice)
+    client.post("/accounts/toggles/show-reasoning/", {"on": "false"})
+
+    html = client.get(conversation.get_absolute_url()).content.decode()
+
+    for hidden in ("Looked.", "data-tool-trace", "Thought for", "data-ai-reasoning"):
+        assert hidden not in html
+    assert "<strong>so</strong>" in html
+    assert client.get(f"{conversation.get_absolute_url()}turns/{turn.pk}/trace/").status_code == 404
+
+
+def test_copy_gives_the_answer_and_trace_gives_redacted_json(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = make_answer(conversation)
+    client = client_of(alice)
+    base = f"{conversation.get_absolute_url()}turns/{turn.pk}/"
+
+    assert client.get(f"{base}copy/").content.decode() == "Because **so**."
+    assert client.get(f"{base}trace/").json()[0]["args"] == {"query": "turbines"}
+
+
+def test_refused_message_is_shown_with_its_text_kept(alice: User, settings: object) -> None:
+    settings.MESSAGE_MAX_CHARS = 5  # type: ignore[attr-defined]
+    conversation = make_conversation(owner=alice)
+
+    answer = client_of(alice).post(f"{conversation.get_absolute_url()}messages/", {"text": "far too long"})
+
+    html = answer.content.decode()
+    assert answer.status_code == 400
+    assert "at most 5 are allowed" in html
+    assert "far too long" in html
+
+
+def test_question_is_escaped(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    turn = open_turn(conversation.pk, text="<script>alert(1)</script> <think>x</think>")
+    eventlog.close_turn(turn, [], status="completed")
+
+    html = client_of(alice).get(conversation.get_absolute_url()).content.decode()
+
+    assert "<script>alert" not in html
+    assert "&lt;think&gt;x&lt;/think&gt;" in html
+
+
+def test_policy_allows_nothing_inline_and_nothing_foreign(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    make_answer(conversation)
+
+    answer = client_of(alice).get(conversation.get_absolute_url())
+
+    policy = answer["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert not re.search(r"<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=", answer.content.decode())
+    assert not re.search(r"(src|href)=\"(https?:)?//", answer.content.decode())
+
+
+@pytest.fixture
+def long(alice: User) -> Conversation:
+    conversation = make_conversation(owner=alice)
+    for number in range(1, TURNS + 1):
+        make_turn(conversation, question=f"Question {number}?")
+    return conversation
+
+
+def asked(html: str) -> list[str]:
+    return [one.text_content().strip() for one in markup.fromstring(html).xpath("//p[@class='question']")]
+
+
+def get(client: Client, alice: User, path: str) -> Any:
+    client.force_login(alice)
+    return client.get(path).content.decode()
+
+
+def questions(since: int, until: int = TURNS) -> list[str]:
+    return [f"Question {number}?" for number in range(since, until + 1)]
+
+
+def test_page_shows_the_newest_and_the_way_to_earlier_ones(client: Client, alice: User, long: Conversation) -> None:
+    page = get(client, alice, f"/chats/{long.pk}/")
+
+    assert asked(page) == questions(6)
+    assert f'href="/chats/{long.pk}/?before=6#m-' in page
+    assert f'hx-get="/chats/{long.pk}/messages/?before=6"' in page
+
+
+@pytest.mark.spec("001 BR-004")
+def test_page_shows_how_full_the_next_request_is(client: Client, alice: User, long: Conversation) -> None:
+    usage = markup.fromstring(get(client, alice, f"/chats/{long.pk}/")).xpath("//*[@data-context-usage]")[0]
+
+    assert int(usage.text_content().removesuffix("/32000")) > 0
+
+
+@pytest.mark.parametrize(
+    ("query", "since"),
+    [("before=6", 1), ("since=3", 3), ("since=20", 6), ("since=x", 6), ("before=-1", 6), ("open=x", 6)],
+)
+def test_page_goes_back_as_far_as_it_is_asked(
+    client: Client, alice: User, long: Conversation, query: str, since: int
+) -> None:
+    assert asked(get(client, alice, f"/chats/{long.pk}/?{query}")) == questions(since)
+
+
+def test_thinking_of_an_earlier_card_opens_with_its_card(client: Client, alice: User, long: Conversation) -> None:
+    turn = long.turns.get(number=2)
+
+    assert asked(get(client, alice, f"/chats/{long.pk}/?open={turn.public_id}")) == questions(2)
+
+
+def test_part_holds_only_what_comes_before(client: Client, alice: User, long: Conversation) -> None:
+    part = get(client, alice, f"/chats/{long.pk}/messages/?before=6")
+
+    assert asked(part) == questions(1, 5)
+    assert "Load earlier" not in part
+
+
+def test_short_conversation_has_nothing_earlier(client: Client, alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    make_turn(conversation)
+
+    assert "Load earlier" not in get(client, alice, f"/chats/{conversation.pk}/")
+
+
+def test_frame_that_draws_all_again_draws_the_newest_and_the_way_back(long: Conversation) -> None:
+    rows = eventlog.turns(long.pk, since=pagination.newest(long.pk).since)
+
+    (frame,) = PageFrames(Visibility()).replace_all(rows)
+
+    assert asked(frame) == questions(6)
+    assert "?before=6" in frame
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sync_of_a_page_that_knows_nothing_brings_no_more_than_the_newest(
+    client: Client, alice: User, long: Conversation
+) -> None:
+    client.force_login(alice)
+    session_key = client.session.session_key
+
+    async def sync() -> list[str]:
+        page = await opened_page(long, alice, session_key=session_key)
+        return await page.receive({"action": "sync", "last": "", "status": ""})
+
+    frames = async_to_sync(sync)()
+
+    assert [one for frame in frames if "<article" in frame for one in asked(frame)] == questions(6)

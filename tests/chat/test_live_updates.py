@@ -1,0 +1,417 @@
+"""The frames that an open page is sent make of it what a reload brings, in the process of the turn and in another."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from channels.auth import AuthMiddlewareStack
+from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
+from channels.routing import URLRouter
+from channels.testing import WebsocketCommunicator
+from django.conf import LazySettings
+from django.test import AsyncClient
+from django.urls import path
+
+from accounts import scratchpad as gate
+from accounts.models import User
+from chat.filings.ingest import load_demo
+from chat.models import Conversation, Passage, Turn
+from chat.socket import consumer
+from chat.socket.consumer import ConversationConsumer
+from chat.turns import heartbeat
+from chat.turns.manager import TurnManager, runner
+from chat.validation import InvalidInputError, Message
+from tests.chat.asking import ask
+from tests.contract_server.fixture import ContractHandle
+from tests.drawn_page import DrawnPage
+from tests.factories import abandon, make_conversation, open_turn, save_checkpoint
+from tests.frame_words import heard
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
+THOUGHT, PAD, KEY = "quokka-thought", "quokka-pad", "sk-proj-quokka4711abcdefghijklmnopqrstuv"
+SEARCH = {"name": "searchFilings", "arguments": json.dumps({"query": f"Northwind turbines {KEY}"})}
+ANSWER = "It says *so* [1].\n\n- one\n- two\n\n```\nx < 1 & y\n```\n\nThe **end** is near."
+STALLS = [{"kind": "stall", "at": f"event:{event}", "name": f"go{event}"} for event in (3, 9, 15, 21)]
+
+
+class OpenPage:
+    """A page that a person has open: as it was loaded, changed by the frames of its socket."""
+
+    def __init__(self, client: AsyncClient, conversation: Conversation, communicator: WebsocketCommunicator) -> None:
+        self.frames: list[str] = []
+        self._client, self._url, self._communicator = client, f"/chats/{conversation.pk}/", communicator
+        self._drawn: DrawnPage | None = None
+
+    async def load(self) -> DrawnPage:
+        answer = await self._client.get(self._url)
+        assert answer.status_code == 200
+        return DrawnPage(answer.content.decode())
+
+    async def open(self) -> None:
+        self._drawn = await self.load()
+        assert (await self._communicator.connect(timeout=10))[0]
+        await self.send(action="sync", last=self._drawn.newest[0], status=self._drawn.newest[1])
+
+    async def send(self, **form: Any) -> None:
+        await self._communicator.send_to(json.dumps(form))
+
+    async def sees(self, text: str) -> None:
+        for _try in range(1000):
+            self._take()
+            if text in heard(self.frames):
+                return
+            await asyncio.sleep(0.02)
+        raise AssertionError([frame[:300] for frame in self.frames[-40:]])
+
+    async def is_as_reloaded(self) -> None:
+        """Wait until the page shows what a reload shows."""
+        for _try in range(300):
+            before = (await self.load()).state()
+            self._take()
+            assert self._drawn is not None
+            if self._drawn.state() == before:
+                return
+            await asyncio.sleep(0.05)
+        assert self._drawn.state() == (await self.load()).state()
+
+    def _take(self) -> None:
+        assert self._drawn is not None
+        while not self._communicator.output_queue.empty():
+            message = self._communicator.output_queue.get_nowait()
+            assert message["type"] == "websocket.send", message
+            self.frames.append(message["text"])
+            self._drawn.take(message["text"])
+
+    async def close(self) -> None:
+        await self._communicator.disconnect()
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.05)
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0.05)
+
+
+@pytest.fixture
+async def elsewhere() -> AsyncIterator[TurnManager]:
+    """The turns of another process."""
+    other = TurnManager()
+    yield other
+    await other.drain(within_s=0)
+
+
+@asynccontextmanager
+async def page_of(user: User, conversation: Conversation, manager: TurnManager = runner) -> AsyncIterator[OpenPage]:
+    """Open a page at a process."""
+    client = AsyncClient()
+    await client.aforce_login(user)
+    kind = type("Consumer", (ConversationConsumer,), {"manager": manager})
+    routes: Any = URLRouter([path("ws/chats/<uuid:conversation_id>/", kind.as_asgi())])  # type: ignore[list-item]
+    cookie = f"sessionid={client.cookies['sessionid'].value}".encode()
+    communicator = WebsocketCommunicator(
+        AuthMiddlewareStack(routes), f"/ws/chats/{conversation.pk}/", headers=[(b"cookie", cookie)]
+    )
+    page = OpenPage(client, conversation, communicator)
+    await page.open()
+    try:
+        yield page
+    finally:
+        await page.close()
+
+
+async def all_as_reloaded(*pages: OpenPage) -> None:
+    for page in pages:
+        await page.is_as_reloaded()
+
+
+async def submit(conversation: Conversation, text: str = "Why?", manager: TurnManager = runner) -> Turn:
+    accepted = await manager.submit(conversation.pk, Message(text))
+    assert accepted.turn_id is not None
+    return await Turn.objects.aget(pk=accepted.turn_id)
+
+
+async def released(upstream: ContractHandle, name: str) -> None:
+    await asyncio.to_thread(upstream.wait_for, held=name)
+    upstream.release(name)
+
+
+async def nth_turn(conversation: Conversation, number: int) -> Turn:
+    for _try in range(1000):
+        if turn := await conversation.turns.filter(number=number).afirst():
+            return turn
+        await asyncio.sleep(0.02)
+    raise AssertionError(number)
+
+
+def held(name: str, at: str = "event:2") -> list[dict[str, str]]:
+    return [{"kind": "stall", "at": at, "name": name}]
+
+
+LAYERS = ["memory", pytest.param("redis", marks=pytest.mark.redis)]
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+async def test_every_prefix_of_a_turn_and_every_action_leaves_the_page_as_a_reload(
+    upstream: ContractHandle, alice: User, conversation: Conversation, elsewhere: TurnManager, layer: str
+) -> None:
+    await database_sync_to_async(load_demo)()
+    upstream.script(
+        [
+            {
+                "reasoning": THOUGHT,
+                "tool_calls": [SEARCH],
+                "faults": [{"kind": "stall", "at": "first_event", "name": "call"}],
+            },
+            {"reasoning": THOUGHT, "content": ANSWER, "chunk": 4, "faults": STALLS},
+            *({"content": "Short.\n\nAnd more.", "chunk": 4, "faults": held(name)} for name in ("second", "edited")),
+            *({"content": "Short.\n\nAnd more.", "chunk": 4} for _spare in range(4)),
+        ]
+    )
+    async with AsyncExitStack() as stack:
+        near = await stack.enter_async_context(page_of(alice, conversation))
+        far = await stack.enter_async_context(page_of(alice, conversation, elsewhere))
+        turn = await submit(conversation)
+        for name in ("call", *(str(stall["name"]) for stall in STALLS)):
+            await asyncio.to_thread(upstream.wait_for, held=name)
+            await all_as_reloaded(near, far)
+            upstream.release(name)
+        await runner.finished(conversation.pk, turn.pk)
+        await all_as_reloaded(near, far)
+
+        await near.send(text="And then?")
+        await asyncio.to_thread(upstream.wait_for, held="second")
+        await far.send(text="And after that?")  # is queued
+        await near.sees("And after that?")
+        await all_as_reloaded(near, far)
+        await far.send(action="stop")
+        upstream.release("edited")
+        third = await nth_turn(conversation, 3)
+        await runner.finished(conversation.pk, third.pk)
+        await all_as_reloaded(near, far)
+
+        again = await runner.retry(third)
+        assert again.turn_id
+        await runner.finished(conversation.pk, again.turn_id)
+        await all_as_reloaded(near, far)
+
+        edited = await runner.retry(turn, Message("Why not?"))
+        assert edited.turn_id
+        await all_as_reloaded(near, far)
+        await runner.finished(conversation.pk, edited.turn_id)
+        await all_as_reloaded(near, far)
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+async def test_page_that_comes_late_to_another_process_shows_the_checkpoint_and_what_follows(
+    upstream: ContractHandle, alice: User, conversation: Conversation, elsewhere: TurnManager, layer: str
+) -> None:
+    upstream.script([{"content": ANSWER, "chunk": 4, "faults": STALLS}])
+    turn = await submit(conversation)
+    await released(upstream, "go3")
+    await asyncio.to_thread(upstream.wait_for, held="go9")
+
+    async with page_of(alice, conversation, elsewhere) as far:
+        await far.is_as_reloaded()
+        for name in ("go9", "go15", "go21"):
+            await released(upstream, name)
+            await far.is_as_reloaded()
+        await runner.finished(conversation.pk, turn.pk)
+        await far.is_as_reloaded()
+
+
+@pytest.mark.parametrize("loses", ["every other event", "all events"])
+async def test_events_that_are_lost_are_made_up_for(
+    upstream: ContractHandle,
+    alice: User,
+    conversation: Conversation,
+    elsewhere: TurnManager,
+    monkeypatch: pytest.MonkeyPatch,
+    loses: str,
+) -> None:
+    layer, count = get_channel_layer(), 0
+    group_send = layer.group_send
+
+    async def lossy(group: str, message: dict[str, Any]) -> None:
+        nonlocal count
+        count += 1
+        if loses == "every other event" and count % 2:
+            await group_send(group, message)
+
+    upstream.script([{"content": ANSWER, "chunk": 4, "faults": STALLS}])
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        turn = await submit(conversation)
+        await asyncio.to_thread(upstream.wait_for, held="go3")
+        await all_as_reloaded(near, far)
+        monkeypatch.setattr(layer, "group_send", lossy)
+        for stall in STALLS:
+            await released(upstream, str(stall["name"]))
+        await runner.finished(conversation.pk, turn.pk)
+        await all_as_reloaded(near, far)
+
+
+@pytest.mark.parametrize("is_lost", [False, True])
+async def test_stop_from_another_process_reaches_the_turn(
+    upstream: ContractHandle,
+    conversation: Conversation,
+    elsewhere: TurnManager,
+    monkeypatch: pytest.MonkeyPatch,
+    is_lost: bool,
+) -> None:
+    upstream.script([{"content": "a b c", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2"}]}, {}])
+    listening = asyncio.create_task(runner.listen_for_stops())
+    await asyncio.sleep(0)
+    turn = await submit(conversation)
+    if is_lost:
+        monkeypatch.setattr("chat.turns.manager.publish_stop", _nothing)
+    else:
+        monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 3600)
+
+    assert await elsewhere.stop(conversation.pk)
+    await runner.finished(conversation.pk, turn.pk)
+
+    await turn.arefresh_from_db()
+    assert turn.status == "aborted"
+    assert not await elsewhere.stop(conversation.pk)
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+
+
+async def _nothing(*_args: object) -> None:
+    """Lose a message."""
+
+
+async def test_turn_of_a_dead_process_ends_on_every_page(
+    alice: User, conversation: Conversation, elsewhere: TurnManager
+) -> None:
+    turn = await database_sync_to_async(open_turn)(conversation.pk, text="q")
+    await database_sync_to_async(save_checkpoint)(turn, answer="So far", thinking="")
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        await all_as_reloaded(near, far)
+        await database_sync_to_async(abandon)(turn)
+        looking = asyncio.create_task(elsewhere.look_after_others())
+        for page in (near, far):
+            await page.sees('"status":"interrupted"')
+        looking.cancel()
+        await all_as_reloaded(near, far)
+
+
+async def test_limit_counts_the_turns_of_other_processes(
+    upstream: ContractHandle, alice: User, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.MAX_CONCURRENT_TURNS, settings.REDIS_URL = 1, "redis://elsewhere"
+    other = await database_sync_to_async(make_conversation)(owner=alice)
+    turn = await database_sync_to_async(open_turn)(other.pk, text="q")
+    await Turn.objects.filter(pk=turn.pk).aupdate(worker="elsewhere:1:0")
+
+    with pytest.raises(InvalidInputError) as refused:
+        await submit(conversation)
+
+    assert refused.value.code == "too_many_turns"
+
+
+# Privacy
+
+
+async def private_talk(
+    upstream: ContractHandle, ada: User, conversation: Conversation, elsewhere: TurnManager
+) -> tuple[OpenPage, OpenPage]:
+    """Run a turn with every private thing in it before two pages of an administrator, each at another process."""
+    content = f"<scratchpad>{PAD}</scratchpad>A wombat.\n\n" + "And more of this.\n\n" * 5
+    upstream.script([{"reasoning": THOUGHT, "tool_calls": [SEARCH]}, {"reasoning": THOUGHT, "content": content}])
+    async with page_of(ada, conversation) as near, page_of(ada, conversation, elsewhere) as far:
+        for page in (near, far):
+            await database_sync_to_async(_switch_on)(ada, page)
+            await page.send(action="refresh")
+        await ask(runner, conversation)
+        for page in (near, far):
+            await page.sees("Answer ready")
+        return near, far
+
+
+def _switch_on(user: User, page: OpenPage) -> None:
+    session = page._client.session
+    gate.switch(user, session, on=True)
+    session.save()
+
+
+@pytest.mark.spec("product 9")
+@pytest.mark.spec("product 4")
+@pytest.mark.parametrize("flag", ["hidden", "excerpt"])
+async def test_channel_layer_carries_nothing_private(
+    upstream: ContractHandle,
+    ada: User,
+    elsewhere: TurnManager,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+    flag: str,
+) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED, settings.REASONING_THINKING_FOR_USERS = True, flag
+    await database_sync_to_async(load_demo)()
+    passages = [passage async for passage in Passage.objects.values_list("text", flat=True)]
+    conversation = await database_sync_to_async(make_conversation)(owner=ada)
+    layer, sent = get_channel_layer(), []
+    group_send = layer.group_send
+
+    async def recorded(group: str, message: dict[str, Any]) -> None:
+        sent.append(message)
+        await group_send(group, message)
+
+    monkeypatch.setattr(layer, "group_send", recorded)
+    near, far = await private_talk(upstream, ada, conversation, elsewhere)
+
+    said = json.dumps(sent, ensure_ascii=False)
+    assert [text for text in (PAD, KEY, *passages) if text in said] == []
+    assert (THOUGHT in said) is (flag == "excerpt")
+    assert "wombat" in said
+    assert PAD in heard(near.frames)
+    assert PAD not in heard(far.frames)
+    assert "in another server process" in heard(far.frames)
+
+
+@pytest.fixture
+def redis_bytes() -> Iterator[list[bytes]]:
+    """Every byte that Redis says it gets, as its own monitor shows it."""
+    where = urlsplit(os.environ["TEST_REDIS_URL"])
+    seen: list[bytes] = []
+    with socket.create_connection((where.hostname, where.port or 6379), timeout=10) as monitor:
+        monitor.sendall(b"MONITOR\r\n")
+        assert monitor.recv(100) == b"+OK\r\n"
+        monitor.settimeout(0.1)
+        done = threading.Event()
+        thread = threading.Thread(target=_read_all, args=(monitor, seen, done))
+        thread.start()
+        yield seen
+        done.set()
+        thread.join()
+
+
+@pytest.mark.redis
+async def test_redis_sees_neither_private_texts_nor_the_answer(
+    upstream: ContractHandle, ada: User, elsewhere: TurnManager, settings: LazySettings, redis_bytes: list[bytes]
+) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    conversation = await database_sync_to_async(make_conversation)(owner=ada)
+
+    await private_talk(upstream, ada, conversation, elsewhere)
+
+    everything = b"".join(redis_bytes)
+    assert conversation.pk.hex.encode() in everything
+    assert [text for text in (THOUGHT, PAD, KEY, "wombat", "searchFilings") if text.encode() in everything] == []
+
+
+def _read_all(monitor: socket.socket, seen: list[bytes], done: threading.Event) -> None:
+    while not done.is_set():
+        try:
+            seen.append(monitor.recv(65536))
+        except TimeoutError:
+            continue

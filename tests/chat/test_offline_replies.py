@@ -1,0 +1,335 @@
+"""The offline analyst's single replies: what it searches for, quotes, refuses, and how it words that."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from chat.html.render import render_answer
+from chat.providers.base import ProviderRequest
+from chat.providers.offline import OfflineAnalyst
+from chat.providers.offline.passages import QUOTABLE, FiledPassage, names_columns, split_sentences
+from chat.providers.offline.question import read_question
+from chat.providers.offline.reply import MAX_QUOTE_CHARS, quotation
+from chat.tools.search_filings import SearchFilings
+from reasoning.citations import Source, check_citations
+from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
+from reasoning.prompt import instructions
+from reasoning.stream.sections import parse_sections
+
+TOOLS = (SearchFilings().schema,)
+PROMPT = instructions(sections=True, scratchpad=False, tools=True)
+HARBOUR = (
+    "Harbour staff\n\nAt the end of fiscal 2024 Pellworm Ferries had 1,204 employees. The U.S. Coast Guard inspects "
+    "our ferries each spring. A.M. Best Co. rates our insurer.\n\n2024 | 2023\nTicket revenue | $31,370 | $29,915\n"
+    "Fuel and port dues | 12,001 | 11,870"
+)
+FLEET = "Fleet\n\nWe own nine ferries. Two of them were built in 2019 at a yard in Husum because older hulls leaked."
+REFUSAL = "These filings do not answer this."
+
+
+def passage(ref: int, text: str, **more: Any) -> dict[str, Any]:
+    form = {"company": "Pellworm Ferries, Inc.", "filing": "10-K", "date": "2025-02-20", "period": "2024-12-31"}
+    return {"ref": ref, **form, "section": "Item 1", "url": f"/filings/pellworm/#item-1-p{ref}", "text": text, **more}
+
+
+def found(*texts: str, searched: dict[str, Any] | None = None, **more: Any) -> str:
+    scope = {"query": "q", "filings": 3, "companies": ["Pellworm Ferries, Inc."], **(searched or {})}
+    return json.dumps(
+        {"passages": [passage(ref, text, **more) for ref, text in enumerate(texts, 1)], "searched": scope}
+    )
+
+
+async def respond(
+    question: str, tool: str | None = None, *, prompt: str = PROMPT, tools: Any = TOOLS
+) -> list[RawDelta]:
+    messages: list[dict[str, Any]] = [{"role": "user", "content": question}]
+    if tool is not None:
+        messages += [{"role": "assistant", "content": None}, {"role": "tool", "tool_call_id": "a", "content": tool}]
+    request = ProviderRequest({"messages": messages}, prompt, tools, "")
+    return [delta async for delta in OfflineAnalyst(delay_ms=0).stream(request)]
+
+
+def text(deltas: list[RawDelta], field: str = "content") -> str:
+    return "".join(delta.fields.get(field, "") for delta in deltas if isinstance(delta, RawFields))
+
+
+def arguments(deltas: list[RawDelta]) -> dict[str, Any]:
+    calls = [call for delta in deltas if isinstance(delta, RawFields) for call in delta.fields.get("tool_calls", ())]
+    called: dict[str, Any] = json.loads("".join(call["function"]["arguments"] for call in calls) or "{}")
+    return called
+
+
+async def answer(question: str, *texts: str, **more: Any) -> str:
+    said = parse_sections(text(await respond(question, found(*texts, **more)))).answer
+    sources = [
+        Source(ref, "10-K", "P", None, None, "Item 1", f"#p{ref}", "/f", one, "") for ref, one in enumerate(texts, 1)
+    ]
+    assert all(citation.verified is not False for citation in check_citations(said, sources))
+    assert bool(check_citations(said, sources)) != (REFUSAL in said)
+    return said
+
+
+async def test_question_thinks_then_calls_the_search() -> None:
+    deltas = await respond("How many employees did Pellworm’s “north” & south harbour have in 2024?")
+
+    assert text(deltas, "reasoning_content")
+    assert text(deltas) == ""
+    assert arguments(deltas)["limit"] == 8
+    assert {"employees", "Pellworm’s", "2024"} <= set(arguments(deltas)["query"].split())
+    assert set(arguments(deltas)) <= set(TOOLS[0]["function"]["parameters"]["properties"])
+    assert [delta.finish_reason for delta in deltas if isinstance(delta, RawEnd)] == ["tool_calls"]
+    [usage] = [delta for delta in deltas if isinstance(delta, RawUsage)]
+    assert usage.input_tokens
+    assert 0 < (usage.reasoning_tokens or 0) <= (usage.output_tokens or 0)
+
+
+async def test_answer_quotes_word_for_word_and_cites() -> None:
+    said = await answer("How many employees did Pellworm Ferries have at the end of fiscal 2024?", FLEET, HARBOUR)
+
+    assert '"At the end of fiscal 2024 Pellworm Ferries had 1,204 employees." [2]' in said
+    assert "Pellworm Ferries, Inc., 10-K filed 2025-02-20, Item 1" in said
+
+
+async def test_table_row_is_quoted_with_its_columns() -> None:
+    said = await answer("What was Pellworm's ticket revenue in 2023?", HARBOUR)
+
+    assert 'under the columns "2024 | 2023": "Ticket revenue | $31,370 | $29,915" [1]' in said
+
+
+@pytest.mark.spec("004 flags")
+async def test_reply_has_the_sections_that_the_prompt_asks_for() -> None:
+    with_notes = instructions(sections=True, scratchpad=True, tools=True)
+    without = instructions(sections=False, scratchpad=False, tools=True)
+    question = "How many employees did Pellworm have?"
+
+    plain = parse_sections(text(await respond(question, found(HARBOUR))))
+    noted = parse_sections(text(await respond(question, found(HARBOUR), prompt=with_notes)))
+
+    assert 2 <= len(plain.summary) <= 4
+    assert plain.scratchpad is None
+    assert noted.scratchpad is not None
+    assert "Threshold" not in noted.answer
+    assert text(await respond(question, found(HARBOUR), prompt=without)).startswith("The filings say this")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many lunar missions did Pellworm Ferries sponsor?",
+        "What was Pellworm's ticket revenue in 2031?",
+        "Which airline does Pellworm own?",
+        "What is Pellworm's market share in Brazil?",
+    ],
+)
+async def test_what_the_passages_do_not_hold_is_refused(question: str) -> None:
+    said = await answer(question, HARBOUR, FLEET)
+
+    assert said.startswith(REFUSAL)
+    assert 'Searched for: "q", among 3 filings of Pellworm Ferries, Inc.' in said
+    assert ".." not in said
+
+
+@pytest.mark.parametrize("question", ["What was Tesla's ticket revenue in 2024?", "what was tesla's ticket revenue?"])
+async def test_text_of_another_company_is_no_answer(question: str) -> None:
+    assert "No filing of" in await answer(question, HARBOUR)
+
+
+async def test_place_with_a_possessive_is_no_company() -> None:
+    assert "built in 2019" in await answer("When were Husum's ferries built?", FLEET)
+
+
+@pytest.mark.parametrize("question", ["Hello!", "thanks", "Who are you?", "What can you do?", "are you a chatbot", "?"])
+async def test_small_talk_is_answered_with_what_it_is_and_how_to_connect_a_model(question: str) -> None:
+    said = text(await respond(question))
+
+    assert "OPENAI_BASE_URL=http://127.0.0.1:11434/v1" in said
+    assert "offline analyst" in said
+
+
+async def test_without_a_search_tool_it_cannot_search() -> None:
+    assert "cannot search" in text(await respond("How many employees did Pellworm have?", tools=()))
+
+
+@pytest.mark.parametrize("message", ["", "Timed out.", "[]", "{}", '{"passages": 3}', "[" * 5000])
+async def test_failed_search_is_reported_and_not_repeated(message: str) -> None:
+    deltas = await respond("How many employees did Pellworm have?", message)
+
+    assert "did not work" in text(deltas)
+    assert arguments(deltas) == {}
+
+
+@pytest.mark.parametrize(
+    "entry", [None, 3, {}, {"ref": "1", "text": "x"}, {"ref": 1, "text": ""}, {"ref": 1, "text": 5}]
+)
+async def test_odd_passages_are_passed_over(entry: Any) -> None:
+    assert REFUSAL in text(await respond("How many employees?", json.dumps({"passages": [entry], "searched": None})))
+
+
+@pytest.mark.parametrize(
+    ("date", "shown"), [("2025-02-20", "filed 2025-02-20, period 2024-12-31 [1]"), (None, "filing date not known here")]
+)
+async def test_filing_date_comes_from_the_record_and_is_never_invented(date: str | None, shown: str) -> None:
+    assert shown in await answer("When was Pellworm's 10-K filed?", FLEET, date=date)
+
+
+async def test_comparison_quotes_each_company() -> None:
+    other = passage(2, "Amrum Lines had 310 employees at the end of fiscal 2024.", company="Amrum Lines AG")
+    message = json.dumps({"passages": [passage(1, HARBOUR), other], "searched": {"query": "q"}})
+
+    said = text(await respond("Compare the employees of Pellworm and Amrum Lines", message))
+
+    assert "1,204 employees" in said
+    assert "310 employees" in said
+
+
+async def test_second_quotation_must_hold_what_was_asked() -> None:
+    said = await answer(
+        "How many employees does Pellworm have?",
+        "We had 1,940 employees at December 31, 2024. They work hard.",
+        "Two employees who were hurt have brought claims.",
+        "10.1 | Employee Stock Purchase Plan of March 10, 2015 | 8-K | 10.1 | 3/13/15",
+        "At December 31, 2024, we had 1,940 employees.",
+    )
+
+    assert said.count("\n- ") == 1
+    assert "1,940 employees" in said
+
+
+async def test_fuller_wording_of_the_same_fact_is_quoted() -> None:
+    said = await answer(
+        "What charge does Pellworm expect?",
+        "Pellworm expects to record a charge of $30 for the galley.",
+        "Pellworm expects to record a charge of $30 million for the galley.",
+    )
+
+    assert "$30 million" in said
+    assert said.count("\n- ") == 1
+
+
+@pytest.mark.parametrize("query", ["**bold** _it_", "[link](http://x)", "`code` # | ~~", "a <b>x</b> &lt;"])
+async def test_query_is_shown_as_it_was_typed(query: str) -> None:
+    html = str(render_answer(await answer("How many moons?", "We own ferries.", searched={"query": query}), ()))
+
+    assert not any(tag in html for tag in ("<strong", "<em", "<b>", "<a ", "<code", "<del"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "query"),
+    [
+        ("What was **Amrum Grill's** <b>revenue</b>?", "Amrum Grill's revenue"),
+        ("<script>alert(1)</script>What is the [revenue](http://evil.example/x) of Amrum?", "revenue Amrum"),
+        ("revenue https://evil.example/a?b=c of Amrum", "revenue Amrum"),
+    ],
+)
+def test_tags_addresses_and_markdown_are_no_search_words(typed: str, query: str) -> None:
+    assert read_question(typed).query == query
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Wie viele Mitarbeiter hat Amrum?",
+        "Quel est le chiffre d'affaires ?",
+        "¿Cuántos empleados tiene Amrum?",
+        "従業員数は？",
+    ],
+)
+async def test_question_in_another_language_is_refused_with_the_reason(question: str) -> None:
+    said = await answer(question, "We had 1,940 employees.")
+
+    assert said.startswith("I read English questions")
+    assert REFUSAL in said
+
+
+def quotable(text: str) -> list[str]:
+    return [piece.text for piece in FiledPassage(1, text).pieces if piece.kind in QUOTABLE]
+
+
+@pytest.mark.parametrize(
+    ("row", "below", "is_header"),
+    [
+        ("(in millions) | Nine months ended September 30, 2025 | Nine months ended September 30, 2024", "a | 1", True),
+        ("(in millions) | 2025", "Revenue | 86.3", True),
+        ("| 2024 | Change | 2023", "Revenue | $31,370 | 5% | $29,915", True),
+        ("Fiscal year | 13 weeks ended July 30, 2023", "Net sales | 42.9", True),
+        ("Title of each class | Trading symbol | Exchange", "Common stock | AGR | NYSE", True),
+        ("Trading symbol | AGR", "Exchange | NYSE", False),
+        ("Date signed | November 18, 2024", None, False),
+        ("Millrace | May 31, 2027 | 22,000", "Harrow | June 30, 2026 | 31,000", False),
+        ("Net income | 7.1 | 14.9", None, False),
+    ],
+)
+def test_rows_that_only_name_columns_are_told_from_facts(row: str, below: str | None, is_header: bool) -> None:
+    assert names_columns(row, below, is_first=True) is is_header
+
+
+def test_sentence_that_a_page_cuts_is_joined_again() -> None:
+    start = "In addition, if one of our suppliers suffers an incident (which has happened in the"
+    text = f"{start}\n\npast), we may have to pay for it. Sales rose."
+
+    assert quotable(text) == [f"{start}\n\npast), we may have to pay for it.", "Sales rose."]
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    [
+        "developed together with the people who run our restaurants, they are meant to please. Sales rose.",
+        "Sales rose. In addition, if one of our suppliers suffers an incident, and many of them have had one in the "
+        "years before this report, which has happened in the",
+    ],
+)
+def test_what_a_passage_cuts_in_mid_sentence_is_not_quoted(fragment: str) -> None:
+    assert quotable(fragment) == ["Sales rose."]
+
+
+def test_run_in_heading_is_no_answer() -> None:
+    assert quotable("Comparable Sales. Comparable sales fell 2.0% in the quarter.") == [
+        "Comparable sales fell 2.0% in the quarter."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("paragraph", "expected"),
+    [
+        ("It was made in the U.S. District Court ruled. Then it ended.", 2),
+        ("A.M. Best Co. rates us. Moody's does too.", 2),
+        ("Apple Inc. The end came.", 1),
+        ("See Note No. 5 for more. It is long.", 2),
+        ("He said “Go.” They went. Sales rose 3.5 percent.", 3),
+        ("Sales fell 2.0% to $1.2 billion. Costs rose.", 2),
+        ("one line without an end", 1),
+    ],
+)
+def test_sentences_end_where_sentences_end(paragraph: str, expected: int) -> None:
+    assert len(list(split_sentences(paragraph))) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet="aB1 .|\n“”\"'[]$%<>*", max_size=300))
+def test_every_piece_is_verbatim(body: str) -> None:
+    one = FiledPassage(1, body)
+
+    assert all(piece.text in body for piece in one.pieces)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=900))
+def test_quotation_is_never_too_long_and_holds_no_marker(body: str) -> None:
+    shown = quotation(body, frozenset({"a"}))
+
+    assert len(shown) <= MAX_QUOTE_CHARS + 8
+    assert "[1]" not in quotation(f"{body} [1] more", frozenset())
+
+
+def test_long_quotation_keeps_the_part_that_was_asked_for() -> None:
+    body = "filler words " * 60 + "the crew counted 77 seals " + "more filler " * 60
+
+    shown = quotation(body, frozenset({"seal", "crew"}))
+
+    assert "77 seals" in shown
+    assert shown.startswith('"… ')

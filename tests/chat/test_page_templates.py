@@ -1,0 +1,213 @@
+"""Whole pages: what stands around the cards, and what the scripts rely on."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from datetime import date
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from django import forms
+from lxml import html as markup
+
+from chat.cards.view_models import QueuedView
+from reasoning.visibility import Visibility
+from tests.chat.card_samples import all_of, draw, one, page, text_of, words
+
+pytestmark = pytest.mark.urls("tests.chat.card_samples")
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
+STYLES = ROOT / "static" / "css" / "app.css"
+SCRIPTS = sorted((ROOT / "static" / "js").glob("*.js"))
+ADMINISTRATOR = Visibility(scratchpad_possible=True)
+
+
+def source(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def inputs(form: markup.HtmlElement) -> dict[str, str]:
+    return {field.get("name"): field.get("value") for field in all_of(form, "input")}
+
+
+def test_no_template_turns_escaping_off() -> None:
+    assert [path.name for path in TEMPLATES if re.search(r"\|\s*safe\b|autoescape off|safeseq", source(path))] == []
+
+
+def test_every_icon_that_is_used_is_in_the_sprite() -> None:
+    used = {name for path in TEMPLATES for name in re.findall(r"#i-([a-z]+)\"", source(path))}
+    drawn = set(re.findall(r'id="i-([a-z]+)"', source(ROOT / "static" / "img" / "icons.svg")))
+
+    assert used
+    assert used <= drawn
+
+
+def test_every_icon_that_css_draws_has_its_place_in_the_sprite() -> None:
+    used = {name for path in TEMPLATES for name in re.findall(r"data-icon=\"([a-z]+)\"", source(path))}
+    named = re.findall(r"\[data-icon=([a-z]+)\][^{};]*\{ --at: (\d+) \}", source(STYLES))
+    column = re.findall(r'<use href="#i-([a-z]+)"', source(ROOT / "static" / "img" / "icons.svg"))
+
+    assert used
+    assert used <= {name for name, _place in named}
+    assert sorted(int(place) for _name, place in named) == list(range(len(column)))
+    assert [column[int(place)] for _name, place in named] == [name for name, _place in named]
+
+
+def test_every_id_that_a_script_asks_for_is_on_the_page() -> None:
+    asked = {name for path in SCRIPTS for name in re.findall(r'getElementById\("([a-z-]+)"\)', source(path))}
+    ids = {element.get("id") for element in all_of(page(), "[id]")}
+
+    assert asked
+    assert asked <= ids
+
+
+def test_our_scripts_stay_small() -> None:
+    assert len(gzip.compress(b"".join(path.read_bytes() for path in SCRIPTS))) < 15_000
+
+
+def test_scripts_run_nothing_from_text() -> None:
+    risky = r"\beval\(|new Function|\.innerHTML|document\.write"
+
+    assert [path.name for path in SCRIPTS if re.search(risky, source(path))] == []
+
+
+def test_markup_comes_into_the_page_by_the_swaps_of_htmx_alone() -> None:
+    assert not [path for path in SCRIPTS if re.search(r"insertAdjacentHTML|innerHTML\s*=|outerHTML\s*=", source(path))]
+
+
+def test_transcript_is_a_silent_log_beside_two_live_nodes() -> None:
+    shown = page()
+    log = one(shown, "#messages")
+
+    assert (log.get("role"), log.get("aria-live")) == ("log", "off")
+    assert log.get("aria-label")
+    assert one(shown, "[data-status-node]").get("role") == "status"
+    assert one(shown, "#alert-node").get("role") == "alert"
+
+
+def test_socket_surrounds_messages_and_composer() -> None:
+    around = one(page(), "[ws-connect]")
+
+    assert around.get("ws-connect") == "/ws/chats/1/"
+    assert one(around, "#messages") is not None
+    assert one(around, "[data-composer]").get("ws-send") is not None
+
+
+def test_composer_works_as_a_plain_form() -> None:
+    composer = one(page(), "[data-composer]")
+
+    assert composer.get("method") == "post"
+    assert composer.get("action").endswith("/messages/")
+    assert inputs(composer)["csrfmiddlewaretoken"] == "token"
+    assert one(composer, "textarea").get("name") == "text"
+
+
+def test_buttons_of_answers_belong_to_a_form_that_posts() -> None:
+    form = one(page(), "#act")
+
+    assert form.get("method") == "post"
+    assert inputs(form)["csrfmiddlewaretoken"] == "token"
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_stop_is_there_while_an_answer_is_written(running: bool) -> None:
+    shown = page(running=running)
+    stop = one(shown, "[data-stop]")
+
+    assert (stop.get("hidden") is None) is running
+    assert one(shown, f"#{stop.get('form')}").get("action").endswith("/stop/")
+
+
+def test_refused_message_comes_back_with_its_text() -> None:
+    shown = page(error="Too long.", draft="<b>my text</b>")
+
+    assert words(all_of(shown, "#composer-error")) == "Too long."
+    assert one(shown, "textarea").text == "<b>my text</b>"
+    assert one(page(), "#composer-error").get("hidden") is not None
+
+
+@pytest.mark.spec("001 BR-004")
+def test_context_meter_shows_effective_of_limit() -> None:
+    assert words(all_of(page(), "[data-context-usage]")) == "18560/32000"
+
+
+def test_waiting_messages_are_shown() -> None:
+    assert "And the 10-Q?" in words(all_of(page(queued=[QueuedView("q1", "And the 10-Q?")]), "#queue"))
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_reasoning_switch_asks_for_the_other_state(is_on: bool) -> None:
+    switch = one(page(sees=Visibility(show_reasoning=is_on)), "[data-toggle=show-reasoning]")
+    asked = inputs(switch.getparent())
+
+    assert (switch.get("role"), switch.get("aria-checked")) == ("switch", str(is_on).lower())
+    assert asked["on"] == str(not is_on).lower()
+    assert asked["next"].startswith("/chats/")
+
+
+@pytest.mark.spec("004 flags")
+def test_no_switch_where_the_site_shows_no_reasoning() -> None:
+    assert all_of(page(sees=Visibility(reasoning_possible=False)), "[data-toggle=show-reasoning]") == []
+
+
+@pytest.mark.spec("product 9")
+def test_scratchpad_switch_is_for_administrators() -> None:
+    switch = one(page(sees=ADMINISTRATOR, scratchpad_on=True), "[data-toggle=show-scratchpad]")
+
+    assert switch.get("aria-checked") == "true"
+    assert inputs(switch.getparent())["conversation"]
+    assert all_of(page(), "[data-toggle=show-scratchpad]") == []
+
+
+def test_empty_page_offers_questions_that_send_themselves() -> None:
+    shown = page(items=[], starters=["Which tests?"], corpus={"filings": 3, "companies": 2, "is_demo": True})
+    form = one(one(shown, "#hello"), "form")
+
+    assert inputs(form) == {"csrfmiddlewaretoken": "token", "text": "Which tests?"}
+    assert form.get("ws-send") is not None
+    assert "3 filings of invented companies" in words(all_of(shown, "#hello"))
+    assert all_of(page(), "#hello") == []
+
+
+def test_sidebar_marks_where_one_is() -> None:
+    (current,) = [link for link in all_of(page(), "a") if link.get("aria-current") == "page"]
+
+    assert words([current]) == "Covenants"
+
+
+@pytest.mark.parametrize("name", ["404.html", "403.html", "403_csrf.html", "400.html", "500.html", "503.html"])
+def test_error_page_draws_without_a_request(name: str) -> None:
+    assert len(all_of(markup.fromstring(text_of(name)), "h1")) == 1
+
+
+def test_field_error_is_tied_to_its_field() -> None:
+    class Form(forms.Form):
+        username = forms.CharField()
+
+    shown = markup.fromstring(text_of("accounts/login.html", form=Form({}), signup_enabled=False))
+    field = one(shown, "[name=username]")
+
+    assert field.get("aria-invalid") == "true"
+    assert "required" in words(all_of(shown, f"#{field.get('aria-describedby')}"))
+
+
+def test_settings_show_a_new_token_and_revoke_old_ones() -> None:
+    token = SimpleNamespace(pk=3, name="laptop", created_at=date(2026, 3, 12), last_used_at=None)
+    user = SimpleNamespace(get_username=lambda: "alice")
+
+    html = text_of("accounts/settings.html", tokens=[token], new_token="lgb_1", visibility=Visibility(), user=user)
+    shown = markup.fromstring(html)
+
+    assert words(all_of(shown, ".token")) == "lgb_1"
+    assert [form.get("action") for form in all_of(shown, "form")].count("/tokens/3/") == 1
+
+
+def test_dates_are_labelled_as_what_they_are() -> None:
+    filing = SimpleNamespace(form="10-K", filed_on=None, period_on=date(2024, 9, 28), signed_on=date(2024, 11, 1))
+
+    assert (
+        words([draw("chat/_filing_dates.html", filing=filing)]) == "10-K · period ending 2024-09-28 · signed 2024-11-01"
+    )

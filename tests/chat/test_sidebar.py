@@ -1,0 +1,209 @@
+"""The list beside the page: what stands in it, and what is done in it, with htmx and without."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from lxml import html as markup
+
+from accounts.models import User
+from chat.conversations import actions, sidebar
+from chat.management import purging
+from chat.models import Conversation, Turn
+from tests.factories import make_conversation, make_turn
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+
+
+def make(owner: User, title: str, *, days_ago: float = 0, **fields: object) -> Conversation:
+    conversation = make_conversation(owner=owner)
+    make_turn(conversation)
+    at = timezone.now() - timedelta(days=days_ago)
+    Conversation.objects.filter(pk=conversation.pk).update(title=title, updated_at=at, is_renamed=True, **fields)
+    conversation.refresh_from_db()
+    return conversation
+
+
+def labels(listed: sidebar.Sidebar) -> list[str]:
+    return [group.label for group in listed.groups]
+
+
+def titles(listed: sidebar.Sidebar) -> list[str]:
+    return [one.title for group in listed.groups for one in group.conversations]
+
+
+@pytest.fixture
+def signed_in(client: Client, alice: User) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def links(answer: object) -> list[str]:
+    root = markup.fromstring(f"<div>{answer.content.decode()}</div>")
+    return [link.text_content().strip() for link in root.xpath("//li/a[1]")]
+
+
+def test_pinned_come_first_then_days(alice: User, bob: User) -> None:
+    make(alice, "old", days_ago=400)
+    make(alice, "week", days_ago=3)
+    make(alice, "now")
+    make(alice, "kept", days_ago=40, is_pinned=True)
+    make(bob, "his")
+
+    listed = sidebar.newest(alice)
+
+    assert titles(listed) == ["kept", "now", "week", "old"]
+    assert labels(listed)[:3] == ["Pinned", "Today", "Previous 7 days"]
+    assert [group.is_today for group in listed.groups] == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("days_ago", "label"), [(1, "Yesterday"), (2, "Previous 7 days"), (6, "Previous 7 days"), (7, "March 2026")]
+)
+def test_days_are_grouped(alice: User, monkeypatch: pytest.MonkeyPatch, days_ago: int, label: str) -> None:
+    noon = datetime(2026, 3, 20, 12, tzinfo=UTC)
+    monkeypatch.setattr(timezone, "now", lambda: noon)
+    make(alice, "one", days_ago=days_ago)
+
+    assert labels(sidebar.newest(alice)) == ["Today", label]
+
+
+def test_today_has_its_place_even_when_it_is_empty(alice: User) -> None:
+    make(alice, "old", days_ago=400)
+
+    assert [len(group.conversations) for group in sidebar.newest(alice).groups] == [0, 1]
+
+
+def test_empty_deleted_and_temporary_ones_are_left_out(alice: User) -> None:
+    make_conversation(owner=alice, title="nothing asked")
+    make(alice, "temporary", expires_at=timezone.now() + timedelta(hours=1))
+    actions.delete(make(alice, "deleted"))
+
+    assert titles(sidebar.newest(alice)) == []
+
+
+def test_older_ones_come_a_page_at_a_time_each_once(alice: User, signed_in: Client) -> None:
+    for number in range(sidebar.PAGE_SIZE + 3):
+        make(alice, f"n{number}", days_ago=400 + number / 1000)
+    first = sidebar.newest(alice)
+
+    answer = signed_in.get(first.older_url, headers=HTMX)
+
+    assert titles(first) == [f"n{number}" for number in range(sidebar.PAGE_SIZE)]
+    assert links(answer) == [f"n{sidebar.PAGE_SIZE + number}" for number in range(3)]
+    assert b"<h2>" not in answer.content  # its month stands on the page already
+    assert b"Older" not in answer.content
+
+
+def test_search_finds_as_a_page_and_as_a_part(alice: User, signed_in: Client) -> None:
+    conversation = make(alice, "Ferry timetable")
+    make(alice, "Turbines")
+
+    part, page = signed_in.get("/chats/?q=ferry", headers=HTMX), signed_in.get("/chats/?q=ferry")
+
+    assert links(part) == ["Ferry timetable"]
+    assert "<mark>Ferry</mark>" in part.content.decode()
+    assert f"/chats/{conversation.pk}/" in page.content.decode()
+    assert "<!doctype html>" in page.content.decode()
+    assert "1 conversation found" in part.content.decode()
+
+
+def test_empty_search_gives_the_list_back(alice: User, signed_in: Client) -> None:
+    make(alice, "Turbines")
+
+    assert links(signed_in.get("/chats/?q=+", headers=HTMX)) == ["Turbines"]
+
+
+def test_rename_shows_and_refuses(alice: User, signed_in: Client) -> None:
+    conversation = make(alice, "Before")
+    url = f"/chats/{conversation.pk}/manage/"
+
+    renamed = signed_in.post(url, {"do": "rename", "title": "<b>After</b>"}, headers=HTMX)
+    refused = signed_in.post(url, {"do": "rename", "title": " "})
+
+    assert links(renamed) == ["<b>After</b>"]
+    assert refused.status_code == 400
+    assert 'role="alert"' in refused.content.decode()
+    assert Conversation.objects.get().title == "<b>After</b>"
+
+
+def test_pin_and_unpin(alice: User, signed_in: Client) -> None:
+    conversation = make(alice, "Ferry")
+    url = f"/chats/{conversation.pk}/manage/"
+
+    assert "Pinned" in signed_in.post(url, {"do": "pin"}, headers=HTMX).content.decode()
+    assert "Pinned" not in signed_in.post(url, {"do": "unpin"}, headers=HTMX).content.decode()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_delete_offers_the_way_back_and_everything_is_404_meanwhile(alice: User, signed_in: Client) -> None:
+    conversation = make(alice, "Ferry")
+    url = f"/chats/{conversation.pk}/"
+
+    deleted = signed_in.post(f"{url}manage/", {"do": "delete"}, headers=HTMX)
+    meanwhile = [signed_in.get(url), signed_in.get(f"{url}manage/"), signed_in.get(f"/api{url}messages/")]
+    restored = signed_in.post(f"{url}manage/", {"do": "restore"}, headers=HTMX)
+
+    assert links(deleted) == []
+    assert "Undo" in deleted.content.decode()
+    assert [answer.status_code for answer in meanwhile] == [404] * 3
+    assert links(restored) == ["Ferry"]
+    assert signed_in.get(url).status_code == 200
+
+
+@pytest.mark.django_db(transaction=True)
+def test_page_of_a_deleted_conversation_leads_home_where_it_can_be_taken_back(alice: User, signed_in: Client) -> None:
+    kept, conversation = make(alice, "Kept"), make(alice, "Ferry")
+    url = f"/chats/{conversation.pk}/"
+
+    shown = {**HTMX, "HX-Current-URL": f"http://testserver{url}"}
+    assert (
+        signed_in.post(f"{url}manage/", {"do": "delete"}, headers=shown)["HX-Redirect"]
+        == f"/?deleted={conversation.pk}"
+    )
+    home = signed_in.get(f"/?deleted={conversation.pk}", follow=True)
+
+    assert home.redirect_chain[-1][0] == f"/chats/{kept.pk}/?deleted={conversation.pk}"
+    assert "Deleted: Ferry" in home.content.decode()
+    assert "Deleted: " not in signed_in.get(f"/?deleted={uuid.uuid4()}", follow=True).content.decode()
+    assert "Deleted: " not in signed_in.get("/?deleted=x", follow=True).content.decode()
+
+
+@pytest.mark.parametrize("do", ["rename", "pin", "delete", "restore"])
+def test_stranger_changes_nothing(client: Client, alice: User, bob: User, do: str) -> None:
+    conversation = make(alice, "Ferry")
+    conversation.deleted_at = timezone.now() if do == "restore" else None
+    conversation.save()
+    client.force_login(bob)
+
+    answer = client.post(f"/chats/{conversation.pk}/manage/", {"do": do, "title": "Mine"})
+
+    assert answer.status_code == 404
+    kept = Conversation.all_objects.get()
+    assert (kept.title, kept.is_pinned, kept.deleted_at) == ("Ferry", False, conversation.deleted_at)
+
+
+def test_temporary_conversation_is_marked_and_not_home(alice: User, signed_in: Client) -> None:
+    answer = signed_in.post("/chats/", {"temporary": "1"}, follow=True)
+
+    assert "Temporary chat: " in answer.content.decode()
+    assert Conversation.objects.get().is_temporary
+    assert signed_in.get("/")["Location"] != answer.redirect_chain[-1][0]
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_purging_stops_what_runs_and_comes_again(alice: User) -> None:
+    gone = await Conversation.objects.acreate(owner=alice, deleted_at=timezone.now() - timedelta(minutes=1))
+    turn = await Turn.objects.acreate(conversation=gone, number=1)
+
+    await purging.purge_once()
+    assert await Conversation.all_objects.acount() == 1
+
+    await Turn.objects.filter(pk=turn.pk).aupdate(status=Turn.Status.ABORTED)
+    await purging.purge_once()
+    assert await Conversation.all_objects.acount() == 0

@@ -1,0 +1,106 @@
+"""The addresses of a turn's trace and thinking give what their viewer sees on the card, and are not told to others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.test import Client
+from pytest_django import Settings
+
+from accounts.models import User
+from chat.models import Turn
+from reasoning.visibility import EXCERPT_CHARS, TRUNCATED
+from tests.factories import THINKING_CANARY, client_of, make_answer, make_conversation, open_turn
+
+NO_REASONING: dict[str, Any] = {"REASONING_ENABLED": False}
+NOT_SHOWN: dict[str, Any] = {"REASONING_SHOW_SUMMARY_DEFAULT": False}
+NO_TRACE: dict[str, Any] = {"REASONING_TOOL_TRACE_DEFAULT": False}
+WITHHELD: dict[str, Any] = {"REASONING_THINKING_FOR_USERS": "hidden"}
+
+
+@pytest.fixture
+def turn(alice: User) -> Turn:
+    return make_answer(make_conversation(owner=alice))
+
+
+def url(turn: Turn, part: str) -> str:
+    return f"{turn.conversation.get_absolute_url()}turns/{turn.pk}/{part}/"
+
+
+def status(client: Client, turn: Turn, part: str) -> int:
+    return client.get(url(turn, part)).status_code
+
+
+@pytest.mark.spec("product 15")
+@pytest.mark.parametrize(
+    ("flags", "trace", "thinking"),
+    [({}, 200, 200), (NO_REASONING, 404, 404), (NOT_SHOWN, 404, 404), (NO_TRACE, 404, 200), (WITHHELD, 200, 404)],
+)
+def test_flags_of_the_site_hold_for_addresses_too(
+    alice: User, turn: Turn, settings: Settings, flags: dict[str, Any], trace: int, thinking: int
+) -> None:
+    for name, value in flags.items():
+        setattr(settings, name, value)
+    client = client_of(alice)
+
+    assert (status(client, turn, "trace"), status(client, turn, "thinking")) == (trace, thinking)
+    assert status(client, turn, "copy") == 200
+
+
+@pytest.mark.spec("004 flags")
+def test_trace_that_was_asked_for_is_there(alice: User, turn: Turn, settings: Settings) -> None:
+    settings.REASONING_TOOL_TRACE_DEFAULT = False
+    client = client_of(alice)
+
+    client.post("/accounts/toggles/show-trace/", {"on": "true"})
+
+    assert status(client, turn, "trace") == 200
+
+
+@pytest.mark.spec("001 BR-003")
+@pytest.mark.parametrize("layer", ["person", "conversation"])
+def test_personal_setting_holds_for_the_address_of_thinking(alice: User, turn: Turn, layer: str) -> None:
+    holder = alice if layer == "person" else turn.conversation
+    holder.reasoning = {"reasoning.includeInResponse": False}
+    holder.save()
+    client = client_of(alice)
+
+    assert (status(client, turn, "thinking"), status(client, turn, "trace")) == (404, 200)
+
+
+@pytest.mark.spec("product 4")
+def test_address_gives_an_excerpt_to_users_and_all_of_it_to_administrators(alice: User, ada: User) -> None:
+    hers, theirs = (make_answer(make_conversation(owner=owner), thought="word " * 400) for owner in (ada, alice))
+
+    assert len(client_of(ada).get(url(hers, "thinking")).content) == 2_000
+    shown = client_of(alice).get(url(theirs, "thinking")).content.decode()
+    assert shown.endswith(TRUNCATED)
+    assert len(shown) <= EXCERPT_CHARS + len(TRUNCATED)
+
+
+@pytest.mark.spec("product 14")
+@pytest.mark.parametrize("part", ["trace", "thinking", "copy"])
+def test_nobody_else_and_no_visitor_reads_a_part(ada: User, bob: User, turn: Turn, part: str) -> None:
+    assert [status(client_of(person), turn, part) for person in (ada, bob)] == [404, 404]
+    assert status(Client(), turn, part) == 302
+
+
+@pytest.mark.parametrize("part", ["trace", "thinking", "copy"])
+def test_turn_that_was_replaced_is_not_found(alice: User, turn: Turn, part: str) -> None:
+    open_turn(turn.conversation_id, text="Why?", replaces=turn)
+
+    assert status(client_of(alice), turn, part) == 404
+
+
+@pytest.mark.spec("product 4")
+def test_address_of_thinking_is_told_only_to_those_who_may_read_it(alice: User, turn: Turn, settings: Settings) -> None:
+    client = client_of(alice)
+    told = client.get(turn.conversation.get_absolute_url()).content.decode()
+    settings.REASONING_THINKING_FOR_USERS = "hidden"
+
+    untold = client.get(turn.conversation.get_absolute_url(), {"open": turn.public_id}).content.decode()
+
+    assert [url(turn, "thinking") in html for html in (told, untold)] == [True, False]
+    assert THINKING_CANARY not in untold
+    assert "Reasoning is hidden for your account" in untold

@@ -1,0 +1,147 @@
+"""A conversation's page as frames change it, without a browser: what htmx and ``chat.js`` do with them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import lxml.html
+from lxml.html import HtmlElement
+
+_LIVE_PARTS = ("head", "answer", "steps")
+_PARTS = (*_LIVE_PARTS, "sources", "actions", "notice", "points", "trace-label", "thinking-label", "question-tools")
+_MOVING = ("hx-swap-oob", "data-n", "data-elapsed", "aria-busy")
+
+
+class DrawnPage:
+    def __init__(self, html: str) -> None:
+        self._root = lxml.html.document_fromstring(html)
+
+    @property
+    def newest(self) -> tuple[str, str]:
+        """The id and the status of the newest answer, as the page names them when it connects."""
+        cards = self._root.xpath("//*[@id='messages']/*[@data-role='assistant']")
+        return (cards[-1].get("data-message-id", ""), cards[-1].get("data-status", "")) if cards else ("", "")
+
+    def take(self, frame: str) -> None:
+        """Change the page as a frame says."""
+        if frame.startswith("{"):
+            self._take_json(json.loads(frame))
+            return
+        for element in lxml.html.fragments_fromstring(frame):
+            if not isinstance(element, str) and (how := element.get("hx-swap-oob")):
+                self._swap(element, how)
+
+    def state(self) -> dict[str, Any]:
+        """Return what the page shows: its cards with their parts, whether a turn runs, and what waits."""
+        messages = self._by_id("messages")
+        assert messages is not None
+        state: dict[str, Any] = {"cards": [card.get("id") for card in messages.iter("article")]}
+        for card in messages.iter("article"):
+            name = card.get("id", "")
+            status = state[f"{name} status"] = card.get("data-status")
+            names = _LIVE_PARTS if status == "streaming" else _PARTS
+            state |= {f"{name}-{part}": self._part(f"{name}-{part}") for part in names}
+            if status is None:
+                state[name] = _text(card)
+            if status == "streaming":
+                state[f"{name} says"] = _words(self._by_id(f"{name}-status"))
+        queue, stop = self._by_id("queue"), self._root.find(".//*[@data-stop]")
+        return {**state, "queue": _text(queue), "running": stop is not None and stop.get("hidden") is None}
+
+    def _take_json(self, form: dict[str, Any]) -> None:
+        if "text" in form:
+            element = self._by_id(form["id"])
+            if element is None:
+                return
+            if form["n"] == 0:
+                _empty(element)
+            else:
+                assert form["n"] == int(element.get("data-n", "0")) + 1, "a piece is missing"
+            element.set("data-n", str(form["n"]))
+            element.text = (element.text or "") + form["text"]
+        elif "card" in form and "status" in form:
+            card = self._by_id(f"m-{form['card']}")
+            if card is not None:
+                card.set("data-status", form["status"])
+                for thinking in card.xpath(".//*[@data-token-est]"):
+                    thinking.set("data-token-est", str(form["tokensEst"]))
+                if form["status"] != "streaming":
+                    _prune(card)
+        elif "running" in form:
+            stop = self._root.find(".//*[@data-stop]")
+            assert stop is not None
+            stop.attrib.pop("hidden", None)
+            if not form["running"]:
+                stop.set("hidden", "")
+
+    def _swap(self, element: HtmlElement, how: str) -> None:
+        style, _colon, selector = how.partition(":")
+        target = self._by_id(selector.removeprefix("#") or element.get("id", ""))
+        if target is None:
+            return
+        parent = target.getparent()
+        assert parent is not None
+        if style == "delete":
+            target.drop_tree()
+        elif style in ("outerHTML", "true"):
+            element.tail = target.tail
+            parent.replace(target, element)
+        elif style == "innerHTML":
+            _empty(target)
+            target.text = element.text
+            target.extend(list(element))
+        elif style == "beforeend":
+            for card in element.iter("article"):  # drawn again: chat.js removes the older one
+                if (known := self._by_id(card.get("id", ""))) is not None:
+                    known.drop_tree()
+            target.extend(list(element))
+        elif style == "beforebegin":
+            for child in list(element):
+                target.addprevious(child)
+        elif style == "afterbegin":
+            for child in reversed(list(element)):
+                target.insert(0, child)
+        else:
+            raise AssertionError(how)
+
+    def _by_id(self, name: str) -> HtmlElement | None:
+        found = self._root.xpath("//*[@id=$name]", name=name)
+        return found[0] if found else None
+
+    def _part(self, name: str) -> str:
+        return _text(self._by_id(name))
+
+
+def _prune(card: HtmlElement) -> None:
+    """Remove what a finished card has nothing to show in, as ``chat.js`` does."""
+    for fold in card.xpath(".//*[contains(@class, 'disclosure')]"):
+        steps = fold.xpath(".//*[contains(@class, 'steps')]")
+        is_empty = fold.get("data-token-est") == "0" or (steps and not len(steps[0]))
+        if is_empty and fold.getparent() is not None:
+            fold.drop_tree()
+
+
+def _empty(element: HtmlElement) -> None:
+    for child in list(element):
+        element.remove(child)
+    element.text = None
+
+
+def _text(element: HtmlElement | None) -> str:
+    """Return an element's markup without what differs from one moment to the next."""
+    if element is None or not (element.text_content().strip() or len(element)):
+        return ""
+    copy = lxml.html.fromstring(lxml.html.tostring(element, encoding="unicode", with_tail=False))
+    for each in copy.iter():
+        for name in _MOVING:
+            each.attrib.pop(name, None)
+    for token in copy.xpath("//input[@name='csrfmiddlewaretoken']"):
+        token.drop_tree()
+    return re.sub(r"\s+", " ", re.sub(r">\s+<", "><", lxml.html.tostring(copy, encoding="unicode"))).strip()
+
+
+def _words(status: HtmlElement | None) -> str:
+    span = status.find("span") if status is not None else None
+    return (span.text or "").strip() if span is not None else ""

@@ -1,0 +1,106 @@
+"""Random histories against the contract server's rules: whatever the log contains, the next request is accepted.
+
+Only what a person's own settings hold back may be refused where a service insists on it.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reasoning.replay.plan import RequestTarget, plan_request
+from reasoning.settings import ReasoningSettings
+from tests.chat.histories import KINDS, Kind
+from tests.contract_server.knobs import Knobs
+from tests.contract_server.modes import MODES
+from tests.contract_server.record import Record
+from tests.contract_server.rules.base import Asked, verdict
+from tests.reasoning.egress_histories import HERE, KEY, Log, logs
+
+TOOLS = [{"type": "function", "function": {"name": "searchFilings", "parameters": {"type": "object"}}}]
+SETTINGS = st.builds(
+    ReasoningSettings,
+    enabled=st.booleans(),
+    effort=st.sampled_from([None, "none", "low", "max"]),
+    max_tokens=st.sampled_from([None, 1000]),
+    include_in_context=st.sampled_from([True, True, None, False]),
+    strip_from_context=st.sampled_from([None, "none", "all", "allButLast"]),
+    summary=st.sampled_from([None, "auto", "none"]),
+)
+ROUND_TRIP = ReasoningSettings(include_in_context=True)
+INSISTING = frozenset({"K1", "K3", "E1", "F1", "O1"})
+
+
+def target_of(kind: Kind) -> RequestTarget:
+    api = "responses" if kind.speaks_responses else "chat"
+    return RequestTarget(api=api, model=kind.model, provider=HERE, dialect=kind.dialect)
+
+
+def asked(kind: Kind, log: Log, chosen: ReasoningSettings, **more: Any) -> Asked:
+    """Return the next request as the service's rules see it: as it comes out of its JSON, with a prompt and tools."""
+    plan = plan_request(log.events, chosen, target_of(kind), **more)
+    body: dict[str, Any] = json.loads(json.dumps(plan.body))
+    if plan.offers_tools:
+        body["tools"] = TOOLS
+    if not kind.speaks_responses:
+        body["messages"] = [{"role": "system", "content": "Answer."}, *body["messages"]]
+    path, headers = MODES[kind.dialect].path, {"authorization": f"Bearer {KEY}"}
+    record = Record(serial=1, path=path, headers=headers, raw=b"", started=1)
+    return Asked(body, headers, kind.model, kind.dialect, Knobs(), log.ledger, record)
+
+
+def broken_rule(request: Asked) -> tuple[str, str] | None:
+    broken = verdict(MODES[request.mode].rules, request)
+    return (broken[0].id, broken[1].message) if broken else None
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@settings(suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_next_request_is_accepted_after_any_history(kind: Kind, data: st.DataObject) -> None:
+    request = asked(kind, data.draw(logs(kind.model)), ROUND_TRIP)
+
+    assert broken_rule(request) is None
+    assert request.record.lost_reasoning == []
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+@settings(suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_only_what_settings_hold_back_is_refused(kind: Kind, data: st.DataObject) -> None:
+    chosen = data.draw(SETTINGS)
+    request = asked(kind, data.draw(logs(kind.model)), chosen)
+
+    holds_back = not chosen.include_in_context or chosen.strip_from_context in ("all", "allButLast")
+    allowed = INSISTING if holds_back else frozenset()
+    broken = broken_rule(request)
+    assert broken is None or broken[0] in allowed | ({"K0"} if chosen.effort == "none" else set())
+
+
+@pytest.mark.parametrize("model", ["gpt-5-mini", "gpt-5.4"])
+@settings(suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_request_without_items_is_accepted(model: str, data: st.DataObject) -> None:
+    request = asked(KINDS[model], data.draw(logs(model)), ROUND_TRIP, omit_items=True)
+
+    assert broken_rule(request) is None
+    assert all(item["type"] != "reasoning" for item in request.input)
+
+
+@settings(suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_plan_depends_on_no_order_and_changes_nothing(data: st.DataObject) -> None:
+    kind = data.draw(st.sampled_from(list(KINDS.values())))
+    log = data.draw(logs(kind.model))
+    before, shuffled = repr(log.events), data.draw(st.permutations(log.events))
+
+    plan = plan_request(log.events, ROUND_TRIP, target_of(kind))
+
+    assert plan_request(shuffled, ROUND_TRIP, target_of(kind)) == plan
+    assert repr(log.events) == before
+    assert plan.repairs == ()
+    assert plan.stored_tokens >= plan.effective_tokens

@@ -1,0 +1,305 @@
+"""Values of any shape become bounded strict JSON without secrets; the input is unchanged."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+from collections import UserDict
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from reasoning.redaction import SECRETS_ONLY, RedactionPolicy, Redactor, redact_args, redact_trace
+from tests.reasoning.redaction_samples import SECRETS, noise
+
+
+def strict(value: Any) -> str:
+    return json.dumps(value, allow_nan=False)
+
+
+@pytest.mark.spec("004 redaction")
+def test_secret_key_covers_everything_under_it() -> None:
+    shown = redact_args({"credentials": {"user": "bob", "pins": [1, 2]}, "password": 1234, "token": None, "auth": True})
+
+    assert shown == {"credentials": "[redacted]", "password": "[redacted]", "token": None, "auth": True}
+
+
+def test_weak_key_hides_what_looks_secret() -> None:
+    assert redact_args({"key": noise(20, 1), "code": "10-K"}) == {"key": "[redacted]", "code": "10-K"}
+
+
+@pytest.mark.spec("004 trace")
+def test_usual_arguments_are_shown_as_they_are() -> None:
+    args = {
+        "query": "risk factors",
+        "form": "10-K",
+        "company": "Apple Inc.",
+        "limit": 5,
+        "max_tokens": 256,
+        "deep": False,
+    }
+
+    assert redact_args(args) == args
+
+
+@pytest.mark.spec("004 redaction")
+def test_long_string_is_truncated() -> None:
+    assert redact_args("x" * 1_000) == "x" * 256 + "…(truncated)"
+    assert redact_args("word " * 100) == ("word " * 100)[:256] + "…(truncated)"
+    assert redact_args("y" * 256) == "y" * 256
+
+
+def test_truncation_hides_no_mask_and_splits_no_character() -> None:
+    flags = redact_args("a" * 255 + "🇩🇪🇫🇷")
+    family = redact_args("a" * 254 + "👩\u200d👩\u200d👧")
+    masked = redact_args("b" * 249 + " password=hunter2 and more")
+
+    assert flags == "a" * 255 + "…(truncated)"
+    assert family == "a" * 254 + "…(truncated)"
+    assert "hunter" not in masked
+
+
+@pytest.mark.spec("004 redaction")
+def test_vectors_become_counts() -> None:
+    vector = [0.25] * 1_536
+
+    assert redact_args({"query": "q", "embedding": vector}) == {"query": "q", "embedding": {"count": 1536}}
+    assert redact_args({"points": vector}) == {"points": {"count": 1536}}
+    assert redact_args({"years": list(range(2010, 2026))}) == {"years": list(range(2010, 2026))}
+    assert "[vector]" in redact_args({"v": f"see {vector[:40]}"})["v"]
+
+
+def test_encoded_and_raw_bytes_become_notes() -> None:
+    encoded = noise(400, 3)
+
+    assert redact_args({"image": f"data:image/png;base64,{encoded}"})["image"].startswith("[base64 ")
+    assert redact_args({"raw": b"abc"}) == {"raw": "[3 bytes]"}
+
+
+def test_pairs_use_the_name_beside_them() -> None:
+    secret = noise(20, 4)
+    headers = [["Authorization", f"Bearer {secret}"], ["Accept", "text/html"]]
+    asgi = [(b"authorization", secret.encode()), (b"accept", b"text/html")]
+    har = {"headers": [{"name": "X-Api-Key", "value": secret}, {"name": "Accept", "value": "*/*"}]}
+
+    assert redact_args(headers) == [["Authorization", "[redacted]"], ["Accept", "text/html"]]
+    assert redact_args(asgi) == [["authorization", "[redacted]"], ["accept", "[9 bytes]"]]
+    assert redact_args(har)["headers"] == [
+        {"name": "X-Api-Key", "value": "[redacted]"},
+        {"name": "Accept", "value": "*/*"},
+    ]
+
+
+def test_json_inside_strings_is_walked() -> None:
+    inner = json.dumps({"password": "hunter2", "n": 1})
+
+    assert json.loads(redact_args(inner)) == {"password": "[redacted]", "n": 1}
+    assert "hunter2" not in redact_args(json.dumps(inner))
+    assert "hunter2" not in redact_args('{"password": "hunter2", "password": null}')
+    assert redact_args('{"a":  1}') == '{"a":  1}'
+
+
+def test_keys_are_redacted_and_stay_apart() -> None:
+    shown = redact_args({"bob@example.com": 1, "b@example.com": 2, 5: "a", "5": "b", None: 1, (1, 2): 3})
+
+    assert "b***@example.com" in shown
+    assert len(shown) == 6
+    assert all(isinstance(key, str) for key in shown)
+
+
+def test_input_is_not_touched() -> None:
+    args = {"a": [{"password": "hunter2"}, [0.5] * 20], "b": {"c": "x" * 500}}
+    before = copy.deepcopy(args)
+
+    redact_args(args)
+
+    assert args == before
+
+
+def test_cycles_and_depth_end() -> None:
+    cycle: dict[str, Any] = {"password": "hunter2"}
+    cycle["self"] = cycle
+    deep: Any = "hunter2"
+    for _ in range(10_000):
+        deep = [deep]
+
+    assert redact_args(cycle) == {"password": "[redacted]", "self": "[cycle]"}
+    assert "hunter2" not in strict(redact_args(deep))
+
+
+def test_shared_value_is_no_cycle() -> None:
+    part = {"a": 1}
+
+    assert redact_args([part, part]) == [{"a": 1}, {"a": 1}]
+
+
+def test_odd_values_become_strict_json() -> None:
+    @dataclass
+    class Client:
+        api_key: str = "hunter2"
+
+    odd = [float("nan"), float("inf"), 10**5_000, Client(), {1, 2}, Decimal("1.5"), datetime(2024, 1, 2, tzinfo=UTC)]
+
+    shown = redact_args([*odd, "\ud800", "\x00", UserDict({"password": "hunter2"}), Ellipsis])
+
+    assert "hunter2" not in strict(shown)
+    strict(shown).encode()
+    assert shown[0] == "nan"
+    assert shown[3] == "[Client]"
+
+
+def test_card_as_a_number_is_masked() -> None:
+    assert redact_args({"n": 4111111111111111, "cik": 320193, "at": 1730448000123}) == {
+        "n": "[redacted]",
+        "cik": 320193,
+        "at": 1730448000123,
+    }
+
+
+def test_size_is_bounded_in_bytes() -> None:
+    for value in (
+        {str(n): "x" * 200 for n in range(50_000)},
+        ["é" * 250] * 20_000,
+        [[]] * 100_000,
+        [["a", "b" * 300]] * 9_000,
+    ):
+        assert len(strict(redact_args(value)).encode()) <= 102_400
+
+
+@pytest.mark.spec("004 trace")
+def test_only_declared_arguments_are_shown() -> None:
+    args = {
+        "query": "mail bob@example.com",
+        "filter": "x" * 120,
+        "ids": [1, 2],
+        "n": 4,
+        "api_key": "abc",
+        "o": {"a": 1},
+    }
+
+    shown = Redactor().redact_args(args, shown=frozenset({"query"}))
+
+    assert shown == {
+        "query": "mail b***@example.com",
+        "filter": "[text, 120 characters]",
+        "ids": "[list, 2 items]",
+        "n": "[number]",
+        "api_key": "[redacted]",
+        "o": "[object, 1 key]",
+    }
+
+
+def test_declared_arguments_are_stable() -> None:
+    shown = frozenset({"query"})
+    once = Redactor().redact_args({"query": "q", "filter": "x" * 120, "n": None}, shown=shown)
+
+    assert Redactor().redact_args(once, shown=shown) == {**once, "n": "[nothing]"}
+
+
+def test_secrets_deep_in_arguments_are_masked() -> None:
+    leaked = [
+        case.text
+        for case in SECRETS
+        if json.dumps(case.private)[1:-1] in strict(redact_args({"note": [{"text": case.text}]}))
+    ]
+
+    assert not leaked
+
+
+@pytest.mark.spec("product 12")
+def test_secrets_only_keeps_people() -> None:
+    args = {"first_name": "Ann", "email": "a.b@example.com", "password": "hunter2"}
+
+    assert Redactor(SECRETS_ONLY).redact_args(args) == {**args, "password": "[redacted]"}
+
+
+@pytest.mark.spec("004 trace")
+def test_trace_keeps_its_shape() -> None:
+    step = {
+        "tool": "searchFilings",
+        "args": {"query": "risk factors", "token": "abc"},
+        "durationMs": 387,
+        "results": 5,
+        "topCitations": [{"filing": "10-K", "date": "2024-11-01", "snippet": "call (415) 555-0132, password=hunter2"}],
+        "status": "ok",
+        "redactions": {"secret": 1},
+    }
+
+    shown = redact_trace([step])[0]
+
+    assert shown["args"] == {"query": "risk factors", "token": "[redacted]"}
+    assert shown["topCitations"][0]["snippet"] == "call (415) 555-0132, password=[redacted]"
+    assert {key: shown[key] for key in ("tool", "durationMs", "results", "status", "redactions")} == {
+        key: step[key] for key in ("tool", "durationMs", "results", "status", "redactions")
+    }
+
+
+@pytest.mark.spec("004 redaction")
+def test_trace_is_capped_by_whole_steps() -> None:
+    steps = [{"tool": "t", "args": {str(n): "é" * 200 for n in range(8)}, "durationMs": 1} for _ in range(200)]
+
+    shown = redact_trace(steps)
+
+    assert len(json.dumps(shown, ensure_ascii=False).encode()) <= 102_400
+    assert shown[-1]["omitted"] == 200 - (len(shown) - 1)
+    assert redact_trace(shown) == shown
+
+
+def test_trace_fits_its_bytes_whatever_they_are() -> None:
+    """The step that counts what was left out is part of the limit."""
+    steps = [{"tool": "t" * (n % 60), "args": {}} for n in range(40)]
+    too_large = []
+    for limit in range(150, 2_000, 7):
+        shown = Redactor(RedactionPolicy(trace_bytes=limit)).redact_trace(steps)
+        if len(strict(shown)) > limit:
+            too_large.append(limit)
+
+    assert not too_large
+
+
+def test_odd_steps_fail_closed() -> None:
+    assert redact_trace([{"args": {"password": "hunter2"}}, "hunter2"]) == [{"tool": "[unavailable]", "args": {}}]  # type: ignore[list-item]
+
+
+def test_failure_shows_unavailable() -> None:
+    class Hostile(dict[str, str]):
+        def items(self) -> Any:
+            raise RuntimeError("hunter2")
+
+    assert redact_args(Hostile(a="b")) == "[unavailable]"
+
+
+_KEYS = st.sampled_from(["a", "password", "key", "email", "name", "value", "vector", "0"])
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=40) | st.binary(max_size=8)
+    | st.sampled_from([case.text for case in SECRETS]),
+    lambda inner: st.lists(inner, max_size=4)
+    | st.dictionaries(_KEYS, inner, max_size=4),
+    max_leaves=12,
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(_VALUES)
+def test_any_value_gives_strict_stable_json(value: Any) -> None:
+    once = redact_args(value)
+
+    assert json.loads(strict(once)) == once
+    assert redact_args(once) == once
+
+
+def test_small_bounds_hold() -> None:
+    policy = RedactionPolicy(max_nodes=50, max_depth=3, value_bytes=500)
+    chance = random.Random(3)  # noqa: S311 - the same in every run
+    value = [[[[chance.random() for _ in range(5)]]] for _ in range(400)]
+
+    shown = Redactor(policy).redact_args(value)
+
+    assert len(strict(shown)) <= 700
+    assert Redactor(policy).redact_args(shown) == shown

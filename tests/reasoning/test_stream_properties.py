@@ -1,0 +1,289 @@
+"""Properties of the stream parsers: any cut gives the same channels, nothing is lost or leaked, the cost is linear.
+
+Also over the recorded responses of real services in ``SHARED_DIR/streams`` (none is part of this project). They never
+split a tag, so their native text is also sent as tagged text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reasoning.deltas import Channel, Delta, RawFields
+from reasoning.events import AssistantMessage
+from reasoning.stream.normalizer import Normalizer, normalize_stream
+from reasoning.stream.sections import SectionParser
+from reasoning.stream.tags import has_delimiter
+from tests.reasoning.streamed import (
+    PIECES,
+    calls_made,
+    channels,
+    joined,
+    machine,
+    of_text,
+    recorded_responses,
+    recut,
+    shown,
+    two_ways,
+)
+
+CANARY = "Zq7Zq7Zq7"
+DELIMITER = re.compile(r"</?(?:think|thinking|reasoning|scratchpad)\s*/?>", re.IGNORECASE)
+TOOL = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "f", "arguments": "{}"}}]}
+HEADINGS = ("Reasoning Summary:", "\nFinal Answer:", "\n- a", "word", "word ", " \n", "\r\n")
+PRIVATE = ("password:\n", "hunter2-Zx9\n", "key=\n", "sk-proj-a1B2c3D4e5F6g7H8i9J0", "Bearer\n", "eyJhbGciOi")
+
+texts = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
+sectioned = st.lists(st.sampled_from((*PIECES, *HEADINGS)), max_size=24).map("".join)
+plain_texts = st.text(st.sampled_from("ab <>/`\n~thinksratchpad"), max_size=60)
+natives = st.sampled_from(["", "", "n", "<think>n", "a</think>b"])
+seeds = st.integers(0, 10**6)
+
+
+# Any cut
+
+
+@pytest.mark.spec("003 invariant 3")
+@given(text=texts, native=natives, hint=st.booleans(), seed=seeds)
+def test_any_cut_gives_the_same_channels(text: str, native: str, hint: bool, seed: int) -> None:
+    deltas = [{"reasoning": native}, {"content": text}]
+
+    assert channels(recut(deltas, seed), starts_in_reasoning=hint) == channels(deltas, starts_in_reasoning=hint)
+
+
+@given(before=texts, after=texts, seed=seeds)
+def test_any_cut_around_a_tool_call_gives_the_same_channels(before: str, after: str, seed: int) -> None:
+    deltas = [{"content": before}, TOOL, {"content": after}]
+
+    assert channels(recut(deltas, seed)) == channels(deltas)
+
+
+@given(text=texts)
+def test_every_two_way_cut_gives_the_same_channels(text: str) -> None:
+    whole = of_text(text)
+
+    for pieces in two_ways(text):
+        assert channels({"content": piece} for piece in pieces) == whole
+
+
+@given(text=texts)
+def test_null_fields_beside_the_text_change_nothing(text: str) -> None:
+    nulls = {"role": "assistant", "reasoning": None, "reasoning_details": None, "tool_calls": None}
+
+    assert channels([{**nulls, "content": text}]) == of_text(text)
+
+
+@given(text=sectioned, seed=seeds)
+def test_live_streaming_differs_in_blanks_at_line_ends_only(text: str, seed: int) -> None:
+    def parse(pieces: list[str], *, live: bool) -> tuple[list[str], str, str | None]:
+        normalizer, parser = Normalizer(live=live), SectionParser(live=live)
+        visible = [delta for piece in pieces for delta in normalizer.feed({"content": piece})] + [*normalizer.finish()]
+        out: list[Delta] = []
+        for delta in visible:
+            out += parser.feed(str(delta.text)) if delta.channel is Channel.VISIBLE else ()
+        out += parser.finish()
+        bullets = [str(delta.text) for delta in out if delta.channel is Channel.SUMMARY]
+        return bullets, joined(out, Channel.ANSWER), normalizer.thinking
+
+    pieces = [str(delta["content"]) for delta in recut([{"content": text}], seed)]
+    whole, live, cut = parse([text], live=False), parse([text], live=True), parse(pieces, live=True)
+
+    assert cut == live
+    assert (live[0], live[2]) == (whole[0], whole[2])
+    assert _without_line_ends(live[1]) == _without_line_ends(whole[1])
+
+
+@given(pieces=st.lists(st.sampled_from((*PIECES, *HEADINGS, *PRIVATE)), max_size=16))
+def test_any_cut_gives_the_same_stored_answer(pieces: list[str]) -> None:
+    assert _stored(pieces) == _stored(["".join(pieces)])
+
+
+# Nothing lost, nothing leaked
+
+
+@pytest.mark.spec("003 invariant 1")
+@given(text=st.one_of(texts, plain_texts), native=natives, hint=st.booleans())
+def test_answer_has_no_delimiter_and_is_stable(text: str, native: str, hint: bool) -> None:
+    visible = of_text(text, native=native, starts_in_reasoning=hint).visible
+
+    assert not DELIMITER.search(visible)
+    assert of_text(visible).visible == visible
+
+
+@pytest.mark.spec("normaliser 3")
+@given(
+    pieces=st.lists(st.sampled_from([*PIECES[:10], "`", "``", "\n\n", "```\n", "#"]), max_size=24), hint=st.booleans()
+)
+def test_nothing_is_lost_and_nothing_doubled(pieces: list[str], hint: bool) -> None:
+    """Each # becomes a character of its own, so that every one of them can be looked for."""
+    marks = [chr(0x4E00 + at) for at in range(len(pieces))]
+    text = "".join(mark if piece == "#" else piece for piece, mark in zip(pieces, marks, strict=True))
+    result = of_text(text, starts_in_reasoning=hint)
+
+    received = result.visible + result.thinking + "".join(result.scratchpads)
+    assert sorted(char for char in received if char in marks) == sorted(char for char in text if char in marks)
+
+
+@pytest.mark.spec("003 case 5")
+@given(text=st.text())
+def test_text_without_delimiters_is_unchanged(text: str) -> None:
+    text = DELIMITER.sub("", text).encode("utf-8", "replace").decode()
+
+    assert normalize_stream([{"content": text}]).visible == text.strip()
+
+
+@pytest.mark.spec("normaliser 7")
+@pytest.mark.parametrize("field", ["content", "thinking"])
+@given(before=texts, after=texts, native=natives, hint=st.booleans(), seed=seeds)
+def test_scratchpad_reaches_no_other_channel(
+    field: str, before: str, after: str, native: str, hint: bool, seed: int
+) -> None:
+    deltas = [{"reasoning": native}, {field: f"{before}<scratchpad>{CANARY}</scratchpad>{after}"}, {"content": "x"}]
+    result = channels(recut(deltas, seed), starts_in_reasoning=hint)
+
+    assert CANARY not in result.visible + result.thinking + (result.kept or "")
+    assert any(CANARY in text for text in result.scratchpads)
+
+
+# Cost
+
+
+_HARD: dict[str, Callable[[int], str]] = {
+    "prose": lambda n: "Net sales rose. " * n,
+    "openers": lambda n: "<think>" * n,
+    "blocks": lambda n: "<REASONING>" * n,
+    "wrong closers": lambda n: "<think>a</thinking>b" * n,
+    "mixed openers": lambda n: "<think><REASONING><thinking>" * n,
+    "mentions": lambda n: "`<think>` " * n,
+    "open spans": lambda n: "a `<think>\n\n" * n,
+    "open fences": lambda n: "```py\n<think></think>\n" * n,
+    "unequal runs": lambda n: "".join("`" * (1 + at % 40) + "<think></think>x" for at in range(n)),
+    "cut delimiters": lambda n: "<thi</think>nk>" * n,
+    "scratchpads": lambda n: "<think><scratchpad>a</scratchpad>" * n,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("native", ["", "n"])
+@pytest.mark.parametrize("text_of", _HARD.values(), ids=_HARD)
+@pytest.mark.parametrize("size", [7, 10**9], ids=["streamed", "whole"])
+def test_cost_is_linear(text_of: Callable[[int], str], native: str, size: int) -> None:
+    def run(text: str) -> None:
+        normalizer = Normalizer()
+        normalizer.feed({"reasoning": native})
+        for at in range(0, len(text), size):
+            normalizer.feed({"content": text[at : at + size]})
+        normalizer.finish()
+
+    small, large = (calls_made(lambda n=n: run(text_of(n))) for n in (200, 800))
+
+    assert large < 4.6 * small
+
+
+def test_cost_of_a_delta_does_not_grow_with_the_turn() -> None:
+    turn = machine()
+
+    first, later = (calls_made(lambda: [shown(turn, "content", "word ") for _ in range(500)]) for _half in range(2))
+
+    assert later < 1.1 * first
+
+
+_HOSTILE = {
+    "angles": "<" * 1_000_000,
+    "plain": "x" * 1_000_000,
+    "openers": "<think>" * 20_000,
+    "blanks": "<think" + " " * 100_000 + ">",
+    "surrogates": "\ud800" * 100_000,
+    "line breaks": "\n" * 200_000,
+    "backticks": "`" * 1_000_000 + "<think>",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", _HOSTILE.values(), ids=_HOSTILE)
+@pytest.mark.timeout(10)
+def test_hostile_input_is_parsed_in_time(text: str) -> None:
+    result = of_text(text)
+
+    assert len(result.visible) + len(result.thinking) <= len(text)
+
+
+# Recorded responses
+
+
+Response = tuple[Mapping[str, Any], ...]
+
+
+@pytest.fixture
+def responses(shared_dir: Path) -> tuple[Response, ...]:
+    return _read(shared_dir / "streams")
+
+
+@pytest.mark.spec("003 invariant 1")
+@pytest.mark.spec("003 invariant 2")
+@pytest.mark.spec("003 invariant 3")
+def test_recordings_give_their_own_text_however_cut(responses: tuple[Response, ...]) -> None:
+    assert len(responses) > 50
+
+    for deltas in responses:
+        whole = channels(deltas)
+        native, content = "".join(map(_native, deltas)), "".join(map(_content, deltas))
+        assert all(channels(recut(deltas, seed)) == whole for seed in (1, 2))
+        assert not has_delimiter(whole.visible)
+        assert whole.kept == native or not native
+        assert whole.visible == content.strip() or "<" in content
+
+
+@pytest.mark.spec("003 case 3")
+@pytest.mark.parametrize("tag", ["think", "thinking", "REASONING"])
+def test_native_text_of_recordings_is_found_as_tagged_text(responses: tuple[Response, ...], tag: str) -> None:
+    for deltas in responses:
+        native, content = "".join(map(_native, deltas)), "".join(map(_content, deltas))
+        if native.strip() and "<" not in native + content:
+            tagged = [{"content": f"<{tag}>\n{native}\n</{tag}>\n\n{content}"}]
+            for result in (channels(tagged), channels(recut(tagged, 3))):
+                assert (result.visible, result.thinking) == (content.strip(), native.strip())
+
+
+def test_tagged_recordings_are_the_same_for_every_cut_of_their_tags(responses: tuple[Response, ...]) -> None:
+    tagged = [text for text in ("".join(map(_content, deltas)) for deltas in responses) if "<think>" in text]
+    assert tagged
+
+    for text in tagged:
+        start, end = text.index("<think>"), text.find("</think>")
+        short = text[start : start + 20] + (text[end - 10 : end + 30] if end > 0 else "")
+        assert len({channels({"content": piece} for piece in pieces) for pieces in two_ways(short)}) == 1
+
+
+_read = cache(recorded_responses)
+
+
+def _native(delta: Mapping[str, Any]) -> str:
+    details = delta.get("reasoning_details") or []
+    text = "".join(element.get("text") or element.get("summary") or "" for element in details)
+    return delta.get("reasoning_content") or delta.get("reasoning") or text
+
+
+def _content(delta: Mapping[str, Any]) -> str:
+    content = delta.get("content") or ""
+    if isinstance(content, list):
+        return "".join(part["text"] for part in content if part["type"] == "text")
+    return str(content)
+
+
+def _stored(pieces: list[str]) -> str:
+    turn = machine()
+    for piece in pieces:
+        turn.feed(RawFields({"content": piece}))
+    return "".join(event.text for event in turn.end_step().events if isinstance(event, AssistantMessage))
+
+
+def _without_line_ends(text: str) -> str:
+    return re.sub(r"[^\S\n]+(?=\n|\Z)", "", text).rstrip()

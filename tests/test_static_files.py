@@ -1,0 +1,80 @@
+"""Static files over ASGI: cached, compressed once collected, and nothing outside their folders."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asgiref.testing import ApplicationCommunicator
+from django.conf import LazySettings
+from django.core.management import call_command
+
+from config.static_files import with_static_files
+
+
+async def django_application(_scope: Any, _receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"from Django"})
+
+
+async def request(path: str, *, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
+    encoded = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "headers": encoded,
+        "query_string": b"",
+        "http_version": "1.1",
+    }
+    communicator = ApplicationCommunicator(with_static_files(django_application), scope)
+    await communicator.send_input({"type": "http.request", "body": b""})
+    start = await communicator.receive_output()
+    body, more = b"", True
+    while more:
+        message = await communicator.receive_output()
+        body, more = body + message.get("body", b""), message.get("more_body", False)
+    await communicator.wait()
+    return start["status"], {name.decode().lower(): value.decode() for name, value in start["headers"]}, body
+
+
+async def test_source_file_is_served_with_its_type_and_safe_headers() -> None:
+    status, headers, body = await request("/static/css/app.css")
+
+    assert (status, headers["content-type"]) == (200, 'text/css; charset="utf-8"')
+    assert headers["x-content-type-options"] == "nosniff"
+    assert b"{" in body
+
+
+async def test_unchanged_file_is_not_sent_again() -> None:
+    _status, headers, _body = await request("/static/css/app.css")
+
+    status, _headers, body = await request("/static/css/app.css", if_modified_since=headers["last-modified"])
+
+    assert (status, body) == (304, b"")
+
+
+async def test_collected_file_is_compressed(tmp_path: Path, settings: LazySettings) -> None:
+    settings.STATIC_ROOT = str(tmp_path)
+    call_command("collectstatic", interactive=False, verbosity=0)
+
+    _status, headers, body = await request("/static/css/app.css", accept_encoding="gzip")
+
+    assert headers["content-encoding"] == "gzip"
+    assert b"{" in gzip.decompress(body)
+
+
+@pytest.mark.parametrize(
+    "path", ["/static/../config/settings.py", "/static//etc/passwd", "/static/", "/static/none.css"]
+)
+async def test_nothing_else_is_found(path: str) -> None:
+    status, _headers, _body = await request(path)
+
+    assert status == 404
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/static/css/app.css"), ("GET", "/chats/")])
+async def test_other_requests_reach_django(method: str, path: str) -> None:
+    assert (await request(path, method=method))[2] == b"from Django"
