@@ -40,7 +40,7 @@ async def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpRespo
     offered = await sync_to_async(model_choice.offered_models)()
     models = await sync_to_async(model_options)(conversation, chosen, offered)
     context = {"conversation": conversation, "models": models, **shown}
-    return await sync_to_async(render)(request, "chat/egress.html", context, status=status)
+    return await sync_to_async(render)(request, "chat/request_preview.html", context, status=status)
 
 
 def _get_conversation(request: HttpRequest, conversation_id: uuid.UUID) -> Conversation:
