@@ -46,7 +46,7 @@ class Person:
     async def send(self, **form: Any) -> None:
         await self._socket.send_str(json.dumps(form))
 
-    async def sees(self, text: str, *, within_s: float = 30) -> str:
+    async def sees(self, text: str, *, within_s: float = 60) -> str:
         """Wait until the page was sent ``text``, which pieces may share; return the frame that ended it."""
         async with asyncio.timeout(within_s):
             while text not in heard(self.frames[self._since :]):
@@ -56,8 +56,8 @@ class Person:
         self._since = len(self.frames) - 1
         return self.frames[-1]
 
-    async def sees_end(self, turn_id: str, status: str, *, within_s: float = 30) -> None:
-        """Wait until the page was sent this end of a turn."""
+    async def sees_end(self, turn_id: str, status: str, *, within_s: float = 60) -> None:
+        """Wait until the page was sent this end of a turn, as an event or in a card that was drawn again."""
         async with asyncio.timeout(within_s):
             while not tells_end(self.frames, turn_id, status):
                 self.frames.append(await self._socket.receive_str())
@@ -72,7 +72,7 @@ class Person:
         async with aiohttp.ClientSession() as monitor, monitor.get(f"{self.base_url}/healthz") as answer:
             return answer.status, (await answer.json())["checks"]
 
-    async def until_healthy(self, *, within_s: float = 30) -> None:
+    async def until_healthy(self, *, within_s: float = 60) -> None:
         """Wait until the server is well again."""
         async with asyncio.timeout(within_s):
             while (await self.health())[0] != 200:  # noqa: ASYNC110 - it tells nobody

@@ -147,7 +147,7 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   const top = card.getBoundingClientRect().top;
   const hadFocus = target.contains(document.activeElement);
   card.tabIndex = -1;
-  document.addEventListener("htmx:afterSettle", () => {
+  document.addEventListener("htmx:afterSwap", () => { // before the browser paints
     scrollBy({ top: card.getBoundingClientRect().top - top, behavior: "instant" });
     if (hadFocus) (document.querySelector("#earlier a") ?? card).focus({ preventScroll: true });
   }, { once: true });

@@ -220,8 +220,8 @@ def test_earlier_messages_come_and_the_reader_stays(visit: Visit, offline: Site)
     demo.page.get_by_role("link", name="Load earlier messages").press("Enter")
     expect(cards).to_have_count(50)
 
-    now = demo.page.evaluate(f"document.getElementById('m-{first}-q').getBoundingClientRect().top")
-    assert abs(now - top) <= 2
+    place = f"document.getElementById('m-{first}-q').getBoundingClientRect().top"
+    demo.page.wait_for_function(f"Math.abs({place} - {top}) <= 2")
     expect(demo.page.get_by_role("link", name="Load earlier messages")).to_be_focused()
     demo.page.keyboard.press("Enter")
     expect(cards).to_have_count(60)

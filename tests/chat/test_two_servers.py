@@ -95,9 +95,10 @@ async def test_turn_is_watched_and_stopped_from_the_other_process(
     await near.send(text="Why?")
     await far.sees(SHOWN)
     await far.send(action="stop")
-    ends = [await one.sees('"status":"stopped"') for one in people]
+    answer = (await far.cards(chat))[-1]
+    for one in people:
+        await one.sees_end(answer["id"], "stopped")
 
-    assert len(ends) == 2
     answer = (await far.cards(chat))[-1]
     assert answer["status"] == "stopped"
     assert TEXT.startswith(answer["answer"])
@@ -116,7 +117,9 @@ async def test_message_to_the_other_process_waits_and_is_answered_once(
     server.release("go")
     for one in people:
         await one.sees("Second answer.")
-        await one.sees('"status":"complete"')
+    second = (await far.cards(chat))[-1]
+    for one in people:
+        await one.sees_end(second["id"], "complete")
 
     cards = await far.cards(chat)
     assert [card["text"] for card in cards if card["role"] == "user"] == ["Why?", "And?"]
@@ -132,8 +135,9 @@ async def test_process_that_is_killed_is_noticed_and_its_turn_ended_by_the_other
     await far.sees(SHOWN)
     await asyncio.to_thread(wait_for_checkpoint, servers[1], chat)
 
+    running = (await far.cards(chat))[-1]
     servers[0].process.kill()
-    await far.sees('"status":"interrupted"')
+    await far.sees_end(running["id"], "interrupted")
     cards = await far.cards(chat)
     server.script([{"content": "Going on."}])
     await far.send(text="And?", id="q2")
