@@ -48,7 +48,13 @@ class DrawnPage:
             if status == "streaming":
                 state[f"{name} says"] = _words(self._by_id(f"{name}-status"))
         queue, stop = self._by_id("queue"), self._root.find(".//*[@data-stop]")
-        return {**state, "queue": _text(queue), "running": stop is not None and stop.get("hidden") is None}
+        picker = self._by_id("model-pick")
+        chosen = picker.xpath("option[@selected]") if picker is not None else []
+        state |= {"title": _words_in(self._by_id("title")), "model": _words_in(chosen[0] if chosen else picker)}
+        state |= {"queue": _text(queue), "running": stop is not None and stop.get("hidden") is None}
+        if not state["running"]:  # the meter of an open page changes when its turn ends
+            state["context"] = _words_in(self._by_id("context"))
+        return state
 
     def _take_json(self, form: dict[str, Any]) -> None:
         if "text" in form:
@@ -69,12 +75,30 @@ class DrawnPage:
                     thinking.set("data-token-est", str(form["tokensEst"]))
                 if form["status"] != "streaming":
                     _prune(card)
+        elif "named" in form:
+            title = self._by_id("title")
+            assert title is not None
+            _empty(title)
+            title.text = form["title"]
+        elif "model" in form:
+            self._take_model(form)
         elif "running" in form:
             stop = self._root.find(".//*[@data-stop]")
             assert stop is not None
             stop.attrib.pop("hidden", None)
             if not form["running"]:
                 stop.set("hidden", "")
+
+    def _take_model(self, form: dict[str, Any]) -> None:
+        picker = self._by_id("model-pick")
+        assert picker is not None
+        if picker.tag == "select":
+            for option in picker.iter("option"):
+                option.attrib.pop("selected", None)
+                if option.get("value") == form["model"]:
+                    option.set("selected", "")
+        else:
+            picker[0].text = form["label"]
 
     def _swap(self, element: HtmlElement, how: str) -> None:
         style, _colon, selector = how.partition(":")
@@ -140,6 +164,10 @@ def _text(element: HtmlElement | None) -> str:
     for token in copy.xpath("//input[@name='csrfmiddlewaretoken']"):
         token.drop_tree()
     return re.sub(r"\s+", " ", re.sub(r">\s+<", "><", lxml.html.tostring(copy, encoding="unicode"))).strip()
+
+
+def _words_in(element: HtmlElement | None) -> str:
+    return " ".join(element.text_content().split()) if element is not None else ""
 
 
 def _words(status: HtmlElement | None) -> str:

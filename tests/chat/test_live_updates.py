@@ -31,10 +31,11 @@ from chat.socket.consumer import ConversationConsumer
 from chat.turns import heartbeat
 from chat.turns.manager import TurnManager, runner
 from chat.validation import InvalidInputError, Message
+from reasoning.events import AssistantMessage
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
 from tests.drawn_page import DrawnPage
-from tests.factories import abandon, make_conversation, open_turn, save_checkpoint
+from tests.factories import abandon, end_turn, make_answer, make_conversation, make_profile, make_turn, open_turn, save_checkpoint
 from tests.frame_words import heard
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
@@ -64,6 +65,10 @@ class OpenPage:
 
     async def send(self, **form: Any) -> None:
         await self._communicator.send_to(json.dumps(form))
+
+    async def post(self, url: str, form: dict[str, str]) -> None:
+        answer = await self._client.post(url, form, headers={"HX-Request": "true"})
+        assert answer.status_code < 400, answer.content
 
     async def sees(self, text: str) -> None:
         for _try in range(1000):
@@ -209,6 +214,42 @@ async def test_every_prefix_of_a_turn_and_every_action_leaves_the_page_as_a_relo
         await all_as_reloaded(near, far)
         await runner.finished(conversation.pk, edited.turn_id)
         await all_as_reloaded(near, far)
+
+
+async def test_every_change_of_a_conversation_leaves_the_page_as_a_reload(
+    alice: User, conversation: Conversation, elsewhere: TurnManager
+) -> None:
+    first = await database_sync_to_async(make_turn)(conversation, question="Why?")
+    again = await database_sync_to_async(open_turn)(conversation.pk, text="Why not?", replaces=first)
+    await database_sync_to_async(end_turn)(again, [AssistantMessage(text="Why indeed.")])
+    await database_sync_to_async(make_profile)("kimi", label="Kimi")
+    url = f"/chats/{conversation.pk}/"
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        for address, form in [
+            (f"{url}turns/{first.pk}/select/", {}),
+            (f"{url}turns/{again.pk}/select/", {}),
+            (f"{url}model/", {"model": "kimi"}),
+            (f"{url}manage/", {"do": "rename", "title": "Turbines"}),
+        ]:
+            before = (await far.load()).state()
+            await near.post(address, form)
+            assert (await far.load()).state() != before
+            await all_as_reloaded(near, far)
+
+        await near.send(text="/set reasoning.stripFromContext none")
+        await near.sees("command")
+        await all_as_reloaded(near, far)
+
+
+async def test_refused_action_still_brings_what_the_viewer_may_see_now(alice: User, conversation: Conversation) -> None:
+    await database_sync_to_async(make_answer)(conversation)
+    async with page_of(alice, conversation) as page:
+        before = (await page.load()).state()
+        await User.objects.filter(pk=alice.pk).aupdate(reasoning={"reasoning.includeInResponse": False})
+        await page.send(action="none such")
+        await page.sees("there is no such action")
+        assert (await page.load()).state() != before
+        await page.is_as_reloaded()
 
 
 @pytest.mark.parametrize("layer", LAYERS)
