@@ -35,7 +35,16 @@ from reasoning.events import AssistantMessage
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
 from tests.drawn_page import DrawnPage
-from tests.factories import abandon, end_turn, make_answer, make_conversation, make_profile, make_turn, open_turn, save_checkpoint
+from tests.factories import (
+    abandon,
+    end_turn,
+    make_answer,
+    make_conversation,
+    make_profile,
+    make_turn,
+    open_turn,
+    save_checkpoint,
+)
 from tests.frame_words import heard
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
