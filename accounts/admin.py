@@ -12,9 +12,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from accounts import audit
 from accounts.models import AccessToken, AuditEntry, User
-from accounts.setting_labels import error_text
+from accounts.preferences import error_text
 from reasoning.errors import SettingError
 from reasoning.settings import ReasoningSettings
 
@@ -89,7 +88,7 @@ class AccessTokenAdmin(ReadOnlyAdmin):
     def delete_model(self, request: HttpRequest, obj: AccessToken) -> None:
         super().delete_model(request, obj)
         if isinstance(request.user, User):
-            audit.record(request.user, audit.TOKEN_REVOKED)
+            AuditEntry.record(request.user, AuditEntry.Action.TOKEN_REVOKED)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> None:
         for token in queryset:
@@ -103,7 +102,7 @@ class ActionFilter(admin.SimpleListFilter):
     parameter_name = "action"
 
     def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
-        return list(audit.ACTION_LABELS.items())
+        return list(AuditEntry.Action.choices)
 
     def queryset(self, request: HttpRequest, queryset: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
         return queryset.filter(action=self.value()) if self.value() else queryset
@@ -122,7 +121,7 @@ class AuditEntryAdmin(ReadOnlyAdmin):
 
     @admin.display(description=_("action"), ordering="action")
     def action_label(self, entry: AuditEntry) -> str:
-        return str(audit.ACTION_LABELS.get(entry.action, entry.action))
+        return str(dict(AuditEntry.Action.choices).get(entry.action, entry.action))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

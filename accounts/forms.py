@@ -1,22 +1,69 @@
-"""Forms of sign-in, sign-up, the settings page and the switches."""
+"""Forms of sign-in (ten failures in five minutes), sign-up, the settings page and the switches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import hashlib
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
+import redis
 from django import forms
 from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm
+from django.core.cache import cache
+from django.core.cache.backends.base import BaseCache
+from django.core.cache.backends.locmem import LocMemCache
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from accounts import throttle
 from accounts.models import AccessToken, User
-from accounts.setting_labels import HELP, LABELS, error_text, value_text
+from accounts.preferences import HELP, LABELS, error_text, value_text
 from reasoning.errors import SettingError
 from reasoning.settings import MAX_TOKENS, SETTINGS, parse_setting
 
 UNSET_LABEL = _("As the site or the model has it")
+FAILURES_ALLOWED = 10
+WINDOW_S = 300
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+fallback_cache = LocMemCache("sign-in", {})
+
+
+class FailedSignIns:
+    """Count failed sign-ins of a user name from an address, in Django's cache: Redis, where all processes share one."""
+
+    def __init__(self, username: str, address: str) -> None:
+        # a hash, so that neither name nor address is stored
+        text = f"{username.strip().casefold()[:254]}\n{address}"
+        self.key = "sign-in:" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+
+    def are_too_many(self) -> bool:
+        return self.with_cache(lambda counts: int(counts.get(self.key, 0)) >= FAILURES_ALLOWED)
+
+    def add(self) -> None:
+        """Count one failure; the window starts with the first."""
+
+        def count(counts: BaseCache) -> None:
+            if not counts.add(self.key, 1, WINDOW_S):
+                try:
+                    counts.incr(self.key)
+                except ValueError:  # the window ended between the two calls
+                    counts.add(self.key, 1, WINDOW_S)
+
+        self.with_cache(count)
+
+    def reset(self) -> None:
+        self.with_cache(lambda counts: counts.delete(self.key))
+
+    def with_cache(self, operation: Callable[[BaseCache], T]) -> T:
+        # Users must be able to sign in during a Redis outage: each process then counts for itself.
+        try:
+            return operation(cache)
+        except redis.RedisError as error:
+            logger.warning(
+                "Redis is unavailable, failed sign-ins counted locally", extra={"error": type(error).__name__}
+            )
+            return operation(fallback_cache)
 
 
 class SignInForm(AuthenticationForm):
@@ -26,20 +73,20 @@ class SignInForm(AuthenticationForm):
 
     def clean(self) -> dict[str, Any]:
         address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
-        counter = throttle.key(self.data.get("username", ""), address)
-        if throttle.is_blocked(counter):
+        failures = FailedSignIns(self.data.get("username", ""), address)
+        if failures.are_too_many():
             self.is_throttled = True
             raise ValidationError(
                 _("Too many failed attempts for this name from your address. Try again in %(minutes)d minutes."),
                 code="throttled",
-                params={"minutes": throttle.WINDOW_S // 60},
+                params={"minutes": WINDOW_S // 60},
             )
         try:
             cleaned = super().clean()
         except ValidationError:
-            throttle.count_failure(counter)
+            failures.add()
             raise
-        throttle.reset(counter)
+        failures.reset()
         return cleaned
 
 
@@ -108,3 +155,10 @@ class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the st
     class Meta:
         model = AccessToken
         fields = ("name",)
+
+
+class ToggleForm(forms.Form):
+    """The new state of a switch; ``conversation`` is the page's conversation."""
+
+    on = forms.TypedChoiceField(choices=[("true", "true"), ("false", "false")], coerce=lambda value: value == "true")
+    conversation = forms.UUIDField(required=False)

@@ -77,6 +77,16 @@ class AuditQuerySet(models.QuerySet["AuditEntry"]):
 class AuditEntry(models.Model):
     """Who did what, when, and in which conversation. Never any content (spec 004 scratchpad)."""
 
+    class Action(models.TextChoices):
+        """What is recorded. The column has no ``choices``: entries of removed actions stay valid."""
+
+        SCRATCHPAD_ON = "scratchpad_on", _("scratchpad switched on")
+        SCRATCHPAD_OFF = "scratchpad_off", _("scratchpad switched off")
+        TOKEN_CREATED = "token_created", _("access token made")
+        TOKEN_REVOKED = "token_revoked", _("access token revoked")
+        SHARE_CREATED = "share_created", _("link made")
+        SHARE_REVOKED = "share_revoked", _("link revoked")
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     action = models.CharField(_("action"), max_length=40)
@@ -100,3 +110,8 @@ class AuditEntry(models.Model):
 
     def delete(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("Audit entries are never deleted.")
+
+    @classmethod
+    def record(cls, user: User, action: Action, conversation: uuid.UUID | None = None) -> AuditEntry:
+        """Add one entry: user, action, time and, where it applies, conversation. Spec 004 scratchpad."""
+        return cls.objects.create(user=user, action=action, conversation=conversation)

@@ -1,21 +1,52 @@
-"""The ``reasoning.*`` settings that apply to a user: the layers, and what they amount to.
+"""The ``reasoning.*`` settings of a user: layers, saved profiles, and how both are shown.
 
 Nothing is cached: settings may change before each request to a provider (spec 001 BR-008).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
 from django.conf import settings
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
-from accounts.models import User
-from reasoning.settings import ReasoningSettings
+from accounts.models import ReasoningProfile, User
+from reasoning.errors import SettingError
+from reasoning.replay.dialects import PRESETS
+from reasoning.settings import MAX_TOKENS, SETTINGS, ReasoningSettings, parse_setting
 
+MAX_PROFILES = 50
+VALID_NAME = re.compile(r"[\w.:-]{1,40}")
 Layer = Mapping[str, Any]  # ``{"reasoning.x": value}``
 LayerName = Literal["site", "model", "user", "conversation"]
+LABELS = {
+    "reasoning.enabled": gettext_lazy("Ask for reasoning"),
+    "reasoning.effort": gettext_lazy("Effort"),
+    "reasoning.maxTokens": gettext_lazy("Most tokens of thinking"),
+    "reasoning.includeInContext": gettext_lazy("Send thinking back"),
+    "reasoning.includeInResponse": gettext_lazy("Show thinking"),
+    "reasoning.stripFromContext": gettext_lazy("Leave out earlier thinking"),
+    "reasoning.format": gettext_lazy("Format"),
+    "reasoning.summary": gettext_lazy("Provider’s summary"),
+}
+HELP = {
+    "reasoning.enabled": gettext_lazy(
+        "Whether the model is asked to reason. What it sends unasked is kept all the same."
+    ),
+    "reasoning.effort": gettext_lazy("How much the model reasons, where it can be told."),
+    "reasoning.maxTokens": gettext_lazy("A limit for thinking, where the model takes one."),
+    "reasoning.includeInContext": gettext_lazy("Whether earlier thinking goes back to the model; some models need it."),
+    "reasoning.includeInResponse": gettext_lazy("Whether you see the model’s thinking under an answer."),
+    "reasoning.stripFromContext": gettext_lazy(
+        "Which earlier thinking is left out first: all, all but the last, or none."
+    ),
+    "reasoning.format": gettext_lazy("How thinking goes back; native works like field."),
+    "reasoning.summary": gettext_lazy("How long a summary of its reasoning the service is asked for."),
+}
 
 
 def layers(
@@ -41,3 +72,86 @@ def reasoning_settings(
     found = layers(user, model_layer=model_layer, conversation_layer=conversation_layer)
     joined = ReasoningSettings.from_layers(*found.values())
     return replace(joined, enabled=joined.enabled and settings.REASONING_ENABLED)
+
+
+class InvalidProfileError(Exception):
+    """A profile can't be saved, loaded or deleted. The message is shown to the user."""
+
+
+def saved_profiles(user: User) -> tuple[ReasoningProfile, ...]:
+    """Return the user's saved profiles, ordered by name."""
+    return tuple(user.reasoning_profiles.all())
+
+
+def save_profile(user: User, name: str, values: Mapping[str, Any]) -> None:
+    """Save these values under ``name``, replacing an earlier profile of that name. Raises InvalidProfileError."""
+    if not VALID_NAME.fullmatch(name):
+        raise InvalidProfileError(_("A name is 1 to 40 letters, digits and . : _ - without spaces."))
+    if name in PRESETS:
+        raise InvalidProfileError(_("%(name)s is a built-in profile; choose another name.") % {"name": name})
+    if user.reasoning_profiles.exclude(name=name).count() >= MAX_PROFILES:
+        raise InvalidProfileError(_("You have %(most)s profiles already; delete one first.") % {"most": MAX_PROFILES})
+    user.reasoning_profiles.update_or_create(name=name, defaults={"values": dict(values)})
+
+
+def load_profile(user: User, name: str) -> dict[str, Any]:
+    """Return the values of a saved or built-in profile.
+
+    Loading replaces the values of the layer into which they are loaded and changes nothing else (spec 001 EC-005).
+    Raises InvalidProfileError if there is none, SettingError if it holds a value that is no longer allowed.
+    """
+    # A profile saved before a preset of the same name was added wins over the preset.
+    profile = user.reasoning_profiles.filter(name=name).first()
+    if profile is None and name not in PRESETS:
+        raise _no_such_profile(name, [*(each.name for each in saved_profiles(user)), *PRESETS])
+    values = profile.values if profile else PRESETS[name].reasoning
+    return {key: parse_setting(key, value) for key, value in values.items()}
+
+
+def delete_profile(user: User, name: str) -> None:
+    """Delete a saved profile. Raises InvalidProfileError."""
+    deleted, _by_model = user.reasoning_profiles.filter(name=name).delete()
+    if deleted:
+        return
+    if name in PRESETS:
+        raise InvalidProfileError(_("%(name)s is built in and can't be deleted.") % {"name": name})
+    raise _no_such_profile(name, [each.name for each in saved_profiles(user)])
+
+
+def _no_such_profile(name: str, names: list[str]) -> InvalidProfileError:
+    """Return the error for an unknown name; it lists the known ones."""
+    if not names:
+        return InvalidProfileError(_("You have saved no profiles yet."))
+    text = _("There is no profile %(name)s; there are %(names)s.")
+    return InvalidProfileError(text % {"name": name[:40], "names": ", ".join(names)})
+
+
+def allowed_text(key: str) -> str:
+    """Return the allowed values of a setting: ``'field' or 'native'``."""
+    if not SETTINGS[key].allowed:
+        return _("a whole number from 1 to %(most)s") % {"most": MAX_TOKENS}
+    *others, last = (f"'{word}'" for word in SETTINGS[key].allowed)
+    return _("%(others)s or %(last)s") % {"others": ", ".join(others), "last": last} if others else last
+
+
+def value_text(value: Any) -> str:
+    """Return a value as users type it: ``true`` for True, an empty text for None."""
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def layer_text(layer: Mapping[str, Any]) -> str:
+    """Return the values of a layer: ``reasoning.effort=low, reasoning.format=field``."""
+    return ", ".join(f"{name}={value_text(value)}" for name, value in layer.items()) or _("nothing set")
+
+
+def error_text(error: SettingError) -> str:
+    """Return the message for an invalid setting; it names the allowed values. Spec 001 ERR-001."""
+    if error.value is None:
+        return _("%(name)s: no such setting; there are %(names)s.") % {"name": error.key, "names": ", ".join(SETTINGS)}
+    return _("%(name)s: '%(value)s' is not allowed; %(allowed)s only.") % {
+        "name": error.key,
+        "value": error.value,
+        "allowed": allowed_text(error.key),
+    }

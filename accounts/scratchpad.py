@@ -20,9 +20,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from accounts import audit
-from accounts.models import User
-from accounts.toggles import ToggleForm, invalid_toggle, toggled
+from accounts.forms import ToggleForm
+from accounts.models import AuditEntry, User
+from accounts.views import invalid_toggle, toggled
 from accounts.visibility import SCRATCHPAD_UNTIL, Session, reread, visibility
 from reasoning import scratchpad as core
 from reasoning.scratchpad import Scratchpad, ScratchpadGrant
@@ -48,7 +48,7 @@ def switch(user: User, session: SessionBase, *, on: bool, conversation: uuid.UUI
         session[SCRATCHPAD_UNTIL] = int(until.timestamp())
     else:
         session.pop(SCRATCHPAD_UNTIL, None)
-    audit.record(user, audit.SCRATCHPAD_ON if on else audit.SCRATCHPAD_OFF, conversation)
+    AuditEntry.record(user, AuditEntry.Action.SCRATCHPAD_ON if on else AuditEntry.Action.SCRATCHPAD_OFF, conversation)
 
 
 def grant_for(user: User, session: Session | None) -> ScratchpadGrant | None:

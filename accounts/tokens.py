@@ -12,8 +12,7 @@ from datetime import timedelta
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts import audit
-from accounts.models import AccessToken, User
+from accounts.models import AccessToken, AuditEntry, User
 
 PREFIX = "lgb_"
 LAST_USED_RESOLUTION = timedelta(minutes=1)
@@ -23,13 +22,13 @@ def create_token(user: User, name: str = "") -> tuple[AccessToken, str]:
     """Create a token; return its row and its plain text, which is not stored."""
     plaintext = PREFIX + secrets.token_urlsafe(32)
     token = AccessToken.objects.create(user=user, name=name, digest=digest_of(plaintext))
-    audit.record(user, audit.TOKEN_CREATED)
+    AuditEntry.record(user, AuditEntry.Action.TOKEN_CREATED)
     return token, plaintext
 
 
 def revoke(token: AccessToken) -> None:
     """Delete a token."""
-    audit.record(token.user, audit.TOKEN_REVOKED)
+    AuditEntry.record(token.user, AuditEntry.Action.TOKEN_REVOKED)
     token.delete()
 
 

@@ -3,7 +3,7 @@
 from django.contrib.auth import views as auth_views
 from django.urls import path, reverse_lazy
 
-from accounts import scratchpad, toggles, views, visibility
+from accounts import scratchpad, views, visibility
 
 app_name = "accounts"
 urlpatterns = [
@@ -25,10 +25,10 @@ urlpatterns = [
     path("tokens/<int:pk>/revoke/", views.revoke_token, name="token_revoke"),
     path(
         "toggles/show-reasoning/",
-        toggles.toggle_choice,
+        views.toggle_choice,
         {"key": visibility.SHOW_REASONING},
         name="toggle_show_reasoning",
     ),
-    path("toggles/show-trace/", toggles.toggle_choice, {"key": visibility.SHOW_TRACE}, name="toggle_show_trace"),
+    path("toggles/show-trace/", views.toggle_choice, {"key": visibility.SHOW_TRACE}, name="toggle_show_trace"),
     path("toggles/show-scratchpad/", scratchpad.toggle, name="toggle_show_scratchpad"),
 ]

@@ -1,4 +1,4 @@
-"""Views of sign-in, sign-up, the settings page, saved profiles and access tokens."""
+"""Views of sign-in, sign-up, the settings page, saved profiles, access tokens and the switches of a session."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, redirect_to_login
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import profiles, setting_labels, tokens
-from accounts.forms import PreferencesForm, ReasoningForm, SignInForm, SignUpForm, TokenForm
+from accounts import preferences, tokens
+from accounts.forms import PreferencesForm, ReasoningForm, SignInForm, SignUpForm, ToggleForm, TokenForm
 from accounts.models import AccessToken, ReasoningProfile, User
 from accounts.visibility import SHOW_REASONING, visibility
 from reasoning.errors import SettingError
@@ -94,9 +95,9 @@ def use_profile(request: HttpRequest, pk: int) -> HttpResponse:
     """Replace the user's ``reasoning.*`` settings with one of their profiles."""
     profile = get_object_or_404(ReasoningProfile, pk=pk, owner=current_user(request))
     try:
-        layer = profiles.load(profile.owner, profile.name)
+        layer = preferences.load_profile(profile.owner, profile.name)
     except SettingError as error:  # it holds a value that is no longer allowed
-        messages.error(request, setting_labels.error_text(error))
+        messages.error(request, preferences.error_text(error))
         return redirect("accounts:settings")
     return save_layer(request, layer)
 
@@ -128,6 +129,30 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("accounts:settings")
 
 
+@require_POST
+def toggle_choice(request: HttpRequest, key: str) -> HttpResponse:
+    """Store a choice in the session under ``key``. 400 unless ``on`` is true or false."""
+    form = ToggleForm(request.POST)
+    if not form.is_valid():
+        return invalid_toggle(form)
+    request.session[key] = form.cleaned_data["on"]
+    return toggled(request)
+
+
+def toggled(request: HttpRequest) -> HttpResponse:
+    """Respond with 204 to htmx, else redirect (303) to the form's ``next`` if that is an address of this site."""
+    target = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    if request.headers.get("HX-Request") or not is_ours:
+        return HttpResponse(status=204)
+    return HttpResponseRedirect(target, status=303)
+
+
+def invalid_toggle(form: ToggleForm) -> HttpResponse:
+    """Respond with 400 and the form's errors."""
+    return HttpResponseBadRequest(form.errors.as_text(), content_type="text/plain; charset=utf-8")
+
+
 def render_settings(request: HttpRequest, **context: Any) -> HttpResponse:
     """Render the settings page; ``context`` replaces forms, with their errors."""
     user = current_user(request)
@@ -135,7 +160,7 @@ def render_settings(request: HttpRequest, **context: Any) -> HttpResponse:
         "preferences_form": PreferencesForm(instance=user),
         "reasoning_form": ReasoningForm(layer=user.reasoning),
         "token_form": TokenForm(),
-        "profiles": [(profile, setting_labels.layer_text(profile.values)) for profile in profiles.saved(user)],
+        "profiles": [(profile, preferences.layer_text(profile.values)) for profile in preferences.saved_profiles(user)],
         "tokens": user.access_tokens.order_by("-created_at"),
         "visibility": visibility(user, request.session),
         **context,

@@ -12,9 +12,9 @@ from typing import Any, Literal
 
 from django.utils.translation import gettext as _
 
-from accounts import profiles
+from accounts import preferences
 from accounts.models import User
-from accounts.setting_labels import LABELS, allowed_text, error_text, layer_text, value_text
+from accounts.preferences import LABELS, allowed_text, error_text, layer_text, value_text
 from chat.conversations import settings
 from chat.conversations.settings import EffectiveSetting
 from chat.models import Conversation
@@ -97,17 +97,17 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
                 head = (_("Command"), _("What it does"))
                 return CommandAnswer(_("Commands; they are not sent to the model"), head=head, rows=_help_rows())
             case "save":
-                profiles.save(person, command.name, settings.chosen_by(person, conversation))
+                preferences.save_profile(person, command.name, settings.chosen_by(person, conversation))
                 return CommandAnswer(_("Profile %(name)s is saved.") % {"name": command.name}, is_change=True)
             case "load":
-                values = profiles.load(person, command.name)
+                values = preferences.load_profile(person, command.name)
                 settings.replace(conversation.pk, values)
                 text = _("Profile %(name)s holds from the next request on: %(values)s")
                 return CommandAnswer(text % {"name": command.name, "values": layer_text(values)}, is_change=True)
             case "delete":
-                profiles.delete(person, command.name)
+                preferences.delete_profile(person, command.name)
                 return CommandAnswer(_("Profile %(name)s is deleted.") % {"name": command.name}, is_change=True)
-    except profiles.InvalidProfileError as error:
+    except preferences.InvalidProfileError as error:
         raise InvalidInputError("invalid_profile", str(error), field="text") from error
     except SettingError as error:  # a saved profile may hold a value that is no longer allowed
         raise InvalidInputError("invalid_setting", error_text(error), field="text") from error
@@ -115,7 +115,7 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
 
 def completions(person: User) -> list[list[str]]:
     """Return what the composer may complete, each with a hint: whole commands, and their beginnings word by word."""
-    saved = [profile.name for profile in profiles.saved(person)]
+    saved = [profile.name for profile in preferences.saved_profiles(person)]
     found = [["/set ", _("show or change settings")], ["/profile ", _("saved settings")], ["/help", _("all commands")]]
     for name, setting in SETTINGS.items():
         found.append([f"/set {name} ", str(LABELS[name])])
@@ -171,7 +171,7 @@ def _set(command: Command, person: User, conversation: Conversation) -> CommandA
 
 
 def _profiles_table(person: User) -> CommandAnswer:
-    saved = [(profile.name, _("saved"), layer_text(profile.values)) for profile in profiles.saved(person)]
+    saved = [(profile.name, _("saved"), layer_text(profile.values)) for profile in preferences.saved_profiles(person)]
     built_in = [(name, _("built in"), layer_text(preset.reasoning)) for name, preset in PRESETS.items()]
     head = (_("Profile"), _("Kind"), _("Holds"))
     return CommandAnswer(_("Profiles, to be loaded by name"), head=head, rows=(*saved, *built_in))

@@ -18,8 +18,7 @@ from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
-from accounts import audit
-from accounts.models import User
+from accounts.models import AuditEntry, User
 from accounts.visibility import site_flags
 from chat import eventlog
 from chat.cards import build, rendering
@@ -47,7 +46,7 @@ def create_link(person: User, conversation: Conversation, choice: Choice, *, day
             raise ShareError(_("There are %(most)s links already; revoke one first.") % {"most": MAX_LINKS})
         link.expires_at = timezone.now() + timedelta(days=days) if days else None
         link.save(force_insert=True)
-        audit.record(person, audit.SHARE_CREATED, conversation.pk)
+        AuditEntry.record(person, AuditEntry.Action.SHARE_CREATED, conversation.pk)
     return link
 
 
@@ -70,7 +69,7 @@ def draft_link(conversation: Conversation, choice: Choice) -> Share:
 def revoke_link(person: User, link: Share) -> None:
     """Revoke a link at once; idempotent."""
     if Share.objects.filter(pk=link.pk, revoked_at=None).update(revoked_at=timezone.now()):
-        audit.record(person, audit.SHARE_REVOKED, link.conversation_id)
+        AuditEntry.record(person, AuditEntry.Action.SHARE_REVOKED, link.conversation_id)
 
 
 def active_links(person: User, conversation: Conversation | None = None) -> QuerySet[Share]:

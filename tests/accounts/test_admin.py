@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from accounts import audit, tokens
+from accounts import tokens
 from accounts.demo import ensure_users
 from accounts.models import AccessToken, AuditEntry, User
 from tests.factories import client_of, make_administrator, make_conversation, make_turn, make_user, sign_in_staff
@@ -118,11 +118,11 @@ def test_staff_revoke_tokens_and_are_audited(client: Client, sam: User, alice: U
     client.post("/admin/accounts/accesstoken/", chosen)
 
     assert not AccessToken.objects.exists()
-    assert AuditEntry.objects.filter(user=sam, action=audit.TOKEN_REVOKED).count() == 2
+    assert AuditEntry.objects.filter(user=sam, action=AuditEntry.Action.TOKEN_REVOKED).count() == 2
 
 
 def test_audit_pages_are_read_only(roots: Client, alice: User) -> None:
-    entry = audit.record(alice, audit.SCRATCHPAD_ON)
+    entry = AuditEntry.record(alice, AuditEntry.Action.SCRATCHPAD_ON)
     change = reverse("admin:accounts_auditentry_change", args=[entry.pk])
 
     assert roots.get(change).status_code == 200
@@ -130,24 +130,24 @@ def test_audit_pages_are_read_only(roots: Client, alice: User) -> None:
     assert roots.post(reverse("admin:accounts_auditentry_add")).status_code == 403
     url = reverse("admin:accounts_auditentry_delete", args=[entry.pk])
     assert roots.post(url, {"post": "yes"}).status_code == 403
-    assert AuditEntry.objects.get().action == audit.SCRATCHPAD_ON
+    assert AuditEntry.objects.get().action == AuditEntry.Action.SCRATCHPAD_ON
 
 
 def test_audit_list_labels_and_filters_actions(roots: Client, alice: User) -> None:
-    audit.record(alice, audit.SCRATCHPAD_ON)
-    audit.record(alice, audit.SHARE_REVOKED)
+    AuditEntry.record(alice, AuditEntry.Action.SCRATCHPAD_ON)
+    AuditEntry.record(alice, AuditEntry.Action.SHARE_REVOKED)
     url = reverse("admin:accounts_auditentry_changelist")
 
     listed = re.sub(r'href="[^"]*"', "", roots.get(url).text)
-    filtered = roots.get(url, {"action": audit.SHARE_REVOKED}).context["cl"].result_list
+    filtered = roots.get(url, {"action": AuditEntry.Action.SHARE_REVOKED}).context["cl"].result_list
 
     assert "scratchpad switched on" in listed
-    assert audit.SCRATCHPAD_ON not in listed
-    assert [entry.action for entry in filtered] == [audit.SHARE_REVOKED]
+    assert AuditEntry.Action.SCRATCHPAD_ON not in listed
+    assert [entry.action for entry in filtered] == [AuditEntry.Action.SHARE_REVOKED]
 
 
 def test_audit_entries_cannot_be_changed_or_deleted(alice: User) -> None:
-    entry = audit.record(alice, audit.SCRATCHPAD_ON)
+    entry = AuditEntry.record(alice, AuditEntry.Action.SCRATCHPAD_ON)
 
     for write in (
         entry.save,

@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from pytest_django import Settings
 
-from accounts import preferences, profiles
+from accounts import preferences
 from accounts.models import User
 from reasoning.errors import SettingError
 from reasoning.settings import SETTINGS
@@ -109,7 +109,7 @@ def test_site_without_reasoning_hides_the_settings(alices: Client, settings: Set
 
 def test_profile_replaces_the_settings_and_can_be_deleted(alices: Client, alice: User) -> None:
     User.objects.update(reasoning={"reasoning.summary": "auto"})
-    profiles.save(alice, "quiet", {"reasoning.includeInResponse": False})
+    preferences.save_profile(alice, "quiet", {"reasoning.includeInResponse": False})
     profile = alice.reasoning_profiles.get()
     assert "reasoning.includeInResponse=false" in alices.get(PAGE).text
 
@@ -133,7 +133,7 @@ def test_profile_with_a_value_that_is_no_longer_allowed_is_not_used(alices: Clie
 @pytest.mark.spec("product 14")
 @pytest.mark.parametrize("action", ["use", "delete"])
 def test_profile_of_another_user_is_not_found(alices: Client, alice: User, bob: User, action: str) -> None:
-    profiles.save(bob, "quiet", {"reasoning.effort": "low"})
+    preferences.save_profile(bob, "quiet", {"reasoning.effort": "low"})
 
     assert alices.post(f"/accounts/profiles/{bob.reasoning_profiles.get().pk}/{action}/").status_code == 404
     assert saved_layer(alice) == {}
@@ -141,10 +141,10 @@ def test_profile_of_another_user_is_not_found(alices: Client, alice: User, bob: 
 
 
 def test_profiles_are_replaced_by_name_and_limited(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(profiles, "MAX_PROFILES", 1)
-    profiles.save(alice, "mine", {"reasoning.effort": "low"})
-    profiles.save(alice, "mine", {"reasoning.effort": "high"})
+    monkeypatch.setattr(preferences, "MAX_PROFILES", 1)
+    preferences.save_profile(alice, "mine", {"reasoning.effort": "low"})
+    preferences.save_profile(alice, "mine", {"reasoning.effort": "high"})
 
-    assert profiles.load(alice, "mine") == {"reasoning.effort": "high"}
-    with pytest.raises(profiles.InvalidProfileError, match="You have 1 profiles already"):
-        profiles.save(alice, "two", {})
+    assert preferences.load_profile(alice, "mine") == {"reasoning.effort": "high"}
+    with pytest.raises(preferences.InvalidProfileError, match="You have 1 profiles already"):
+        preferences.save_profile(alice, "two", {})

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from accounts import throttle
+from accounts import forms
 from accounts.models import User
 from tests.factories import PASSWORD, client_of
 
@@ -54,8 +54,8 @@ def test_tenth_failure_blocks_the_name_at_its_address(
     client: Client, alice: User, monkeypatch: pytest.MonkeyPatch, is_redis_down: bool
 ) -> None:
     if is_redis_down:
-        monkeypatch.setattr(throttle, "cache", RedisCache("redis://127.0.0.1:1/0", {}))
-    throttle.fallback_cache.clear()
+        monkeypatch.setattr(forms, "cache", RedisCache("redis://127.0.0.1:1/0", {}))
+    forms.fallback_cache.clear()
     for username in ("alice", " ALICE ") * 5:
         assert sign_in(client, "wrong", username=username).status_code == 200
 
@@ -77,17 +77,17 @@ def test_success_resets_the_count(client: Client, alice: User) -> None:
 
 
 def test_window_that_ends_while_counting_starts_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    counter = throttle.key("\ud800" * 10_000, "192.0.2.1")
-    cache.set(counter, 5)
+    failures = forms.FailedSignIns("\ud800" * 10_000, "192.0.2.1")
+    cache.set(failures.key, 5)
 
     def expire(key: str) -> int:
         cache.delete(key)
         raise ValueError(key)
 
     monkeypatch.setattr(cache, "incr", expire, raising=False)
-    throttle.count_failure(counter)
+    failures.add()
 
-    assert cache.get(counter) == 1
+    assert cache.get(failures.key) == 1
 
 
 def test_redirect_to_another_site_is_not_followed(client: Client, alice: User) -> None:

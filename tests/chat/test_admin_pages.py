@@ -15,8 +15,8 @@ from django.test import Client
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
-from accounts import audit, tokens
-from accounts.models import User
+from accounts import tokens
+from accounts.models import AuditEntry, User
 from chat import eventlog
 from chat.models import Conversation, Feedback, Turn
 from chat.sharing.export import Choice
@@ -58,7 +58,7 @@ def everything(turn: Turn, alice: User) -> list[str]:
     link = create_link(alice, turn.conversation, Choice(summary=True, trace=True, thinking=True), days=7)
     _token, plaintext = tokens.create_token(alice, "laptop")
     Feedback.objects.create(turn=turn, is_good=False, reason="wrong", note=f"It said {SECRET}")
-    audit.record(alice, audit.SHARE_CREATED, turn.conversation_id)
+    AuditEntry.record(alice, AuditEntry.Action.SHARE_CREATED, turn.conversation_id)
     make_profile("kimi")
     return [THOUGHT, ARGUMENT, RESULT, PARTIAL, SECRET, link.token, plaintext]
 

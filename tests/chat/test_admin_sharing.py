@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts import audit
 from accounts.models import AuditEntry, User
 from chat.models import Feedback, Share, Turn
 from chat.sharing.export import Choice
@@ -71,7 +70,7 @@ def test_link_is_ended_at_once_with_an_entry_in_the_audit(client: Client, link: 
     link.refresh_from_db()
     assert link.revoked_at is not None
     assert "1 link was revoked." in answer.content.decode()
-    AuditEntry.objects.get(user=sam, action=audit.SHARE_REVOKED, conversation=link.conversation_id)  # one
+    AuditEntry.objects.get(user=sam, action=AuditEntry.Action.SHARE_REVOKED, conversation=link.conversation_id)  # one
     assert Client().get(f"/s/{link.token}/").status_code == 404
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from accounts import profiles
+from accounts import preferences
 from accounts.models import User
 from chat.conversations.commands import COMMANDS, Command, completions, execute, parse, parse_change
 from chat.validation import InvalidInputError
@@ -91,7 +91,7 @@ def test_odd_values_of_a_script_are_refused_by_field(value: Any) -> None:
 
 @pytest.mark.django_db
 def test_every_completion_is_a_command_or_the_beginning_of_one(alice: User) -> None:
-    profiles.save(alice, "mine", {})
+    preferences.save_profile(alice, "mine", {})
 
     offers = [text for text, _hint in completions(alice)]
 

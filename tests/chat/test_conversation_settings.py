@@ -9,7 +9,7 @@ import pytest
 from django.conf import LazySettings
 from django.test import Client
 
-from accounts import profiles
+from accounts import preferences
 from accounts.models import User
 from accounts.tokens import create_token
 from chat import eventlog
@@ -125,7 +125,7 @@ def test_profile_that_cannot_be_is_refused_and_nothing_changes(
 
 @pytest.mark.spec("product 14")
 def test_profile_of_somebody_else_is_not_found(conversation: Conversation, bob: User) -> None:
-    profiles.save(bob, "secretive", {"reasoning.effort": "max"})
+    preferences.save_profile(bob, "secretive", {"reasoning.effort": "max"})
 
     with pytest.raises(InvalidInputError):
         obey("/profile load secretive", conversation)
