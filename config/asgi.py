@@ -5,25 +5,78 @@ A WebSocket must come from a page of this site (its Origin is checked) and carri
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.security.websocket import AllowedHostsOriginValidator
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
 from django.core.asgi import get_asgi_application
+from whitenoise import WhiteNoise  # type: ignore[import-untyped]  # it ships no types
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-_http = get_asgi_application()
+django_application = get_asgi_application()
 
 from chat.routing import websocket_urlpatterns  # noqa: E402 - consumers need the app registry
-from config.static_files import with_static_files  # noqa: E402
 
-_sockets: Any = URLRouter(websocket_urlpatterns)  # type: ignore[arg-type]  # the stubs know only path() of channels
+AsgiApplication = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+def with_static_files(application: AsgiApplication) -> AsgiApplication:
+    """Return an application that answers GET and HEAD below ``STATIC_URL`` and passes on everything else.
+
+    With ``STATIC_ROOT`` the files that ``collectstatic`` put there are served, compressed; without it the source files.
+    """
+    # WhiteNoise's own middleware is synchronous: every request would change threads for it.
+    whitenoise = WhiteNoise(None, autorefresh=settings.DEBUG, allow_all_origins=False, add_headers_function=add_headers)
+    if settings.STATIC_ROOT:
+        whitenoise.add_files(settings.STATIC_ROOT, settings.STATIC_URL)
+    else:
+        for root in {storage.path("") for finder in get_finders() for _path, storage in finder.list([])}:
+            whitenoise.add_files(root, settings.STATIC_URL)
+
+    def read(path: str, method: str, headers: dict[str, str]) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
+        file = whitenoise.find_file(path) if whitenoise.autorefresh else whitenoise.files.get(path)
+        if file is None:
+            return 404, [(b"Content-Type", b"text/plain")], b"Not found"
+        response = file.get_response(method, headers)
+        encoded = [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers]
+        if response.file is None:
+            return int(response.status), encoded, b""
+        with response.file as content:
+            return int(response.status), encoded, content.read()
+
+    async def serve(scope: Any, receive: Any, send: Any) -> None:
+        is_static = scope["type"] == "http" and scope["path"].startswith(settings.STATIC_URL)
+        if not is_static or scope["method"] not in ("GET", "HEAD"):
+            await application(scope, receive, send)
+            return
+        # WhiteNoise takes headers as WSGI does.
+        headers = {
+            f"HTTP_{name.decode('latin-1').upper().replace('-', '_')}": value.decode("latin-1")
+            for name, value in scope["headers"]
+        }
+        status, sent_headers, body = await asyncio.to_thread(read, scope["path"], scope["method"], headers)
+        await send({"type": "http.response.start", "status": status, "headers": sent_headers})
+        await send({"type": "http.response.body", "body": body})
+
+    return serve
+
+
+def add_headers(headers: Any, _path: str, _url: str) -> None:
+    headers["X-Content-Type-Options"] = "nosniff"
+    headers["Cross-Origin-Resource-Policy"] = "same-origin"
+
+
+sockets: Any = URLRouter(websocket_urlpatterns)  # type: ignore[arg-type]  # the stubs know only path() of channels
 
 application = ProtocolTypeRouter(
     {
-        "http": with_static_files(_http),
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(_sockets)),
+        "http": with_static_files(django_application),
+        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(sockets)),
     }
 )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from channels.db import database_sync_to_async
 from daphne.endpoints import build_endpoint_description_strings  # type: ignore[import-untyped]  # daphne ships no types
 from daphne.server import Server  # type: ignore[import-untyped]
 from daphne.ws_protocol import WebSocketProtocol  # type: ignore[import-untyped]
@@ -18,7 +20,7 @@ from config.asgi import application  # calls django.setup(), so it comes before 
 
 from accounts import demo  # isort: skip
 from accounts.models import User  # isort: skip
-from chat.management.purging import keep_purging  # isort: skip
+from chat.conversations import actions  # isort: skip
 from chat.socket.consumer import open_pages  # isort: skip
 from chat.turns.manager import runner  # isort: skip
 from chat.turns.finish import recover_abandoned_turns  # isort: skip
@@ -27,7 +29,9 @@ CLOSE_SERVICE_RESTART = 1012
 PAGES_TIMEOUT_S = 5.0
 REQUESTS_TIMEOUT_S = 3.0
 CLOSE_TIMEOUT_S = 1.0
+PURGE_EVERY_S = 5.0
 HANDSHAKE_TIMEOUT_S = 30  # after a restart all pages come back at once; the last of a thousand waits longer than 5 s
+logger = logging.getLogger(__name__)
 
 
 class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
@@ -54,7 +58,7 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
         for host, port in self.listening_addresses:
             sys.stdout.write(startup_message(host, port, self.demo_logins))
         sys.stdout.flush()
-        await asyncio.gather(runner.look_after_others(), runner.listen_for_stops(), keep_purging())
+        await asyncio.gather(runner.look_after_others(), runner.listen_for_stops(), purge_conversations_regularly())
 
     def on_signal(self) -> None:
         """Shut down gracefully; a second signal stops at once."""
@@ -111,6 +115,25 @@ def serve(host: str, port: int) -> str | None:
     reactor.callWhenRunning(lambda: asyncio.ensure_future(server.started()))
     server.run()
     return server.listen_failure
+
+
+async def purge_conversations_regularly() -> None:
+    """Purge until the server drains. Several processes may do so at once."""
+    while not runner.is_draining():
+        try:
+            await purge_conversations()
+        except Exception:
+            logger.warning("conversations not purged", exc_info=True)
+        await asyncio.sleep(PURGE_EVERY_S)
+
+
+async def purge_conversations() -> None:
+    """Stop turns of deleted and expired conversations; delete those where nothing runs and nothing can be undone."""
+    for conversation_id in await database_sync_to_async(actions.still_running)():
+        await runner.stop(conversation_id)
+    count = await database_sync_to_async(actions.purge)()
+    if count:
+        logger.info("conversations purged", extra={"count": count})
 
 
 def startup_message(host: str, port: int, demo_logins: Sequence[str]) -> str:

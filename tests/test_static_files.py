@@ -11,7 +11,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.conf import LazySettings
 from django.core.management import call_command
 
-from config.static_files import with_static_files
+from config.asgi import with_static_files
 
 
 async def django_application(_scope: Any, _receive: Any, send: Any) -> None:

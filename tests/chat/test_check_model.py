@@ -10,7 +10,7 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
 from chat.conversations.model_choice import of_profile
-from chat.management.model_check import Findings, report, reported_limit
+from chat.management.commands.check_model import Findings, report, reported_limit
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_profile
 

@@ -12,8 +12,8 @@ from lxml import html as markup
 
 from accounts.models import User
 from chat.conversations import actions, sidebar
-from chat.management import purging
 from chat.models import Conversation, Turn
+from config import server as server_process
 from tests.factories import make_conversation, make_turn
 
 pytestmark = pytest.mark.django_db
@@ -201,9 +201,9 @@ async def test_purging_stops_what_runs_and_comes_again(alice: User) -> None:
     gone = await Conversation.objects.acreate(owner=alice, deleted_at=timezone.now() - timedelta(minutes=1))
     turn = await Turn.objects.acreate(conversation=gone, number=1)
 
-    await purging.purge_once()
+    await server_process.purge_conversations()
     assert await Conversation.all_objects.acount() == 1
 
     await Turn.objects.filter(pk=turn.pk).aupdate(status=Turn.Status.ABORTED)
-    await purging.purge_once()
+    await server_process.purge_conversations()
     assert await Conversation.all_objects.acount() == 0

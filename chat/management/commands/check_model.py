@@ -1,20 +1,71 @@
-"""``check_model``: one real call to a model, and a table of what came back beside what its profile says."""
+"""``check_model``: make one real call to a model, and print what came back beside what its profile says.
+
+It shows how the model streams, thinks, calls tools and counts. What the model says is neither stored nor printed.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 from argparse import ArgumentParser
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
 from chat.conversations import model_choice
-from chat.conversations.model_choice import ModelChoice
-from chat.management.model_check import Findings, check, report
+from chat.conversations.model_choice import RESPONSES, ModelChoice, natural_dialect
 from chat.models import ModelProfile
-from chat.providers.base import ProviderError
-from chat.providers.openai_http import close_clients
+from chat.providers.base import Provider, ProviderError, ProviderRequest
+from chat.providers.openai_http import Connection, client_for, close_clients
+from chat.turns.request import target_of
+from reasoning.deltas import Channel, RawDelta, RawFields, RawItem, RawUsage
+from reasoning.events import UserMessage
+from reasoning.replay.dialects import AS_RECEIVED, dialect_named
+from reasoning.replay.plan import EgressPlan, plan_request
+from reasoning.settings import ReasoningSettings
+from reasoning.stream.normalizer import Normalizer
+
+TAGS = "think_tags"
+_PARAMETERS = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+_TOOL = {"type": "function", "function": {"name": "add", "description": "Add two numbers.", "parameters": _PARAMETERS}}
+_QUESTION = "What is 2 + 3? Use the tool."
+_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
+_NATIVE = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+# Where /v1/models reports the limit, by service: OpenRouter, vLLM, Groq, Mistral, LM Studio, llama.cpp (in "meta").
+_LIMITS = ("context_length", "max_model_len", "context_window", "max_context_length", "loaded_context_length", "n_ctx")
+_MAX_TAG_SEARCH_CHARS = 100_000
+
+
+@dataclass(slots=True)
+class Findings:
+    """What the call showed. ``takes_tools`` is False if a request with tools was refused."""
+
+    first_s: float = 0.0
+    pieces: int = 0
+    fields: set[str] = field(default_factory=set)  # the native reasoning fields, as named on the wire
+    thinking_field: str | None = None
+    items: int = 0  # opaque reasoning items
+    sealed_items: int = 0  # of them, those with ciphertext
+    starts_inside: bool = False
+    calls_tools: bool = False
+    takes_tools: bool = True
+    counts_tokens: bool = False
+    context_limit: int | None = None  # as the service reports it
+    notes: tuple[str, ...] = ()
+
+
+class CheckRow(NamedTuple):
+    """One line of the report: what was found, what the profile says, and whether they differ."""
+
+    name: str
+    found: str
+    configured: str = ""
+    differs: bool = False
 
 
 class Command(BaseCommand):
@@ -28,10 +79,17 @@ class Command(BaseCommand):
         parser.add_argument("name", help="a model of the admin by its name, or a model name at the configured endpoint")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        chosen = _named(options["name"])
+        chosen = model_named(options["name"])
         host = model_choice.host_of(chosen.config)
+
+        async def call() -> Findings:
+            try:
+                return await check(await model_choice.provider(chosen), chosen)
+            finally:
+                await close_clients()
+
         try:
-            found = asyncio.run(_checked(chosen))
+            found = asyncio.run(call())
         except ProviderError as error:
             raise CommandError(model_choice.in_its_words(error, chosen).message) from error
         rows = list(report(chosen, found))
@@ -44,7 +102,7 @@ class Command(BaseCommand):
         self.stdout.write(f"Differences: {differing}, marked with !." if differing else "The profile fits.")
 
 
-def _named(name: str) -> ModelChoice:
+def model_named(name: str) -> ModelChoice:
     """Return the profile of this name, enabled or not; else this model at the environment's endpoint."""
     profile = ModelProfile.objects.filter(name=name).first()
     if profile:
@@ -58,8 +116,115 @@ def _named(name: str) -> ModelChoice:
     return model_choice.of_environment(model=name)
 
 
-async def _checked(chosen: ModelChoice) -> Findings:
+async def check(provider: Provider, chosen: ModelChoice) -> Findings:
+    """Call the model once, and again without tools if it refuses them. Raises ProviderError."""
+    # planned as every request is, so that the profile's own settings are tried with it
+    settings = ReasoningSettings.from_layers(chosen.reasoning)
+    target = target_of(chosen, model=provider.model, identity=provider.identity)
+    plan = plan_request((UserMessage(seq=1, turn="check", text=_QUESTION),), settings, target)
     try:
-        return await check(await model_choice.provider(chosen), chosen)
-    finally:
-        await close_clients()
+        found = await _call(provider, plan, [_TOOL])
+    except ProviderError as error:
+        if error.code != "refused" or "tool" not in error.message.lower():
+            raise
+        found = await _call(provider, plan, [])
+        found.takes_tools = False
+    found.notes = plan.notes
+
+    # what the service reports about the model, if it lists its models
+    config = chosen.config
+    connection = Connection(config.base_url or "", config.api_key or "none", config.connect_s, config.idle_s)
+    try:
+        listed = await (await client_for(connection)).models.with_raw_response.list()
+        rows = listed.http_response.json().get("data") or ()
+        found.context_limit = next((reported_limit(row) for row in rows if row.get("id") == provider.model), None)
+    except Exception:  # noqa: BLE001, S110 - the model answered; that its models can't be listed is no failure of it
+        pass
+    return found
+
+
+def report(chosen: ModelChoice, found: Findings) -> Iterator[CheckRow]:
+    """Compare what was found with the profile and with what its dialect requires (replay decision D4)."""
+    config, dialect = chosen.config, dialect_named(chosen.dialect)
+    settings = ReasoningSettings.from_layers(chosen.reasoning)
+    natural = natural_dialect(chosen)
+    yield CheckRow("reachable", f"first piece after {found.first_s:.1f} s")
+    yield CheckRow("key", "accepted" if config.api_key not in (None, "none") else "none is sent")
+    yield CheckRow("streaming", f"{found.pieces} pieces" if found.pieces > 1 else "no, the answer came whole")
+
+    sent_back = dialect.text_field if dialect.text_field not in ("", AS_RECEIVED) else ""
+    fields = found.fields - {"reasoning_details"}
+    thinking = "none seen"
+    if found.items:
+        thinking = f"opaque items ({found.items}, encrypted {found.sealed_items})"
+    elif found.fields:
+        thinking = f"field {', '.join(sorted(found.fields))}"
+    elif found.thinking_field == TAGS:
+        thinking = "tags inside the answer"
+    is_other_field = bool(sent_back and fields) and sent_back not in fields
+    yield CheckRow("thinking", thinking, f"sent back as {sent_back}" if sent_back else "", is_other_field)
+    starts = config.starts_in_reasoning
+    yield CheckRow(
+        "starts in reasoning", yes_or_no(found.starts_inside), yes_or_no(starts), found.starts_inside != starts
+    )
+
+    tools = "called" if found.calls_tools else "accepted, none called"
+    offered = "offered" if dialect.takes_tools else "not offered"
+    yield CheckRow(
+        "tools", tools if found.takes_tools else "refused", offered, found.takes_tools != dialect.takes_tools
+    )
+    yield CheckRow("token counts", "reported" if found.counts_tokens else "not reported, so estimated")
+    limit, used = found.context_limit, chosen.context_limit
+    yield CheckRow("context limit", str(limit or "not reported"), str(used), limit is not None and limit < used)
+
+    is_other_dialect = natural not in (chosen.dialect, dialect_named("").name)
+    yield CheckRow("dialect", natural, f"{dialect.name}, checked {dialect.checked}", is_other_dialect)
+    required_api = "responses" if chosen.dialect == RESPONSES else "chat"
+    yield CheckRow("API of the dialect", required_api, config.api, required_api != config.api)
+    if dialect.needs != "nothing":
+        include, strip = settings.include_in_context, settings.strip_from_context
+        yield CheckRow("reasoning.includeInContext", "true", str(include).lower(), not include)
+        yield CheckRow("reasoning.stripFromContext", "none", strip or "", strip not in (None, "none"))
+    for note in found.notes:
+        yield CheckRow("note", note, differs=True)
+
+
+async def _call(provider: Provider, plan: EgressPlan, tools: Sequence[Mapping[str, Any]]) -> Findings:
+    normalizer, found, text = Normalizer(starts_in_reasoning=provider.starts_in_reasoning), Findings(), ""
+    started = time.perf_counter()
+    async with aclosing(provider.stream(ProviderRequest(plan.body, "", tools, ""))) as deltas:
+        async for raw in deltas:
+            if isinstance(raw, RawFields):
+                found.first_s = found.first_s or time.perf_counter() - started
+                found.calls_tools |= any(delta.channel is Channel.TOOL for delta in normalizer.feed(raw.fields))
+                text += str(raw.fields.get("content") or "") if len(text) < _MAX_TAG_SEARCH_CHARS else ""
+            _note(raw, found)
+    normalizer.finish()
+    found.thinking_field = normalizer.source_field
+    first_tag = _TAG.search(text)
+    found.starts_inside = first_tag is not None and first_tag[1] == "/"  # closed before it was opened
+    return found
+
+
+def _note(raw: RawDelta, found: Findings) -> None:
+    match raw:
+        case RawFields(fields):
+            found.pieces += 1
+            found.fields |= {name for name in _NATIVE if fields.get(name)}
+        case RawItem(_index, item):
+            found.calls_tools |= item.get("type") == "function_call"
+            found.items += item.get("type") == "reasoning"
+            found.sealed_items += bool(item.get("encrypted_content"))
+        case RawUsage(input_tokens, output_tokens):
+            found.counts_tokens = input_tokens is not None or output_tokens is not None
+
+
+def reported_limit(row: Mapping[str, Any]) -> int | None:
+    """Return the context limit in a row of ``/v1/models``, if there is one."""
+    places = (row, row.get("meta") or {})
+    values = (place.get(name) for place in places for name in _LIMITS)
+    return next((limit for limit in values if isinstance(limit, int) and limit > 0), None)
+
+
+def yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"
