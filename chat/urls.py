@@ -2,10 +2,12 @@
 
 from django.urls import include, path
 
+from chat.request_preview.views import preview
+
 app_name = "chat"
 urlpatterns = [
     path("", include("chat.pages.urls")),
     path("", include("chat.sharing.urls")),
-    path("", include("chat.request_preview.urls")),
+    path("chats/<uuid:conversation_id>/preview/", preview, name="preview"),
     path("api/", include("chat.api.urls")),
 ]

@@ -50,7 +50,7 @@ class BodyPart:
 
 def masked_body(body: Mapping[str, Any], sees: Visibility) -> tuple[BodyPart, ...]:
     """Return a body as indented JSON, in parts."""
-    masker = _Masker(sees)
+    masker = BodyMasker(sees)
     shown = dict(body)
     for name in ("messages", "input"):
         if name in body:
@@ -66,84 +66,83 @@ def masked_body(body: Mapping[str, Any], sees: Visibility) -> tuple[BodyPart, ..
     return tuple(part for part in (*parts, BodyPart(text[end:])) if part.text)
 
 
-class _Masker:
+class BodyMasker:
+    """Masks the entries of one body, the newest first, until ``MAX_CHARS`` are used up."""
+
     def __init__(self, sees: Visibility) -> None:
-        self._hidden = {"thinking": not sees.may_open_thinking, "trace": not sees.show_reasoning, "": False}
-        self._chars_left = MAX_CHARS
-        self._texts = Redactor(_TEXT_POLICY)
-        self._json = Redactor(_JSON_POLICY)
-        self._arguments = Redactor()
+        self.hidden = {"thinking": not sees.may_open_thinking, "trace": not sees.show_reasoning, "": False}
+        self.chars_left = MAX_CHARS
+        self.texts = Redactor(_TEXT_POLICY)
+        self.json = Redactor(_JSON_POLICY)
+        self.call_arguments = Redactor()
 
     def entry(self, entry: Mapping[str, Any]) -> dict[str, Any]:
         """Mask a message or an input item."""
         if entry.get("role") == "system":
             return dict(entry)
         if entry.get("type") == "reasoning":
-            return self._object(entry, "thinking")
+            return self.mapping(entry, "thinking")
         is_result = entry.get("role") == "tool" or entry.get("type") == "function_call_output"
-        return self._object(entry, "trace" if is_result else "")
+        return self.mapping(entry, "trace" if is_result else "")
 
-    def _object(self, value: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
+    def mapping(self, value: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
         masked = {}
         for key, inner in value.items():
-            shown_key = key if key.isidentifier() and len(key) <= _MAX_KEY_CHARS else self._text(key)
+            shown_key = key if key.isidentifier() and len(key) <= _MAX_KEY_CHARS else self.text(key)
             if key == "arguments" and isinstance(inner, str):
-                masked[shown_key] = self._call_arguments(inner, str(value.get("name", "")))
+                masked[shown_key] = self.arguments(inner, str(value.get("name", "")))
             elif key in ENCRYPTED_KEYS and isinstance(inner, str):
                 masked[shown_key] = _note(_("sealed, %(count)s characters"), inner) if inner else inner
             elif key in _NEVER_HIDDEN_KEYS and isinstance(inner, str):
-                masked[shown_key] = self._text(inner)
+                masked[shown_key] = self.text(inner)
             else:
-                masked[shown_key] = self._value(inner, "thinking" if key in THINKING_KEYS else kind)
+                masked[shown_key] = self.value(inner, "thinking" if key in THINKING_KEYS else kind)
         return masked
 
-    def _value(self, value: Any, kind: Kind) -> Any:
+    def value(self, value: Any, kind: Kind) -> Any:
         match value:
-            case str() if self._hidden[kind] and value.strip():
+            case str() if self.hidden[kind] and value.strip():
                 return _note(_("not shown, %(count)s characters"), value)
             case str():
-                return self._text(value)
+                return self.text(value)
             case list() | tuple():
-                return [self._value(inner, kind) for inner in value]
+                return [self.value(inner, kind) for inner in value]
             case Mapping():
-                return self._object(value, kind)
+                return self.mapping(value, kind)
         return value
 
-    def _call_arguments(self, arguments: str, tool_name: str) -> str:
+    def arguments(self, arguments: str, tool_name: str) -> str:
         """Show arguments as the trace does: the values that the tool declares, of the others type and size."""
-        if self._hidden["trace"]:
-            return str(self._value(arguments, "trace"))
-        if not self._fits(arguments):
+        if self.hidden["trace"]:
+            return str(self.value(arguments, "trace"))
+        if not self.fits(arguments):
             return _note(_("%(count)s characters"), arguments)
         try:
             value = json.loads(arguments)
         except (ValueError, RecursionError):
             return _note(_("no JSON, %(count)s characters"), arguments)
         tool = registry().get(tool_name)
-        shown = self._arguments.redact_args(value, shown=tool.shown_args if tool else frozenset())
+        shown = self.call_arguments.redact_args(value, shown=tool.shown_args if tool else frozenset())
         return json.dumps(shown, ensure_ascii=False)
 
-    def _text(self, text: str) -> str:
+    def text(self, text: str) -> str:
         text = text.replace(_OPEN, "").replace(_CLOSE, "")
-        if not self._fits(text):
+        if not self.fits(text):
             return _note(_("%(count)s characters"), text)
         bare = text.strip()
-        return str(self._json.redact_args(bare) if _is_json(bare) else self._texts.redact_args(text))
+        try:
+            is_json = bare[:1] in ("{", "[") and json.loads(bare) is not None
+        except (ValueError, RecursionError):
+            is_json = False
+        return str(self.json.redact_args(bare) if is_json else self.texts.redact_args(text))
 
-    def _fits(self, text: str) -> bool:
+    def fits(self, text: str) -> bool:
         """Count a text against MAX_CHARS; False if it doesn't fit any more."""
         redacted_chars = min(len(text), 2 * SHOWN_CHARS)
-        if redacted_chars > self._chars_left:
+        if redacted_chars > self.chars_left:
             return False
-        self._chars_left -= redacted_chars
+        self.chars_left -= redacted_chars
         return True
-
-
-def _is_json(text: str) -> bool:
-    try:
-        return text[:1] in ("{", "[") and json.loads(text) is not None
-    except (ValueError, RecursionError):
-        return False
 
 
 def _note(label: str, text: str) -> str:

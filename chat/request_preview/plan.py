@@ -53,9 +53,18 @@ async def chosen_model(conversation: Conversation, name: str | None) -> ModelCho
 
 async def plan_preview(conversation: Conversation, chosen: ModelChoice) -> NextRequest:
     """Plan a conversation's next request to this model; the owner must be loaded. Raises PreviewError."""
+
+    @sync_to_async
+    def plan_for(provider: Provider) -> NextRequest:
+        target = planning.target_of(chosen, model=provider.model, identity=provider.identity)
+        plan = planning.plan_coming(conversation, chosen, target)
+        request = planning.request_of(plan, chosen, conversation.pk)
+        body = provider.request_body(request)
+        events = eventlog.history(conversation.pk)
+        return NextRequest(chosen, target, plan, body, events, request.instructions, request.tools)
+
     try:
-        provider = await model_choice.provider(chosen)
-        return await sync_to_async(_plan)(conversation, chosen, provider)
+        return await plan_for(await model_choice.provider(chosen))
     except ProviderError as error:
         raise PreviewError(model_choice.in_its_words(error, chosen).message) from error
     except InvalidToken as error:
@@ -74,18 +83,3 @@ def exact_json(preview: NextRequest) -> dict[str, Any]:
         "shouldCompact": plan.should_compact,
         "notes": [*plan.notes, *(f"repaired: {repair.rule}" for repair in plan.repairs)],
     }
-
-
-def _plan(conversation: Conversation, chosen: ModelChoice, provider: Provider) -> NextRequest:
-    target = planning.target_of(chosen, model=provider.model, identity=provider.identity)
-    plan = planning.plan_coming(conversation, chosen, target)
-    request = planning.request_of(plan, chosen, conversation.pk)
-    return NextRequest(
-        chosen=chosen,
-        target=target,
-        plan=plan,
-        body=provider.request_body(request),
-        events=eventlog.history(conversation.pk),
-        instructions=request.instructions,
-        tools=request.tools,
-    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from django.utils.formats import number_format
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from chat.conversations import model_choice
 from chat.providers import OPENAI_URL
-from chat.request_preview.masking import THINKING_KEYS, BodyPart, masked_body
+from chat.request_preview.masking import THINKING_KEYS, masked_body
 from chat.request_preview.plan import NextRequest
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, UserMessage
 from reasoning.redaction import DEFAULT, TRUNCATED, Redactor
@@ -26,14 +26,54 @@ from reasoning.replay.plan import COMPACTED
 from reasoning.replay.tokens import entry_tokens, event_tokens, text_tokens
 from reasoning.visibility import Visibility
 
-_SENDABLE = (UserMessage, Reasoning, AssistantMessage, ToolCall, ToolResult)
-_EXCERPT = Redactor(replace(DEFAULT, text_limit=80, window=512))
-_BAR_GAP = 0.25  # percent of the bar between two segments
-_NO_SEQ = "–"
+SENDABLE = (UserMessage, Reasoning, AssistantMessage, ToolCall, ToolResult)
+EXCERPT = Redactor(replace(DEFAULT, text_limit=80, window=512))
+BAR_GAP = 0.25  # percent of the bar between two segments
+NO_SEQ = "–"
+# Reasons and notes of a plan, which the core gives in plain English, and how the page says them.
+REASONS = {
+    "stands in the summary": gettext_noop("A summary stands for it"),
+    "a result without its call": gettext_noop("A result that belongs to no call"),
+    r"reasoning\.stripFromContext is (?P<value>\w+)": gettext_noop(
+        "Thinking of an earlier turn; reasoning.stripFromContext is “%(value)s”"
+    ),
+    r"reasoning\.includeInContext is off": gettext_noop("Thinking, and reasoning.includeInContext is off"),
+    "the same call a second time": gettext_noop("The same call a second time"),
+    "partial text of a failed turn": gettext_noop("Half an answer, of a turn that did not end well"),
+    "a call of a failed turn that never ran": gettext_noop("A call that never ran, of a turn that did not end well"),
+    "reasoning of a failed turn, without a follower": gettext_noop(
+        "Thinking that led to nothing, of a turn that did not end well"
+    ),
+    "of a response that did not end well": gettext_noop("Sealed thinking of a response that did not end well"),
+    "it was purged": gettext_noop("It was forgotten after its time (THINKING_RETENTION_DAYS)"),
+    r"reasoning of this kind has no place in a (?P<value>\w+) request": gettext_noop(
+        "Thinking of this kind has no place in this API (%(value)s)"
+    ),
+    r"(?P<value>\S+) takes no tools": gettext_noop("This service takes no tools (%(value)s)"),
+    r"(?P<value>\S+) takes no reasoning back": gettext_noop("This service takes no thinking back (%(value)s)"),
+    r"(?P<value>\S+) takes no reasoning details back": gettext_noop(
+        "This service takes no reasoning details back (%(value)s)"
+    ),
+    r"(?P<value>\S+) takes no signatures back": gettext_noop("This service takes no signatures back (%(value)s)"),
+    r"(?P<value>\S+) takes no such step without its reasoning": gettext_noop(
+        "This service takes no such step without its thinking (%(value)s)"
+    ),
+    r"made by (?P<value>.+)": gettext_noop("Written by another model (%(value)s) than the one asked now"),
+    "made at another endpoint or with another key": gettext_noop("Written at another endpoint, or with another key"),
+    "the service refused its own items": gettext_noop("The service refused its own sealed thinking"),
+    "an item that is no object": gettext_noop("A sealed item that can’t be read"),
+    "an item without ciphertext is not found by its service": gettext_noop(
+        "Can’t be sent back: the service sent no sealed content"
+    ),
+    "the same item a second time": gettext_noop("The same sealed item a second time"),
+    "reasoning that nothing follows": gettext_noop("Thinking that nothing follows"),
+    r"(?P<value>reasoning\.\w+) has no parameter .*": gettext_noop(
+        "%(value)s is set, but this service has no parameter for it."
+    ),
+}
 
 
-@dataclass(frozen=True, slots=True)
-class BarSegment:
+class BarSegment(NamedTuple):
     """A segment of the bar of tokens. ``x`` and ``width`` are percentages, formatted independently of the locale."""
 
     name: str
@@ -43,8 +83,7 @@ class BarSegment:
     width: str
 
 
-@dataclass(frozen=True, slots=True)
-class SentRow:
+class SentRow(NamedTuple):
     """One part of what is sent. ``seq`` is its event's, or a dash for what the log doesn't hold."""
 
     seq: str
@@ -53,8 +92,7 @@ class SentRow:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOutRow:
+class LeftOutRow(NamedTuple):
     """One event that isn't sent, or a run of events that a summary replaces."""
 
     seq: str
@@ -64,76 +102,61 @@ class LeftOutRow:
     tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class PreviewView:
-    """The page's values. ``goes``, ``left_out``, ``stored`` and ``limit`` are tokens."""
-
-    model: str
-    host: str
-    api: str
-    dialect: str
-    goes: int
-    left_out: int
-    stored: int
-    limit: int
-    shares: tuple[BarSegment, ...]
-    sent_rows: tuple[SentRow, ...]
-    left_out_rows: tuple[LeftOutRow, ...]
-    notes: tuple[str, ...]
-    should_compact: bool
-    hides_reasoning: bool
-    body: tuple[BodyPart, ...]
-
-
-def preview_view(preview: NextRequest, sees: Visibility) -> PreviewView:
-    """Return what this viewer may see of a planned request."""
-    plan = preview.plan
-    config = preview.chosen.config
+def preview_values(preview: NextRequest, sees: Visibility) -> dict[str, Any]:
+    """Return what this viewer may see of a planned request; ``goes``, ``left_out``, ``stored``, ``limit`` in tokens."""
+    plan, target, config = preview.plan, preview.target, preview.chosen.config
     host = model_choice.host_of(config) or urlsplit(OPENAI_URL).netloc
-    return PreviewView(
-        model=preview.target.model,
-        host=_("this server, offline") if config.is_offline else host,
-        api=preview.target.api,
-        dialect=dialect_named(preview.target.dialect).name,
-        goes=plan.effective_tokens,
-        left_out=plan.stored_tokens - plan.effective_tokens,
-        stored=plan.stored_tokens,
-        limit=preview.target.limit,
-        shares=tuple(_bar(preview)),
-        sent_rows=tuple(_sent_rows(preview, sees)),
-        left_out_rows=tuple(_left_out_rows(preview)),
-        notes=tuple(_notes(preview)),
-        should_compact=plan.should_compact,
-        hides_reasoning=not (sees.show_reasoning and sees.may_open_thinking),
-        body=masked_body(preview.body, sees),
-    )
+    return {
+        "model": target.model,
+        "host": _("this server, offline") if config.is_offline else host,
+        "api": target.api,
+        "dialect": dialect_named(target.dialect).name,
+        "goes": plan.effective_tokens,
+        "left_out": plan.stored_tokens - plan.effective_tokens,
+        "stored": plan.stored_tokens,
+        "limit": target.limit,
+        "shares": list(bar(preview)),
+        "sent_rows": list(sent_rows(preview, sees)),
+        "left_out_rows": list(left_out_rows(preview)),
+        "notes": list(notes(preview)),
+        "should_compact": plan.should_compact,
+        "hides_reasoning": not (sees.show_reasoning and sees.may_open_thinking),
+        "body": masked_body(preview.body, sees),
+    }
 
 
-def _sent_rows(preview: NextRequest, sees: Visibility) -> Iterator[SentRow]:
+def sent_rows(preview: NextRequest, sees: Visibility) -> Iterator[SentRow]:
     """Yield what is sent, in its order: instructions, tools, the summary of compacted turns, then the events."""
     if preview.instructions:
-        yield SentRow(_NO_SEQ, "instructions", _("System prompt"), text_tokens(preview.instructions))
+        yield SentRow(NO_SEQ, "instructions", _("System prompt"), text_tokens(preview.instructions))
     if preview.tools:
         names = ", ".join(str(tool["function"]["name"]) for tool in preview.tools)
-        yield SentRow(_NO_SEQ, "tools", names, entry_tokens(list(preview.tools)))
+        yield SentRow(NO_SEQ, "tools", names, entry_tokens(list(preview.tools)))
     compactions = [event for event in preview.events if isinstance(event, Compaction) and event.active]
     if compactions and (summary := compactions[-1].summary):
         newest = compactions[-1]
-        yield SentRow(str(newest.seq), newest.type, _excerpt(summary), text_tokens(COMPACTED + summary))
+        yield SentRow(str(newest.seq), newest.type, excerpt(summary), text_tokens(COMPACTED + summary))
 
     omitted = {omission.seq for omission in preview.plan.omissions}
-    sent = [event for event in preview.events if event.active and event.seq not in omitted and _is_sendable(event)]
+    sent = [
+        event
+        for event in preview.events
+        if isinstance(event, SENDABLE)
+        and event.active
+        and event.seq not in omitted
+        and not (isinstance(event, AssistantMessage) and not event.text)
+    ]
     with_result = {(event.turn, event.step, event.call_id) for event in sent if isinstance(event, ToolResult)}
     for event in sent:
-        yield SentRow(str(event.seq), event.type, _content(event, sees), event_tokens(event))
+        yield SentRow(str(event.seq), event.type, content_of(event, sees), event_tokens(event))
         # services insist on a result for each call, so a plan adds one to a call that never ran
         if isinstance(event, ToolCall) and (event.turn, event.step, event.call_id) not in with_result:
-            yield SentRow(_NO_SEQ, ToolResult.type, NOT_RUN, text_tokens(NOT_RUN))
+            yield SentRow(NO_SEQ, ToolResult.type, NOT_RUN, text_tokens(NOT_RUN))
 
 
-def _left_out_rows(preview: NextRequest) -> Iterator[LeftOutRow]:
+def left_out_rows(preview: NextRequest) -> Iterator[LeftOutRow]:
     """Yield what is not sent, and why; consecutive events that one summary replaces are one row."""
-    events = {event.seq: event for event in preview.events if isinstance(event, _SENDABLE)}
+    events = {event.seq: event for event in preview.events if isinstance(event, SENDABLE)}
     omissions = [omission for omission in preview.plan.omissions if omission.seq in events]
     for rule, group in groupby(omissions, key=lambda omission: omission.rule):
         run = list(group)
@@ -144,47 +167,41 @@ def _left_out_rows(preview: NextRequest) -> Iterator[LeftOutRow]:
             continue
         for omission in run:
             event = events[omission.seq]
-            reason = explain(omission.reason)
-            yield LeftOutRow(str(omission.seq), event.type, reason, rule, event_tokens(event))
+            yield LeftOutRow(str(omission.seq), event.type, explain(omission.reason), rule, event_tokens(event))
 
 
-def _is_sendable(event: Event) -> bool:
-    return isinstance(event, _SENDABLE) and not (isinstance(event, AssistantMessage) and not event.text)
-
-
-def _content(event: Event, sees: Visibility) -> str:
+def content_of(event: Event, sees: Visibility) -> str:
     """Describe an event in one short line, redacted."""
     match event:
         case UserMessage() | AssistantMessage():
-            return _excerpt(event.text)
+            return excerpt(event.text)
         case Reasoning(kind="text"):
-            return _excerpt(event.text) if sees.may_open_thinking else _length(event.text)
+            return excerpt(event.text) if sees.may_open_thinking else size_of(event.text)
         case Reasoning():
             return _("Sealed, as it came")
         case ToolCall():
-            return _excerpt(event.name)
+            return excerpt(event.name)
         case ToolResult():
             try:
                 passages = json.loads(event.output)["passages"]
-            except (ValueError, KeyError, TypeError, RecursionError):
-                passages = None
-            if not isinstance(passages, list):  # an error, or another tool's result
-                return _length(event.output)
-            return ngettext("%(n)s passage", "%(n)s passages", len(passages)) % {"n": len(passages)}
+                return ngettext("%(n)s passage", "%(n)s passages", len(passages)) % {"n": len(passages)}
+            except (ValueError, KeyError, TypeError, RecursionError):  # an error, or another tool's result
+                return size_of(event.output)
     return ""
 
 
-def _excerpt(text: str) -> str:
-    shown = str(_EXCERPT.redact_args(" ".join(text[:1024].split())))
+def excerpt(text: str) -> str:
+    shown = str(EXCERPT.redact_args(" ".join(text[:1024].split())))
     return f"{shown.removesuffix(TRUNCATED)}…" if shown.endswith(TRUNCATED) else shown
 
 
-def _length(text: str) -> str:
+def size_of(text: str) -> str:
     label = ngettext("%(count)s character", "%(count)s characters", len(text))
     return label % {"count": number_format(len(text), force_grouping=True)}
 
 
-def _notes(preview: NextRequest) -> Iterator[str]:
+def notes(preview: NextRequest) -> Iterator[str]:
+    """Yield what could not be asked for, and what was added or mended so that the service accepts the request."""
     yield from (explain(note) for note in preview.plan.notes)
     dialect = dialect_named(preview.target.dialect)
     if dialect.placeholder and dialect.text_field not in ("", AS_RECEIVED):
@@ -205,41 +222,36 @@ def _notes(preview: NextRequest) -> Iterator[str]:
         yield note % {"count": repaired}
 
 
-def _bar(preview: NextRequest) -> Iterator[BarSegment]:
+def bar(preview: NextRequest) -> Iterator[BarSegment]:
     """Divide the effective tokens among the parts in proportion to their estimates, so that they add up."""
-    parts = {
-        "instructions": text_tokens(preview.instructions),
-        "tools": entry_tokens(list(preview.tools)),
-        "messages": 0,
-        "thinking": 0,
-    }
+    parts = {"instructions": text_tokens(preview.instructions), "tools": entry_tokens(list(preview.tools))}
+    parts |= {"messages": 0, "thinking": 0}
     for entry in preview.plan.entries:
-        for name, part in _parts(entry):
+        for name, part in parts_of(entry):
             parts[name] += entry_tokens([part])
     labels = {
         "instructions": _("Instructions"),
         "tools": _("Tools and their results"),
         "messages": _("Messages"),
         "thinking": _("Thinking"),
+        "free": _("Free"),
     }
     effective, limit = preview.plan.effective_tokens, preview.target.limit
-    total, done, start = sum(parts.values()) or 1, 0, 0
-    for name, label in labels.items():
+    total, full = sum(parts.values()) or 1, max(effective, limit)
+    # rounded ends, not rounded widths: the segments add up
+    ends, done = {}, 0
+    for name in ("instructions", "tools", "messages", "thinking"):
         done += parts[name]
-        end = round(effective * done / total)
+        ends[name] = round(effective * done / total)
+    start = 0
+    for name, end in {**ends, "free": full}.items():
         if end > start:
-            yield _segment(name, label, start, end, total=max(effective, limit))
+            x, width = 100 * start / full, max(0.0, 100 * (end - start) / full - BAR_GAP)
+            yield BarSegment(name, labels[name], end - start, f"{x:.2f}", f"{width:.2f}")
         start = end
-    if effective < limit:
-        yield _segment("free", _("Free"), effective, limit, total=limit)
 
 
-def _segment(name: str, label: str, start: int, end: int, *, total: int) -> BarSegment:
-    x, width = 100 * start / total, 100 * (end - start) / total
-    return BarSegment(name, label, end - start, f"{x:.2f}", f"{max(0.0, width - _BAR_GAP):.2f}")
-
-
-def _parts(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def parts_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield an entry's parts: a message of chat completions may hold thinking and calls beside its text."""
     kind = entry.get("type", "")
     if kind == "reasoning":
@@ -255,67 +267,8 @@ def _parts(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def explain(reason: str) -> str:
-    """Return a reason or note of a plan in the reader's language; one that is not listed is returned as it is."""
-    for pattern, sentence in _REASONS:
-        if match := pattern.fullmatch(reason):
+    """Return a reason or note of a plan in the reader's language; one that is not listed is returned unchanged."""
+    for pattern, sentence in REASONS.items():
+        if match := re.fullmatch(pattern, reason):
             return _(sentence) % match.groupdict() if match.groupdict() else _(sentence)
     return reason
-
-
-# The core gives its reasons in plain English.
-_REASONS = [
-    (re.compile(pattern), sentence)
-    for pattern, sentence in (
-        ("stands in the summary", gettext_noop("A summary stands for it")),
-        ("a result without its call", gettext_noop("A result that belongs to no call")),
-        (
-            r"reasoning\.stripFromContext is (?P<value>\w+)",
-            gettext_noop("Thinking of an earlier turn; reasoning.stripFromContext is “%(value)s”"),
-        ),
-        (r"reasoning\.includeInContext is off", gettext_noop("Thinking, and reasoning.includeInContext is off")),
-        ("the same call a second time", gettext_noop("The same call a second time")),
-        ("partial text of a failed turn", gettext_noop("Half an answer, of a turn that did not end well")),
-        (
-            "a call of a failed turn that never ran",
-            gettext_noop("A call that never ran, of a turn that did not end well"),
-        ),
-        (
-            "reasoning of a failed turn, without a follower",
-            gettext_noop("Thinking that led to nothing, of a turn that did not end well"),
-        ),
-        ("of a response that did not end well", gettext_noop("Sealed thinking of a response that did not end well")),
-        ("it was purged", gettext_noop("It was forgotten after its time (THINKING_RETENTION_DAYS)")),
-        (
-            r"reasoning of this kind has no place in a (?P<value>\w+) request",
-            gettext_noop("Thinking of this kind has no place in this API (%(value)s)"),
-        ),
-        (r"(?P<value>\S+) takes no tools", gettext_noop("This service takes no tools (%(value)s)")),
-        (r"(?P<value>\S+) takes no reasoning back", gettext_noop("This service takes no thinking back (%(value)s)")),
-        (
-            r"(?P<value>\S+) takes no reasoning details back",
-            gettext_noop("This service takes no reasoning details back (%(value)s)"),
-        ),
-        (r"(?P<value>\S+) takes no signatures back", gettext_noop("This service takes no signatures back (%(value)s)")),
-        (
-            r"(?P<value>\S+) takes no such step without its reasoning",
-            gettext_noop("This service takes no such step without its thinking (%(value)s)"),
-        ),
-        (r"made by (?P<value>.+)", gettext_noop("Written by another model (%(value)s) than the one asked now")),
-        (
-            "made at another endpoint or with another key",
-            gettext_noop("Written at another endpoint, or with another key"),
-        ),
-        ("the service refused its own items", gettext_noop("The service refused its own sealed thinking")),
-        ("an item that is no object", gettext_noop("A sealed item that can’t be read")),
-        (
-            "an item without ciphertext is not found by its service",
-            gettext_noop("Can’t be sent back: the service sent no sealed content"),
-        ),
-        ("the same item a second time", gettext_noop("The same sealed item a second time")),
-        ("reasoning that nothing follows", gettext_noop("Thinking that nothing follows")),
-        (
-            r"(?P<value>reasoning\.\w+) has no parameter .*",
-            gettext_noop("%(value)s is set, but this service has no parameter for it."),
-        ),
-    )
-]

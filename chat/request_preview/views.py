@@ -16,7 +16,7 @@ from chat.conversations.access import get_conversation, request_user
 from chat.models import Conversation
 from chat.request_preview.plan import PreviewError, chosen_model, plan_preview
 from chat.request_preview.summary import model_options
-from chat.request_preview.view_model import preview_view
+from chat.request_preview.view_model import preview_values
 from chat.validation import InvalidInputError
 
 
@@ -24,7 +24,14 @@ from chat.validation import InvalidInputError
 @require_GET
 async def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     """Show the next request of a conversation, redacted; ``?model=NAME`` previews it for another model."""
-    conversation = await sync_to_async(_get_conversation)(request, conversation_id)
+
+    @sync_to_async
+    def own_conversation() -> Conversation:
+        if not request_user(request).is_administrator:
+            raise Http404
+        return get_conversation(request, conversation_id)
+
+    conversation = await own_conversation()
     chosen = await chosen_model(conversation, None)
     shown: dict[str, Any] = {}
     status = 200
@@ -32,18 +39,20 @@ async def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpRespo
         chosen = await chosen_model(conversation, request.GET.get("model"))
         planned = await plan_preview(conversation, chosen)
         sees = await sync_to_async(settings.visibility_for)(conversation.owner, request.session, conversation)
-        shown["preview"] = await sync_to_async(preview_view)(planned, sees)
+        shown["preview"] = await sync_to_async(preview_values)(planned, sees)
     except InvalidInputError as error:
         shown["error"], status = error.message, 400
     except PreviewError as error:
         shown["error"] = str(error)
-    offered = await sync_to_async(model_choice.offered_models)()
-    models = await sync_to_async(model_options)(conversation, chosen, offered)
-    context = {"conversation": conversation, "models": models, **shown}
-    return await sync_to_async(render)(request, "chat/request_preview.html", context, status=status)
 
+    @sync_to_async
+    def page() -> HttpResponse:
+        models = model_options(conversation, chosen, model_choice.offered_models())
+        return render(
+            request,
+            "chat/request_preview.html",
+            {"conversation": conversation, "models": models, **shown},
+            status=status,
+        )
 
-def _get_conversation(request: HttpRequest, conversation_id: uuid.UUID) -> Conversation:
-    if not request_user(request).is_administrator:
-        raise Http404
-    return get_conversation(request, conversation_id)
+    return await page()
