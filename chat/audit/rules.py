@@ -79,41 +79,28 @@ def leaves(value: Any, *, key: str = "", top: str = "", depth: int = 0) -> Itera
 def kinds_in(leaf: Leaf, sought: Set[Kind] = TEXT_KINDS, canaries: Sequence[str] = ()) -> Iterator[Kind]:
     """Yield which of the kinds ``sought`` a text contains, each once."""
     if sought & {Kind.DELIMITER, Kind.SCRATCHPAD}:
-        names = {tag.name for tag in _tags_in(leaf.text)}
+        names = {tag.name for tag in tags_in(leaf.text)}
         if Kind.DELIMITER in sought and names - {"scratchpad"}:
             yield Kind.DELIMITER
         is_field = leaf.key.lower() == "scratchpad" and leaf.text != ""
         if Kind.SCRATCHPAD in sought and ("scratchpad" in names or is_field):
             yield Kind.SCRATCHPAD
-    if Kind.SECRET in sought and _is_secret(leaf):
-        yield Kind.SECRET
+    if Kind.SECRET in sought:
+        is_named = leaf.text not in _MASKS and classify(leaf.key) is KeyKind.SECRET
+        if is_named or Redactor(SECRETS_ONLY).redact_text(leaf.text) != leaf.text:
+            yield Kind.SECRET
     if Kind.CANARY in sought and any(canary in leaf.text for canary in canaries):
         yield Kind.CANARY
 
 
-def raw_tags(text: str) -> set[str]:
-    """Return the delimiters in a text as they are written."""
-    return {tag.raw for tag in _tags_in(text)}
-
-
-def _tags_in(text: str) -> Iterator[Tag]:
-    return (token for token in TagScanner().feed(text) if isinstance(token, Tag))
-
-
-def _is_secret(leaf: Leaf) -> bool:
-    if leaf.key and leaf.text not in _MASKS and classify(leaf.key) is KeyKind.SECRET:
-        return True
-    return Redactor(SECRETS_ONLY).redact_text(leaf.text) != leaf.text
+def tags_in(text: str) -> list[Tag]:
+    """Return the delimiters in a text."""
+    return [token for token in TagScanner().feed(text) if isinstance(token, Tag)]
 
 
 def has_personal_data(text: str) -> bool:
     """Say whether full redaction would mask something that isn't a secret. Product 12."""
     return Redactor().redact_text(text) != Redactor(SECRETS_ONLY).redact_text(text)
-
-
-def step_has_personal_data(step: Mapping[str, Any]) -> bool:
-    """Say the same of a trace step, whose arguments are also judged by their names."""
-    return Redactor().redact_trace([step]) != Redactor(SECRETS_ONLY).redact_trace([step])
 
 
 def is_fernet_token(data: bytes) -> bool:
@@ -134,36 +121,30 @@ class ThoughtMatcher:
     """
 
     def __init__(self, thoughts: Iterable[str], known: Iterable[str]) -> None:
-        known_words = [_words(text) for text in known]
-        known_texts = [_spaced(words) for words in known_words]
-        own = [words for words in map(_words, thoughts) if len(words) >= MIN_THOUGHT_WORDS]
-        own = [words for words in own if not any(_spaced(words) in text for text in known_texts)]
-        self._blocks = [_spaced(words) for words in own]
-        self._runs = {run for words in own for run in _runs(words)} - {
-            run for words in known_words for run in _runs(words)
-        }
+        known_texts = [normalized(text) for text in known]
+        own = [text for text in map(normalized, thoughts) if len(text.split()) >= MIN_THOUGHT_WORDS]
+        self.thoughts = [text for text in own if not any(text in other for other in known_texts)]
+        self.runs = set().union(*map(runs_of, self.thoughts)) - set().union(*map(runs_of, known_texts))
 
     def __bool__(self) -> bool:
-        return bool(self._blocks)
+        return bool(self.thoughts)
 
     def finds_run_in(self, text: str) -> bool:
         """Say whether ``text`` contains a run of a thought, or the whole of a short one."""
-        return not self._runs.isdisjoint(_runs(_words(text))) or self.finds_whole_in(text)
+        return not self.runs.isdisjoint(runs_of(normalized(text))) or self.finds_whole_in(text)
 
     def finds_whole_in(self, text: str) -> bool:
         """Say whether ``text`` contains a whole thought."""
-        spaced = _spaced(_words(text))
-        return any(block in spaced for block in self._blocks)
+        words = normalized(text)
+        return any(thought in words for thought in self.thoughts)
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+def normalized(text: str) -> str:
+    """Return the words of a text in lower case, a space before and after each."""
+    return f" {' '.join(_WORD.findall(unicodedata.normalize('NFKC', text).casefold()))} "
 
 
-def _spaced(words: Sequence[str]) -> str:
-    return f" {' '.join(words)} "
-
-
-def _runs(words: Sequence[str]) -> Iterator[int]:
+def runs_of(text: str) -> Iterator[int]:
     """Yield a hash of every run of words; a turn may have a hundred thousand of them."""
+    words = text.split()
     return map(hash, zip(*(words[start:] for start in range(RUN_WORDS)), strict=False))

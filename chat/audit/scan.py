@@ -23,7 +23,7 @@ from django.core.signing import b64_decode
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
-from chat.audit.rules import TEXT_KINDS, Finding, Kind, Leaf, is_fernet_token, kinds_in, leaves, raw_tags
+from chat.audit.rules import TEXT_KINDS, Finding, Kind, Leaf, is_fernet_token, kinds_in, leaves, tags_in
 from chat.audit.turns import scan_turns
 from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
 from chat.models import Event
@@ -62,48 +62,48 @@ _EVENT_FIELDS: Final = {field.name for kind in get_args(CanonicalEvent) for fiel
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class Table:
+    """A table of the database. ``key`` is the name of its primary key, ``key_field`` None where that is a text."""
+
     name: str
     columns: tuple[str, ...]
     key: str | None
-    key_field: models.Field[Any, Any] | None  # None: unknown, or a text
+    key_field: models.Field[Any, Any] | None
     json_columns: frozenset[str | None]
 
 
 def scan_database(canaries: Sequence[str] = ()) -> Iterator[Finding]:
     """Yield what shouldn't be in the database; ``canaries`` are texts that should be in no table."""
-    yield from _scan_tables(canaries)
+    connection = connections[DEFAULT_DB_ALIAS]
+    for table in tables(connection):
+        for row in rows_of(connection, table):
+            for column, value in row.items():
+                found = {
+                    (place_of(table, column, leaf), kind): None
+                    for leaf in cell_leaves(table, column, value)
+                    for kind in kinds_in(leaf, sought_in(table, row, column, leaf), canaries)
+                    if not is_echo(table, row, leaf, kind)
+                }
+                for place, kind in found:
+                    yield Finding(table.name, row_name(table, row), place, kind)
     yield from scan_turns()
 
 
-def _scan_tables(canaries: Sequence[str]) -> Iterator[Finding]:
-    connection = connections[DEFAULT_DB_ALIAS]
+def tables(connection: BaseDatabaseWrapper) -> Iterator[Table]:
+    """Describe every table, also those without a model."""
     known = {model._meta.db_table: model for model in apps.get_models(include_auto_created=True)}
     for name in sorted(connection.introspection.table_names()):
-        table = _describe(connection, name, known.get(name))
-        for row in _rows(connection, table):
-            for column, value in row.items():
-                found = {
-                    (_place(table, column, leaf), kind): None
-                    for leaf in _cell_leaves(table, column, value)
-                    for kind in kinds_in(leaf, _sought(table, row, column, leaf), canaries)
-                    if not _is_echo(table, row, leaf, kind)
-                }
-                for place, kind in found:
-                    yield Finding(table.name, _row_name(table, row), place, kind)
+        with connection.cursor() as cursor:
+            columns = tuple(column.name for column in connection.introspection.get_table_description(cursor, name))
+            key = connection.introspection.get_primary_key_column(cursor, name)
+        model = known.get(name)
+        concrete = model._meta.concrete_fields if model else ()
+        json_columns = frozenset(field.column for field in concrete if isinstance(field, models.JSONField))
+        field = model._meta.pk if model else None
+        yield Table(name, columns, key, None if isinstance(field, models.CharField) else field, json_columns)
 
 
-def _describe(connection: BaseDatabaseWrapper, name: str, model: type[models.Model] | None) -> _Table:
-    with connection.cursor() as cursor:
-        columns = tuple(column.name for column in connection.introspection.get_table_description(cursor, name))
-        key = connection.introspection.get_primary_key_column(cursor, name)
-    concrete = model._meta.concrete_fields if model else ()
-    json_columns = frozenset(field.column for field in concrete if isinstance(field, models.JSONField))
-    field = model._meta.pk if model else None
-    return _Table(name, columns, key, None if isinstance(field, models.CharField) else field, json_columns)
-
-
-def _rows(connection: BaseDatabaseWrapper, table: _Table) -> Iterator[Mapping[str, Any]]:
+def rows_of(connection: BaseDatabaseWrapper, table: Table) -> Iterator[Mapping[str, Any]]:
     quote = connection.ops.quote_name
     columns = ", ".join(quote(column) for column in table.columns)
     with connection.chunked_cursor() as cursor:
@@ -113,21 +113,24 @@ def _rows(connection: BaseDatabaseWrapper, table: _Table) -> Iterator[Mapping[st
                 yield dict(zip(table.columns, row, strict=True))
 
 
-def _cell_leaves(table: _Table, column: str, value: Any) -> Iterator[Leaf]:
+def cell_leaves(table: Table, column: str, value: Any) -> Iterator[Leaf]:
+    """Yield the texts of a cell, decoded; nothing for a Fernet token."""
     if isinstance(value, bytes | memoryview):
         data = bytes(value)
         return leaves(None if is_fernet_token(data) else data.decode("utf-8", "replace"))
     if isinstance(value, str):
         if (table.name, column) == (SESSIONS, "session_data"):
-            return leaves(_decode_session(value))
-        if column == "value" and table.name in _cache_tables():
-            return leaves(_decode_cache_entry(value))
+            return leaves(decode_session(value))
+        caches: Mapping[str, Mapping[str, Any]] = settings.CACHES
+        in_database = (cache for cache in caches.values() if str(cache["BACKEND"]).endswith(".DatabaseCache"))
+        if column == "value" and table.name in {str(cache.get("LOCATION")) for cache in in_database}:
+            return leaves(decode_cache_entry(value))
         if column in table.json_columns:
             return leaves(json.loads(value))
     return leaves(value)
 
 
-def _decode_session(data: str) -> Any:
+def decode_session(data: str) -> Any:
     """Decode a session of any key, without checking its signature, and up to MAX_SESSION_BYTES."""
     payload = data.partition(":")[0]
     try:
@@ -141,7 +144,7 @@ def _decode_session(data: str) -> Any:
         return [data, plain.decode("utf-8", "replace")]
 
 
-def _decode_cache_entry(data: str) -> str:
+def decode_cache_entry(data: str) -> str:
     """Decode a pickle to text: strings are readable in it, and unpickling would run code."""
     try:
         return base64.b64decode(data, validate=True).decode("utf-8", "replace")
@@ -149,12 +152,7 @@ def _decode_cache_entry(data: str) -> str:
         return data
 
 
-def _cache_tables() -> set[str]:
-    caches: Mapping[str, Mapping[str, Any]] = settings.CACHES
-    return {str(cache.get("LOCATION")) for cache in caches.values() if str(cache["BACKEND"]).endswith(".DatabaseCache")}
-
-
-def _sought(table: _Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> frozenset[Kind]:
+def sought_in(table: Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> frozenset[Kind]:
     if table.name.startswith((INDEX_TABLE, TALK_TABLE)):
         return _CANARIES_ONLY  # full-text indexes of columns that are scanned in their own tables
     if table.name == EVENTS and row.get("type") == UserMessage.type and leaf.top == "text":
@@ -166,8 +164,8 @@ def _sought(table: _Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> f
     return _SOUGHT.get((table.name, column), TEXT_KINDS)
 
 
-def _is_echo(table: _Table, row: Mapping[str, Any], leaf: Leaf, kind: Kind) -> bool:
-    """Say whether delimiters in a title, a step or a summary only repeat what the person typed there."""
+def is_echo(table: Table, row: Mapping[str, Any], leaf: Leaf, kind: Kind) -> bool:
+    """Say whether delimiters in a title, a step or a summary only repeat what the user typed there."""
     if kind not in (Kind.DELIMITER, Kind.SCRATCHPAD) or leaf.key.lower() == "scratchpad":
         return False
     if table.name == "chat_conversation":
@@ -177,15 +175,16 @@ def _is_echo(table: _Table, row: Mapping[str, Any], leaf: Leaf, kind: Kind) -> b
     else:
         return False
     typed = Event.objects.filter(conversation=conversation, type=UserMessage.type).values_list("public", flat=True)
-    return raw_tags(leaf.text) <= {tag for public in typed.iterator() for tag in raw_tags(str(public.get("text", "")))}
+    typed_tags = {tag.raw for public in typed.iterator() for tag in tags_in(str(public.get("text", "")))}
+    return {tag.raw for tag in tags_in(leaf.text)} <= typed_tags
 
 
-def _place(table: _Table, column: str, leaf: Leaf) -> str:
+def place_of(table: Table, column: str, leaf: Leaf) -> str:
     """Name the column, and in an event the field; other keys in JSON may be anybody's words."""
     return f"{column}.{leaf.top}" if table.name == EVENTS and leaf.top in _EVENT_FIELDS else column
 
 
-def _row_name(table: _Table, row: Mapping[str, Any]) -> str:
+def row_name(table: Table, row: Mapping[str, Any]) -> str:
     """Name a row by its key, or by a digest of it where it is a text, which may be a token."""
     key = row.get(table.key or "")
     if table.key_field and key is not None:
@@ -202,10 +201,10 @@ def scan_file(path: Path, canaries: Sequence[str] = ()) -> Iterator[Finding]:
     """
     for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-journal")):
         if file is path or file.exists():
-            yield from _scan_bytes(file, canaries)
+            yield from scan_bytes(file, canaries)
 
 
-def _scan_bytes(path: Path, canaries: Sequence[str]) -> Iterator[Finding]:
+def scan_bytes(path: Path, canaries: Sequence[str]) -> Iterator[Finding]:
     # a canary as UTF-8, and as it is escaped in JSON
     forms = {
         form.encode()
@@ -222,13 +221,13 @@ def _scan_bytes(path: Path, canaries: Sequence[str]) -> Iterator[Finding]:
                     kind = Kind.SCRATCHPAD if token.name == "scratchpad" else Kind.DELIMITER
                     yield Finding(str(path), f"byte {position}", "", kind)
                 position += len(token.raw if isinstance(token, Tag) else token)
-            for place in _find_all(tail + chunk, forms, len(tail)):
+            for place in find_all(tail + chunk, forms, len(tail)):
                 yield Finding(str(path), f"byte {read - len(tail) + place}", "", Kind.CANARY)
             read += len(chunk)
             tail = (tail + chunk)[-overlap:] if overlap else b""
 
 
-def _find_all(data: bytes, forms: set[bytes], seen: int) -> Iterator[int]:
+def find_all(data: bytes, forms: set[bytes], seen: int) -> Iterator[int]:
     """Yield where a form begins in ``data``, unless all of it is in the first ``seen`` bytes."""
     for form in forms:
         place = data.find(form, max(seen - len(form) + 1, 0))

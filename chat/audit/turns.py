@@ -8,131 +8,104 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import groupby
 from typing import Any, Final, get_args
 
-from django.db.models import QuerySet
-
-from chat.audit.rules import (
-    Finding,
-    Kind,
-    ThoughtMatcher,
-    has_personal_data,
-    is_fernet_token,
-    leaves,
-    step_has_personal_data,
-)
+from chat.audit.rules import Finding, Kind, ThoughtMatcher, has_personal_data, is_fernet_token, leaves
 from chat.eventlog.maintenance import decrypted_payloads
 from chat.eventlog.serialization import PRIVATE_FIELDS
 from chat.models import Checkpoint, Conversation, Event, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult, UserMessage
 from reasoning.events import Event as CanonicalEvent
+from reasoning.redaction import SECRETS_ONLY, Redactor
 
 BATCH_ROWS: Final = 100
-CHECKPOINT: Final = "checkpoint"
-_EVENTS, _TURNS = Event._meta.db_table, Turn._meta.db_table
-_CHECKPOINTS, _CONVERSATIONS = Checkpoint._meta.db_table, Conversation._meta.db_table
-_ADDED_FIELDS: Final = frozenset({"tokens_est", "trace"})
+EVENTS, TURNS = Event._meta.db_table, Turn._meta.db_table
+CHECKPOINTS, CONVERSATIONS = Checkpoint._meta.db_table, Conversation._meta.db_table
 # The text fields that the public payload of an event with a private payload may have.
-_PUBLIC_FIELDS: Final[Mapping[str, frozenset[str]]] = {
-    kind.type: frozenset(field.name for field in fields(kind)) - set(PRIVATE_FIELDS[kind.type]) | _ADDED_FIELDS
+PUBLIC_FIELDS: Final[Mapping[str, frozenset[str]]] = {
+    kind.type: frozenset(field.name for field in fields(kind)) - {*PRIVATE_FIELDS[kind.type]} | {"tokens_est", "trace"}
     for kind in get_args(CanonicalEvent)
     if kind.type in PRIVATE_FIELDS
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    pk: int
-    turn: uuid.UUID
-    type: str
-    public: Mapping[str, Any]
-    sealed: bytes | None
-
-
 def scan_turns() -> Iterator[Finding]:
     """Yield unencrypted private fields, repeated thinking, and personal data where it should be masked."""
-    for turn, rows in groupby(_rows(), key=lambda row: row.turn):
-        yield from _scan_turn(turn, list(rows))
-    for pk, sealed in Checkpoint.objects.filter(sealed__isnull=False).values_list("pk", "sealed").iterator():
-        if sealed is not None and not is_fernet_token(bytes(sealed)):
-            yield Finding(_CHECKPOINTS, str(pk), "sealed", Kind.UNSEALED)
-    yield from _unmasked_column(Conversation.all_objects.exclude(title=""), "title", _CONVERSATIONS)
-    yield from _unmasked_column(Turn.objects.exclude(error_message=""), "error_message", _TURNS)
+    events = Event.objects.order_by("turn_id", "seq").only("turn_id", "type", "public", "sealed")
+    for turn_id, group in groupby(events.iterator(chunk_size=BATCH_ROWS), key=lambda event: event.turn_id):
+        of_turn = list(group)
+        for event in of_turn:
+            yield from unsealed_or_unmasked(event)
+        yield from repetitions(turn_id, of_turn)
+    for checkpoint in Checkpoint.objects.filter(sealed__isnull=False).iterator(chunk_size=BATCH_ROWS):
+        if not is_fernet_token(bytes(checkpoint.sealed or b"")):
+            yield Finding(CHECKPOINTS, str(checkpoint.pk), "sealed", Kind.UNSEALED)
+    for table, rows, column in (
+        (CONVERSATIONS, Conversation.all_objects.all(), "title"),
+        (TURNS, Turn.objects.all(), "error_message"),
+    ):
+        for pk, text in rows.exclude(**{column: ""}).values_list("pk", column).iterator(chunk_size=BATCH_ROWS):
+            if has_personal_data(text):
+                yield Finding(table, str(pk), column, Kind.PERSONAL)
 
 
-def _rows() -> Iterator[_Row]:
-    found = Event.objects.order_by("turn_id", "seq").values_list("pk", "turn_id", "type", "public", "sealed")
-    for pk, turn, kind, public, sealed in found.iterator(chunk_size=BATCH_ROWS):
-        payload = public if isinstance(public, dict) else {"": public}
-        yield _Row(pk, turn, kind, payload, None if sealed is None else bytes(sealed))
+def public_payload(event: Event) -> Mapping[str, Any]:
+    return event.public if isinstance(event.public, dict) else {"": event.public}
 
 
-def _scan_turn(turn: uuid.UUID, rows: Sequence[_Row]) -> Iterator[Finding]:
-    for row in rows:
-        yield from (Finding(_EVENTS, str(row.pk), column, Kind.UNSEALED) for column in _unsealed(row))
-        yield from (Finding(_EVENTS, str(row.pk), column, Kind.PERSONAL) for column in _unmasked(row))
-    checkpoint = Checkpoint.objects.filter(turn=turn).first()
-    if checkpoint or any(row.type == Reasoning.type for row in rows):
-        thoughts = _thoughts(turn, rows)
-        if thoughts:
-            yield from _repeats(thoughts, turn, rows, checkpoint)
+def unsealed_or_unmasked(event: Event) -> Iterator[Finding]:
+    """Yield private fields of an event that are readable, and personal data in its step or summary."""
+    public, row = public_payload(event), str(event.pk)
+    allowed = PUBLIC_FIELDS.get(event.type)
+    for name, value in public.items():
+        if allowed is not None and name not in allowed and any(leaf.text for leaf in leaves(value)):
+            # another name may be anybody's words
+            place = f"public.{name}" if name in PRIVATE_FIELDS[event.type] else "public"
+            yield Finding(EVENTS, row, place, Kind.UNSEALED)
+    if event.sealed is not None and not is_fernet_token(bytes(event.sealed)):
+        yield Finding(EVENTS, row, "sealed", Kind.UNSEALED)
 
-
-def _unsealed(row: _Row) -> Iterator[str]:
-    if (allowed := _PUBLIC_FIELDS.get(row.type)) is not None:
-        for name, value in row.public.items():
-            if name not in allowed and any(leaf.text for leaf in leaves(value)):
-                yield f"public.{name}" if name in PRIVATE_FIELDS[row.type] else "public"
-    if row.sealed is not None and not is_fernet_token(row.sealed):
-        yield "sealed"
-
-
-def _unmasked(row: _Row) -> Iterator[str]:
-    step = row.public.get("trace")
-    if isinstance(step, dict) and step_has_personal_data(step):
-        yield "public.trace"
-    summary = row.public.get("summary") if row.type == AssistantMessage.type else None
+    step = public.get("trace")
+    if isinstance(step, dict) and Redactor().redact_trace([step]) != Redactor(SECRETS_ONLY).redact_trace([step]):
+        yield Finding(EVENTS, row, "public.trace", Kind.PERSONAL)
+    summary = public.get("summary") if event.type == AssistantMessage.type else None
     if any(has_personal_data(leaf.text) for leaf in leaves(summary)):
-        yield "public.summary"
+        yield Finding(EVENTS, row, "public.summary", Kind.PERSONAL)
 
 
-def _thoughts(turn: uuid.UUID, rows: Sequence[_Row]) -> ThoughtMatcher:
-    """Decrypt the turn: its thinking, and the question, calls and results whose words thinking may repeat."""
-    thought: list[str] = []
-    known = [leaf.text for row in rows if row.type == UserMessage.type for leaf in leaves(row.public)]
-    for kind, payload in decrypted_payloads(turn):
+def repetitions(turn_id: uuid.UUID, events: Sequence[Event]) -> Iterator[Finding]:
+    """Yield the places that repeat the thinking of a turn: decrypted in memory, compared, and dropped."""
+    checkpoint = Checkpoint.objects.filter(turn=turn_id).first()
+    if checkpoint is None and not any(event.type == Reasoning.type for event in events):
+        return
+    thoughts: list[str] = []
+    # what thinking may repeat: the question, the calls and the results
+    known = [leaf.text for event in events if event.type == UserMessage.type for leaf in leaves(event.public)]
+    for kind, payload in decrypted_payloads(turn_id):
         texts = [leaf.text for leaf in leaves(payload)]
-        if kind in (Reasoning.type, CHECKPOINT):
-            thought += texts
+        if kind in (Reasoning.type, "checkpoint"):
+            thoughts += texts
         elif kind in (ToolCall.type, ToolResult.type):
             known += texts
-    return ThoughtMatcher(thought, known)
+    matcher = ThoughtMatcher(thoughts, known)
+    if not matcher:
+        return
 
-
-def _repeats(
-    thoughts: ThoughtMatcher, turn: uuid.UUID, rows: Sequence[_Row], checkpoint: Checkpoint | None
-) -> Iterator[Finding]:
-    for row in rows:
-        for name, value in row.public.items() if row.type != UserMessage.type else ():
+    for event in events:
+        for name, value in public_payload(event).items() if event.type != UserMessage.type else ():
             # an answer may have been drafted in the thinking, so only a whole thought counts
-            is_answer = row.type == AssistantMessage.type and name == "text"
-            repeats = thoughts.finds_whole_in if is_answer else thoughts.finds_run_in
+            is_answer = event.type == AssistantMessage.type and name == "text"
+            repeats = matcher.finds_whole_in if is_answer else matcher.finds_run_in
             if any(repeats(leaf.text) for leaf in leaves(value)):
                 place = f"public.{name}" if name in ("text", "summary", "citations", "trace") else "public"
-                yield Finding(_EVENTS, str(row.pk), place, Kind.REPEATED)
-    if checkpoint and thoughts.finds_whole_in(checkpoint.answer):
-        yield Finding(_CHECKPOINTS, str(checkpoint.pk), "answer", Kind.REPEATED)
-    columns = Turn.objects.values_list("error_message", "conversation_id", "conversation__title")
-    error_message, conversation_id, title = columns.get(pk=turn)
-    if thoughts.finds_run_in(error_message):
-        yield Finding(_TURNS, str(turn), "error_message", Kind.REPEATED)
-    if thoughts.finds_run_in(title):
-        yield Finding(_CONVERSATIONS, str(conversation_id), "title", Kind.REPEATED)
-
-
-def _unmasked_column(rows: QuerySet[Any], column: str, table: str) -> Iterator[Finding]:
-    for pk, text in rows.values_list("pk", column).iterator(chunk_size=BATCH_ROWS):
-        if has_personal_data(text):
-            yield Finding(table, str(pk), column, Kind.PERSONAL)
+                yield Finding(EVENTS, str(event.pk), place, Kind.REPEATED)
+    if checkpoint and matcher.finds_whole_in(checkpoint.answer):
+        yield Finding(CHECKPOINTS, str(checkpoint.pk), "answer", Kind.REPEATED)
+    turn = Turn.objects.values_list("error_message", "conversation_id", "conversation__title").get(pk=turn_id)
+    error_message, conversation_id, title = turn
+    if matcher.finds_run_in(error_message):
+        yield Finding(TURNS, str(turn_id), "error_message", Kind.REPEATED)
+    if matcher.finds_run_in(title):
+        yield Finding(CONVERSATIONS, str(conversation_id), "title", Kind.REPEATED)
