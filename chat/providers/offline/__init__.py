@@ -1,7 +1,7 @@
 """The offline analyst: answers with no key and no network, by quoting filings. It does not reason, and says so.
 
 It speaks chat completions like any model: it thinks aloud, calls ``searchFilings``, and answers from the tool message
-alone, so that the trace is real.
+alone, so that the trace is real. It has no state; each step is decided from the messages.
 """
 
 from __future__ import annotations
@@ -10,16 +10,31 @@ import asyncio
 import json
 import re
 import secrets
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from chat.providers.base import ProviderRequest
-from chat.providers.offline.reply import Reply
-from chat.providers.offline.steps import ToolRequest, decide
+from chat.providers.offline.passages import ToolMessage
+from chat.providers.offline.question import Question, names_one_of, read_conversation, stems_of
+from chat.providers.offline.reply import FAILED_SEARCH, NO_SEARCH, SMALL_TALK, Reply, answer, overview, select
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 
+SEARCH_TOOL = "searchFilings"
+OVERVIEW_QUERY = "business overview company general background subsidiaries"
+_LIMIT, _OVERVIEW_LIMIT = 8, 20
+_MAX_SEARCHES = 3
+_MAX_COMPANY_CHARS = 200
 _PIECES = re.compile(r"\S+\s*|\s+")
 _ARGUMENT_PIECE_CHARS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A decision to search: what is said before, and the arguments."""
+
+    thinking: str
+    arguments: Mapping[str, Any]
 
 
 class OfflineAnalyst:
@@ -43,44 +58,94 @@ class OfflineAnalyst:
         """Yield the pieces of one response. Needs nothing from outside and never fails."""
         # In a thread: weighing a few hundred sentences takes milliseconds that other streams would wait for.
         step = await asyncio.to_thread(decide, request.body.get("messages") or (), request.tools)
-        deltas = list(self._call(step) if isinstance(step, ToolRequest) else _said(step, request.instructions))
+        deltas: list[dict[str, Any]] = [{"reasoning_content": piece} for piece in _PIECES.findall(step.thinking)]
+        if isinstance(step, ToolRequest):
+            arguments = encode(step.arguments).decode()
+            head = {"id": f"call_{self._new_id()}", "type": "function", "function": {"name": SEARCH_TOOL}}
+            head["function"] |= {"arguments": ""}
+            calls = [head]
+            for start in range(0, len(arguments), _ARGUMENT_PIECE_CHARS):
+                calls.append({"function": {"arguments": arguments[start : start + _ARGUMENT_PIECE_CHARS]}})
+            deltas += [{"tool_calls": [{"index": 0, **call}]} for call in calls]
+        else:
+            deltas += [{"content": piece} for piece in _PIECES.findall(write_sections(step, request.instructions))]
         for fields in deltas:
             yield RawFields(fields)
             await asyncio.sleep(self._delay_s)
         yield RawEnd("tool_calls" if isinstance(step, ToolRequest) else "stop", self.model)
-        yield _usage(request, deltas)
 
-    def _call(self, step: ToolRequest) -> Iterator[dict[str, Any]]:
-        yield from ({"reasoning_content": piece} for piece in _PIECES.findall(step.thinking))
-        arguments = _encoded(step.arguments).decode()
-        function = {"name": step.tool, "arguments": ""}
-        yield {"tool_calls": [{"index": 0, "id": f"call_{self._new_id()}", "type": "function", "function": function}]}
-        for start in range(0, len(arguments), _ARGUMENT_PIECE_CHARS):
-            piece = arguments[start : start + _ARGUMENT_PIECE_CHARS]
-            yield {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
+        # Token counts are estimated, four characters to a token. Thinking is a part of the output.
+        sent = len(request.instructions) + len(encode([request.body.get("messages"), *request.tools]))
+        thought = len(step.thinking) // 4
+        said = sum(len(encode(delta)) - len('{"content":""}') for delta in deltas if "reasoning_content" not in delta)
+        yield RawUsage(sent // 4, thought + max(said // 4, 0), thought)
 
 
-def _said(reply: Reply, instructions: str) -> Iterator[dict[str, Any]]:
-    """Yield a reply in the sections that the instructions ask for; with no instructions, in all but the scratchpad."""
-    yield from ({"reasoning_content": piece} for piece in _PIECES.findall(reply.thinking))
+def write_sections(reply: Reply, instructions: str) -> str:
+    """Return a reply in the sections that the instructions ask for; with no instructions, in all but the scratchpad."""
     text = reply.answer
     if not instructions or "Reasoning Summary" in instructions:
         bullets = "\n".join(f"- {bullet}" for bullet in reply.summary)
         text = f"Reasoning Summary:\n{bullets}\n\nFinal Answer:\n{text}"
     if "<scratchpad>" in instructions and reply.notes:
         text = f"{text}\n\n<scratchpad>\n{reply.notes}\n</scratchpad>"
-    yield from ({"content": piece} for piece in _PIECES.findall(text))
+    return text
 
 
-def _usage(request: ProviderRequest, deltas: Sequence[Mapping[str, Any]]) -> RawUsage:
-    """Estimate token counts, four characters to a token; what was thought is contained in what was put out."""
-    sent = len(request.instructions) + len(_encoded([request.body.get("messages"), *request.tools]))
-    thought = sum(len(delta.get("reasoning_content", "")) for delta in deltas) // 4
-    said = (
-        sum(len(_encoded(delta)) - len('{"content":""}') for delta in deltas if "reasoning_content" not in delta) // 4
-    )
-    return RawUsage(sent // 4, thought + max(said, 0), thought)
-
-
-def _encoded(value: Any) -> bytes:
+def encode(value: Any) -> bytes:
+    """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).encode("utf-8", "replace")
+
+
+def decide(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> ToolRequest | Reply:
+    """Choose the next step: search for the last question, or answer from the tool message that came back."""
+    question, results = read_conversation(messages)
+    functions = (tool.get("function") for tool in tools)
+    may_search = any(isinstance(one, Mapping) and one.get("name") == SEARCH_TOOL for one in functions)
+    if not results:
+        if question.is_small_talk:
+            return SMALL_TALK
+        return search(question) if may_search else NO_SEARCH
+
+    result = results[-1]
+    if result is None:
+        return FAILED_SEARCH
+    if str(result.searched.get("query")).startswith(OVERVIEW_QUERY):
+        return overview(question, result)
+    # Whether the last search left out the company that the question carries, and looked in all filings.
+    is_widened = question.company is not None and not result.searched.get("company")
+    if may_search and len(results) < _MAX_SEARCHES:
+        if len(result.companies) == 1 and question.is_overview(result.companies[0]):
+            name = result.companies[0][:_MAX_COMPANY_CHARS]
+            thinking = f"Only a company is named: {name.rstrip('.')}. I look for where its filing says what it does."
+            arguments = {"query": f"{OVERVIEW_QUERY} {name}", "limit": _OVERVIEW_LIMIT, "company": name}
+            return ToolRequest(thinking, arguments)
+        if question.company and not is_widened and may_name_another(question, result):
+            thinking = "The question may name another company. I look in all filings."
+            return search(replace(question, company=None), thinking)
+    if not is_widened:
+        return answer(question, result)
+    if names_one_of(question.text, result.companies):
+        return answer(replace(question, company=None), result)
+    return answer(question, results[0] or result)
+
+
+def search(question: Question, thinking: str = "") -> ToolRequest:
+    """Return the search for a question."""
+    arguments: dict[str, Any] = {"query": question.query, "limit": _LIMIT}
+    if question.company:
+        arguments["company"] = question.company[:_MAX_COMPANY_CHARS]
+        whom = f"It names no company, so I stay with the one before: {question.company.rstrip('.')}."
+    elif question.is_foreign:
+        whom = "It is not in English, so I search for its words without translating them."
+    else:
+        whom = f"It names {', '.join(question.names)}." if question.names else "It names no company that I can tell."
+    return ToolRequest(thinking or f"{whom} I can only read filings, so I look there for: {question.query}.", arguments)
+
+
+def may_name_another(question: Question, result: ToolMessage) -> bool:
+    """Say whether nothing found answers, and a word with a capital is nowhere in what was found."""
+    known = stems_of(" ".join(f"{one.company} {one.text}" for one in result.passages))
+    # Three capitals are an acronym: *Who is the CEO?* The first word of a question is no name either.
+    capitals = stems_of(" ".join(re.findall(r"\b[A-Z]{4,}\b|\b[A-Z][a-z]\w*", question.without_question_words)))
+    return not capitals <= known and not select(question, result)[1]

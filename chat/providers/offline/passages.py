@@ -3,6 +3,7 @@
 Every piece is verbatim and whole. A sentence doesn't end at *U.S.* or *Inc.*; where that is in doubt it continues. What
 a page or the passage cut off in mid-sentence is joined again, or is never quoted.
 """
+# ruff: noqa: SIM905 - long word lists read best as text
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ _LINE = re.compile(r"[^\S\n]*(\S[^\n]*)")
 _ABBREVIATIONS = frozenset(
     """inc corp co ltd llc lp plc bros mr mrs ms dr prof st jr sr vs v no nos fig sec art ch vol approx est dept ext
     rev gen gov sen rep messrs jan feb mar apr jun jul aug sep sept oct nov dec e.g i.e etc cf al a.m p.m u.s u.k n.a
-    d.c""".split()  # noqa: SIM905
+    d.c""".split()
 )
 _SENTENCE_END = re.compile(r"[.!?][\"”’')\]]*\s+(?=[\"“‘('\[$€£•]*[A-Z0-9])")
 _STOP = re.compile(r"[.!?:;][\"”’'*)\]]*(?:\s*[;,]?\s*(?:and|or))?$")
@@ -41,7 +42,7 @@ QUOTABLE: frozenset[PieceKind] = frozenset({"sentence", "row", "line"})
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PassagePiece:
     """One piece. ``near`` is the text right around it; ``header`` the row that names the columns of its table."""
 
     text: str
@@ -53,7 +54,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class FiledPassage:
-    """A passage as the tool message holds it. ``ref`` is the number to cite it by."""
+    """A passage as the tool message has it. ``ref`` is the number to cite it by."""
 
     ref: int
     text: str
@@ -65,9 +66,22 @@ class FiledPassage:
     url: str = ""
 
     @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[PassagePiece, ...]:
         """What the passage consists of, in reading order."""
-        return tuple(_pieces(self.text))
+        cut = list(cut_pieces(self.text))
+        pieces = []
+        heading = header = ""
+        for place, (text, kind) in enumerate(cut):
+            if kind in ("heading", "line", "lead"):
+                heading = text
+            if kind == "columns":
+                header = text
+            elif kind == "sentence":
+                # Prose ends the table; a heading or a lead-in inside it does not.
+                header = ""
+            near = " ".join(other for other, _kind in (*cut[max(0, place - 1) : place], *cut[place + 1 : place + 2]))
+            pieces.append(PassagePiece(text, kind, near, heading, header if kind == "row" else ""))
+        return tuple(pieces)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +104,7 @@ class ToolMessage:
 
 
 def read_result(content: str) -> ToolMessage | None:
-    """Read a tool message; None if it is no search result. What is no passage is passed over."""
+    """Read a tool message; None if it is no search result. What is no passage is left out."""
     try:
         message = json.loads(content)
     except (ValueError, RecursionError):
@@ -109,36 +123,33 @@ def read_result(content: str) -> ToolMessage | None:
     return ToolMessage(tuple(passages), searched if isinstance(searched, dict) else {})
 
 
-def _pieces(text: str) -> Iterator[Piece]:
-    cut = list(_cut(text))
-    heading = header = ""
-    for place, (piece, kind) in enumerate(cut):
-        if kind in ("heading", "line", "lead"):
-            heading = piece
-        if kind == "columns":
-            header = piece
-        elif kind == "sentence":  # prose ends the table; a heading or a lead-in inside it does not
-            header = ""
-        around = " ".join(other for other, _ in (*cut[max(0, place - 1) : place], *cut[place + 1 : place + 2]))
-        yield Piece(piece, kind, around, heading, header if kind == "row" else "")
-
-
-def _cut(text: str) -> Iterator[tuple[str, PieceKind]]:
-    lines = list(_paragraphs(text))
+def cut_pieces(text: str) -> Iterator[tuple[str, PieceKind]]:
+    """Yield the headings, rows and sentences of a passage with their kinds."""
+    lines = list(split_lines(text))
     for place, line in enumerate(lines):
         if is_row(line):
             following = lines[place + 1] if place + 1 < len(lines) and is_row(lines[place + 1]) else None
             is_first = place == 0 or not is_row(lines[place - 1])
             is_header = names_columns(line, following, is_first=is_first)
             yield line, "heading" if _CONTENTS_ROW.match(line) else "columns" if is_header else "row"
-        elif len(line) <= _HEADING_MAX_CHARS and not re.search(r"[.!?:;,][\"”’)]*$", line):
+            continue
+        if len(line) <= _HEADING_MAX_CHARS and not re.search(r"[.!?:;,][\"”’)]*$", line):
             # "Commission file number: 0-23985" is set like a heading, and a fact all the same.
             yield line, "line" if re.search(r"\d\d|:.*\d", _TITLE_NUMBER.sub("", line)) else "heading"
-        else:
-            yield from ((sentence, _sentence_kind(sentence)) for sentence in split_sentences(line))
+            continue
+        for sentence in split_sentences(line):
+            words = re.findall(r"[^\W\d_][\w'’-]*", sentence)
+            is_title = all(word[0].isupper() for word in words if len(word) > 3) and 0 < len(words) <= 4
+            if is_title and sentence.endswith(".") and not re.search(r"\d", sentence):
+                # A heading that runs into its paragraph: *Comparable Sales.*
+                yield sentence, "heading"
+            elif not _BULLET.match(sentence) and (sentence[:1].islower() or not _STOP.search(sentence)):
+                yield sentence, "fragment"
+            else:
+                yield sentence, "lead" if sentence.endswith(":") else "sentence"
 
 
-def _paragraphs(text: str) -> Iterator[str]:
+def split_lines(text: str) -> Iterator[str]:
     """Yield the lines; a line that continues in a later one, as across a page break, with it and what is between."""
     start = end = -1
     for match in _LINE.finditer(text):
@@ -160,10 +171,11 @@ def split_sentences(text: str) -> Iterator[str]:
         before = text[start : match.start() + 1]
         last = re.split(r"[\s(“\"—–]", before[:-1])[-1].lower() if before.endswith(".") else None
         if last in ("no", "nos"):
-            is_abbreviated = text[match.end() :][:1].isdigit()  # No. 5
+            # No. 5
+            is_abbreviated = text[match.end() :][:1].isdigit()
         else:
-            is_abbreviated = last is not None and (
-                last in _ABBREVIATIONS or re.fullmatch(r"(?:[a-z]\.)*[a-z]", last) is not None
+            is_abbreviated = last is not None and bool(
+                last in _ABBREVIATIONS or re.fullmatch(r"(?:[a-z]\.)*[a-z]", last)
             )
         if not is_abbreviated:
             yield text[start : match.end()].strip()
@@ -172,42 +184,28 @@ def split_sentences(text: str) -> Iterator[str]:
         yield rest
 
 
-def _sentence_kind(sentence: str) -> PieceKind:
-    words = re.findall(r"[^\W\d_][\w'’-]*", sentence)
-    is_title = all(word[0].isupper() for word in words if len(word) > 3)
-    if is_title and sentence.endswith(".") and 0 < len(words) <= 4 and not re.search(r"\d", sentence):
-        return "heading"  # run into the paragraph: *Comparable Sales.*
-    if not _BULLET.match(sentence) and (sentence[:1].islower() or not _STOP.search(sentence)):
-        return "fragment"
-    return "lead" if sentence.endswith(":") else "sentence"
+def cells_of(row: str) -> Sequence[str]:
+    """Return the filled cells of a row."""
+    return [cell.strip() for cell in row.split("|") if cell.strip()]
 
 
 def is_row(line: str) -> bool:
     """Say whether a line is a row of a table. Cells with paragraphs in them only lay out prose."""
-    return " | " in line and max(map(len, _cells(line)), default=0) <= _CELL_MAX_CHARS
+    return " | " in line and max(map(len, cells_of(line)), default=0) <= _CELL_MAX_CHARS
 
 
 def names_columns(row: str, following: str | None, *, is_first: bool) -> bool:
     """Say whether a row only names columns: periods, units and words, with a row of their values below it.
 
-    A row of a label and a date or a word is a fact (a signature's date, a place of incorporation) and stays one.
+    A row of a label and a date or a word is a fact (a signature's date, a place of incorporation).
     """
-    cells = _cells(row)
+    cells = cells_of(row)
     dated = sum(bool(_DATED_CELL.search(cell)) for cell in cells)
     if dated >= 2 and dated * 2 >= len(cells):
         return True
     if following is None or re.search(r"\d", _PERIOD.sub(" ", row)):
         return False
-    below = _cells(following)
+    below = cells_of(following)
     if any(_FIGURE_CELL.match(cell) for cell in below):
         return dated > 0 or not re.search(r"\d", row)
     return is_first and 3 <= len(cells) <= len(below) and not re.search(r"\d", row)
-
-
-def has_counts(row: str) -> bool:
-    """Say whether a row has a cell, after its label, that is a whole number and nothing else."""
-    return any(re.fullmatch(r"\(?\d[\d,]*\)?", cell) for cell in _cells(row)[1:])
-
-
-def _cells(row: str) -> Sequence[str]:
-    return [cell.strip() for cell in row.split("|") if cell.strip()]

@@ -2,57 +2,36 @@
 
 English only, by patterns and word lists. Words are compared by crude stems, so that both sides are cut alike.
 """
+# ruff: noqa: SIM905 - long word lists read best as text
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
-AnswerKind = Literal["number", "figure", "money", "percent", "date", "person", "place", "reason", "any"]
+from chat.providers.offline.passages import ToolMessage, read_result
 
+AnswerKind = Literal["count", "figure", "money", "percent", "date", "person", "place", "reason", "any"]
+
+_MAX_QUERY_CHARS = 300
+_MAX_TURNS = 7
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[.,]\d+)*")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _ENDINGS = (
-    *("ations", "ation", "ments", "ment", "ities", "ity", "ings", "ing", "ions", "ion"),
-    *("ates", "ated", "ate", "ies", "ied", "ed", "es", "ly", "e", "s"),
+    "ations ation ments ment ities ity ings ing ions ion ates ated ate ies ied ed es ly e s".split()  # longest first
 )
-_SYNONYMS = """
-spend spent expense cost expenditure
-pay paid payment
-profit income earning
-sales revenue turnover
-buy bought purchase acquire acquisition takeover
-repurchase buyback
-fall fell drop decline decrease lower reduce
-rise rose grow grew growth increase higher
-shareholder stockholder holder
-staff worker employee workforce headcount
-headquarter headquartered address
-ticker symbol
-ceo chief
-cfo chief financial
-salary compensation remuneration
-biggest largest greatest
-minimum least smallest lowest
-maximum most highest
-lawsuit litigation suit case proceeding sue
-shop store outlet
-form found organized incorporate establish
-debt borrowing
-appoint become became name elect promote succeed
-breach violate default
-covenant ratio requirement
-country nation
-auditor audit accountant
-hack cyber cybersecurity
-leak release
-outage downtime interruption
-insure insured insurance
-change increase decrease
-trend increase decrease
-"""
+_SYNONYMS = """spend spent expense cost expenditure; pay paid payment; profit income earning; sales revenue turnover;
+    buy bought purchase acquire acquisition takeover; repurchase buyback; fall fell drop decline decrease lower reduce;
+    rise rose grow grew growth increase higher; shareholder stockholder holder; ceo chief; cfo chief financial;
+    staff worker employee workforce headcount; headquarter headquartered address; ticker symbol; country nation;
+    salary compensation remuneration; biggest largest greatest; minimum least smallest lowest; maximum most highest;
+    lawsuit litigation suit case proceeding sue; shop store outlet; form found organized incorporate establish;
+    debt borrowing; appoint become became name elect promote succeed; breach violate default;
+    covenant ratio requirement; auditor audit accountant; hack cyber cybersecurity; leak release;
+    outage downtime interruption; insure insured insurance; change increase decrease; trend increase decrease"""
 STOP_WORDS = frozenset(
     """a about after all also am an and any are as at be been before being between both but by can could did do does
     doing during each either else ever few for from further get give given gives got had has have having he her here
@@ -62,102 +41,118 @@ STOP_WORDS = frozenset(
     where whether which while who whom whose why will with within without would you your yours according ago already
     anything came come comes mean means happen happens happened happening know find explain describe summarise summarize
     compare look looks went two three four bring brings brought take takes took taken make makes made put go goes keep
-    kept""".split()  # noqa: SIM905
+    kept""".split()
 )
 # Words that say which kind of answer is wanted, or frame the question, more than what it is about.
 FRAME_WORDS = frozenset(
     """amount annual answer company companies cover date day describes detail document end exact exactly fact figure
     file filed filing filings first fiscal fourth information kind last latest level main mention new number part
     percent percentage period portion proportion quarter question quarterly recent related report reported say second
-    share stated statement third total type value versus year years yearly""".split()  # noqa: SIM905
+    share stated statement third total type value versus year years yearly""".split()
 )
 _FOREIGN_WORDS = frozenset(
     """wie viele viel wer wo warum wann welche welcher welches ist sind hat der das den des ein eine und nicht von für
     quel quelle quels quelles est sont le les du une dans avec sur combien pourquoi comment qué cuál cuánto cuántos
     cómo dónde cuándo quién el los del para tiene son quanti quanto quale quali chi dove perché il gli della ha quanto
-    quantos qual quem onde hoeveel waarom wanneer welke""".split()  # noqa: SIM905
+    quantos qual quem onde hoeveel waarom wanneer welke""".split()
 )
 _SMALL_TALK = frozenset(
     """hello hi hey thanks thank good morning evening afternoon night ok okay bye goodbye cool great nice test testing
     ping help helpful welcome sorry yes no sure fine model version bot chatbot robot human joke awesome perfect
     excellent amazing wonderful interesting lovely useful cheers understood right well lot wow haha ai
-    assistant there""".split()  # noqa: SIM905
+    assistant there""".split()
 )
-_ABOUT_ITSELF = re.compile(
-    r"\b(?:who|what|how) are you\b|\bwhat can (?:you|i) (?:do|ask)\b|\bhow (?:do|can) (?:you|i) (?:work|use)\b"
-    r"|\bare you (?:an?|real|human|there)\b|\bwhat do you do\b|\bwhich (?:language )?model are you\b"
-    r"|\byour (?:name|model|version)\b",
-    re.I,
+_OVERVIEW_WORDS = frozenset("business overview profile background introduction".split())
+
+
+def words_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern of whole words, whatever their case."""
+    return re.compile(rf"\b(?:{pattern})", re.IGNORECASE)
+
+
+_ABOUT_ANALYST = words_pattern(
+    r"(?:who|what|how) are you\b|what can (?:you|i) (?:do|ask)\b|how (?:do|can) (?:you|i) (?:work|use)\b"
+    r"|are you (?:an?|real|human|there)\b|what do you do\b|which (?:language )?model are you\b"
+    r"|your (?:name|model|version)\b"
 )
 _POLITE_OPENING = re.compile(
     r"^\s*(?:(?:thanks|thank you|hi|hello|hey|dear|please|ok|okay|great)(?:\s+(?:a lot|so much|very much|there))?"
     r"\b[\s,.!;:–—-]*)+",
     re.I,
 )
+_AMOUNTS = r"sales|revenues?|income|earnings|profit|expenses?|dividends?"
 _KINDS: tuple[tuple[AnswerKind, re.Pattern[str]], ...] = (
     (
         "percent",
-        re.compile(r"\b(?:percent\w*|what (?:share|part|portion|proportion)|what (?:\w+ ){0,4}rate\b|%)", re.I),
+        re.compile(r"\b(?:percent\w*|what (?:share|part|portion|proportion)|what (?:\w+ ){0,4}rate\b)|%", re.I),
     ),
-    ("number", re.compile(r"\bhow many\b|\bnumber of\b", re.I)),
-    (
-        "figure",
-        re.compile(r"\bby how much\b|\bhow (?:large|big|long|often|far)\b|\b(?:what|which)\b.*\bratio\b", re.I),
-    ),
-    ("date", re.compile(r"\bwhen\b|\b(?:what|which) (?:\w+ )?(?:date|day|month|year)\b", re.I)),
-    ("person", re.compile(r"\bwho(?:m|se)?\b", re.I)),
-    ("place", re.compile(r"\bwhere\b|\bin (?:which|what) (?:city|country|court|place|state)\b", re.I)),
-    ("reason", re.compile(r"\bwhy\b|\bhow come\b|\bwhat (?:caused|led|drove)\b", re.I)),
+    ("count", words_pattern(r"how many\b|number of\b")),
+    ("figure", words_pattern(r"by how much\b|how (?:large|big|long|often|far)\b|(?:what|which)\b.*\bratio\b")),
+    ("date", words_pattern(r"when\b|(?:what|which) (?:\w+ )?(?:date|day|month|year)\b")),
+    ("person", words_pattern(r"who(?:m|se)?\b")),
+    ("place", words_pattern(r"where\b|in (?:which|what) (?:city|country|court|place|state)\b")),
+    ("reason", words_pattern(r"why\b|how come\b|what (?:caused|led|drove)\b")),
     (
         "money",
         re.compile(
             r"^(?!.*\b(?:how|why|what|describe|explain|tell|risks?|summari[sz]e)\b)"
-            r".*\b(?:sales|revenues?|income|earnings|profit|expenses?|dividends?)\b(?:\s+(?:in|for|of|from)\b.*)?\W*(?:\d{4}\W*)?$|"
-            r"\bhow much\b|\b(?:what|which) (?:\w+ )?(?:amount|charge|costs?|price)\b"
+            rf".*\b(?:{_AMOUNTS})\b(?:\s+(?:in|for|of|from)\b.*)?\W*(?:\d{{4}}\W*)?$"  # Net sales in 2024?
+            r"|\bhow much\b|\b(?:what|which) (?:\w+ )?(?:amount|charge|costs?|price)\b"
             r"|\bwhat (?:was|were|is|are|did|does|do|has|have)\b.*"
-            r"\b(?:sales|revenues?|income|earnings|profit|loss|costs?|expenses?"
-            r"|cash|debt|assets|liabilities|dividends?|margin|charge|price)\b",
+            rf"\b(?:{_AMOUNTS}|loss|costs?|cash|debt|assets|liabilities|margin|charge|price)\b",
             re.I,
         ),
     ),
 )
 _NAME = r"[A-Z0-9][\w.&\-]*(?:\s+(?:(?:of|and|&)\s+)?[A-Z][\w.&\-]*)*"
-_POSSESSIVE = re.compile(rf"\b({_NAME})(?:['’]s|(?<=s)['’])(?=[\s?.,!]|$)")
-_SUBJECT = re.compile(
-    rf"\b(?:did|does|do|has|have|had|is|was|were|are|will|can|would|could|should|about|of|at|by)\s+"
-    rf"({_NAME}(?:['’]s)?)(?=[\s?,.!]|$)",
+_NAMES = (
+    re.compile(rf"\b({_NAME})(?:['’]s|(?<=s)['’])(?=[\s?.,!]|$)"),
+    re.compile(
+        rf"\b(?:did|does|do|has|have|had|is|was|were|are|will|can|would|could|should|about|of|at|by)\s+"
+        rf"({_NAME}(?:['’]s)?)(?=[\s?,.!]|$)"
+    ),
+    re.compile(r"\b([a-z][\w&]{2,})['’]s\s"),
 )
-_LOWER_POSSESSIVE = re.compile(r"\b([a-z][\w&]{2,})['’]s\s")
 _BARE_NAME = re.compile(rf"^\W*(?:(?:and|or|but|what about|how about|or)\s+)?((?-i:{_NAME}))(?:['’]s?)?\W*$", re.I)
-_INNER_CAPITAL = re.compile(r"(?<=[^.?!:\s\"“(])[ ,]+([A-Z][\w'’&-]+)")  # not explained by a sentence's beginning
 # Measures of a question, and names of forms, say nothing of what it is about.
-_MEASURE = re.compile(
-    r"\bhow (?:large|big|long|old|often|far|high|low|close|well|fast|soon|wide)\b|\b(?:10|8|20|40)-[KQF]\b", re.I
+_MEASURE = words_pattern(
+    r"how (?:large|big|long|old|often|far|high|low|close|well|fast|soon|wide)\b|(?:10|8|20|40)-[KQF]\b"
 )
-_COMPARES = re.compile(
-    r"\b(?:compar\w+|versus|vs|both|two companies|each company|differ\w*|which (?:of the )?(?:two )?compan(?:y|ies))\b",
-    re.I,
+_COMPARES = words_pattern(
+    r"(?:compar\w+|versus|vs|both|two companies|each company|differ\w*|which (?:of the )?(?:two )?compan(?:y|ies))\b"
 )
-_ASKS_TWICE = re.compile(
-    r"\band (?:is|are|was|were|do|does|did|has|have|can|will|how|what|who|why|when|where|which|whether)\b", re.I
+_VERB = r"is|are|was|were|does|do|did|has|have|had|can|will"
+_CLAUSE = words_pattern(rf"(?:how|who|why|when|where|which|what|{_VERB})\b")
+_ASKS_TWICE = words_pattern(rf"and (?:{_VERB}|how|what|who|why|when|where|which|whether)\b")
+_ASKS_RECORD = words_pattern(
+    r"(?:when|what date|which date)\b.*\bfiled\b|filing date\b|date of (?:the )?filing\b|(?:what|which) form\b"
+    r"|(?:what|which) (?:fiscal )?(?:year|period) (?:does|is)\b"
 )
-_ASKS_RECORD = re.compile(
-    r"\b(?:when|what date|which date)\b.*\bfiled\b|\bfiling date\b|\bdate of (?:the )?filing\b|\b(?:what|which) form\b"
-    r"|\b(?:what|which) (?:fiscal )?(?:year|period) (?:does|is)\b",
-    re.I,
+# What a follow-up is recognised by.
+_LEAD = re.compile(r"^\W*(?:and|or|but|so|then|also|what about|how about|what of|same for)\b", re.I)
+_CONTINUES = re.compile(
+    r"^\W*(?:and|or|but|so|why|when|where|who|which|what about|how|more|else|go on|continue)\b", re.I
 )
+_REFERS_BACK = words_pattern(  # also without its noun: How many are leased?
+    r"(?:they|them|this|that|these|those)\b|(?:how many|how much|which|what)\s+(?:is|are|was|were|has|have|had|of)\b"
+)
+_ABOUT_COMPANY = words_pattern(r"(?:it|its|they|their)\b")
+_ASKS_ALL = words_pattern(
+    r"(?:which|what|any|all|each|every|these|those|other|another)\s+(?:of\s+(?:the|these|those)\s+)?"
+    r"(?:other\s+)?(?:compan(?:y|ies)|filings?|firms?|business(?:es)?)\b|who else\b|which one\b|everyone\b"
+)
+_CITED = re.compile(r"\[(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\]")
 # Markup, addresses and signs of markdown are no words to look for, and are not repeated to the reader.
 _MARKUP = re.compile(
-    r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|</?[A-Za-z][^<>]*>|\b(?:https?://|www\.)\S+", re.S | re.I
+    r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|</?[A-Za-z][^<>]*>|\b(?:https?://|www\.)\S+"
+    r"|[*`~^|\\<>{}\[\]=#]+|(?<!\w)_+|_+(?!\w)",
+    re.S | re.I,
 )
-_SIGNS = re.compile(r"[*`~^|\\<>{}\[\]=#]+|(?<!\w)_+|_+(?!\w)")
 # Filings spell these out, and their letters are too short to look for.
-_ABBREVIATIONS = (
-    (re.compile(r"\bR&D\b", re.I), "research and development"),
-    (re.compile(r"\bEPS\b"), "earnings per share"),
-)
-_OVERVIEW_WORDS = frozenset("business overview profile background introduction".split())  # noqa: SIM905
-_MAX_QUERY_CHARS = 300
+_ABBREVIATIONS = {
+    re.compile(r"\bR&D\b", re.I): "research and development",
+    re.compile(r"\bEPS\b"): "earnings per share",
+}
 
 
 def words_of(text: str) -> list[str]:
@@ -183,45 +178,53 @@ def stem(word: str) -> str:
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not (ending == "s" and word.endswith("ss")):
             bare = word[: -len(ending)]
+            # A consonant may be doubled before the ending: planned, plan.
             if len(bare) > 3 and bare[-1] == bare[-2] and bare[-1] not in "aeioulsz":
-                bare = bare[:-1]  # a consonant doubled before the ending: planned, plan
+                bare = bare[:-1]
             return bare + ("y" if ending in ("ies", "ied") else "")
     return word
 
 
+_SYNONYM_GROUPS = [stems_of(group) for group in _SYNONYMS.split(";")]
+
+
+@lru_cache(maxsize=20_000)
 def synonyms_of(stemmed: str) -> frozenset[str]:
     """Return the stems that mean about the same, without the word itself."""
-    return _SYNONYMS_BY_STEM.get(stemmed, frozenset())
+    groups = [group for group in _SYNONYM_GROUPS if stemmed in group]
+    return frozenset().union(*groups) - {stemmed}
 
 
-def _read_synonyms() -> dict[str, frozenset[str]]:
-    table: dict[str, frozenset[str]] = {}
-    for line in _SYNONYMS.strip().splitlines():
-        group = frozenset(map(stem, line.split()))
-        for member in group:
-            table[member] = table.get(member, frozenset()) | (group - {member})
-    return table
+def first_word(company: str) -> frozenset[str]:
+    """Return the stem of the first word of a company's name that is more than an article."""
+    return frozenset([stem(word) for word in words_of(company) if word not in ("the", "a")][:1])
 
 
-_SYNONYMS_BY_STEM = _read_synonyms()
+def names_one_of(text: str, companies: Sequence[str]) -> bool:
+    """Say whether a text has the first word of one of these names."""
+    return any(first_word(company) & stems_of(text) for company in companies)
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
     """``topics`` are the words that it is about; ``frames`` the words around them, which weigh little.
 
-    ``names`` are whom it speaks of by possessive or as subject: companies, perhaps places. ``proper`` are the words
-    with a capital inside a sentence. ``company`` is carried over from the question before.
+    ``names`` are whom it speaks of by possessive or as subject: companies, perhaps places. ``company`` is carried over
+    from the question before.
     """
 
     text: str
-    topics: tuple[str, ...]
-    frames: tuple[str, ...]
-    names: tuple[str, ...]
-    years: frozenset[str]
-    kind: AnswerKind
-    proper: frozenset[str]
+    topics: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    years: frozenset[str] = frozenset()
+    kind: AnswerKind = "any"
     company: str | None = None
+
+    @property
+    def is_about_analyst(self) -> bool:
+        """It asks who or what answers."""
+        return bool(_ABOUT_ANALYST.search(self.text))
 
     @property
     def is_small_talk(self) -> bool:
@@ -229,11 +232,6 @@ class Question:
         if set(self.topics) - _SMALL_TALK or self.names or self.years:
             return False
         return not self.frames or self.is_about_analyst
-
-    @property
-    def is_about_analyst(self) -> bool:
-        """It asks who or what answers."""
-        return bool(_ABOUT_ITSELF.search(self.text))
 
     @property
     def asks_record(self) -> bool:
@@ -258,11 +256,16 @@ class Question:
             return True
         return len(words & _FOREIGN_WORDS) > len(words & STOP_WORDS - _FOREIGN_WORDS)
 
+    @property
+    def without_question_words(self) -> str:
+        """Its text without words such as *who*, *what* and *is*."""
+        return _CLAUSE.sub(" ", self.text)
+
     def is_overview(self, company: str) -> bool:
         """Whether nothing is asked about this company but what it is."""
         named = stems_of(company) | stems_of(" ".join(self.names))
         asked = {word for word in self.topics if stem(word) not in named} - _OVERVIEW_WORDS
-        is_named = bool(first_word(company) & stems_of(self.text)) or self.company == company
+        is_named = names_one_of(self.text, [company]) or self.company == company
         return not (asked or self.frames or self.years) and is_named and self.kind == "any"
 
     @property
@@ -277,49 +280,133 @@ class Question:
 
 
 def read_question(text: str) -> Question:
-    """Understand a question by itself. Markup and a polite opening are passed over."""
-    text = " ".join(_SIGNS.sub(" ", _MARKUP.sub(" ", text)).split())
-    for abbreviation, meaning in _ABBREVIATIONS:
+    """Understand a question by itself. Markup and a polite opening are left out."""
+    text = " ".join(_MARKUP.sub(" ", text).split())
+    for abbreviation, meaning in _ABBREVIATIONS.items():
         text = abbreviation.sub(meaning, text)
     opening = _POLITE_OPENING.match(text)
     if opening and re.search(r"\w", text[opening.end() :]):
         text = text[opening.end() :]
-    names = _names(text)
-    named = stems_of(" ".join(names))
-    words = [
-        word
-        for word in dict.fromkeys(words_of(_MEASURE.sub(" ", text)))
-        if word not in STOP_WORDS and word not in years_of(text) and stem(word) not in named and len(word) > 1
-    ]
-    inner_capitals = {word for found in _INNER_CAPITAL.findall(text) for word in words_of(found)}
-    return Question(
-        text=text,
-        topics=tuple(word for word in words if word not in FRAME_WORDS),
-        frames=tuple(word for word in words if word in FRAME_WORDS),
-        names=names,
-        years=years_of(text),
-        kind=next((kind for kind, pattern in _KINDS if pattern.search(text)), "any"),
-        proper=frozenset(inner_capitals - STOP_WORDS),
-    )
 
-
-def first_word(company: str) -> frozenset[str]:
-    """Return the stem of the first word of a company's name that is more than an article."""
-    return frozenset(stem(word) for word in [word for word in words_of(company) if word not in ("the", "a")][:1])
-
-
-def _names(text: str) -> tuple[str, ...]:
-    found = [match.group(1) for pattern in (_POSSESSIVE, _SUBJECT) for match in pattern.finditer(text)]
-    found += [match.group(1) for match in _LOWER_POSSESSIVE.finditer(text)]
-    bare = _BARE_NAME.match(text)  # *And Amrum Lines?*
+    found = [match[1] for pattern in _NAMES for match in pattern.finditer(text)]
+    bare = _BARE_NAME.match(text)  # And Amrum Lines?
     found += [bare[1]] if bare and set(words_of(text)) - _SMALL_TALK else []
     if _COMPARES.search(text):
         found = [one for name in found for one in name.split(" and ")]
     names = []
     for name in found:
         # Words at the front may only look like a name because a sentence begins there.
-        words = re.sub(r"['’]s$", "", name).split()
-        while words and (words[0].lower() in STOP_WORDS or words[0].lower() in FRAME_WORDS or words[0].isdigit()):
-            words = words[1:]
-        names.append(" ".join(words).rstrip("."))
-    return tuple(dict.fromkeys(name for name in names if name and not name.isdigit()))
+        parts = re.sub(r"['’]s$", "", name).split()
+        while parts and (parts[0].lower() in STOP_WORDS | FRAME_WORDS or parts[0].isdigit()):
+            parts = parts[1:]
+        names.append(" ".join(parts).rstrip("."))
+    names = [name for name in dict.fromkeys(names) if name and not name.isdigit()]
+
+    skipped = STOP_WORDS | years_of(text)
+    named = stems_of(" ".join(names))
+    words = [
+        word
+        for word in dict.fromkeys(words_of(_MEASURE.sub(" ", text)))
+        if len(word) > 1 and word not in skipped and stem(word) not in named
+    ]
+    return Question(
+        text=text,
+        topics=tuple(word for word in words if word not in FRAME_WORDS),
+        frames=tuple(word for word in words if word in FRAME_WORDS),
+        names=tuple(names),
+        years=years_of(text),
+        kind=next((kind for kind, pattern in _KINDS if pattern.search(text)), "any"),
+    )
+
+
+@dataclass
+class PastTurn:
+    """A question with the tool results that came back for it, and the answer so far."""
+
+    text: str
+    results: list[ToolMessage | None] = field(default_factory=list)
+    answer: str = ""
+
+    @property
+    def company(self) -> str | None:
+        """The one company that the answer cites, else the one to which the first search was narrowed."""
+        results = [result for result in self.results if result]
+        companies = {passage.ref: passage.company for result in results for passage in result.passages}
+        refs = {int(ref) for found in _CITED.findall(self.answer) for ref in re.findall(r"\d+", found)}
+        cited = {companies[ref] for ref in refs if companies.get(ref)}
+        if len(cited) == 1:
+            return cited.pop()
+        narrowed = results[0].searched_companies if results else ()
+        return narrowed[0] if len(narrowed) == 1 else None
+
+
+def read_conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[Question, list[ToolMessage | None]]:
+    """Return the last question, completed from those before it, and the results of its searches so far."""
+    turns: list[PastTurn] = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            parts = (part.get("text") for part in content if isinstance(part, Mapping))
+            content = " ".join(part for part in parts if isinstance(part, str))
+        text = content if isinstance(content, str) else ""
+        match message.get("role"):
+            case "user":
+                turns.append(PastTurn(text))
+            case "tool" if turns:
+                turns[-1].results.append(read_result(text))
+            case "assistant" if turns:
+                turns[-1].answer += text
+    turns = turns[-_MAX_TURNS:]
+
+    question = Question("")
+    previous: Question | None = None
+    company: str | None = None
+    known: set[str] = set()
+    for turn in turns:
+        question = read_question(turn.text)
+        is_follow_up = previous and _CONTINUES.match(question.text) and not question.is_about_analyst
+        if question.is_small_talk and not is_follow_up:
+            continue
+        if previous:
+            question = complete(question, previous, company, known)
+        previous = question
+        known |= {name for result in turn.results if result for name in result.companies}
+        company = turn.company or (question.company if not question.names else None)
+    return question, turns[-1].results if turns else []
+
+
+def complete(question: Question, previous: Question, company: str | None, known: set[str]) -> Question:
+    """Add to a follow-up what it lacks: the company, where it names none, and the topics, where it has none.
+
+    ``company`` is that of the answer before; ``known`` are all companies of the conversation.
+    """
+    it = _ABOUT_COMPANY.search(question.text)
+    places = [question.text.find(name) for name in question.names]
+    if it and places and company and it.start() < min(places) and not question.compares:
+        # *What does it say about China?* names a thing, not another company.
+        words = [word for name in question.names for word in words_of(name)]
+        question = replace(question, names=(), topics=tuple(dict.fromkeys((*question.topics, *words))))
+    if not (question.names or names_one_of(question.text, sorted(known)) or _ASKS_ALL.search(question.text)):
+        question = replace(question, company=company, names=() if company else previous.names)
+
+    named = stems_of(" ".join((*question.names, *known)))
+    topics = [word for word in question.topics if question.names or not stems_of(word) <= named]
+    before = [word for word in previous.topics if not stems_of(word) <= stems_of(" ".join((*previous.names, *known)))]
+    kind = previous.kind if question.kind == "any" else question.kind
+    is_bare_name = question.names and not _LEAD.match(question.text) and not question.text.endswith("?")
+    if not topics and not question.asks_record and not is_bare_name:
+        # *And in 2023?*, *What about Amrum Lines?*
+        return replace(
+            question,
+            topics=tuple(dict.fromkeys((*question.topics, *before))),
+            frames=tuple(dict.fromkeys((*previous.frames, *question.frames))),
+            kind=kind,
+            years=question.years or previous.years,
+        )
+    rest = _LEAD.sub("", question.text)
+    is_fragment = rest != question.text and not _CLAUSE.search(rest)
+    if len(topics) == 1 and (is_fragment or _REFERS_BACK.search(question.text)):
+        # *How many are leased?*: the words before help to search, and weigh little.
+        frames = (*question.frames, *(word for word in before if word not in topics))
+        return replace(question, frames=tuple(dict.fromkeys(frames)), kind=kind if is_fragment else question.kind)
+    return question

@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from chat.providers.offline.passages import QUOTABLE, FiledPassage, Piece, ToolMessage, has_counts
+from chat.providers.offline.passages import QUOTABLE, FiledPassage, PassagePiece, ToolMessage
 from chat.providers.offline.question import (
     FRAME_WORDS,
     STOP_WORDS,
     AnswerKind,
     Question,
-    first_word,
+    names_one_of,
     stem,
     stems_of,
     synonyms_of,
@@ -30,9 +30,8 @@ from chat.providers.offline.question import (
 THRESHOLD = 0.45
 _FRAME_WEIGHT, _PROPER_WEIGHT = 0.3, 2.0  # against the weight of a topic
 _IN_PIECE, _SYNONYM, _IN_HEADING, _NEAR, _IN_PASSAGE = 1.0, 0.8, 0.7, 0.5, 0.35
-_SUBJECT_ABSENT = 0.7  # a name, or all that is asked about it, is missing
 _YEAR_AROUND, _WRONG_YEAR = 0.95, 0.4
-_NO_FIGURE, _NOBODY, _WRONG_KIND = 0.6, 0.65, 0.8  # it doesn't hold the kind of thing that was asked for
+_NO_FIGURE, _WRONG_KIND = 0.6, 0.8  # it doesn't hold the kind of thing that was asked for
 _CLOSE_TO_BEST, _OTHER_HALF = 0.85, 0.7  # the share of the best score that another quotation must have
 _REPEATS = 0.6  # of the shorter one's words
 
@@ -56,10 +55,12 @@ _SIGNS: dict[AnswerKind, re.Pattern[str]] = {
         r"\b(?:because|due|driven|reflect\w*|result\w*|attributable|caused?|owing|primarily|offset)\b", re.I
     ),
 }
-_FIGURE_KINDS = frozenset({"number", "figure", "money", "percent", "date"})
+# A capital that the beginning of a sentence doesn't explain: *Mac*, *Data Center*.
+_CAPITAL = re.compile(r"(?<=[^.?!:\s\"“(])[ ,]+([A-Z][\w'’&-]+)")
 _COUNT = re.compile(
     rf"(?:(?<![$€£¥\d.,])\d[\d,]*(?:\.\d+)?(?:\s(?:million|billion))?(?!\s?%|[\d.,]*\d)|\b{_NUMBER_WORD})\b", re.I
 )
+_NEEDS_DIGITS = frozenset({"count", "figure", "money", "percent"})
 _DATE = re.compile(rf"\b\d{{1,2}}/\d{{1,2}}/\d{{2,4}}\b|\b(?:19|20)\d\d\b|{_MONTH}\s+\d{{1,2}}\b")
 
 
@@ -68,7 +69,7 @@ class ScoredPiece:
     """A piece and how well it answers, 0 to about 1. ``words`` are the question's stems that it holds."""
 
     passage: FiledPassage
-    piece: Piece
+    piece: PassagePiece
     score: float
     bonus: float  # orders pieces that hold as much, and lifts none over the threshold
     words: frozenset[str]
@@ -86,144 +87,68 @@ class ScoredPiece:
 def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPiece]:
     """Return every piece that can be quoted, best first."""
     pieces = [(passage, piece, stems_of(piece.text)) for passage in passages for piece in passage.pieces]
-    weights = _weigh(question, passages, Counter(stemmed for _, _, stems in pieces for stemmed in stems), len(pieces))
-    inside = {passage.ref: stems_of(passage.text) for passage in passages}
     topics = frozenset(map(stem, question.topics))
-    proper = frozenset(word for word in _proper_stems(question) if word in weights)
+    factors = dict.fromkeys(map(stem, question.frames), _FRAME_WEIGHT) | dict.fromkeys(topics, 1.0)
+    capitals = " ".join((*question.names, *_CAPITAL.findall(question.text)))
+    factors |= dict.fromkeys(
+        [stem(word) for word in words_of(capitals) if word not in STOP_WORDS | FRAME_WORDS], _PROPER_WEIGHT
+    )
+    # The companies of these passages are named everywhere, so their names weigh nothing.
+    companies = stems_of(" ".join(passage.company for passage in passages))
+    counts = Counter(stemmed for _passage, _piece, stems in pieces for stemmed in stems)
+    weights = {
+        word: factor * math.log((len(pieces) + 1) / (counts[word] + 0.5))
+        for word, factor in factors.items()
+        if word not in companies
+    }
+    inside = {passage.ref: stems_of(passage.text) for passage in passages}
     candidates = []
     for passage, piece, stems in pieces:
         if piece.kind not in QUOTABLE:
             continue
         heading = stems_of(f"{piece.heading} {piece.header} {passage.company} {passage.filing} {passage.section}")
-        places = (stems, heading, stems_of(piece.near), inside[passage.ref])
-        matches = {word: _match(word, places) for word in weights}
+        near = stems_of(piece.near)
+        matches: dict[str, float] = {}
+        for word in weights:
+            synonyms = synonyms_of(word)
+            if word in stems:
+                matches[word] = _IN_PIECE
+            elif synonyms & stems:
+                matches[word] = _SYNONYM
+            elif word in heading:
+                matches[word] = _IN_HEADING
+            elif word in near or synonyms & heading:
+                matches[word] = _NEAR
+            else:
+                matches[word] = _IN_PASSAGE if word in inside[passage.ref] else 0.0
         score = sum(weights[word] * match for word, match in matches.items()) / (sum(weights.values()) or 1.0)
-        about = [matches[word] for word in topics - proper if word in matches]
-        score *= 1.0 if all(matches[word] >= _NEAR for word in proper) else _SUBJECT_ABSENT
-        score *= 1.0 if not about or max(about) >= _NEAR else _SUBJECT_ABSENT
-        score *= _kind_factor(question.kind, piece, topics) * _year_factor(question, passage, piece)
-        held = frozenset(word for word, match in matches.items() if match >= _SYNONYM) & topics
-        candidates.append(ScoredPiece(passage, piece, score, _bonus(question, piece, topics), held))
+        score *= kind_factor(question.kind, piece, topics) * year_factor(question, passage, piece)
+        words = frozenset(word for word, match in matches.items() if match >= _SYNONYM) & topics
+        candidates.append(ScoredPiece(passage, piece, score, wording_bonus(question, piece, topics), words))
     return sorted(candidates, key=lambda one: -one.total)
 
 
-def choose(candidates: Sequence[ScoredPiece], question: Question, *, limit: int) -> list[ScoredPiece]:
-    """Return the best pieces above the threshold, one a passage, and none that only repeats another.
-
-    Where two things are asked, a second may hold words that the best lacks. In a comparison each company's best comes
-    first.
-    """
-    good = [one for one in candidates if one.score >= THRESHOLD]
-    if not good:
-        return []
-    # Filings say many things twice: a fuller wording of the best piece takes its place, *$30 million* for *$30*.
-    best = max(
-        (one for one in good if one.score >= good[0].score - 0.03 and one.content > good[0].content),
-        key=lambda one: one.total,
-        default=good[0],
-    )
-    good = [best, *(one for one in good if one is not best)]
-    first_of_company = {one.passage.company: one for one in reversed(good)}
-    if question.compares and len(first_of_company) > 1:
-        good = sorted(first_of_company.values(), key=lambda one: -one.score)
-    else:
-        good = [one for one in good if one is best or _is_second(one, best, question)]
-    chosen: list[ScoredPiece] = []
-    for one in good:
-        if all(one.passage.ref != other.passage.ref and not _repeats(one, other) for other in chosen):
-            chosen.append(one)
-    return chosen[:limit]
-
-
-def _is_second(one: ScoredPiece, best: ScoredPiece, question: Question) -> bool:
-    if question.kind in _FIGURE_KINDS - {"date"} and not re.search(r"\d", _DATE.sub(" ", one.piece.text)):
-        return False
-    if question.asks_twice and one.words - best.words and len(one.words) >= len(best.words):
-        return one.score >= best.score * _OTHER_HALF
-    is_as_full = len(one.words) >= len(best.words) and one.bonus >= best.bonus / 2
-    return is_as_full and one.total >= best.total * _CLOSE_TO_BEST
-
-
-def _repeats(one: ScoredPiece, other: ScoredPiece) -> bool:
-    words, others = one.content, other.content
-    return len(words & others) >= _REPEATS * min(len(words), len(others))
-
-
-def unknown_name(question: Question, result: ToolMessage) -> str | None:
-    """Return whom the question is about where these passages are about others; None if that is in order.
-
-    A name that no company here bears may be a place or a thing of one: then a text says *at* it or *in* it, writes its
-    first word small, or heads a row with it. Anything else would be answered from another company's text.
-    """
-    asked = stems_of(" ".join((question.text, *question.names)))
-    if question.company or any(first_word(company) & asked for company in result.companies):
-        return None
-    text = "\n".join(passage.text for passage in result.passages)
-    for name in question.names:
-        escaped = re.escape(name)
-        is_company = re.search(rf"\b{escaped},? (?:Inc|Corp|Company|LLC|Ltd|plc|Group|Holdings)", text, re.I)
-        place = re.search(rf"\b(?:at|in|near|off) (?:the |our )?{escaped}\b(?!['’]|\s+[A-Z])", text)
-        is_word = name[0].isupper() and re.search(rf"\b{re.escape(name.split()[0].lower())}\b", text)
-        is_label = re.search(rf"(?:^|\| ){escaped} \|", text, re.M)
-        if is_company or not (place or is_word or is_label):
-            return name
-    return None
-
-
-def _proper_stems(question: Question) -> frozenset[str]:
-    words = {word for name in question.names for word in words_of(name)} | question.proper
-    return frozenset(map(stem, words - STOP_WORDS - FRAME_WORDS))
-
-
-def _weigh(
-    question: Question, passages: Sequence[FiledPassage], counts: Mapping[str, int], pieces: int
-) -> dict[str, float]:
-    """Return the weight of each word of the question, by stem. Names of companies at hand weigh nothing."""
-    companies = stems_of(" ".join(passage.company for passage in passages))
-    factors = {stem(word): _FRAME_WEIGHT for word in question.frames}
-    factors |= {stem(word): 1.0 for word in question.topics}
-    factors |= dict.fromkeys(_proper_stems(question), _PROPER_WEIGHT)
-    return {
-        word: factor * math.log((pieces + 1) / (counts.get(word, 0) + 0.5))
-        for word, factor in factors.items()
-        if word not in companies
-    }
-
-
-def _match(word: str, places: tuple[frozenset[str], ...]) -> float:
-    piece, heading, near, passage = places
-    synonyms = synonyms_of(word)
-    if word in piece:
-        return _IN_PIECE
-    if synonyms & piece:
-        return _SYNONYM
-    if word in heading:
-        return _IN_HEADING
-    if word in near or synonyms & heading:
-        return _NEAR
-    return _IN_PASSAGE if word in passage else 0.0
-
-
-def _kind_factor(kind: AnswerKind, piece: Piece, topics: frozenset[str]) -> float:
+def kind_factor(kind: AnswerKind, piece: PassagePiece, topics: frozenset[str]) -> float:
     """Return 1 where the piece holds the kind of thing asked for, less where it does not."""
     if kind == "any":
         return 1.0
-    text = _DATE.sub(" ", piece.text) if kind in ("figure", "number") else piece.text
-    if kind != "number":
-        missing = _NO_FIGURE if kind in _FIGURE_KINDS else _NOBODY if kind == "person" else _WRONG_KIND
+    text = _DATE.sub(" ", piece.text) if kind in ("figure", "count") else piece.text
+    if kind != "count":
+        missing = _WRONG_KIND if kind in ("place", "reason") else _NO_FIGURE
         return 1.0 if _SIGNS[kind].search(text) else missing
-    # A count must stand beside what is counted, *fourteen turbines*; in a row the label or the column says that.
+    # A count is beside what is counted, *fourteen turbines*; in a row the label or the column says that.
     counts = list(_COUNT.finditer(text))
-    if not counts or (piece.kind == "row" and not has_counts(piece.text)):
+    label, *cells = piece.text.split("|") if piece.kind == "row" else [""]
+    if not counts or (cells and not any(re.fullmatch(r"\s*\(?\d[\d,]*\)?\s*", cell) for cell in cells)):
         return _NO_FIGURE
-    beside = words_of(f"{piece.text.split('|')[0]} {piece.header}") if piece.kind == "row" else []
+    beside = words_of(f"{label} {piece.header}")
     for count in counts:
         beside += words_of(text[count.end() : count.end() + 100])[:5]
         beside += words_of(text[max(0, count.start() - 60) : count.start()])[-4:]
     return 1.0 if topics.intersection(map(stem, beside)) else _WRONG_KIND
 
 
-def _year_factor(question: Question, passage: FiledPassage, piece: Piece) -> float:
+def year_factor(question: Question, passage: FiledPassage, piece: PassagePiece) -> float:
     """Prefer pieces with the question's years in them or around them, or as the filing's own."""
     close = years_of(f"{piece.text} {piece.header} {piece.heading}")
     around = years_of(f"{piece.near} {passage.period} {passage.date}")
@@ -231,7 +156,7 @@ def _year_factor(question: Question, passage: FiledPassage, piece: Piece) -> flo
     return sum(values) / len(values) if values else 1.0
 
 
-def _bonus(question: Question, piece: Piece, topics: frozenset[str]) -> float:
+def wording_bonus(question: Question, piece: PassagePiece, topics: frozenset[str]) -> float:
     """Prefer words that are adjacent or written as in the question, and a row that is named by them."""
     words = words_of(piece.text)
     stems = [stem(word) for word in words]
@@ -245,3 +170,65 @@ def _bonus(question: Question, piece: Piece, topics: frozenset[str]) -> float:
         + 0.03 * bool(question.years & years_of(piece.text))
         + (0.1 * len(named & topics) / len(named) if named else 0.0)
     )
+
+
+def choose(candidates: Sequence[ScoredPiece], question: Question, *, limit: int) -> list[ScoredPiece]:
+    """Return the best pieces above the threshold, one a passage, and none that only repeats another.
+
+    Where two things are asked, a second may hold words that the best lacks. In a comparison each company's best comes
+    first.
+    """
+    good = [one for one in candidates if one.score >= THRESHOLD]
+    if not good:
+        return []
+    # Filings say many things twice: a fuller wording of the best piece replaces it, *$30 million* for *$30*.
+    best = max(
+        (one for one in good if one.score >= good[0].score - 0.03 and one.content > good[0].content),
+        key=lambda one: one.total,
+        default=good[0],
+    )
+    first_of_company = {one.passage.company: one for one in reversed(good)}
+    if question.compares and len(first_of_company) > 1:
+        good = sorted(first_of_company.values(), key=lambda one: -one.score)
+    else:
+        good = [best, *(one for one in good if one is not best and is_second(one, best, question))]
+    chosen: list[ScoredPiece] = []
+    for one in good:
+        if all(one.passage.ref != other.passage.ref and not repeats(one, other) for other in chosen):
+            chosen.append(one)
+    return chosen[:limit]
+
+
+def is_second(one: ScoredPiece, best: ScoredPiece, question: Question) -> bool:
+    """Say whether a piece is quoted below the best one."""
+    if question.kind in _NEEDS_DIGITS and not re.search(r"\d", _DATE.sub(" ", one.piece.text)):
+        return False
+    if question.asks_twice and one.words - best.words:
+        return one.score >= best.score * _OTHER_HALF
+    is_as_full = len(one.words) >= len(best.words) and one.bonus >= best.bonus / 2
+    return is_as_full and one.total >= best.total * _CLOSE_TO_BEST
+
+
+def repeats(one: ScoredPiece, other: ScoredPiece) -> bool:
+    """Say whether two pieces share most words of the shorter one."""
+    return len(one.content & other.content) >= _REPEATS * min(len(one.content), len(other.content))
+
+
+def unknown_name(question: Question, result: ToolMessage) -> str | None:
+    """Return whom the question is about where these passages are about others; None if that is in order.
+
+    A name that no company here bears may be a place or a thing of one: then a text says *at* it or *in* it, writes its
+    first word small, or heads a row with it. Anything else would be answered from another company's text.
+    """
+    if question.company or names_one_of(" ".join((question.text, *question.names)), result.companies):
+        return None
+    text = "\n".join(passage.text for passage in result.passages)
+    for name in question.names:
+        escaped = re.escape(name)
+        is_company = re.search(rf"\b{escaped},? (?:Inc|Corp|Company|LLC|Ltd|plc|Group|Holdings)", text, re.I)
+        place = re.search(rf"\b(?:at|in|near|off) (?:the |our )?{escaped}\b(?!['’]|\s+[A-Z])", text)
+        is_word = name[0].isupper() and re.search(rf"\b{re.escape(name.split()[0].lower())}\b", text)
+        is_label = re.search(rf"(?:^|\| ){escaped} \|", text, re.M)
+        if is_company or not (place or is_word or is_label):
+            return name
+    return None

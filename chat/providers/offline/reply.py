@@ -6,7 +6,7 @@ Never a bare number, never a source that was not returned, never a sentence of i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from chat.providers.offline.passages import FiledPassage, ToolMessage
@@ -17,14 +17,12 @@ CONNECT_LINE = "OPENAI_BASE_URL=http://127.0.0.1:11434/v1"
 MAX_QUOTE_CHARS = 600
 _MAX_QUOTES = 3
 _SHOWN_COMPANIES = 5
-_OPENING_PASSAGES = 3
 _REFUSAL = "These filings do not answer this."
 _LEAD = "The filings say this, word for word:"
-_ENGLISH_ONLY = "I read English questions; I looked for the names and words of this one as they stand."
+_ENGLISH_ONLY = "I read English questions; I looked for the names and words of this one without translating them."
 _BULLET = re.compile(r"^[\s•·▪◦●\-–—*]+")
 _MARKER_OR_TAG = re.compile(r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]|<[^>\s][^>]*>")
 _MARKDOWN = re.compile(r"([\\`*_\[\]<>#~|]|&(?=#?\w+;))")
-_ORDINAL = re.compile(r"-p(\d+)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,93 +67,84 @@ def answer(question: Question, result: ToolMessage) -> Reply:
     """Answer from one search alone: its passages and what it says was searched."""
     candidates, chosen = select(question, result)
     stranger = unknown_name(question, result)
-    records = [] if stranger or not question.asks_record else _records(chosen, result.passages)
-    if chosen or records:
-        wanted = frozenset(map(stem, (*question.topics, *question.frames, *question.years)))
-        lines = [f"- {_source(one.passage)}{_quoted(one, wanted)} [{one.passage.ref}]" for one in chosen]
-        text = "\n".join([_LEAD if chosen else "This is what is known of the filing here:", "", *records, *lines])
+    lines = []
+    if question.asks_record and not stranger:
+        shown = [one.passage for one in chosen] or list(result.passages[:1])
+        for one in {(passage.company, passage.filing, passage.period): passage for passage in shown}.values():
+            dated = f"filed {one.date}" if one.date else "filing date not known here"
+            period = f", period {one.period}" if one.period else ""
+            lines.append(f"- {escaped(one.company)}, {one.filing}, {dated}{period} [{one.ref}]")
+    wanted = frozenset(map(stem, (*question.topics, *question.frames, *question.years)))
+    for scored in chosen:
+        header = scored.piece.header
+        columns = f", under the columns {quotation(header, wanted)}" if header else ""
+        quoted = quotation(scored.piece.text, wanted)
+        lines.append(f"- {describe_source(scored.passage)}{columns}: {quoted} [{scored.passage.ref}]")
+    if lines:
+        text = "\n".join([_LEAD if chosen else "This is what is known of the filing here:", "", *lines])
     else:
-        text = _refusal(question, result, stranger)
+        text = refusal(question, result, stranger)
     text = f"{_ENGLISH_ONLY}\n\n{text}" if question.is_foreign else text
-    found = f"{counted(len(result.passages), 'passage')} came back, of {_companies(result)}."
-    best = f" The best sentence scores {candidates[0].score:.2f}; an answer needs {THRESHOLD}." if candidates else ""
+
+    thinking = [describe_found(result)]
     if stranger:
-        verdict = f" The question is about {stranger}, and none of these is."
+        thinking.append(f"The question is about {stranger}, and none of these is.")
     else:
-        verdict = best + (f" I quote {len(chosen)}." if chosen else " That is too little, so I say so.")
+        if candidates:
+            thinking.append(f"The best sentence scores {candidates[0].score:.2f}; an answer needs {THRESHOLD}.")
+        thinking.append(f"I quote {len(chosen)}." if chosen else "That is too little, so I say so.")
+    bullets = [describe_search(question, result)]
     if result.passages:
-        bullets = [f"Compared {counted(len(result.passages), 'passage')} with the question's words, piece by piece."]
+        bullets.append(
+            f"Compared {counted(len(result.passages), 'passage')} with the question's words, piece by piece."
+        )
         bullets.append(
             f"Quoted {len(chosen)} of them, word for word." if chosen else "Quoted none of them as an answer."
         )
     else:
-        bullets = ["Found no passage, so nothing is cited."]
+        bullets.append("Found no passage, so nothing is cited.")
     scores = "; ".join(f"[{one.passage.ref}] {one.score:.2f} {one.passage.section}" for one in candidates[:5])
     notes = f"Threshold {THRESHOLD}. Best pieces: {scores or 'none'}."
-    return Reply(f"{found}{verdict}", (_searched_bullet(question, result), *bullets), text, notes)
+    return Reply(" ".join(thinking), tuple(bullets), text, notes)
 
 
 def overview(question: Question, result: ToolMessage) -> Reply:
-    """Quote how the filing of a company begins to say what it does."""
-    found = f"{counted(len(result.passages), 'passage')} came back, of {_companies(result)}."
-    opening = _opening(result.passages)
-    if opening is None:
-        return Reply(
-            f"{found} None opens a description of the company, so I say so.",
-            (_searched_bullet(question, result), "Found no opening of a business section to quote."),
-            _refusal(question, result, hint="Ask for something that it reports, such as its revenue."),
-        )
-    passage, sentence = opening
-    return Reply(
-        f"{found} Passage {passage.ref} opens with what the company does. I quote its beginning.",
-        (
-            _searched_bullet(question, result),
-            "Quoted the opening of what the company says about its business, word for word.",
-        ),
-        f"{_LEAD}\n\n- {_source(passage)}: {quotation(sentence)} [{passage.ref}]",
-    )
-
-
-def _opening(passages: Sequence[FiledPassage]) -> tuple[FiledPassage, str] | None:
-    """Return the passage that says what the company is, and the sentence that does.
+    """Quote how the filing of a company begins to say what it does.
 
     In the opening of a business section any sentence will do if none begins with the company itself.
     """
-
-    def ordinal(passage: FiledPassage) -> int:
-        found = _ORDINAL.search(passage.url)
-        return int(found[1]) if found else 10_000
-
-    business = sorted((one for one in passages if one.section == "Item 1"), key=ordinal)
-    openings = [one for one in business if ordinal(one) <= _OPENING_PASSAGES]
+    openings = [one for one in result.passages if one.section == "Item 1" and re.search(r"-p[1-3]$", one.url)]
+    openings.sort(key=lambda one: one.url)
     sentences = [
         (passage, piece.text)
-        for passage in (*openings, *passages)
+        for passage in (*openings, *result.passages)
         for piece in passage.pieces
         if piece.kind == "sentence" and len(words_of(piece.text)) >= 6
     ]
-    about = (pair for pair in sentences if _is_about_itself(*pair))
     first = next((pair for pair in sentences if pair[0] in openings), None)
-    return next(about, first)
+    for passage, sentence in sentences:
+        if not {*first_word(passage.company), "we", "company"}.isdisjoint(map(stem, words_of(sentence)[:3])):
+            first = passage, sentence
+            break
+    if first is None:
+        return Reply(
+            f"{describe_found(result)} None opens a description of the company, so I say so.",
+            (describe_search(question, result), "Found no opening of a business section to quote."),
+            refusal(question, result, hint=" Ask for something that it reports, such as its revenue."),
+        )
+    passage, sentence = first
+    return Reply(
+        f"{describe_found(result)} Passage {passage.ref} opens with what the company does. I quote its beginning.",
+        (
+            describe_search(question, result),
+            "Quoted the opening of what the company says about its business, word for word.",
+        ),
+        f"{_LEAD}\n\n- {describe_source(passage)}: {quotation(sentence)} [{passage.ref}]",
+    )
 
 
-def _is_about_itself(passage: FiledPassage, sentence: str) -> bool:
-    return not {*first_word(passage.company), "we", "company"}.isdisjoint(map(stem, words_of(sentence)[:3]))
-
-
-def _records(chosen: Sequence[ScoredPiece], passages: Sequence[FiledPassage]) -> list[str]:
-    """Return what the records of the filings say: form, filing date, period."""
-    shown = [one.passage for one in chosen] or list(passages[:1])
-    filings = {(passage.company, passage.filing, passage.period): passage for passage in shown}
-    return [
-        f"- {escaped(passage.company)}, {passage.filing}, "
-        f"{f'filed {passage.date}' if passage.date else 'filing date not known here'}"
-        f"{f', period {passage.period}' if passage.period else ''} [{passage.ref}]"
-        for passage in filings.values()
-    ]
-
-
-def _refusal(question: Question, result: ToolMessage, stranger: str | None = None, hint: str = "") -> str:
+def refusal(question: Question, result: ToolMessage, stranger: str | None = None, hint: str = "") -> str:
+    """Say that the filings don't answer, why, and what was searched."""
     if stranger:
         why = ended(f"No filing of {escaped(stranger)} is here")
     elif result.passages:
@@ -169,10 +158,11 @@ def _refusal(question: Question, result: ToolMessage, stranger: str | None = Non
     of = f" of {'; '.join(companies[:_SHOWN_COMPANIES])}{more}" if among and companies else ""
     query = escaped(str(searched.get("query") or question.query).replace('"', " "))
     searched_line = ended(f'Searched for: "{query}"{among}{of}')
-    return f"{_REFUSAL} {why}{f' {hint}' if hint else ''}\n\n{searched_line}"
+    return f"{_REFUSAL} {why}{hint}\n\n{searched_line}"
 
 
-def _searched_bullet(question: Question, result: ToolMessage) -> str:
+def describe_search(question: Question, result: ToolMessage) -> str:
+    """Return the first bullet of a summary."""
     company = result.searched.get("company")
     # One company is called by the name in its filings.
     name = result.companies[0] if company and len(result.companies) == 1 else company
@@ -180,43 +170,42 @@ def _searched_bullet(question: Question, result: ToolMessage) -> str:
     return ended(f"Searched the filings for “{result.searched.get('query') or question.query}”{only}")
 
 
-def _source(passage: FiledPassage) -> str:
+def describe_found(result: ToolMessage) -> str:
+    """Return how many passages came back, and of whom."""
+    companies = "; ".join(result.companies).rstrip(".") or "nobody"
+    return f"{counted(len(result.passages), 'passage')} came back, of {companies}."
+
+
+def describe_source(passage: FiledPassage) -> str:
+    """Return company, filing, date and section, as a quotation is introduced."""
     dated = f" filed {passage.date}" if passage.date else f" for {passage.period}" if passage.period else ""
     return f"{escaped(passage.company)}, {passage.filing}{dated}, {passage.section or 'no section'}"
 
 
-def _quoted(one: ScoredPiece, wanted: frozenset[str]) -> str:
-    columns = f", under the columns {quotation(one.piece.header, wanted)}" if one.piece.header else ""
-    return f"{columns}: {quotation(one.piece.text, wanted)}"
-
-
 def quotation(text: str, wanted: Iterable[str] = ()) -> str:
-    """Return ``text`` in double quotes. ``wanted`` are stems; a long text keeps the part that holds most of them.
+    """Return ``text`` in double quotes. ``wanted`` are stems; a long text is cut to the part with most of them.
 
-    Curly quotes go around a text that holds straight ones. What would read as a citation marker or a tag is cut off.
+    Curly quotes enclose a text that holds straight ones. What would read as a citation marker or a tag is cut off.
     """
     plain = " ".join(_BULLET.sub("", text).split()).strip("| ")
     plain = max((part.strip() for part in _MARKER_OR_TAG.split(plain)), key=len)
     if len(plain) > MAX_QUOTE_CHARS:
-        plain = _excerpt(plain, frozenset(wanted))
+        # Whole words around most of the wanted ones, with dots where it is cut.
+        words = list(re.finditer(r"\S+", plain))
+        stems = frozenset(wanted)
+        starts = [match.start() for match in words if stems.intersection(map(stem, words_of(match[0])))] or [0]
+        room = MAX_QUOTE_CHARS - 4
+        best = max(starts, key=lambda start: (sum(start <= other < start + room for other in starts), -start))
+        # A clause before the first word that is wanted, as far as there is room.
+        clauses = [match.end() for match in re.finditer(r"[.;:,] ", plain[:best]) if best - match.end() < 200]
+        start = max(clauses, default=0 if best < 200 else best)
+        end = max((match.end() for match in words if match.end() <= start + room), default=start + room)
+        plain = f"{'… ' if start else ''}{plain[start:end]}{' …' if end < len(plain) else ''}"
     return f"“{plain}”" if '"' in plain else f'"{plain}"'
 
 
-def _excerpt(text: str, wanted: frozenset[str]) -> str:
-    """Return whole words of a long text around most of the wanted ones, with dots where it is cut."""
-    words = list(re.finditer(r"\S+", text))
-    starts = [match.start() for match in words if wanted.intersection(map(stem, words_of(match[0])))] or [0]
-    room = MAX_QUOTE_CHARS - 4
-    best = max(starts, key=lambda start: (sum(start <= other < start + room for other in starts), -start))
-    # A clause before the first word that is wanted, as far as there is room.
-    clause = max((match.end() for match in re.finditer(r"[.;:,] ", text[:best]) if best - match.end() < 200), default=0)
-    start = clause if best - clause < 200 else best
-    end = max((match.end() for match in words if match.end() <= start + room), default=start + room)
-    return f"{'… ' if start else ''}{text[start:end]}{' …' if end < len(text) else ''}"
-
-
 def escaped(text: str) -> str:
-    """Return words that a person typed, or a filing's name, so that markdown shows them as they are."""
+    """Return words that a person typed, or a filing's name, so that markdown shows them unchanged."""
     return _MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
@@ -228,7 +217,3 @@ def counted(count: int, noun: str) -> str:
 def ended(sentence: str) -> str:
     """Return a sentence with its full stop, which a name such as *Inc.* may have brought along."""
     return sentence if sentence.endswith(".") else f"{sentence}."
-
-
-def _companies(result: ToolMessage) -> str:
-    return "; ".join(result.companies).rstrip(".") or "nobody"
