@@ -61,9 +61,8 @@ class OfflineAnalyst:
         deltas: list[dict[str, Any]] = [{"reasoning_content": piece} for piece in _PIECES.findall(step.thinking)]
         if isinstance(step, ToolRequest):
             arguments = encode(step.arguments).decode()
-            head = {"id": f"call_{self._new_id()}", "type": "function", "function": {"name": SEARCH_TOOL}}
-            head["function"] |= {"arguments": ""}
-            calls = [head]
+            function = {"name": SEARCH_TOOL, "arguments": ""}
+            calls: list[dict[str, Any]] = [{"id": f"call_{self._new_id()}", "type": "function", "function": function}]
             for start in range(0, len(arguments), _ARGUMENT_PIECE_CHARS):
                 calls.append({"function": {"arguments": arguments[start : start + _ARGUMENT_PIECE_CHARS]}})
             deltas += [{"tool_calls": [{"index": 0, **call}]} for call in calls]
