@@ -6,7 +6,6 @@ import re
 
 from playwright.sync_api import Locator, expect
 
-DONE_TIMEOUT_MS = 20_000
 # A click in the middle of an opening panel would aim at where a thing was.
 COMES_TO_REST = "e => Promise.all(e.getAnimations({ subtree: true }).map((one) => one.finished))"
 
@@ -36,7 +35,7 @@ class AnswerCard:
 
     def ends(self, status: str = "complete") -> AnswerCard:
         """Wait until the turn has ended this way."""
-        expect(self.root).to_have_attribute("data-status", status, timeout=DONE_TIMEOUT_MS)
+        expect(self.root).to_have_attribute("data-status", status)
         return self
 
     def streams(self) -> AnswerCard:

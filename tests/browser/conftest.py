@@ -21,7 +21,7 @@ from tests.browser.sites import Prepared, Site, prepare
 from tests.browser.upstream import contract_server
 from tests.contract_server.fixture import ContractHandle
 
-PATIENCE_MS = 10_000
+PATIENCE_MS = 30_000  # a loaded machine is slow, and a condition that holds costs nothing
 MakeSite = Callable[..., Site]
 
 

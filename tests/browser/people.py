@@ -47,9 +47,12 @@ class Person:
         self.page.get_by_role("button", name="Sign in").click()
 
     def starts_chat(self) -> None:
-        """Open an empty conversation and wait until its socket is open."""
+        """Open an empty conversation; on a phone the button for it is in the drawer."""
         if not self.page.url.startswith(self.site.base_url):
             self.open()
+        drawer = self.page.get_by_role("button", name="Conversations", exact=True)
+        if drawer.is_visible():
+            drawer.click()
         self.page.get_by_role("button", name="New chat").click()
         expect(self.page.get_by_role("heading", name="What would you like to check?")).to_be_visible()
 
@@ -63,6 +66,40 @@ class Person:
 
     def writes(self, text: str) -> None:
         self.composer.fill(text)
+
+    def has_conversation(self, question: str, title: str) -> AnswerCard:
+        """Ask one question in a new conversation; its answer's first sentence is to be the title."""
+        self.starts_chat()
+        card = self.asks(question).ends()
+        expect(self.page.get_by_role("heading", level=1)).to_have_text(title)
+        return card
+
+    def rewords(self, number: int, text: str) -> Locator:
+        """Replace the text of a question that is edited, once the page has put the caret at its end."""
+        self.page.get_by_role("link", name=f"Edit question {number}").click()
+        area = self.page.get_by_role("textbox", name=f"Edit question {number}")
+        expect(area).to_have_js_property("selectionStart", len(area.input_value()))
+        area.fill(text)
+        return area
+
+    def listed(self, title: str) -> Locator:
+        """Return the link of a conversation in the sidebar."""
+        return self.page.locator("#conversations").get_by_role("link", name=title, exact=True)
+
+    def manages(self, title: str) -> Locator:
+        """Open the form that renames, pins and deletes a conversation."""
+        self.listed(title).hover()
+        self.page.get_by_role("link", name=f"Rename, pin or delete: {title}").click()
+        return self.manage_form()
+
+    def manage_form(self) -> Locator:
+        """Return the open form, once htmx has processed it: the browser focuses it a little earlier."""
+        expect(self.page.get_by_label("Title")).to_be_focused()
+        expect(self.page.locator(".manage.htmx-added")).to_have_count(0)
+        return self.page.locator(".manage")
+
+    def clipboard(self) -> str:
+        return str(self.page.evaluate("navigator.clipboard.readText()"))
 
     def submits(self, button: Locator) -> None:
         """Press a button of a plain form and wait for the page that comes of it."""

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from playwright.sync_api import expect
 
 from tests.browser.people import Person
-from tests.browser.test_conversations import form_is_open
 
 States = dict[str, Callable[[Person], None]]
 NOWHERE = ["status of 404"]  # what a browser says of the addresses here that lead nowhere
@@ -46,7 +45,7 @@ def _manage(person: Person) -> None:
     person.reads_finished()
     person.page.locator("#conversations li").first.hover()
     person.page.get_by_role("link", name=re.compile("^Rename, pin or delete: ")).first.click()
-    form_is_open(person.page)
+    person.manage_form()
 
 
 def _offers(person: Person) -> None:

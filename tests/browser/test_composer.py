@@ -1,17 +1,34 @@
-"""Writing and sending: the queue, empty and over-long messages, what a key does. Contracts, HTTP and WebSocket."""
+"""The composer: sending, the queue, refusals, an input method, Escape, and commands with their completion."""
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Locator, expect
 
 from tests.browser.conftest import MakeSite
-from tests.browser.people import Visit
+from tests.browser.people import NARROW, Person, Visit
 from tests.browser.sites import Site
-from tests.browser.upstream import opening, plain, reply, says, waits
+from tests.browser.upstream import opening, plain, reply, says, thinks, waits
+from tests.browser.wire import Wire
 from tests.contract_server.fixture import ContractHandle
 
+TOO_LONG = "far too long " * 4
 
-def test_message_sent_while_a_turn_runs_waits_is_shown_and_then_answered(
+
+def offers(demo: Person) -> Locator:
+    return demo.page.get_by_role("listbox", name="Commands").get_by_role("option")
+
+
+def command_reply(demo: Person) -> Locator:
+    return demo.page.locator("#command")
+
+
+def sends(demo: Person, text: str) -> None:
+    demo.writes(text)
+    demo.send_button.click()
+
+
+def test_message_sent_while_a_turn_runs_is_queued_and_then_answered(
     visit: Visit, connected: Site, model: ContractHandle
 ) -> None:
     model.script([reply(says(opening(), "One. "), waits("rest"), says("Two.")), plain("Three.")])
@@ -32,52 +49,213 @@ def test_message_sent_while_a_turn_runs_waits_is_shown_and_then_answered(
     expect(demo.page.locator("#queue")).to_be_empty()
 
 
-def test_empty_message_cannot_be_sent(visit: Visit, offline: Site) -> None:
-    demo = visit(offline)
+def test_page_sends_neither_an_empty_nor_an_over_long_message(visit: Visit, serve: MakeSite) -> None:
+    demo = visit(serve(MESSAGE_MAX_CHARS="40"))
     demo.starts_chat()
 
     demo.writes("   ")
     demo.composer.press("Enter")
-
     expect(demo.send_button).to_be_disabled()
-    expect(demo.page.locator("[data-message-id]")).to_have_count(0)
-
-
-def test_over_long_message_is_refused_by_name_and_kept(visit: Visit, serve: MakeSite) -> None:
-    demo = visit(serve(MESSAGE_MAX_CHARS="40"))
-    demo.starts_chat()
-    text = "far too long " * 4
-
-    demo.writes(text)
-    demo.send_button.click()
+    sends(demo, TOO_LONG)
 
     assert "At most 40 characters" in demo.composer.evaluate("area => area.validationMessage")
-    expect(demo.composer).to_have_value(text)
+    expect(demo.composer).to_have_value(TOO_LONG)
+    demo.page.reload()
     expect(demo.page.locator("[data-message-id]")).to_have_count(0)
 
 
-def test_message_that_the_server_refuses_comes_back_to_the_composer(visit: Visit, serve: MakeSite) -> None:
+def test_refused_message_returns_above_what_was_typed_since(visit: Visit, serve: MakeSite) -> None:
     demo = visit(serve(MESSAGE_MAX_CHARS="40"))
+    wire = Wire(demo.context)
     demo.starts_chat()
-    demo.composer.evaluate("area => { area.dataset.limit = 1000 }")
-    text = "far too long " * 4
+    demo.composer.evaluate("area => { area.dataset.limit = 1000 }")  # so that the server refuses it, not the page
 
-    demo.writes(text)
-    demo.send_button.click()
+    wire.is_held = True
+    sends(demo, TOO_LONG)
+    expect(demo.composer).to_have_value("")
+    demo.writes("typed since")
+    wire.release()
 
     expect(demo.page.get_by_role("alert").filter(has_text="at most 40")).to_be_visible()
-    expect(demo.composer).to_have_value(text.strip())
+    expect(demo.composer).to_have_value(f"{TOO_LONG.strip()}\ntyped since")
 
 
-def test_shift_enter_makes_a_line_and_enter_sends(visit: Visit, connected: Site, model: ContractHandle) -> None:
-    model.script([plain("Both lines came.")])
+def test_enter_sends_but_not_with_shift_or_while_an_input_method_composes(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script([plain("Both lines came."), plain("A part of a word came.")])
     demo = visit(connected)
     demo.starts_chat()
+    keyboard = demo.context.new_cdp_session(demo.page)
 
     demo.composer.press_sequentially("one")
     demo.composer.press("Shift+Enter")
-    demo.composer.press_sequentially("two")
+    keyboard.send("Input.imeSetComposition", {"text": "にほ", "selectionStart": 2, "selectionEnd": 2})
+    demo.composer.dispatch_event("keydown", {"key": "Enter", "isComposing": True})  # it chooses a word
+    demo.composer.dispatch_event("keydown", {"key": "Enter", "keyCode": 229})  # as Safari ends a composition
+    keyboard.send("Input.insertText", {"text": "日本"})
     demo.composer.press("Enter")
 
     expect(demo.page.locator("[data-answer]")).to_have_text("Both lines came.")
-    assert model.requests()[0]["body"]["messages"][-1]["content"] == "one\ntwo"
+    assert model.requests()[0]["body"]["messages"][-1]["content"] == "one\n日本"
+
+
+def test_escape_closes_a_dialog_first_and_then_stops_the_answer(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script([reply(says(opening(), "It begins. "), waits("rest"), says("It ends."))])
+    demo = visit(connected)
+    demo.starts_chat()
+    card = demo.asks("Are you still there?")
+    expect(card.answer).to_contain_text("It begins")
+
+    demo.page.keyboard.press("Control+/")
+    expect(demo.page.get_by_role("dialog")).to_be_visible()
+    demo.page.keyboard.press("Escape")
+    expect(demo.page.get_by_role("dialog")).to_have_count(0)
+    model.release("rest")
+    card.ends("complete")
+
+    model.script([reply(says(opening(), "Another one. "), waits("never"))])
+    second = demo.asks("And now?")
+    expect(second.answer).to_contain_text("Another")
+    demo.page.keyboard.press("Escape")
+
+    second.ends("stopped")
+
+
+def test_command_is_completed_by_keyboard_and_answered_without_a_turn(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    demo.starts_chat()
+
+    demo.composer.press_sequentially("/s")
+    expect(offers(demo)).to_have_text(["/set show or change settings"])
+    demo.composer.press("Tab")
+    expect(demo.composer).to_have_value("/set ")
+    demo.composer.press_sequentially("eff")
+    demo.composer.press("Enter")
+    expect(demo.composer).to_have_value("/set reasoning.effort ")
+    demo.composer.press("ArrowDown")
+    demo.composer.press("ArrowDown")
+    expect(offers(demo).nth(1)).to_have_attribute("aria-selected", "true")
+    expect(demo.composer).to_have_attribute("aria-activedescendant", "offer-1")
+    demo.composer.press("Enter")
+    expect(demo.composer).to_have_value("/set reasoning.effort minimal")
+    expect(offers(demo)).to_have_count(0)
+    demo.composer.press("Enter")
+
+    expect(command_reply(demo)).to_contain_text("reasoning.effort: minimal (this conversation)")
+    expect(demo.composer).to_have_value("")
+    expect(demo.page.locator("[data-message-id]")).to_have_count(0)
+    command_reply(demo).get_by_role("button", name="Dismiss").click()
+    expect(command_reply(demo)).to_be_empty()
+    expect(demo.composer).to_be_focused()
+
+
+def test_nothing_is_offered_in_the_middle_of_a_line_or_of_a_text(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    demo.starts_chat()
+
+    demo.composer.press_sequentially("se")
+    demo.composer.press("Home")
+    demo.composer.press_sequentially("/")
+    expect(demo.composer).to_have_value("/se")
+    expect(offers(demo)).to_have_count(0)
+    demo.composer.press("End")
+    demo.composer.press("Backspace")
+    expect(offers(demo)).to_have_count(1)
+    demo.composer.press("Escape")
+    expect(offers(demo)).to_have_count(0)
+    expect(demo.composer).to_have_value("/s")
+    demo.writes("")
+    demo.composer.press_sequentially("/etc/hosts is what?")
+
+    expect(offers(demo)).to_have_count(0)
+
+
+@pytest.mark.spec("001 ERR-001")
+def test_wrong_value_is_named_and_the_text_stays(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    demo.starts_chat()
+
+    sends(demo, "/set reasoning.format xml")
+
+    expect(demo.page.get_by_role("alert").filter(has_text="'field' or 'native' only")).to_be_visible()
+    expect(demo.composer).to_have_value("/set reasoning.format xml")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [{}, {"viewport": NARROW, "has_touch": True}], ids=["mouse", "finger"])
+def test_offer_is_chosen_by_mouse_and_by_finger(visit: Visit, offline: Site, options: dict[str, object]) -> None:
+    demo = visit(offline, **options)
+    demo.open()
+    demo.composer.press_sequentially("/prof")
+    choose = Locator.tap if options else Locator.click
+
+    choose(offers(demo).first)
+    choose(offers(demo).filter(has_text="load"))
+    choose(offers(demo).filter(has_text="kimi"))
+
+    expect(demo.composer).to_have_value("/profile load kimi")
+    expect(demo.composer).to_be_focused()
+
+
+@pytest.mark.slow
+def test_saved_profile_is_offered_at_once(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    demo.starts_chat()
+    sends(demo, "/profile save evening")
+    expect(command_reply(demo)).to_contain_text("Profile evening is saved.")
+
+    demo.composer.press_sequentially("/profile load eve")
+
+    expect(offers(demo)).to_have_text(["evening saved"])
+
+
+@pytest.mark.slow
+@pytest.mark.spec("001 EC-005")
+def test_setting_changes_thinking_in_all_open_pages_and_moves_no_reader(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    long = "\n\n".join(f"Paragraph {number} of a long answer." for number in range(30))
+    model.script([reply(thinks("Weighing it."), says(opening(), long)) for _turn in range(3)])
+    demo = visit(connected)
+    demo.starts_chat()
+    for question in ("One?", "Two?", "Three?"):
+        demo.asks(question).ends()
+    other = demo.in_another_tab()
+    place = other.locator("[data-answer] p").nth(45)
+    place.scroll_into_view_if_needed()
+    expect(other.get_by_role("button", name="Jump to latest")).to_be_visible()
+    top = "one => one.getBoundingClientRect().top"
+    before = place.evaluate(top)
+
+    sends(demo, "/set reasoning.includeInResponse false")
+    for page in (demo.page, other):
+        expect(page.locator("[data-ai-reasoning]")).to_have_count(0)
+    assert abs(place.evaluate(top) - before) < 60
+    sends(demo, "/set reasoning.includeInResponse true")
+
+    for page in (demo.page, other):
+        expect(page.locator("[data-ai-reasoning]")).to_have_count(3)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("001 EC-005")
+def test_loaded_profile_moves_the_meter_of_all_open_pages(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    model.script([reply(thinks("Weighing it. " * 400), says(opening(), "It says so."))])
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.asks("Well?").ends()
+    other = demo.in_another_tab()
+    meters = [page.locator("[data-context-usage]") for page in (demo.page, other)]
+    sends(demo, "/set reasoning.includeInContext true")
+    expect(command_reply(demo)).to_contain_text("reasoning.includeInContext: true")
+    demo.page.reload()
+    with_thinking = meters[0].text_content() or ""
+    expect(meters[1]).to_have_text(with_thinking)
+
+    sends(demo, "/profile load ollama")
+
+    for meter in meters:
+        expect(meter).not_to_have_text(with_thinking)

@@ -1,0 +1,280 @@
+"""An answer while it is written and when it is complete: what the card shows, opens, copies and reports."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.people import Person, Visit
+from tests.browser.sites import Site
+from tests.browser.upstream import calls, opening, plain, reply, says, thinks, waits
+from tests.contract_server.fixture import ContractHandle
+
+QUESTION = "What would breach Northwind Tidal’s debt covenants?"
+
+
+def test_starter_question_streams_to_a_complete_card(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, signed_in=False)
+    demo.open()
+    demo.signs_in()
+    demo.starts_chat()
+
+    demo.page.get_by_role("button", name=QUESTION).click()
+    card = demo.answer().streams()
+    expect(card.status).to_contain_text(re.compile(r"(Thinking|Searching filings).* \d+ s"))
+    card.ends()
+
+    assert demo.watch.seen("state", card=card.id) == ["streaming", "complete"]
+    assert {"Thinking…", "Searching filings…"} <= set(demo.watch.seen("status", card=card.id))
+    expect(demo.page.locator("[data-role=user] p")).to_have_text(QUESTION)
+    expect(card.answer).not_to_be_empty()
+    expect(demo.page.get_by_role("status").filter(has_text="Answer ready, 1 step")).to_be_attached()
+    heading = re.compile(r"^Answer 1 ?, Offline analyst ?, \d\d:\d\d$")
+    expect(demo.page.get_by_role("article", name=heading)).to_be_visible()
+    expect(card.bullets.first).to_be_visible()
+    assert 2 <= card.bullets.count() <= 5
+    expect(card.steps.first).to_be_hidden()
+    expect(card.thought).to_be_hidden()
+
+
+@pytest.mark.spec("004 trace")
+def test_trace_opens_and_is_copied_redacted(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    card = demo.reads_finished()
+
+    card.opens_trace()
+    step = card.steps.first
+    expect(step).to_contain_text("searchFilings")
+    expect(step.get_by_role("definition").first).to_contain_text("turbines")
+    expect(step).to_contain_text(re.compile(r"\d+ results?"))
+    expect(step).to_contain_text(re.compile(r"\d+ ms|\d+\.\d s"))
+    expect(step.locator("a[data-citation]").first).to_have_text(re.compile(r"10-K · \d{4}-\d\d-\d\d · Item"))
+    card.root.get_by_role("button", name="Copy trace").click()
+    expect(card.root.get_by_role("button", name="Copied")).to_be_visible()
+
+    [copied] = json.loads(demo.clipboard())
+    assert copied["tool"] == "searchFilings"
+    assert copied["status"] == "ok"
+    assert {"args", "durationMs", "results", "topCitations"} <= copied.keys()
+
+
+def test_copied_answer_ends_with_its_numbered_citations(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    card = demo.reads_finished()
+
+    card.root.get_by_role("button", name="Copy", exact=True).click()
+    expect(card.root.get_by_role("button", name="Copied")).to_be_visible()
+
+    assert "The filings say this, word for word" in demo.clipboard()
+    assert re.search(r"^\[1\] 10-K · ", demo.clipboard(), re.MULTILINE)
+    assert "Thought" not in demo.clipboard()
+
+
+def test_citation_opens_the_quoted_passage_and_back_returns(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    card = demo.reads_finished()
+    conversation = demo.page.url
+    quotation = card.answer.locator("q").first.text_content() or ""
+
+    card.answer.locator("a[data-citation]").first.click()
+
+    passage = demo.page.locator("[data-passage]:target")
+    expect(passage).to_be_in_viewport()
+    expect(passage).to_contain_text(quotation)
+    expect(passage).not_to_have_css("border-left-color", "rgba(0, 0, 0, 0)")  # it is marked
+    demo.page.go_back()
+    expect(demo.page).to_have_url(conversation)
+    expect(demo.answer().answer).to_be_visible()
+
+
+@pytest.mark.spec("000 dom")
+def test_only_a_toggle_of_thinking_fires_the_event_and_once(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    card = demo.reads_finished()
+    tokens = int(card.thinking.get_attribute("data-token-est") or 0)
+    assert tokens > 0
+
+    card.opens_thinking()
+    expect(card.thought).not_to_be_empty()
+    card.opens_trace()
+    card.summary.locator("summary").click()
+    demo.reasoning_switch.click()
+    expect(card.thinking).to_have_count(0)
+    demo.reasoning_switch.click()
+    expect(card.thought).to_be_visible()
+    demo.page.reload()
+    expect(card.thought).to_be_visible()
+    card.toggle.click()
+    expect(card.thought).to_be_hidden()
+
+    payloads = [{"msgId": card.id, "expanded": expanded, "tokens": tokens} for expanded in (True, False)]
+    assert [toggle["detail"] for toggle in demo.watch.toggles] == [
+        {"type": "reasoning_toggle", "payload": payload} for payload in payloads
+    ]
+    assert all(toggle["onToggle"] for toggle in demo.watch.toggles)
+
+
+def test_native_thinking_a_call_in_pieces_and_text_grow_into_a_card(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script(
+        [
+            reply(
+                thinks("I look "),
+                waits("opened"),
+                thinks("it up."),
+                calls("searchFilings", '{"que', 'ry":"debt cov', 'enants"}'),
+            ),
+            reply(thinks("One says so."), says(opening(), "It is in "), waits("more"), says("the filing [1].")),
+        ]
+    )
+    demo = visit(connected)
+    demo.starts_chat()
+
+    card = demo.asks("What do the covenants say?").streams()
+    card.opens_thinking()
+    expect(card.thought).to_contain_text("I look")
+    model.release("opened")
+    expect(card.answer).to_contain_text("It is in")
+    expect(card.status).to_contain_text("Writing…")
+    model.release("more")
+    card.ends()
+
+    expect(card.answer).to_contain_text("It is in the filing")
+    expect(card.bullets).to_have_count(2)
+    expect(card.toggle).to_have_attribute("aria-expanded", "true")
+    expect(card.thought).to_have_text(re.compile(r"I look it up.\s+One says so."))
+    card.opens_trace()
+    expect(card.steps.first).to_contain_text(re.compile(r"query\s*debt covenants"))
+    assert [one["verdict"] for one in model.requests()] == ["accepted", "accepted"]
+
+
+@pytest.mark.spec("003 stray")
+def test_leaked_closing_tag_never_flashes_up(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    pieces = list("</think>\n\n" + opening() + "The ratio is 1.2.")
+    model.script([reply(thinks("Counting."), says(*pieces[:6]), waits("half a tag"), says(*pieces[6:]))])
+    demo = visit(connected)
+    demo.starts_chat()
+
+    card = demo.asks("What is the ratio?").streams()
+    model.wait_for(held="half a tag")
+    model.release("half a tag")
+    card.ends()
+
+    expect(card.answer).to_have_text("The ratio is 1.2.")
+    assert not [text for text in demo.watch.seen("answer", card=card.id) if "think" in text or "<" in text]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("003 invariant 1")
+def test_tagged_thinking_becomes_thinking_and_not_answer(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    model.script([{"reasoning": "Hidden marrow.", "tags": "think", "content": opening() + "Plain bone.", "chunk": 2}])
+    demo = visit(connected)
+    demo.starts_chat()
+
+    card = demo.asks("Bone or marrow?").ends()
+    card.opens_thinking()
+
+    expect(card.thought).to_have_text("Hidden marrow.")
+    assert not [text for text in demo.watch.seen("answer", card=card.id) if "marrow" in text or "<" in text]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("001 EC-001")
+def test_answer_without_thinking_has_no_toggle(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    model.script([plain("Forty-two.")])
+    demo = visit(connected)
+    demo.starts_chat()
+
+    card = demo.asks("How many?").ends()
+
+    expect(card.answer).to_have_text("Forty-two.")
+    expect(card.thinking).to_have_count(0)
+
+
+SUM = " + ".join(f"x_{{{at}}}" for at in range(1, 30))
+FORMULAS = rf"""From $5 to $10, so $r = \frac{{10}}{{5}} - 1$ and ${" + ".join("abcdefghijkl")}$.
+
+$$
+{SUM} = 1
+
++ \sum_{{i=1}}^n \begin{{pmatrix}} a & b \\ c & d \end{{pmatrix}}
+$$
+
+\[ \begin{{aligned}} a &= b \\ c &= d \end{{aligned}} \]
+
+And $\foo{{x}}$ with \$3."""
+
+
+@pytest.mark.slow
+def test_formulas_are_drawn_and_never_make_the_page_wide(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    model.script([plain(FORMULAS, chunk=7)])
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.page.set_viewport_size({"width": 320, "height": 700})
+
+    answer = demo.asks("What is the rate?").ends().answer
+    live = answer.inner_html()
+    demo.page.reload()
+
+    assert answer.inner_html() == live
+    expect(answer.locator("math")).to_have_count(4)
+    expect(answer).to_contain_text("From $5 to $10")
+    expect(answer.locator("code")).to_have_text(r"$\foo{x}$")
+    assert not demo.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+    wide = answer.get_by_role("group", name="Formula").nth(1)
+    wide.focus()
+    demo.page.keyboard.press("ArrowRight")
+    expect(wide).not_to_have_js_property("scrollLeft", 0)
+    upper, lower = (answer.locator("mfrac").first.locator("> *").nth(at).bounding_box() for at in (0, 1))
+    assert upper["y"] + upper["height"] <= lower["y"] + 1  # type: ignore[index]
+
+
+LOOKS = """isAway => {
+  Object.defineProperty(document, "hidden", { configurable: true, get: () => isAway });
+  document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def expect_window(person: Person, title: str, icon: str) -> None:
+    expect(person.page).to_have_title(re.compile(title))
+    expect(person.page.locator("link[rel=icon]")).to_have_attribute("href", re.compile(rf"/{icon}(\.\w+)?\.svg$"))
+
+
+@pytest.mark.slow
+def test_hidden_window_says_how_the_answer_ended_until_it_is_seen(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    fault = {"kind": "http_error", "status": 401, "times": 9}
+    model.script([reply(says(opening(), "It begins. "), waits("rest"), says("It ends.")), plain("", faults=[fault])])
+    demo = visit(connected)
+    demo.starts_chat()
+
+    demo.asks("How long does it take?").streams()
+    expect_window(demo, "^Working… · How long does it take", "glyph-working")
+    demo.page.evaluate(LOOKS, arg=True)
+    model.release("rest")
+    expect_window(demo, "^Answer ready · .* · Legible$", "glyph-done")
+    demo.page.evaluate(LOOKS, arg=False)
+    expect_window(demo, "^(?!Answer ready|Working).* · Legible$", "glyph")
+    demo.page.evaluate(LOOKS, arg=True)
+    demo.asks("Anyone?").ends("error")
+
+    expect_window(demo, "^Failed · ", "glyph-failed")
+
+
+@pytest.mark.slow
+def test_window_says_nothing_of_an_end_that_was_seen(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    model.script([reply(says(opening(), "It begins. "), waits("rest"))])
+    demo = visit(connected)
+    demo.starts_chat()
+    card = demo.asks("Are you done?").streams()
+    expect_window(demo, "^Working…", "glyph-working")
+
+    model.release("rest")
+    card.ends()
+
+    expect_window(demo, "^(?!Answer ready|Working|Failed).* · Legible$", "glyph")
