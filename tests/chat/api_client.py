@@ -1,7 +1,8 @@
-"""A client of the JSON API, by token or by session."""
+"""A client of the JSON API, by token or by session, and a reader of its events."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -14,6 +15,7 @@ from chat.models import Conversation
 from tests.factories import PASSWORD
 
 JSON = {"content_type": "application/json"}
+EVENTS = {"Accept": "text/event-stream"}
 
 
 async def client_of(user: User, *, by: str = "token") -> AsyncClient:
@@ -30,3 +32,28 @@ async def ask(client: AsyncClient, conversation: Conversation, body: Any = None,
     body = {"text": "Why?"} if body is None else body
     data = body if isinstance(body, str) else json.dumps(body)
     return await client.post(url, data, content_type="application/json", **extra)
+
+
+async def post(client: AsyncClient, conversation: Conversation, body: dict[str, Any], **headers: str) -> Any:
+    url = f"/api/chats/{conversation.pk}/messages/"
+    return await client.post(url, json.dumps(body), content_type="application/json", headers=headers)
+
+
+def read_events(body: str) -> tuple[dict[str, str], list[str], dict[str, Any]]:
+    """Return the joined deltas by channel, the names of the other events, and the envelope."""
+    texts: dict[str, str] = {}
+    names: list[str] = []
+    form: dict[str, Any] = {}
+    for block in filter(None, body.split("\n\n")):
+        name, data = (line.split(": ", 1)[1] for line in block.split("\n"))
+        form = json.loads(data)
+        if name == "delta":
+            texts[form["channel"]] = texts.get(form["channel"], "") + form["text"]
+        else:
+            names.append(name)
+    return texts, names, form
+
+
+async def streamed(answer: Any) -> tuple[dict[str, str], list[str], dict[str, Any]]:
+    async with asyncio.timeout(10):
+        return read_events(b"".join([piece async for piece in answer]).decode())

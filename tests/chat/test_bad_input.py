@@ -21,8 +21,7 @@ from reasoning.visibility import Visibility
 from tests.chat.api_client import client_of
 from tests.chat.asking import ask
 from tests.chat.scripted import Delta, ScriptedProvider, call
-from tests.chat.test_socket import frames_until
-from tests.chat.test_socket import page as socket_of
+from tests.chat.sockets import frames_until, socket_of
 from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -11,10 +11,9 @@ import pytest
 from accounts.models import User
 from chat.models import Conversation
 from reasoning.stream.tags import has_delimiter
-from tests.chat.api_client import client_of
+from tests.chat.api_client import EVENTS, client_of, post
 from tests.chat.test_bad_input import CASES, KILO, SECRET, strict
 from tests.chat.test_bad_input import model as model  # the fixture
-from tests.chat.test_event_stream import EVENTS, post
 
 pytestmark = pytest.mark.django_db(transaction=True)
 KINDS = [

@@ -14,9 +14,9 @@ from accounts.models import User
 from chat.conversations import settings
 from chat.models import Conversation
 from chat.socket import consumer
-from tests.chat.test_api import ask
-from tests.chat.test_api import client_of as script_of
-from tests.chat.test_socket import frames_until, page
+from tests.chat.api_client import ask
+from tests.chat.api_client import client_of as script_of
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_answer
 from tests.frame_words import heard
@@ -33,7 +33,7 @@ async def send(socket: WebsocketCommunicator, text: str, client_id: str = "one")
 async def test_command_is_answered_in_the_page_and_makes_no_turn(
     upstream: ContractHandle, alice: User, conversation: Conversation
 ) -> None:
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await send(socket, "/set")
         frames = "".join(await frames_until(socket, 'id="completions"'))
 
@@ -45,7 +45,7 @@ async def test_command_is_answered_in_the_page_and_makes_no_turn(
 
 @pytest.mark.spec("001 ERR-001")
 async def test_wrong_value_gives_the_text_back_and_changes_nothing(alice: User, conversation: Conversation) -> None:
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await send(socket, "/set reasoning.format xml", "mine")
         refused = (await frames_until(socket, "composer-error"))[-1]
 
@@ -59,7 +59,7 @@ async def test_wrong_value_gives_the_text_back_and_changes_nothing(alice: User, 
 async def test_command_of_a_page_whose_session_has_ended_is_not_executed(
     alice: User, conversation: Conversation
 ) -> None:
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
         await Session.objects.all().adelete()
         await send(socket, "/set reasoning.effort low")
@@ -73,7 +73,7 @@ async def test_command_of_a_page_whose_session_has_ended_is_not_executed(
 
 
 async def test_what_was_written_is_escaped(alice: User, conversation: Conversation) -> None:
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await send(socket, "/set reasoning.format <b>x</b>")
         assert "<b>" not in (await frames_until(socket, "composer-error"))[-1]
 
@@ -85,7 +85,7 @@ async def test_thinking_goes_and_comes_in_every_open_page_without_a_reload(
 ) -> None:
     await database_sync_to_async(make_answer)(conversation)
 
-    async with page(conversation, alice) as one, page(conversation, alice) as two:
+    async with socket_of(conversation, alice) as one, socket_of(conversation, alice) as two:
         await send(one, "/set reasoning.includeInResponse false")
         gone = [await frames_until(socket, CARDS) for socket in (one, two)]
         await send(one, "/set reasoning.includeInResponse true")
@@ -101,7 +101,7 @@ async def test_thinking_goes_and_comes_in_every_open_page_without_a_reload(
 async def test_loaded_profile_moves_the_meter_of_every_open_page(alice: User, conversation: Conversation) -> None:
     await database_sync_to_async(make_answer)(conversation, thought="a long thought " * 400)
 
-    async with page(conversation, alice) as one, page(conversation, alice) as two:
+    async with socket_of(conversation, alice) as one, socket_of(conversation, alice) as two:
         await send(one, "/set reasoning.includeInContext true")
         before = (await frames_until(two, METER))[-1]
         await send(one, "/set reasoning.stripFromContext all")
@@ -120,7 +120,7 @@ async def test_setting_for_everywhere_reaches_an_open_page(
     monkeypatch.setattr(consumer, "REAUTHORIZE_EVERY_S", 0.05)
     await database_sync_to_async(make_answer)(conversation)
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
         await User.objects.filter(pk=alice.pk).aupdate(reasoning={"reasoning.includeInResponse": False})
         frames = await frames_until(socket, CARDS)
@@ -137,7 +137,7 @@ async def test_command_works_while_a_turn_runs_and_holds_from_the_next_request(
     call = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
     upstream.script([{"reasoning": "First thought.", "tool_calls": [call], "faults": hold}, {"content": "Done."}])
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await send(socket, "Go", "one")
         await frames_until(socket, '"running":true')
         await send(socket, "/set reasoning.includeInContext true", "two")
@@ -158,7 +158,7 @@ async def test_live_thinking_stops_at_once_where_it_is_switched_off(
     hold = [{"kind": "stall", "at": "event:2", "name": "go"}]
     upstream.script([{"reasoning": "one two quokka-canary-3310", "content": "Yes.", "chunk": "word", "faults": hold}])
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await send(socket, "Go", "one")
         await frames_until(socket, '"running":true')
         await send(socket, "/set reasoning.includeInResponse false", "two")
@@ -189,7 +189,7 @@ async def test_envelope_follows_what_was_set_while_its_turn_ran(
     hold = [{"kind": "stall", "at": "first_event", "name": "go"}]
     upstream.script([{"reasoning": "quokka-canary-7714", "content": "Yes.", "faults": hold}])
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         asking = asyncio.ensure_future(ask(await script_of(alice), conversation))
         await frames_until(socket, '"running":true')
         await send(socket, "/set reasoning.includeInResponse false")

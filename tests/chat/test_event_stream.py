@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
@@ -20,39 +18,13 @@ from chat.api import sse
 from chat.models import Conversation
 from chat.turns.manager import runner
 from config.asgi import application
-from tests.chat.api_client import client_of
+from tests.chat.api_client import EVENTS, client_of, post, streamed
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation
 
 pytestmark = pytest.mark.django_db(transaction=True)
-EVENTS = {"Accept": "text/event-stream"}
 CALL = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
 LONG = "".join(f"Word {number} of many.\n\n" for number in range(200)) + "The end."
-
-
-async def post(client: AsyncClient, conversation: Conversation, body: dict[str, Any], **headers: str) -> Any:
-    url = f"/api/chats/{conversation.pk}/messages/"
-    return await client.post(url, json.dumps(body), content_type="application/json", headers=headers)
-
-
-def read(body: str) -> tuple[dict[str, str], list[str], dict[str, Any]]:
-    """Return the joined deltas by channel, the names of the other events, and the envelope."""
-    texts: dict[str, str] = {}
-    names: list[str] = []
-    form: dict[str, Any] = {}
-    for block in filter(None, body.split("\n\n")):
-        name, data = (line.split(": ", 1)[1] for line in block.split("\n"))
-        form = json.loads(data)
-        if name == "delta":
-            texts[form["channel"]] = texts.get(form["channel"], "") + form["text"]
-        else:
-            names.append(name)
-    return texts, names, form
-
-
-async def streamed(answer: Any) -> tuple[dict[str, str], list[str], dict[str, Any]]:
-    async with asyncio.timeout(10):
-        return read(b"".join([piece async for piece in answer]).decode())
 
 
 async def test_repeat_of_an_answered_message_is_told_the_same_turn_and_ends(

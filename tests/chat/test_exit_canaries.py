@@ -21,8 +21,7 @@ from chat.models import Conversation, Turn
 from chat.sharing import links
 from chat.sharing.export import Choice
 from tests.browser.upstream import calls, opening, reply, says, thinks
-from tests.chat.test_socket import frames_until
-from tests.chat.test_socket import page as socket_of
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import client_of, make_user
 from tests.frame_words import heard

@@ -14,10 +14,8 @@ from chat.models import Conversation, Turn
 from chat.socket.frames import PageFrames
 from reasoning.trace import finish, start
 from reasoning.visibility import Visibility
-from tests.chat.api_client import client_of
-from tests.chat.test_event_stream import EVENTS, post, streamed
-from tests.chat.test_socket import frames_until
-from tests.chat.test_socket import page as socket_of
+from tests.chat.api_client import EVENTS, client_of, post, streamed
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.frame_words import heard
 from tests.live_turns import make_live_turn, published

@@ -25,8 +25,7 @@ from chat.turns.manager import runner
 from chat.validation import Message
 from reasoning.scratchpad import Scratchpad
 from tests.chat.asking import following, opened_page, until
-from tests.chat.test_socket import frames_until
-from tests.chat.test_socket import page as socket_of
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation, make_turn, session_key_of
 

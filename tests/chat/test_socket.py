@@ -3,55 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from channels.testing import WebsocketCommunicator
 from django.conf import LazySettings
-from django.test import Client
 
 from accounts.models import User
 from chat import eventlog
 from chat.models import Conversation
-from config.asgi import application
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import PASSWORD, make_conversation
-from tests.frame_words import heard
+from tests.factories import make_conversation
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CANARY = "quokka-canary-9152"
-
-
-def cookies_of(user: User) -> str:
-    client = Client()
-    assert client.login(username=user.username, password=PASSWORD)
-    return f"sessionid={client.cookies['sessionid'].value}"
-
-
-@asynccontextmanager
-async def page(
-    conversation: Conversation, user: User | None, *, origin: str = "http://localhost"
-) -> AsyncIterator[WebsocketCommunicator]:
-    headers = [(b"origin", origin.encode()), (b"host", b"localhost")]
-    if user is not None:
-        headers.append((b"cookie", (await database_sync_to_async(cookies_of)(user)).encode()))
-    socket = WebsocketCommunicator(application, f"/ws/chats/{conversation.pk}/", headers=headers)
-    socket.accepted, _ = await socket.connect(timeout=5)
-    try:
-        yield socket
-    finally:
-        await socket.disconnect()
-
-
-async def frames_until(socket: WebsocketCommunicator, text: str) -> list[str]:
-    """Return the frames up to the first by which the page was sent ``text``."""
-    frames: list[str] = []
-    while text not in heard(frames):
-        frames.append(await socket.receive_from(timeout=10))
-    return frames
 
 
 async def test_stranger_and_unknown_are_told_the_same(alice: User, bob: User) -> None:
@@ -59,21 +25,21 @@ async def test_stranger_and_unknown_are_told_the_same(alice: User, bob: User) ->
     unknown = Conversation(owner=bob)
 
     for target in (conversation, unknown):
-        async with page(target, bob) as socket:
+        async with socket_of(target, bob) as socket:
             assert (await socket.receive_output(timeout=5)) == {"type": "websocket.close", "code": 4404}
 
 
 async def test_socket_without_a_session_is_closed(alice: User) -> None:
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, None) as socket:
+    async with socket_of(conversation, None) as socket:
         assert (await socket.receive_output(timeout=5))["code"] == 4401
 
 
 async def test_foreign_origin_is_refused(alice: User) -> None:
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice, origin="https://elsewhere.example") as socket:
+    async with socket_of(conversation, alice, origin="https://elsewhere.example") as socket:
         assert not socket.accepted
 
 
@@ -94,7 +60,7 @@ async def test_bad_input_gets_a_clear_error_and_the_socket_stays_open(
     settings.MESSAGE_MAX_CHARS = 5
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         for _twice in range(2):
             await socket.send_to(sent)
             frames = await frames_until(socket, "composer-error")
@@ -107,7 +73,7 @@ async def test_turn_is_drawn_as_it_grows(upstream: ContractHandle, alice: User) 
     )
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await socket.send_to(json.dumps({"text": "Why <so>?", "id": "one", "unknown": 1}))
         frames = await frames_until(socket, "Answer ready")
 
@@ -123,7 +89,7 @@ async def test_open_text_cannot_forge_an_element(upstream: ContractHandle, alice
     upstream.script([{"content": '<div id="composer-error">x</div> & more', "chunk": 7}])
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await socket.send_to(json.dumps({"text": "Forge", "id": "one"}))
         frames = await frames_until(socket, "Answer ready")
 
@@ -134,7 +100,7 @@ async def test_repeated_client_id_starts_one_turn(upstream: ContractHandle, alic
     upstream.script([{"content": "Once."}, {"content": "Twice."}])
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await socket.send_to(json.dumps({"text": "Hello", "id": "same"}))
         await frames_until(socket, "Answer ready")
         await socket.send_to(json.dumps({"text": "Hello", "id": "same"}))
@@ -149,10 +115,10 @@ async def test_page_that_comes_late_gets_the_state_and_then_the_rest(upstream: C
     upstream.script([{"content": "One two three four.", "chunk": "word", "faults": hold}])
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice) as first:
+    async with socket_of(conversation, alice) as first:
         await first.send_to(json.dumps({"text": "Count"}))
         await frames_until(first, "One")
-        async with page(conversation, alice) as late:
+        async with socket_of(conversation, alice) as late:
             joined = await frames_until(late, '"running":true')
             upstream.release("go")
             rest = await frames_until(late, "Answer ready")
@@ -166,7 +132,7 @@ async def test_thinking_is_sent_only_where_it_was_opened(upstream: ContractHandl
     upstream.script([{"reasoning": f"{CANARY} and so on", "content": "Done now.", "chunk": "word", "faults": hold}])
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice) as closed, page(conversation, alice) as opened:
+    async with socket_of(conversation, alice) as closed, socket_of(conversation, alice) as opened:
         await closed.send_to(json.dumps({"text": "Think"}))
         started = await frames_until(opened, "tokensEst")
         turn = await conversation.turns.aget()
@@ -185,7 +151,7 @@ async def test_message_during_a_turn_is_shown_as_waiting_then_asked(upstream: Co
     upstream.script([{"content": "First answer.", "chunk": "word", "faults": hold}, {"content": "Second answer."}])
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await socket.send_to(json.dumps({"text": "One"}))
         await frames_until(socket, '"running":true')
         await socket.send_to(json.dumps({"text": "Two <b>"}))
@@ -201,7 +167,7 @@ async def test_many_steps_are_not_all_drawn_again_for_each(upstream: ContractHan
     upstream.script([{"tool_calls": calls}, {"content": "Done now."}])
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await socket.send_to(json.dumps({"text": "Go"}))
         frames = await frames_until(socket, "Answer ready")
 
@@ -214,7 +180,7 @@ async def test_stop_from_one_page_ends_the_turn_in_another(upstream: ContractHan
     upstream.script([{"content": "a b c", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2"}]}])
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice) as one, page(conversation, alice) as two:
+    async with socket_of(conversation, alice) as one, socket_of(conversation, alice) as two:
         await one.send_to(json.dumps({"text": "Go"}))
         await frames_until(two, '"running":true')
         await two.send_to(json.dumps({"action": "stop"}))
@@ -229,10 +195,10 @@ async def test_closing_the_page_does_not_stop_the_turn(upstream: ContractHandle,
     )
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await socket.send_to(json.dumps({"text": "Go"}))
         await frames_until(socket, '"running":true')
-    async with page(conversation, alice) as again:
+    async with socket_of(conversation, alice) as again:
         upstream.release("go")
         await frames_until(again, '"status":"complete"')
 
@@ -243,7 +209,7 @@ async def test_closing_the_page_does_not_stop_the_turn(upstream: ContractHandle,
 async def test_signed_out_page_is_closed(upstream: ContractHandle, alice: User) -> None:
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    async with page(conversation, alice) as socket:
+    async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
         await database_sync_to_async(_end_sessions)()
         await socket.send_to(json.dumps({"text": "Still here?"}))

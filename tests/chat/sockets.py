@@ -1,0 +1,47 @@
+"""Connect to the socket of a conversation, and read its frames."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from channels.db import database_sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.test import Client
+
+from accounts.models import User
+from chat.models import Conversation
+from config.asgi import application
+from tests.factories import PASSWORD
+from tests.frame_words import heard
+
+
+def cookies_of(user: User) -> str:
+    """Sign in; return the cookie header."""
+    client = Client()
+    assert client.login(username=user.username, password=PASSWORD)
+    return f"sessionid={client.cookies['sessionid'].value}"
+
+
+@asynccontextmanager
+async def socket_of(
+    conversation: Conversation, user: User | None, *, origin: str = "http://localhost"
+) -> AsyncIterator[WebsocketCommunicator]:
+    """Connect as this user; ``accepted`` says whether the handshake was."""
+    headers = [(b"origin", origin.encode()), (b"host", b"localhost")]
+    if user is not None:
+        headers.append((b"cookie", (await database_sync_to_async(cookies_of)(user)).encode()))
+    socket = WebsocketCommunicator(application, f"/ws/chats/{conversation.pk}/", headers=headers)
+    socket.accepted, _ = await socket.connect(timeout=5)
+    try:
+        yield socket
+    finally:
+        await socket.disconnect()
+
+
+async def frames_until(socket: WebsocketCommunicator, text: str) -> list[str]:
+    """Return the frames up to the first by which the page was sent ``text``."""
+    frames: list[str] = []
+    while text not in heard(frames):
+        frames.append(await socket.receive_from(timeout=10))
+    return frames
