@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +50,11 @@ class Redactor:
         of type and size. Spec 004 trace.
         """
         try:
-            return self._walk(value if shown is None else _declared_only(value, shown))
+            if shown is not None and not isinstance(value, Mapping):
+                value = size_note(value)
+            elif shown is not None and isinstance(value, Mapping):
+                value = {name: item if name in shown else _undeclared(name, item) for name, item in value.items()}
+            return JsonWalk(self.policy, self._redact, self.counts).value(value)
         except Exception:  # noqa: BLE001 - fail closed
             return UNAVAILABLE
 
@@ -58,11 +62,27 @@ class Redactor:
         """Return the steps redacted, at most ``trace_bytes`` of JSON; what doesn't fit is one step with a count."""
         # Citations are a public filing's words: only secrets are masked in them. Product 12.
         public = Redactor(replace(self.policy, personal=False))
+        # Names of arguments, and much of what they contain, are the same in every step.
+        redact, redact_public = remember_plain(self._redact), remember_plain(public._redact)
         shown: list[dict[str, Any]] = []
         bytes_left = self.policy.trace_bytes - 2
         try:
             for number, step in enumerate(steps[: self.policy.max_nodes], 1):
-                redacted = self._step(step, public)
+                step_parts = {key: step[key] for key in step if key not in ("topCitations", "redactions")}
+                redacted: dict[str, Any] = JsonWalk(self.policy, redact, self.counts).value(step_parts)
+                if "topCitations" in step:
+                    walk = JsonWalk(public.policy, redact_public, public.counts)
+                    redacted["topCitations"] = walk.value(step["topCitations"])
+                if isinstance(step.get("redactions"), Mapping):
+                    # Counts by kind and nothing else: their names look like secrets' names.
+                    redacted["redactions"] = {
+                        kind: count
+                        for kind, count in step["redactions"].items()
+                        if isinstance(kind, str)
+                        and _COUNT_NAME.fullmatch(kind)
+                        and isinstance(count, int)
+                        and 0 <= count < 10**6
+                    }
                 bytes_left -= json_bytes(redacted) + 2
                 if bytes_left < (0 if number == len(steps) else _OMITTED_STEP_BYTES):
                     break
@@ -77,45 +97,42 @@ class Redactor:
 
     def _redact(self, text: str) -> str:
         book = rule_book(personal=self.policy.personal)
-        if (
+        is_plain = (
             len(text) <= MAX_HELD
             and clean(text) == text
             and not book.triggers_in(text, 0, len(text))
             and not find_cut_token(text)
-        ):
+        )
+        if is_plain:
             return text
         stream = StreamRedactor(self.policy)
         shown = stream.feed(text) + stream.flush()
         self.counts.update(stream.counts)
         return shown
 
-    def _walk(self, value: object) -> Any:
-        return JsonWalk(self.policy, self._redact, self.counts).value(value)
 
-    def _step(self, step: Mapping[str, Any], public: Redactor) -> dict[str, Any]:
-        shown: dict[str, Any] = self._walk(
-            {key: step[key] for key in step if key not in ("topCitations", "redactions")}
-        )
-        if "topCitations" in step:
-            shown["topCitations"] = public._walk(step["topCitations"])
-        if isinstance(step.get("redactions"), Mapping):
-            # Counts by kind and nothing else: their names look like secrets' names.
-            shown["redactions"] = {
-                key: count
-                for key, count in step["redactions"].items()
-                if isinstance(key, str) and _COUNT_NAME.fullmatch(key) and isinstance(count, int) and 0 <= count < 10**6
-            }
+def remember_plain(redact: Callable[[str], str]) -> Callable[[str], str]:
+    """Return ``redact``, which examines no text twice that it didn't change."""
+    plain: set[str] = set()
+
+    def remembering(text: str) -> str:
+        if text in plain:
+            return text
+        shown = redact(text)
+        if shown == text:
+            plain.add(text)
         return shown
 
-
-def _declared_only(value: object, shown: frozenset[str]) -> Any:
-    if not isinstance(value, Mapping):
-        return size_note(value)
-    return {key: item if key in shown else _undeclared(key, item) for key, item in value.items()}
+    return remembering
 
 
-def _undeclared(key: object, item: object) -> str:
-    if isinstance(key, str) and classify(key) in (KeyKind.SECRET, KeyKind.WEAK) and isinstance(item, (str, int, float)):
+def _undeclared(name: object, item: object) -> str:
+    """Return what is shown of an argument that its tool doesn't declare as showable."""
+    if (
+        isinstance(name, str)
+        and classify(name) in (KeyKind.SECRET, KeyKind.WEAK)
+        and isinstance(item, (str, int, float))
+    ):
         return REDACTED  # not even its size
     return size_note(item)
 

@@ -27,6 +27,7 @@ OVERLAP: Final = 512
 _PIECE = 1_024  # characters of a long text that are processed at once
 _MAX_ROUNDS = 3
 _BLOCK_OVERLAP = 192  # longer than any end of a block
+_MAX_BLOCK_START = 80  # longer than any start of one
 
 # Words end at white space; ideographs are written without it, so each is a word.
 _IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
@@ -37,8 +38,17 @@ _LONG_WORD = re.compile(rf"[^\s{_IDEOGRAPHS}]{{{MAX_HELD + 1}}}")
 _PASSAGE = re.compile(rf"[^{_IDEOGRAPHS}]++|(?P<ideograph>[{TRIGGER_IDEOGRAPHS}])")
 _WORD_IN_PASSAGE = re.compile(r"\S++")
 _LETTERS = re.compile(r"[^\W\d_]+")
+# Most words of an answer have none of the shapes: words, names in camel case, small numbers, years, citations, marks.
+# One pattern that steps over them costs less than looking for each shape in them.
 _LETTER = r"(?:[a-z]|[A-Z](?![A-Z]))"
-_NO_SHAPE = re.compile(rf"(?:{_LETTER}{{0,18}}[\s,.]++)*+{_LETTER}{{0,18}}")  # ordinary words, names in camel case
+_PLAIN = (
+    rf"(?:[*\"']{{0,3}}(?:(?:{_LETTER}{{0,18}}[,.'’]++)*+{_LETTER}{{0,18}}|\$?[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d[.,]?)"
+    r"[%:;!?,*\"']{0,3}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|=)"
+)
+_ODD_WORDS = re.compile(rf"\s*+(?:{_PLAIN}(?:\s++|\Z))*+(?P<words>\S++(?:\s++(?!{_PLAIN}(?:\s|\Z))\S++)*+)?+")
+_MARK = re.compile(r"\[redacted\]?")
+_MORE_THAN_MARKS = re.compile(r"[A-Za-z0-9]{4}")  # less than this is punctuation and labels
+_REST_OF_RUN = re.compile(r"[A-Za-z0-9]++")  # ASCII alone: letters of other alphabets may follow without a blank
 _LAST_WORD = re.compile(r"\s*[^\W\d_]{1,12}")
 _RUN_END = re.compile(r"(?=[\s\"'<>])")
 _LINE_END = re.compile(r"(?=[\n\r])")
@@ -95,56 +105,58 @@ class RuleBook:
             if trigger.shape:
                 self._shapes.append((trigger, re.compile(trigger.shape)))
 
-    def triggers_in(self, text: str, start: int, end: int) -> list[SeenTrigger]:
-        """Return the triggers in the words of ``text[start:end]``, in order."""
+    def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> list[SeenTrigger]:
+        """Return the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``."""
         seen: list[SeenTrigger] = []
         for passage in _PASSAGE.finditer(text, start, end):
+            offset, passage_end = passage.span()
             if passage["ideograph"]:
-                seen += [SeenTrigger(one, passage.end(), passage.start()) for one in self._by_word[passage.group()]]
+                places = base + passage_end, base + offset
+                seen += [SeenTrigger(one, *places) for one in self._by_word[passage.group()]]
                 continue
-            offset = passage.start()
             low = passage.group().replace("İ", "I").lower()  # no other letter changes its length
-            found = [
-                (trigger, offset + word.start(), offset + word.end())
-                for word in _LETTERS.finditer(low)
-                for trigger in self._by_word.get(word.group(), ())
-            ]
+            found: list[tuple[Trigger, int, int]] = []
+            if not self._by_word.keys().isdisjoint(_LETTERS.findall(low)):
+                found = [
+                    (trigger, offset + word.start(), offset + word.end())
+                    for word in _LETTERS.finditer(low)
+                    for trigger in self._by_word.get(word.group(), ())
+                ]
             for trigger, stems in self._stems:
                 found += [(trigger, offset + one.start(), offset + one.end()) for one in stems.finditer(low)]
-            if not _NO_SHAPE.fullmatch(text, *passage.span()):
-                for trigger, shape in self._shapes:
-                    found += [(trigger, *one.span()) for one in shape.finditer(text, *passage.span())]
+            # No shape has white space in it, so the odd words can be searched without the others.
+            for odd in _ODD_WORDS.finditer(text, offset, passage_end):
+                if odd["words"]:
+                    span = odd.span("words")
+                    found += [
+                        (trigger, *one.span()) for trigger, shape in self._shapes for one in shape.finditer(text, *span)
+                    ]
             if found:
-                starts = [word.start() for word in _WORD_IN_PASSAGE.finditer(text, *passage.span())]
+                starts = [word.start() for word in _WORD_IN_PASSAGE.finditer(text, offset, passage_end)]
                 found.sort(key=lambda one: one[1:])
-                seen += [SeenTrigger(one, last, starts[bisect_right(starts, first) - 1]) for one, first, last in found]
+                seen += [
+                    SeenTrigger(trigger, base + last, base + starts[bisect_right(starts, first) - 1])
+                    for trigger, first, last in found
+                ]
         return seen
 
     def find(self, text: str, triggers: set[str]) -> list[Span]:
-        """Return what the rules of these triggers find, in order and without overlaps.
-
-        What is little more than a mask was redacted before and stays, or a second redaction would find more than the
-        first. A mask that somebody wrote beside a secret doesn't save it.
-        """
-        found = [span for rule in self._rules if not triggers.isdisjoint(rule.triggers) for span in rule.find(text)]
-        return merge_spans(_whole_run(text, span) for span in found if not _is_masked(text[span.start : span.end]))
-
-
-def _is_masked(text: str) -> bool:
-    if REDACTED[:-1] not in text:
-        return False
-    rest = text.replace(REDACTED, " ").replace(REDACTED[:-1], " ")
-    return re.search(r"[A-Za-z0-9]{4}", rest) is None  # less than this is punctuation and labels
-
-
-def _whole_run(text: str, span: Span) -> Span:
-    """Extend a span to the end of the letters and digits that it stops in, so that no rest is shown."""
-    end = span.end
-    if span.kind == "email" or not text[end - 1].isalnum():
-        return span
-    while end < len(text) and text[end].isascii() and text[end].isalnum():
-        end += 1
-    return span._replace(end=end)
+        """Return what the rules of these triggers find, in order and without overlaps."""
+        found: list[Span] = []
+        for rule in self._rules:
+            if triggers.isdisjoint(rule.triggers):
+                continue
+            for span in rule.find(text):
+                # What is little more than a mask was redacted before and stays, or a second redaction would find more
+                # than the first. A mask that somebody wrote beside a secret doesn't save it.
+                value = text[span.start : span.end]
+                if REDACTED[:-1] in value and not _MORE_THAN_MARKS.search(_MARK.sub(" ", value)):
+                    continue
+                rest = _REST_OF_RUN.match(text, span.end)
+                if rest and span.kind != "email" and value[-1].isalnum():
+                    span = span._replace(end=rest.end())  # the whole run of letters and digits: no rest is shown
+                found.append(span)
+        return merge_spans(found)
 
 
 @lru_cache(maxsize=2)
@@ -163,7 +175,7 @@ class StreamRedactor:
         self.counts: Counter[str] = Counter()
         self._book = rule_book(personal=policy.personal)
         self._last = ""  # last character received: cleaning depends on it
-        self._failed = False
+        self._has_failed = False
         self._closer: re.Pattern[str] | None = None  # everything up to its match is dropped
         self._base = 0  # place in the text where the held part begins; all places below count from the text's start
         self._restart("")
@@ -180,35 +192,34 @@ class StreamRedactor:
         self._reach = 0  # where the findings that no longer grow end
 
     def feed(self, text: str) -> str:
-        """Take a piece and return what may be shown by now."""
-        return "".join(self._feed(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE))
-
-    def _feed(self, text: str) -> str:
-        shown = "" if self._failed else clean(text, self._last)
+        """Accept a piece and return what may be shown by now."""
+        if len(text) > _PIECE:
+            return "".join([self.feed(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE)])
+        shown = "" if self._has_failed else clean(text, self._last)
         if not shown:
             return ""
         self._last = shown[-1]
         self._held += shown
         if self._closer is None and len(self._held) <= MAX_HELD and not _BREAK.search(shown):
             return ""  # within a word
-        return self._drain(final=False)
+        return self._drain(is_final=False)
 
     def flush(self) -> str:
         """End the text and return the rest. A second call returns nothing."""
-        shown = self._drain(final=True)
+        shown = self._drain(is_final=True)
         self._restart("")
         return shown
 
     def abort(self) -> str:
         """End a text that was cut off, and return of what is held only what can't be part of something private."""
-        held, is_plain = self._held, not (self._seen or self._closer or self._failed)
+        held, is_plain = self._held, not (self._seen or self._closer or self._has_failed)
         self._restart("")
         return held if is_plain and _LAST_WORD.fullmatch(held) else ""
 
     def end_word(self) -> str:
         """Release the held word, unless something private may begin in it: a blank follows, if anything does."""
         held = self._held
-        if not held or self._seen or self._closer is not None or self._failed:
+        if not held or self._seen or self._closer is not None or self._has_failed:
             return ""
         try:
             if find_cut_token(held) or self._book.triggers_in(f"{held}\n", 0, len(held) + 1):
@@ -219,28 +230,30 @@ class StreamRedactor:
         self._restart("")
         return held
 
-    def _drain(self, *, final: bool) -> str:
+    def _drain(self, *, is_final: bool) -> str:
         out: list[str] = []
         try:
-            while not self._failed and self._advance(out, final=final):
+            while not self._has_failed and self._advance(out, is_final=is_final):
                 pass
         except Exception:  # noqa: BLE001 - whatever went wrong, the text must not pass
-            self._failed = True
+            self._has_failed = True
             self._restart("")
             out.append(UNAVAILABLE)
         return "".join(out)
 
-    def _advance(self, out: list[str], *, final: bool) -> bool:
+    def _advance(self, out: list[str], *, is_final: bool) -> bool:
         """Release or drop the beginning of the held text; False where that needs more text."""
         if self._closer is not None:
             return self._drop_block(self._closer)
-        self._scan(final=final)
+        self._scan(is_final=is_final)
         held_end = self._base + len(self._held)
         if self._examined == self._base:
             # Between segments: nothing private begins in words without triggers. The last word may be a cut token.
             plain_end = self._seen[0].word_start if self._seen else self._scanned
-            if self._base < plain_end and not (final and plain_end == held_end):
-                self._release(out, plain_end)
+            if self._base < plain_end and not (is_final and plain_end == held_end):
+                out.append(self._held[: plain_end - self._base])
+                self._held = self._held[plain_end - self._base :]
+                self._base = self._examined = plain_end
         limit = min(self._scanned, self._base + MAX_HELD)
         while self._seen and (word := _WORD.match(self._held, self._examined - self._base)):
             if self._base + word.end() > limit:
@@ -252,39 +265,39 @@ class StreamRedactor:
         ):  # a segment or a word without end
             self._force(out)
             return True
-        if final and self._held:
+        if is_final and self._held:
             if not self._open_block(out, held_end):
-                self._release(out, held_end, final=True)
+                self._release(out, held_end, is_end=True)
             return True
         return False
 
-    def _scan(self, *, final: bool) -> None:
+    def _scan(self, *, is_final: bool) -> None:
         """Look for triggers in the words that are complete, up to a word that is too long to hold."""
         start = self._scanned - self._base
-        long_word = _LONG_WORD.search(self._held, start) if len(self._held) > MAX_HELD else None
         last_break = _LAST_BREAK.match(self._held, start)
-        end = len(self._held) if final else last_break.end() if last_break else start
-        if long_word:
+        end = len(self._held) if is_final else last_break.end() if last_break else start
+        if len(self._held) > MAX_HELD and (long_word := _LONG_WORD.search(self._held, start)):
             end = min(end, long_word.start())
         if end > start:
             self._see(start, end)
             self._scanned = self._base + end
 
     def _see(self, start: int, end: int) -> None:
-        for trigger, trigger_end, word_start in self._book.triggers_in(self._held, start, end):
-            self._seen.append(SeenTrigger(trigger, self._base + trigger_end, self._base + word_start))
-            self._may_open_block |= trigger.name in BLOCK_END
+        seen = self._book.triggers_in(self._held, start, end, base=self._base)
+        self._seen += seen
+        self._may_open_block = self._may_open_block or any(one.trigger.name in BLOCK_END for one in seen)
 
     def _examine(self, out: list[str], end: int) -> bool:
-        """Go on to the end of the next word; True where the segment, or its beginning, was released."""
+        """Continue to the end of the next word; True where the segment, or its beginning, was released."""
 
         def may_grow(one: SeenTrigger) -> bool:
             pattern = one.trigger.continuation
             return bool(pattern and pattern.fullmatch(self._held, one.end - self._base, end - self._base))
 
         before, self._examined = self._examined, end
-        if self._open_block(out, end):
+        if self._open_block(out, end, since=before):
             return True
+        older = len(self._open)
         while self._passed < len(self._seen) and self._seen[self._passed].word_start < end:
             one = self._seen[self._passed]
             self._passed += 1
@@ -295,29 +308,30 @@ class StreamRedactor:
             if first.word_start > self._base and first.word_start >= self._reach:
                 self._release(out, first.word_start)  # no finding reaches its word, which opens the next segment
                 return True
-            if may_grow(first):
+            if older <= 0 or may_grow(first):  # those of this word were asked above
                 return False
             self._reach = max(self._reach, end if first.trigger.includes_next else before)
             self._open.popleft()
+            older -= 1
         self._release(out, end)
         return True
 
-    def _release(self, out: list[str], end: int, *, final: bool = False) -> None:
+    def _release(self, out: list[str], end: int, *, is_end: bool = False) -> None:
         """Show the held text up to ``end``, redacted. What was seen behind it opens the next segment."""
         count = bisect_left(self._seen, end, key=lambda one: one.word_start)
         triggers = {one.trigger.name for one in self._seen[:count]}
-        self._show(out, self._held[: end - self._base], triggers, at_end=final)
+        self._show(out, self._held[: end - self._base], triggers, is_end=is_end)
         self._held = self._held[end - self._base :]
         del self._seen[:count]
         self._base, self._scanned, self._examined = end, max(self._scanned, end), max(self._examined, end)
         self._passed = max(self._passed - count, 0)
         self._reach = 0
 
-    def _show(self, out: list[str], text: str, triggers: set[str], *, at_end: bool = False) -> None:
+    def _show(self, out: list[str], text: str, triggers: set[str], *, is_end: bool = False) -> None:
         # Beside a mask a rule may see what a secret hid from it, so the result is redacted again.
         for _ in range(_MAX_ROUNDS):
             spans = self._book.find(text, triggers) if triggers else []
-            if at_end and (cut := find_cut_token(text)) and not any(span.end > cut.start for span in spans):
+            if is_end and (cut := find_cut_token(text)) and not any(span.end > cut.start for span in spans):
                 spans.append(cut)
             if not spans:
                 break
@@ -326,11 +340,13 @@ class StreamRedactor:
             triggers = {one.trigger.name for one in self._book.triggers_in(text, 0, len(text))}
         out.append(text)
 
-    def _open_block(self, out: list[str], end: int) -> bool:
-        """Begin to drop a key block or a ``<REDACTED>`` section that starts before ``end``."""
+    def _open_block(self, out: list[str], end: int, since: int = 0) -> bool:
+        """Begin to drop a key block or a ``<REDACTED>`` section that starts in ``[since, end)``."""
         if not self._may_open_block:
             return False
-        block = BLOCK_START.search(self._held, 0, end - self._base)
+        # Each word is examined once, so searching from the start each time would be quadratic.
+        first = max(since - self._base - _MAX_BLOCK_START, 0)
+        block = BLOCK_START.search(self._held, first, end - self._base)
         if not block:
             return False
         self._show(out, self._held[: block.start()], {one.trigger.name for one in self._seen if one.word_start < end})
