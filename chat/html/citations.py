@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
 from operator import itemgetter
@@ -22,11 +22,11 @@ from lxml.html import HtmlElement
 from chat.html.postprocess import E, append_text, parse_fragment, serialize, text_of
 from reasoning.citations import Citation, Source
 
-Piece: TypeAlias = str | HtmlElement
+Node: TypeAlias = str | HtmlElement
 
 _MARKER = re.compile(r"\[([0-9]{1,4}(?: ?[,;] ?[0-9]{1,4})*+)\]")
 _LOCAL_URL = re.compile(r"(?:/(?![/\\])|#)[!#-;=?-~]*")
-_SKIPPED = frozenset({"a", "code", "pre", "figure", "bdi", "button", "math", "footer"})
+_NO_MARKERS = frozenset({"a", "code", "pre", "figure", "bdi", "button", "math", "footer"})
 _BLOCKS = frozenset({"p", "li", "h3", "h4", "h5", "h6", "td", "th", "blockquote"})
 _REFS = "data-ref"  # of a source link or a failed quotation, until the verdicts are placed
 
@@ -35,37 +35,6 @@ _FOLD = str.maketrans({variant: plain for plain, variants in _SAME.items() for v
 _QUOTE_MARK = re.compile('["“”„«»]')
 _CLOSING_MARKS = {'"': '"', "“": "”", "„": "”", "«": "»"}
 _MOST_SOURCE_LINES = 3  # of a blockquote, below the quoted words
-
-
-@dataclass(slots=True)
-class _Quotations:
-    """The checked quotations of an answer by their folded words; ``found``: those that were found in the HTML."""
-
-    by_words: dict[str, list[Citation]]
-    found: set[str] = field(default_factory=set)
-
-    @classmethod
-    def of(cls, citations: Sequence[Citation]) -> _Quotations:
-        by_words: dict[str, list[Citation]] = defaultdict(list)
-        for citation in citations:
-            if citation.quote and citation.verified is not None:
-                by_words[_folded(citation.quote)].append(citation)
-        return cls(dict(by_words))
-
-    def citations_of(self, words: str) -> list[Citation]:
-        key = _folded(words)
-        self.found |= {key} & self.by_words.keys()
-        return self.by_words.get(key, [])
-
-    def failed_but_not_found(self) -> set[int]:
-        missing = self.by_words.keys() - self.found
-        return {citation.ref for words in missing for citation in self.by_words[words] if not citation.verified}
-
-
-def _folded(words: str) -> str:
-    """Fold words so that an answer's markdown and its rendering compare equal."""
-    plain = _MARKER.sub(" ", unescape(words)).translate(_FOLD)
-    return " ".join(plain.split()).strip("\"' ").rstrip(" .,;:").strip("\"' ")
 
 
 def cite_label(citation: Citation | Source) -> str:
@@ -88,142 +57,161 @@ def cite(
     which number a ref is shown; others are shown under their own.
     """
     known: list[Citation | Source] = [*sources, *reversed(citations)]
-    targets = {item.ref: item for item in known if _LOCAL_URL.fullmatch(item.url)}
-    quotations = _Quotations.of(citations)
-    if not targets and not quotations.by_words:
+    marking = AnswerMarking({item.ref: item for item in known if _LOCAL_URL.fullmatch(item.url)}, numbers or {})
+    for citation in citations:
+        if citation.quote and citation.verified is not None:
+            marking.quotations[fold(citation.quote)].append(citation)
+    if not marking.targets and not marking.quotations:
         return html
     root = parse_fragment(html)
-    _mark(root, targets, numbers or {}, quotations)
-    _place_verdicts(root, quotations.failed_but_not_found())
+    marking.mark(root)
+    place_verdicts(root, marking.failed_but_not_found())
     return serialize(root)
 
 
-def _mark(
-    element: HtmlElement,
-    targets: Mapping[int, Citation | Source],
-    numbers: Mapping[int, int],
-    quotations: _Quotations,
-    *,
-    in_quotation: bool = False,
-) -> None:
-    """Replace markers and quotations below ``element``."""
-    if element.tag == "blockquote" and not in_quotation:
-        in_quotation = _mark_blockquote(element, quotations)
-    if quotations.by_words and not in_quotation:
-        _set_pieces(element, _with_quotations(_pieces(element), quotations))
-    marked: list[Piece] = []
-    for piece in _pieces(element):
-        if isinstance(piece, str):
-            marked.extend(_with_source_links(piece, targets, numbers))
-            continue
-        if piece.tag not in _SKIPPED:
-            _mark(piece, targets, numbers, quotations, in_quotation=in_quotation or piece.tag == "q")
-        marked.append(piece)
-    _set_pieces(element, marked)
+def fold(words: str) -> str:
+    """Fold words so that an answer's markdown and its rendering compare equal."""
+    plain = _MARKER.sub(" ", unescape(words)).translate(_FOLD)
+    return " ".join(plain.split()).strip("\"' ").rstrip(" .,;:").strip("\"' ")
 
 
-def _pieces(element: HtmlElement) -> list[Piece]:
-    """Return the texts and elements inside an element, in order."""
-    pieces: list[Piece] = [element.text or ""]
-    for child in element:
-        pieces += [child, child.tail or ""]
-    return [piece for piece in pieces if not isinstance(piece, str) or piece]
+@dataclass
+class AnswerMarking:
+    """What is marked in an answer: sources by ref, the numbers they are shown under, quotations by folded words."""
+
+    targets: Mapping[int, Citation | Source]
+    numbers: Mapping[int, int]
+    quotations: dict[str, list[Citation]] = field(default_factory=lambda: defaultdict(list))
+    found: set[str] = field(default_factory=set)  # folded quotations that are in the HTML
+
+    def citations_of(self, words: str) -> list[Citation]:
+        """Return the checked quotations with these words, and remember that they were found."""
+        key = fold(words)
+        self.found.add(key)
+        return self.quotations.get(key, [])
+
+    def failed_but_not_found(self) -> set[int]:
+        """Return the refs of failed quotations that aren't in the HTML."""
+        missing = self.quotations.keys() - self.found
+        return {citation.ref for words in missing for citation in self.quotations[words] if not citation.verified}
+
+    def mark(self, element: HtmlElement, *, in_quotation: bool = False) -> None:
+        """Replace markers and quotations below ``element``."""
+        if element.tag == "blockquote" and not in_quotation:
+            in_quotation = self.mark_blockquote(element)
+        if self.quotations and not in_quotation:
+            self.mark_quotations(element)
+        marked: list[Node] = []
+        for node in nodes_of(element):
+            if not isinstance(node, str):
+                if node.tag not in _NO_MARKERS:
+                    self.mark(node, in_quotation=in_quotation or node.tag == "q")
+                marked.append(node)
+                continue
+            done = 0
+            for match in _MARKER.finditer(node):
+                refs = [int(ref) for ref in re.split("[,;]", match[1])]
+                if self.targets.keys().isdisjoint(refs):
+                    continue
+                # A no-break space, so that no line begins with a source link.
+                marked.append(re.sub(r" \Z", "\u00a0", node[done : match.start()]))
+                marked += [self.source_link(ref) if ref in self.targets else f"[{ref}]" for ref in refs]
+                done = match.end()
+            marked.append(node[done:])
+        set_nodes(element, marked)
+
+    def source_link(self, ref: int) -> HtmlElement:
+        """Return the link to a source."""
+        target = self.targets[ref]
+        # lxml refuses characters that XML doesn't allow.
+        title = re.sub(r"[\x00-\x1f\ud800-\udfff\ufffe\uffff]", " ", target.section)
+        attributes = {"class": "cite", "data-citation": "", "href": target.url, "title": title, _REFS: str(ref)}
+        return E.a(hidden(gettext("Source")), str(self.numbers.get(ref, ref)), attributes)
+
+    def mark_blockquote(self, block: HtmlElement) -> bool:
+        """Add source and verdict to a checked blockquote; return whether it is one.
+
+        Its last lines may name the source instead of being quoted.
+        """
+        lines = [line for line in text_of(block).split("\n") if line.strip()]
+        for count in range(len(lines), max(0, len(lines) - _MOST_SOURCE_LINES - 1), -1):
+            if citations := self.citations_of(" ".join(lines[:count])):
+                verified = next((citation for citation in citations if citation.verified), None)
+                block.attrib.update(verdict_attributes(citations))
+                if verified:
+                    verdict = E.span(gettext("found word for word"), {"class": "found"})
+                else:
+                    verdict = E.span(gettext("not found in the passage"), {"class": "unfound"})
+                block.append(E.footer(E.span(cite_label(verified or citations[0])), verdict))
+                return True
+        return False
+
+    def mark_quotations(self, element: HtmlElement) -> None:
+        """Put each checked quotation of an element into ``q``, which draws its own quotation marks.
+
+        Marks inside other marks belong to the quoted words. A quotation whose marks are in different elements is left.
+        """
+        nodes = nodes_of(element)
+        out: list[Node] = []
+        done = (0, 0)
+        opening: tuple[int, int, str] | None = None
+        for index, node in enumerate(nodes):
+            for match in _QUOTE_MARK.finditer(node) if isinstance(node, str) else ():
+                at, mark = match.start(), match[0]
+                if opening is None:
+                    is_inch = mark == '"' and at > 0 and node[at - 1].isdigit()  # as in 12" pipe
+                    opening = (index, at, mark) if mark in _CLOSING_MARKS and not is_inch else None
+                elif _CLOSING_MARKS[opening[2]] == mark:
+                    words = nodes_between(nodes, (opening[0], opening[1] + 1), (index, at))
+                    # The check reads code as nobody's words.
+                    texts = (
+                        word if isinstance(word, str) else "" if word.tag == "code" else text_of(word) for word in words
+                    )
+                    if citations := self.citations_of("".join(texts)):
+                        quotation = E.q(verdict_attributes(citations))
+                        set_nodes(quotation, words)
+                        out += [*nodes_between(nodes, done, opening[:2]), quotation]
+                        done = (index, at + 1)
+                    opening = None
+        set_nodes(element, [*out, *nodes_between(nodes, done, (len(nodes), 0))])
 
 
-def _set_pieces(element: HtmlElement, pieces: Sequence[Piece]) -> None:
-    del element[:]
-    element.text = None
-    for piece in pieces:
-        if isinstance(piece, str):
-            append_text(element, piece)
-        else:
-            piece.tail = None
-            element.append(piece)
-
-
-def _with_source_links(
-    text: str, targets: Mapping[int, Citation | Source], numbers: Mapping[int, int]
-) -> Iterator[Piece]:
-    done = 0
-    for match in _MARKER.finditer(text):
-        refs = [int(ref) for ref in re.split("[,;]", match[1])]
-        if targets.keys().isdisjoint(refs):
-            continue
-        # A no-break space, so that no line begins with a source link.
-        yield re.sub(r" \Z", "\u00a0", text[done : match.start()])
-        yield from (_source_link(targets[ref], numbers.get(ref, ref)) if ref in targets else f"[{ref}]" for ref in refs)
-        done = match.end()
-    yield text[done:]
-
-
-def _source_link(target: Citation | Source, number: int) -> HtmlElement:
-    title = re.sub(r"[\x00-\x1f\ud800-\udfff\ufffe\uffff]", " ", target.section)
-    attributes = {"class": "cite", "data-citation": "", "href": target.url, "title": title, _REFS: str(target.ref)}
-    return E.a(_hidden(gettext("Source")), str(number), attributes)
-
-
-def _hidden(text: str) -> HtmlElement:
+def hidden(text: str) -> HtmlElement:
+    """Return words for screen readers only."""
     return E.span(f"{text} ", {"class": "visually-hidden"})
 
 
-def _mark_blockquote(block: HtmlElement, quotations: _Quotations) -> bool:
-    """Add source and verdict to a checked blockquote; return whether it is one.
-
-    Its last lines may name the source instead of being quoted.
-    """
-    lines = [line for line in text_of(block).split("\n") if line.strip()]
-    for count in range(len(lines), max(0, len(lines) - _MOST_SOURCE_LINES - 1), -1):
-        if citations := quotations.citations_of(" ".join(lines[:count])):
-            verified = next((citation for citation in citations if citation.verified), None)
-            block.attrib.update(_verdict(citations))
-            if verified:
-                verdict = E.span(gettext("found word for word"), {"class": "found"})
-            else:
-                verdict = E.span(gettext("not found in the passage"), {"class": "unfound"})
-            block.append(E.footer(E.span(cite_label(verified or citations[0])), verdict))
-            return True
-    return False
-
-
-def _verdict(citations: Sequence[Citation]) -> dict[str, str]:
+def verdict_attributes(citations: Sequence[Citation]) -> dict[str, str]:
+    """Return the attributes of a checked quotation."""
     failed = " ".join(str(citation.ref) for citation in citations if not citation.verified)
     verified = "true" if any(citation.verified for citation in citations) else "false"
     return {"data-verified": verified} | ({_REFS: failed} if failed else {})
 
 
-def _with_quotations(pieces: Sequence[Piece], quotations: _Quotations) -> list[Piece]:
-    """Return the pieces with each checked quotation as ``q``, which draws its own quotation marks.
-
-    Marks inside other marks belong to the quoted words. A quotation whose marks are in different elements is left.
-    """
-    out: list[Piece] = []
-    done = (0, 0)
-    opening: tuple[int, int, str] | None = None
-    for index, piece in enumerate(pieces):
-        for match in _QUOTE_MARK.finditer(piece) if isinstance(piece, str) else ():
-            at, mark = match.start(), match[0]
-            if opening is None:
-                is_inch = mark == '"' and at > 0 and piece[at - 1].isdigit()  # as in 12" pipe
-                opening = (index, at, mark) if mark in _CLOSING_MARKS and not is_inch else None
-            elif _CLOSING_MARKS[opening[2]] == mark:
-                words = _between(pieces, (opening[0], opening[1] + 1), (index, at))
-                # The check reads code as nobody's words.
-                said = (
-                    word if isinstance(word, str) else "" if word.tag == "code" else text_of(word) for word in words
-                )
-                if citations := quotations.citations_of("".join(said)):
-                    quotation = E.q(_verdict(citations))
-                    _set_pieces(quotation, words)
-                    out += [*_between(pieces, done, opening[:2]), quotation]
-                    done = (index, at + 1)
-                opening = None
-    return [*out, *_between(pieces, done, (len(pieces), 0))]
+def nodes_of(element: HtmlElement) -> list[Node]:
+    """Return the texts and elements inside an element, in order."""
+    nodes: list[Node] = [element.text or ""]
+    for child in element:
+        nodes += [child, child.tail or ""]
+    return [node for node in nodes if not isinstance(node, str) or node]
 
 
-def _between(pieces: Sequence[Piece], start: tuple[int, int], end: tuple[int, int]) -> list[Piece]:
-    """Return what lies between two places, each the index of a piece and an offset in its text."""
-    between = list(pieces[start[0] : end[0] + 1])
-    if end[0] < len(pieces):
+def set_nodes(element: HtmlElement, nodes: Sequence[Node]) -> None:
+    """Replace the content of an element."""
+    del element[:]
+    element.text = None
+    for node in nodes:
+        if isinstance(node, str):
+            append_text(element, node)
+        else:
+            node.tail = None
+            element.append(node)
+
+
+def nodes_between(nodes: Sequence[Node], start: tuple[int, int], end: tuple[int, int]) -> list[Node]:
+    """Return what lies between two places, each the index of a node and an offset in its text."""
+    between = list(nodes[start[0] : end[0] + 1])
+    if end[0] < len(nodes):
         last = between.pop()
         between += [last[: end[1]]] if isinstance(last, str) else []
     if between and isinstance(first := between[0], str):
@@ -231,7 +219,7 @@ def _between(pieces: Sequence[Piece], start: tuple[int, int], end: tuple[int, in
     return between
 
 
-def _place_verdicts(root: HtmlElement, unplaced: set[int]) -> None:
+def place_verdicts(root: HtmlElement, unplaced: set[int]) -> None:
     """Mark a source link for each failed quotation: the first that follows in its block, else the last before it there.
 
     A blockquote's block includes what comes right after it. ``unplaced`` are refs all of whose links are marked.
@@ -252,22 +240,19 @@ def _place_verdicts(root: HtmlElement, unplaced: set[int]) -> None:
                 links[ref].append((order, block, element))
         else:
             failed += [(ref, order, block, element) for ref in refs]
+
+    unverified: list[HtmlElement] = []
     for ref, order, block, quotation in failed:
         following = bisect(links[ref], order, key=itemgetter(0))
         nearest = links[ref][max(0, following - 1) : following + 1]
-        after = next((link for at, of, link in nearest if at > order and of <= last_blocks.get(quotation, block)), None)
-        before = next((link for at, of, link in nearest if at < order and of == block), None)
-        if (link := after if after is not None else before) is not None:
-            _mark_unverified(link)
-        else:
+        after = [link for at, of, link in nearest if at > order and of <= last_blocks.get(quotation, block)]
+        before = [link for at, of, link in nearest if at < order and of == block]
+        unverified += (after or before)[:1]
+        if not (after or before):
             unplaced.add(ref)
-    for ref in unplaced:
-        for _order, _block, link in links[ref]:
-            _mark_unverified(link)
-
-
-def _mark_unverified(link: HtmlElement) -> None:
-    number = (link[0].tail or "").removesuffix("?")
-    link.set("data-verified", "false")
-    link.set("title", gettext("Not found in the passage"))
-    _set_pieces(link, [_hidden(gettext("Unverified source")), f"{number}?"])
+    unverified += [link for ref in unplaced for _order, _block, link in links[ref]]
+    for link in unverified:
+        number = (link[0].tail or "").removesuffix("?")
+        link.set("data-verified", "false")
+        link.set("title", gettext("Not found in the passage"))
+        set_nodes(link, [hidden(gettext("Unverified source")), f"{number}?"])
