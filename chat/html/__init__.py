@@ -5,7 +5,6 @@ from __future__ import annotations
 from chat.html.citations import cite_label
 from chat.html.links import Address, check_url
 from chat.html.markdown import BlockSplitter, split_blocks
-from chat.html.postprocess import elements
 from chat.html.render import arender, is_quick, render_answer, render_markdown, render_policy
 from chat.html.sanitize import sanitize_html
 
@@ -15,7 +14,6 @@ __all__ = [
     "arender",
     "check_url",
     "cite_label",
-    "elements",
     "is_quick",
     "render_answer",
     "render_markdown",

@@ -74,16 +74,16 @@ def check_url(raw: str) -> Address | None:
         return Address(raw, "", "")
     scheme, _, rest = raw.partition(":")
     scheme = scheme.lower()
-    if scheme in ("https", "http") and (web := _WEB.fullmatch(rest)) and (host := _ascii_host(web["host"])):
+    if scheme in ("https", "http") and (web := _WEB.fullmatch(rest)) and (host := ascii_host(web["host"])):
         port = web["port"] or ""
         tail = quote(web["rest"], safe=_URL_PUNCTUATION)
         return Address(f"{scheme}://{host}{f':{port}' if port else ''}{tail}", scheme, host, port, tail)
-    if scheme == "mailto" and (mailbox := _MAILBOX.fullmatch(rest)) and (host := _ascii_host(mailbox["host"])):
+    if scheme == "mailto" and (mailbox := _MAILBOX.fullmatch(rest)) and (host := ascii_host(mailbox["host"])):
         return Address(f"mailto:{rest}", scheme, host)
     return None
 
 
-def _ascii_host(host: str) -> str:
+def ascii_host(host: str) -> str:
     """Return the host as a browser resolves it, or an empty string where it is no host."""
     if host.startswith("["):
         return host.lower()
