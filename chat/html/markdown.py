@@ -42,20 +42,26 @@ class TooDenseError(ValueError):
     """The text makes more markup, or nests deeper, than is rendered."""
 
 
-class _Renderer(RendererHTML):
+class FormulaRenderer(RendererHTML):
     """Renders formulas as MathML, or as code where they can't be converted or exceed the budget."""
 
     def formula(self, tokens: Sequence[Token], idx: int, _options: object, env: dict[str, Any]) -> str:
         token = tokens[idx]
-        return _mathml(token, env) or f"<code>{escapeHtml(math.source(token.content, token.markup))}</code>"
-
-    def formula_block(self, tokens: Sequence[Token], idx: int, _options: object, env: dict[str, Any]) -> str:
-        token = tokens[idx]
+        mathml = None
+        if env[_BUDGET] > 0:
+            mathml = math.to_mathml(token.content, is_display=token.markup in math.DISPLAY_MARKS)
+            env[_BUDGET] -= max(len(token.content), (mathml or "").count("</"))
+        if mathml is not None:
+            return mathml
         source = escapeHtml(math.source(token.content, token.markup))
-        return _mathml(token, env) or f'<pre><code class="language-TeX">{source}\n</code></pre>\n'
+        if token.type == math.INLINE:
+            return f"<code>{source}</code>"
+        return f'<pre><code class="language-TeX">{source}\n</code></pre>\n'
+
+    formula_block = formula
 
 
-_RENDERER = _Renderer(_PARSER)
+_RENDERER = FormulaRenderer(_PARSER)
 
 
 def to_html(text: str) -> str:
@@ -70,18 +76,19 @@ def to_html(text: str) -> str:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
         elif token.children:
-            token.children = _restricted(token.children)
-    count = _count_elements(tokens)
+            token.children = restrict_inline(token.children)
+    count = count_elements(tokens)
     if count > MAX_ELEMENTS:
         raise TooDenseError("markup")
     return _RENDERER.render(tokens, _PARSER.options, {_BUDGET: MAX_ELEMENTS - count})
 
 
-def _count_elements(tokens: Sequence[Token]) -> int:
-    return sum((token.nesting >= 0 and token.tag != "") + _count_elements(token.children or ()) for token in tokens)
+def count_elements(tokens: Sequence[Token]) -> int:
+    """Return how many elements the tokens render to."""
+    return sum((token.nesting >= 0 and token.tag != "") + count_elements(token.children or ()) for token in tokens)
 
 
-def _restricted(tokens: Sequence[Token]) -> list[Token]:
+def restrict_inline(tokens: Sequence[Token]) -> list[Token]:
     """Return inline tokens with images as text, without refused links and emphasis that nests too deep."""
     out: list[Token] = []
     depth = 0
@@ -89,7 +96,7 @@ def _restricted(tokens: Sequence[Token]) -> list[Token]:
     for token in tokens:
         match token.type:
             case "image":
-                out.append(Token("text", "", 0, content=_image_text(token)))
+                out.append(Token("text", "", 0, content=describe_image(token)))
                 continue
             case "link_open":
                 is_allowed.append(check_url(str(token.attrGet("href"))) is not None)
@@ -105,7 +112,8 @@ def _restricted(tokens: Sequence[Token]) -> list[Token]:
     return out
 
 
-def _image_text(image: Token) -> str:
+def describe_image(image: Token) -> str:
+    """Return the words that are shown in place of an image: its text and its host."""
     children = [
         Token("text", "", 0, content=math.source(child.content, child.markup)) if child.type == math.INLINE else child
         for child in image.children or ()
@@ -116,14 +124,6 @@ def _image_text(image: Token) -> str:
     if alt and host:
         return gettext("[image: %(alt)s, %(host)s]") % {"alt": alt, "host": host}
     return gettext("[image: %(name)s]") % {"name": alt or host} if alt or host else gettext("[image]")
-
-
-def _mathml(token: Token, env: dict[str, Any]) -> str | None:
-    if env[_BUDGET] <= 0:
-        return None
-    mathml = math.to_mathml(token.content, is_display=token.markup in math.DISPLAY_MARKS)
-    env[_BUDGET] -= max(len(token.content), (mathml or "").count("</"))
-    return mathml
 
 
 _LIST_ITEM = re.compile(r"[ \t]*(?:[-+*]|[0-9]{1,9}[.)])(?:[ \t\n]|$)")
@@ -168,8 +168,21 @@ class BlockSplitter:
         first, *more = text.removesuffix(self._carriage_return).replace("\r\n", "\n").replace("\r", "\n").split("\n")
         self._rest.append(first)
         for part in more:
-            self._add_line("".join(self._rest) + "\n")
+            line = "".join(self._rest) + "\n"
             self._rest = [part]
+            if self._may_cut(line) and not self._is_open():
+                self._complete.append("".join(self._lines))
+                self._lines, self._first_line, self._chars = [], 0, 0
+                self._cut_count += 1
+                self._has_list = self._has_text = False
+            if self._fence_end is None:
+                self._follows_blank = not line.strip(_BLANK)
+                self._has_text |= not self._follows_blank
+                self._has_list |= _LIST_ITEM.match(line) is not None
+            elif self._fence_end.fullmatch(line):
+                self._fence_end = None
+            self._lines.append(line)
+            self._chars += len(line)
         finished, self._complete = self._complete[:-1], self._complete[-1:]
         return tuple(finished)
 
@@ -183,8 +196,9 @@ class BlockSplitter:
     def _growing(self) -> list[str]:
         return [*self._lines, *self._rest, "\n" if self._carriage_return else ""]
 
-    def _add_line(self, line: str) -> None:
-        may_cut = (
+    def _may_cut(self, line: str) -> bool:
+        """Whether a new block may begin with this line, unless a fence or formula is open."""
+        return (
             self._follows_blank
             and self._has_text
             and self._fence_end is None
@@ -192,19 +206,6 @@ class BlockSplitter:
             and line[0] not in _BLANK
             and not (self._has_list and _LIST_ITEM.match(line))
         )
-        if may_cut and not self._is_open():
-            self._complete.append("".join(self._lines))
-            self._lines, self._first_line, self._chars = [], 0, 0
-            self._cut_count += 1
-            self._has_list = self._has_text = False
-        if self._fence_end is None:
-            self._follows_blank = not line.strip(_BLANK)
-            self._has_text |= not self._follows_blank
-            self._has_list |= _LIST_ITEM.match(line) is not None
-        elif self._fence_end.fullmatch(line):
-            self._fence_end = None
-        self._lines.append(line)
-        self._chars += len(line)
 
     def _is_open(self) -> bool:
         """Whether a fence or formula is open after the lines so far; note what closes the fence.

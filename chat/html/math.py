@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from html import unescape
+from itertools import accumulate
 from types import MappingProxyType
 from xml.etree import ElementTree
 
@@ -56,9 +57,9 @@ _NO_END = frozenset("([{/,;:-–—+=")
 
 def add_formulas(parser: MarkdownIt) -> None:
     """Add the formula rules: inline formulas become ``formula`` tokens, displayed ones ``formula_block`` tokens."""
-    parser.inline.ruler.before("escape", INLINE, _inline_rule)
+    parser.inline.ruler.before("escape", INLINE, match_inline)
     interrupts_like_a_fence = ["paragraph", "reference", "blockquote", "list"]
-    parser.block.ruler.before("fence", BLOCK, _block_rule, {"alt": interrupts_like_a_fence})
+    parser.block.ruler.before("fence", BLOCK, match_block, {"alt": interrupts_like_a_fence})
 
 
 def source(content: str, markup: str) -> str:
@@ -66,13 +67,14 @@ def source(content: str, markup: str) -> str:
     return f"{markup}{content}{_CLOSERS[markup]}"
 
 
-def _inline_rule(state: StateInline, silent: bool) -> bool:
+def match_inline(state: StateInline, silent: bool) -> bool:
+    """Match a formula within a line, or displayed within a paragraph."""
     if not state.src.startswith(_OPENERS, state.pos):
         return False
     pair = state.src[state.pos : state.pos + 2]
     opener = pair if pair in _CLOSERS else "$"
     span = _SPANS[opener].match(state.src, state.pos, state.posMax)
-    if span is None or not _is_formula(opener, span[1], state.src[state.pos - 1 : state.pos]):
+    if span is None or not is_formula(opener, span[1], state.src[state.pos - 1 : state.pos]):
         return False
     if not silent:
         token = state.push(INLINE, "math", 0)
@@ -81,7 +83,7 @@ def _inline_rule(state: StateInline, silent: bool) -> bool:
     return True
 
 
-def _block_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+def match_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     """Match a displayed formula, whose last line ends with the closing mark, within MAX_LINES.
 
     Blank lines are allowed only if the first line is the opening mark alone. While the text is still streaming, an
@@ -112,7 +114,7 @@ def _block_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
             break
     body = "\n".join(lines)
     is_open = not is_closed and len(lines) == end - start and bool(state.env.get(OPEN_ENDED))
-    if not is_open and not (is_closed and _is_formula(opener, body, "")):
+    if not is_open and not (is_closed and is_formula(opener, body, "")):
         return False
     if not silent:
         token = state.push(BLOCK, "math", 0)
@@ -122,8 +124,8 @@ def _block_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     return True
 
 
-def _is_formula(opener: str, content: str, before: str) -> bool:
-    """Tell a formula from amounts of money, escaped brackets and prose. ``before`` is the preceding character."""
+def is_formula(opener: str, content: str, before: str) -> bool:
+    """Say whether text is a formula: no amount of money, bracket or prose. ``before`` is the preceding character."""
     inner = content.strip()
     if not inner or before.isalnum() or before == "$":
         return False
@@ -135,23 +137,16 @@ def _is_formula(opener: str, content: str, before: str) -> bool:
         case r"\[" if not _OPERATOR.search(inner):
             return False
     bare = _COMMAND.sub(" ", _QUOTED.sub(" ", inner))
-    if inner[0] in _NO_START or _MARKUP.search(bare) or _PROSE.search(bare) or not _is_balanced(bare):
+    if inner[0] in _NO_START or _MARKUP.search(bare) or _PROSE.search(bare):
+        return False
+    # Every closing bracket has an opening one, of any kind: [0, 1) is fine.
+    if min(accumulate((char in "([{") - (char in ")]}") for char in bare), default=0) < 0:
         return False
     if _COMMAND.search(inner):
         return True
     if _AMOUNT.match(inner):
         return _WORD.search(bare) is None and _TWO_AMOUNTS.fullmatch(inner) is None
     return _PHRASE.search(bare) is None
-
-
-def _is_balanced(text: str) -> bool:
-    """Whether every closing bracket has an opening one, of any kind: [0, 1) is balanced."""
-    depth = 0
-    for char in text:
-        depth += (char in "([{") - (char in ")]}")
-        if depth < 0:
-            return False
-    return True
 
 
 # TeX to MathML. latex2mathml accepts anything, so its input is bounded in length and nesting, and a formula that it
@@ -230,47 +225,39 @@ class UnknownTexError(ValueError):
 
 def to_mathml(tex: str, *, is_display: bool) -> str | None:
     """Return a formula as MathML, to be sanitized; None where it can't be converted in full."""
-    if len(tex) > MAX_TEX_CHARS or not _nests_little(tex):
+    # The library recurses, so few groups may be nested, and every one is closed.
+    steps = [(step["open"] is not None) - (step["close"] is not None) for step in _GROUP.finditer(tex)]
+    depths = [0, *accumulate(steps)]
+    if len(tex) > MAX_TEX_CHARS or min(depths) < 0 or max(depths) > MAX_TEX_NESTING or depths[-1]:
         return None
+    if any(name not in _ENVIRONMENTS for _mark, name in _ENVIRONMENT.findall(tex)):
+        return None
+    content = _ENVIRONMENT.sub(
+        lambda found: rf"\{found[1]}{{{name}}}" if (name := _ENVIRONMENTS[found[2]]) else " ", tex
+    )
     try:
-        content = _ENVIRONMENT.sub(_known_environment, tex)
-        root = _converted(content, is_display=is_display)
-        if any(node.get("linebreak") for node in root.iter("mspace")):  # line ends outside of an environment
+        root = convert(content, is_display=is_display)
+        if any(node.get("linebreak") for node in root.iter("mspace")):
+            # Line ends outside of an environment.
             around = "align*" if "&" in content else "matrix"
-            root = _converted(rf"\begin{{{around}}}{content}\end{{{around}}}", is_display=is_display)
+            root = convert(rf"\begin{{{around}}}{content}\end{{{around}}}", is_display=is_display)
         if sum(1 for _ in root.iter()) > MAX_ELEMENTS:
             return None
-        _correct(root, is_display=is_display)
+        correct(root, is_display=is_display)
         return ElementTree.tostring(root, encoding="unicode", short_empty_elements=False)
     except Exception:  # noqa: BLE001  # the library fails in many ways, and all mean the same
         return None
 
 
-def _known_environment(found: re.Match[str]) -> str:
-    name = _ENVIRONMENTS.get(found[2])
-    if name is None:
-        raise UnknownTexError(found[2])
-    return rf"\{found[1]}{{{name}}}" if name else " "
-
-
-def _nests_little(tex: str) -> bool:
-    """Whether every group is closed and few are nested: the library recurses."""
-    depth = 0
-    for step in _GROUP.finditer(tex):
-        depth += (step["open"] is not None) - (step["close"] is not None)
-        if not 0 <= depth <= MAX_TEX_NESTING:
-            return False
-    return depth == 0
-
-
-def _converted(tex: str, *, is_display: bool) -> ElementTree.Element:
+def convert(tex: str, *, is_display: bool) -> ElementTree.Element:
+    """Return what the library makes of a formula."""
     converter = Converter(display="block" if is_display else "inline")
     # No definitions: a few that use one another would expand to a formula of any size.
     converter.macros = MappingProxyType({})  # type: ignore[assignment]
     return converter.convert_to_element(tex)
 
 
-def _correct(node: ElementTree.Element, *, is_display: bool, depth: int = 0) -> None:
+def correct(node: ElementTree.Element, *, is_display: bool, depth: int = 0) -> None:
     """Refuse unknown elements, unescape text, and rename what browsers set differently from TeX."""
     if node.tag not in ELEMENTS or depth > MAX_DEPTH or not _REFUSED.isdisjoint(node.keys()):
         raise UnknownTexError(node.tag)
@@ -289,12 +276,12 @@ def _correct(node: ElementTree.Element, *, is_display: bool, depth: int = 0) -> 
             node.set("display", "block" if is_display else "inline")
         case "mtable" if is_display:
             node.set("displaystyle", node.get("displaystyle", "true"))
-    node[:] = _with_whole_numbers(node)
+    node[:] = join_thousands(node)
     for child in node:
-        _correct(child, is_display=is_display, depth=depth + 1)
+        correct(child, is_display=is_display, depth=depth + 1)
 
 
-def _with_whole_numbers(node: ElementTree.Element) -> list[ElementTree.Element]:
+def join_thousands(node: ElementTree.Element) -> list[ElementTree.Element]:
     """Return an element's children with ``1,234.56`` as one number, which would otherwise be set with a gap."""
     out: list[ElementTree.Element] = []
     for child in node:

@@ -43,7 +43,7 @@ def render_markdown(text: str, *, user_text: UserText = EMPTY) -> SafeString:
 
     ``user_text`` is what the users wrote before: a link that repeats words of it stays text.
     """
-    return mark_safe(_render(text, user_text))  # noqa: S308  # sanitized
+    return mark_safe(render_blocks(text, user_text))  # noqa: S308  # sanitized
 
 
 def render_answer(
@@ -58,7 +58,7 @@ def render_answer(
 
     ``numbers`` are the numbers that refs are shown under, as ``citation_numbers`` gives them.
     """
-    html = _render(text, user_text)
+    html = render_blocks(text, user_text)
     try:
         html = cite(html, citations, sources, numbers)
     except Exception as error:  # noqa: BLE001  # an answer without source links is better than none
@@ -83,13 +83,14 @@ async def arender(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -
     return await asyncio.get_running_loop().run_in_executor(_executor, work)
 
 
-def _render(text: str, user_text: UserText) -> str:
+def render_blocks(text: str, user_text: UserText) -> str:
+    """Render a text block by block."""
     text = _NOT_TEXT.sub("\ufffd", text)
     try:
         blocks = split_blocks(text)
     except Exception as error:  # noqa: BLE001  # never raises: see the module
         logger.warning("answer not split: %s", type(error).__name__)
-        return _as_plain_text(text)
+        return as_plain_text(text)
     policy, language = render_policy(), get_language()
     # A block without a link is the same whatever the users wrote, and is cached once.
     return "".join(
@@ -106,17 +107,17 @@ def render_policy() -> tuple[object, ...]:
 def render_block(block: str, user_text: UserText, _policy: tuple[object, ...], _language: str | None) -> str:
     """Render one top-level block. Policy and language are what else the result depends on."""
     if len(block) > MAX_BLOCK_BYTES or len(block.encode()) > MAX_BLOCK_BYTES:
-        return _as_plain_text(block)
+        return as_plain_text(block)
     try:
         return decorate(sanitize_html(to_html(block)), user_text)
     except TooDenseError:
-        return _as_plain_text(block)
+        return as_plain_text(block)
     except Exception as error:  # noqa: BLE001  # never raises: see the module
         logger.warning("block not rendered: %s", type(error).__name__)
-        return _as_plain_text(block)
+        return as_plain_text(block)
 
 
-def _as_plain_text(text: str) -> str:
+def as_plain_text(text: str) -> str:
     """Return text escaped; a code fence in a box of its own."""
     escaped = escape(text, quote=False)
     if _FENCE.match(text.lstrip("\n")):

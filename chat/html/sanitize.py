@@ -20,7 +20,7 @@ _local = threading.local()  # a Cleaner keeps state while it works, so each thre
 
 
 def sanitize_html(html: str) -> str:
-    """Return ``html`` with the allowed elements and attributes only; the words of others stay."""
+    """Return ``html`` with the allowed elements and attributes only; the words of others remain."""
     cleaner: Cleaner | None = getattr(_local, "cleaner", None)
     if cleaner is None:
         cleaner = Cleaner(tags=TAGS, attributes=is_allowed, protocols=SCHEMES, strip=True, strip_comments=True)
