@@ -56,7 +56,6 @@ _CLASSES: tuple[tuple[_TokenType, str], ...] = (
     (Generic.Subheading, "c"),
     (Generic.Prompt, "c"),
 )
-HIGHLIGHT_CLASSES = frozenset(name for _, name in _CLASSES)
 
 E = ElementMaker(makeelement=lxml_html.html_parser.makeelement)
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-import time
 from html.parser import HTMLParser
 
 from bleach._vendor import html5lib
 
-from chat.html import render_markdown
 from chat.html.math import ELEMENTS as MATHML
 
 BLOCKS = ["p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", "td", "th", "pre", "figure", "bdi", "a"]
@@ -114,10 +112,3 @@ def misplaced(html):
     for node in tree.iter():
         if (id(node) in inside) != str(node.tag).startswith(IN_MATHML) or node.tag in MATHML:
             yield node.tag, "misplaced"
-
-
-def render_seconds(text):
-    """Return the CPU time of rendering a text that is not cached."""
-    start = time.process_time()
-    render_markdown(text + str(time.perf_counter_ns()))
-    return time.process_time() - start

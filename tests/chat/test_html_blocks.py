@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from chat.html import BlockSplitter, markdown, render_markdown, sanitize_html, split_blocks
+from chat.html import BlockSplitter, render_markdown, sanitize_html, split_blocks
 from chat.html.markdown import to_html
 from chat.html.postprocess import decorate
 
@@ -70,7 +68,6 @@ def feed(splitter, text, size):
     return [block for at in range(0, len(text), size) for block in splitter.feed(text[at : at + size])]
 
 
-@settings(max_examples=400, deadline=None)
 @given(documents, st.integers(1, 40))
 @example("- a\n ```\n\nb\n\n```\nc", 1)
 @example("a\n```\n\nx\n```\n\ny\n\nz", 3)
@@ -88,7 +85,6 @@ def test_streamed_blocks_render_as_the_whole_does(text, size):
     assert squeezed(render_markdown(text)) == rendered_uncut(text)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.text(alphabet="a-\r\n `", max_size=40), st.integers(1, 5))
 def test_nothing_is_lost_but_the_kind_of_line_end(text, size):
     splitter = BlockSplitter()
@@ -111,15 +107,6 @@ def test_block_is_finished_once_a_complete_one_and_a_growing_one_follow():
     assert splitter.tail == ""
 
 
-def test_number_that_becomes_a_list_item_is_not_cut_early():
-    splitter = BlockSplitter()
-
-    finished = feed(splitter, "1. a\n\n2", 1)
-
-    assert (finished, splitter.feed(". b\n\nend\n")) == ([], ())
-    assert splitter.finish() == ("1. a\n\n2. b\n\n", "end\n")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -135,44 +122,14 @@ def test_open_block_is_not_cut(text):
     assert split_blocks(text) == (text,)
 
 
-def test_fence_is_closed_by_its_own_kind_only():
-    text = "````\na\n\n```\n\nb\n````\n\nc\n"
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("head", ["", "```\n"])
+@pytest.mark.parametrize("unit", ["x\n\ny\n", "word ", "- a\n\n", "a\n```\n\nx\n```\n", "\n", "> ```\n\na\n"])
+def test_many_small_pieces_are_cut_in_time(head, unit):
+    text = head + unit * (100_000 // len(unit))
+    splitter = BlockSplitter()
 
-    assert split_blocks(text) == (text[:-2], "c\n")
-
-
-@pytest.mark.parametrize("unit", ["*a*\n\n", "```\na\n\nb\n```\n\n", "a\n\n- b\n\n"])
-def test_many_small_blocks_are_joined_and_render_as_the_whole_does(unit, monkeypatch):
-    monkeypatch.setattr(markdown, "MANY_BLOCKS", 3)
-    monkeypatch.setattr(markdown, "LARGE_CHARS", 60)
-    text = unit * 60
-
-    blocks = split_blocks(text)
+    blocks = [*feed(splitter, text, 5), *splitter.finish()]
 
     assert "".join(blocks) == text
-    assert len(blocks) <= 4 + len(text) // 60
-    assert squeezed("".join(map(render_markdown, blocks))) == rendered_uncut(text)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("head", ["", "```\n"])
-@pytest.mark.parametrize(
-    "unit", ["x\n\ny\n", "word ", "- a\n\n", "a\n```\n\nx\n```\n", "\n", "> ```\n\na\n", "- a\n```\n\nx\n```\n"]
-)
-def test_cost_of_small_pieces_is_linear(head, unit):
-    short, long = (split_seconds(head + unit * (size // len(unit))) for size in (20_000, 160_000))
-
-    assert long < 24 * short + 0.2
-
-
-def split_seconds(text):
-    splitter = BlockSplitter()
-    start = time.process_time()
-    feed(splitter, text, 5)
-    splitter.finish()
-    return time.process_time() - start
-
-
-@pytest.mark.slow
-def test_megabyte_of_tiny_blocks_is_cut_into_few():
-    assert len(split_blocks("a\n\n" * 300_000)) < 2_300
+    assert len(blocks) < 2_300  # small ones are joined in the end

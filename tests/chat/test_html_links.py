@@ -68,18 +68,9 @@ def test_host_stands_beside_the_words(label):
     assert '</a> <bdi class="host" dir="ltr">(x.example)</bdi>' in render_markdown(f"[{label}](https://x.example/)")
 
 
-def test_title_of_the_model_never_names_another_target():
-    assert "title" not in links('[x](https://www.sec.gov/ "https://other.example/")')[0]
-    assert links('[x](https://x.example/ "https://www.sec.gov/")')[0]["title"] == "https://x.example/"
-
-
 @pytest.mark.parametrize("markdown", ["<https://x.example/a>", "[x.example](https://x.example/a)", "<a@x.example>"])
 def test_host_is_not_said_twice(markdown):
     assert "<bdi" not in render_markdown(markdown)
-
-
-def test_mailbox_shows_its_host():
-    assert "(x.example)</bdi>" in render_markdown("[support](mailto:a@x.example)")
 
 
 def test_international_name_is_marked():
@@ -100,10 +91,6 @@ def test_address_with_room_for_a_payload_stays_text(url):
 
     assert "<a" not in html
     assert 'words <bdi class="host" dir="ltr">(x.example)</bdi>' in html
-
-
-def test_long_address_of_an_allowed_host_is_linked():
-    assert links(f"[x](https://www.sec.gov/{'a' * 100})")
 
 
 @pytest.mark.parametrize(
@@ -129,14 +116,6 @@ def test_address_that_someone_gave_is_linked():
     )
 
 
-@pytest.mark.parametrize("url", [url for url in URLS if not set(url) & set("<>\\\n\r\0\x01&") and url.strip() == url])
-def test_refused_link_leaves_its_words(url):
-    html = render_markdown(f"[words](<{url}>)")
-
-    assert "<a" not in html
-    assert "words" in html
-
-
 class TestLeavingPage:
     def test_whole_address_is_shown_and_linked(self, client, alice):
         client.force_login(alice)
@@ -146,12 +125,6 @@ class TestLeavingPage:
         assert response.status_code == 200
         assert '<code dir="ltr">https://x.example/a?b=c&amp;d=1</code>' in response.text
         assert f'<a class="btn" href="https://x.example/a?b=c&amp;d=1" rel="{REL}">' in response.text
-
-    def test_international_name_is_explained(self, client, alice):
-        client.force_login(alice)
-
-        assert "look like those of another site" in client.get("/leaving/?to=https://xn--80ak6aa92e.com/").text
-        assert "look like those of another site" not in client.get("/leaving/?to=https://x.example/").text
 
     @pytest.mark.parametrize("url", [*URLS, "#a", "mailto:a@b.example"])
     def test_refused_address_is_400(self, rf, url):
@@ -163,17 +136,8 @@ class TestLeavingPage:
         assert response.status_code == 400
         assert "<" not in response.text
 
-    def test_missing_address_is_400(self, rf):
-        request = rf.get("/leaving/")
-        request.user = User(username="alice")
-
-        assert external_link(request).status_code == 400
-
     def test_stranger_is_sent_to_log_in(self):
         response = Client().get("/leaving/?to=https://x.example/")
 
         assert response.status_code == 302
         assert "login" in response["Location"]
-
-    def test_it_takes_no_post(self, rf):
-        assert external_link(rf.post("/leaving/?to=https://x.example/")).status_code == 405

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 
 import nh3
 import pytest
@@ -56,10 +55,6 @@ def sanitizer_faults(html):
                 yield tag, name, value
 
 
-def test_list_of_vectors_is_broad():
-    assert len({*vectors.MARKUP, *URLS}) >= 250
-
-
 @pytest.mark.parametrize("context", CONTEXTS)
 def test_no_vector_leaves_the_allow_list(context):
     texts = [CONTEXTS[context].replace("{}", vector) for vector in vectors.MARKUP]
@@ -94,17 +89,6 @@ def test_no_refused_address_becomes_a_link(form):
 
     assert not linked
     assert not {text: found for text in texts if (found := list(faults(render_markdown(text))))}
-
-
-@pytest.mark.parametrize("url", URLS)
-def test_check_refuses_odd_address(url):
-    assert check_url(url) is None
-
-
-def test_no_element_has_an_id_or_a_handler():
-    whole = "\n\n".join(vectors.MARKUP)
-
-    assert not re.search(r"<[^>]*\s(?:id|hx-\S*|data-hx-\S*|x-\S*|style|on\w+)=", render_markdown(whole))
 
 
 def test_vectors_stay_harmless_beside_citations():
@@ -163,19 +147,3 @@ def test_no_element_or_attribute_that_acts_is_listed():
     assert names.isdisjoint(
         {"annotation-xml", "semantics", "maction", "mglyph", "malignmark", "href", "style", "class", "id"}
     )
-
-
-def test_threads_do_not_share_a_parser():
-    results: list[bool] = []
-
-    def work(word: str) -> None:
-        html = f"<p>{word}</p>" * 50
-        results.append(all(sanitize_html(html) == html for _ in range(20)))
-
-    threads = [threading.Thread(target=work, args=(word,)) for word in ("one", "two", "three")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert results == [True, True, True]
