@@ -30,7 +30,7 @@ async def client_of(user: User, *, by: str = "token") -> AsyncClient:
 async def ask(client: AsyncClient, conversation: Conversation, body: Any = None, **extra: Any) -> Any:
     url = f"/api/chats/{conversation.pk}/messages/"
     body = {"text": "Why?"} if body is None else body
-    data = body if isinstance(body, str) else json.dumps(body)
+    data = body if isinstance(body, str | bytes) else json.dumps(body)
     return await client.post(url, data, content_type="application/json", **extra)
 
 

@@ -53,19 +53,6 @@ def test_file_becomes_a_filing_that_search_finds(client: Client, sam: User) -> N
     assert LogEntry.objects.get().user == sam
 
 
-def test_status_of_a_filing_is_shown(client: Client) -> None:
-    sent(client, file("plover.htm"))
-    filing = Filing.objects.get()
-
-    listed = client.get(LIST).content.decode()
-    page = client.get(reverse("admin:chat_filing_change", args=[filing.pk])).content.decode()
-
-    assert f'<td class="field-passage_count">{filing.passages.count()}</td>' in listed
-    assert f'<td class="field-short_digest">{filing.digest[:8]}</td>' in listed
-    assert filing.digest in page
-    assert "loaded_at" in page
-
-
 def test_file_that_cannot_be_read_is_named_and_the_rest_go_on(client: Client) -> None:
     answer = sent(client, file("scan.htm", b"%PDF-1.7"), file("plover.htm"), file("note.txt", "Buy milk."))
 
@@ -89,12 +76,6 @@ def test_no_file_and_too_many_are_refused(client: Client) -> None:
         "At most 20 files at once."
     ]
     assert not Filing.objects.exists()
-
-
-def test_empty_file_and_wrong_date_are_refused(client: Client) -> None:
-    answer = sent(client, file("empty.htm", b""), filed_on="yesterday")
-
-    assert set(answer.context["form"].errors) == {"documents", "filed_on"}
 
 
 def test_deleting_says_how_much_goes_and_takes_it_out_of_search(client: Client) -> None:

@@ -12,7 +12,6 @@ from django.test import Client
 
 from accounts.models import User
 from chat import eventlog
-from chat.cards import rendering
 from chat.html import render_markdown
 from chat.live import blocks as liveblocks
 from chat.live.blocks import BlockRenderer
@@ -76,18 +75,6 @@ def test_question_on_a_branch_that_was_left_still_counts(alice: User, conversati
     eventlog.close_turn(turn, [AssistantMessage(text=f"[here]({ECHO})")], status="completed")
 
     assert not links(stored(conversation, alice))
-
-
-def test_answer_without_a_link_costs_no_look_at_the_questions(
-    conversation: Conversation, django_assert_num_queries: pytest.FixtureRequest
-) -> None:
-    plain = eventlog.turn_record(make_turn(conversation, answer="Plain."))
-    with_link = eventlog.turn_record(make_turn(conversation, answer=f"[here]({ECHO})"))
-
-    with django_assert_num_queries(3):  # type: ignore[operator]  # savepoint, upsert, release
-        rendering.load([plain], again=True)
-    with django_assert_num_queries(4):  # type: ignore[operator]
-        rendering.load([with_link], again=True)
 
 
 def test_questions_that_cannot_be_read_leave_every_link_outside_text(

@@ -1,9 +1,10 @@
-"""Whatever a model sends, the turn ends, page and API show a sound card, and the next question is answered."""
+"""Whatever a model sends, the turn ends; events, page and API stay valid; the next question is answered."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,11 +16,10 @@ from chat import eventlog
 from chat.cards.build import answer_card
 from chat.conversations import model_choice
 from chat.models import Conversation, Turn
-from chat.turns.manager import TurnManager
 from reasoning.scratchpad import TRUNCATED
+from reasoning.stream.tags import has_delimiter
 from reasoning.visibility import Visibility
-from tests.chat.api_client import client_of
-from tests.chat.asking import ask
+from tests.chat.api_client import EVENTS, client_of, post
 from tests.chat.scripted import Delta, ScriptedProvider, call
 from tests.chat.sockets import frames_until, socket_of
 from tests.frame_words import heard
@@ -89,24 +89,32 @@ def page_of(conversation: Conversation, person: User) -> str:
 
 
 @pytest.mark.parametrize("model", CASES, indirect=True)
-async def test_turn_ends_and_its_card_is_valid(
-    model: None, runner: TurnManager, conversation: Conversation, alice: User
+async def test_turn_ends_and_events_page_and_list_are_valid(
+    model: None, conversation: Conversation, alice: User
 ) -> None:
-    turn = await ask(runner, conversation)
-    after = await ask(runner, conversation, "And then?")
-    page = await database_sync_to_async(page_of)(conversation, alice)
-    listed = await (await client_of(alice)).get(f"/api/chats/{conversation.pk}/messages/")
+    client = await client_of(alice)
 
-    assert [turn.status, after.status] == [Turn.Status.COMPLETED] * 2
+    sent = await post(client, conversation, {"text": "Why?"}, **EVENTS)
+    events = list(events_in(b"".join([piece async for piece in sent])))
+    turn = await conversation.turns.aget()
+    after = (await post(client, conversation, {"text": "And then?"})).json()
+    page = await database_sync_to_async(page_of)(conversation, alice)
+    listed = await client.get(f"/api/chats/{conversation.pk}/messages/")
+
+    *_events, (last, form) = events
+    assert (last, form["status"], turn.status) == ("done", "complete", Turn.Status.COMPLETED)
+    assert text_of(events, "answer").rstrip() == form["answer"]
+    assert [step for name, step in events if name == "tool_step"] == form["toolTrace"]
+    assert not has_delimiter(text_of(events, "answer") + text_of(events, "summary"))
+    assert SECRET not in json.dumps(events)
+    assert (after["status"], after["answer"]) == ("complete", "After.")
     assert len(re.findall(r'data-role="assistant"\s+data-status="complete"', page)) == 2
-    answers = [form for form in strict(listed.content) if form["role"] == "assistant"]
-    assert [form["status"] for form in answers] == ["complete", "complete"]
-    assert answers[1]["answer"] == "After."
+    assert [form["status"] for form in strict(listed.content) if form["role"] == "assistant"] == ["complete"] * 2
     await database_sync_to_async(check_rows)(turn)
 
 
 @pytest.mark.parametrize("model", ["lone surrogates", "markup for a name", "a bullet of 100 KB"], indirect=True)
-async def test_open_page_is_told_of_it_until_the_end(model: None, conversation: Conversation, alice: User) -> None:
+async def test_open_page_gets_sound_frames_until_the_end(model: None, conversation: Conversation, alice: User) -> None:
     async with socket_of(conversation, alice) as socket:
         await socket.send_to(json.dumps({"text": "Why?"}))
         frames = await frames_until(socket, "Answer ready")
@@ -115,6 +123,20 @@ async def test_open_page_is_told_of_it_until_the_end(model: None, conversation: 
     whole.encode()
     assert "<img" not in whole
     assert max(map(len, frames)) < 20 * KILO
+
+
+def events_in(body: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield events as a strict client reads them: an event line, one data line, a blank line."""
+    blocks = body.decode().split("\n\n")
+    assert blocks.pop() == ""
+    for block in blocks:
+        name, data = block.split("\n")
+        (form,) = strict(f"[{data.removeprefix('data: ')}]".encode())
+        yield name.removeprefix("event: "), form
+
+
+def text_of(events: list[tuple[str, dict[str, Any]]], channel: str) -> str:
+    return "".join(form["text"] for name, form in events if name == "delta" and form["channel"] == channel)
 
 
 def strict(body: bytes) -> list[dict[str, Any]]:
@@ -129,7 +151,7 @@ def strict(body: bytes) -> list[dict[str, Any]]:
 
 
 def check_rows(turn: Turn) -> None:
-    """See that the card of a turn holds sound markup, and what it keeps open no secret, no NUL, no long bullet."""
+    """See that the card of a turn holds sound markup, and its public payloads no secret, no NUL, no long bullet."""
     rows = eventlog.turn_record(turn)
     public = json.dumps(rows.events, ensure_ascii=False, allow_nan=False)
     html = answer_card(rows, Visibility()).answer_html

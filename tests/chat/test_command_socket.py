@@ -97,22 +97,6 @@ async def test_thinking_goes_and_comes_in_every_open_page_without_a_reload(
     assert all("data-ai-reasoning" in frames[-1] for frames in back)
 
 
-@pytest.mark.spec("001 EC-005")
-async def test_loaded_profile_moves_the_meter_of_every_open_page(alice: User, conversation: Conversation) -> None:
-    await database_sync_to_async(make_answer)(conversation, thought="a long thought " * 400)
-
-    async with socket_of(conversation, alice) as one, socket_of(conversation, alice) as two:
-        await send(one, "/set reasoning.includeInContext true")
-        before = (await frames_until(two, METER))[-1]
-        await send(one, "/set reasoning.stripFromContext all")
-        stripped = (await frames_until(two, METER))[-1]
-        await send(one, "/profile load kimi")
-        after = (await frames_until(two, METER))[-1]
-
-    assert before != stripped
-    assert before == after
-
-
 async def test_setting_for_everywhere_reaches_an_open_page(
     alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

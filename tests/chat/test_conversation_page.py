@@ -15,8 +15,6 @@ from accounts.models import User
 from chat import eventlog
 from chat.eventlog import pagination
 from chat.models import Conversation
-from chat.socket.frames import PageFrames
-from reasoning.visibility import Visibility
 from tests.chat.asking import opened_page
 from tests.factories import THINKING_CANARY, client_of, make_answer, make_conversation, make_turn, open_turn
 
@@ -180,13 +178,6 @@ def test_page_shows_the_newest_and_the_way_to_earlier_ones(client: Client, alice
     assert f'hx-get="/chats/{long.pk}/messages/?before=6"' in page
 
 
-@pytest.mark.spec("001 BR-004")
-def test_page_shows_how_full_the_next_request_is(client: Client, alice: User, long: Conversation) -> None:
-    usage = markup.fromstring(get(client, alice, f"/chats/{long.pk}/")).xpath("//*[@data-context-usage]")[0]
-
-    assert int(usage.text_content().removesuffix("/32000")) > 0
-
-
 @pytest.mark.parametrize(
     ("query", "since"),
     [("before=6", 1), ("since=3", 3), ("since=20", 6), ("since=x", 6), ("before=-1", 6), ("open=x", 6)],
@@ -208,22 +199,6 @@ def test_part_holds_only_what_comes_before(client: Client, alice: User, long: Co
 
     assert asked(part) == questions(1, 5)
     assert "Load earlier" not in part
-
-
-def test_short_conversation_has_nothing_earlier(client: Client, alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    make_turn(conversation)
-
-    assert "Load earlier" not in get(client, alice, f"/chats/{conversation.pk}/")
-
-
-def test_frame_that_draws_all_again_draws_the_newest_and_the_way_back(long: Conversation) -> None:
-    rows = eventlog.turns(long.pk, since=pagination.newest(long.pk).since)
-
-    (frame,) = PageFrames(Visibility()).replace_all(rows)
-
-    assert asked(frame) == questions(6)
-    assert "?before=6" in frame
 
 
 @pytest.mark.django_db(transaction=True)

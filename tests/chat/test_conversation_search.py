@@ -9,14 +9,13 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from django.utils import timezone
 
 from accounts.models import User
 from chat import eventlog
 from chat.conversations import actions, search_index
 from chat.conversations.search import SearchResult, search
-from chat.models import Conversation, Event, Turn
+from chat.models import Conversation, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from tests.factories import end_turn, make_conversation, make_turn, open_turn
 
@@ -158,18 +157,3 @@ def test_lost_triggers_are_noticed_and_reindex_brings_all_back(alice: User) -> N
 
     assert "2 questions and answers indexed." in said.getvalue()
     assert names(search(alice, "ammonia")) == names(search(alice, "ferry")) == [conversation]
-
-
-@pytest.mark.sqlite
-@pytest.mark.django_db(transaction=True)
-def test_index_survives_that_django_rebuilds_both_tables(alice: User) -> None:
-    told(alice, answer="Ammonia leaks.")
-
-    search_index.INDEX.drop_triggers(plan=["a migration"])
-    with connection.schema_editor() as editor:
-        editor._remake_table(Event)
-        editor._remake_table(Conversation)
-    search_index.INDEX.ensure()
-
-    told(alice, answer="Ammonia smells.")
-    assert len(search(alice, "ammonia")) == 2

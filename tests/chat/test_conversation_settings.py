@@ -151,19 +151,6 @@ def test_conversation_governs_its_own_cards_everywhere(
     assert (THINKING_CANARY in client.get(f"/api{url}messages/").text) is is_shown
 
 
-@pytest.mark.spec("001 BR-004")
-def test_meter_of_the_page_follows_what_is_sent(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    make_answer(conversation, thought="a long thought " * 400)
-    client, url = client_of(alice), conversation.get_absolute_url()
-    layers.change(conversation.pk, {"reasoning.includeInContext": True, "reasoning.stripFromContext": "none"})
-    with_thinking = client.get(url).context["context"].effective
-
-    layers.change(conversation.pk, {"reasoning.stripFromContext": "all"})
-
-    assert client.get(url).context["context"].effective < with_thinking
-
-
 # The composer's form, without JavaScript.
 
 

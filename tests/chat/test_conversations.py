@@ -63,10 +63,6 @@ def test_first_answer_names_its_conversation_and_later_ones_do_not(alice: User) 
     assert finish(conversation, "Nothing else applies.") == "Three tests apply"
 
 
-def test_stopped_answer_leaves_the_words_of_the_question(alice: User) -> None:
-    assert finish(make_conversation(owner=alice), "Three te", status="aborted") == "What would breach the covenants?"
-
-
 def test_name_that_its_person_gave_stays(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     actions.rename(conversation, "  Mine\n ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -14,7 +13,6 @@ from chat.conversations import model_choice
 from chat.models import Conversation, ModelProfile
 from chat.request_preview import summary
 from chat.request_preview.summary import model_view
-from chat.socket.frames import model_frame
 from chat.turns import request
 from tests.factories import make_conversation, make_profile
 
@@ -115,16 +113,3 @@ def test_nothing_is_offered_where_reasoning_is_not_asked_for(
     settings.REASONING_ENABLED = False
 
     assert model_view(conversation, *model_choice.resolve(conversation)).efforts == ()
-
-
-def test_open_pages_are_told_what_is_offered_and_chosen(conversation: Conversation) -> None:
-    talk_to(conversation, dialect="vllm")
-    conversation.reasoning = {"reasoning.effort": "none"}
-
-    frame = json.loads(model_frame(model_view(conversation, *model_choice.resolve(conversation))))
-
-    assert frame["efforts"] == [
-        ["", "Effort: default", False],
-        ["none", "Reasoning: off", True],
-        ["medium", "Reasoning: on", False],
-    ]

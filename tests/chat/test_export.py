@@ -133,12 +133,6 @@ def test_file_name_is_plain_letters(alice: User, title: str, name: str) -> None:
     assert answer["Content-Disposition"].endswith('.md"')
 
 
-def test_another_format_is_refused_in_plain_words(alice: User) -> None:
-    answer = client_of(alice).get(f"/chats/{make_talk(alice).pk}/export/?format=pdf")
-
-    assert (answer.status_code, answer.content) == (400, b"format: md or json is needed.")
-
-
 def test_a_turn_that_still_runs_is_left_out(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     make_turn(conversation)

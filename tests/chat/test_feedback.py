@@ -72,16 +72,6 @@ def test_what_is_not_offered_or_too_long_is_cut(alice: User, turn: Turn, reason:
     assert kept_note == note.replace("\x00", "")[:1000]
 
 
-def test_another_verdict_loses_the_reason_of_the_first(alice: User, turn: Turn) -> None:
-    client = client_of(alice)
-    say(client, turn, verdict="poor")
-    say(client, turn, reason="incorrect", note="No.")
-
-    say(client, turn, verdict="good")
-
-    assert kept() == [(True, "", "")]
-
-
 @pytest.mark.parametrize("form", [{}, {"verdict": "great"}])
 def test_an_odd_form_changes_nothing(alice: User, turn: Turn, form: dict[str, str]) -> None:
     say(client_of(alice), turn, **form)
@@ -95,24 +85,6 @@ def test_without_script_it_is_a_303_back_to_the_card(alice: User, turn: Turn) ->
     answer = client_of(alice).post(path, {"verdict": "good"})
 
     assert (answer.status_code, answer["Location"]) == (303, f"/chats/{turn.conversation_id}/#m-{turn.public_id}")
-
-
-def test_the_page_shows_what_was_said(alice: User, turn: Turn) -> None:
-    client = client_of(alice)
-    say(client, turn, verdict="poor")
-
-    assert pressed(client.get(f"/chats/{turn.conversation_id}/").content.decode()) == ["poor"]
-
-
-def test_many_cards_cost_no_look_each(alice: User, django_assert_num_queries: pytest.FixtureRequest) -> None:
-    conversation = make_conversation(owner=alice)
-    for _each in range(5):
-        make_turn(conversation)
-    rows = eventlog.turns(conversation.pk)
-
-    with django_assert_num_queries(0):  # type: ignore[operator]
-        drawn = [build.answer_card(row, Visibility()) for row in rows]
-    assert [card.feedback.verdict for card in drawn if card.feedback] == [""] * 5
 
 
 def test_an_answer_that_is_being_written_takes_none(alice: User) -> None:

@@ -143,15 +143,6 @@ def test_what_is_left_out_is_listed_with_its_reason(
     assert (left_out, stored, limit) == (10 if why else 0, goes + left_out, 32_000)
 
 
-def test_failed_turns_leave_out_what_never_ran(ada: User, own: Conversation) -> None:
-    call, _result, _answer = make_tool_step()
-    make_history(own, call, status="aborted")
-
-    assert omissions(get_page(ada, own)) == [
-        ["2", "tool_call", "A call that never ran, of a turn that did not end well", "replay 5", "6"]
-    ]
-
-
 def test_summary_stands_for_a_run_of_events(ada: User, own: Conversation) -> None:
     make_history(own, *make_tool_step(), question="First?")
     make_history(

@@ -23,7 +23,6 @@ from tests.factories import (
     TOOL_OUTPUT,
     make_conversation,
     make_history,
-    make_profile,
     make_thought,
     make_tool_step,
     make_turn,
@@ -111,17 +110,6 @@ async def test_other_model_is_previewed_without_being_chosen(talk: Talk) -> None
     assert await send(talk) == with_question(other)
 
 
-async def test_refused_spare_parameter_is_previewed_no_more(talk: Talk) -> None:
-    refusal = "Unrecognized request argument supplied: stream_options"
-    fault = {"kind": "http_error", "status": 400, "message": refusal}
-    await talk.choose(KINDS["plain-model"], base_url=f"{talk.upstream.base_url}/")  # whose provider nobody else has
-    assert "stream_options" in await preview(talk)
-
-    await talk.ask({**talk.answer(), "faults": [fault]})
-
-    assert "stream_options" not in await preview(talk)
-
-
 @pytest.mark.spec("product 9")
 async def test_scratchpad_is_in_no_preview(
     upstream: ContractHandle, runner: TurnManager, ada: User, settings: LazySettings
@@ -139,13 +127,6 @@ async def test_scratchpad_is_in_no_preview(
 
     assert "canary" not in page.content.decode() + body
     assert "Yes." in body
-
-
-async def test_endpoints_own_model_is_named_in_the_preview(talk: Talk, settings: LazySettings) -> None:
-    settings.OPENAI_MODEL = None
-    talk.upstream.script([], models={"first-model": "openai-chat"})
-
-    assert (await preview(talk))["model"] == "first-model"
 
 
 async def test_running_turn_previews_its_own_next_request(conversation: Conversation, settings: LazySettings) -> None:
@@ -190,33 +171,9 @@ def test_command_prints_what_is_left_out_and_the_figures(conversation: Conversat
     assert printed["notes"] == ["reasoning.effort has no parameter for this service (openai-chat)"]
 
 
-def test_command_previews_another_model(conversation: Conversation) -> None:
-    make_profile("r", model="gpt-5-mini", api="responses")
-    make_history(conversation, *make_tool_step())
-
-    body = run_command(conversation, "--model", "r")["body"]
-
-    assert (body["model"], body["store"], body["stream"]) == ("gpt-5-mini", False, True)
-    assert [item["type"] for item in body["input"]] == ["message", "function_call", "function_call_output", "message"]
-
-
 @pytest.mark.parametrize("name", ["00000000-0000-4000-8000-000000000000", "no id"])
 def test_unknown_conversation_is_one_clear_line(name: str) -> None:
     with pytest.raises(CommandError, match=rf"^No conversation has the id {name}\.$") as refused:
         call_command("preview_request", name)
 
     assert refused.value.returncode == 1
-
-
-def test_unknown_model_names_those_there_are(conversation: Conversation) -> None:
-    make_profile("kimi")
-
-    with pytest.raises(CommandError, match=r"^model: one of offline-analyst, kimi\.$"):
-        call_command("preview_request", str(conversation.pk), "--model", "nobody")
-
-
-def test_missing_key_is_named(conversation: Conversation) -> None:
-    make_profile("kimi", api_key_env="ABSENT_API_KEY")
-
-    with pytest.raises(CommandError, match="ABSENT_API_KEY"):
-        call_command("preview_request", str(conversation.pk), "--model", "kimi")

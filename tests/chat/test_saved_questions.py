@@ -15,11 +15,9 @@ from chat.cards import build
 from chat.eventlog import branches
 from chat.models import Conversation, Turn
 from chat.turns.manager import TurnManager
-from chat.turns.manager import runner as the_runner
 from chat.turns.statistics import recent_turns
 from reasoning.visibility import Visibility
-from tests.chat.asking import ask, events_of, following, kinds, until
-from tests.chat.test_branches import shown, signed_in
+from tests.chat.asking import ask, events_of, kinds
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import client_of, make_conversation, make_turn, open_turn
 
@@ -30,6 +28,10 @@ HTMX = {"HX-Request": "true"}
 @pytest.fixture
 def asked(alice: User) -> Turn:
     return make_turn(make_conversation(owner=alice), question="q1")
+
+
+def shown(conversation: Conversation) -> list[str]:
+    return [build.question_card(rows).text for rows in eventlog.turns(conversation.pk)]
 
 
 def place(turn: Turn) -> tuple[int, int] | None:
@@ -90,16 +92,6 @@ async def test_nothing_is_sent_until_it_is_and_then_it_is_no_version_any_more(
     assert await database_sync_to_async(place)(sent) == (2, 2)
 
 
-def test_an_old_page_may_still_choose_what_was_replaced(alice: User, asked: Turn) -> None:
-    kept = saves(alice, asked, "q1 otherwise")
-    saves(alice, kept, "q1 in the end")
-
-    branches.select(kept)
-
-    assert shown(asked.conversation) == ["q1 otherwise"]
-    assert place(kept) == (2, 3)
-
-
 def test_one_that_was_left_or_went_on_stays_a_version(alice: User, asked: Turn) -> None:
     kept = saves(alice, asked, "q1 otherwise")
     branches.select(asked)
@@ -111,18 +103,6 @@ def test_one_that_was_left_or_went_on_stays_a_version(alice: User, asked: Turn) 
     last = eventlog.save_unasked(kept, "q1 at last")
 
     assert place(last) == (4, 4)
-
-
-async def test_pages_are_told(alice: User, conversation: Conversation) -> None:
-    turn = await ask(the_runner, conversation, "What?")
-    client = await signed_in(alice)
-
-    async with following(conversation) as messages:
-        path = f"/chats/{conversation.pk}/turns/{turn.pk}/edit/"
-        await client.post(path, {"text": "What else?", "save": "only"}, headers=HTMX)
-        told = [event["kind"] for event in await until(messages, "model")]
-
-    assert told == ["redraw", "model"]
 
 
 def test_it_is_refused_in_words_while_an_answer_is_written(alice: User, asked: Turn) -> None:

@@ -157,12 +157,3 @@ async def test_events_of_the_api_leave_it_out(
 
     assert "Forty-two." in sent
     assert CANARY not in sent
-
-
-async def test_next_status_ends_the_line() -> None:
-    turn = make_live_turn()
-    turn.show_thought_line(CANARY)
-    turn.show_status("Writing…")
-    await published(turn)
-
-    assert live_answer_card(turn, Visibility()).status_text == "Writing…"

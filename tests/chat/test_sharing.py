@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEntry, User
 from chat import eventlog
-from chat.models import Conversation, Share, Turn
+from chat.models import Conversation, Share
 from chat.sharing import links
 from chat.sharing.export import Choice
 from reasoning.events import AssistantMessage
@@ -228,15 +228,6 @@ def test_the_other_buttons_lead_to_a_file_and_to_a_preview(alice: User) -> None:
     assert exported["Location"] == f"/chats/{conversation.pk}/export/?format=json&summary=0&trace=1&thinking=0"
     assert "this is what a link would show" in previewed.content.decode()
     assert not Share.objects.exists()
-
-
-def test_a_preview_shows_the_thinking_that_anybody_would_read(ada: User) -> None:
-    conversation, client = make_talk(ada), client_of(ada)
-    turn = Turn.objects.get()
-
-    text = client.get(f"/chats/{conversation.pk}/share/preview/?thinking=1&text={turn.public_id}")
-
-    assert text.content.decode().endswith("…(truncated)")
 
 
 def test_without_an_answer_there_is_nothing_to_share(alice: User) -> None:

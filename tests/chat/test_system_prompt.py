@@ -19,7 +19,6 @@ SITES = [  # REASONING_ENABLED, REASONING_SCRATCHPAD_ENABLED, SCRATCHPAD_ADMIN_O
     (False, True, True, False, False),
     (False, False, True, False, False),
 ]
-flagged = pytest.mark.parametrize(("enabled", "pads", "admin_only", "sections", "scratchpad"), SITES)
 
 
 @pytest.fixture
@@ -29,18 +28,9 @@ def site(settings: LazySettings, enabled: bool, pads: bool, admin_only: bool) ->
     settings.SCRATCHPAD_ADMIN_ONLY = admin_only
 
 
-@pytest.mark.spec("product 13")
-@flagged
-def test_prompt_asks_for_what_the_flags_allow(site: None, sections: bool, scratchpad: bool) -> None:
-    prompt = request.system_prompt("openai-chat")
-
-    assert ("Reasoning Summary:\n" in prompt, "Final Answer:\n" in prompt) == (sections, sections)
-    assert ("scratchpad" in prompt) is scratchpad
-
-
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.spec("product 9")
-@flagged
+@pytest.mark.spec("product 9", "product 13")
+@pytest.mark.parametrize(("enabled", "pads", "admin_only", "sections", "scratchpad"), SITES)
 async def test_service_is_sent_that_prompt(
     upstream: ContractHandle,
     runner: TurnManager,
