@@ -83,13 +83,3 @@ async def test_deleted_is_gone_at_once_for_every_address(
     assert statuses == [404] * 3
     assert (await async_client.delete(url)).json()["error"]["code"] == "not_found"
     assert (await async_client.get("/api/chats/")).json() == []
-
-
-@pytest.mark.parametrize("method", ["get", "patch", "delete"])
-def test_stranger_finds_nothing(client: Client, bob: User, conversation: Conversation, method: str) -> None:
-    client.force_login(bob)
-
-    answer = client.generic(method.upper(), f"/api/chats/{conversation.pk}/", b"{}")
-
-    assert answer.status_code == 404
-    assert Conversation.objects.get().title == "Ferry"

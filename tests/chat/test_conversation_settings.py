@@ -175,14 +175,6 @@ def test_form_refuses_a_wrong_value_and_keeps_the_text(alice: User, conversation
     assert conversation.reasoning == {}
 
 
-def test_stranger_commands_nothing(bob: User, conversation: Conversation) -> None:
-    client = client_of(bob)
-
-    assert client.post(f"{conversation.get_absolute_url()}messages/", {"text": "/set effort low"}).status_code == 404
-    conversation.refresh_from_db()
-    assert conversation.reasoning == {}
-
-
 # The JSON API.
 
 
@@ -224,8 +216,3 @@ def test_script_is_refused_by_field_and_nothing_is_changed(
     assert said in error["message"]
     conversation.refresh_from_db()
     assert conversation.reasoning == {}
-
-
-@pytest.mark.spec("product 14")
-def test_script_of_a_stranger_finds_nothing(conversation: Conversation, bob: User) -> None:
-    assert _patch(conversation, {"reasoning.effort": "low"}, by=bob).status_code == 404

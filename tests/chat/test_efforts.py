@@ -96,15 +96,6 @@ def test_unknown_effort_is_refused_with_the_allowed_ones(page: Client, conversat
     assert not conversation.reasoning
 
 
-@pytest.mark.spec("product 14")
-def test_effort_of_another_persons_conversation_is_not_found(
-    client: Client, bob: User, conversation: Conversation
-) -> None:
-    client.force_login(bob)
-
-    assert client.post(f"{conversation.get_absolute_url()}effort/", {"effort": "low"}).status_code == 404
-
-
 @pytest.mark.spec("001 BR-006")
 def test_nothing_is_offered_where_reasoning_is_not_asked_for(
     conversation: Conversation, settings: LazySettings

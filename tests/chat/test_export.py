@@ -104,16 +104,6 @@ def test_what_is_private_is_in_no_file(ada: User, kind: str) -> None:
     assert not [private for private in ("raw-arguments-canary", "raw-result-canary", SECRET) if private in text]
 
 
-@pytest.mark.spec("product 14")
-@pytest.mark.parametrize("who", ["bob", "sam", "ada"])
-def test_nobody_else_exports_a_conversation(request: pytest.FixtureRequest, alice: User, who: str) -> None:
-    conversation = make_talk(alice)
-
-    answer = client_of(request.getfixturevalue(who)).get(f"/chats/{conversation.pk}/export/")
-
-    assert answer.status_code == 404
-
-
 @pytest.mark.parametrize(
     ("title", "name"),
     [

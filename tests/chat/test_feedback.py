@@ -95,16 +95,6 @@ def test_an_answer_that_is_being_written_takes_none(alice: User) -> None:
     assert client_of(alice).post(path, {"verdict": "good"}).status_code == 404
 
 
-@pytest.mark.spec("product 14")
-@pytest.mark.parametrize("who", ["bob", "sam", "ada"])
-def test_nobody_else_says_anything_of_it(request: pytest.FixtureRequest, turn: Turn, who: str) -> None:
-    client = client_of(request.getfixturevalue(who))
-    path = f"/chats/{turn.conversation_id}/turns/{turn.pk}/feedback/"
-
-    assert client.post(path, {"verdict": "poor"}).status_code == 404
-    assert kept() == []
-
-
 @pytest.mark.spec("product 13")
 def test_the_line_below_an_answer_says_what_it_cost(alice: User, settings: LazySettings) -> None:
     conversation: Conversation = make_conversation(owner=alice)

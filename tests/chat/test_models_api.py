@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
-from django.test import AsyncClient
 
 from accounts.models import User
 from chat.models import Conversation
@@ -46,10 +45,6 @@ async def test_models_are_listed_with_names_and_labels(alice: User) -> None:
         {"name": "offline-analyst", "label": "Offline analyst"},
         {"name": "kimi", "label": "Kimi"},
     ]
-
-
-async def test_models_are_for_who_is_signed_in() -> None:
-    assert (await AsyncClient().get(MODELS)).status_code == 401
 
 
 async def test_model_that_the_endpoint_chooses_is_listed_by_its_name(

@@ -91,15 +91,6 @@ def test_unknown_or_disabled_model_is_refused_with_those_there_are(
     assert _profile_of(conversation) == "kimi"
 
 
-def test_stranger_chooses_nothing(client: Client, bob: User, conversation: Conversation, url: str) -> None:
-    make_profile("kimi")
-    client.force_login(bob)
-
-    assert client.post(url, {"model": "kimi"}).status_code == 404
-    assert client.get(url).status_code == 405
-    assert _profile_of(conversation) is None
-
-
 def test_model_that_its_endpoint_chose_is_named_after_its_first_answer(
     page: Client, conversation: Conversation, settings: LazySettings
 ) -> None:

@@ -260,20 +260,6 @@ def test_ones_links_are_listed_and_only_ones_own(alice: User, bob: User) -> None
     assert theirs.token not in page
 
 
-@pytest.mark.spec("product 14")
-@pytest.mark.parametrize("who", ["bob", "sam", "ada"])
-def test_nobody_else_shares_or_ends_a_link(request: pytest.FixtureRequest, alice: User, who: str) -> None:
-    conversation = make_talk(alice)
-    link = make_link(conversation)
-    client = client_of(request.getfixturevalue(who))
-
-    for path in ("share/", "share/preview/"):
-        assert client.get(f"/chats/{conversation.pk}/{path}").status_code == 404
-    assert client.post(f"/chats/{conversation.pk}/share/").status_code == 404
-    assert client.post(f"/shares/{link.pk}/revoke/").status_code == 404
-    assert status_of(link) == 200
-
-
 def test_only_turns_of_the_shared_branch_give_their_thinking(alice: User) -> None:
     link = make_link(make_talk(alice))
     other = make_link(make_talk(alice)).last_turn

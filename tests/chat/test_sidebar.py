@@ -162,20 +162,6 @@ def test_page_of_a_deleted_conversation_leads_home_where_it_can_be_taken_back(al
     assert "Deleted: " not in signed_in.get("/?deleted=x", follow=True).content.decode()
 
 
-@pytest.mark.parametrize("do", ["rename", "pin", "delete", "restore"])
-def test_stranger_changes_nothing(client: Client, alice: User, bob: User, do: str) -> None:
-    conversation = make(alice, "Ferry")
-    conversation.deleted_at = timezone.now() if do == "restore" else None
-    conversation.save()
-    client.force_login(bob)
-
-    answer = client.post(f"/chats/{conversation.pk}/manage/", {"do": do, "title": "Mine"})
-
-    assert answer.status_code == 404
-    kept = Conversation.all_objects.get()
-    assert (kept.title, kept.is_pinned, kept.deleted_at) == ("Ferry", False, conversation.deleted_at)
-
-
 def test_temporary_conversation_is_marked_and_not_home(alice: User, signed_in: Client) -> None:
     answer = signed_in.post("/chats/", {"temporary": "1"}, follow=True)
 

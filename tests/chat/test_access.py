@@ -1,0 +1,103 @@
+"""Nobody but its owner reaches a conversation: every address that names one, every method, every other persona."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from accounts.models import User
+from chat.models import Conversation, Feedback, Share, Turn
+from chat.sharing.export import Choice
+from chat.sharing.links import create_link
+from tests.factories import client_of, make_answer, make_conversation
+
+pytestmark = [pytest.mark.django_db, pytest.mark.spec("product 14")]
+# What would change something if its sender were the owner.
+FORM = {
+    **{"text": "/set effort low", "model": "", "effort": "low", "title": "Mine", "verdict": "poor", "summary": "on"},
+    "expires": "never",
+}
+DELETED = {"do": "restore"}
+
+
+@pytest.fixture
+def conversation(alice: User) -> Conversation:
+    """Return an answered and shared conversation."""
+    conversation = make_conversation(owner=alice, title="Ferry")
+    make_answer(conversation)
+    create_link(alice, conversation, Choice(summary=True, trace=True, thinking=True), days=7)
+    return conversation
+
+
+def patterns(entries: list[Any], prefix: str = "") -> Iterator[str]:
+    for entry in entries:
+        route = f"{prefix}{entry.pattern}"
+        if isinstance(entry, URLResolver):
+            yield from patterns(entry.url_patterns, route)
+        elif isinstance(entry, URLPattern):
+            yield route
+
+
+def addresses(conversation: Conversation) -> list[str]:
+    """Return every address of the site that names the conversation, its turn or its link."""
+    named = {
+        "<uuid:conversation_id>": str(conversation.pk),
+        "<uuid:turn_id>": str(conversation.turns.get().pk),
+        "<uuid:link_id>": str(conversation.shares.get().pk),
+    }
+    found = []
+    for route in patterns(get_resolver().url_patterns):
+        if "<slug:token>" not in route and any(name in route for name in named):
+            for name, value in named.items():
+                route = route.replace(name, value)
+            found.append(f"/{route}")
+    return found
+
+
+def rows() -> list[Any]:
+    models = (Conversation.all_objects, Turn.objects, Share.objects, Feedback.objects)
+    return [list(model.order_by("pk").values()) for model in models]
+
+
+def statuses(client: Client, address: str) -> set[int]:
+    sent = [client.get(address), client.post(address, FORM), client.post(address, DELETED)]
+    for method in (client.patch, client.delete):
+        sent.append(method(address, b'{"title": "Mine", "reasoning.effort": "low"}', content_type="application/json"))
+    return {answer.status_code for answer in sent}
+
+
+@pytest.mark.parametrize("who", ["bob", "sam", "ada"])
+def test_others_find_nothing_and_change_nothing(
+    request: pytest.FixtureRequest, conversation: Conversation, who: str
+) -> None:
+    client = client_of(request.getfixturevalue(who))
+    before = rows()
+    found = addresses(conversation)
+    assert len(found) > 20
+
+    assert {
+        address: answers for address in found if not 404 in (answers := statuses(client, address)) <= {404, 405}
+    } == {}
+    assert rows() == before
+
+
+def test_others_restore_no_deleted_conversation(conversation: Conversation, bob: User) -> None:
+    conversation.deleted_at = conversation.updated_at
+    conversation.save()
+    before = rows()
+
+    assert {status for address in addresses(conversation) for status in statuses(client_of(bob), address)} <= {404, 405}
+    assert rows() == before
+
+
+def test_visitors_are_sent_to_sign_in(conversation: Conversation) -> None:
+    before = rows()
+
+    for address in ("/", "/chats/", "/filings/", "/shares/", "/api/chats/", "/api/models/", *addresses(conversation)):
+        allowed = {401, 405} if address.startswith("/api/") else {302}
+        assert statuses(Client(), address) <= allowed, address
+    assert rows() == before
