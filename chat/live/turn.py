@@ -1,7 +1,7 @@
 """A turn that runs in this process: what it shows, published in order and joined.
 
-The turn calls ``show_answer``, ``show_status`` and so on, which only collect. One task, ``pump``, takes what came,
-renders finished blocks, applies each event to the state and publishes it: the first at once, then one batch a window.
+The turn calls ``show_answer``, ``show_status`` and so on, which only collect. One task, ``pump``, renders finished
+blocks of what was collected, applies each event to the state and publishes it.
 """
 
 from __future__ import annotations
@@ -31,15 +31,7 @@ if TYPE_CHECKING:
     from chat.eventlog import TurnRecord
 
 MAX_TOOL_CHARS = 80
-FEW_TURNS = 20
-SHORTEST_WINDOW_S, LONGEST_WINDOW_S = 0.033, 0.1
 logger = logging.getLogger(__name__)
-_pumping: set[uuid.UUID] = set()  # turns of this process
-
-
-def joining_window_s(turns: int) -> float:
-    """Return how long text is joined before it is published: longer the more turns run, not for a few of them."""
-    return 0.0 if turns < FEW_TURNS else min(LONGEST_WINDOW_S, SHORTEST_WINDOW_S * turns / FEW_TURNS)
 
 
 @dataclass(kw_only=True, eq=False)
@@ -55,7 +47,6 @@ class LiveTurn(TurnState):
     _pending: list[Event] = field(default_factory=list)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
-    _is_ending: asyncio.Event = field(default_factory=asyncio.Event)
     _splitter: BlockSplitter = field(default_factory=BlockSplitter)
     _call_ids: list[str] = field(default_factory=list)
     _new_results: int | None = None  # of the calls since the model was last given results
@@ -140,39 +131,25 @@ class LiveTurn(TurnState):
         self._add_step(at, LiveStep(trace.tool, trace))
 
     async def pump(self) -> None:
-        """Publish what the turn shows, until cancelled."""
-        _pumping.add(self.id)
-        try:
-            while True:
-                self._idle.set()
-                await self._wake.wait()
-                self._idle.clear()
-                self._wake.clear()
-                pending, self._pending = self._pending, []
-                for event in pending:
-                    try:
-                        await self._publish(event)
-                    except Exception:  # the turn waits for the pump at its end
-                        logger.exception("live event not published", extra={"turn": self.public_id})
-                await self._wait_for_more(joining_window_s(len(_pumping)))
-        finally:
-            _pumping.discard(self.id)
+        """Publish what the turn shows, until cancelled. What is shown meanwhile is joined."""
+        while True:
+            self._idle.set()
+            await self._wake.wait()
+            self._idle.clear()
+            self._wake.clear()
+            pending, self._pending = self._pending, []
+            for event in pending:
+                try:
+                    await self._publish(event)
+                except Exception:  # the turn waits for the pump at its end
+                    logger.exception("live event not published", extra={"turn": self.public_id})
 
     async def settle(self) -> None:
         """Wait until everything shown was published. Nothing may be shown afterwards."""
         self._stop_thinking_clock()
-        self._is_ending.set()
         while self._wake.is_set() or not self._idle.is_set():
             await self._idle.wait()
             await asyncio.sleep(0)
-
-    async def _wait_for_more(self, window_s: float) -> None:
-        if window_s and not self._is_ending.is_set():
-            try:
-                async with asyncio.timeout(window_s):
-                    await self._is_ending.wait()
-            except TimeoutError:
-                pass
 
     async def _publish(self, event: Event) -> None:
         if event["kind"] == "text":

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _BODY_END_S = 0.2  # how long the body's own end may take to follow the end mark
 _USAGE_S = 5.0  # how long the token counts may take to follow the end of the answer
 BUSY_STREAMS = 20  # in this process; from there on reads are joined
-JOIN_WINDOW_S = 0.05
+SHORTEST_WINDOW_S, LONGEST_WINDOW_S = 0.033, 0.1
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, AsyncOpenAI]] = WeakKeyDictionary()
 
@@ -241,6 +241,11 @@ def _replays_thinking(body: Mapping[str, Any]) -> bool:
     )
 
 
+def joining_window_s(streams: int) -> float:
+    """Return how long text is joined before it is read: longer the more streams are open, not for a few of them."""
+    return 0.0 if streams < BUSY_STREAMS else min(LONGEST_WINDOW_S, SHORTEST_WINDOW_S * streams / BUSY_STREAMS)
+
+
 async def _next_chunk(chunks: AsyncIterator[bytes], decoder: Decoder, *, may_wait: bool) -> bytes | None:
     """Return the next bytes, None at the end.
 
@@ -250,8 +255,8 @@ async def _next_chunk(chunks: AsyncIterator[bytes], decoder: Decoder, *, may_wai
     if decoder.done:
         return None
     if not decoder.ended:
-        if may_wait and OpenAIService.open_streams >= BUSY_STREAMS:
-            await asyncio.sleep(JOIN_WINDOW_S)
+        if may_wait and (window_s := joining_window_s(OpenAIService.open_streams)):
+            await asyncio.sleep(window_s)
         return await anext(chunks, None)
     try:
         return await asyncio.wait_for(anext(chunks, None), _USAGE_S)

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from chat.cards.build import live_answer_card
 from chat.live import blocks, publish
-from chat.live import turn as live_turn
 from chat.live.state import TurnState
-from chat.live.turn import LiveTurn, joining_window_s
+from chat.live.turn import LiveTurn
 from chat.turns.run import SLOW, THINKING, WRITING
 from reasoning.trace import ToolTraceStep, finish, start
 from reasoning.visibility import EXCERPT_CHARS, TRUNCATED, Visibility
@@ -77,20 +76,6 @@ async def test_what_comes_in_one_round_of_the_loop_is_one_event() -> None:
 
     assert [event["text"] for event in events if event["kind"] == "text"] == ["onetwothree"]
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-
-
-def test_window_grows_with_the_number_of_turns() -> None:
-    windows = [joining_window_s(turns) for turns in (1, 19, 20, 40, 60, 1000)]
-
-    assert windows == [0, 0, 0.033, 0.066, pytest.approx(0.099), 0.1]
-
-
-async def test_end_of_a_turn_waits_for_no_window(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_turn, "joining_window_s", lambda turns: 3600.0)
-    turn = make_live_turn()
-    turn.show_answer("one")
-
-    assert [event["kind"] for event in await published(turn)] == ["started", "text"]
 
 
 @pytest.mark.parametrize("kind", ["render", "layer"])
