@@ -18,7 +18,7 @@ from reasoning.redaction.rules import wordset
 
 
 class KeyKind(StrEnum):
-    """What stands under a key."""
+    """The kind of value under a key."""
 
     SECRET = "secret"  # noqa: S105 - a kind, no password
     WEAK = "weak"  # secret only if the value looks it
@@ -32,7 +32,7 @@ _MEASURES = wordset(
     "count counts counter max maximum min minimum est estimated cost costs usd total num per has is requires"
 )
 _MEASURED_TOKENS = wordset("prompt completion input output reasoning cached used remaining audio thinking context")
-_ABOUT = wordset(  # at the end of a name: it tells something about the secret, and isn't one
+_ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't one
     "limit limits estimate type types name names required length len size number used usage remaining budget ttl expiry"
     " expires expired expiration expire age version policy format algorithm alg strategy field label placeholder column"
     " position status enabled description title help url uri endpoint path file filename ratio rate window price kind"
@@ -51,7 +51,6 @@ _SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordse
     " contraseña senha wachtwoord пароль pwd psw pw"
     " secret credential cred creds apikey authorization auth bearer cookie jwt csrf xsrf csrftoken otp totp mnemonic"
     " privatekey accesskey secretkey masterkey authtoken accesstoken refreshtoken sessionid sessid phpsessid jsessionid"
-    ""
     " zugriffsschlüssel zugangsschlüssel geheimschlüssel sid dsn connstr pin cvv cvc csc token passkey"
     " pgpassword authkey encryptionkey signingkey sas hmackey pat psk"
 )
@@ -104,25 +103,26 @@ _MAX_NAME_CHARS = 200
 
 def classify(name: str) -> KeyKind:
     """Return the kind of value that a key's name announces."""
-    return _classify(name[:_MAX_NAME_CHARS])
+    return kind_of(name[:_MAX_NAME_CHARS])  # names come from models: a cache of long ones could fill the memory
 
 
 @lru_cache(maxsize=4_096)
-def _classify(name: str) -> KeyKind:
-    given = _split(name)
+def kind_of(name: str) -> KeyKind:
+    given = name_words(name)
     if not given:
         return KeyKind.NONE
-    words = tuple(map(_singular, given))
+    words = tuple(map(singular, given))
     present, pairs = set(words), set(pairwise(words))
     is_person = bool(pairs & _PII_PAIRS)  # in "first_name" a word of measure belongs to the name itself
-    if not is_person and _is_about_secret(words, present, given[-1]):
+    if not is_person and is_about_secret(words, present, given[-1]):
         return KeyKind.NONE
-    if not (words[-1] == "key" and present & _KEY_BOOKKEEPING) and (
-        pairs & _SECRET_PAIRS or words[-1] == "pass" or any(map(_is_secret_word, words))
+    is_bookkeeping = bool(present & _KEY_BOOKKEEPING)
+    if not (words[-1] == "key" and is_bookkeeping) and (
+        pairs & _SECRET_PAIRS or words[-1] == "pass" or any(map(is_secret_word, words))
     ):
         return KeyKind.WEAK if given == ("tokens",) else KeyKind.SECRET
     if present & _WEAK_WORDS:
-        return KeyKind.NONE if present & _KEY_BOOKKEEPING else KeyKind.WEAK
+        return KeyKind.NONE if is_bookkeeping else KeyKind.WEAK
     if present & _EMAIL_WORDS or words[:2] == ("e", "mail"):
         return KeyKind.NONE if present & _EMAIL_VETO else KeyKind.EMAIL
     if is_person or present & _PII_WORDS or words in {("tel",), ("cell",)}:
@@ -132,25 +132,25 @@ def _classify(name: str) -> KeyKind:
     return KeyKind.NONE
 
 
-def _split(name: str) -> tuple[str, ...]:
+def name_words(name: str) -> tuple[str, ...]:
     """Return the lower-case words of a name, look-alike letters folded."""
     folded = unicodedata.normalize("NFKC", name)
     if not folded.isascii():
         shown = "".join(char for char in folded if unicodedata.category(char) != "Cf")
         latin = shown.translate(_LOOK_ALIKES)
-        folded = latin if latin.isascii() else shown  # wholly Cyrillic or Greek names keep their letters
+        folded = latin if latin.isascii() else shown  # wholly Cyrillic or Greek names retain their letters
     split_humps = re.sub(r"([A-Z])([A-Z][a-z])", r"\1 \2", folded)
     return tuple(word.lower() for word in _WORD.findall(split_humps))
 
 
-def _singular(word: str) -> str:
+def singular(word: str) -> str:
     word = _ALIASES.get(word, word)
     if word.endswith("s") and word[:-1] in _SECRET_WORDS | {"key", "phone", "code", "license", "cookie"}:
         return word[:-1]
     return word
 
 
-def _is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> bool:
+def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> bool:
     """True for measures (``max_tokens``), pagination (``nextToken``) and descriptions (``password_policy``)."""
     if present & _BOOKKEEPING and words[-1] in {"token", "key", "tokens"}:
         return True
@@ -159,7 +159,7 @@ def _is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> bo
     return bool(present & _MEASURES) or words[-1] in _ABOUT
 
 
-def _is_secret_word(word: str) -> bool:
+def is_secret_word(word: str) -> bool:
     return (
         word in _SECRET_WORDS
         or (word.endswith(_SECRET_ENDINGS) and not word.startswith(("next", "page", "contin")))

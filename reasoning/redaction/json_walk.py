@@ -49,16 +49,16 @@ def truncate(text: str, limit: int, redact: Callable[[str], str]) -> str:
     """
     if len(text) <= limit or (text.endswith(TRUNCATED) and len(text) <= limit + len(TRUNCATED)):
         return text
-    end = _outside_mark(text, _character_boundary(text, limit))
+    end = outside_mark(text, character_boundary(text, limit))
     for _ in range(_MAX_CUTS):
         short = text[:end] + TRUNCATED
         if redact(short) == short:
             return short
-        end = _outside_mark(text, max(text.rfind(" ", 0, max(end, 0)), 0))
+        end = outside_mark(text, max(text.rfind(" ", 0, max(end, 0)), 0))
     return TRUNCATED
 
 
-def _outside_mark(text: str, end: int) -> int:
+def outside_mark(text: str, end: int) -> int:
     """Move a cut out of a mask, to its beginning."""
     for found in _MARK.finditer(text, max(end - _LOOK_BACK, 0), end + _LOOK_BACK):
         if found.start() < end < found.end():
@@ -66,7 +66,7 @@ def _outside_mark(text: str, end: int) -> int:
     return end
 
 
-def _character_boundary(text: str, end: int) -> int:
+def character_boundary(text: str, end: int) -> int:
     """Move a cut back out of a sequence that is displayed as one character."""
 
     def joins(char: str) -> bool:
@@ -102,93 +102,98 @@ class JsonWalk:
     def value(self, value: object, *, depth: int = 0, kind: KeyKind = KeyKind.NONE) -> Json:
         """Return the JSON value to show for ``value`` under a key of ``kind``."""
         self._nodes_left -= 1
-        if kind is not KeyKind.NONE and (masked := self._mask_by_key(value, kind)) is not None:
-            return self._spend(masked)
+        if kind is not KeyKind.NONE and (masked := self.mask_by_key(value, kind)) is not None:
+            return self.spend(masked)
         if isinstance(value, (str, int)) or not isinstance(value, (Mapping, list, tuple, Set)):
-            return self._spend(self._leaf(value))
+            return self.spend(self.scalar(value))
         if id(value) in self._ancestors:
-            return self._spend(CYCLE)
+            return self.spend(CYCLE)
         if depth >= self._policy.max_depth:
-            return self._spend(TOO_DEEP)
+            return self.spend(TOO_DEEP)
         self._ancestors.add(id(value))
         try:
-            return self._object(value, depth) if isinstance(value, Mapping) else self._array(value, depth, kind)
+            return self.mapping(value, depth) if isinstance(value, Mapping) else self.array(value, depth, kind)
         finally:
             self._ancestors.discard(id(value))
 
-    def _spend(self, shown: Json) -> Json:
+    def spend(self, shown: Json) -> Json:
         self._bytes_left -= json_bytes(shown) + 2
         return shown
 
-    def _is_spent(self) -> bool:
+    def is_spent(self) -> bool:
         if self._nodes_left > 0 and self._bytes_left > _MARK_BYTES:
             return False
         self._counts["truncated"] += 1
         return True
 
-    def _mask(self, kind: str) -> str:
+    def mask(self, kind: str) -> str:
         self._counts[kind] += 1
         return REDACTED
 
-    def _mask_by_key(self, value: object, kind: KeyKind) -> Json:
+    def mask_by_key(self, value: object, kind: KeyKind) -> Json:
         """Return the mask that the key's name asks for, None where the value has to be examined."""
         if value is None or isinstance(value, bool) or value in ("", [], {}, ()):
             return None
         match kind:
             case KeyKind.SECRET:
-                return self._mask("secret")
-            case KeyKind.WEAK if isinstance(value, str) and _looks_secret(value):
-                return self._mask("secret")
+                return self.mask("secret")
+            case KeyKind.WEAK if isinstance(value, str) and looks_secret(value):
+                return self.mask("secret")
             case KeyKind.PII if self._policy.personal:
-                return self._mask("pii")
+                return self.mask("pii")
             case KeyKind.EMAIL if self._policy.personal and not (isinstance(value, str) and "@" in value):
-                return None if isinstance(value, (Mapping, list, tuple)) else self._mask("email")
+                return None if isinstance(value, (Mapping, list, tuple)) else self.mask("email")
             case KeyKind.VECTOR if isinstance(value, str) and len(value) > 64:
                 return VECTOR
         return None
 
-    def _object(self, value: Mapping[Any, Any], depth: int) -> Json:
+    def mapping(self, value: Mapping[Any, Any], depth: int) -> Json:
         shown: dict[str, Json] = {}
-        sibling = _kind_by_sibling(value)
+        sibling = kind_by_sibling(value)
         for key, item in value.items():
-            if self._is_spent():
+            if self.is_spent():
                 shown[TRUNCATED] = True
                 break
-            name = _key_text(key)
+            name = key_text(key)
             kind = sibling if sibling is not KeyKind.NONE and name.lower() in _VALUE_KEYS else classify(name)
-            unique = shown_key = self._key(name)
+            unique = shown_key = self.shown_name(name)
             number = 2
             while unique in shown:
                 unique, number = f"{shown_key} ({number})", number + 1
             shown[unique] = self.value(item, depth=depth + 1, kind=kind)
         return shown
 
-    def _key(self, name: str) -> str:
+    def shown_name(self, name: str) -> str:
         shown = truncate(self._redact(name[: self._policy.window]), self._policy.text_limit, self._redact)
-        self._spend(shown)
+        self.spend(shown)
         return shown
 
-    def _array(self, value: Any, depth: int, kind: KeyKind) -> Json:
-        items = value if isinstance(value, Sequence) else sorted(value, key=_sort_key)
-        if self._is_vector(items, kind):
+    def array(self, value: Any, depth: int, kind: KeyKind) -> Json:
+        # Sets have no order; sorted, one value gives one JSON.
+        items = (
+            value if isinstance(value, Sequence) else sorted(value, key=lambda item: (type(item).__name__, plain(item)))
+        )
+        if self.is_vector(items, kind):
             self._counts["vector"] += 1
-            return self._spend({"count": len(items)})
+            return self.spend({"count": len(items)})
         inner = KeyKind.NONE if kind is KeyKind.VECTOR else kind
-        are_pairs = _are_pairs(items)
+        are_pairs = bool(items) and all(
+            isinstance(item, (list, tuple)) and len(item) == 2 and isinstance(item[0], (str, bytes)) for item in items
+        )
         shown: list[Json] = []
         for item in items:
-            if self._is_spent():
+            if self.is_spent():
                 shown.append(TRUNCATED)
                 break
             if are_pairs:  # [name, value], as in a list of headers
                 self._nodes_left -= 1
-                name = _key_text(item[0])
-                shown.append([self._key(name), self.value(item[1], depth=depth + 2, kind=classify(name))])
+                name = key_text(item[0])
+                shown.append([self.shown_name(name), self.value(item[1], depth=depth + 2, kind=classify(name))])
             else:
                 shown.append(self.value(item, depth=depth + 1, kind=inner))
         return shown
 
-    def _is_vector(self, items: Sequence[Any], kind: KeyKind) -> bool:
+    def is_vector(self, items: Sequence[Any], kind: KeyKind) -> bool:
         if len(items) < (2 if kind is KeyKind.VECTOR else self._policy.vector_min):
             return False
         if not all(isinstance(item, (int, float)) and not isinstance(item, bool) for item in items):
@@ -196,33 +201,33 @@ class JsonWalk:
         floats = sum(isinstance(item, float) for item in items)
         return kind is KeyKind.VECTOR or floats * 2 >= len(items) or len(items) >= 4 * self._policy.vector_min
 
-    def _leaf(self, value: object) -> Json:
+    def scalar(self, value: object) -> Json:
         match value:
             case None | bool():
                 return value
             case Enum():
-                return self._leaf(value.value)
+                return self.scalar(value.value)
             case str():
-                return self._string(str.__str__(value))
+                return self.shown_text(str.__str__(value))
             case int() if value.bit_length() > _MAX_INTEGER_BITS:
                 return f"[integer, {value.bit_length()} bits]"
             case int():
                 digits = str(int(value))
-                return int(value) if len(digits) < 13 or self._redact(digits) == digits else self._mask("card")
+                return int(value) if len(digits) < 13 or self._redact(digits) == digits else self.mask("card")
             case float():
                 return float(value) if math.isfinite(value) else str(float(value))
             case bytes() | bytearray() | memoryview():
                 return f"[{len(value)} bytes]"
             case date() | time() | Decimal() | UUID() | PurePath():
-                return self._string(str(value))
+                return self.shown_text(str(value))
         return f"[{type(value).__name__[:64]}]"
 
-    def _string(self, text: str) -> str:
+    def shown_text(self, text: str) -> str:
         policy = self._policy
-        window = text[: policy.window] if len(text) > policy.window else self._nested_json(text)
+        window = text[: policy.window] if len(text) > policy.window else self.nested_json(text)
         if window.count(",") >= _VECTOR_COMMAS:
             window = _NUMBERS.sub(VECTOR, window)
-        shown = self._redact(_BASE64.sub(_base64_note, window))
+        shown = self._redact(_BASE64.sub(base64_note, window))
         short = truncate(shown, policy.text_limit, self._redact)
         if len(text) > policy.window and not short.endswith(TRUNCATED):
             short += TRUNCATED
@@ -230,7 +235,7 @@ class JsonWalk:
             self._counts["truncated"] += 1
         return short
 
-    def _nested_json(self, text: str) -> str:
+    def nested_json(self, text: str) -> str:
         """Redact JSON in a string by its keys, too. Text that doesn't parse is returned unchanged."""
         if text[:1] not in ("{", "[", '"') or text.startswith("[redacted"):
             return text
@@ -244,7 +249,7 @@ class JsonWalk:
         return text if shown == parsed else json.dumps(shown, ensure_ascii=False)
 
 
-def _base64_note(found: re.Match[str]) -> str:
+def base64_note(found: re.Match[str]) -> str:
     """Replace a long run by its size if it is an encoding: lower case, capitals and digits."""
     run = found.group()
     end = run[-256:]
@@ -258,7 +263,7 @@ def size_note(value: object) -> str:
         case str() if _NOTE.fullmatch(value):
             return value
         case str():
-            return f"[text, {_plural(len(value), 'character')}]"
+            return f"[text, {plural(len(value), 'character')}]"
         case None:
             return "[nothing]"
         case bool():
@@ -266,30 +271,30 @@ def size_note(value: object) -> str:
         case int() | float():
             return "[number]"
         case Mapping():
-            return f"[object, {_plural(len(value), 'key')}]"
+            return f"[object, {plural(len(value), 'key')}]"
         case list() | tuple() | Set():
-            return f"[list, {_plural(len(value), 'item')}]"
+            return f"[list, {plural(len(value), 'item')}]"
     return f"[{type(value).__name__[:64]}]"
 
 
-def _plural(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def _looks_secret(value: str) -> bool:
+def looks_secret(value: str) -> bool:
     return not is_inert(value) and " " not in value and len(value) >= 8 and is_mixed(value)
 
 
-def _kind_by_sibling(value: Mapping[Any, Any]) -> KeyKind:
+def kind_by_sibling(value: Mapping[Any, Any]) -> KeyKind:
     """Return the kind of a ``{"name": …, "value": …}`` object's value, by the name in it."""
     if len(value) > 16:
         return KeyKind.NONE
-    lower = {_key_text(key).lower(): item for key, item in value.items()}
+    lower = {key_text(key).lower(): item for key, item in value.items()}
     names = [lower[key] for key in _NAME_KEYS if isinstance(lower.get(key), (str, bytes))]
-    return classify(_key_text(names[0])) if names and not lower.keys().isdisjoint(_VALUE_KEYS) else KeyKind.NONE
+    return classify(key_text(names[0])) if names and not lower.keys().isdisjoint(_VALUE_KEYS) else KeyKind.NONE
 
 
-def _key_text(key: object) -> str:
+def key_text(key: object) -> str:
     match key:
         case str():
             return str.__str__(key)
@@ -304,12 +309,6 @@ def _key_text(key: object) -> str:
     return f"[{type(key).__name__[:64]}]"
 
 
-def _sort_key(item: object) -> tuple[str, str]:
-    is_plain = isinstance(item, (str, int, float)) and not isinstance(item, Enum)
-    return type(item).__name__, str(item)[:64] if is_plain else ""
-
-
-def _are_pairs(items: Sequence[Any]) -> bool:
-    return bool(items) and all(
-        isinstance(item, (list, tuple)) and len(item) == 2 and isinstance(item[0], (str, bytes)) for item in items
-    )
+def plain(item: object) -> str:
+    """Return what sorts an item of a set; objects with a ``__str__`` of their own are not asked."""
+    return str(item)[:64] if isinstance(item, (str, int, float)) and not isinstance(item, Enum) else ""

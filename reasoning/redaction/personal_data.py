@@ -107,25 +107,25 @@ _HOME = re.compile(
 _SHARED_HOMES = frozenset(["Shared", "Public", "Default", "user", "username", "$USER", "you", "runner", "~", "All"])
 
 
-def _find_emails(text: str) -> Iterator[Span]:
+def find_emails(text: str) -> Iterator[Span]:
     for found in _EMAIL.finditer(text):
         if found["tld"].lower() not in _FILE_ENDINGS and found["local"].lower() not in _SERVICE_USERS:
             yield Span(*found.span(), "email", f"{found['local'][0]}***@{found['domain']}")
 
 
-def _find_cards(text: str) -> Iterator[Span]:
+def find_cards(text: str) -> Iterator[Span]:
     for found in _CARD.finditer(text):
         digits = re.sub(r"\D", "", found.group())
-        if _CARD_ISSUER.fullmatch(digits) and _passes_luhn(digits):
+        if _CARD_ISSUER.fullmatch(digits) and passes_luhn(digits):
             yield Span(*found.span(), "card")
 
 
-def _passes_luhn(digits: str) -> bool:
+def passes_luhn(digits: str) -> bool:
     doubled = [int(char) * (1 + place % 2) for place, char in enumerate(reversed(digits))]
     return sum(value - 9 if value > 9 else value for value in doubled) % 10 == 0
 
 
-def _find_numbers(
+def find_numbers(
     text: str, kind: str, pattern: re.Pattern[str], min_digits: int, max_digits: int = 99
 ) -> Iterator[Span]:
     for found in pattern.finditer(text):
@@ -133,14 +133,14 @@ def _find_numbers(
             yield Span(*found.span("value"), kind)
 
 
-def _find_by_layout(text: str) -> Iterator[Span]:
-    yield from _find_numbers(text, "ssn", _SSN, 9)
-    yield from _find_numbers(text, "id_number", _CPF, 11)
+def find_by_layout(text: str) -> Iterator[Span]:
+    yield from find_numbers(text, "ssn", _SSN, 9)
+    yield from find_numbers(text, "id_number", _CPF, 11)
     for pattern in _PHONES:
-        yield from _find_numbers(text, "phone", pattern, 8, 15)
+        yield from find_numbers(text, "phone", pattern, 8, 15)
 
 
-def _find_by_label(text: str) -> Iterator[Span]:
+def find_by_label(text: str) -> Iterator[Span]:
     if not any(map(str.isdigit, text)):
         return
     for pattern, kind, min_digits in (
@@ -148,17 +148,17 @@ def _find_by_label(text: str) -> Iterator[Span]:
         (_LABELLED_PHONE, "phone", 7),
         (_LABELLED_ACCOUNT, "account", 5),
     ):
-        for span in _find_numbers(text, kind, pattern, min_digits):
+        for span in find_numbers(text, kind, pattern, min_digits):
             if not _PUBLIC_NUMBER.fullmatch(text, span.start, span.end):
                 yield span
     for pattern in _BIRTH_DATES:
-        yield from _find_numbers(text, "birth", pattern, 4)
+        yield from find_numbers(text, "birth", pattern, 4)
 
 
-def _find_ibans(text: str) -> Iterator[Span]:
+def find_ibans(text: str) -> Iterator[Span]:
     for found in _IBAN_START.finditer(text):
         length = _IBAN_LENGTHS.get(found["country"])
-        whole = length and _iban_pattern(length).match(text, found.start())
+        whole = length and iban_pattern(length).match(text, found.start())
         if whole:
             iban = re.sub(r"[ \-\xa0]", "", whole.group()).upper()
             if int((iban[4:] + iban[:4]).translate(_LETTERS_AS_NUMBERS)) % 97 == 1:
@@ -166,11 +166,11 @@ def _find_ibans(text: str) -> Iterator[Span]:
 
 
 @cache
-def _iban_pattern(length: int) -> re.Pattern[str]:
+def iban_pattern(length: int) -> re.Pattern[str]:
     return re.compile(rf"(?:[A-Za-z0-9][ \-\xa0]*+){{{length - 1}}}[A-Za-z0-9](?![^\W_])")
 
 
-def _find_ips(text: str) -> Iterator[Span]:
+def find_ips(text: str) -> Iterator[Span]:
     if not _IP_PART.search(text):
         return
     for found in _IP.finditer(text):
@@ -181,7 +181,7 @@ def _find_ips(text: str) -> Iterator[Span]:
             yield Span(*found.span("value"), "ip")
 
 
-def _find_homes(text: str) -> Iterator[Span]:
+def find_homes(text: str) -> Iterator[Span]:
     for found in _HOME.finditer(text):
         name = found["value"]
         if name not in _SHARED_HOMES and not name.startswith(("[redacted", "{", "<", "$", "%")):
@@ -224,12 +224,12 @@ TRIGGERS: Final = (
     ),
 )
 RULES: Final = (
-    Rule(frozenset({"at"}), _find_emails),
-    Rule(frozenset({"digit"}), _find_cards),
-    Rule(frozenset({"digit"}), _find_by_layout),
-    Rule(frozenset({"label"}), _find_by_label),
-    Rule(frozenset({"iban"}), _find_ibans),
-    Rule(frozenset({"nino"}), lambda text: _find_numbers(text, "id_number", _NINO, 6)),
-    Rule(frozenset({"path"}), _find_homes),
-    Rule(frozenset({"label", "digit"}), _find_ips),
+    Rule(frozenset({"at"}), find_emails),
+    Rule(frozenset({"digit"}), find_cards),
+    Rule(frozenset({"digit"}), find_by_layout),
+    Rule(frozenset({"label"}), find_by_label),
+    Rule(frozenset({"iban"}), find_ibans),
+    Rule(frozenset({"nino"}), lambda text: find_numbers(text, "id_number", _NINO, 6)),
+    Rule(frozenset({"path"}), find_homes),
+    Rule(frozenset({"label", "digit"}), find_ips),
 )

@@ -143,7 +143,7 @@ def find_word_passphrase(text: str, start: int) -> Span | None:
     return None
 
 
-def _find_stated(text: str) -> Iterator[Span]:
+def find_stated(text: str) -> Iterator[Span]:
     """Find what "the password is …" states."""
     for found in _NAME_IS_VALUE.finditer(text):
         start, value = found.start("value"), strip_punctuation(found["value"])
@@ -151,15 +151,15 @@ def _find_stated(text: str) -> Iterator[Span]:
             continue
         if phrase := PASSWORD_NAME.search(found["name"]) and find_word_passphrase(text, start):
             yield phrase
-        elif _is_stated_value(found["name"], value, quoted=bool(found["open"])):
+        elif is_stated_value(found["name"], value, quoted=bool(found["open"])):
             yield Span(start, start + len(value))
 
 
-def _is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
+def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     """True where "the ``name`` is ``value``" reveals the secret rather than describes it."""
     if value.isdigit():
         return len(value) >= 3 and accepts_digits(name)
-    if _is_plain_name(name):
+    if is_plain_name(name):
         return (is_random(value, min_chars=10) and not is_expression(value)) or (
             quoted and is_mixed(value) and len(value) >= 8
         )
@@ -170,28 +170,28 @@ def _is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     return is_mixed(value) or (len(value) >= 12 and value.isascii() and not value.islower()) or is_random(value)
 
 
-def _is_plain_name(name: str) -> bool:
+def is_plain_name(name: str) -> bool:
     return name.lower().rstrip("s") in _PLAIN_NAMES
 
 
-def _is_value_behind_name(found: re.Match[str], value: str) -> bool:
+def is_value_behind_name(found: re.Match[str], value: str) -> bool:
     if value[0] in "=:|-(":
         return False
     if is_random(value, min_chars=12):
         return True
     return (
-        not _is_plain_name(found["name"])
+        not is_plain_name(found["name"])
         and is_mixed(value)
         and not is_expression(value)
         and not value.startswith(("$", "#"))
     )
 
 
-def _is_value_before_name(found: re.Match[str], value: str) -> bool:
+def is_value_before_name(found: re.Match[str], value: str) -> bool:
     return is_mixed(value) and (len(value) >= 6 or bool(found["quote"])) and "-" not in value[2:4]
 
 
-def _find_seed_phrases(text: str) -> Iterator[Span]:
+def find_seed_phrases(text: str) -> Iterator[Span]:
     for found in _SEED_PHRASE.finditer(text):
         words = re.findall(r"[A-Za-z]+", found["value"])
         if len(words) >= 11 or (len(words) >= 6 and not any(map(is_word, words))):
@@ -242,15 +242,15 @@ TRIGGERS: Final = (
     ),
 )
 RULES: Final = (
-    Rule(frozenset({"name"}), _find_stated),
-    pattern_rule("name", _NAME_THEN_VALUE, accept=_is_value_behind_name, strip=True),
+    Rule(frozenset({"name"}), find_stated),
+    pattern_rule("name", _NAME_THEN_VALUE, accept=is_value_behind_name, strip=True),
     pattern_rule("name", _CODE),
     pattern_rule(
         "login", _LOGIN, accept=lambda found, value: not is_word(value) and not is_word(found["who"]), strip=True
     ),
     pattern_rule("login", _CREDENTIALS, accept=lambda _found, value: is_mixed(value), strip=True),
-    pattern_rule("odd", _VALUE_IS_NAME, accept=_is_value_before_name),
-    Rule(frozenset({"phrase"}), _find_seed_phrases),
+    pattern_rule("odd", _VALUE_IS_NAME, accept=is_value_before_name),
+    Rule(frozenset({"phrase"}), find_seed_phrases),
     pattern_rule(
         "cjk",
         _CJK,

@@ -191,24 +191,24 @@ _PUBLIC_ID = re.compile(
 _DIGEST_LABEL = re.compile(r"(?i)(?:sha(?:1|256|384|512)|md5|integrity)[-:=]\Z")
 
 
-def _longest_piece(run: str) -> str:
+def longest_piece(run: str) -> str:
     """Return the longest part without a separator: long in what machines make, short in names and paths."""
     return max(re.split(r"[^A-Za-z0-9]", run[:512]), key=len)
 
 
-def _is_distinct_body(found: re.Match[str], _value: str) -> bool:
-    piece = _longest_piece(found["body"])
+def is_distinct_body(found: re.Match[str], _value: str) -> bool:
+    piece = longest_piece(found["body"])
     has_digit = any(map(str.isdigit, found["body"]))
     return (len(piece) >= 8 and has_digit) or len(piece) >= 20 or class_changes(found["body"]) >= 0.4
 
 
-def _is_dense_body(found: re.Match[str], _value: str) -> bool:
-    piece = _longest_piece(found["body"])
+def is_dense_body(found: re.Match[str], _value: str) -> bool:
+    piece = longest_piece(found["body"])
     digits, changes = sum(map(str.isdigit, piece)), class_changes(piece)
     return (len(piece) >= 14 and digits >= 2 and changes >= 0.25) or (len(piece) >= 16 and changes >= 0.35)
 
 
-def _is_unlabelled_key(found: re.Match[str], run: str) -> bool:
+def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     """True where lower case, capitals and digits are well mixed. Digests, names and paths aren't."""
     if _PUBLIC_ID.match(run) or _DIGEST_LABEL.search(found.string, max(found.start() - 12, 0), found.start()):
         return False
@@ -216,7 +216,7 @@ def _is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     lower, upper, digits = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
     if lower < 4 or upper < 4 or not 2 <= digits <= len(start) * 0.45:
         return False
-    return len(_longest_piece(start)) >= 16 and class_changes(start) >= 0.4
+    return len(longest_piece(start)) >= 16 and class_changes(start) >= 0.4
 
 
 def find_cut_token(text: str) -> Span | None:
@@ -296,14 +296,14 @@ _PASSWORD_FILE = re.compile(
 _HTML_INPUT = re.compile(r"(?i)type=[\"']?password[\"']?[^<>]{0,120}?value=[\"']?(?P<value>[^\"'<>\s]{1,256}+)")
 
 
-def _is_authorization(found: re.Match[str], _value: str) -> bool:
+def is_authorization(found: re.Match[str], _value: str) -> bool:
     first, rest = found["first"], found["rest"] or ""
     if is_inert(first) or (rest and is_inert(rest)):
         return False
     return bool(rest and first.lower() in _SCHEMES) or is_mixed(first) or len(strip_punctuation(first)) >= 16
 
 
-def _is_scheme_value(found: re.Match[str], value: str) -> bool:
+def is_scheme_value(found: re.Match[str], value: str) -> bool:
     match found["scheme"].lower():
         case "basic":
             try:
@@ -364,19 +364,19 @@ _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{_WEAK_MIN_CHARS}}}")
 _STRONG_SEPARATORS = ("=", "=>", ":=", "%3D", "%3d", "&#61;")
 
 
-def _find_assignments(text: str) -> Iterator[Span]:
+def find_assignments(text: str) -> Iterator[Span]:
     start = 0
     while _SEPARATES.search(text, start) and (lead := _LEAD.search(text, start)):
         start = lead.end()
         kind = classify(lead["name"])
         if kind in (KeyKind.SECRET, KeyKind.WEAK) and lead["name"].lower() != "authorization":
-            span = _assigned_value(text, lead, kind)
+            span = assigned_value(text, lead, kind)
             if span:
                 start = max(start, span.end)
                 yield span
 
 
-def _assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None:
+def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None:
     start = lead.end()
     quote = _OPEN_QUOTE.search(lead["open"])
     if lead["sep"] == "|" and "\n" in lead["open"]:
@@ -386,7 +386,7 @@ def _assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | Non
         before = text[lead.start() - 1 : lead.start()]
         if before == quote[1] and quote[1] not in text[lead.end("name") : lead.end("sep")]:
             return None
-        value = _until_quote(text, start, quote[1], escaped=quote[0].startswith("\\"))
+        value = until_quote(text, start, quote[1], escaped=quote[0].startswith("\\"))
     else:
         if kind is KeyKind.WEAK and not _LONG_VALUE.match(text, start):
             return None
@@ -397,12 +397,12 @@ def _assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | Non
             return None  # nothing, or the next name, on a line of its own
         end = _VALUE_END.search(found.group())
         value = strip_punctuation(found.group()[: end.start()] if end else found.group())
-    if is_inert(value) or not _is_secret_value(lead, kind, value, quoted=bool(quote)):
+    if is_inert(value) or not is_secret_value(lead, kind, value, quoted=bool(quote)):
         return None
     return Span(start, start + len(value))
 
 
-def _until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
+def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
     """Return the text up to the closing quote; without one, the rest of the line."""
     line_end = text.find("\n", start, start + 512)
     limit = line_end if line_end >= 0 else min(len(text), start + 512)
@@ -412,7 +412,7 @@ def _until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
     return text[start : end if end >= 0 else limit].rstrip("\\")
 
 
-def _is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: bool) -> bool:
+def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: bool) -> bool:
     name, separator = lead["name"], lead["sep"]
     if kind is KeyKind.WEAK:
         return is_random(value, min_chars=_WEAK_MIN_CHARS) and not is_expression(value)
@@ -421,17 +421,17 @@ def _is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: 
     if separator == "(":
         return is_mixed(value)
     if separator[0] in "|-–—→\"'":
-        return _is_secret_in_prose(name, value)
+        return is_secret_in_prose(name, value)
     if quoted:
         return not is_word(value) or name.isupper()
-    if _is_code(name, value) or (value.isdigit() and len(value) < 4):
+    if is_code(name, value) or (value.isdigit() and len(value) < 4):
         return False
     if separator in _STRONG_SEPARATORS or _COMPOUND.search(name) or lead[0][len(name) :][:1] in "\"'":
         return name.isupper() or not is_word(value)
-    return _is_secret_in_prose(name, value)
+    return is_secret_in_prose(name, value)
 
 
-def _is_code(name: str, value: str) -> bool:
+def is_code(name: str, value: str) -> bool:
     """True for a variable or a call on the right side: ``password=user_password``, ``token = tokens[0]``."""
     if is_expression(value):
         return True
@@ -442,7 +442,7 @@ def _is_code(name: str, value: str) -> bool:
     return same or ("_" in low and PASSWORD_NAME.search(low.rpartition("_")[2]) is not None)
 
 
-def _is_secret_in_prose(name: str, value: str) -> bool:
+def is_secret_in_prose(name: str, value: str) -> bool:
     """Judge a value behind a colon, where a sentence may follow as well."""
     if value.isdigit():
         return len(value) >= 3 and accepts_digits(name)
@@ -453,17 +453,13 @@ def _is_secret_in_prose(name: str, value: str) -> bool:
     return (is_mixed(value) and len(value) >= 6) or is_random(value) or (len(value) >= 16 and not value.islower())
 
 
-def _is_query_secret(found: re.Match[str], value: str) -> bool:
-    kind = classify(unquote(found["name"]))
-    return kind is KeyKind.SECRET or (kind is KeyKind.WEAK and is_mixed(value) and len(value) >= 8)
+def names_secret(name: str, *, looks_secret: bool) -> bool:
+    """Judge by the name alone, or by name and value where the name is weak."""
+    kind = classify(name)
+    return kind is KeyKind.SECRET or (kind is KeyKind.WEAK and looks_secret)
 
 
-def _is_element_secret(found: re.Match[str], value: str) -> bool:
-    kind = classify(found["name"].rpartition(":")[2])
-    return kind is KeyKind.SECRET or (kind is KeyKind.WEAK and is_random(value, min_chars=_WEAK_MIN_CHARS))
-
-
-def _is_labelled_secret(found: re.Match[str], value: str) -> bool:
+def is_labelled_secret(found: re.Match[str], value: str) -> bool:
     return classify(found["name"]) is KeyKind.SECRET and not is_word(value.partition(" ")[0])
 
 
@@ -482,7 +478,7 @@ _MAX_COLUMNS = 32
 Cell = tuple[int, str]  # place in the line, text
 
 
-def _find_in_tables(text: str) -> Iterator[Span]:
+def find_in_tables(text: str) -> Iterator[Span]:
     """Find the values of columns whose heading names a secret.
 
     The heading may be held only from that name on, so columns are counted from the right.
@@ -490,20 +486,20 @@ def _find_in_tables(text: str) -> Iterator[Span]:
     columns: dict[int, KeyKind] = {}
     delimiter = ""
     for line in _LINE.finditer(text):
-        cells, own_delimiter = _cells(line.group())
+        cells, own_delimiter = split_cells(line.group())
         if columns and own_delimiter and delimiter in ("", own_delimiter):
             delimiter = own_delimiter
             for number, kind in columns.items():
                 place, cell = cells[number] if number < len(cells) else (0, "")
                 value = cell.strip(_CELL_MARKUP)
-                if _is_secret_cell(value, kind, is_framed=delimiter == "|"):
+                if is_secret_cell(value, kind, is_framed=delimiter == "|"):
                     start = line.start() + place + cell.index(value)
                     yield Span(start, start + len(value))
         else:
-            columns, delimiter = _secret_columns(cells, own_delimiter), own_delimiter
+            columns, delimiter = secret_columns(cells, own_delimiter), own_delimiter
 
 
-def _cells(line: str) -> tuple[list[Cell], str]:
+def split_cells(line: str) -> tuple[list[Cell], str]:
     """Return the cells of a line, the last first, and their delimiter."""
     bare = line.strip()
     start = line.find(bare)
@@ -517,7 +513,7 @@ def _cells(line: str) -> tuple[list[Cell], str]:
     return [cell for cell in reversed(cells) if cell[1] or delimiter != "|"], delimiter
 
 
-def _secret_columns(cells: list[Cell], delimiter: str) -> dict[int, KeyKind]:
+def secret_columns(cells: list[Cell], delimiter: str) -> dict[int, KeyKind]:
     # A mask, and what is left of it, doesn't count: a second redaction would begin behind it.
     names = [name.strip(_CELL_MARKUP) for _, name in takewhile(lambda cell: "[redacted" not in cell[1], cells)]
     pattern = _MARKDOWN_COLUMN_NAME if delimiter == "|" else _COLUMN_NAME
@@ -527,7 +523,7 @@ def _secret_columns(cells: list[Cell], delimiter: str) -> dict[int, KeyKind]:
     return {number: kind for number, kind in kinds.items() if kind in (KeyKind.SECRET, KeyKind.WEAK)}
 
 
-def _is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool) -> bool:
+def is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool) -> bool:
     if " " in value or "[redacted" in value or is_inert(value):
         return False
     if is_word(value) or is_number_like(value) or is_expression(value):
@@ -537,7 +533,7 @@ def _is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool) -> bool:
     return is_mixed(value) or (is_framed and len(value) >= 8)
 
 
-def _find_in_inserts(text: str) -> Iterator[Span]:
+def find_in_inserts(text: str) -> Iterator[Span]:
     for found in _INSERT.finditer(text):
         names = text[max(found.start() - _MAX_HEADING_CHARS, 0) : found.start()].rpartition("(")[2].split(",")
         secret = {at for at, name in enumerate(reversed(names)) if classify(name.strip(_CELL_MARKUP)) is KeyKind.SECRET}
@@ -644,10 +640,10 @@ TRIGGERS = (
     ),
 )
 RULES = (
-    pattern_rule("run", _DISTINCT_TOKEN, accept=_is_distinct_body),
-    pattern_rule("run", _SHORT_TOKEN, accept=_is_dense_body),
+    pattern_rule("run", _DISTINCT_TOKEN, accept=is_distinct_body),
+    pattern_rule("run", _SHORT_TOKEN, accept=is_dense_body),
     pattern_rule("run hash", _SHAPED_TOKEN),
-    pattern_rule("run", _DENSE_RUN, accept=_is_unlabelled_key),
+    pattern_rule("run", _DENSE_RUN, accept=is_unlabelled_key),
     pattern_rule(
         "url",
         _USERINFO,
@@ -657,8 +653,8 @@ RULES = (
     pattern_rule("url", _WEBHOOK, accept=lambda _found, value: "[redacted" not in value),
     pattern_rule("url command", _WIFI, _ORACLE),
     pattern_rule("header flag", _COOKIE, _COOKIE_FLAG, accept=lambda _found, value: "=" in value),
-    pattern_rule("header", _AUTHORIZATION, accept=_is_authorization),
-    pattern_rule("name scheme", _SCHEME, accept=_is_scheme_value, strip=True),
+    pattern_rule("header", _AUTHORIZATION, accept=is_authorization),
+    pattern_rule("name scheme", _SCHEME, accept=is_scheme_value, strip=True),
     pattern_rule(
         "flag command", _USER_FLAG, *_COMMANDS, accept=lambda found, _value: not is_number_like(found["value"])
     ),
@@ -667,14 +663,26 @@ RULES = (
     pattern_rule("name login", _IDENTIFIED_BY),
     pattern_rule("odd", _PASSWORD_FILE, accept=lambda _found, value: is_mixed(value)),
     pattern_rule("name", _HTML_INPUT),
-    Rule(frozenset({"name"}), _find_assignments),
-    pattern_rule("query", _QUERY, accept=_is_query_secret),
+    Rule(frozenset({"name"}), find_assignments),
+    pattern_rule(
+        "query",
+        _QUERY,
+        accept=lambda found, value: names_secret(
+            unquote(found["name"]), looks_secret=is_mixed(value) and len(value) >= 8
+        ),
+    ),
     pattern_rule("name", _FLAG, accept=lambda found, _value: classify(found["name"]) is KeyKind.SECRET),
-    pattern_rule("name", _XML, accept=_is_element_secret),
-    pattern_rule("name", _NAME_AND_VALUE, accept=_is_labelled_secret),
-    pattern_rule("name", _BLOCK_WITH_VALUE, accept=_is_labelled_secret, needs="{"),
-    pattern_rule("name", _XML_CHILD, accept=_is_labelled_secret, needs="<"),
-    pattern_rule("name", _CHANGED, accept=_is_labelled_secret, needs=">"),
-    Rule(frozenset({"table"}), _find_in_tables),
-    Rule(frozenset({"name"}), _find_in_inserts),
+    pattern_rule(
+        "name",
+        _XML,
+        accept=lambda found, value: names_secret(
+            found["name"].rpartition(":")[2], looks_secret=is_random(value, min_chars=_WEAK_MIN_CHARS)
+        ),
+    ),
+    pattern_rule("name", _NAME_AND_VALUE, accept=is_labelled_secret),
+    pattern_rule("name", _BLOCK_WITH_VALUE, accept=is_labelled_secret, needs="{"),
+    pattern_rule("name", _XML_CHILD, accept=is_labelled_secret, needs="<"),
+    pattern_rule("name", _CHANGED, accept=is_labelled_secret, needs=">"),
+    Rule(frozenset({"table"}), find_in_tables),
+    Rule(frozenset({"name"}), find_in_inserts),
 )
