@@ -97,8 +97,8 @@ def check_citations(answer: str, sources: Sequence[Source]) -> tuple[Citation, .
     """
     by_ref = {source.ref: source for source in sources}
     quotes_by_ref: dict[int, dict[str, bool]] = {}
-    for block in _blocks(answer):
-        for mention in sorted(_mentions(block, by_ref), key=lambda mention: mention.start):
+    for block in blocks(answer):
+        for mention in sorted(mentions(block, by_ref), key=lambda mention: mention.start):
             quotes = quotes_by_ref.setdefault(mention.ref, {})
             if mention.quote is not None:
                 quotes.setdefault(mention.quote, mention.is_found)
@@ -132,43 +132,45 @@ def renumber(answer: str, numbers: Mapping[int, int]) -> str:
 
 def is_quoted_in(quotation: str, passage: str) -> bool:
     """Say whether a quotation occurs in a passage word for word. Elided parts must follow one another."""
-    folded = _fold(passage)
-    return _occurs(_fold(quotation), folded) or _occurs(_fold(_EMPHASIS.sub("", quotation)), folded)
+    folded = fold_text(passage)
+    return occurs(fold_text(quotation), folded) or occurs(fold_text(_EMPHASIS.sub("", quotation)), folded)
 
 
 # Which source a quotation belongs to
 
 
-class _Mention(NamedTuple):
+class Mention(NamedTuple):
+    """A source that a block cites at ``start``, with a quotation credited to it."""
+
     start: int
     ref: int
     quote: str | None = None
     is_found: bool = False
 
 
-def _mentions(block: _Block, by_ref: Mapping[int, Source]) -> Iterator[_Mention]:
+def mentions(block: AnswerBlock, by_ref: Mapping[int, Source]) -> Iterator[Mention]:
     markers = [(start, known) for start, refs in block.markers if (known := [ref for ref in refs if ref in by_ref])]
     for start, refs in markers:
-        yield from (_Mention(start, ref) for ref in refs)
+        yield from (Mention(start, ref) for ref in refs)
     at = 0
     for start, quote in block.quotations:
         if not markers:
             has_enough_words = len(quote.split()) >= _UNMARKED_MIN_WORDS
             found = [ref for ref in by_ref if has_enough_words and is_quoted_in(quote, by_ref[ref].text)]
             if len(found) == 1:
-                yield _Mention(start, found[0], quote, True)
+                yield Mention(start, found[0], quote, True)
             continue
         while at < len(markers) and markers[at][0] < start:
             at += 1
         marker_start, refs = markers[min(at, len(markers) - 1)]
         source = next((ref for ref in refs if is_quoted_in(quote, by_ref[ref].text)), None)
-        yield _Mention(marker_start, refs[0] if source is None else source, quote, source is not None)
+        yield Mention(marker_start, refs[0] if source is None else source, quote, source is not None)
 
 
 # Finding markers and quotations. Linear in the answer, for any text.
 
 
-class _Block(NamedTuple):
+class AnswerBlock(NamedTuple):
     """One block of an answer: its markers (start, refs) and quotations (start, words), in reading order.
 
     A block is a paragraph, a list item, a table row, a heading, or a blockquote with the line right after it. Code has
@@ -179,40 +181,36 @@ class _Block(NamedTuple):
     quotations: list[tuple[int, str]]
 
 
-def _blocks(answer: str) -> Iterator[_Block]:
+def blocks(answer: str) -> Iterator[AnswerBlock]:
     lines: list[str] = []
     fence = ""
     for line in answer.splitlines():
-        if fence or _FENCE.match(line):
-            fence = _next_fence(line, fence)
-            yield _read_block(lines)
+        mark = _FENCE.match(line)
+        if fence or mark:
+            if mark and not fence:
+                fence = mark["fence"]
+            elif mark and mark["fence"].startswith(fence) and not line[mark.end() :].strip():
+                fence = ""  # a bare run of at least that length closes it
+            yield read_block(lines)
             lines = []
-        elif _begins_block(line, lines):
-            yield _read_block(lines)
+        elif begins_block(line, lines):
+            yield read_block(lines)
             lines = [line]
         elif _DEFINITION.fullmatch(line):
             continue
-        elif line.strip() or (_is_quote(lines) and _QUOTED_LINE.match(lines[-1])):
+        elif line.strip() or (is_quote(lines) and _QUOTED_LINE.match(lines[-1])):
             lines.append(line)  # a blank line after a blockquote ends it only if no source line follows
         else:
-            yield _read_block(lines)
+            yield read_block(lines)
             lines = []
-    yield _read_block(lines)
+    yield read_block(lines)
 
 
-def _next_fence(line: str, fence: str) -> str:
-    found = _FENCE.match(line)
-    if not fence:
-        return found["fence"] if found else ""
-    is_closing = found and found["fence"].startswith(fence) and not line[found.end() :].strip()
-    return "" if is_closing else fence
-
-
-def _begins_block(line: str, lines: Sequence[str]) -> bool:
+def begins_block(line: str, lines: Sequence[str]) -> bool:
     if not lines or not line.strip():
         return False
     is_quoted = bool(_QUOTED_LINE.match(line))
-    if not _is_quote(lines):
+    if not is_quote(lines):
         return (
             is_quoted
             or line[0] == "|"
@@ -226,30 +224,30 @@ def _begins_block(line: str, lines: Sequence[str]) -> bool:
     return not _ATTRIBUTION.match(line)
 
 
-def _is_quote(lines: Sequence[str]) -> bool:
+def is_quote(lines: Sequence[str]) -> bool:
     return bool(lines) and bool(_QUOTED_LINE.match(lines[0]))
 
 
-def _read_block(lines: Sequence[str]) -> _Block:
-    if not _is_quote(lines):
-        text = _blank_code("\n".join(lines))
-        return _Block(_find_markers(text), list(_find_quotations(text)))
-    text = _blank_code("\n".join(_QUOTED_LINE.sub("", line, count=1) for line in lines))
+def read_block(lines: Sequence[str]) -> AnswerBlock:
+    if not is_quote(lines):
+        text = blank_code("\n".join(lines))
+        return AnswerBlock(find_markers(text), list(find_quotations(text)))
+    text = blank_code("\n".join(_QUOTED_LINE.sub("", line, count=1) for line in lines))
     quoted = [_QUOTED_LINE.sub("", line, count=1) for line in lines if _QUOTED_LINE.match(line)]
     quoted = [line for line in quoted if line.strip()]
     while len(quoted) > 1 and _ATTRIBUTION.match(quoted[-1]):
         quoted.pop()
-    words = _without_markers(" ".join(quoted)).strip()
+    words = without_markers(" ".join(quoted)).strip()
     if len(words) > 1 and _CLOSING_QUOTE.get(words[0]) == words[-1] and not _QUOTE_MARK.search(words[1:-1]):
         words = words[1:-1].strip()
-    return _Block(_find_markers(text), [(0, words)] if _has_words(words) else [])
+    return AnswerBlock(find_markers(text), [(0, words)] if has_words(words) else [])
 
 
-def _find_markers(text: str) -> list[tuple[int, list[int]]]:
+def find_markers(text: str) -> list[tuple[int, list[int]]]:
     return [(found.start(), [int(ref) for ref in _REF.findall(found[0])]) for found in _MARKERS.finditer(text)]
 
 
-def _find_quotations(text: str) -> Iterator[tuple[int, str]]:
+def find_quotations(text: str) -> Iterator[tuple[int, str]]:
     """Yield what is between quotation marks. Marks inside other marks belong to the words quoted."""
     start, closing = 0, ""
     for found in _QUOTE_MARK.finditer(text):
@@ -258,21 +256,21 @@ def _find_quotations(text: str) -> Iterator[tuple[int, str]]:
             is_inch = mark == '"' and at > 0 and text[at - 1].isdigit()
             start, closing = at, "" if is_inch else _CLOSING_QUOTE.get(mark, "")
         elif mark == closing:
-            words = _without_markers(text[start + 1 : at])
-            if _has_words(words):
+            words = without_markers(text[start + 1 : at])
+            if has_words(words):
                 yield start, words
             closing = ""
 
 
-def _has_words(text: str) -> bool:
+def has_words(text: str) -> bool:
     return any(char.isalnum() for char in text)
 
 
-def _without_markers(text: str) -> str:
+def without_markers(text: str) -> str:
     return " ".join(_MARKERS.sub(" ", text).split())
 
 
-def _blank_code(text: str) -> str:
+def blank_code(text: str) -> str:
     """Return text with code spans blanked out, positions unchanged. A run of backticks that none closes is no code."""
     if "`" not in text:
         return text
@@ -298,26 +296,26 @@ def _blank_code(text: str) -> str:
 
 
 @lru_cache(maxsize=512)
-def _fold(text: str) -> str:
+def fold_text(text: str) -> str:
     return " ".join(text.translate(_FOLD).split())
 
 
-def _occurs(quotation: str, passage: str) -> bool:
+def occurs(quotation: str, passage: str) -> bool:
     parts = [part.strip() for part in _ELISION.split(quotation)]
     parts = [*parts[:-1], parts[-1].rstrip(" ,.;:")]
     at = 0
     for part in filter(None, parts):
         # It counts as whole words and numbers, not as a piece of longer ones.
         at = passage.find(part, at)
-        while at >= 0 and (_splits_word(passage, at) or _splits_word(passage, at + len(part))):
+        while at >= 0 and (splits_word(passage, at) or splits_word(passage, at + len(part))):
             at = passage.find(part, at + 1)
         if at < 0:
             return False
         at += len(part)
-    return any(map(_has_words, parts))
+    return any(map(has_words, parts))
 
 
-def _splits_word(passage: str, at: int) -> bool:
+def splits_word(passage: str, at: int) -> bool:
     """Say whether a cut at this position would split a word or a number: ``1.2|5``, ``1|.25``, ``cov|enant``."""
     if at <= 0 or at >= len(passage):
         return False

@@ -48,18 +48,18 @@ def guard_bullets(
     policy: RedactionPolicy = DEFAULT,
 ) -> GuardedSummary:
     """Return the bullets that repeat nothing private. Linear in the bullets and the prompt; never raises."""
-    runs = _word_runs(system_prompt)
+    runs = word_runs(system_prompt)
     cleaned = (clean(bullet[:WINDOW_CHARS]) for bullet in bullets)
-    judged = [(bullet, _reason(bullet, runs, scratchpad, policy)) for bullet in cleaned]
+    judged = [(bullet, drop_reason(bullet, runs, scratchpad, policy)) for bullet in cleaned]
     reasons = tuple(reason for _bullet, reason in judged if reason)
     return GuardedSummary(tuple(bullet for bullet, reason in judged if not reason), len(reasons), reasons)
 
 
-def _reason(
+def drop_reason(
     text: str, prompt: frozenset[tuple[str, ...]], scratchpad: Scratchpad | None, policy: RedactionPolicy
 ) -> str:
     try:
-        if _word_runs(text) & prompt:
+        if word_runs(text) & prompt:
             return "system prompt"
         if scratchpad and scratchpad.overlaps(text, words=RUN_WORDS):
             return "scratchpad"
@@ -70,6 +70,6 @@ def _reason(
         return "could not be judged"
 
 
-def _word_runs(text: str) -> frozenset[tuple[str, ...]]:
+def word_runs(text: str) -> frozenset[tuple[str, ...]]:
     words = [word.casefold() for word in _WORD.findall(unicodedata.normalize("NFKC", clean(text)))]
     return frozenset(tuple(words[at : at + RUN_WORDS]) for at in range(len(words) - RUN_WORDS + 1))

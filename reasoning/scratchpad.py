@@ -53,7 +53,10 @@ class Scratchpad:
         """
         own, other = _words(self.__text), _words(text)
         length = min(words, len(own))
-        return length > 0 and not _word_runs(own, length).isdisjoint(_word_runs(other, length))
+        own_runs, other_runs = (
+            set(zip(*(each[start:] for start in range(length)), strict=False)) for each in (own, other)
+        )
+        return length > 0 and not own_runs.isdisjoint(other_runs)
 
     def _reveal(self, grant: ScratchpadGrant) -> str:
         if type(grant) is not ScratchpadGrant:
@@ -107,7 +110,3 @@ def reveal(scratchpad: Scratchpad, grant: ScratchpadGrant, *, max_tokens: int = 
 def _words(text: str) -> list[str]:
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text))
     return _WORD.findall(plain.casefold())
-
-
-def _word_runs(words: list[str], length: int) -> set[tuple[str, ...]]:
-    return set(zip(*(words[start:] for start in range(length)), strict=False))

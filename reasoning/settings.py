@@ -29,7 +29,7 @@ class Setting:
     allowed: tuple[str, ...] = ()
 
 
-def _switch(field: str) -> Setting:
+def switch(field: str) -> Setting:
     def parse(value: Any) -> bool:
         word = str(value).strip().lower()
         if word not in _TRUE | _FALSE:
@@ -39,7 +39,7 @@ def _switch(field: str) -> Setting:
     return Setting(field, parse, ("true", "false"))
 
 
-def _choice(field: str, *allowed: str) -> Setting:
+def choice(field: str, *allowed: str) -> Setting:
     def parse(value: Any) -> str:
         if value not in allowed:
             raise ValueError(", ".join(f"'{word}'" for word in allowed[:-1]) + f" or '{allowed[-1]}' only")
@@ -48,7 +48,7 @@ def _choice(field: str, *allowed: str) -> Setting:
     return Setting(field, parse, allowed)
 
 
-def _positive_integer(value: Any) -> int:
+def positive_integer(value: Any) -> int:
     try:
         number = 0 if isinstance(value, bool) else int(str(value))
     except ValueError:
@@ -59,14 +59,14 @@ def _positive_integer(value: Any) -> int:
 
 
 SETTINGS: Mapping[str, Setting] = {
-    "reasoning.enabled": _switch("enabled"),
-    "reasoning.effort": _choice("effort", "none", "minimal", "low", "medium", "high", "xhigh", "max"),
-    "reasoning.maxTokens": Setting("max_tokens", _positive_integer),
-    "reasoning.includeInContext": _switch("include_in_context"),
-    "reasoning.includeInResponse": _switch("include_in_response"),
-    "reasoning.stripFromContext": _choice("strip_from_context", "all", "allButLast", "none"),
-    "reasoning.format": _choice("format", "field", "native"),
-    "reasoning.summary": _choice("summary", "auto", "concise", "detailed", "none"),
+    "reasoning.enabled": switch("enabled"),
+    "reasoning.effort": choice("effort", "none", "minimal", "low", "medium", "high", "xhigh", "max"),
+    "reasoning.maxTokens": Setting("max_tokens", positive_integer),
+    "reasoning.includeInContext": switch("include_in_context"),
+    "reasoning.includeInResponse": switch("include_in_response"),
+    "reasoning.stripFromContext": choice("strip_from_context", "all", "allButLast", "none"),
+    "reasoning.format": choice("format", "field", "native"),
+    "reasoning.summary": choice("summary", "auto", "concise", "detailed", "none"),
 }
 _BY_FOLDED_NAME = {name.removeprefix(PREFIX).lower(): name for name in SETTINGS}
 

@@ -84,12 +84,19 @@ def finish(
     """End a step: arguments, error and snippets come out redacted, the first three sources as citations."""
     redactor = Redactor()
     snippets = Redactor(SECRETS_ONLY)
+    try:
+        args = redactor.redact_args(json.loads(opened.arguments or "{}"), shown=opened.shown)
+    except (ValueError, RecursionError):
+        args = UNREADABLE
     return ToolTraceStep(
         tool=str(redactor.redact_text(opened.tool[:80])),
-        args=_args(opened, redactor),
+        args=args,
         duration_ms=max(0.0, round(at_ms - opened.started_ms, 1)),
         results=results,
-        top_citations=tuple(_top_citation(source, snippets) for source in sources[:TOP_CITATIONS]),
+        top_citations=tuple(
+            replace(source.citation(), snippet=str(snippets.redact_args(source.snippet)))
+            for source in sources[:TOP_CITATIONS]
+        ),
         status=status,
         error=str(redactor.redact_args(error)) if error else None,
         redactions=dict(redactor.counts + snippets.counts),
@@ -99,12 +106,15 @@ def finish(
 
 def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
     """Return the envelope form; ``error`` and ``redactions`` only where there are any."""
+    citations = [citation_to_json(citation) for citation in step.top_citations]
+    for citation in citations:
+        del citation["verified"]  # a step cites no quotation
     form: dict[str, Any] = {
         "tool": step.tool,
         "args": step.args,
         "durationMs": step.duration_ms,
         "results": step.results,
-        "topCitations": [_citation_form(citation) for citation in step.top_citations],
+        "topCitations": citations,
         "status": step.status,
     }
     if step.error:
@@ -131,33 +141,17 @@ def step_from_json(form: Mapping[str, Any]) -> ToolTraceStep:
 
 def summary_from_trace(steps: Sequence[ToolTraceStep]) -> tuple[str, ...]:
     """Return two to five plain bullets on what was done, or () where nothing was. Spec 004 summary."""
-    done = [_bullet(step) for step in steps]
-    read = list(dict.fromkeys(_label(citation) for step in steps for citation in step.top_citations))
+    done = [step_bullet(step) for step in steps]
+    cited = [citation for step in steps for citation in step.top_citations]
+    labels = ((citation.filing, citation.date, citation.section) for citation in cited)
+    read = list(dict.fromkeys(" · ".join(filter(None, parts)) for parts in labels))
     bullets = list(dict.fromkeys([*done, *(_BULLETS["read"].format(label=label) for label in read)]))
     if bullets and not read and len(bullets) < MIN_BULLETS:
         bullets.append(_BULLETS["nothing"])
     return tuple(bullets[:MAX_BULLETS])
 
 
-def _args(opened: OpenStep, redactor: Redactor) -> Any:
-    try:
-        value = json.loads(opened.arguments or "{}")
-    except (ValueError, RecursionError):
-        return UNREADABLE
-    return redactor.redact_args(value, shown=opened.shown)
-
-
-def _top_citation(source: Source, redactor: Redactor) -> Citation:
-    return replace(source.citation(), snippet=str(redactor.redact_args(source.snippet)))
-
-
-def _citation_form(citation: Citation) -> dict[str, Any]:
-    form = citation_to_json(citation)
-    del form["verified"]  # a step cites no quotation
-    return form
-
-
-def _bullet(step: ToolTraceStep) -> str:
+def step_bullet(step: ToolTraceStep) -> str:
     if step.status != "ok":
         return _BULLETS[step.status].format(tool=step.tool)
     if step.results is None:
@@ -165,16 +159,7 @@ def _bullet(step: ToolTraceStep) -> str:
     results = "1 result" if step.results == 1 else f"{step.results} results"
     query = step.args.get("query") if isinstance(step.args, dict) else None
     if isinstance(query, str) and step.tool == "searchFilings":
-        return _BULLETS["searched"].format(query=_short(query), results=results)
+        if len(query) > MAX_QUERY_CHARS:  # a bullet is one line
+            query = query[:MAX_QUERY_CHARS].rpartition(" ")[0].rstrip(" ,;") + "…"
+        return _BULLETS["searched"].format(query=query, results=results)
     return _BULLETS["used"].format(tool=step.tool, results=results)
-
-
-def _short(query: str) -> str:
-    """Cut a long query at a word: a bullet is one line."""
-    if len(query) <= MAX_QUERY_CHARS:
-        return query
-    return query[:MAX_QUERY_CHARS].rpartition(" ")[0].rstrip(" ,;") + "…"
-
-
-def _label(citation: Citation) -> str:
-    return " · ".join(part for part in (citation.filing, citation.date, citation.section) if part)

@@ -9,6 +9,7 @@ EXCERPT_CHARS = 800  # about 200 tokens, product 4
 TRUNCATED = "…(truncated)"
 
 ThinkingForUsers = Literal["excerpt", "full", "hidden"]
+ThinkingAccess = Literal["whole", "excerpt", "withheld", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ class Visibility:
     summary: bool = True
     trace: bool = True
     trace_on_request: bool = False  # left out until asked for (REASONING_TOOL_TRACE_DEFAULT=false)
-    thinking: Literal["whole", "excerpt", "withheld", "none"] = "excerpt"
+    thinking: ThinkingAccess = "excerpt"
     scratchpad: bool = False
     scratchpad_possible: bool = False  # the viewer may switch it on
 
@@ -92,27 +93,24 @@ def visibility(flags: SiteFlags, viewer: Viewer) -> Visibility:
     may_scratchpad = (
         viewer.is_administrator and flags.enabled and flags.scratchpad_enabled and flags.scratchpad_admin_only
     )
-    showing = flags.enabled and _first(viewer.show_reasoning, flags.show_summary_default)
-    wants_trace = _first(viewer.show_trace, flags.tool_trace_default)
+    # The choice of the session wins over the default of the site.
+    shows = flags.show_summary_default if viewer.show_reasoning is None else viewer.show_reasoning
+    showing = flags.enabled and shows
+    wants_trace = flags.tool_trace_default if viewer.show_trace is None else viewer.show_trace
+    thinking: ThinkingAccess
+    if not (showing and viewer.include_in_response):
+        thinking = "none"
+    elif viewer.is_administrator or flags.thinking_for_users == "full":
+        thinking = "whole"
+    else:
+        thinking = "withheld" if flags.thinking_for_users == "hidden" else "excerpt"
     return Visibility(
         reasoning_possible=flags.enabled,
         show_reasoning=showing,
         summary=showing,
         trace=showing and wants_trace,
         trace_on_request=showing and not wants_trace,
-        thinking=_thinking(flags, viewer) if showing else "none",
+        thinking=thinking,
         scratchpad=may_scratchpad and viewer.scratchpad_on,
         scratchpad_possible=may_scratchpad,
     )
-
-
-def _thinking(flags: SiteFlags, viewer: Viewer) -> Literal["whole", "excerpt", "withheld", "none"]:
-    if not viewer.include_in_response:
-        return "none"
-    if viewer.is_administrator or flags.thinking_for_users == "full":
-        return "whole"
-    return "withheld" if flags.thinking_for_users == "hidden" else "excerpt"
-
-
-def _first(choice: bool | None, default: bool) -> bool:
-    return default if choice is None else choice

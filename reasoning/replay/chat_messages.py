@@ -64,18 +64,22 @@ def chat_messages(step: HistoryStep, dialect: Dialect, call_ids: CallIds, *, pla
         message["content"] = without_tags(step.text)
     if step.calls:
         # Where a service signs a step, its calls have stand-ins together or not at all.
-        needs_stand_ins = dialect.takes_signatures and any(_needs_stand_in(call) for call in step.calls)
-        signatures = _signatures(step)
+        needs_stand_ins = dialect.takes_signatures and any(needs_stand_in(call) for call in step.calls)
+        signatures = {
+            block.item["call_id"]: {"extra_content": block.item["extra_content"]}
+            for block in step.reasoning
+            if block.kind == "signature" and isinstance(block.item, Mapping)
+        }
         message["tool_calls"] = []
         for call in step.calls:
-            call_id = call_ids.unique(_stand_in_id(call) if needs_stand_ins else wire_id(call))
+            call_id = call_ids.unique(stand_in_id(call) if needs_stand_ins else wire_id(call))
             function = {"name": wire_name(call), "arguments": wire_arguments(call)}
             signature = signatures.get(call.call_id, {})
             message["tool_calls"].append({"id": call_id, "type": "function", "function": function, **signature})
             results.append({"role": "tool", "tool_call_id": call_id, "content": call_output(call, step)})
     if len(message) == 1:
         return []
-    message.update(_reasoning_fields(step, dialect) or ({dialect.text_field: placeholder} if placeholder else {}))
+    message.update(reasoning_fields(step, dialect) or ({dialect.text_field: placeholder} if placeholder else {}))
     return [message, *results]
 
 
@@ -126,7 +130,7 @@ def repair_messages(messages: Sequence[Entry]) -> tuple[list[Entry], tuple[Repai
 
 def wire_id(call: ToolCall) -> str:
     """Return the id that came, or that of a stand-in."""
-    return _stand_in_id(call) if _needs_stand_in(call) else call.call_id
+    return stand_in_id(call) if needs_stand_in(call) else call.call_id
 
 
 def wire_name(call: ToolCall) -> str:
@@ -136,7 +140,7 @@ def wire_name(call: ToolCall) -> str:
 
 def wire_arguments(call: ToolCall) -> str:
     """Return the arguments byte for byte (product 10), or an empty object for what no service accepts."""
-    return call.arguments if _is_sendable(call.arguments) else "{}"
+    return call.arguments if is_sendable(call.arguments) else "{}"
 
 
 def call_output(call: ToolCall, step: HistoryStep) -> str:
@@ -149,7 +153,7 @@ def without_tags(text: str) -> str:
     return _TAG.sub(r"‹\1›", text) if "<" in text else text
 
 
-def _is_sendable(arguments: str) -> bool:
+def is_sendable(arguments: str) -> bool:
     """Say whether this is a JSON object by the letter (Python alone accepts NaN), and not too long."""
 
     def refuse(constant: str) -> None:
@@ -161,25 +165,16 @@ def _is_sendable(arguments: str) -> bool:
         return False
 
 
-def _needs_stand_in(call: ToolCall) -> bool:
-    return not (_is_sendable(call.arguments) and call.call_id) or call.call_id.startswith(_OTHER_API_PREFIXES)
+def needs_stand_in(call: ToolCall) -> bool:
+    return not (is_sendable(call.arguments) and call.call_id) or call.call_id.startswith(_OTHER_API_PREFIXES)
 
 
-def _stand_in_id(call: ToolCall) -> str:
+def stand_in_id(call: ToolCall) -> str:
     """Return an id of the same length, for some services count, and the same every time."""
     return hashlib.sha256(call.call_id.encode("utf-8", "replace")).hexdigest()[: max(9, len(call.call_id))][:64]
 
 
-def _signatures(step: HistoryStep) -> dict[str, Entry]:
-    """Return what a service put on its calls, by call id."""
-    return {
-        block.item["call_id"]: {"extra_content": block.item["extra_content"]}
-        for block in step.reasoning
-        if block.kind == "signature" and isinstance(block.item, Mapping)
-    }
-
-
-def _reasoning_fields(step: HistoryStep, dialect: Dialect) -> Entry:
+def reasoning_fields(step: HistoryStep, dialect: Dialect) -> Entry:
     details = [element for block in step.reasoning if block.kind == "details" for element in block.details]
     if details:
         return {"reasoning_details": details}  # they contain the text, too

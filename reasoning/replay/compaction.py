@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reasoning.events import AssistantMessage, Compaction, Event, ToolCall, ToolResult, UserMessage
-from reasoning.replay.history import HistoryStep, read_history
+from reasoning.replay.history import read_history
 from reasoning.replay.plan import EgressPlan, RequestTarget
 from reasoning.replay.tokens import event_tokens
 
@@ -35,7 +35,9 @@ def choose_border(events: Sequence[Event], target: RequestTarget, *, is_overflow
     if ended:
         return max((event.seq for event in ended[-1].events()), default=ended[-1].question_seq)
     running = next((turn for turn in turns if turn.is_running), None)
-    return _last_seq(running.steps[:-1]) if is_overflow and running else None
+    if not (is_overflow and running):
+        return None
+    return max((event.seq for step in running.steps[:-1] for event in step.events()), default=None)
 
 
 def transcript(events: Sequence[Event], border: int, target: RequestTarget) -> str:
@@ -44,7 +46,7 @@ def transcript(events: Sequence[Event], border: int, target: RequestTarget) -> s
     earlier = next((event for event in reversed(active) if isinstance(event, Compaction)), None)
     before = f"Summary of what came before: {earlier.summary}\n\n" if earlier else ""
     start = earlier.to_seq if earlier else 0
-    text = "\n\n".join(line for event in active if start < event.seq <= border for line in _lines(event))
+    text = "\n\n".join(line for event in active if start < event.seq <= border for line in spoken_lines(event))
     most = max(0, 4 * round(target.limit * TRANSCRIPT_SHARE) - len(before))
     return before + (text if len(text) <= most else _CUT + text[len(text) - most :])
 
@@ -54,21 +56,17 @@ def is_worth_it(before: EgressPlan, after: EgressPlan) -> bool:
     return after.effective_tokens < WORTH_SHARE * before.effective_tokens
 
 
-def _last_seq(steps: Sequence[HistoryStep]) -> int | None:
-    return max((event.seq for step in steps for event in step.events()), default=None)
-
-
-def _lines(event: Event) -> Iterator[str]:
+def spoken_lines(event: Event) -> Iterator[str]:
     match event:
         case UserMessage():
             yield f"User: {event.text}"
         case AssistantMessage() if event.text:
             yield f"Assistant: {event.text}"
         case ToolCall():
-            yield f"Assistant called {event.name} with {_cut(event.arguments)}"
+            yield f"Assistant called {event.name} with {shorten(event.arguments)}"
         case ToolResult():
-            yield f"Result: {_cut(event.output)}"
+            yield f"Result: {shorten(event.output)}"
 
 
-def _cut(text: str) -> str:
+def shorten(text: str) -> str:
     return text if len(text) <= MAX_RESULT_CHARS else text[:MAX_RESULT_CHARS] + _CUT

@@ -97,9 +97,9 @@ def read_history(events: Iterable[Event]) -> History:
     active = sorted((event for event in events if event.active), key=lambda event: event.seq)
     newest = next((event for event in reversed(active) if isinstance(event, Compaction)), None)
     if newest is None:
-        return History(_turns(active))
+        return History(turns_of(active))
     border = newest.to_seq
-    for step in (step for turn in _turns(active) for step in turn.steps):
+    for step in (step for turn in turns_of(active) for step in turn.steps):
         seqs = [event.seq for event in step.events()]
         if seqs and min(seqs) <= border < max(seqs):  # no step is torn: replay rule 2
             border = min(seqs) - 1
@@ -112,10 +112,10 @@ def read_history(events: Iterable[Event]) -> History:
         # A turn that is cut between its steps keeps its question.
         is_sent = event.seq > border or (isinstance(event, UserMessage) and event.turn in cut_turns)
         (sent if is_sent else compacted).append(event)
-    return History(_turns(sent), newest.summary, tuple(compacted))
+    return History(turns_of(sent), newest.summary, tuple(compacted))
 
 
-def _turns(events: Sequence[Event]) -> tuple[HistoryTurn, ...]:
+def turns_of(events: Sequence[Event]) -> tuple[HistoryTurn, ...]:
     readers: dict[str, _TurnReader] = {}
     for event in events:
         if not isinstance(event, Compaction):

@@ -59,7 +59,7 @@ def repair_items(items: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...
     repaired: list[Entry] = []
     for index, item in enumerate(items):
         kind = item.get("type")
-        if kind == "reasoning" and not _has_follower(items, index):
+        if kind == "reasoning" and not has_follower(items, index):
             repairs.append(Repair("reasoning without its following item", index))
         elif kind == "function_call_output" and item["call_id"] not in calls:
             repairs.append(Repair("an output without its call", index))
@@ -71,6 +71,6 @@ def repair_items(items: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...
     return repaired, tuple(repairs)
 
 
-def _has_follower(items: Sequence[dict[str, Any]], index: int) -> bool:
+def has_follower(items: Sequence[dict[str, Any]], index: int) -> bool:
     following = next((item for item in items[index + 1 :] if item.get("type") != "reasoning"), {})
     return following.get("type") == "function_call" or following.get("role") == "assistant"

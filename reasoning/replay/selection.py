@@ -75,26 +75,24 @@ class Selector:
     def select(self, history: History) -> tuple[SelectedTurn, ...]:
         self._omit(history.compacted_events, ("compaction", "stands in the summary"))
         last_thinking = next((turn for turn in reversed(history.turns) if turn.has_reasoning), None)
+        policy = self.settings.strip_from_context or "none"
         selected = []
         for turn in history.turns:
             self._omit(turn.orphan_results, ("replay 8", "a result without its call"))
-            strip = self._strip_reason(turn, is_last_thinking=turn is last_thinking)
+            # The running turn sends its reasoning whatever the policy is (spec 001 BR-009).
+            is_spared = turn.is_running or policy == "none" or (policy == "allButLast" and turn is last_thinking)
+            strip = None if is_spared else ("spec 001 BR-005", f"reasoning.stripFromContext is {policy}")
             is_newest = turn is history.turns[-1]
             steps = [self._select_step(step, turn, strip, is_newest=is_newest) for step in turn.steps]
             selected.append(SelectedTurn(turn.question, tuple(step for step in steps if step)))
         return tuple(selected)
 
-    def _strip_reason(self, turn: HistoryTurn, *, is_last_thinking: bool) -> Reason | None:
-        """Return why the turn's reasoning is stripped, or None. The running turn never is (BR-009)."""
-        policy = self.settings.strip_from_context or "none"
-        if turn.is_running or policy == "none" or (policy == "allButLast" and is_last_thinking):
-            return None
-        return ("spec 001 BR-005", f"reasoning.stripFromContext is {policy}")
-
     def _select_step(
         self, step: HistoryStep, turn: HistoryTurn, strip: Reason | None, *, is_newest: bool
     ) -> SelectedStep | None:
-        left = self._drop(step, _repeated_calls(step), ("replay 7", "the same call a second time"))
+        firsts = {call.call_id: call for call in reversed(step.calls)}
+        repeated = [call for call in step.calls if firsts[call.call_id] is not call]
+        left = self._drop(step, repeated, ("replay 7", "the same call a second time"))
         if turn.has_failed:
             left = self._finished_calls(left)
         if not self.dialect.takes_tools:
@@ -104,15 +102,15 @@ class Selector:
         reasons: list[Reason] = []
         for block in left.reasoning:
             reason = (
-                self._unsupported_reason(block)
-                or self._policy_reason(block, strip)
+                unsupported_reason(block, self.dialect, self.origin.api)
+                or settings_reason(block, self.settings, strip)
                 or self._provenance_reason(block, turn)
             )
             if reason:
                 reasons.append(reason)
                 left = self._drop(left, [block], reason)
         if self.origin.api == "responses":
-            loose = list(takewhile(lambda part: not _is_follower(part), reversed(left.parts)))
+            loose = list(takewhile(lambda part: not is_follower(part), reversed(left.parts)))
             left = self._drop(left, loose, ("replay 7", "reasoning that nothing follows"))
         return self._apply_requirements(left, step, reasons, is_newest=is_newest) if left.parts else None
 
@@ -126,32 +124,6 @@ class Selector:
         if left.calls:
             return left
         return self._drop(left, left.reasoning, ("spec 002 drop", "reasoning of a failed turn, without a follower"))
-
-    def _unsupported_reason(self, block: Reasoning) -> Reason | None:
-        """Return why the request has no place for a block, whatever the settings."""
-        if (block.kind == "item") != (self.origin.api == "responses"):
-            rule = "spec 002 decision 3" if block.kind == "item" else "replay 2.4"
-            return (rule, f"reasoning of this kind has no place in a {self.origin.api} request")
-        if not (block.text or block.item or block.details):
-            return (_PURGED, "it was purged")
-        if block.kind == "text" and not self.dialect.text_field:
-            return ("dialect", f"{self.dialect.name} takes no reasoning back")
-        if block.kind == "details" and self.dialect.takes_details is False:
-            return ("dialect", f"{self.dialect.name} takes no reasoning details back")
-        if block.kind == "signature" and not self.dialect.takes_signatures:
-            return ("dialect", f"{self.dialect.name} takes no signatures back")
-        return None
-
-    def _policy_reason(self, block: Reasoning, strip: Reason | None) -> Reason | None:
-        """Return why the person's settings hold a block back: strip first, then include."""
-        if block.kind == "signature":  # no reasoning that anyone could read
-            return None
-        include = self.settings.include_in_context
-        if strip:
-            return strip
-        if block.kind == "text":
-            return None if include else ("spec 001 BR-001", "reasoning.includeInContext is off")
-        return ("replay D1", "reasoning.includeInContext is off") if include is False else None
 
     def _provenance_reason(self, block: Reasoning, turn: HistoryTurn) -> Reason | None:
         """Return why a service would refuse an opaque block. Spec 002 drop, replay 1.1 and 2.4."""
@@ -225,14 +197,33 @@ class Selector:
         self.omissions += [Omission(event.seq, *reason) for event in events]
 
 
-def _repeated_calls(step: HistoryStep) -> list[StepPart]:
-    seen: set[str] = set()
-    repeated: list[StepPart] = []
-    for call in step.calls:
-        repeated += [call] if call.call_id in seen else []
-        seen.add(call.call_id)
-    return repeated
-
-
-def _is_follower(part: StepPart) -> bool:
+def is_follower(part: StepPart) -> bool:
     return isinstance(part, ToolCall) or (isinstance(part, AssistantMessage) and bool(part.text))
+
+
+def unsupported_reason(block: Reasoning, dialect: Dialect, api: str) -> Reason | None:
+    """Return why the request has no place for a block, whatever the settings."""
+    if (block.kind == "item") != (api == "responses"):
+        rule = "spec 002 decision 3" if block.kind == "item" else "replay 2.4"
+        return (rule, f"reasoning of this kind has no place in a {api} request")
+    if not (block.text or block.item or block.details):
+        return (_PURGED, "it was purged")
+    if block.kind == "text" and not dialect.text_field:
+        return ("dialect", f"{dialect.name} takes no reasoning back")
+    if block.kind == "details" and dialect.takes_details is False:
+        return ("dialect", f"{dialect.name} takes no reasoning details back")
+    if block.kind == "signature" and not dialect.takes_signatures:
+        return ("dialect", f"{dialect.name} takes no signatures back")
+    return None
+
+
+def settings_reason(block: Reasoning, settings: ReasoningSettings, strip: Reason | None) -> Reason | None:
+    """Return why the person's settings hold a block back: strip first, then include."""
+    if block.kind == "signature":  # no reasoning that anyone could read
+        return None
+    include = settings.include_in_context
+    if strip:
+        return strip
+    if block.kind == "text":
+        return None if include else ("spec 001 BR-001", "reasoning.includeInContext is off")
+    return ("replay D1", "reasoning.includeInContext is off") if include is False else None

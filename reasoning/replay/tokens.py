@@ -32,7 +32,7 @@ class UsageAnchor:
 
     def is_prefix_of(self, entries: Sequence[Any]) -> bool:
         """Say whether a request begins with what was reported."""
-        return 0 < self.entries <= len(entries) and self.digest == _digest(entries[: self.entries])
+        return 0 < self.entries <= len(entries) and self.digest == digest_of(entries[: self.entries])
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -48,7 +48,7 @@ class UsageAnchor:
 
 def anchor_for(entries: Sequence[Any], tokens: int) -> UsageAnchor:
     """Return the anchor of a request with these entries, for which ``tokens`` of input were reported."""
-    return UsageAnchor(tokens, len(entries), _digest(entries))
+    return UsageAnchor(tokens, len(entries), digest_of(entries))
 
 
 def request_tokens(entries: Sequence[Any], anchor: UsageAnchor | int | None, overhead_tokens: int) -> int:
@@ -67,7 +67,7 @@ def entry_tokens(entries: Sequence[Any]) -> int:
     if not entries:
         return 0
     ciphertexts: list[str] = []
-    text = json.dumps([_without_ciphertext(entry, ciphertexts) for entry in entries], ensure_ascii=False)
+    text = json.dumps([without_ciphertext(entry, ciphertexts) for entry in entries], ensure_ascii=False)
     return text_tokens(text) + sum(max(0, -(-(3 * len(sealed) // 4 - 650) // 4)) for sealed in ciphertexts)
 
 
@@ -96,18 +96,18 @@ def event_tokens(event: Event) -> int:
     return 0
 
 
-def _without_ciphertext(value: Any, found: list[str], key: str = "") -> Any:
+def without_ciphertext(value: Any, found: list[str], key: str = "") -> Any:
     """Return ``value`` without its ciphertexts, which are added to ``found``."""
     if key in ENCRYPTED_KEYS and isinstance(value, str):
         found.append(value)
         return ""
     if isinstance(value, Mapping):
-        return {name: _without_ciphertext(inner, found, name) for name, inner in value.items()}
+        return {name: without_ciphertext(inner, found, name) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_without_ciphertext(inner, found) for inner in value]
+        return [without_ciphertext(inner, found) for inner in value]
     return value
 
 
-def _digest(entries: Sequence[Any]) -> str:
+def digest_of(entries: Sequence[Any]) -> str:
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
