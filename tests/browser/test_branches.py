@@ -1,61 +1,56 @@
-"""Editing a question, asking again, walking between branches, and saying what one thinks of an answer."""
+"""Other versions of a question and its answer: edit, save, retry, continue, step between them; and an opinion."""
 
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Locator, expect
+from playwright.sync_api import expect
 
+from chat.conversations.continuation import SENTENCE
 from tests.browser.people import Person, Visit
 from tests.browser.sites import Site
+from tests.browser.upstream import opening, plain, reply, says, waits
+from tests.contract_server.fixture import ContractHandle
 
 FIRST = "What would breach Northwind Tidal’s debt covenants?"
 SECOND = "How does Northwind Tidal describe its interest rate risk?"
 
 
-def rewords(person: Person, number: int, text: str) -> Locator:
-    """Put other words into a question's box, once the page has put the caret behind its own: they would mix."""
-    person.page.get_by_role("link", name=f"Edit question {number}").click()
-    area = person.page.get_by_role("textbox", name=f"Edit question {number}")
-    expect(area).to_have_js_property("selectionStart", len(area.input_value()))
-    area.fill(text)
-    return area
-
-
 def edits(person: Person, number: int, text: str) -> None:
-    """Ask something else in a question's place, and wait until it stands there: the old answer is complete, too."""
-    rewords(person, number, text).press("Control+Enter")
+    """Ask something else in a question's place, and wait until it is there: the old answer is complete, too."""
+    person.rewords(number, text).press("Control+Enter")
     expect(person.page.locator(".question").nth(number - 1)).to_have_text(text)
 
 
-def test_an_earlier_question_is_edited_and_both_branches_are_walked_by_keyboard(visit: Visit, offline: Site) -> None:
+def test_earlier_question_is_edited_and_every_page_follows_the_branch(visit: Visit, offline: Site) -> None:
     demo = visit(offline)
     demo.starts_chat()
     demo.asks(FIRST).ends()
     demo.asks("And in short?").ends()
+    tab = demo.in_another_tab()
 
     edits(demo, 1, SECOND)
     expect(demo.page.locator(".question")).to_have_text([SECOND])
     demo.answer().ends()
     expect(demo.page.get_by_text("2/2")).to_be_visible()
+    expect(tab.locator(".question")).to_have_text([SECOND])
 
-    demo.page.get_by_role("button", name="Previous version").focus()
-    demo.page.keyboard.press("Enter")
-    expect(demo.page.locator(".question")).to_have_text([FIRST, "And in short?"])
-    expect(demo.page.get_by_role("button", name="Next version")).to_be_focused()
-    demo.page.keyboard.press("Enter")
+    demo.page.get_by_role("button", name="Previous version").click()
+    for page in (demo.page, tab):
+        expect(page.locator(".question")).to_have_text([FIRST, "And in short?"])
+    demo.page.get_by_role("button", name="Next version").click()
     expect(demo.page.locator(".question")).to_have_text([SECOND])
 
 
-def test_a_question_is_saved_and_sent_later(visit: Visit, offline: Site) -> None:
+@pytest.mark.slow
+def test_question_is_saved_and_sent_later(visit: Visit, offline: Site) -> None:
     demo = visit(offline)
     demo.starts_chat()
     demo.asks(FIRST).ends()
-    rewords(demo, 1, SECOND)
+    demo.rewords(1, SECOND)
 
     demo.page.get_by_role("button", name="Save", exact=True).click()
     expect(demo.page.locator(".question")).to_have_text([SECOND])
     expect(demo.answer().root.get_by_text("Saved, not asked yet.")).to_be_visible()
-    expect(demo.page.get_by_text("2/2")).to_be_visible()
     expect(demo.composer).to_be_focused()
     demo.page.get_by_role("button", name="Previous version").click()
     expect(demo.page.locator(".question")).to_have_text([FIRST])
@@ -65,82 +60,73 @@ def test_a_question_is_saved_and_sent_later(visit: Visit, offline: Site) -> None
     expect(demo.answer().answer).not_to_be_empty()
     demo.answer().ends()
     expect(demo.page.locator(".question")).to_have_text([SECOND])
-    expect(demo.page.get_by_text("2/2")).to_be_visible()
-
-
-def edits_without_script(visit: Visit, offline: Site) -> tuple[Person, Person]:
-    """Return a person's page with a question, and one without JavaScript where other words for it stand ready."""
-    scripted = visit(offline)
-    scripted.starts_chat()
-    scripted.asks(FIRST).ends()
-    demo = visit(offline, java_script_enabled=False)
-    demo.open(scripted.page.url)
-    demo.page.get_by_role("link", name="Edit question 1").click()
-    demo.page.get_by_role("textbox", name="Edit question 1").fill(SECOND)
-    return scripted, demo
 
 
 @pytest.mark.slow
-def test_a_question_is_saved_and_sent_without_script(visit: Visit, offline: Site) -> None:
-    scripted, demo = edits_without_script(visit, offline)
-
-    demo.submits(demo.page.get_by_role("button", name="Save", exact=True))
-    expect(demo.page.get_by_text("Saved, not asked yet.")).to_be_visible()
-    expect(scripted.page.locator(".question")).to_have_text([SECOND])
-    demo.submits(demo.answer().root.get_by_role("button", name="Send", exact=True))
-
-    scripted.answer().ends()
-    expect(scripted.page.get_by_text("2/2")).to_be_visible()
-
-
-@pytest.mark.slow
-def test_escape_and_cancel_leave_a_question_as_it_was(visit: Visit, offline: Site) -> None:
+def test_escape_and_cancel_leave_a_question_unchanged(visit: Visit, offline: Site) -> None:
     demo = visit(offline)
-    demo.starts_chat()
-    demo.asks(FIRST).ends()
+    demo.reads_finished()
+    question = demo.page.locator(".question").first.text_content() or ""
     edit = demo.page.get_by_role("link", name="Edit question 1")
 
-    rewords(demo, 1, "changed")
+    demo.rewords(1, "changed")
     demo.page.keyboard.press("Escape")
     expect(edit).to_be_focused()
     edit.click()
     demo.page.get_by_role("link", name="Cancel").click()
 
     expect(edit).to_be_focused()
-    expect(demo.page.locator(".question")).to_have_text([FIRST])
+    expect(demo.page.locator(".question")).to_have_text([question])
 
 
-@pytest.mark.slow
-def test_another_tab_follows_the_branch(visit: Visit, offline: Site) -> None:
-    demo = visit(offline)
+def test_retry_of_a_complete_answer_replaces_its_card(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    model.script([plain("The first try."), plain("The second try.")])
+    demo = visit(connected)
     demo.starts_chat()
-    demo.asks(FIRST).ends()
-    edits(demo, 1, SECOND)
-    demo.answer().ends()
-    tab = demo.in_another_tab()
-    expect(tab.locator(".question")).to_have_text([SECOND])
 
-    demo.page.get_by_role("button", name="Previous version").click()
+    demo.asks("Which try?").ends().retry.click()
 
-    expect(tab.locator(".question")).to_have_text([FIRST])
-
-
-@pytest.mark.slow
-def test_a_question_is_edited_without_script(visit: Visit, offline: Site) -> None:
-    scripted, demo = edits_without_script(visit, offline)
-
-    demo.submits(demo.page.get_by_role("button", name="Save and run again"))
-    for page in (demo.page, scripted.page):
-        expect(page.locator(".question")).to_have_text([SECOND])
-    scripted.answer().ends()
+    expect(demo.page.locator("[data-answer]")).to_have_text(["The second try."])
     demo.page.reload()
-    demo.submits(demo.page.get_by_role("button", name="Previous version"))
-
-    expect(demo.page.locator(".question")).to_have_text([FIRST])
+    expect(demo.page.locator("[data-answer]")).to_have_text(["The second try."])
 
 
 @pytest.mark.slow
-def test_an_answer_is_called_poor_and_why(visit: Visit, offline: Site) -> None:
+@pytest.mark.parametrize("has_script", [True, False], ids=["script", "plain form"])
+def test_stopped_answer_is_continued_in_a_new_turn(
+    visit: Visit, connected: Site, model: ContractHandle, has_script: bool
+) -> None:
+    model.script([reply(says(opening(), "The first half is here, and "), waits("never")), plain("the second follows.")])
+    demo = visit(connected)
+    demo.starts_chat()
+    card = demo.asks("Continue.")
+    expect(card.answer).to_contain_text("The first half")
+    demo.stop_button.click()
+    card.ends("stopped")
+    address = demo.page.url
+    if not has_script:
+        demo = visit(connected, java_script_enabled=False)
+        demo.open(address)
+
+    button = demo.answer(0).root.get_by_role("button", name="Continue")
+    if has_script:
+        button.click()
+    else:
+        demo.submits(button)
+        model.wait_for(ended=2)
+        demo.page.reload()
+
+    expect(demo.answer(1).ends().answer).to_have_text("the second follows.")
+    expect(demo.answer(0).answer).to_contain_text("The first half")
+    question = demo.page.locator("[data-role=user]").nth(1)
+    expect(question).to_contain_text(SENTENCE)
+    expect(question.get_by_text("The first half")).to_be_hidden()
+    question.get_by_text("The answer so far, as it is sent").click()
+    expect(question.get_by_text("The first half")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_answer_is_called_poor_and_why(visit: Visit, offline: Site) -> None:
     demo = visit(offline)
     demo.starts_chat()
     card = demo.asks(FIRST).ends()

@@ -113,6 +113,8 @@ def test_escape_closes_a_dialog_first_and_then_stops_the_answer(
     expect(demo.page.get_by_role("dialog")).to_be_visible()
     demo.page.keyboard.press("Escape")
     expect(demo.page.get_by_role("dialog")).to_have_count(0)
+    sends(demo, "/help")
+    expect(command_reply(demo)).not_to_be_empty()  # a stop before it would have been carried out
     model.release("rest")
     card.ends("complete")
 

@@ -1,20 +1,20 @@
-"""The same without a mouse: every stop is reached with Tab, shows where it is, and answers to Enter, Space or Escape.
-
-Ui bar A3, tasks 1 to 4, 10 and 12.
-"""
+"""The same without a mouse: stops of Tab that show the focus, and the shortcuts of the page. Ui bar A3, section 3."""
 
 from __future__ import annotations
 
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.conftest import MakeSite
 from tests.browser.keys import tabs_to
 from tests.browser.people import NARROW, Person, Visit
 from tests.browser.sites import Site
-from tests.browser.upstream import opening, reply, says, waits
+from tests.browser.upstream import opening, plain, reply, says, waits
 from tests.contract_server.fixture import ContractHandle
+
+PHONE = {"width": 360, "height": 740}
 
 
 @pytest.fixture
@@ -22,6 +22,99 @@ def reader(visit: Visit, offline: Site) -> Person:
     demo = visit(offline)
     demo.reads_finished()
     return demo
+
+
+def button(page: Page, name: str) -> Locator:
+    return page.get_by_role("button", name=name, exact=True)
+
+
+def returns_to_the_top(person: Person) -> None:
+    """Let Tab begin where the page does."""
+    person.page.evaluate("document.activeElement.blur(); getSelection().collapse(document.body, 0)")
+
+
+def keys_dialog(person: Person) -> Locator:
+    return person.page.get_by_role("dialog", name="Keyboard shortcuts")
+
+
+def toggles_choice(person: Person, name: str) -> None:
+    """Click a switch in the dialog of shortcuts, and close it."""
+    person.page.get_by_role("button", name="Keyboard shortcuts").click()
+    keys_dialog(person).get_by_role("switch", name=name).click()
+    person.page.keyboard.press("Escape")
+    expect(keys_dialog(person)).to_be_hidden()
+
+
+def test_message_is_sent_stopped_by_its_button_and_the_focus_is_not_lost(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script([reply(says(opening(), "It begins. "), waits("rest"))])
+    demo = visit(connected)
+    demo.starts_chat()
+
+    tabs_to(demo, demo.composer)
+    demo.page.keyboard.type("Do you take keys?")
+    demo.page.keyboard.press("Enter")
+    card = demo.answer().streams()
+    expect(card.answer).to_contain_text("It begins")
+    tabs_to(demo, demo.stop_button)
+    demo.page.keyboard.press("Enter")
+
+    card.ends("stopped")
+    expect(demo.composer).to_be_focused()
+
+
+def test_work_behind_an_answer_opens_and_closes(reader: Person) -> None:
+    card = reader.answer()
+
+    tabs_to(reader, card.summary.locator("> summary"))
+    reader.page.keyboard.press("Enter")
+    expect(card.bullets.first).to_be_hidden()
+    tabs_to(reader, card.trace_bar)
+    reader.page.keyboard.press("Space")
+    expect(card.steps.first).to_be_visible()
+    reader.page.keyboard.press("Space")
+    expect(card.steps.first).to_be_hidden()
+    tabs_to(reader, card.root.get_by_role("button", name="Copy trace"))
+    reader.page.keyboard.press("Enter")
+    expect(reader.page.get_by_role("status").filter(has_text="Copied")).to_be_attached()
+    tabs_to(reader, card.toggle)
+    reader.page.keyboard.press("Enter")
+    expect(card.thought).to_be_visible()
+    expect(card.toggle).to_be_focused()
+    reader.page.keyboard.press("Space")
+
+    expect(card.thought).to_be_hidden()
+
+
+def test_switch_of_reasoning_answers_to_keys_and_keeps_the_focus(reader: Person) -> None:
+    tabs_to(reader, reader.reasoning_switch)
+    reader.page.keyboard.press("Space")
+    expect(reader.answer().summary).to_have_count(0)
+    expect(reader.reasoning_switch).to_be_focused()
+    reader.page.keyboard.press("Alt+Shift+r")
+
+    expect(reader.answer().summary).to_be_visible()
+
+
+def test_shortcuts_open_thinking_and_steps_and_list_themselves(reader: Person) -> None:
+    card, keys = reader.answer(), reader.page.keyboard
+
+    keys.press("Alt+r")
+    expect(card.thought).to_be_visible()
+    keys.press("Alt+t")
+    expect(card.steps.first).to_be_visible()
+    keys.press("Alt+r")
+    expect(card.thought).to_be_hidden()
+    keys.press("Alt+t")
+    expect(card.steps.first).to_be_hidden()
+    reader.composer.focus()
+    keys.press("Control+/")
+    expect(keys_dialog(reader).get_by_text("Previous or next message")).to_be_visible()
+    keys.press("Control+/")
+
+    expect(keys_dialog(reader)).to_be_hidden()
+    expect(reader.composer).to_be_focused()
 
 
 @pytest.mark.slow
@@ -33,89 +126,220 @@ def test_first_stop_skips_to_the_messages(reader: Person) -> None:
     expect(reader.page.get_by_role("main")).to_be_focused()
 
 
-def test_message_is_sent_and_stopped(visit: Visit, connected: Site, model: ContractHandle) -> None:
-    model.script([reply(says(opening(), "It begins. "), waits("rest"))])
+@pytest.mark.slow
+def test_question_is_edited_and_its_versions_are_stepped_through(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script([plain("Herons wait. For hours."), plain("Storks clatter. Loudly.")])
     demo = visit(connected)
-    demo.starts_chat()
+    demo.has_conversation("What do you know?", "Herons wait")
 
-    tabs_to(demo, demo.composer)
-    demo.page.keyboard.type("Do you take keys?")
+    returns_to_the_top(demo)
+    tabs_to(demo, demo.page.get_by_role("link", name="Edit question 1"))
     demo.page.keyboard.press("Enter")
-    card = demo.answer().streams()
-    expect(card.answer).to_contain_text("It begins")
-    demo.page.keyboard.press("Escape")
+    expect(demo.page.get_by_role("textbox", name="Edit question 1")).to_be_focused()
+    demo.page.keyboard.press("Control+a")
+    demo.page.keyboard.type("What of storks?")
+    tabs_to(demo, button(demo.page, "Save and run again"))
+    demo.page.keyboard.press("Enter")
+    expect(demo.page.locator(".question")).to_have_text(["What of storks?"])
+    demo.answer().ends()
+    expect(demo.composer).to_be_focused()  # the form that had the focus is gone
 
-    card.ends("stopped")
-    expect(demo.composer).to_be_focused()
+    returns_to_the_top(demo)
+    tabs_to(demo, button(demo.page, "Previous version"))
+    demo.page.keyboard.press("Enter")
+    expect(demo.answer().answer).to_have_text("Herons wait. For hours.")
+    expect(button(demo.page, "Next version")).to_be_focused()
+    demo.page.keyboard.press("Space")
+
+    expect(demo.answer().answer).to_have_text("Storks clatter. Loudly.")
 
 
 @pytest.mark.slow
-def test_stop_is_a_stop_of_its_own_and_focus_is_not_lost(visit: Visit, connected: Site, model: ContractHandle) -> None:
-    model.script([reply(says(opening(), "It begins. "), waits("rest"))])
+def test_conversation_is_found_renamed_deleted_and_restored(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script([plain("Moles tunnel. Blindly."), plain("Voles scurry. About.")])
     demo = visit(connected)
-    demo.starts_chat()
-    card = demo.asks("Do you take keys?").streams()
+    demo.has_conversation("What of moles?", "Moles tunnel")
+    demo.has_conversation("What of voles?", "Voles scurry")
 
-    demo.composer.focus()
-    tabs_to(demo, demo.stop_button)
+    returns_to_the_top(demo)
+    tabs_to(demo, demo.page.get_by_role("searchbox", name="Search conversations"))
+    demo.page.keyboard.type("blindly")
+    found = demo.page.locator("#conversations").get_by_role("link", name=re.compile("Moles tunnel"))
+    expect(found.locator("mark").first).to_be_visible()
+    tabs_to(demo, found)
+    demo.page.keyboard.press("Enter")
+    expect(demo.page.get_by_role("heading", level=1)).to_have_text("Moles tunnel")
+
+    tabs_to(demo, demo.page.get_by_role("link", name="Rename, pin or delete: Voles scurry"))
+    demo.page.keyboard.press("Enter")
+    demo.manage_form()
+    demo.page.keyboard.press("Control+a")
+    demo.page.keyboard.type("Voles")
+    demo.page.keyboard.press("Enter")
+    expect(demo.listed("Voles")).to_be_focused()
+
+    tabs_to(demo, demo.page.get_by_role("link", name="Rename, pin or delete: Voles"))
+    demo.page.keyboard.press("Enter")
+    demo.manage_form()
+    tabs_to(demo, button(demo.page, "Delete"))
+    demo.page.keyboard.press("Enter")
+    expect(demo.listed("Voles")).to_have_count(0)
+    expect(button(demo.page, "Undo")).to_be_focused()
     demo.page.keyboard.press("Enter")
 
-    card.ends("stopped")
-    expect(demo.composer).to_be_focused()
-
-
-def test_summary_steps_and_thinking_open_and_close(reader: Person) -> None:
-    card = reader.answer()
-
-    tabs_to(reader, card.summary.locator("> summary"))
-    reader.page.keyboard.press("Enter")
-    expect(card.bullets.first).to_be_hidden()
-    tabs_to(reader, card.trace_bar)
-    reader.page.keyboard.press("Space")
-    expect(card.steps.first).to_be_visible()
-    reader.page.keyboard.press("Space")
-    expect(card.steps.first).to_be_hidden()
-    tabs_to(reader, card.toggle)
-    reader.page.keyboard.press("Enter")
-    expect(card.thought).to_be_visible()
-    expect(card.toggle).to_be_focused()
-    reader.page.keyboard.press("Space")
-    expect(card.thought).to_be_hidden()
-
-    assert [toggle["detail"]["payload"]["expanded"] for toggle in reader.watch.toggles] == [True, False]
+    expect(demo.listed("Voles")).to_be_focused()
 
 
 @pytest.mark.slow
-def test_copy_buttons_answer_to_enter(reader: Person) -> None:
-    for name in ("Copy trace", "Copy"):
-        tabs_to(reader, reader.answer().root.get_by_role("button", name=name, exact=True))
-        reader.page.keyboard.press("Enter")
-        expect(reader.answer().root.get_by_role("button", name="Copied")).to_be_visible()
-        expect(reader.page.get_by_role("status").filter(has_text="Copied")).to_be_attached()
-        expect(reader.answer().root.get_by_role("button", name="Copied")).to_be_hidden()
+@pytest.mark.spec("004 scratchpad")
+def test_scratchpad_is_switched_on_and_off(visit: Visit, serve: MakeSite) -> None:
+    admin = visit(serve(REASONING_SCRATCHPAD_ENABLED="true"), "admin")
+    admin.starts_chat()
 
-
-def test_reasoning_is_switched_off_and_on(reader: Person) -> None:
-    tabs_to(reader, reader.reasoning_switch)
-    reader.page.keyboard.press("Space")
-    expect(reader.answer().summary).to_have_count(0)
-    expect(reader.reasoning_switch).to_be_focused()
-    reader.page.keyboard.press("Space")
-
-    expect(reader.answer().summary).to_be_visible()
+    returns_to_the_top(admin)
+    tabs_to(admin, admin.scratchpad_switch)
+    for is_on in (True, False):
+        with admin.page.expect_response(lambda response: response.request.method == "POST" and response.ok):
+            admin.page.keyboard.press("Space")
+        expect(admin.scratchpad_switch).to_be_checked(checked=is_on)
+        expect(admin.scratchpad_switch).to_be_focused()
 
 
 @pytest.mark.slow
-def test_drawer_opens_and_closes_and_gives_the_focus_back(visit: Visit, offline: Site) -> None:
-    demo = visit(offline, viewport=NARROW)
+def test_share_dialog_of_a_phone_opens_and_closes_and_returns_the_focus(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, viewport=PHONE)
     demo.reads_finished()
-    opener = demo.page.get_by_role("button", name="Conversations")
+    dialog = demo.page.get_by_role("dialog", name="Share this conversation")
+    opener = demo.page.get_by_role("link", name="Share")
 
     tabs_to(demo, opener)
     demo.page.keyboard.press("Enter")
-    expect(demo.page.get_by_role("button", name="New chat")).to_be_visible()
+    expect(dialog).to_be_visible()
+    tabs_to(demo, button(demo.page, "Create link"))
+    tabs_to(demo, dialog.get_by_role("button", name="Close"))
     demo.page.keyboard.press("Escape")
 
-    expect(demo.page.get_by_role("button", name="New chat")).to_be_hidden()
+    expect(dialog).to_be_hidden()
     expect(opener).to_be_focused()
-    expect(demo.page).to_have_url(re.compile("/chats/"))
+
+
+@pytest.mark.slow
+def test_drawer_of_a_phone_opens_and_closes_and_returns_the_focus(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, viewport=NARROW)
+    demo.reads_finished()
+    opener = button(demo.page, "Conversations")
+
+    tabs_to(demo, opener)
+    demo.page.keyboard.press("Enter")
+    expect(button(demo.page, "New chat")).to_be_visible()
+    demo.page.keyboard.press("Escape")
+    expect(button(demo.page, "New chat")).to_be_hidden()
+    expect(opener).to_be_focused()
+    demo.page.keyboard.press("Control+Shift+s")
+    expect(demo.page.locator("#side")).to_be_visible()
+    demo.page.keyboard.press("Control+Shift+s")
+
+    expect(demo.page.locator("#side")).to_be_hidden()
+
+
+@pytest.mark.slow
+def test_focus_moves_over_the_messages(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    model.script([plain("One."), plain("Two.")])
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.asks("First?").ends()
+    demo.asks("Second?").ends()
+    messages = demo.page.locator("#messages > article")
+
+    messages.nth(3).evaluate("card => { card.tabIndex = -1; card.focus() }")
+    for index in (2, 1, 0, 0):
+        demo.page.keyboard.press("Alt+PageUp")
+        expect(messages.nth(index)).to_be_focused()
+    demo.page.keyboard.press("Alt+PageDown")
+
+    expect(messages.nth(1)).to_be_focused()
+    assert messages.nth(1).evaluate("card => card.getBoundingClientRect().top") >= 0
+
+
+@pytest.mark.slow
+def test_shortcuts_begin_a_chat_and_hide_and_show_the_sidebar(reader: Person) -> None:
+    before = reader.page.url
+    sidebar = reader.page.locator("#side")
+
+    with reader.page.expect_navigation():
+        reader.page.keyboard.press("Control+Shift+o")
+    expect(reader.page.get_by_role("heading", name="What would you like to check?")).to_be_visible()
+    assert reader.page.url != before
+    reader.page.keyboard.press("Control+Shift+s")
+    expect(sidebar).to_be_hidden()
+    button(reader.page, "Conversations").click()
+    expect(sidebar).to_be_visible()
+    reader.page.keyboard.press("Control+Shift+s")
+    expect(sidebar).to_be_hidden()
+    reader.page.keyboard.press("Control+Shift+s")
+    expect(sidebar).to_be_visible()
+    reader.page.keyboard.press("Shift+Escape")
+
+    expect(reader.composer).to_be_focused()
+
+
+@pytest.mark.slow
+def test_shortcuts_that_are_off_do_nothing_also_after_a_reload(reader: Person) -> None:
+    toggles_choice(reader, "Use these shortcuts")
+    reader.page.reload()
+
+    reader.page.keyboard.press("Control+/")
+    reader.page.keyboard.press("Alt+t")
+    reader.page.get_by_role("button", name="Keyboard shortcuts").click()
+
+    expect(keys_dialog(reader)).to_be_visible()
+    expect(keys_dialog(reader).get_by_role("switch", name="Use these shortcuts")).not_to_be_checked()
+    expect(reader.answer().trace).not_to_have_attribute("open", re.compile(""))
+
+
+@pytest.mark.slow
+def test_enter_begins_a_line_where_that_was_chosen(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    model.script([plain("Accepted.")])
+    demo = visit(connected)
+    demo.starts_chat()
+    toggles_choice(demo, "Enter sends")
+
+    demo.composer.press_sequentially("One")
+    demo.composer.press("Enter")
+    demo.composer.press_sequentially("Two")
+    expect(demo.composer).to_have_value("One\nTwo")
+    demo.composer.press("Shift+Enter")
+
+    demo.answer().ends()
+    assert demo.page.locator("[data-role=user] .question").inner_text() == "One\nTwo"
+
+
+@pytest.mark.slow
+def test_shortcut_copies_the_last_answer_only_where_that_was_chosen(reader: Person) -> None:
+    copied = reader.page.get_by_role("status").filter(has_text="Copied")
+    reader.page.keyboard.press("Control+Shift+c")
+    toggles_choice(reader, "Copy the last answer")
+    expect(copied).to_have_count(0)
+
+    reader.page.keyboard.press("Control+Shift+c")
+
+    expect(copied).to_be_attached()
+    assert "word for word" in reader.clipboard()
+
+
+@pytest.mark.slow
+def test_no_letter_alone_is_a_shortcut(reader: Person) -> None:
+    before = reader.page.url
+
+    for key in "abcdefghijklmnopqrstuvwxyz/?":
+        reader.page.keyboard.press(key)
+    reader.page.keyboard.press("Alt+t")  # what a letter had started would show by now
+    expect(reader.answer().steps.first).to_be_visible()
+
+    expect(reader.page.get_by_role("dialog")).to_have_count(0)
+    expect(reader.answer().thought).to_be_hidden()
+    assert reader.page.url == before

@@ -1,22 +1,29 @@
-"""The page as plain forms and links: sign in, read, open thinking, ask, stop. Contracts, The page; ui V2."""
+"""The page as plain forms and links: sign in, read, ask, stop, ask again, edit, share, manage. Contracts, The page."""
 
 from __future__ import annotations
+
+import re
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.histories import long_conversation
 from tests.browser.people import Person, Visit
 from tests.browser.sites import Site
 from tests.browser.upstream import opening, plain, reply, says, thinks, waits
 from tests.contract_server.fixture import ContractHandle
 
+FIRST = "What would breach Northwind Tidal’s debt covenants?"
+SECOND = "How does Northwind Tidal describe its interest rate risk?"
 
-def _plain(visit: Visit, site: Site, **options: bool) -> Person:
+
+def without_script(visit: Visit, site: Site, **options: bool) -> Person:
     return visit(site, java_script_enabled=False, **options)
 
 
-def test_reader_signs_in_and_reads_a_finished_conversation(visit: Visit, offline: Site) -> None:
-    demo = _plain(visit, offline, signed_in=False)
+@pytest.mark.spec("000 dom")
+def test_reader_signs_in_reads_a_conversation_and_opens_its_thinking(visit: Visit, offline: Site) -> None:
+    demo = without_script(visit, offline, signed_in=False)
     demo.open(offline.prepared.finished)
     demo.signs_in()
 
@@ -25,28 +32,22 @@ def test_reader_signs_in_and_reads_a_finished_conversation(visit: Visit, offline
     expect(card.bullets.first).to_be_visible()
     card.opens_trace()
     expect(card.steps.first).to_contain_text("searchFilings")
-
-
-@pytest.mark.slow
-@pytest.mark.spec("000 dom")
-def test_thinking_opens_and_closes_by_its_form(visit: Visit, offline: Site) -> None:
-    demo = _plain(visit, offline)
-    card = demo.reads_finished()
     expect(card.thought).to_be_hidden()
-
     card.toggle.click()
     expect(card.thought).to_contain_text("passages came back")
     expect(card.toggle).to_have_attribute("aria-expanded", "true")
     card.toggle.click()
-
     expect(card.thought).to_be_hidden()
+    demo.reasoning_switch.click()
+    expect(demo.reasoning_switch).not_to_be_checked()
+    expect(demo.answer().summary).to_have_count(0)
+    for name in ("Keyboard shortcuts", "Copy", "Copy trace"):  # they need a script
+        expect(demo.page.get_by_role("button", name=name, exact=True)).to_have_count(0)
 
 
-def test_message_goes_by_the_form_and_reload_shows_the_answer(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
-    model.script([reply(thinks("Hm."), waits("rest"), says(opening(), "Plain forms work."))])
-    demo = _plain(visit, connected)
+def test_message_is_posted_stopped_and_asked_again(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    model.script([reply(thinks("Hm."), says(opening(), "It begins. "), waits("rest")), plain("Plain forms work.")])
+    demo = without_script(visit, connected)
     demo.starts_chat()
 
     demo.writes("Do plain forms work?")
@@ -54,50 +55,22 @@ def test_message_goes_by_the_form_and_reload_shows_the_answer(
         demo.send_button.click()
     assert posted.value.status == 303
     demo.answer().streams()
-    model.release("rest")
-    model.wait_for(ended=1)
-    demo.page.reload()
-
-    expect(demo.answer().answer).to_have_text("Plain forms work.")
-    expect(demo.page.locator("[data-role=user] p")).to_have_text("Do plain forms work?")
-
-
-def test_running_answer_is_stopped_by_a_form(visit: Visit, connected: Site, model: ContractHandle) -> None:
-    model.script([reply(says(opening(), "It begins. "), waits("rest"))])
-    demo = _plain(visit, connected)
-    demo.starts_chat()
-    demo.writes("Can I stop you?")
-    demo.submits(demo.send_button)
     model.wait_for(held="rest")
-
     demo.submits(demo.stop_button)
     model.wait_for(closed=1)
     demo.page.reload()
-
     demo.answer().ends("stopped")
-
-
-def test_failed_answer_is_asked_again_by_a_form(visit: Visit, connected: Site, model: ContractHandle) -> None:
-    model.script([plain("", faults=[{"kind": "http_error", "status": 401, "times": 9}])])
-    demo = _plain(visit, connected)
-    demo.starts_chat()
-    demo.writes("Once more?")
-    demo.submits(demo.send_button)
-    model.wait_for(ended=1)
-    demo.page.reload()
-    demo.answer().ends("error")
-    model.script([plain("At last.")])
-
     demo.submits(demo.answer().retry)
     model.wait_for(ended=2)
     demo.page.reload()
 
-    expect(demo.page.locator("[data-answer]")).to_have_text(["At last."])
+    expect(demo.page.locator("[data-answer]")).to_have_text(["Plain forms work."])
+    expect(demo.page.locator("[data-role=user] p")).to_have_text("Do plain forms work?")
 
 
 @pytest.mark.slow
-def test_command_and_setting_go_by_their_forms(visit: Visit, offline: Site) -> None:
-    demo = _plain(visit, offline)
+def test_command_and_setting_are_posted(visit: Visit, offline: Site) -> None:
+    demo = without_script(visit, offline)
     demo.reads_finished()
 
     demo.writes("/set")
@@ -111,20 +84,70 @@ def test_command_and_setting_go_by_their_forms(visit: Visit, offline: Site) -> N
 
 
 @pytest.mark.slow
-def test_nothing_is_offered_that_needs_a_script(visit: Visit, offline: Site) -> None:
-    demo = _plain(visit, offline)
-    demo.reads_finished()
+def test_question_is_edited_saved_and_sent_and_open_pages_follow(visit: Visit, offline: Site) -> None:
+    scripted, demo = visit(offline), without_script(visit, offline)
+    scripted.starts_chat()
+    scripted.asks(FIRST).ends()
+    demo.open(scripted.page.url)
 
-    for name in ("Keyboard shortcuts", "Copy", "Copy trace"):
-        expect(demo.page.get_by_role("button", name=name, exact=True)).to_have_count(0)
+    demo.page.get_by_role("link", name="Edit question 1").click()
+    demo.page.get_by_role("textbox", name="Edit question 1").fill(SECOND)
+    demo.submits(demo.page.get_by_role("button", name="Save", exact=True))
+    expect(demo.page.get_by_text("Saved, not asked yet.")).to_be_visible()
+    expect(scripted.page.locator(".question")).to_have_text([SECOND])
+    demo.submits(demo.answer().root.get_by_role("button", name="Send", exact=True))
+    scripted.answer().ends()
+    demo.page.reload()
+    demo.submits(demo.page.get_by_role("button", name="Previous version"))
+
+    expect(demo.page.locator(".question")).to_have_text([FIRST])
 
 
 @pytest.mark.slow
-def test_reasoning_is_switched_by_a_form(visit: Visit, offline: Site) -> None:
-    demo = _plain(visit, offline)
+def test_conversations_are_listed_found_renamed_deleted_and_restored(visit: Visit, offline: Site) -> None:
+    demo = without_script(visit, offline)
+    demo.open(long_conversation(offline, 30))
+    demo.page.get_by_role("link", name="Load earlier messages").click()
+    expect(demo.page.locator("#messages > [data-role=assistant]")).to_have_count(30)
+
+    demo.page.get_by_role("searchbox").fill("Question number 7")
+    with demo.page.expect_navigation():
+        demo.page.get_by_role("searchbox").press("Enter")
+    demo.page.get_by_role("link", name=re.compile("Answer 1")).first.click()
+    demo.submits(demo.page.get_by_role("link", name="Rename, pin or delete", exact=True))
+    demo.page.get_by_label("Title").fill("By hand")
+    demo.submits(demo.page.get_by_role("button", name="Save"))
+    expect(demo.page.get_by_role("heading", level=1)).to_have_text("By hand")
+    demo.submits(demo.page.get_by_role("link", name="Rename, pin or delete", exact=True))
+    demo.submits(demo.page.get_by_role("button", name="Delete"))
+    demo.submits(demo.page.get_by_role("button", name="Undo"))
+
+    expect(demo.page.get_by_role("heading", level=1)).to_have_text("By hand")
+
+
+@pytest.mark.slow
+def test_link_is_created_and_revoked(visit: Visit, offline: Site) -> None:
+    demo = without_script(visit, offline)
     demo.reads_finished()
 
-    demo.reasoning_switch.click()
-    expect(demo.reasoning_switch).not_to_be_checked()
+    demo.page.get_by_role("link", name="Share").click()
+    demo.submits(demo.page.get_by_role("button", name="Create link"))
+    expect(demo.page.get_by_role("heading", name="Active links")).to_be_visible()
+    links = demo.page.get_by_role("button", name="Revoke")
+    before = links.count()
+    demo.submits(links.first)
 
-    expect(demo.answer().summary).to_have_count(0)
+    expect(links).to_have_count(before - 1)
+
+
+@pytest.mark.slow
+def test_model_of_the_next_request_is_previewed(visit: Visit, offline: Site) -> None:
+    admin = visit(offline, "admin", java_script_enabled=False)
+    admin.open()
+    expect(admin.page.get_by_role("link", name="Egress preview")).to_be_visible()
+    admin.open(f"{admin.page.url}preview/")
+
+    admin.submits(admin.page.get_by_role("button", name="Show"))
+
+    expect(admin.page).to_have_url(re.compile(r"\?model="))
+    expect(admin.page.get_by_role("heading", name="The next request, exactly")).to_be_visible()

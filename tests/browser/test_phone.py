@@ -1,0 +1,148 @@
+"""The page on a phone: actions in a sheet, the sidebar as a drawer, nothing wider than the window. Ui 6, bar A7."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.cards import AnswerCard
+from tests.browser.people import NARROW, Visit
+from tests.browser.sites import Site
+from tests.browser.upstream import opening, plain, reply, says, waits
+from tests.contract_server.fixture import ContractHandle
+
+IN_SHEET = ["Retry", "Good answer", "Poor answer"]
+IS_TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
+
+
+def named(card: AnswerCard, name: str) -> Locator:
+    return card.root.get_by_role("button", name=name, exact=True)
+
+
+def test_actions_are_in_a_sheet_that_keys_and_taps_open_and_close(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, viewport=NARROW)
+    card = demo.reads_finished()
+    more, keys = named(card, "More actions"), demo.page.keyboard
+    expect(named(card, "Copy")).to_be_visible()
+    for name in IN_SHEET:
+        expect(named(card, name)).to_be_hidden()
+
+    more.focus()
+    keys.press("Enter")
+    for name in IN_SHEET:
+        keys.press("Tab")
+        expect(named(card, name)).to_be_focused()
+        box = named(card, name).bounding_box()
+        assert box
+        assert min(box["width"], box["height"]) >= 24
+    keys.press("Escape")
+    expect(named(card, "Retry")).to_be_hidden()
+    expect(more).to_be_focused()
+    more.click()
+    expect(named(card, "Retry")).to_be_visible()
+    demo.page.mouse.click(200, 200)
+
+    expect(named(card, "Retry")).to_be_hidden()
+    assert not demo.page.evaluate(IS_TOO_WIDE)
+
+
+@pytest.mark.slow
+def test_opinion_is_given_in_the_sheet(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, viewport=NARROW)
+    demo.starts_chat()
+    card = demo.asks("What would breach Northwind Tidal’s debt covenants?").ends()
+    named(card, "More actions").click()
+
+    named(card, "Poor answer").click()
+    card.root.get_by_label("Note").fill("The ratio itself.")
+    named(card, "Save").click()
+
+    expect(card.root.get_by_text("Thank you")).to_be_visible()
+    expect(named(card, "Poor answer")).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.mark.slow
+def test_sheet_opens_without_script(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, viewport=NARROW, java_script_enabled=False)
+    card = demo.reads_finished()
+
+    named(card, "More actions").click()
+    demo.submits(named(card, "Good answer"))
+    named(card, "More actions").click()
+
+    expect(named(card, "Good answer")).to_have_attribute("aria-pressed", "true")
+    demo.submits(named(card, "Good answer"))
+
+
+@pytest.mark.slow
+def test_failed_card_offers_retry_at_once_and_a_stopped_one_an_opinion_of_its_text(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script([plain("", faults=[{"kind": "http_error", "status": 401, "times": 9}])])
+    demo = visit(connected, viewport=NARROW)
+    demo.starts_chat()
+
+    failed = demo.asks("Anyone?").ends("error")
+    expect(named(failed, "Retry")).to_be_visible()
+    expect(named(failed, "More actions")).to_have_count(0)
+    model.script([reply(says(opening(), "It begins. "), waits("rest"))])
+    stopped = demo.asks("How long does it take?").streams()
+    expect(stopped.answer).to_contain_text("It begins")
+    demo.stop_button.click()
+    stopped.ends("stopped")
+
+    expect(named(stopped, "Good answer")).to_have_count(1)
+
+
+@pytest.mark.slow
+def test_drawer_finds_renames_and_closes_when_a_conversation_is_chosen(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script([plain("Snails crawl. Slowly.")])
+    demo = visit(connected, viewport=NARROW)
+    demo.starts_chat()
+    demo.asks("What of snails?").ends()
+    drawer = demo.page.locator("#side")
+
+    demo.page.get_by_role("button", name="Conversations").click()
+    form = demo.manages("Snails crawl")
+    form.get_by_label("Title").fill("Slugs")
+    form.get_by_role("button", name="Save").click()
+    expect(demo.listed("Slugs")).to_be_visible()
+    assert not demo.page.evaluate(IS_TOO_WIDE)
+    drawer.get_by_role("navigation").locator("li > a:first-child").last.click()
+
+    expect(drawer).to_be_hidden()
+    expect(demo.answer().answer).to_be_visible()
+
+
+@pytest.mark.slow
+def test_temporary_chat_begins_at_its_top(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, viewport=NARROW)
+    demo.open()
+    demo.page.get_by_role("button", name="Conversations").click()
+    demo.page.get_by_role("button", name="Temporary chat").click()
+
+    expect(demo.page.get_by_text("Temporary chat: it is in no list")).to_be_in_viewport(ratio=1)
+    expect(demo.page.get_by_role("banner").get_by_text("Temporary", exact=True)).to_be_visible()
+    expect(demo.page.locator("#jump")).to_be_hidden()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [320, 390])
+def test_preview_link_leaves_send_and_share_in_their_rows(visit: Visit, offline: Site, width: int) -> None:
+    admin = visit(offline, "admin")
+    admin.starts_chat()
+    admin.page.set_viewport_size({"width": width, "height": 780})
+    page = admin.page
+
+    pairs = [
+        (page.get_by_role("link", name="Preview of the next request"), admin.send_button),
+        (page.get_by_role("heading", level=1), page.get_by_role("link", name="Share")),
+    ]
+    for left, right in pairs:
+        one, two = left.bounding_box(), right.bounding_box()
+        assert one
+        assert two
+        assert one["x"] + one["width"] <= two["x"]
+        assert max(one["y"], two["y"]) < min(one["y"] + one["height"], two["y"] + two["height"])
