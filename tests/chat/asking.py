@@ -1,4 +1,4 @@
-"""Ask a question in a test, follow what is published, and read what came of it."""
+"""Use a conversation as its owner does, over HTTP; follow what is published, and read what came of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 from channels.db import database_sync_to_async
+from django.test import AsyncClient
 
 from accounts.models import User
 from chat import eventlog
@@ -15,18 +16,53 @@ from chat.models import Conversation, Turn
 from chat.socket.page import PageSession
 from chat.socket.reauthorize import authorize
 from chat.turns.manager import TurnManager, runner
-from chat.validation import Message
 from reasoning.events import Event
-from tests.factories import session_key_of
+from tests.factories import client_of, session_key_of
 
 ANSWER_KINDS = ("text", "block")  # kinds of events that bring answer text
 
 
-async def ask(runner: TurnManager, conversation: Conversation, text: str = "Why?", **more: Any) -> Turn:
-    accepted = await runner.submit(conversation.pk, Message(text, **more))
-    assert accepted.turn_id is not None
-    await runner.finished(conversation.pk, accepted.turn_id)
-    return await Turn.objects.aget(pk=accepted.turn_id)
+async def signed_in(user: User) -> AsyncClient:
+    client = AsyncClient()
+    await client.aforce_login(user)
+    return client
+
+
+async def owner_of(conversation: Conversation) -> AsyncClient:
+    """Return a client of the owner."""
+    return await signed_in(await User.objects.aget(pk=conversation.owner_id))
+
+
+async def ask(conversation: Conversation, text: str = "Why?", *, client_id: str = "", language: str = "en") -> Turn:
+    """Ask as the owner does, by the API; return the ended turn."""
+    client, path = await owner_of(conversation), f"/api/chats/{conversation.pk}/messages/"
+    form, headers = {"text": text, "id": client_id}, {"Accept-Language": language}
+    answer = await client.post(path, form, content_type="application/json", headers=headers)
+    assert answer.status_code == 200, answer.content
+    return await Turn.objects.aget(pk=answer.json()["id"])
+
+
+async def send(conversation: Conversation, text: str, client_id: str = "") -> Any:
+    """Send a message as the owner does without JavaScript, without waiting for its answer."""
+    client = await owner_of(conversation)
+    return await client.post(f"/chats/{conversation.pk}/messages/", {"text": text, "id": client_id})
+
+
+async def ended(conversation: Conversation, number: int = 1) -> Turn:
+    """Wait until the newest turn with this number has ended."""
+    turns = conversation.turns.filter(number=number).order_by("-started_at")
+    for _try in range(1500):
+        turn = await turns.afirst()
+        if turn and turn.status != Turn.Status.RUNNING:
+            return turn
+        await asyncio.sleep(0.02)
+    raise AssertionError(await turns.afirst())
+
+
+def questions(conversation: Conversation) -> list[str]:
+    """Return the questions of the selected branch."""
+    listed = client_of(conversation.owner).get(f"/api/chats/{conversation.pk}/messages/").json()
+    return [message["text"] for message in listed if message["role"] == "user"]
 
 
 def following(conversation: Conversation) -> Subscription:

@@ -119,7 +119,7 @@ class Talk:
 
     async def ask(self, *replies: Reply, text: str = "") -> Turn:
         self.upstream.script(replies)
-        return await ask(self.runner, self.conversation, text or f"Question {self._count}?")
+        return await ask(self.conversation, text or f"Question {self._count}?")
 
     async def stop(self, *replies: Reply) -> Turn:
         """Ask, and stop as soon as a reply stalls. Its connection is closed; the turn may have ended before."""

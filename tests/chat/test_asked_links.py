@@ -16,7 +16,6 @@ from chat.html import render_markdown
 from chat.live import blocks as liveblocks
 from chat.live.blocks import BlockRenderer
 from chat.models import Conversation
-from chat.turns.manager import TurnManager
 from chat.user_text import EMPTY, UNKNOWN, may_contain_link
 from reasoning.events import AssistantMessage
 from tests.chat.asking import ask, following, until
@@ -41,12 +40,12 @@ def links(html: str) -> list[str]:
 
 
 async def test_link_that_repeats_a_question_is_text_live_and_stored(
-    upstream: ContractHandle, alice: User, conversation: Conversation, runner: TurnManager
+    upstream: ContractHandle, alice: User, conversation: Conversation
 ) -> None:
     upstream.script([{"content": "I see."}, {"content": ANSWER, "chunk": 20}])
-    await ask(runner, conversation, SAID)
+    await ask(conversation, SAID)
     async with following(conversation) as messages:
-        await ask(runner, conversation, "And now?")
+        await ask(conversation, "And now?")
         live = "".join(event.get("html", "") for event in await until(messages, "ended"))
 
     page = await database_sync_to_async(stored)(conversation, alice)

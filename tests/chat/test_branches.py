@@ -189,8 +189,8 @@ async def signed_in(person: User) -> AsyncClient:
 
 
 async def test_an_edited_question_is_asked_in_its_place(alice: User, conversation: Conversation) -> None:
-    first = await ask(the_runner, conversation, "What would breach the covenants?")
-    await ask(the_runner, conversation, "And then?")
+    first = await ask(conversation, "What would breach the covenants?")
+    await ask(conversation, "And then?")
     client = await signed_in(alice)
     async with following(conversation) as messages:
         answer = await client.post(
@@ -206,7 +206,7 @@ async def test_an_edited_question_is_asked_in_its_place(alice: User, conversatio
 
 
 async def test_an_empty_edit_comes_back_with_what_is_wrong(alice: User, conversation: Conversation) -> None:
-    turn = await ask(the_runner, conversation, "What?")
+    turn = await ask(conversation, "What?")
     client = await signed_in(alice)
     path = f"/chats/{conversation.pk}/turns/{turn.pk}/edit/"
 
@@ -222,8 +222,8 @@ async def test_an_empty_edit_comes_back_with_what_is_wrong(alice: User, conversa
 async def test_an_earlier_answer_is_written_again_and_pages_are_told(
     runner: TurnManager, conversation: Conversation
 ) -> None:
-    first = await ask(runner, conversation, "What would breach the covenants?")
-    await ask(runner, conversation, "And then?")
+    first = await ask(conversation, "What would breach the covenants?")
+    await ask(conversation, "And then?")
     async with following(conversation) as messages:
         accepted = await runner.retry(first)
         await until(messages, "redraw")
@@ -236,7 +236,7 @@ async def test_an_earlier_answer_is_written_again_and_pages_are_told(
 
 
 async def test_pages_are_told_of_another_branch(alice: User, conversation: Conversation) -> None:
-    turn = await ask(the_runner, conversation, "What?")
+    turn = await ask(conversation, "What?")
     client = await signed_in(alice)
     async with following(conversation) as messages:
         answer = await client.post(f"/chats/{conversation.pk}/turns/{turn.pk}/select/", headers={"HX-Request": "true"})

@@ -11,7 +11,6 @@ from django.conf import LazySettings
 from chat import eventlog
 from chat.models import Conversation, Event
 from chat.request_preview.summary import next_request
-from chat.turns.manager import TurnManager
 from reasoning.events import AssistantMessage, Compaction, UserMessage
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
@@ -37,13 +36,13 @@ def contents(body: dict[str, Any]) -> str:
 
 @pytest.mark.usefixtures("narrow")
 async def test_long_history_is_summarised_before_the_next_turn(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}, {"content": SUMMARY}, {"content": "Now then."}])
-    await ask(runner, conversation, "First question?")
-    await ask(runner, conversation, "Second question?")
+    await ask(conversation, "First question?")
+    await ask(conversation, "Second question?")
 
-    turn = await ask(runner, conversation, "Third question?")
+    turn = await ask(conversation, "Third question?")
 
     summariser, last = (request["body"] for request in upstream.requests()[-2:])
     assert turn.status == "completed"
@@ -58,11 +57,11 @@ async def test_long_history_is_summarised_before_the_next_turn(
 
 @pytest.mark.usefixtures("narrow")
 async def test_history_stays_whole_and_the_summary_is_sealed(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}, {"content": SUMMARY}, {"content": "Now then."}])
     for question in ("First?", "Second?", "Third?"):
-        await ask(runner, conversation, question)
+        await ask(conversation, question)
 
     events = await database_sync_to_async(eventlog.history)(conversation.pk)
 
@@ -83,14 +82,14 @@ async def test_history_stays_whole_and_the_summary_is_sealed(
     ],
 )
 async def test_summary_that_is_not_worth_taking_is_refused_and_the_turn_goes_on(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, reply: dict[str, Any]
+    upstream: ContractHandle, conversation: Conversation, reply: dict[str, Any]
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}])
-    await ask(runner, conversation, "First?")
-    await ask(runner, conversation, "Second?")
+    await ask(conversation, "First?")
+    await ask(conversation, "Second?")
     upstream.script([reply, {"content": "Now then."}, {"content": "Now then."}])
 
-    turn = await ask(runner, conversation, "Third?")
+    turn = await ask(conversation, "Third?")
 
     assert await kept(conversation) == []
     assert turn.status == "completed"
@@ -98,15 +97,15 @@ async def test_summary_that_is_not_worth_taking_is_refused_and_the_turn_goes_on(
 
 
 async def test_overflow_that_the_service_reports_makes_room_once_and_asks_again(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}])
-    await ask(runner, conversation, "First?")
-    await ask(runner, conversation, "Second?")
+    await ask(conversation, "First?")
+    await ask(conversation, "Second?")
     overflow = {"content": "x", "match": {"last_user_contains": "Third?"}, "faults": [{"kind": "context_overflow"}]}
     upstream.script([overflow, {"content": SUMMARY}])
 
-    turn = await ask(runner, conversation, "Third?")
+    turn = await ask(conversation, "Third?")
 
     assert turn.status == "completed"
     assert len(await kept(conversation)) == 1
@@ -114,10 +113,10 @@ async def test_overflow_that_the_service_reports_makes_room_once_and_asks_again(
 
 @pytest.mark.usefixtures("narrow")
 async def test_meter_counts_what_would_be_sent_and_says_what_would_not(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"reasoning": "thought " * 500, "content": "Short."}])
-    await ask(runner, conversation, "First?")
+    await ask(conversation, "First?")
 
     usage, _model = await database_sync_to_async(next_request)(conversation)
 

@@ -15,7 +15,6 @@ from accounts.models import User
 from chat import eventlog
 from chat.conversations import continuation
 from chat.models import Conversation, Turn
-from chat.turns.manager import TurnManager
 from chat.validation import InvalidInputError
 from reasoning.events import AssistantMessage, TurnStatus
 from tests.chat.asking import ask
@@ -77,14 +76,12 @@ def test_whole_or_empty_answer_offers_nothing_to_continue(
     assert refused.value.code == "nothing_to_continue"
 
 
-async def test_new_turn_is_given_the_text_so_far(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
-) -> None:
+async def test_new_turn_is_given_the_text_so_far(upstream: ContractHandle, conversation: Conversation) -> None:
     turn = await database_sync_to_async(cut_off)(conversation)
     upstream.script([{"content": "it ends."}])
 
     message = await database_sync_to_async(continuation.continuation_message)(turn, SO_FAR)
-    await ask(runner, conversation, message.text)
+    await ask(conversation, message.text)
 
     [request] = upstream.requests()
     assert request["verdict"] == "accepted"

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from chat.models import Conversation
-from chat.turns.manager import TurnManager
 from config.logs import RedactingJsonFormatter
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
@@ -41,7 +40,7 @@ def _told(written: io.StringIO, message: str) -> list[dict[str, Any]]:
 
 
 async def test_row_keeps_tokens_times_and_what_the_guards_did(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     used = {"input": 3000, "output": 20, "cached_tokens": 2560}
     upstream.script(
@@ -51,7 +50,7 @@ async def test_row_keeps_tokens_times_and_what_the_guards_did(
         ]
     )
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     assert (turn.input_tokens, turn.output_tokens, turn.cached_tokens) == (6000, 40, 5120)
     assert turn.first_token_ms is not None
@@ -60,23 +59,21 @@ async def test_row_keeps_tokens_times_and_what_the_guards_did(
     assert turn.dropped_bullets == 0
 
 
-async def test_turn_that_failed_before_a_token_has_none(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
-) -> None:
+async def test_turn_that_failed_before_a_token_has_none(upstream: ContractHandle, conversation: Conversation) -> None:
     upstream.script([{"content": "x", "faults": [{"kind": "server_error", "times": 3}]}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     assert (turn.status, turn.first_token_ms, turn.cached_tokens, turn.masked) == ("errored", None, None, 0)
 
 
 async def test_end_of_a_turn_is_one_line_of_figures(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, written: io.StringIO
+    upstream: ContractHandle, conversation: Conversation, written: io.StringIO
 ) -> None:
     busy = {"kind": "rate_limit", "times": 1}
     upstream.script([{"tool_calls": [CALL], "faults": [busy]}, {"reasoning": CANARY, "content": f"So: {CANARY}."}])
 
-    turn = await ask(runner, conversation, f"What of {CANARY}?")
+    turn = await ask(conversation, f"What of {CANARY}?")
 
     (line,) = _told(written, "turn ended")
     told = {name: line[name] for name in ("turn", "status", "code", "model", "steps", "tools", "retries")}
@@ -96,7 +93,7 @@ async def test_end_of_a_turn_is_one_line_of_figures(
 
 
 async def test_each_request_is_one_line_with_its_outcome(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, written: io.StringIO
+    upstream: ContractHandle, conversation: Conversation, written: io.StringIO
 ) -> None:
     upstream.script(
         [
@@ -105,8 +102,8 @@ async def test_each_request_is_one_line_with_its_outcome(
         ]
     )
 
-    first = (await ask(runner, conversation)).public_id
-    second = (await ask(runner, conversation, "And?")).public_id
+    first = (await ask(conversation)).public_id
+    second = (await ask(conversation, "And?")).public_id
 
     lines = _told(written, "request ended")
     assert [(line["turn"], line["attempt"], line["code"]) for line in lines] == [

@@ -10,7 +10,6 @@ from django.utils.translation import override
 
 from accounts.models import User
 from chat.models import Conversation
-from chat.turns.manager import TurnManager
 from chat.turns.tool_calls import execute_tool_call
 from config.asgi import application
 from reasoning.events import ToolCall
@@ -61,12 +60,11 @@ async def test_cookie_for_the_language_counts_on_a_socket_too(alice: User) -> No
 
 
 async def test_blocks_are_drawn_in_the_language_of_who_asked(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"content": "```\nx = 1\n```\n\nThat is one.\n\nThat is two.\n\nThat is three.", "chunk": 4}])
     async with following(conversation) as messages:
-        with override("de"):
-            await ask(runner, conversation)
+        await ask(conversation, language="de")
         drawn = " ".join(map(repr, await until(messages, "ended")))
 
     assert ">Kopieren</button>" in drawn

@@ -382,7 +382,7 @@ async def private_talk(
         for page in (near, far):
             await database_sync_to_async(_switch_on)(ada, page)
             await page.send(action="refresh")
-        await ask(runner, conversation)
+        await ask(conversation)
         for page in (near, far):
             await page.sees("Answer ready")
         return near, far

@@ -14,7 +14,6 @@ from django.urls import reverse
 from accounts.models import User
 from chat.models import Conversation, Turn
 from chat.providers.openai_http import close_clients
-from chat.turns.manager import TurnManager
 from tests.chat.asking import ask, opened_page
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_profile, make_turn
@@ -119,24 +118,24 @@ class TestNextRequest:
         await close_clients()
 
     async def test_missing_key_is_an_error_card_that_names_the_variable(
-        self, services: ContractHandle, runner: TurnManager, conversation: Conversation
+        self, services: ContractHandle, conversation: Conversation
     ) -> None:
         conversation.profile = await offer("keyless", api_key_env="ABSENT_API_KEY")
         await conversation.asave()
 
-        turn = await ask(runner, conversation)
+        turn = await ask(conversation)
 
         assert (turn.status, turn.error_code) == ("errored", "authentication")
         assert "ABSENT_API_KEY" in turn.error_message
         assert services.requests() == []
 
     async def test_error_of_a_profiles_model_names_what_staff_can_change(
-        self, services: ContractHandle, runner: TurnManager, conversation: Conversation
+        self, services: ContractHandle, conversation: Conversation
     ) -> None:
         conversation.profile = await offer("away", model="no-such-model", base_url=services.base_url)
         await conversation.asave()
 
-        turn = await ask(runner, conversation)
+        turn = await ask(conversation)
 
         assert turn.status == "errored"
         assert "the model’s name in the model “away” of the admin" in turn.error_message

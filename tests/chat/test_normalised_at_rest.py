@@ -7,7 +7,6 @@ from channels.db import database_sync_to_async
 from django.db import connection
 
 from chat.models import Conversation
-from chat.turns.manager import TurnManager
 from reasoning.stream.tags import has_delimiter
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
@@ -31,11 +30,11 @@ def _public_rows() -> str:
 @pytest.mark.spec("003 invariant 4")
 @pytest.mark.parametrize("reply", LEAKS)
 async def test_no_leak_of_a_provider_is_recorded(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, reply: dict[str, str]
+    upstream: ContractHandle, conversation: Conversation, reply: dict[str, str]
 ) -> None:
     upstream.script([{**reply, "chunk": 2}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     assert turn.status == "completed"
     assert not has_delimiter(await database_sync_to_async(_public_rows)())

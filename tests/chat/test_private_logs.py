@@ -17,7 +17,6 @@ from chat.models import Conversation
 from chat.providers.base import ProviderRequest
 from chat.tools import registry
 from chat.tools.base import ToolContext, ToolOutput
-from chat.turns.manager import TurnManager
 from config.logs import RedactingJsonFormatter
 from reasoning.deltas import RawDelta, RawFields
 from tests.chat.asking import ask, events_of, kinds
@@ -75,7 +74,6 @@ def _lines(written: io.StringIO) -> list[dict[str, Any]]:
 
 async def test_failing_tool_is_told_by_class_and_frames_alone(
     upstream: ContractHandle,
-    runner: TurnManager,
     conversation: Conversation,
     written: io.StringIO,
     monkeypatch: pytest.MonkeyPatch,
@@ -84,7 +82,7 @@ async def test_failing_tool_is_told_by_class_and_frames_alone(
     call = {"name": "breaks", "arguments": json.dumps({"note": CANARY})}
     upstream.script([{"tool_calls": [call]}, {"content": f"It broke: {CANARY}."}])
 
-    turn = await ask(runner, conversation, f"Use it on {CANARY}")
+    turn = await ask(conversation, f"Use it on {CANARY}")
 
     failure = next(line for line in _lines(written) if line["message"] == "tool failed")
     assert [each["type"] for each in failure["exception"]] == ["RuntimeError", "ValueError"]
@@ -101,14 +99,13 @@ async def test_failing_tool_is_told_by_class_and_frames_alone(
 )
 async def test_service_that_echoes_the_prompt_is_told_by_its_code_alone(
     upstream: ContractHandle,
-    runner: TurnManager,
     conversation: Conversation,
     written: io.StringIO,
     fault: dict[str, Any],
 ) -> None:
     upstream.script([{"reasoning": PRIVATE, "content": PRIVATE, "faults": [fault]}])
 
-    turn = await ask(runner, conversation, PRIVATE)
+    turn = await ask(conversation, PRIVATE)
 
     assert turn.status == "errored"
     told = next(line for line in _lines(written) if line["message"] == "turn failed")
@@ -117,14 +114,14 @@ async def test_service_that_echoes_the_prompt_is_told_by_its_code_alone(
 
 
 async def test_broken_provider_is_told_by_class_and_frames_alone(
-    runner: TurnManager, conversation: Conversation, written: io.StringIO, monkeypatch: pytest.MonkeyPatch
+    conversation: Conversation, written: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def provider(_chosen: model_service.ModelChoice) -> BreakingProvider:
         return BreakingProvider()
 
     monkeypatch.setattr(model_service, "provider", provider)
 
-    turn = await ask(runner, conversation, PRIVATE)
+    turn = await ask(conversation, PRIVATE)
 
     assert (turn.status, turn.error_code) == ("errored", "internal")
     broke = next(line for line in _lines(written) if line["message"] == "turn broke")

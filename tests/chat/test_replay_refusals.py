@@ -188,14 +188,14 @@ async def test_each_request_begins_with_the_one_before(talk: Talk, model: str, s
 
 
 async def test_unexplained_refusal_names_the_settings_that_held_back_reasoning(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, settings: LazySettings
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
 ) -> None:
     settings.OPENAI_MODEL = "vendor/model-a"
     await database_sync_to_async(layers.change)(conversation.pk, {"reasoning.includeInContext": False})
     call = {"name": "searchFilings", "arguments": '{"query": "sales"}'}
     upstream.script([{"reasoning": "Look first.", "tool_calls": [call]}, {"content": "Done."}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     assert turn.status == "errored"
     assert "reasoning.includeInContext" in turn.error_message

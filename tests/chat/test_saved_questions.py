@@ -77,7 +77,7 @@ async def test_nothing_is_sent_until_it_is_and_then_it_is_no_version_any_more(
     upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"content": "One."}, {"content": "Two."}])
-    first = await ask(runner, conversation, "q1")
+    first = await ask(conversation, "q1")
     kept = await database_sync_to_async(eventlog.save_unasked)(first, "q1 otherwise")
     assert kinds(await events_of(kept)) == ["user_message", "turn_end"]
     assert len(upstream.requests()) == 1

@@ -66,7 +66,7 @@ async def test_message_that_finds_no_room_is_refused_with_the_reason_and_taken_l
     with pytest.raises(OperationalError) as full:
         await runner.submit(conversation.pk, Message(LONG, "m1"))
     disk.is_full = False
-    turn = await ask(runner, conversation, LONG, client_id="m1")
+    turn = await ask(conversation, LONG, client_id="m1")
 
     assert db_errors.user_message(full.value) == FULL
     assert (turn.status, turn.client_id) == ("completed", "m1")
@@ -101,7 +101,7 @@ async def test_answer_that_finds_no_room_at_its_end_is_kept_when_there_is_some(
     assert (turn.status, turn.error_code) == ("completed", "")
     [message] = [event for event in await events_of(turn) if isinstance(event, AssistantMessage)]
     assert message.text == f"Begun. {LONGER}".strip()
-    assert (await ask(runner, conversation, "next")).status == "completed"
+    assert (await ask(conversation, "next")).status == "completed"
 
 
 @pytest.mark.sqlite
@@ -164,27 +164,27 @@ def failing(function: Callable[..., Any], *, times: int) -> Callable[..., Any]:
 
 
 async def test_end_that_cannot_be_written_at_once_is_written_later(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0.001)
     monkeypatch.setattr(eventlog, "close_turn", failing(eventlog.close_turn, times=4))
     upstream.script([{"content": "one"}, {"content": "two"}])
 
-    turn = await ask(runner, conversation)
-    following = await ask(runner, conversation, "next")
+    turn = await ask(conversation)
+    following = await ask(conversation, "next")
 
     assert (turn.status, turn.error_code) == ("completed", "")
     assert following.status == "completed"
 
 
 async def test_end_that_is_written_but_cannot_be_read_back_at_once_is_written_once(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0.001)
     monkeypatch.setattr(finish, "load_result", failing(finish.load_result, times=2))
     upstream.script([{"content": "one"}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     assert (turn.status, turn.error_code) == ("completed", "")
     kept = [event.type for event in await events_of(turn)]
@@ -192,7 +192,7 @@ async def test_end_that_is_written_but_cannot_be_read_back_at_once_is_written_on
 
 
 async def test_text_that_was_shown_is_kept_when_its_step_cannot_be_written(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def locked(*_args: Any, **_more: Any) -> None:
         raise OperationalError("database is locked")
@@ -201,7 +201,7 @@ async def test_text_that_was_shown_is_kept_when_its_step_cannot_be_written(
     monkeypatch.setattr(finish, "finish_turn", locked)
     upstream.script([{"content": "All of it."}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     kept = [event for event in await events_of(turn) if isinstance(event, AssistantMessage)]
     assert [(message.text, message.partial) for message in kept] == [("All of it.", True)]
@@ -219,14 +219,14 @@ def unheard(*args: Any) -> None:
 
 
 async def test_step_and_result_stand_in_the_log_once(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0)
     monkeypatch.setattr(eventlog, "append", unheard)
     search = {"name": "searchFilings", "arguments": json.dumps({"query": "covenants"})}
     upstream.script([{"reasoning": "I look.", "content": "First.", "tool_calls": [search]}, {"content": "Done."}])
 
-    turn = await ask(runner, conversation, "Why?")
+    turn = await ask(conversation, "Why?")
 
     found = Counter(event.type for event in await events_of(turn))
     assert turn.status == "completed"

@@ -18,7 +18,6 @@ from chat.conversations import settings as conversation_settings
 from chat.eventlog import branches, encryption
 from chat.models import Conversation, Event, StoredCard, Turn
 from chat.turns import request
-from chat.turns.manager import TurnManager
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
@@ -100,11 +99,11 @@ def test_link_that_repeats_the_question_stays_text_in_the_stored_html(page: Any,
 
 @pytest.mark.django_db(transaction=True)
 async def test_end_of_a_turn_stores_its_card_and_the_size_of_the_next_request(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, rendered_in: list[threading.Thread]
+    upstream: ContractHandle, conversation: Conversation, rendered_in: list[threading.Thread]
 ) -> None:
     upstream.script([{"content": ANSWER}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     card = await StoredCard.objects.aget(turn=turn)
     assert "<em>One</em>" in card.answer_html["en"]

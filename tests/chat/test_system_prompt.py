@@ -7,7 +7,6 @@ from django.conf import LazySettings
 
 from chat.models import Conversation
 from chat.turns import request
-from chat.turns.manager import TurnManager
 from reasoning.prompt import instructions
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
@@ -33,7 +32,6 @@ def site(settings: LazySettings, enabled: bool, pads: bool, admin_only: bool) ->
 @pytest.mark.parametrize(("enabled", "pads", "admin_only", "sections", "scratchpad"), SITES)
 async def test_service_is_sent_that_prompt(
     upstream: ContractHandle,
-    runner: TurnManager,
     conversation: Conversation,
     site: None,
     sections: bool,
@@ -41,7 +39,7 @@ async def test_service_is_sent_that_prompt(
 ) -> None:
     upstream.script([{"content": "Yes."}])
 
-    await ask(runner, conversation)
+    await ask(conversation)
 
     first = upstream.requests()[0]["body"]["messages"][0]
     assert first["role"] == "system"

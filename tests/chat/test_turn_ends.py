@@ -37,12 +37,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
     ],
 )
 async def test_failure_ends_the_turn_and_keeps_the_question(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, reply: dict[str, Any], code: str
+    upstream: ContractHandle, conversation: Conversation, reply: dict[str, Any], code: str
 ) -> None:
     upstream.script([reply, {"content": "Fine now."}])
 
-    failed = await ask(runner, conversation, "Keep me?")
-    again = await ask(runner, conversation, "And now?")
+    failed = await ask(conversation, "Keep me?")
+    again = await ask(conversation, "And now?")
 
     assert (failed.status, failed.error_code) == ("errored", code)
     assert failed.error_message
@@ -52,12 +52,12 @@ async def test_failure_ends_the_turn_and_keeps_the_question(
 
 
 async def test_upstream_that_falls_silent_is_given_up(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, settings: LazySettings
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
 ) -> None:
     settings.UPSTREAM_IDLE_TIMEOUT_S = 0.2
     upstream.script([{"content": "a b c", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2"}]}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     assert (turn.status, turn.error_code) == ("errored", "timeout")
 
@@ -84,17 +84,17 @@ async def test_stop_keeps_what_came_and_closes_the_upstream(
     assert message.partial
     assert message.text.startswith("First part")
     await asyncio.to_thread(upstream.wait_for, ended=1, seconds=1)
-    await ask(runner, conversation, "next")
+    await ask(conversation, "next")
     assert "First part" not in str(upstream.requests()[-1]["body"]["messages"])
 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 async def test_answer_that_was_cut_short_says_so(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, reason: str
+    upstream: ContractHandle, conversation: Conversation, reason: str
 ) -> None:
     upstream.script([{"content": "Half of it", "finish": reason}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
     rows = await database_sync_to_async(eventlog.turn_record)(turn)
 
     assert (turn.status, turn.error_code) == ("completed", reason)
@@ -102,10 +102,10 @@ async def test_answer_that_was_cut_short_says_so(
 
 
 async def test_lost_key_leaves_the_page_readable(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, settings: LazySettings
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
 ) -> None:
     upstream.script([{"reasoning": "hm", "content": "Yes."}])
-    await ask(runner, conversation)
+    await ask(conversation)
     settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
     await StoredCard.objects.all().adelete()
 

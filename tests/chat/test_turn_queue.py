@@ -100,7 +100,7 @@ async def test_message_sent_twice_at_the_same_moment_is_asked_once(
     sent = await asyncio.gather(*(submit(runner, conversation, "hi", "same") for _twice in range(2)))
     assert sent[0].turn_id is not None
     await runner.finished(conversation.pk, sent[0].turn_id)
-    await ask(runner, conversation, "and", client_id="other")
+    await ask(conversation, "and", client_id="other")
 
     assert sent[0].turn_id == sent[1].turn_id
     assert await database_sync_to_async(questions)(conversation) == ["hi", "and"]

@@ -23,11 +23,11 @@ SECTIONS = "Reasoning Summary:\n- Looked at one thing.\n- Then at another.\n\nFi
 
 
 async def test_answer_summary_and_thinking_end_in_their_places(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"reasoning": "Let me see.", "content": SECTIONS, "chunk": 3}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
     _question, thought, message, end = await events_of(turn)
 
     assert isinstance(thought, Reasoning)
@@ -40,11 +40,11 @@ async def test_answer_summary_and_thinking_end_in_their_places(
 
 @pytest.mark.spec("003 stray")
 async def test_leaked_closing_tag_reaches_neither_log_nor_watchers(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"reasoning": "hidden", "content": "Done.</think> Really.", "chunk": "char"}])
     async with following(conversation) as messages:
-        turn = await ask(runner, conversation)
+        turn = await ask(conversation)
         told = await until(messages, "ended")
 
     message = next(event for event in await events_of(turn) if isinstance(event, AssistantMessage))
@@ -53,13 +53,13 @@ async def test_leaked_closing_tag_reaches_neither_log_nor_watchers(
 
 
 async def test_tool_call_split_over_chunks_runs_and_goes_back_byte_for_byte(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     arguments = '{"query":  "turbine outage", "limit": 2}'
     call = {"name": "searchFilings", "arguments": arguments}
     upstream.script([{"reasoning": "search", "tool_calls": [call], "chunk": 4}, {"content": SECTIONS}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     events = await events_of(turn)
     recorded = next(event for event in events if isinstance(event, ToolCall))
@@ -78,11 +78,11 @@ async def test_tool_call_split_over_chunks_runs_and_goes_back_byte_for_byte(
 
 
 async def test_bad_arguments_go_back_to_the_model_as_a_short_error(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"tool_calls": [{"name": "searchFilings", "arguments": '{"limit": 500}'}]}, {"content": "Sorry."}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     result = next(event for event in await events_of(turn) if isinstance(event, ToolResult))
     assert not result.ok
@@ -91,39 +91,39 @@ async def test_bad_arguments_go_back_to_the_model_as_a_short_error(
 
 
 async def test_loop_ends_at_the_step_limit_with_every_call_answered(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, settings: LazySettings
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
 ) -> None:
     settings.MAX_STEPS = 2
     call = {"name": "searchFilings", "arguments": '{"query": "x"}'}
     upstream.script([{"tool_calls": [call]}, {"tool_calls": [call]}, {"content": "after"}])
 
-    turn = await ask(runner, conversation)
-    await ask(runner, conversation, "next")
+    turn = await ask(conversation)
+    await ask(conversation, "next")
 
     assert turn.status == "iteration_capped"
     assert [request["verdict"] for request in upstream.requests()] == ["accepted"] * 3
 
 
 async def test_scratchpad_reaches_no_record(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, caplog: pytest.LogCaptureFixture
+    upstream: ContractHandle, conversation: Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
     canary = "quokka-canary-4410"
     content = f"{SECTIONS}\n<scratchpad>{canary} private</scratchpad>"
     upstream.script([{"reasoning": f"<scratchpad>{canary}</scratchpad>ok", "content": content, "chunk": 2}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     assert canary not in repr(await events_of(turn))
     assert canary not in caplog.text
 
 
 async def test_secret_in_the_answer_is_masked_before_it_is_kept(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     secret = "sk-" + "a1b2c3d4" * 5
     upstream.script([{"content": f"Use {secret} for it, write to bo@example.com.", "chunk": 5}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     message = next(event for event in await events_of(turn) if isinstance(event, AssistantMessage))
     assert secret not in message.text
@@ -132,12 +132,12 @@ async def test_secret_in_the_answer_is_masked_before_it_is_kept(
 
 @pytest.mark.spec("004 summary")
 async def test_summary_is_built_from_the_trace_where_the_model_gave_none(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     call = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
     upstream.script([{"tool_calls": [call]}, {"content": "No sections here."}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     message = next(event for event in await events_of(turn) if isinstance(event, AssistantMessage))
     assert turn.summary_source == "trace"

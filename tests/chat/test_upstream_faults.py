@@ -26,9 +26,9 @@ SEES = Visibility(thinking="whole")
 AN_HOUR_S = 3600.0
 
 
-async def _ask_in_each(runner: TurnManager, alice: User, count: int) -> list[Turn]:
+async def _ask_in_each(alice: User, count: int) -> list[Turn]:
     chats = [await database_sync_to_async(make_conversation)(owner=alice) for _ in range(count)]
-    return list(await asyncio.gather(*(ask(runner, chat, f"[q{n}] Why?") for n, chat in enumerate(chats))))
+    return list(await asyncio.gather(*(ask(chat, f"[q{n}] Why?") for n, chat in enumerate(chats))))
 
 
 def _replies(count: int, fault: dict[str, Any]) -> list[dict[str, Any]]:
@@ -47,42 +47,40 @@ def _replies(count: int, fault: dict[str, Any]) -> list[dict[str, Any]]:
     ],
 )
 async def test_storm_over_several_conversations_is_weathered(
-    upstream: ContractHandle, runner: TurnManager, alice: User, fault: dict[str, Any]
+    upstream: ContractHandle, alice: User, fault: dict[str, Any]
 ) -> None:
     upstream.script(_replies(4, fault))
 
-    ended = await _ask_in_each(runner, alice, 4)
+    ended = await _ask_in_each(alice, 4)
 
     assert [turn.status for turn in ended] == ["completed"] * 4
     assert len(upstream.requests()) == 12
 
 
-async def test_storm_that_does_not_end_fails_each_turn_by_name(
-    upstream: ContractHandle, runner: TurnManager, alice: User
-) -> None:
+async def test_storm_that_does_not_end_fails_each_turn_by_name(upstream: ContractHandle, alice: User) -> None:
     upstream.script(_replies(4, {"kind": "rate_limit", "times": 9}))
 
-    ended = await _ask_in_each(runner, alice, 4)
+    ended = await _ask_in_each(alice, 4)
 
     assert {(turn.status, turn.error_code) for turn in ended} == {("errored", "rate_limited")}
     assert len(upstream.requests()) == 4 * (1 + retry.MAX_WAITS)
 
 
 async def test_service_that_says_when_to_come_back_is_believed(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(retry, "FIRST_WAIT_S", AN_HOUR_S)  # our own guess would wait too long
     upstream.script([{"content": "one", "faults": [{"kind": "rate_limit", "retry_after": {"ms": 5}}]}])
 
-    assert (await ask(runner, conversation)).status == "completed"
+    assert (await ask(conversation)).status == "completed"
 
 
 async def test_wait_that_is_too_long_is_left_to_the_person(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"content": "one", "faults": [{"kind": "rate_limit", "retry_after": AN_HOUR_S}]}])
 
-    turn = await ask(runner, conversation)
+    turn = await ask(conversation)
 
     assert (turn.status, turn.error_code) == ("errored", "rate_limited")
     assert len(upstream.requests()) == 1
