@@ -20,7 +20,7 @@ from accounts.visibility import SCRATCHPAD_UNTIL
 from chat import eventlog
 from chat.models import Conversation
 from chat.providers.openai_http import close_clients
-from tests.chat.api_client import JSON, ask, client_of
+from tests.chat.api_client import EVENTS, JSON, ask, client_of, post
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation
 
@@ -123,6 +123,15 @@ async def test_failed_turn_says_so_in_its_envelope(upstream: ContractHandle, ali
 
     assert answer["status"] == "error"
     assert answer["error"]["code"] == "server_error"
+
+
+async def test_events_are_never_compressed(upstream: ContractHandle, alice: User, conversation: Conversation) -> None:
+    upstream.script([{"content": "Yes."}])
+
+    answer = await post(await client_of(alice), conversation, {"text": "Why?"}, **EVENTS, **{"Accept-Encoding": "gzip"})
+
+    assert "Content-Encoding" not in answer.headers
+    assert b"event: done" in b"".join([piece async for piece in answer])
 
 
 @pytest.mark.spec("004 flags")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from typing import Any
 
@@ -144,6 +145,17 @@ def get(client: Client, alice: User, path: str) -> Any:
 
 def questions(since: int, until: int = TURNS) -> list[str]:
     return [f"Question {number}?" for number in range(since, until + 1)]
+
+
+def test_page_is_compressed_for_a_browser(alice: User, long: Conversation) -> None:
+    path = long.get_absolute_url()
+
+    plain, packed = (client_of(alice).get(path, headers=headers) for headers in ({}, {"Accept-Encoding": "gzip, br"}))
+
+    assert (plain.headers.get("Content-Encoding"), packed["Content-Encoding"]) == (None, "gzip")
+    assert "Accept-Encoding" in packed["Vary"]
+    assert asked(gzip.decompress(packed.content).decode()) == asked(plain.text)
+    assert len(packed.content) * 5 < len(plain.content)
 
 
 def test_page_shows_the_newest_and_the_way_to_earlier_ones(client: Client, alice: User, long: Conversation) -> None:
