@@ -33,7 +33,7 @@ class UserText:
 
     def shares_words_with(self, text: str) -> bool:
         """Whether a telling word is in the questions and in ``text``, whatever its case."""
-        return self == UNKNOWN or not telling_words(text).isdisjoint(_words_of(self))
+        return self == UNKNOWN or not telling_words(text).isdisjoint(telling_words_of(self))
 
 
 EMPTY = UserText()
@@ -55,5 +55,5 @@ def _is_telling(word: str) -> bool:
 
 
 @lru_cache(maxsize=32)
-def _words_of(user_text: UserText) -> frozenset[str]:
+def telling_words_of(user_text: UserText) -> frozenset[str]:
     return frozenset().union(*map(telling_words, user_text.texts))

@@ -43,68 +43,68 @@ class RedactingJsonFormatter(JsonFormatter):
         try:
             line = super().format(redact_record(record))
         except Exception:  # noqa: BLE001 - whatever failed, nothing unredacted may be written
-            return super().format(_copy(record, UNAVAILABLE))
-        return line if len(line) <= MAX_LINE_CHARS else super().format(_copy(record, UNAVAILABLE, too_long=True))
+            return super().format(copy_of(record, UNAVAILABLE))
+        return line if len(line) <= MAX_LINE_CHARS else super().format(copy_of(record, UNAVAILABLE, too_long=True))
 
 
 def redact_record(record: logging.LogRecord) -> logging.LogRecord:
     """Return a copy that holds only text that may be written."""
-    errors = list(_causes(record.exc_info[1])) if record.exc_info and record.exc_info[1] else []
-    message = redaction.redact_text(_message(record, errors)[:MAX_MESSAGE_CHARS])
-    is_ours = _app(record) in OUR_LOGGERS
+    errors = list(causes_of(record.exc_info[1])) if record.exc_info and record.exc_info[1] else []
+    message = redaction.redact_text(message_of(record, errors)[:MAX_MESSAGE_CHARS])
+    is_ours = app_of(record) in OUR_LOGGERS
     extras = {
         key: redaction.redact_text(value[:MAX_EXTRA_CHARS])
         if is_ours and isinstance(value, str)
-        else _value(value, allow_text=False)
+        else loggable(value, allow_text=False)
         for key, value in vars(record).items()
         if key not in _STANDARD_ATTRIBUTES and not key.startswith("_")
     }
     if errors:
-        extras["exception"] = [_describe(error) for error in errors]
-    return _copy(record, message, **extras)
+        extras["exception"] = [describe(error) for error in errors]
+    return copy_of(record, message, **extras)
 
 
-def _copy(record: logging.LogRecord, message: str, **extras: Any) -> logging.LogRecord:
+def copy_of(record: logging.LogRecord, message: str, **extras: Any) -> logging.LogRecord:
     head = {"name": record.name, "levelname": record.levelname, "created": record.created}
     return logging.makeLogRecord({**extras, **head, "msg": message})
 
 
-def _app(record: logging.LogRecord) -> str:
+def app_of(record: logging.LogRecord) -> str:
     return record.name.partition(".")[0]
 
 
-def _message(record: logging.LogRecord, errors: list[BaseException]) -> str:
+def message_of(record: logging.LogRecord, errors: list[BaseException]) -> str:
     """Return the message without objects and exception texts; a library's without any value."""
     if not isinstance(record.msg, str):
         return f"[{type(record.msg).__name__}]"
-    allow_text = _app(record) in OUR_LOGGERS | {"django"}
+    allow_text = app_of(record) in OUR_LOGGERS | {"django"}
     args = record.args
     if isinstance(args, Mapping):
-        text = record.msg % {key: _value(value, allow_text=allow_text) for key, value in args.items()}
+        text = record.msg % {key: loggable(value, allow_text=allow_text) for key, value in args.items()}
     elif args:
-        text = record.msg % tuple(_value(value, allow_text=allow_text) for value in args)
+        text = record.msg % tuple(loggable(value, allow_text=allow_text) for value in args)
     elif allow_text:
         text = record.msg
     else:
         found = _UNTIL_FIRST_VALUE.match(record.msg)
         text = found[0].rstrip() if found else ""
-    for words in sorted({words for error in errors for words in _texts(error)}, key=len, reverse=True):
+    for words in sorted({words for error in errors for words in texts_of(error)}, key=len, reverse=True):
         text = text.replace(words, WITHHELD)
     return text
 
 
-def _value(value: Any, *, allow_text: bool) -> Any:
+def loggable(value: Any, *, allow_text: bool) -> Any:
     """Return numbers, and text where allowed; name anything else by its type."""
     is_plain = value is None or isinstance(value, (bool, int, float)) or (allow_text and isinstance(value, str))
     return value if is_plain else f"[{type(value).__name__}]"
 
 
-def _texts(error: BaseException) -> Iterator[str]:
+def texts_of(error: BaseException) -> Iterator[str]:
     """Yield the forms in which an exception's text gets into messages; shorter ones would match by chance."""
     yield from (words for words in (str(error), repr(error), *error.args) if isinstance(words, str) and len(words) > 3)
 
 
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def causes_of(error: BaseException) -> Iterator[BaseException]:
     current: BaseException | None = error
     for _ in range(MAX_CAUSES):
         if current is None:
@@ -113,15 +113,15 @@ def _causes(error: BaseException) -> Iterator[BaseException]:
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
 
 
-def _describe(error: BaseException) -> dict[str, Any]:
+def describe(error: BaseException) -> dict[str, Any]:
     frames = traceback.extract_tb(error.__traceback__)[-MAX_FRAMES:]
     described: dict[str, Any] = {"type": type(error).__name__}
-    if code := _code(error):
+    if code := code_of(error):
         described["code"] = code
     return described | {"frames": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames]}
 
 
-def _code(error: BaseException) -> str | None:
+def code_of(error: BaseException) -> str | None:
     """Return the error code of the system or the database: a name from a fixed list."""
     if isinstance(error, OSError):
         return errno.errorcode.get(error.errno or 0)

@@ -222,7 +222,7 @@ def event_details(event: Event) -> SafeString:
     """Return the public payload of an event as a list of facts, masked again."""
     public = upgrade_payload(event.type, event.schema, event.public)
     facts = [
-        (label, value) for label, value in _facts(event.type, public, staff_visibility()) if value not in ("", None)
+        (label, value) for label, value in facts_of(event.type, public, staff_visibility()) if value not in ("", None)
     ]
     return format_html('<dl class="event-details">{}</dl>', format_html_join("", "<dt>{}</dt><dd>{}</dd>", facts))
 
@@ -233,38 +233,38 @@ def staff_visibility() -> Visibility:
     return everything.only(summary=True, trace=True, thinking=False)
 
 
-def _facts(event_type: str, public: Mapping[str, Any], sees: Visibility) -> Iterator[Fact]:
+def facts_of(event_type: str, public: Mapping[str, Any], sees: Visibility) -> Iterator[Fact]:
     match event_type:
         case "user_message" | "assistant_message":
             yield _("Text"), Redactor(SECRETS_ONLY).redact_text(str(public.get("text", "")))
             if public.get("partial"):
                 yield _("Cut off"), _("yes")
             if sees.summary and (summary := public.get("summary")):
-                bullets = format_html_join("", "<li>{}</li>", ((_plain(bullet),) for bullet in summary))
+                bullets = format_html_join("", "<li>{}</li>", ((masked(bullet),) for bullet in summary))
                 yield _("Summary"), format_html("<ul>{}</ul>", bullets)
             yield _("Citations"), len(public.get("citations") or ()) or ""
         case "reasoning" if sees.reasoning_possible:
-            yield _("Came as"), _plain(public.get("source_field") or public.get("kind"))
+            yield _("Came as"), masked(public.get("source_field") or public.get("kind"))
             yield _("Tokens, estimated"), public.get("tokens_est") or ""
         case "tool_call" | "tool_result" if sees.trace:
-            yield _("Tool"), _plain(public.get("name"))
+            yield _("Tool"), masked(public.get("name"))
             if isinstance(trace := public.get("trace"), Mapping):
                 [step] = redact_trace([trace])
-                yield _("Tool"), _plain(step.get("tool"))
+                yield _("Tool"), masked(step.get("tool"))
                 yield _("Arguments"), json.dumps(step.get("args"), ensure_ascii=False)
-                yield _("Status"), _plain(step.get("status"))
+                yield _("Status"), masked(step.get("status"))
                 yield _("Results"), step.get("results")
                 yield _("Duration in ms"), step.get("durationMs")
-                yield _("Error"), _plain(step.get("error"))
+                yield _("Error"), masked(step.get("error"))
         case "permission_decision":
-            yield _("Decision"), _plain(public.get("decision"))
-            yield _("By"), _plain(public.get("by"))
+            yield _("Decision"), masked(public.get("decision"))
+            yield _("By"), masked(public.get("by"))
         case "compaction":
             yield _("Up to event"), public.get("to_seq")
         case "turn_end":
-            yield _("Status"), _plain(public.get("status"))
+            yield _("Status"), masked(public.get("status"))
 
 
-def _plain(value: object) -> str:
+def masked(value: object) -> str:
     """Mask text that came from outside: even a tool's name is what a model called it."""
     return redact_text(str(value)) if value else ""

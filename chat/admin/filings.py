@@ -119,7 +119,7 @@ class FilingAdmin(ModelAdmin):
             raise PermissionDenied
         form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
         if form.is_valid():
-            results = [_load(file, form.cleaned_data["filed_on"]) for file in form.cleaned_data["documents"]]
+            results = [load_document(file, form.cleaned_data["filed_on"]) for file in form.cleaned_data["documents"]]
             for result in results:
                 if result.filing is not None:
                     self.message_user(request, result.message, messages.SUCCESS)
@@ -137,7 +137,9 @@ class FilingAdmin(ModelAdmin):
         """Count a filing's passages instead of listing hundreds of them."""
         filings = list(objs)
         counts = {filing: filing.passages.count() for filing in filings}
-        told = [_("%(filing)s: %(passages)s") % {"filing": one, "passages": _passages(counts[one])} for one in filings]
+        told = [
+            _("%(filing)s: %(passages)s") % {"filing": one, "passages": passage_total(counts[one])} for one in filings
+        ]
         names = {self.opts.verbose_name_plural: len(filings), _("passages"): sum(counts.values())}
         return told, names, set(), []
 
@@ -154,11 +156,11 @@ class FilingAdmin(ModelAdmin):
         return filing.digest[:DIGEST_CHARS]
 
 
-def _passages(count: int) -> str:
+def passage_total(count: int) -> str:
     return ngettext("%(count)d passage", "%(count)d passages", count) % {"count": count}
 
 
-def _load(file: UploadedFile[bytes], filed_on: dt.date | None) -> LoadResult:
+def load_document(file: UploadedFile[bytes], filed_on: dt.date | None) -> LoadResult:
     name, size = file.name or "", file.size or 0
     try:
         if size > MAX_BYTES:  # before it is read
@@ -167,5 +169,5 @@ def _load(file: UploadedFile[bytes], filed_on: dt.date | None) -> LoadResult:
         filing = ingest(bytes(file.read()), name=name, filed_on=filed_on)
     except (DocumentError, OSError) as error:
         return LoadResult(None, _("%(file)s: not loaded: %(reason)s") % {"file": name, "reason": error})
-    values = {"file": name, "filing": filing, "passages": _passages(filing.passages.count())}
+    values = {"file": name, "filing": filing, "passages": passage_total(filing.passages.count())}
     return LoadResult(filing, _("Loaded %(file)s: %(filing)s, %(passages)s") % values)

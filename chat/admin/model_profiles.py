@@ -60,9 +60,9 @@ class ModelProfileForm(ModelForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "dialect" in self.fields:  # a form that may only be looked at has no fields
-            self.fields["dialect"].choices = _dialect_choices()  # type: ignore[attr-defined]  # a ChoiceField, as above
+            self.fields["dialect"].choices = dialect_choices()  # type: ignore[attr-defined]  # a ChoiceField, as above
             self.fields["reasoning"].widget.attrs["rows"] = 4
-            self.fields["reasoning"].help_text = _settings_help()
+            self.fields["reasoning"].help_text = settings_help()
 
     def clean_base_url(self) -> str:
         """Accept a URL without user information, which would be a secret stored in the database."""
@@ -154,7 +154,7 @@ class ModelProfileAdmin(ModelAdmin):
         return format_html("{} <code>python manage.py check_model {}</code>", words, profile.name)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> Any:
-        preset = _preset_values(request.GET.get("preset", ""))
+        preset = preset_values(request.GET.get("preset", ""))
         return preset or super().get_changeform_initial_data(request)
 
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
@@ -167,7 +167,7 @@ class ModelProfileAdmin(ModelAdmin):
         super().save_model(request, obj, form, change)
 
 
-def _preset_values(name: str) -> dict[str, Any]:
+def preset_values(name: str) -> dict[str, Any]:
     """Return the form's initial values from a preset, under a free name; nothing for an unknown preset."""
     preset = PRESETS.get(name)
     if preset is None:
@@ -178,7 +178,7 @@ def _preset_values(name: str) -> dict[str, Any]:
     return {**asdict(preset), "reasoning": dict(preset.reasoning), "name": name}
 
 
-def _dialect_choices() -> list[tuple[str, Any]]:
+def dialect_choices() -> list[tuple[str, Any]]:
     checked = [
         (row.name, format_lazy("{name} ({checked} {month})", name=row.name, checked=_("checked"), month=row.checked))
         for row in DIALECTS.values()
@@ -186,7 +186,7 @@ def _dialect_choices() -> list[tuple[str, Any]]:
     return [("", _("found by itself, from address and model")), *checked]
 
 
-def _settings_help() -> Any:
+def settings_help() -> Any:
     """Name the settings with their allowed values."""
     known = "; ".join(f"{name}: {', '.join(setting.allowed) or '1, 2, …'}" for name, setting in SETTINGS.items())
     example = '{"reasoning.includeInContext": true}'

@@ -80,12 +80,12 @@ def urls(site: AdminSite) -> list[URLPattern]:
         return path(f"{name}/", site.admin_view(may_view(view)), name=f"chat_turn_{name}")
 
     return [
-        page("usage", gettext_lazy("Usage by user and model"), _usage_values),
-        page("guards", gettext_lazy("What the guards took out"), _guard_values),
+        page("usage", gettext_lazy("Usage by user and model"), usage_values),
+        page("guards", gettext_lazy("What the guards took out"), guard_values),
     ]
 
 
-def _usage_values(request: HttpRequest) -> Values:
+def usage_values(request: HttpRequest) -> Values:
     requested = request.GET.get("days", "")
     span = int(requested) if requested in map(str, SPANS_DAYS) else 30
     person, model = (request.GET.get(name, "").replace("\0", "") for name in ("person", "model"))
@@ -104,7 +104,7 @@ def _usage_values(request: HttpRequest) -> Values:
         shown = [
             {
                 "line": row,
-                "name": _label(row.name),
+                "name": label_of(row.name),
                 "query": query(row.name),
                 "most": max(row.turns for row in rows),
                 "chart": bar_chart(row.turns_by_day, day_names, _("Answers a day"), bar=bar, top=top),
@@ -116,11 +116,11 @@ def _usage_values(request: HttpRequest) -> Values:
     daily = zip(days, everybody.turns_by_day, everybody.tokens_by_day, strict=True)
     return {
         "span": span,
-        "spans": [(choice, _query(days=choice, person=person, model=model)) for choice in SPANS_DAYS],
+        "spans": [(choice, query_string(days=choice, person=person, model=model)) for choice in SPANS_DAYS],
         "person": person,
         "model": model,
-        "everyone": _query(days=span, model=model),
-        "every_model": _query(days=span, person=person),
+        "everyone": query_string(days=span, model=model),
+        "every_model": query_string(days=span, person=person),
         "first_day": days[0],
         "last_day": days[-1],
         "everybody": everybody,
@@ -128,25 +128,25 @@ def _usage_values(request: HttpRequest) -> Values:
             large_chart(_("Answers a day"), everybody.turns_by_day),
             large_chart(_("Tokens a day"), everybody.tokens_by_day),
         ),
-        "people": table(usage.people, lambda name: _query(days=span, person=name, model=model)),
-        "models": table(usage.models, lambda name: _query(days=span, person=person, model=name)),
+        "people": table(usage.people, lambda name: query_string(days=span, person=name, model=model)),
+        "models": table(usage.models, lambda name: query_string(days=span, person=person, model=name)),
         "days": [{"day": day, "turns": turns, "tokens": tokens} for day, turns, tokens in daily if turns],
     }
 
 
-def _guard_values(request: HttpRequest) -> Values:
+def guard_values(request: HttpRequest) -> Values:
     today = timezone.localdate()
     days = statistics.last_days(today, 2 * WEEK_DAYS)
     day_names = [date_format(day, "SHORT_DATE_FORMAT") for day in days]
     providers: list[Values] = []
     rows: list[Values] = []
     for provider in statistics.guards(today):
-        name = _label(provider.provider)
+        name = label_of(provider.provider)
         cells = [
             {
                 "guard": guard,
                 "chart": bar_chart(guard.by_day, day_names, str(GUARD_LABELS[guard.name]), bar=6),
-                "verdict": _verdict(guard),
+                "verdict": verdict_on(guard),
             }
             for guard in provider.guards
         ]
@@ -166,7 +166,7 @@ def _guard_values(request: HttpRequest) -> Values:
     }
 
 
-def _verdict(guard: GuardRate) -> str:
+def verdict_on(guard: GuardRate) -> str:
     """Compare a rate with the week before, in words."""
     if guard.per_100_before is None:
         return _("no week before") if guard.now else ""
@@ -175,9 +175,9 @@ def _verdict(guard: GuardRate) -> str:
     return _("%(change)+d %%") % {"change": guard.change} if guard.change else _("unchanged")
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
     return translate_stored(name) or _("not stated")
 
 
-def _query(**values: Any) -> str:
+def query_string(**values: Any) -> str:
     return "?" + urlencode({name: value for name, value in values.items() if value})

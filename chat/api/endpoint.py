@@ -58,9 +58,9 @@ def endpoint(*methods: str) -> Callable[..., Any]:
                 if request.method not in methods:
                     message = _("Allowed here: %(methods)s.") % {"methods": ", ".join(methods)}
                     raise ApiError(405, "method_not_allowed", message)
-                return await view(request, await _authenticate(request), *args, **kwargs)
+                return await view(request, await authenticate(request), *args, **kwargs)
             except Exception as error:  # noqa: BLE001 - each becomes the error form; unexpected ones are logged
-                return _error_response(error, methods)
+                return error_response(error, methods)
 
         return csrf_exempt(login_not_required(never_cache(wrapped)))
 
@@ -91,7 +91,7 @@ def session_of(request: HttpRequest) -> Session | None:
     return dict(request.session.items()) if hasattr(request, "session") else None
 
 
-async def _authenticate(request: HttpRequest) -> User:
+async def authenticate(request: HttpRequest) -> User:
     header = request.headers.get("Authorization", "")
     if header:
         person = await sync_to_async(tokens.authenticate)(header)
@@ -102,17 +102,17 @@ async def _authenticate(request: HttpRequest) -> User:
     user = await request.auser()
     if not isinstance(user, User):
         raise ApiError(401, "not_authenticated", _("Sign in, or send a personal access token."))
+
     # The views are csrf_exempt for the sake of tokens; sessions are checked here.
-    if CsrfViewMiddleware(_no_response).process_view(request, _no_response, (), {}) is not None:
+    def no_response(request: HttpRequest) -> HttpResponse:
+        return HttpResponse()
+
+    if CsrfViewMiddleware(no_response).process_view(request, no_response, (), {}) is not None:
         raise ApiError(403, "csrf", _("The CSRF token is missing or wrong."))
     return user
 
 
-def _no_response(request: HttpRequest) -> HttpResponse:
-    return HttpResponse()
-
-
-def _error_response(error: Exception, methods: tuple[str, ...]) -> JsonResponse:
+def error_response(error: Exception, methods: tuple[str, ...]) -> JsonResponse:
     status, form = 500, {"code": "internal", "message": _("Something went wrong on this server.")}
     match error:
         case ApiError():
@@ -120,7 +120,7 @@ def _error_response(error: Exception, methods: tuple[str, ...]) -> JsonResponse:
         case InvalidInputError():
             status, form = _STATUS_OF.get(error.code, 400), {"code": error.code, "message": error.message}
             form |= {"field": error.field} if error.field else {}
-        case ProviderError():  # an endpoint that didn't tell the name of its model
+        case ProviderError():  # an endpoint that didn't report the name of its model
             status, form = 503, {"code": error.code, "message": error.message}
         case RequestDataTooBig():
             status, form = 413, {"code": "too_large", "message": _("The body is too large.")}

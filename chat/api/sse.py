@@ -51,16 +51,16 @@ class TurnEvents:
         self.thinking_chars += len(thinking)
         self.answer_chars += len(answer)
         self.steps += len(steps)
-        return [*(_delta("thinking", shown) if thinking else ()), *steps, *_delta("answer", answer)]
+        return [*(delta_event("thinking", shown) if thinking else ()), *steps, *delta_event("answer", answer)]
 
     def last(self, form: Mapping[str, Any]) -> list[str]:
         """Return the end: what the envelope holds and wasn't sent yet, the error, the envelope itself."""
         thinking = form.get("thinking") if not self.thinking_chars else None
         return [
-            *(_delta("thinking", thinking["text"]) if thinking else ()),
+            *(delta_event("thinking", thinking["text"]) if thinking else ()),
             *(sse_event("tool_step", step) for step in form["toolTrace"][self.steps :]),
-            *_delta("answer", form["answer"][self.answer_chars :]),
-            *(piece for bullet in form["reasoningSummary"] for piece in _delta("summary", bullet)),
+            *delta_event("answer", form["answer"][self.answer_chars :]),
+            *(piece for bullet in form["reasoningSummary"] for piece in delta_event("summary", bullet)),
             *([sse_event("error", {"error": form["error"]})] if "error" in form else ()),
             sse_event("done", form),
         ]
@@ -71,5 +71,5 @@ def sse_event(name: str, form: Any) -> str:
     return f"event: {name}\ndata: {json.dumps(form, ensure_ascii=False, separators=(',', ':'))}\n\n"
 
 
-def _delta(channel: str, text: str) -> list[str]:
+def delta_event(channel: str, text: str) -> list[str]:
     return [sse_event("delta", {"channel": channel, "text": text})] if text else []

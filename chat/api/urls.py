@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from chat.api import conversations, views
+from chat.api import views
 
 urlpatterns = [
     path("chats/", views.conversation_list, name="api_chats"),
-    path("chats/<uuid:conversation_id>/", conversations.conversation, name="api_chat"),
+    path("chats/<uuid:conversation_id>/", views.conversation, name="api_chat"),
     path("chats/<uuid:conversation_id>/messages/", views.messages, name="api_messages"),
     path("chats/<uuid:conversation_id>/settings/", views.settings, name="api_settings"),
     path("models/", views.models, name="api_models"),

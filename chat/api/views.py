@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import uuid
 import weakref
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing, nullcontext
-from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.http import HttpRequest, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -19,7 +19,7 @@ from chat import eventlog
 from chat.api.endpoint import ApiError, endpoint, get_conversation, read_body, session_of
 from chat.api.sse import TurnEvents
 from chat.cards import build
-from chat.conversations import commands, model_choice
+from chat.conversations import actions, commands, model_choice
 from chat.conversations import settings as layers
 from chat.live.turn import LiveTurn
 from chat.models import Conversation, Turn
@@ -40,6 +40,30 @@ async def conversation_list(request: HttpRequest, person: User) -> HttpResponseB
     return JsonResponse(listed, safe=False)
 
 
+@endpoint("GET", "PATCH", "DELETE")
+async def conversation(request: HttpRequest, person: User, conversation_id: uuid.UUID) -> HttpResponseBase:
+    """GET: as in the list. PATCH ``{"title", "pinned"}``: all or nothing. DELETE: 204."""
+    found = await get_conversation(person, conversation_id)
+    if request.method == "DELETE":
+        await runner.stop(found.pk)
+        await sync_to_async(actions.delete)(found)
+        return HttpResponse(status=204)
+    if request.method == "PATCH":
+        await sync_to_async(change_conversation)(found, read_body(request))
+    return JsonResponse(conversation_form(found))
+
+
+@transaction.atomic
+def change_conversation(found: Conversation, form: Mapping[str, Any]) -> None:
+    changes = {"title": actions.rename, "pinned": actions.pin}
+    if unknown := sorted(form.keys() - changes.keys()):
+        field = unknown[0][:40]
+        message = _("%(field)s: there is no such field; allowed are title and pinned.") % {"field": field}
+        raise InvalidInputError("unknown_field", message, field=field)
+    for name, value in form.items():
+        changes[name](found, value)
+
+
 def conversation_form(found: Conversation) -> dict[str, Any]:
     """Return a conversation as the API lists it."""
     updated_at = found.updated_at.isoformat()
@@ -55,18 +79,18 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     found = await get_conversation(person, conversation_id)
     sees = await sync_to_async(layers.visibility_for)(person, session_of(request), found)
     if request.method == "GET":
-        return JsonResponse(await sync_to_async(_message_forms)(conversation_id, sees), safe=False)
+        return JsonResponse(await sync_to_async(message_forms)(conversation_id, sees), safe=False)
     form = read_body(request)
     message = clean_message(form.get("text"), form.get("id", ""))
-    answer = partial(
-        _event_response if _wants_events(request) else _envelope_response, _TurnRequest(request, person, found.pk, sees)
-    )
+    wants_events = request.get_preferred_type(["application/json", "text/event-stream"]) == "text/event-stream"
+    respond = event_response if wants_events else envelope_response
+    turn_request = TurnRequest(request, person, found.pk, sees)
     if form.get("model") is None:
-        return await answer(message)
+        return await respond(turn_request, message)
     previous = found.profile
     await sync_to_async(model_choice.set_model)(found, await model_choice.find_model(form["model"]))
     try:
-        return await answer(message)
+        return await respond(turn_request, message)
     except InvalidInputError:  # nothing was sent: the choice is undone
         await sync_to_async(model_choice.set_profile)(found, previous)
         raise
@@ -96,7 +120,7 @@ async def not_found(request: HttpRequest, person: User, rest: str) -> HttpRespon
     raise ApiError(404, "not_found", _("There is nothing at this address."))
 
 
-class _TurnRequest:
+class TurnRequest:
     """One request for a turn: its user, and the scratchpads that arrive meanwhile, in memory, for a grant at the end.
 
     A token has no session, so it gets none (product 14).
@@ -104,9 +128,9 @@ class _TurnRequest:
 
     def __init__(self, request: HttpRequest, person: User, conversation_id: uuid.UUID, sees: Visibility) -> None:
         self.person, self.conversation_id, self.sees = person, conversation_id, sees
-        self._session = session_of(request)
-        self._session_key = request.session.session_key if hasattr(request, "session") else None
-        self._notes: list[tuple[uuid.UUID, Scratchpad]] = []
+        self.session = session_of(request)
+        self.session_key = request.session.session_key if hasattr(request, "session") else None
+        self.notes: list[tuple[uuid.UUID, Scratchpad]] = []
 
     async def run(self, message: Message) -> uuid.UUID:
         accepted = await runner.submit(self.conversation_id, message, may_wait=False)
@@ -116,32 +140,29 @@ class _TurnRequest:
 
     def receive_notes(self) -> AbstractContextManager[None]:
         """Receive the private notes of turns that run meanwhile, where this request may show them."""
-        return (
-            runner.reading_scratchpads(self.conversation_id, self._add_note) if self.sees.scratchpad else nullcontext()
-        )
+
+        def add(live: LiveTurn, scratchpad: Scratchpad) -> None:
+            self.notes.append((live.id, scratchpad))
+
+        return runner.reading_scratchpads(self.conversation_id, add) if self.sees.scratchpad else nullcontext()
 
     def envelope(self, turn_id: uuid.UUID) -> dict[str, Any]:
         """Return the envelope of the finished turn, as settings are now (spec 001 BR-008). Reads the database."""
         turn = Turn.objects.select_related("conversation__owner").get(pk=turn_id)
-        sees = layers.visibility_for(turn.conversation.owner, self._session, turn.conversation)
-        return envelope_of(eventlog.turn_record(turn), sees, scratchpad=self._revealed(turn_id))
-
-    def _add_note(self, live: LiveTurn, scratchpad: Scratchpad) -> None:
-        self._notes.append((live.id, scratchpad))
-
-    def _revealed(self, turn_id: uuid.UUID) -> str | None:
-        notes = [scratchpad for turn, scratchpad in self._notes if turn == turn_id]
-        return reveal(Scratchpad.join(notes), self.person, self._session_key) if notes else None
+        sees = layers.visibility_for(turn.conversation.owner, self.session, turn.conversation)
+        notes = [scratchpad for turn_of_note, scratchpad in self.notes if turn_of_note == turn_id]
+        revealed = reveal(Scratchpad.join(notes), self.person, self.session_key) if notes else None
+        return envelope_of(eventlog.turn_record(turn), sees, scratchpad=revealed)
 
 
-async def _envelope_response(turn_request: _TurnRequest, message: Message) -> HttpResponseBase:
+async def envelope_response(turn_request: TurnRequest, message: Message) -> HttpResponseBase:
     with turn_request.receive_notes():
         turn_id = await turn_request.run(message)
         await runner.finished(turn_request.conversation_id, turn_id)
     return JsonResponse(await sync_to_async(turn_request.envelope)(turn_id))
 
 
-async def _event_response(turn_request: _TurnRequest, message: Message) -> HttpResponseBase:
+async def event_response(turn_request: TurnRequest, message: Message) -> HttpResponseBase:
     """Run the turn and pass it on as server-sent events. A client that leaves stops nothing."""
     stack = ExitStack()
     stack.enter_context(turn_request.receive_notes())
@@ -150,27 +171,24 @@ async def _event_response(turn_request: _TurnRequest, message: Message) -> HttpR
     except BaseException:
         stack.close()
         raise
-    events = _events(TurnEvents(turn_request.conversation_id, turn_id, turn_request.sees), turn_request, stack)
-    response = StreamingHttpResponse(events, content_type="text/event-stream", headers={"Cache-Control": "no-store"})
-    weakref.finalize(response, stack.close)  # a client may leave before the first event
+    turn_events = TurnEvents(turn_request.conversation_id, turn_id, turn_request.sees)
+
+    async def events() -> AsyncIterator[str]:
+        with stack:
+            async with aclosing(turn_events.stream()) as running:
+                async for event in running:
+                    yield event
+            await runner.finished(turn_request.conversation_id, turn_id)
+            for event in turn_events.last(await sync_to_async(turn_request.envelope)(turn_id)):
+                yield event
+
+    response = StreamingHttpResponse(events(), content_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    # A client may leave before the first event: then the generator never starts and can't close the stack.
+    weakref.finalize(response, stack.close)
     return response
 
 
-async def _events(turn_events: TurnEvents, turn_request: _TurnRequest, stack: ExitStack) -> AsyncIterator[str]:
-    with stack:
-        async with aclosing(turn_events.stream()) as events:
-            async for event in events:
-                yield event
-        await runner.finished(turn_request.conversation_id, turn_events.turn_id)
-        for event in turn_events.last(await sync_to_async(turn_request.envelope)(turn_events.turn_id)):
-            yield event
-
-
-def _wants_events(request: HttpRequest) -> bool:
-    return request.get_preferred_type(["application/json", "text/event-stream"]) == "text/event-stream"
-
-
-def _message_forms(conversation_id: uuid.UUID, sees: Visibility) -> list[dict[str, Any]]:
+def message_forms(conversation_id: uuid.UUID, sees: Visibility) -> list[dict[str, Any]]:
     listed: list[dict[str, Any]] = []
     for rows in eventlog.turns(conversation_id):
         listed.append({"role": "user", "text": build.question_card(rows).text})

@@ -112,15 +112,15 @@ def end_temporary(sender: object, *, user: User | None, **kwargs: Any) -> None:
 
 def still_running() -> list[uuid.UUID]:
     """Return deleted and expired conversations with a running turn; ``purge`` skips them until it has ended."""
-    return list(_deleted_or_expired().filter(turns__status=Turn.Status.RUNNING).values_list("pk", flat=True))
+    return list(deleted_or_expired().filter(turns__status=Turn.Status.RUNNING).values_list("pk", flat=True))
 
 
 def purge() -> int:
     """Delete from the database what can no longer be restored; return the number of conversations."""
-    purgeable = _deleted_or_expired().exclude(deleted_at__gt=timezone.now() - UNDO_FOR)
+    purgeable = deleted_or_expired().exclude(deleted_at__gt=timezone.now() - UNDO_FOR)
     _total, by_model = purgeable.exclude(turns__status=Turn.Status.RUNNING).delete()
     return by_model.get("chat.Conversation", 0)
 
 
-def _deleted_or_expired() -> QuerySet[Conversation]:
+def deleted_or_expired() -> QuerySet[Conversation]:
     return Conversation.all_objects.filter(Q(deleted_at__isnull=False) | Q(expires_at__lte=timezone.now()))

@@ -55,18 +55,18 @@ def parse(text: str) -> Command | None:
     match words[0].lower() if words else "":
         case "/set":
             # "/set name=value" is accepted too
-            return _parse_set(" ".join(words[1:]).replace("=", " ", 1).split())
+            return parse_set(" ".join(words[1:]).replace("=", " ", 1).split())
         case "/profile":
-            return _parse_profile(words[1:])
+            return parse_profile(words[1:])
         case "/help" if len(words) == 1:
             return Command("help")
         case "/help":
-            raise _invalid(_("/help takes nothing after it."))
+            raise invalid_command(_("/help takes nothing after it."))
     # Other texts may begin with a slash ("/etc/hosts is what?"), but a lone "/word", or one that is followed by a
     # setting's name, is more likely a typing error than a question.
     if words and _LONE_WORD.fullmatch(words[0]) and (len(words) == 1 or words[1].lower().startswith(PREFIX)):
         names = {"word": words[0][:40], "words": ", ".join(COMMANDS)}
-        raise _invalid(_("%(word)s: no such command; there are %(words)s.") % names)
+        raise invalid_command(_("%(word)s: no such command; there are %(words)s.") % names)
     return None
 
 
@@ -88,14 +88,14 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
     try:
         match command.verb:
             case "settings" | "setting":
-                return _settings_table(command.name, person, conversation)
+                return settings_table(command.name, person, conversation)
             case "set":
-                return _set(command, person, conversation)
+                return set_value(command, person, conversation)
             case "profiles":
-                return _profiles_table(person)
+                return profiles_table(person)
             case "help":
                 head = (_("Command"), _("What it does"))
-                return CommandAnswer(_("Commands; they are not sent to the model"), head=head, rows=_help_rows())
+                return CommandAnswer(_("Commands; they are not sent to the model"), head=head, rows=help_rows())
             case "save":
                 preferences.save_profile(person, command.name, settings.chosen_by(person, conversation))
                 return CommandAnswer(_("Profile %(name)s is saved.") % {"name": command.name}, is_change=True)
@@ -121,13 +121,13 @@ def completions(person: User) -> list[list[str]]:
         found.append([f"/set {name} ", str(LABELS[name])])
         found += [[f"/set {name} {word}", ""] for word in setting.allowed]
         found.append([f"/set {name} unset", _("as it is elsewhere")])
-    found += [[f"/profile {verb} ", hint] for verb, hint in zip(PROFILE_VERBS, _profile_hints(), strict=True)]
+    found += [[f"/profile {verb} ", hint] for verb, hint in zip(PROFILE_VERBS, profile_hints(), strict=True)]
     for verb in PROFILE_VERBS:
         found += [[f"/profile {verb} {name}", _("saved")] for name in saved]
     return [*found, *([f"/profile load {name}", _("built in")] for name in PRESETS)]
 
 
-def _parse_set(words: list[str]) -> Command:
+def parse_set(words: list[str]) -> Command:
     match words:
         case []:
             return Command("settings")
@@ -136,10 +136,10 @@ def _parse_set(words: list[str]) -> Command:
         case [name, value]:
             return Command("set", *parse_change(name, None if value.lower() in UNSET_WORDS else value))
     name, _value = parse_change(words[0], None)
-    raise _invalid(_("%(name)s takes one value: %(allowed)s.") % {"name": name, "allowed": allowed_text(name)})
+    raise invalid_command(_("%(name)s takes one value: %(allowed)s.") % {"name": name, "allowed": allowed_text(name)})
 
 
-def _parse_profile(words: list[str]) -> Command:
+def parse_profile(words: list[str]) -> Command:
     match [word.lower() for word in words[:1]], words[1:]:
         case [], _rest:
             return Command("profiles")
@@ -149,36 +149,36 @@ def _parse_profile(words: list[str]) -> Command:
             return Command("load", name)
         case ["delete"], [name]:
             return Command("delete", name)
-    raise _invalid(_("/profile alone, or /profile save, load or delete with one name."))
+    raise invalid_command(_("/profile alone, or /profile save, load or delete with one name."))
 
 
-def _settings_table(name: str, person: User, conversation: Conversation) -> CommandAnswer:
+def settings_table(name: str, person: User, conversation: Conversation) -> CommandAnswer:
     """Describe the setting of this name, or all of them."""
     rows = [row for row in settings.listed(person, conversation) if name in ("", row.name)]
     return CommandAnswer(
         _("The settings of the next request"),
         head=(_("Setting"), _("Value"), _("Set by"), _("Allowed")),
-        rows=tuple((row.name, _value_label(row), _layer_label(row), allowed_text(row.name)) for row in rows),
+        rows=tuple((row.name, value_label(row), layer_label(row), allowed_text(row.name)) for row in rows),
     )
 
 
-def _set(command: Command, person: User, conversation: Conversation) -> CommandAnswer:
+def set_value(command: Command, person: User, conversation: Conversation) -> CommandAnswer:
     settings.change(conversation.pk, {command.name: command.value})
     conversation.refresh_from_db()
     row = next(row for row in settings.listed(person, conversation) if row.name == command.name)
-    values = {"name": row.name, "value": _value_label(row), "layer": _layer_label(row)}
+    values = {"name": row.name, "value": value_label(row), "layer": layer_label(row)}
     return CommandAnswer(_("%(name)s: %(value)s (%(layer)s), from the next request on") % values, is_change=True)
 
 
-def _profiles_table(person: User) -> CommandAnswer:
+def profiles_table(person: User) -> CommandAnswer:
     saved = [(profile.name, _("saved"), layer_text(profile.values)) for profile in preferences.saved_profiles(person)]
     built_in = [(name, _("built in"), layer_text(preset.reasoning)) for name, preset in PRESETS.items()]
     head = (_("Profile"), _("Kind"), _("Holds"))
     return CommandAnswer(_("Profiles, to be loaded by name"), head=head, rows=(*saved, *built_in))
 
 
-def _help_rows() -> tuple[tuple[str, str], ...]:
-    save, load, delete = _profile_hints()
+def help_rows() -> tuple[tuple[str, str], ...]:
+    save, load, delete = profile_hints()
     return (
         ("/set", _("show all settings, where each comes from, and what it may be")),
         ("/set reasoning.effort low", _("set one for this conversation")),
@@ -191,7 +191,7 @@ def _help_rows() -> tuple[tuple[str, str], ...]:
     )
 
 
-def _profile_hints() -> tuple[str, str, str]:
+def profile_hints() -> tuple[str, str, str]:
     return (
         _("keep what you have set, under a name"),
         _("set here what a profile holds, and nothing else"),
@@ -199,14 +199,14 @@ def _profile_hints() -> tuple[str, str, str]:
     )
 
 
-def _value_label(row: EffectiveSetting) -> str:
+def value_label(row: EffectiveSetting) -> str:
     return value_text(row.value) or _("not set")
 
 
-def _layer_label(row: EffectiveSetting) -> str:
+def layer_label(row: EffectiveSetting) -> str:
     labels = {"site": _("site"), "model": _("model"), "user": _("you"), "conversation": _("this conversation")}
     return labels[row.layer] if row.layer else _("built in")
 
 
-def _invalid(message: str) -> InvalidInputError:
+def invalid_command(message: str) -> InvalidInputError:
     return InvalidInputError("invalid_command", message, field="text")

@@ -39,21 +39,21 @@ def continuation_message(turn: Turn, answer: str) -> Message:
     opening = _(SENTENCE) + _BREAK
     room = max(0, settings.MESSAGE_MAX_CHARS - len(opening))
     if len(answer) > room:
-        kept = max(0, room - len(CUT_MARK))
-        answer = CUT_MARK + answer[len(answer) - kept :]
+        chars = max(0, room - len(CUT_MARK))
+        answer = CUT_MARK + answer[len(answer) - chars :]
     return Message(opening + answer)
 
 
 def split_continuation(text: str) -> tuple[str, str]:
     """Return the sentence and the handed-over text of such a message; of any other message its text and nothing."""
-    for sentence in _sentences():
+    for sentence in sentences_in_all_languages():
         if text.startswith(sentence + _BREAK):
             return sentence, text[len(sentence) + len(_BREAK) :]
     return text, ""
 
 
 @cache
-def _sentences() -> tuple[str, ...]:
+def sentences_in_all_languages() -> tuple[str, ...]:
     """Return SENTENCE in every language of the site."""
     found = []
     for code, _name in settings.LANGUAGES:

@@ -58,22 +58,22 @@ def chosen_model(conversation: Conversation) -> ModelChoice:
 
 def resolve(conversation: Conversation) -> tuple[ModelChoice, tuple[ModelChoice, ...]]:
     """Return the model of a conversation's next request, and all that it may choose from."""
-    profiles = _enabled_profiles()
-    offered = _offered(profiles)
+    profiles = enabled_profiles()
+    offered = offered_from(profiles)
     own = next((profile for profile in profiles if profile.pk == conversation.profile_id), None)
     return of_profile(own) if own else offered[0], offered
 
 
 def offered_models() -> tuple[ModelChoice, ...]:
     """Return what a conversation may choose, the site's default first. Reads the database."""
-    return _offered(_enabled_profiles())
+    return offered_from(enabled_profiles())
 
 
 async def find_model(name: object) -> ModelChoice | None:
     """Return the offered model of this name, or None for the site's default.
 
     Raises InvalidInputError naming the allowed ones, and ProviderError where an endpoint that chooses its model doesn't
-    tell which one that is.
+    report which one that is.
     """
     offered = await sync_to_async(offered_models)()
     if name == SITE_DEFAULT:
@@ -81,7 +81,7 @@ async def find_model(name: object) -> ModelChoice | None:
     for model in offered:
         if model.name == name:
             return model
-    names = [name for name, _label in await _with_names(offered)]
+    names = [name for name, _label in await with_names(offered)]
     if name == names[0]:
         return offered[0]
     message = _("model: one of %(models)s.") % {"models": ", ".join(names)}
@@ -90,7 +90,7 @@ async def find_model(name: object) -> ModelChoice | None:
 
 async def list_models() -> list[tuple[str, str]]:
     """Return names and labels of all that may be chosen. Raises ProviderError as ``find_model`` does."""
-    return await _with_names(await sync_to_async(offered_models)())
+    return await with_names(await sync_to_async(offered_models)())
 
 
 def set_model(conversation: Conversation, model: ModelChoice | None) -> None:
@@ -136,7 +136,7 @@ async def provider(chosen: ModelChoice) -> Provider:
 
 def of_environment(*, model: str | None = None) -> ModelChoice:
     """Return the endpoint that the settings name, or another ``model`` there; with none, the offline analyst."""
-    config = _config(
+    config = provider_config(
         settings.OPENAI_BASE_URL or None,
         settings.OPENAI_API_KEY or None,
         model or settings.OPENAI_MODEL,
@@ -148,7 +148,7 @@ def of_environment(*, model: str | None = None) -> ModelChoice:
         name=config.model_name,
         label=config.model_name or host_of(config),
         config=config,
-        dialect=_dialect(config),
+        dialect=natural_dialect(config),
         context_limit=settings.CONTEXT_LIMIT,
     )
 
@@ -157,14 +157,14 @@ def of_profile(profile: ModelProfile) -> ModelChoice:
     """Return the model of a profile, whether it is offered or not."""
     variable = profile.api_key_env
     key = settings.MODEL_KEYS.get(variable) if variable else "none"
-    config = _config(
+    config = provider_config(
         profile.base_url, key or None, profile.model, profile.api, starts_in_reasoning=profile.starts_in_reasoning
     )
     return ModelChoice(
         name=profile.name,
         label=str(profile),
         config=config,
-        dialect=profile.dialect or _dialect(config),
+        dialect=profile.dialect or natural_dialect(config),
         context_limit=profile.context_limit or settings.CONTEXT_LIMIT,
         reasoning=profile.reasoning or {},
         missing_key="" if key else variable,
@@ -173,18 +173,18 @@ def of_profile(profile: ModelProfile) -> ModelChoice:
     )
 
 
-def _enabled_profiles() -> list[ModelProfile]:
+def enabled_profiles() -> list[ModelProfile]:
     """Return the profiles that may be chosen, the default first."""
     return list(ModelProfile.objects.filter(is_enabled=True).order_by("-is_default", "name"))
 
 
-def _offered(profiles: Sequence[ModelProfile]) -> tuple[ModelChoice, ...]:
+def offered_from(profiles: Sequence[ModelProfile]) -> tuple[ModelChoice, ...]:
     """A default profile replaces the environment's endpoint, which no conversation could name any more."""
     own = () if profiles and profiles[0].is_default else (of_environment(),)
     return (*own, *map(of_profile, profiles))
 
 
-async def _with_names(offered: Sequence[ModelChoice]) -> list[tuple[str, str]]:
+async def with_names(offered: Sequence[ModelChoice]) -> list[tuple[str, str]]:
     """Return names and labels; where an endpoint chooses its model, both are the name that it has chosen."""
     named = [(model.name, model.label) for model in offered]
     if not offered[0].name:
@@ -193,7 +193,7 @@ async def _with_names(offered: Sequence[ModelChoice]) -> list[tuple[str, str]]:
     return named
 
 
-def _config(
+def provider_config(
     base_url: str | None, key: str | None, model: str | None, api: str, *, starts_in_reasoning: bool = False
 ) -> ProviderConfig:
     return ProviderConfig(
@@ -207,13 +207,9 @@ def _config(
     )
 
 
-def _dialect(config: ProviderConfig) -> str:
-    return RESPONSES if config.api == "responses" else find_dialect(host_of(config), config.model_name)
-
-
-def natural_dialect(chosen: ModelChoice) -> str:
+def natural_dialect(config: ProviderConfig) -> str:
     """Return the dialect that a model's address, API and name point to, whatever its profile says."""
-    return _dialect(chosen.config)
+    return RESPONSES if config.api == "responses" else find_dialect(host_of(config), config.model_name)
 
 
 def in_its_words(error: ProviderError, chosen: ModelChoice) -> ProviderError:

@@ -58,12 +58,12 @@ def search(person: User, text: str) -> tuple[SearchResult, ...]:
     words = (search_terms(text) or words_of(text))[:_MAX_WORDS]
     if not words:
         return ()
-    return _search(person, words, "AND") or (_search(person, words, "OR") if len(words) > 1 else ())
+    return ranked_results(person, words, "AND") or (ranked_results(person, words, "OR") if len(words) > 1 else ())
 
 
-def _search(person: User, words: Sequence[str], join: Join) -> tuple[SearchResult, ...]:
-    by_message = _best_messages(person, words, join)
-    matching = {conversation.pk: conversation for conversation in _by_title(person, words, join)}
+def ranked_results(person: User, words: Sequence[str], join: Join) -> tuple[SearchResult, ...]:
+    by_message = best_messages(person, words, join)
+    matching = {conversation.pk: conversation for conversation in titles_matching(person, words, join)}
     matching |= {event.conversation_id: event.conversation for event in by_message.values()}
     results = []
     for pk, conversation in list(matching.items())[:MAX_RESULTS]:
@@ -77,24 +77,24 @@ def _search(person: User, words: Sequence[str], join: Join) -> tuple[SearchResul
     return tuple(results)
 
 
-def _by_title(person: User, words: Sequence[str], join: Join) -> list[Conversation]:
+def titles_matching(person: User, words: Sequence[str], join: Join) -> list[Conversation]:
     own = person.conversations.filter(expires_at=None)
     if connection.vendor == "postgresql":
         vector = SearchVector("title", config="english")
-        found = own.filter(turns__isnull=False).distinct().alias(vector=vector).filter(vector=_tsquery(words, join))
+        found = own.filter(turns__isnull=False).distinct().alias(vector=vector).filter(vector=tsquery(words, join))
         return list(found.order_by("-updated_at")[:MAX_RESULTS])
     # a title is indexed with the first event of its conversation
-    matching = _match_fts(Event.objects.filter(conversation__in=own, seq=1), "title", words, join)
+    matching = match_fts5(Event.objects.filter(conversation__in=own, seq=1), "title", words, join)
     ranked = list(matching.values_list("conversation_id", flat=True)[:MAX_RESULTS])
     conversations = own.in_bulk(ranked)
     return [conversations[pk] for pk in ranked]
 
 
-def _best_messages(person: User, words: Sequence[str], join: Join) -> dict[uuid.UUID, Event]:
+def best_messages(person: User, words: Sequence[str], join: Join) -> dict[uuid.UUID, Event]:
     """Return the best matching message of each conversation, the best conversation first."""
     events = Event.objects.filter(conversation__in=person.conversations.filter(expires_at=None), turn__is_active=True)
     is_postgresql = connection.vendor == "postgresql"
-    ranked = _match_vector(events, words, join) if is_postgresql else _match_fts(events, "text", words, join)
+    ranked = match_vector(events, words, join) if is_postgresql else match_fts5(events, "text", words, join)
     best: dict[uuid.UUID, int] = {}
     for conversation_id, event_id in ranked.values_list("conversation_id", "pk")[:_MAX_MESSAGES]:
         best.setdefault(conversation_id, event_id)
@@ -103,7 +103,7 @@ def _best_messages(person: User, words: Sequence[str], join: Join) -> dict[uuid.
     return {conversation_id: found[event_id] for conversation_id, event_id in wanted}
 
 
-def _match_fts(events: QuerySet[Event], column: str, words: Sequence[str], join: Join) -> QuerySet[Event]:
+def match_fts5(events: QuerySet[Event], column: str, words: Sequence[str], join: Join) -> QuerySet[Event]:
     match = f" {join} ".join([*(f'"{word}"' for word in words[:-1]), f'"{words[-1]}" *'])
     joined = events.extra(  # noqa: S610 - constant names, the query is a parameter
         tables=[TALK_TABLE],
@@ -115,14 +115,14 @@ def _match_fts(events: QuerySet[Event], column: str, words: Sequence[str], join:
     return ranked
 
 
-def _match_vector(events: QuerySet[Event], words: Sequence[str], join: Join) -> QuerySet[Event]:
+def match_vector(events: QuerySet[Event], words: Sequence[str], join: Join) -> QuerySet[Event]:
     vector = RawSQL(f'"chat_event"."{TALK_COLUMN}"', [], output_field=SearchVectorField())  # noqa: S611
-    query = _tsquery(words, join)
+    query = tsquery(words, join)
     ranked = events.alias(vector=vector).filter(vector=query).annotate(score=SearchRank(vector, query, normalization=1))
     return ranked.order_by(F("score").desc(), "-pk")
 
 
-def _tsquery(words: Sequence[str], join: Join) -> SearchQuery:
+def tsquery(words: Sequence[str], join: Join) -> SearchQuery:
     operator = {"AND": " & ", "OR": " | "}[join]
     terms = [*(f"'{word}'" for word in words[:-1]), f"'{words[-1]}':*"]  # a word holds neither quote nor backslash
     return SearchQuery(operator.join(terms), config="english", search_type="raw")
@@ -138,23 +138,16 @@ def marked_snippet(text: str, words: Sequence[str]) -> tuple[SnippetPart, ...]:
     at = first.start() if first else 0
     nearby = redact_text(text[max(0, at - _CONTEXT_CHARS) : at + _CONTEXT_CHARS])
     line = " ".join(" ".join(strip_markdown(line) for line in nearby.splitlines()).split())
-    line = _cut(line, pattern)
+    if len(line) > SNIPPET_CHARS:  # cut it around the first match, between words
+        match = pattern.search(line)
+        start = max(0, (match.start() if match else 0) - CHARS_BEFORE_MATCH)
+        start = line.find(" ", start) + 1 if start else 0
+        end = start + SNIPPET_CHARS
+        rest = line[start:] if end >= len(line) else line[start:end].rsplit(" ", 1)[0] + "…"
+        line = "…" + rest if start else rest
 
     parts, done = [], 0
     for match in pattern.finditer(line):
         parts += [SnippetPart(line[done : match.start()], is_match=False), SnippetPart(match[0], is_match=True)]
         done = match.end()
     return tuple(part for part in (*parts, SnippetPart(line[done:], is_match=False)) if part.text)
-
-
-def _cut(line: str, pattern: re.Pattern[str]) -> str:
-    """Cut a line to SNIPPET_CHARS around the first match, between words."""
-    if len(line) <= SNIPPET_CHARS:
-        return line
-    match = pattern.search(line)
-    start = max(0, (match.start() if match else 0) - CHARS_BEFORE_MATCH)
-    start = line.find(" ", start) + 1 if start else 0
-    end = start + SNIPPET_CHARS
-    if end >= len(line):
-        return "…" + line[start:] if start else line
-    return ("…" if start else "") + line[start:end].rsplit(" ", 1)[0] + "…"

@@ -27,15 +27,15 @@ _ADD = f"INSERT INTO {TALK_TABLE}(rowid, title, text)"
 _REMOVE = f"INSERT INTO {TALK_TABLE}({TALK_TABLE}, rowid, title, text)"
 
 
-def _add(row: str) -> str:
+def add_row(row: str) -> str:
     return f"{_ADD} VALUES ({row}.id, {_TITLE.format(row)}, {_TEXT.format(row)});"
 
 
-def _remove(row: str) -> str:
+def remove_row(row: str) -> str:
     return f"{_REMOVE} VALUES ('delete', {row}.id, {_TITLE.format(row)}, {_TEXT.format(row)});"
 
 
-def _change_title(title: str) -> str:
+def change_title(title: str) -> str:
     """Return statements that index the first event of the conversation ``old`` with another title."""
     first_event = f"FROM {_EVENTS} AS e WHERE e.conversation_id = old.id AND e.seq = 1 AND e.{_IS_MESSAGE}"
     text = _TEXT.format("e")
@@ -46,15 +46,15 @@ def _change_title(title: str) -> str:
 
 
 _TRIGGERS = {
-    f"{TALK_TABLE}_insert": f"AFTER INSERT ON {_EVENTS} WHEN new.{_IS_MESSAGE} BEGIN {_add('new')} END",
-    f"{TALK_TABLE}_delete": f"AFTER DELETE ON {_EVENTS} WHEN old.{_IS_MESSAGE} BEGIN {_remove('old')} END",
+    f"{TALK_TABLE}_insert": f"AFTER INSERT ON {_EVENTS} WHEN new.{_IS_MESSAGE} BEGIN {add_row('new')} END",
+    f"{TALK_TABLE}_delete": f"AFTER DELETE ON {_EVENTS} WHEN old.{_IS_MESSAGE} BEGIN {remove_row('old')} END",
     f"{TALK_TABLE}_update": (
-        f"AFTER UPDATE OF public ON {_EVENTS} WHEN old.{_IS_MESSAGE} BEGIN {_remove('old')} {_add('new')} END"
+        f"AFTER UPDATE OF public ON {_EVENTS} WHEN old.{_IS_MESSAGE} BEGIN {remove_row('old')} {add_row('new')} END"
     ),
     f"{TALK_TABLE}_title": (
-        f"AFTER UPDATE OF title ON {_CONVERSATIONS} WHEN old.title <> new.title BEGIN {_change_title('new.title')} END"
+        f"AFTER UPDATE OF title ON {_CONVERSATIONS} WHEN old.title <> new.title BEGIN {change_title('new.title')} END"
     ),
-    f"{TALK_TABLE}_gone": f"""BEFORE DELETE ON {_CONVERSATIONS} BEGIN {_change_title("''")} END""",
+    f"{TALK_TABLE}_gone": f"""BEFORE DELETE ON {_CONVERSATIONS} BEGIN {change_title("''")} END""",
 }
 INDEX = SearchIndex(
     TALK_TABLE,

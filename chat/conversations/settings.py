@@ -38,19 +38,22 @@ def visibility_for(
     person: User, session: Session | None, conversation: Conversation, model: ModelChoice | None = None
 ) -> Visibility:
     """Decide what this person may see in this conversation; ``model`` saves a query. Spec 001 BR-003."""
-    return visibility.visibility(person, session, **_layers(conversation, model))
+    return visibility.visibility(person, session, **layers_of(conversation, model))
 
 
 def effective_settings(person: User, conversation: Conversation, model: ModelChoice | None = None) -> ReasoningSettings:
     """Return the settings of the next request; ``model`` saves a query where it is known."""
-    return preferences.reasoning_settings(person, **_layers(conversation, model))
+    return preferences.reasoning_settings(person, **layers_of(conversation, model))
 
 
 def listed(person: User, conversation: Conversation) -> tuple[EffectiveSetting, ...]:
     """Return every setting with its value and the layer that it comes from."""
-    found = preferences.layers(person, **_layers(conversation))
+    found = preferences.layers(person, **layers_of(conversation))
     values = effective_settings(person, conversation).as_dict()
-    return tuple(EffectiveSetting(name, values[name], _layer_of(name, found)) for name in SETTINGS)
+    origins = {name: layer for layer, of_layer in found.items() for name in of_layer}  # the strongest layer is last
+    if not settings.REASONING_ENABLED:
+        origins["reasoning.enabled"] = "site"  # whatever the other layers say (product 13)
+    return tuple(EffectiveSetting(name, values[name], origins.get(name)) for name in SETTINGS)
 
 
 def as_form(person: User, conversation: Conversation) -> dict[str, Any]:
@@ -84,12 +87,6 @@ def chosen_by(person: User, conversation: Conversation) -> dict[str, Any]:
     return {**(person.reasoning or {}), **(conversation.reasoning or {})}
 
 
-def _layers(conversation: Conversation, model: ModelChoice | None = None) -> dict[str, Layer]:
+def layers_of(conversation: Conversation, model: ModelChoice | None = None) -> dict[str, Layer]:
     model = model or model_choice.chosen_model(conversation)
     return {"model_layer": model.reasoning, "conversation_layer": conversation.reasoning or {}}
-
-
-def _layer_of(name: str, found: Mapping[LayerName, Layer]) -> LayerName | None:
-    if name == "reasoning.enabled" and not settings.REASONING_ENABLED:
-        return "site"
-    return next((layer for layer in reversed(tuple(found)) if name in found[layer]), None)

@@ -6,7 +6,6 @@ Deleted and temporary conversations, and those without a question, are not liste
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
@@ -47,8 +46,8 @@ class Sidebar:
 
 def newest(person: User, *, deleted: object = None, focus: uuid.UUID | None = None) -> Sidebar:
     """Return the head of the list; ``deleted`` is the id of a conversation whose deletion may be undone."""
-    listed = _listed(person)
-    groups, older_url = _page(listed.filter(is_pinned=False))
+    listed = listed_conversations(person)
+    groups, older_url = first_page(listed.filter(is_pinned=False))
     # Today's group is there even if it is empty: the page inserts a new conversation into it.
     today = _("Today")
     if groups and groups[0].label == today:
@@ -67,8 +66,8 @@ def older(person: User, after: uuid.UUID) -> Sidebar:
     if last is None:
         return newest(person)
     earlier = Q(updated_at__lt=last.updated_at) | Q(updated_at=last.updated_at, pk__lt=last.pk)
-    groups, older_url = _page(_listed(person).filter(earlier, is_pinned=False))
-    if groups and groups[0].label == _day_label(last, timezone.localdate()):
+    groups, older_url = first_page(listed_conversations(person).filter(earlier, is_pinned=False))
+    if groups and groups[0].label == day_label(last, timezone.localdate()):
         groups = (Group("", groups[0].conversations), *groups[1:])
     return Sidebar(groups, older_url, focus=groups[0].conversations[0].pk if groups else None)
 
@@ -79,26 +78,22 @@ def search_results(person: User, query: str) -> Sidebar:
     return Sidebar(query=query, found=search.search(person, query)) if query else newest(person)
 
 
-def _listed(person: User) -> QuerySet[Conversation]:
+def listed_conversations(person: User) -> QuerySet[Conversation]:
     has_turn = Exists(Turn.objects.filter(conversation=OuterRef("pk")))
     return person.conversations.filter(has_turn, expires_at=None).order_by("-updated_at", "-pk")
 
 
-def _page(listed: QuerySet[Conversation]) -> tuple[tuple[Group, ...], str]:
+def first_page(listed: QuerySet[Conversation]) -> tuple[tuple[Group, ...], str]:
     """Return the first page in groups, and the URL of the next one if there is one."""
     # Pages begin after a conversation, not at an offset: the list changes while somebody reads it.
     page = list(listed[: PAGE_SIZE + 1])
     older_url = f"{reverse('chat:conversations')}?after={page[PAGE_SIZE - 1].pk}" if len(page) > PAGE_SIZE else ""
-    return _by_day(page[:PAGE_SIZE]), older_url
-
-
-def _by_day(conversations: Iterable[Conversation]) -> tuple[Group, ...]:
     today = timezone.localdate()
-    grouped = groupby(conversations, key=lambda conversation: _day_label(conversation, today))
-    return tuple(Group(label, tuple(group)) for label, group in grouped)
+    by_day = groupby(page[:PAGE_SIZE], key=lambda conversation: day_label(conversation, today))
+    return tuple(Group(label, tuple(group)) for label, group in by_day), older_url
 
 
-def _day_label(conversation: Conversation, today: date) -> str:
+def day_label(conversation: Conversation, today: date) -> str:
     day = timezone.localdate(conversation.updated_at)
     if day >= today:
         return _("Today")

@@ -31,7 +31,7 @@ def title_from_answer(answer: str) -> str:
     """Return an answer's first heading, else its first sentence with content; may be empty."""
     text = _FENCED.sub("", answer[:_READ_CHARS])
     heading = _HEADING.search(text)
-    line = heading[1] if heading else _first_sentence(text)
+    line = heading[1] if heading else first_sentence(text)
     return title_from(strip_markdown(line)).rstrip('.:;,"”“»«')
 
 
@@ -40,7 +40,8 @@ def strip_markdown(markdown: str) -> str:
     return _MARKS.sub("", _MARKER.sub("", _LINK.sub(r"\1", markdown))).strip()
 
 
-def _first_sentence(text: str) -> str:
+def first_sentence(text: str) -> str:
+    """Return the first sentence with content, without quotation marks around it."""
     blocks = [" ".join(block.split()) for block in text.split("\n\n") if not _NO_TITLE.match(block)]
     blocks = [block for block in blocks if any(map(str.isalnum, block))]
     # A block that ends in a colon only introduces the next one.

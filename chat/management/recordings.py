@@ -56,14 +56,14 @@ def read_recording(data: bytes, *, exchange: int = 0) -> Recording:
 
     Raises RecordingError for a file that is none, or that has no such exchange.
     """
-    data = _decompress(data).removeprefix(_BYTE_ORDER_MARK)
-    cassette = _read_cassette(data)
+    data = decompress(data).removeprefix(_BYTE_ORDER_MARK)
+    cassette = read_cassette(data)
     if cassette is not None:
-        data = _cassette_body(cassette, exchange)
+        data = cassette_body(cassette, exchange)
     elif exchange != 0:
         raise RecordingError(f"there is no exchange {exchange}: the file holds one response")
-    payloads = _payloads(data)
-    decoder = _decoder_for(payloads)
+    payloads = payloads_in(data)
+    decoder = decoder_for(payloads)
     deltas: list[RawDelta] = []
     try:
         for payload in payloads:
@@ -72,12 +72,12 @@ def read_recording(data: bytes, *, exchange: int = 0) -> Recording:
         return Recording((*deltas, *decoder.finish()), failure)
     deltas += decoder.finish()
     # A background response that is still being worked on is whole, too.
-    first = _parse_json(payloads[0])
+    first = parse_json(payloads[0])
     is_whole = len(payloads) == 1 and isinstance(first, dict) and first.get("object") == "response"
     return Recording(tuple(deltas), None if decoder.ended or is_whole else cut_off())
 
 
-def _payloads(data: bytes) -> list[bytes]:
+def payloads_in(data: bytes) -> list[bytes]:
     """Return the JSON texts of a response: the data of its events, its lines, the items of a list, or itself."""
     if _EVENT_STREAM.match(data):
         events = EventParser()
@@ -85,33 +85,33 @@ def _payloads(data: bytes) -> list[bytes]:
             found = [*events.feed(data), *events.finish()]
         except ProviderError as error:
             raise RecordingError(error.message) from error
-        return [payload for event in found for payload in _split_event(event)]
-    value = _parse_json(data)
+        return [payload for event in found for payload in split_event(event)]
+    value = parse_json(data)
     if isinstance(value, list):
-        return [_dump_json(item) for item in value]
+        return [dump_json(item) for item in value]
     if value is not None:
         return [data]
     # One chunk a line. A later line that is broken is left in, so that it is reported as the service's fault.
     lines = [line.strip() for line in data.splitlines() if line.strip()]
     if not lines:
         raise RecordingError("there is nothing in it")
-    if _parse_json(lines[0]) is None:
+    if parse_json(lines[0]) is None:
         raise RecordingError("its JSON is broken or cut off")
     return lines
 
 
-def _split_event(event: bytes) -> list[bytes]:
+def split_event(event: bytes) -> list[bytes]:
     """Split what a capture without blank lines turns into one event."""
     lines = event.split(b"\n")
-    are_events = all(line.strip() in (b"", DONE) or isinstance(_parse_json(line), dict) for line in lines)
+    are_events = all(line.strip() in (b"", DONE) or isinstance(parse_json(line), dict) for line in lines)
     return lines if are_events else [event]
 
 
-def _decoder_for(payloads: list[bytes]) -> ChatDecoder | ResponsesDecoder:
+def decoder_for(payloads: list[bytes]) -> ChatDecoder | ResponsesDecoder:
     """Tell the two APIs apart by the first payload that says anything."""
     names: list[str] = []
     for payload in payloads:
-        value = _parse_json(payload)
+        value = parse_json(payload)
         if not isinstance(value, dict):
             continue
         kind, event_type = str(value.get("object", "")), str(value.get("type", ""))
@@ -129,12 +129,12 @@ def _decoder_for(payloads: list[bytes]) -> ChatDecoder | ResponsesDecoder:
     raise RecordingError(f"no chat completion and no response of the Responses API is in it{found}")
 
 
-def _read_cassette(data: bytes) -> Any:
+def read_cassette(data: bytes) -> Any:
     """Return the cassette that a file is, or None for the text of a response."""
     if not data.strip() or _EVENT_STREAM.match(data):
         return None
     if data.lstrip().startswith((b"{", b"[")):
-        value = _parse_json(data)
+        value = parse_json(data)
         # Events of the Responses API have a ``response``, too, and a type.
         is_cassette = (
             isinstance(value, dict) and "type" not in value and not value.keys().isdisjoint((*_LISTS, "response"))
@@ -147,7 +147,7 @@ def _read_cassette(data: bytes) -> Any:
         raise RecordingError("neither an event stream, nor JSON, nor readable YAML") from error
 
 
-def _cassette_body(cassette: Any, exchange: int) -> bytes:
+def cassette_body(cassette: Any, exchange: int) -> bytes:
     """Return the decompressed body of the response at position ``exchange``."""
     if not isinstance(cassette, dict) or cassette.keys().isdisjoint(_CASSETTE_KEYS):
         raise RecordingError("neither an event stream, nor JSON, nor a cassette")
@@ -159,7 +159,7 @@ def _cassette_body(cassette: Any, exchange: int) -> bytes:
     if not isinstance(response, dict):
         raise RecordingError(f"exchange {exchange} has no HTTP response")
     try:
-        body = _decompress(_raw_body(response)).removeprefix(_BYTE_ORDER_MARK)
+        body = decompress(raw_body(response)).removeprefix(_BYTE_ORDER_MARK)
     except RecordingError as error:
         raise RecordingError(f"exchange {exchange}: {error}") from error
     if not body.strip():
@@ -169,10 +169,10 @@ def _cassette_body(cassette: Any, exchange: int) -> bytes:
     return body
 
 
-def _raw_body(response: Mapping[str, Any]) -> bytes:
+def raw_body(response: Mapping[str, Any]) -> bytes:
     """Return the bytes of a body, under any of the names that recorders use."""
     if response.get("parsed_body") is not None:
-        return _dump_json(response["parsed_body"])
+        return dump_json(response["parsed_body"])
     body = response.get("body", response.get("content"))
     if isinstance(body, dict) and "base64_string" in body:
         try:
@@ -183,7 +183,7 @@ def _raw_body(response: Mapping[str, Any]) -> bytes:
         is_parsed = bool(body) and body.keys().isdisjoint({"string", "text"})
         body = [body] if is_parsed else body.get("string", body.get("text"))
     if isinstance(body, list):
-        return _dump_json(body)
+        return dump_json(body)
     if isinstance(body, str):
         return repair_surrogates(body).encode()
     return body if isinstance(body, bytes) else b""
@@ -198,7 +198,7 @@ def _encoding(response: Mapping[str, Any]) -> str:
     return ""
 
 
-def _decompress(data: bytes) -> bytes:
+def decompress(data: bytes) -> bytes:
     """Return ``data``, decompressed if it was compressed. Refuses what is too large before or after."""
     try:
         if data.startswith(_GZIP):
@@ -213,7 +213,7 @@ def _decompress(data: bytes) -> bytes:
     return data
 
 
-def _parse_json(data: bytes) -> Any:
+def parse_json(data: bytes) -> Any:
     """Return the value in ``data``, None where it is no JSON."""
     try:
         return json.loads(data.decode("utf-8", "replace"))
@@ -221,7 +221,7 @@ def _parse_json(data: bytes) -> Any:
         return None
 
 
-def _dump_json(value: Any) -> bytes:
+def dump_json(value: Any) -> bytes:
     try:
         return json.dumps(value, default=str).encode()  # YAML has dates and bytes, JSON doesn't
     except (TypeError, ValueError, RecursionError) as error:

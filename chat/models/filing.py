@@ -53,9 +53,9 @@ class PassageQuerySet(models.QuerySet["Passage"]):
         if not terms:
             return self.none()
         is_postgres = connections[self.db].vendor == "postgresql"
-        return self._search_vector(terms) if is_postgres else self._search_fts(terms)
+        return self.search_postgresql(terms) if is_postgres else self.search_fts5(terms)
 
-    def _search_fts(self, terms: list[str]) -> PassageQuerySet:
+    def search_fts5(self, terms: list[str]) -> PassageQuerySet:
         match = " OR ".join(f'"{term}"' for term in terms)
         # A join by extra(): a subquery for each row's rank is a hundred times slower.
         joined = self.extra(  # noqa: S610 - constant names, the query is a parameter
@@ -67,7 +67,7 @@ class PassageQuerySet(models.QuerySet["Passage"]):
         found = cast("PassageQuerySet", joined.annotate(score=score))
         return found.order_by(models.F("score").desc(), "pk")
 
-    def _search_vector(self, terms: list[str]) -> PassageQuerySet:
+    def search_postgresql(self, terms: list[str]) -> PassageQuerySet:
         query = SearchQuery(" or ".join(f'"{term}"' for term in terms), config="english", search_type="websearch")
         vector = RawSQL(f'"chat_passage"."{INDEX_COLUMN}"', [], output_field=SearchVectorField())  # noqa: S611
         rank = SearchRank(vector, query, weights=[1.0, 0.4, 0.7, 1.0], normalization=1)

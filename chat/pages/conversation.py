@@ -7,15 +7,17 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib.messages import success
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 from django_htmx.http import reswap
 
 from chat.conversations import commands, model_choice, settings
 from chat.conversations.access import HtmxHttpRequest, get_conversation, request_user
+from chat.html import check_url
 from chat.live.stored import read_running
 from chat.pages import context
 from chat.providers.base import ProviderError
@@ -98,6 +100,18 @@ async def effort(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRe
     return redirect_back(request, conversation_id)
 
 
+@require_safe
+def external_link(request: HttpRequest) -> HttpResponse:
+    """Show the whole address ``to`` of a link in an answer, which leads there only by a click; 400 for no web address.
+
+    A model may put words of the conversation into an address: a reader should see them before they are sent.
+    """
+    address = check_url(request.GET.get("to", ""))
+    if address is None or not address.is_web:
+        return HttpResponseBadRequest(_("This is not an address that can be opened from here."))
+    return render(request, "chat/external_link.html", {"address": address})
+
+
 async def conversation_page(
     request: HttpRequest,
     conversation_id: uuid.UUID,
@@ -106,7 +120,7 @@ async def conversation_page(
     status: int = 200,
     **extra: Any,
 ) -> HttpResponse:
-    """Draw a conversation: what is stored, and the running turn as it is at this moment of the event loop."""
+    """Draw a conversation: what is stored, and the running turn at this moment of the event loop."""
     load = sync_to_async(context.load)
     page = await load(request, conversation_id, is_part=template == CARDS)
     if page.is_running and not runner.live(conversation_id):  # its turn may have ended since

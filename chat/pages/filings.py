@@ -108,11 +108,11 @@ def reader_sections(filing: Filing) -> tuple[ReaderSection, ...]:
 def without_title(text: str, name: str, title: str, *, form: str) -> str:
     """Return a passage's text without the lines at its beginning that repeat the section's name and title."""
     item = name.rpartition(", ")[2]
-    titles = {_letters(words) for words in (name, title, item, f"{name}{title}", f"{item}{title}")} - {""}
+    titles = {letters_of(words) for words in (name, title, item, f"{name}{title}", f"{item}{title}")} - {""}
     lines = text.split("\n")
     remaining, at = [], 0
     while at < len(lines):
-        if count := _title_lines(lines[at:], titles) or _other_title_lines(lines[at:], item, form):
+        if count := title_lines(lines[at:], titles) or reworded_title_lines(lines[at:], item, form):
             at += count
         elif lines[at] and part_of(lines[at]):  # "PART II"
             remaining.extend([] if item != name else [lines[at]])
@@ -131,26 +131,26 @@ def passage_parts(text: str, heading: str) -> Iterator[ReaderPart]:
         last = [] if rows else above[-1:]  # of text; the lines above it are headings
         yield from (ReaderPart("heading", line.strip()) for line in above[: len(above) - len(last)])
         yield from (ReaderPart("heading" if line == heading else "text", line.strip()) for line in last)
-        if _is_table(rows):
-            yield _table(table_rows(rows))
+        if is_table(rows):
+            yield read_table(table_rows(rows))
         else:
-            yield from (ReaderPart("text", " ".join(filter(None, _fields(line)))) for line in rows)
+            yield from (ReaderPart("text", " ".join(filter(None, fields_of(line)))) for line in rows)
 
 
 def table_rows(lines: Sequence[str]) -> list[TableRow]:
     """Return the rows of a table, one a line, each padded to the widest. A line without fields spans all columns."""
-    rows = [_fields(line) for line in lines]
+    rows = [fields_of(line) for line in lines]
     width = max(map(len, rows), default=0)
     return [
         (TableCell(fields[0], is_figure=False, columns=width),)
         if len(fields) == 1 and width > 1
-        else tuple(TableCell(text, _is_figure(text)) for text in [*fields, *[""] * (width - len(fields))])
+        else tuple(TableCell(text, is_figure_text(text)) for text in [*fields, *[""] * (width - len(fields))])
         for fields in rows
     ]
 
 
-def _table(rows: Sequence[TableRow]) -> ReaderPart:
-    """Tell the rows that name columns from the others. A table of words has none."""
+def read_table(rows: Sequence[TableRow]) -> ReaderPart:
+    """Separate the rows that name columns from the others. A table of words has none."""
     heads = list(takewhile(lambda row: len(row) > 1 and not any(cell.is_amount for cell in row), rows))
     body = rows[len(heads) :]
     with_amounts = [row for row in body if any(cell.is_amount for cell in row)]
@@ -159,13 +159,13 @@ def _table(rows: Sequence[TableRow]) -> ReaderPart:
     figures = {column for row in body if len(row) > 1 for column, cell in enumerate(row) if cell.is_figure}
     # A single head above all figures, such as their unit, spans them, also in the last row of heads.
     above = [
-        _head(row, figures, spans=row is not heads[-1] or sum(bool(cell.text) for cell in row[1:]) == 1)
+        head_rows(row, figures, spans=row is not heads[-1] or sum(bool(cell.text) for cell in row[1:]) == 1)
         for row in heads
     ]
     return ReaderPart("table", heads=tuple(above), rows=tuple(body))
 
 
-def _head(row: TableRow, figures: set[int], *, spans: bool) -> TableRow:
+def head_rows(row: TableRow, figures: set[int], *, spans: bool) -> TableRow:
     """Return a row of heads over their columns. With ``spans`` each one spans the columns up to the next."""
     starts = [column for column, cell in enumerate(row) if cell.text or column == 0 or not spans]
     ends = [*starts[1:], len(row)]
@@ -175,21 +175,21 @@ def _head(row: TableRow, figures: set[int], *, spans: bool) -> TableRow:
     )
 
 
-def _is_table(rows: Sequence[str]) -> bool:
+def is_table(rows: Sequence[str]) -> bool:
     """Two rows are a table; so is one with several fields or figures, where a passage was cut inside a table."""
     if len(rows) != 1:
         return len(rows) > 1
-    fields = [field for field in _fields(rows[0]) if field]
-    return len(fields) > 2 or (len(fields) == 2 and _is_figure(fields[1]))
+    fields = [field for field in fields_of(rows[0]) if field]
+    return len(fields) > 2 or (len(fields) == 2 and is_figure_text(fields[1]))
 
 
-def _title_lines(lines: Sequence[str], titles: Iterable[str]) -> int:
+def title_lines(lines: Sequence[str], titles: Iterable[str]) -> int:
     """Return how many lines, joined, repeat a title; 0 where they say something else."""
     if not lines[0]:
         return 1
     words = ""
     for count, line in enumerate(lines[:MAX_TITLE_LINES], start=1):
-        words += _letters(line)
+        words += letters_of(line)
         if words in titles:
             return count
         if not line or not any(title.startswith(words) for title in titles):
@@ -197,7 +197,7 @@ def _title_lines(lines: Sequence[str], titles: Iterable[str]) -> int:
     return 0
 
 
-def _other_title_lines(lines: Sequence[str], item: str, form: str) -> int:
+def reworded_title_lines(lines: Sequence[str], item: str, form: str) -> int:
     """Return 1 for a heading of the same Item in other words than the contents have; 0 if text follows in its line."""
     heading = item_heading(" ".join(field.strip() for field in lines[0].split(" | ")), form)
     if heading is None or heading.is_run_in or heading.key.section.rpartition(", ")[2] != item:
@@ -205,13 +205,13 @@ def _other_title_lines(lines: Sequence[str], item: str, form: str) -> int:
     return int(len(lines) > 1 and bool(lines[1]))
 
 
-def _fields(line: str) -> list[str]:
+def fields_of(line: str) -> list[str]:
     return [field.strip() for field in SEPARATOR.split(line)]
 
 
-def _is_figure(text: str) -> bool:
+def is_figure_text(text: str) -> bool:
     return text in NO_FIGURE or FIGURE.fullmatch(text) is not None
 
 
-def _letters(words: str) -> str:
+def letters_of(words: str) -> str:
     return "".join(letter for letter in words.casefold() if letter.isalnum())

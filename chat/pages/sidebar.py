@@ -39,11 +39,11 @@ def conversations(request: HtmxHttpRequest) -> HttpResponse:
     if request.method == "POST":
         started = actions.start(person, temporary=bool(request.POST.get("temporary")))
         return HttpResponseRedirect(started.get_absolute_url(), status=303)
-    if after := _id_in(request, "after"):
-        return _list(request, sidebar.older(person, after), part="chat/_groups.html")
+    if after := id_in(request, "after"):
+        return show_list(request, sidebar.older(person, after), part="chat/_groups.html")
     if request.GET.get("q", "").strip():
-        return _list(request, sidebar.search_results(person, request.GET["q"]))
-    return _list(request, sidebar.newest(person, focus=_id_in(request, "focus")))
+        return show_list(request, sidebar.search_results(person, request.GET["q"]))
+    return show_list(request, sidebar.newest(person, focus=id_in(request, "focus")))
 
 
 @never_cache
@@ -72,16 +72,16 @@ def change(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
     if action == "restore":
         if actions.restore(person, conversation_id) is None:
             raise Http404
-        return _changed(request, conversation_id)
+        return show_changed(request, conversation_id)
     found = get_conversation(request, conversation_id)
     if action == "delete":
         actions.delete(found)
         home_url = f"{reverse('chat:home')}?deleted={conversation_id}"
         if not request.htmx:
             return HttpResponseRedirect(home_url, status=303)
-        if _current_id(request) == conversation_id:
+        if current_id(request) == conversation_id:
             return HttpResponseClientRedirect(home_url)
-        return _list(request, sidebar.newest(person, deleted=conversation_id))
+        return show_list(request, sidebar.newest(person, deleted=conversation_id))
     try:
         if action in ("pin", "unpin"):
             actions.pin(found, action == "pin")
@@ -89,23 +89,25 @@ def change(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
             actions.rename(found, request.POST.get("title"))
     except InvalidInputError as error:
         return manage_form(request, conversation_id, error=error.message, status=400)
-    return _changed(request, conversation_id)
+    return show_changed(request, conversation_id)
 
 
-def _changed(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+def show_changed(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     """Return the list with the focus on a changed conversation, or redirect to its page."""
     if not request.htmx:
         return HttpResponseRedirect(reverse("chat:conversation", args=[conversation_id]), status=303)
-    return _list(request, sidebar.newest(request_user(request), focus=conversation_id))
+    return show_list(request, sidebar.newest(request_user(request), focus=conversation_id))
 
 
-def _list(request: HtmxHttpRequest, shown: sidebar.Sidebar, *, part: str = "chat/_conversations.html") -> HttpResponse:
+def show_list(
+    request: HtmxHttpRequest, shown: sidebar.Sidebar, *, part: str = "chat/_conversations.html"
+) -> HttpResponse:
     """Return the list, for htmx the requested part of it."""
     template = part if request.htmx else "chat/conversations.html"
-    return render(request, template, {"list": shown, "current_id": _current_id(request)})
+    return render(request, template, {"list": shown, "current_id": current_id(request)})
 
 
-def _current_id(request: HtmxHttpRequest) -> uuid.UUID | None:
+def current_id(request: HtmxHttpRequest) -> uuid.UUID | None:
     """Return the conversation on the page from which htmx sent the request."""
     try:
         match = resolve(urlsplit(request.htmx.current_url or "").path)
@@ -115,7 +117,7 @@ def _current_id(request: HtmxHttpRequest) -> uuid.UUID | None:
     return found if isinstance(found, uuid.UUID) else None
 
 
-def _id_in(request: HttpRequest, name: str) -> uuid.UUID | None:
+def id_in(request: HttpRequest, name: str) -> uuid.UUID | None:
     try:
         return uuid.UUID(request.GET.get(name, ""))
     except ValueError:

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from chat.pages import conversation, external_link, filings, health, sidebar, turn_actions
+from chat.pages import conversation, filings, health, sidebar, turn_actions
 
 turn_urls = [
     path("edit/", turn_actions.edit, name="edit"),
@@ -26,6 +26,6 @@ urlpatterns = [
     path("chats/<uuid:conversation_id>/turns/<uuid:turn_id>/", include(turn_urls)),
     path("filings/", filings.filing_list, name="filings"),
     path("filings/<slug:slug>/", filings.filing, name="filing"),
-    path("leaving/", external_link.external_link, name="external_link"),
+    path("leaving/", conversation.external_link, name="external_link"),
     path("healthz", health.healthz, name="healthz"),
 ]

@@ -74,7 +74,7 @@ def model_options(
     return tuple(
         ModelOption(model.name, model.label, is_chosen=model == chosen)
         if model.is_profile
-        else ModelOption(model_choice.SITE_DEFAULT, _default_label(model, conversation), is_chosen=model == chosen)
+        else ModelOption(model_choice.SITE_DEFAULT, default_label(model, conversation), is_chosen=model == chosen)
         for model in offered
     )
 
@@ -100,10 +100,10 @@ def effort_options(conversation: Conversation, chosen: ModelChoice) -> tuple[Mod
     own = (conversation.reasoning or {}).get(EFFORT, "")
     # one that was set while another model was chosen is listed too
     offered = dict.fromkeys(("", *efforts, own))
-    return tuple(ModelOption(effort, _effort_label(effort, efforts), is_chosen=effort == own) for effort in offered)
+    return tuple(ModelOption(effort, effort_label(effort, efforts), is_chosen=effort == own) for effort in offered)
 
 
-def _default_label(model: ModelChoice, conversation: Conversation) -> str:
+def default_label(model: ModelChoice, conversation: Conversation) -> str:
     """Name the site's default; where its endpoint chooses the model, as far as that is known without a request."""
     if model.name:
         return model.label
@@ -113,7 +113,7 @@ def _default_label(model: ModelChoice, conversation: Conversation) -> str:
     return answered.model if answered else _("The endpoint’s model")
 
 
-def _effort_label(effort: str, efforts: tuple[str, ...]) -> str:
+def effort_label(effort: str, efforts: tuple[str, ...]) -> str:
     if not effort:
         return _("Effort: default")
     if efforts == _ON_OR_OFF and effort in efforts:

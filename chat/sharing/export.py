@@ -86,7 +86,7 @@ def as_json(export: Export) -> str:
         messages.append({"role": "user", "text": question, "at": record.turn.started_at.isoformat()})
         messages.append({"role": "assistant", **envelope_of(record, export.sees)})
     form = {
-        "title": _title(export),
+        "title": title_of(export),
         "origin": export.origin,
         "exportedAt": export.at.astimezone(UTC).isoformat(timespec="seconds"),
         "messages": messages,
@@ -96,33 +96,33 @@ def as_json(export: Export) -> str:
 
 def as_markdown(export: Export) -> str:
     """Return text that reads well with and without a Markdown viewer."""
-    parts = [f"# {_escape(_title(export))}"]
+    parts = [f"# {escape(title_of(export))}"]
     for record in export.ended:
-        parts += [part for part in _turn_parts(record, export) if part]
+        parts += [part for part in turn_parts(record, export) if part]
     return "\n\n".join(parts) + "\n"
 
 
-def _turn_parts(record: eventlog.TurnRecord, export: Export) -> Iterator[str]:
+def turn_parts(record: eventlog.TurnRecord, export: Export) -> Iterator[str]:
     turn, answer = record.turn, build.record_of(record)
     yield "## " + _("Question %(number)s") % {"number": turn.number}
-    yield _quote(build.question_card(record).text)
+    yield block_quote(build.question_card(record).text)
     yield "## " + _("Answer %(number)s") % {"number": turn.number}
     at = turn.started_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     status = "" if turn.status == Turn.Status.COMPLETED else str(turn.get_status_display())
-    yield f"*{_join(_escape(answer.model), at, status)}*"
+    yield f"*{join_parts(escape(answer.model), at, status)}*"
     yield renumber(answer.answer, citation_numbers(answer.citations)) or _("There is no answer.")
-    yield _sources(answer, export.origin)
+    yield source_lines(answer, export.origin)
     if export.sees.summary:
-        yield _section(_("How this answer was produced"), [f"- {_escape(point)}" for point in answer.summary])
+        yield section(_("How this answer was produced"), [f"- {escape(point)}" for point in answer.summary])
     if export.sees.trace:
-        steps = [_step(number, step, export.origin) for number, step in enumerate(answer.trace, start=1)]
-        yield _section(_("Steps"), steps)
+        steps = [step_lines(number, step, export.origin) for number, step in enumerate(answer.trace, start=1)]
+        yield section(_("Steps"), steps)
     if thinking := eventlog.thinking_for(turn, export.sees):
         label = labels.thinking_label(turn.thinking_ms)
-        yield f"### {label} · ~{thinking.tokens_est}\n\n{_quote(thinking.text)}"
+        yield f"### {label} · ~{thinking.tokens_est}\n\n{block_quote(thinking.text)}"
 
 
-def _sources(answer: AnswerRecord, origin: str) -> str:
+def source_lines(answer: AnswerRecord, origin: str) -> str:
     numbers = citation_numbers(answer.citations)
     verdicts: dict[int, str] = {}
     for citation in answer.citations:
@@ -133,45 +133,45 @@ def _sources(answer: AnswerRecord, origin: str) -> str:
         elif citation.verified is True:
             verdicts.setdefault(number, " — " + _("quotation found word for word"))
     sources = build.source_views(answer.citations)
-    lines = [f"{one.ref}. {_link(one.label, origin, one.url)}{verdicts.get(one.ref, '')}" for one in sources]
-    return _section(_("Sources"), lines)
+    lines = [f"{one.ref}. {link_to(one.label, origin, one.url)}{verdicts.get(one.ref, '')}" for one in sources]
+    return section(_("Sources"), lines)
 
 
-def _step(number: int, step: ToolTraceStep, origin: str) -> str:
+def step_lines(number: int, step: ToolTraceStep, origin: str) -> str:
     view = build.step_view(step)
     notes = []
     for arg in view.args:
-        value = _("••• hidden (%(kind)s)") % {"kind": arg.mask} if arg.mask else _escape(arg.value)
-        notes.append(f"{_escape(arg.name)}: {value}" if arg.name else value)
-    notes += [_link(citation.label, origin, citation.url) for citation in view.citations]
+        value = _("••• hidden (%(kind)s)") % {"kind": arg.mask} if arg.mask else escape(arg.value)
+        notes.append(f"{escape(arg.name)}: {value}" if arg.name else value)
+    notes += [link_to(citation.label, origin, citation.url) for citation in view.citations]
     if view.error:
-        notes.append(_escape(view.error))
-    head = _join(f"**{_escape(view.tool)}**", view.state_label, view.results_label, view.duration_label)
+        notes.append(escape(view.error))
+    head = join_parts(f"**{escape(view.tool)}**", view.state_label, view.results_label, view.duration_label)
     return "\n".join([f"{number}. {head}", *(f"    - {note}" for note in notes)])
 
 
-def _title(export: Export) -> str:
+def title_of(export: Export) -> str:
     return redact_text(export.title) or _("Conversation")
 
 
-def _join(*parts: str) -> str:
+def join_parts(*parts: str) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def _section(heading: str, lines: Sequence[str]) -> str:
+def section(heading: str, lines: Sequence[str]) -> str:
     return "\n".join([f"### {heading}", "", *lines]) if lines else ""
 
 
-def _quote(text: str) -> str:
+def block_quote(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines() or [""])
 
 
-def _link(label: str, origin: str, url: str) -> str:
+def link_to(label: str, origin: str, url: str) -> str:
     """Return a Markdown link; brackets in the URL would end it."""
     absolute = origin + url if url.startswith("/") else url
-    return f"[{_escape(label)}]({absolute.replace(' ', '%20').replace('(', '%28').replace(')', '%29')})"
+    return f"[{escape(label)}]({absolute.replace(' ', '%20').replace('(', '%28').replace(')', '%29')})"
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
     """Return text on one line that a Markdown viewer shows literally."""
     return _MARKUP.sub(r"\\\1", " ".join(text.split()))

@@ -74,14 +74,14 @@ def revoke_link(person: User, link: Share) -> None:
 
 def active_links(person: User, conversation: Conversation | None = None) -> QuerySet[Share]:
     """Return a person's links that can be opened now, newest first; of one conversation or of all."""
-    own = Share.objects.filter(_openable(timezone.now()), conversation__owner=person)
+    own = Share.objects.filter(openable(timezone.now()), conversation__owner=person)
     found = own.filter(conversation=conversation) if conversation else own
     return found.select_related("conversation__owner", "conversation__profile")
 
 
 def find_link(token: str) -> Share | None:
     """Return the link with this token if it can be opened now."""
-    known = Share.objects.filter(_openable(timezone.now()), token=token, conversation__owner__is_active=True)
+    known = Share.objects.filter(openable(timezone.now()), token=token, conversation__owner__is_active=True)
     link = known.select_related("conversation__owner", "conversation__profile", "last_turn").first()
     return link if link and constant_time_compare(link.token, token) else None
 
@@ -106,8 +106,8 @@ def shared_cards(link: Share, thinking_url: Callable[[Turn], str], *, opened: st
     rendering.load(shown)
     return [
         {
-            "question": _question(build.question_card(rows)),
-            "answer": _answer(rows, sees, thinking_url(rows.turn), is_open=rows.turn.public_id == opened),
+            "question": shared_question(build.question_card(rows)),
+            "answer": shared_answer(rows, sees, thinking_url(rows.turn), is_open=rows.turn.public_id == opened),
         }
         for rows in shown
     ]
@@ -119,12 +119,12 @@ def shared_thinking(link: Share, public_id: str) -> eventlog.ThinkingText | None
     return eventlog.thinking_for(found, link_visibility(link)) if found else None
 
 
-def _question(view: QuestionView) -> QuestionView:
+def shared_question(view: QuestionView) -> QuestionView:
     """Mask secrets in what the owner typed, who may have forgotten them."""
     return replace(view, text=Redactor(SECRETS_ONLY).redact_text(view.text), handed_over="", edit_url="", branch=None)
 
 
-def _answer(rows: eventlog.TurnRecord, sees: Visibility, url: str, *, is_open: bool) -> AnswerView:
+def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, url: str, *, is_open: bool) -> AnswerView:
     """Return a card without the owner's actions and without the error text of a model service."""
     text = eventlog.thinking_for(rows.turn, sees) if is_open else None
     card = build.answer_card(rows, sees, opened=text)
@@ -142,7 +142,7 @@ def _answer(rows: eventlog.TurnRecord, sees: Visibility, url: str, *, is_open: b
     )
 
 
-def _openable(now: datetime) -> Q:
+def openable(now: datetime) -> Q:
     """Match links that aren't revoked or expired, of conversations that aren't deleted or expired."""
     link = Q(revoked_at=None) & (Q(expires_at=None) | Q(expires_at__gt=now))
     conversation = Q(conversation__expires_at=None) | Q(conversation__expires_at__gt=now)

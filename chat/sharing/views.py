@@ -47,7 +47,7 @@ def export(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
         return HttpResponseBadRequest(_("format: md or json is needed."), content_type="text/plain; charset=utf-8")
     write, content_type = FORMATS[file_format]
     sees = Choice.from_query(request.GET).within(visibility_for(request_user(request), request.session, conversation))
-    text = write(Export(conversation.title, _origin(request), timezone.now(), eventlog.turns(conversation.pk), sees))
+    text = write(Export(conversation.title, origin_of(request), timezone.now(), eventlog.turns(conversation.pk), sees))
     stem = slugify(redact_text(conversation.title))[:MAX_NAME_CHARS].strip("-") or "conversation"
     name = f"{stem}-{timezone.now():%Y-%m-%d}.{file_format}"
     disposition = content_disposition_header(as_attachment=True, filename=name)
@@ -60,20 +60,20 @@ def share(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     """GET: the form and the existing links. POST: create a link, or redirect to the export or the preview."""
     conversation = get_conversation(request, conversation_id)
     if request.method == "GET":
-        return _share_form(request, conversation, focus="choice")
+        return share_form(request, conversation, focus="choice")
     choice = Choice(*(name in request.POST for name in ("summary", "trace", "thinking")))
     if (file_format := request.POST.get("export", "")) in FORMATS:
-        return _see_other(f"{reverse('chat:export', args=[conversation.pk])}?format={file_format}&{choice.query()}")
+        return see_other(f"{reverse('chat:export', args=[conversation.pk])}?format={file_format}&{choice.query()}")
     if "preview" in request.POST:
-        return _see_other(f"{reverse('chat:share_preview', args=[conversation.pk])}?{choice.query()}")
+        return see_other(f"{reverse('chat:share_preview', args=[conversation.pk])}?{choice.query()}")
     days = LIFETIME_DAYS.get(request.POST.get("expires", ""), 7)
     try:
         link = links.create_link(request_user(request), conversation, choice, days=days)
     except links.ShareError as error:
-        return _share_form(request, conversation, focus="choice", error=str(error), status=409)
+        return share_form(request, conversation, focus="choice", error=str(error), status=409)
     if request.htmx:
-        return _share_form(request, conversation, focus="links", made=link.pk)
-    return _see_other(reverse("chat:share", args=[conversation.pk]))
+        return share_form(request, conversation, focus="links", made=link.pk)
+    return see_other(reverse("chat:share", args=[conversation.pk]))
 
 
 @never_cache
@@ -86,12 +86,12 @@ def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     except links.ShareError as error:
         raise Http404(str(error)) from error
     if "text" in request.GET:
-        return _thinking(link, request.GET["text"])
+        return thinking_response(link, request.GET["text"])
 
     def thinking_url(turn: Turn) -> str:
         return f"{request.path}?{choice.query()}&text={turn.public_id}"
 
-    return _shared_page(request, link, thinking_url=thinking_url, is_preview=True)
+    return shared_page(request, link, thinking_url=thinking_url, is_preview=True)
 
 
 @never_cache
@@ -101,17 +101,17 @@ def revoke(request: HtmxHttpRequest, link_id: uuid.UUID) -> HttpResponse:
     link = get_object_or_404(Share, pk=link_id, conversation__owner=request_user(request))
     links.revoke_link(request_user(request), link)
     if request.htmx:
-        return _share_form(request, link.conversation, focus="links")
+        return share_form(request, link.conversation, focus="links")
     if "list" in request.POST:
-        return _see_other(reverse("chat:shares"))
-    return _see_other(reverse("chat:share", args=[link.conversation_id]))
+        return see_other(reverse("chat:shares"))
+    return see_other(reverse("chat:share", args=[link.conversation_id]))
 
 
 @never_cache
 @require_GET
 def share_list(request: HttpRequest) -> HttpResponse:
     """List all links of the user that can be opened now."""
-    return render(request, "chat/shares.html", {"links": _rows(request, None), "is_at_shares": True})
+    return render(request, "chat/shares.html", {"links": link_rows(request, None), "is_at_shares": True})
 
 
 @login_not_required
@@ -121,8 +121,8 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to anybody; the same 404 for an expired link and an unknown one."""
     link = links.find_link(token)
     if link is None:
-        return _not_indexed(render(request, "chat/shared_gone.html", status=404))
-    return _shared_page(request, link, thinking_url=partial(_shared_thinking_url, token))
+        return not_indexed(render(request, "chat/shared_gone.html", status=404))
+    return shared_page(request, link, thinking_url=partial(_shared_thinking_url, token))
 
 
 @login_not_required
@@ -133,16 +133,14 @@ def shared_thinking(request: HttpRequest, token: str, turn_id: uuid.UUID) -> Htt
     link = links.find_link(token)
     if link is None:
         raise Http404
-    return _thinking(link, turn_id.hex)
+    return thinking_response(link, turn_id.hex)
 
 
-def _share_form(
-    request: HtmxHttpRequest, conversation: Conversation, *, status: int = 200, **more: Any
-) -> HttpResponse:
+def share_form(request: HtmxHttpRequest, conversation: Conversation, *, status: int = 200, **more: Any) -> HttpResponse:
     context = {
         "conversation": conversation,
         "sees": visibility_for(request_user(request), request.session, conversation),
-        "links": _rows(request, conversation),
+        "links": link_rows(request, conversation),
         "is_dialog": bool(request.htmx),
         **more,
     }
@@ -151,44 +149,44 @@ def _share_form(
     return render(request, "chat/share.html", context, status=status)
 
 
-def _rows(request: HttpRequest, conversation: Conversation | None) -> list[dict[str, Any]]:
+def link_rows(request: HttpRequest, conversation: Conversation | None) -> list[dict[str, Any]]:
     return [
         {
             "link": link,
             "title": links.shared_title(link),
             "sees": links.link_visibility(link),
-            "url": _origin(request) + reverse("chat:shared", args=[link.token]),
+            "url": origin_of(request) + reverse("chat:shared", args=[link.token]),
         }
         for link in links.active_links(request_user(request), conversation)
     ]
 
 
-def _shared_page(request: HttpRequest, link: Share, *, is_preview: bool = False, thinking_url: Any) -> HttpResponse:
+def shared_page(request: HttpRequest, link: Share, *, is_preview: bool = False, thinking_url: Any) -> HttpResponse:
     items = links.shared_cards(link, thinking_url, opened=request.GET.get("open", ""))
     context = {"title": links.shared_title(link), "link": link, "items": items, "is_preview": is_preview}
-    return _not_indexed(render(request, "chat/shared.html", context))
+    return not_indexed(render(request, "chat/shared.html", context))
 
 
-def _thinking(link: Share, public_id: str) -> HttpResponse:
+def thinking_response(link: Share, public_id: str) -> HttpResponse:
     text = links.shared_thinking(link, public_id)
     if text is None:
         raise Http404
-    return _not_indexed(HttpResponse(text.text, content_type="text/plain; charset=utf-8"))
+    return not_indexed(HttpResponse(text.text, content_type="text/plain; charset=utf-8"))
 
 
 def _shared_thinking_url(token: str, turn: Turn) -> str:
     return reverse("chat:shared_thinking", args=[token, turn.pk])
 
 
-def _not_indexed(response: HttpResponse) -> HttpResponse:
+def not_indexed(response: HttpResponse) -> HttpResponse:
     """Keep a shared page out of search engines."""
     response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     return response
 
 
-def _see_other(url: str) -> HttpResponse:
+def see_other(url: str) -> HttpResponse:
     return HttpResponseRedirect(url, status=303)
 
 
-def _origin(request: HttpRequest) -> str:
+def origin_of(request: HttpRequest) -> str:
     return f"{request.scheme}://{request.get_host()}"

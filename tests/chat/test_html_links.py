@@ -7,7 +7,7 @@ from django.test import Client
 
 from accounts.models import User
 from chat.html import check_url, render_markdown
-from chat.pages.external_link import external_link
+from chat.pages.conversation import external_link
 from chat.user_text import EMPTY
 from tests.chat.html_reader import read
 from tests.chat.xss_urls import URLS

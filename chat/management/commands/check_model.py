@@ -123,11 +123,11 @@ async def check(provider: Provider, chosen: ModelChoice) -> Findings:
     target = target_of(chosen, model=provider.model, identity=provider.identity)
     plan = plan_request((UserMessage(seq=1, turn="check", text=_QUESTION),), settings, target)
     try:
-        found = await _call(provider, plan, [_TOOL])
+        found = await call_model(provider, plan, [_TOOL])
     except ProviderError as error:
         if error.code != "refused" or "tool" not in error.message.lower():
             raise
-        found = await _call(provider, plan, [])
+        found = await call_model(provider, plan, [])
         found.takes_tools = False
     found.notes = plan.notes
 
@@ -147,7 +147,7 @@ def report(chosen: ModelChoice, found: Findings) -> Iterator[CheckRow]:
     """Compare what was found with the profile and with what its dialect requires (replay decision D4)."""
     config, dialect = chosen.config, dialect_named(chosen.dialect)
     settings = ReasoningSettings.from_layers(chosen.reasoning)
-    natural = natural_dialect(chosen)
+    natural = natural_dialect(config)
     yield CheckRow("reachable", f"first piece after {found.first_s:.1f} s")
     yield CheckRow("key", "accepted" if config.api_key not in (None, "none") else "none is sent")
     yield CheckRow("streaming", f"{found.pieces} pieces" if found.pieces > 1 else "no, the answer came whole")
@@ -189,7 +189,7 @@ def report(chosen: ModelChoice, found: Findings) -> Iterator[CheckRow]:
         yield CheckRow("note", note, differs=True)
 
 
-async def _call(provider: Provider, plan: EgressPlan, tools: Sequence[Mapping[str, Any]]) -> Findings:
+async def call_model(provider: Provider, plan: EgressPlan, tools: Sequence[Mapping[str, Any]]) -> Findings:
     normalizer, found, text = Normalizer(starts_in_reasoning=provider.starts_in_reasoning), Findings(), ""
     started = time.perf_counter()
     async with aclosing(provider.stream(ProviderRequest(plan.body, "", tools, ""))) as deltas:
@@ -198,7 +198,7 @@ async def _call(provider: Provider, plan: EgressPlan, tools: Sequence[Mapping[st
                 found.first_s = found.first_s or time.perf_counter() - started
                 found.calls_tools |= any(delta.channel is Channel.TOOL for delta in normalizer.feed(raw.fields))
                 text += str(raw.fields.get("content") or "") if len(text) < _MAX_TAG_SEARCH_CHARS else ""
-            _note(raw, found)
+            note_delta(raw, found)
     normalizer.finish()
     found.thinking_field = normalizer.source_field
     first_tag = _TAG.search(text)
@@ -206,7 +206,7 @@ async def _call(provider: Provider, plan: EgressPlan, tools: Sequence[Mapping[st
     return found
 
 
-def _note(raw: RawDelta, found: Findings) -> None:
+def note_delta(raw: RawDelta, found: Findings) -> None:
     match raw:
         case RawFields(fields):
             found.pieces += 1

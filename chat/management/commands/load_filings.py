@@ -34,31 +34,31 @@ class Command(BaseCommand):
         if not paths:
             raise CommandError(_("Name at least one file or folder."))
         failed = 0
-        files = [file for path in paths for file in self._files(path)]
+        files = [file for path in paths for file in self.find_files(path)]
         if not files:
             raise CommandError(_("There is no document in it."))
         for file in files:
-            failed += not self._load(file, options["filed"], is_demo=options["demo"])
+            failed += not self.load_file(file, options["filed"], is_demo=options["demo"])
         self.stdout.write(_summary(len(files) - failed, failed))
         if failed:
             sys.exit(1)
 
-    def _files(self, path: Path) -> Iterator[Path]:
+    def find_files(self, path: Path) -> Iterator[Path]:
         """Yield a file, or the documents in a folder; other files in a folder are named and skipped."""
-        for file in _inside(path) if path.is_dir() else [path]:
+        for file in files_inside(path) if path.is_dir() else [path]:
             if file == path or file.suffix.lower() in _SUFFIXES:
                 yield file
             else:
                 self.stdout.write(_("%(file)s: skipped: not a filing by its ending") % {"file": file.name})
 
-    def _load(self, file: Path, filed_on: dt.date | None, *, is_demo: bool) -> bool:
+    def load_file(self, file: Path, filed_on: dt.date | None, *, is_demo: bool) -> bool:
         try:
             filing = ingest(file, filed_on=filed_on or stated_dates(file.parent).get(file.name), is_demo=is_demo)
         except (DocumentError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
             self.stderr.write(_("%(file)s: not loaded: %(reason)s") % {"file": file, "reason": reason})
             return False
-        self.stdout.write(_line(file, filing))
+        self.stdout.write(loaded_line(file, filing))
         return True
 
 
@@ -66,13 +66,13 @@ def _date(text: str) -> dt.date:
     return dt.date.fromisoformat(text)
 
 
-def _inside(folder: Path) -> list[Path]:
+def files_inside(folder: Path) -> list[Path]:
     """Return a folder's files at any depth, without hidden ones and the demo's manifest."""
     found = (file for file in folder.rglob("*") if file.is_file() and file.name != MANIFEST)
     return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts))
 
 
-def _line(file: Path, filing: Filing) -> str:
+def loaded_line(file: Path, filing: Filing) -> str:
     passages = filing.passages.count()
     sections = filing.passages.order_by().values("section").distinct().count()
     what = ngettext("%(count)d passage", "%(count)d passages", passages) % {"count": passages}

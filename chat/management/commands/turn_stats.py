@@ -24,7 +24,7 @@ class Command(BaseCommand):
     help = "Figures of recent turns: how they ended, how long they took, tokens, and what the guards took out."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--since", type=_span, default="24h", metavar="24h", help="how far back: 90m, 24h, 7d")
+        parser.add_argument("--since", type=time_span, default="24h", metavar="24h", help="how far back: 90m, 24h, 7d")
         parser.add_argument("--format", choices=("text", "json"), default="text", help="json: all figures")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,18 +32,18 @@ class Command(BaseCommand):
         if options["format"] == "json":
             self.stdout.write(json.dumps(figures, indent=2))
             return
-        for line in _lines(figures):
+        for line in report_lines(figures):
             self.stdout.write(line)
 
 
-def _span(text: str) -> timedelta:
+def time_span(text: str) -> timedelta:
     match = re.fullmatch(r"([0-9]{1,5})([mhd])", text)
     if match is None:
         raise ArgumentTypeError(_("a number and m, h or d, such as 90m, 24h or 7d"))
     return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
-def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
+def report_lines(figures: Mapping[str, Any]) -> Iterator[str]:
     yield _("Turns since %(since)s: %(turns)d") % figures
     for heading, counts in ((_("How they ended"), figures["statuses"]), (_("Codes"), figures["codes"])):
         if counts:
@@ -53,16 +53,16 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
         names = {"model": model["model"] or "-", "provider": model["provider"] or "-", "turns": model["turns"]}
         yield _("%(model)s at %(provider)s, turns: %(turns)d") % names
         times = [(name, *("-" if value is None else value for value in model[name].values())) for name in TIMES]
-        yield from _table([(_("ms"), "p50", "p95"), *times])
+        yield from table_lines([(_("ms"), "p50", "p95"), *times])
         share = "" if model["cached_share"] is None else f" ({model['cached_share']:.0%})"
         yield "  " + ", ".join(f"{name} {model[name]}" for name in TOKENS) + share
     if figures["guards"]:
         yield ""
         rows = [(row["day"], row["provider"] or "-", row["turns"], *map(row.get, GUARDS)) for row in figures["guards"]]
-        yield from _table([(_("day"), _("provider"), _("turns"), *GUARDS), *rows])
+        yield from table_lines([(_("day"), _("provider"), _("turns"), *GUARDS), *rows])
 
 
-def _table(rows: Sequence[Sequence[object]]) -> Iterator[str]:
+def table_lines(rows: Sequence[Sequence[object]]) -> Iterator[str]:
     cells = [[str(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for row in cells:
