@@ -94,7 +94,9 @@ def tables(connection: BaseDatabaseWrapper) -> Iterator[Table]:
     known = {model._meta.db_table: model for model in apps.get_models(include_auto_created=True)}
     for name in sorted(connection.introspection.table_names()):
         with connection.cursor() as cursor:
-            columns = tuple(column.name for column in connection.introspection.get_table_description(cursor, name))
+            # Django's description of a table parses its SQL on SQLite: 5 ms each.
+            cursor.execute(f"SELECT * FROM {connection.ops.quote_name(name)} LIMIT 0")  # noqa: S608 - quoted
+            columns = tuple(column[0] for column in cursor.description)
             key = connection.introspection.get_primary_key_column(cursor, name)
         model = known.get(name)
         concrete = model._meta.concrete_fields if model else ()
