@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,11 @@ APPS = ("accounts", "chat", "config", "reasoning")
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 SOURCES = sorted(path for app in APPS for path in (ROOT / app).rglob("*.py") if "migrations" not in path.parts)
 RULES = ROOT / "reasoning" / "RULES.md"
+
+
+@cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def _name(path: Path) -> str:
@@ -32,7 +38,7 @@ def _markup(path: Path) -> str:
 
 def _imports(path: Path) -> Iterator[str]:
     """Yield every dotted name that a file imports, late imports included."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -46,12 +52,13 @@ def _importers(*names: str) -> set[str]:
 
 def _mentioning(word: str) -> set[str]:
     """Return the files in whose code, comments and docstrings aside, ``word`` is a name or an attribute."""
-    return {_name(path) for path in SOURCES if word in _words(ast.parse(path.read_text(encoding="utf-8")))}
+    return {_name(path) for path in SOURCES if word in _words(path)}
 
 
-def _words(tree: ast.AST) -> set[str]:
+@cache
+def _words(path: Path) -> set[str]:
     words: set[str] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(_tree(path)):
         match node:
             case ast.Name(id=word) | ast.Attribute(attr=word) | ast.alias(name=word):
                 words.add(word)
@@ -102,7 +109,7 @@ def test_only_the_gate_makes_grants() -> None:
 
 
 def test_settings_are_read_from_the_environment_in_one_place() -> None:
-    readers = {_name(path) for path in SOURCES if {"environ", "getenv"} & _words(ast.parse(path.read_text("utf-8")))}
+    readers = {_name(path) for path in SOURCES if {"environ", "getenv"} & _words(path)}
 
     assert readers <= {
         "config/asgi.py",  # names the settings module
@@ -114,7 +121,7 @@ def test_settings_are_read_from_the_environment_in_one_place() -> None:
 
 
 def test_modules_say_what_they_are_for() -> None:
-    assert [_name(path) for path in SOURCES if not ast.get_docstring(ast.parse(path.read_text("utf-8")))] == []
+    assert [_name(path) for path in SOURCES if not ast.get_docstring(_tree(path))] == []
 
 
 def test_nothing_is_named_after_nothing() -> None:
