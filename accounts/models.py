@@ -21,10 +21,12 @@ class User(AbstractUser):
     def is_administrator(self) -> bool:
         """Whether this user holds ``accounts.view_scratchpad``; superusers do. Product 9."""
         # One query, where has_perm() makes two: every page view asks.
-        administrators = User.objects.with_perm(
-            "accounts.view_scratchpad", backend="django.contrib.auth.backends.ModelBackend"
-        )
-        return administrators.filter(pk=self.pk).exists()
+        return User.administrators().filter(pk=self.pk).exists()
+
+    @classmethod
+    def administrators(cls) -> models.QuerySet[User]:
+        """Return all users who hold ``accounts.view_scratchpad``."""
+        return User.objects.with_perm("accounts.view_scratchpad", backend="django.contrib.auth.backends.ModelBackend")
 
     class Meta(AbstractUser.Meta):
         permissions = [("view_scratchpad", _("May switch on the live scratchpad"))]  # noqa: RUF012 - Django's own form

@@ -5,14 +5,14 @@ Nothing is cached: callers ask once per request and once per socket message (pro
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.conf import settings
 from django.contrib import auth
-from django.http import HttpRequest
+from django.contrib.sessions.models import Session as SessionRow
 from django.utils import timezone
+from django.utils.crypto import constant_time_compare
 
 from accounts.models import User
 from accounts.preferences import Layer, reasoning_settings
@@ -60,12 +60,29 @@ def visibility(
     return core.visibility(site_flags(), viewer)
 
 
-def reread(user: User, session_key: str | None) -> tuple[User, Session] | None:
-    """Read a socket's user and session again; None if either has ended since the socket opened.
+def read_sessions(keys: Collection[str]) -> dict[str, tuple[User, Session]]:
+    """Read sessions with their users again, by key, in two queries; without those that have ended.
 
-    As for a request, a session ends when the password changes.
+    As for a request, a session ends when the password of its user changes.
     """
-    request = HttpRequest()
-    request.session = import_module(settings.SESSION_ENGINE).SessionStore(session_key)
-    current = auth.get_user(request)
-    return (current, dict(request.session.items())) if isinstance(current, User) and current.pk == user.pk else None
+    rows = SessionRow.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
+    sessions = {row.session_key: row.get_decoded() for row in rows}
+    user_ids = {session[auth.SESSION_KEY] for session in sessions.values() if auth.SESSION_KEY in session}
+    users = {str(user.pk): user for user in User.objects.filter(pk__in=user_ids, is_active=True)}
+    return {
+        key: (user, session)
+        for key, session in sessions.items()
+        if (user := users.get(session.get(auth.SESSION_KEY, ""))) and _fits_password(session, user)
+    }
+
+
+def reread(user: User, session_key: str | None) -> tuple[User, Session] | None:
+    """Read a socket's user and session again; None if either has ended since the socket opened."""
+    current = read_sessions([session_key]).get(session_key) if session_key else None
+    return current if current and current[0].pk == user.pk else None
+
+
+def _fits_password(session: Session, user: User) -> bool:
+    # As django.contrib.auth.get_user does, which reads one session and one user at a time.
+    hashes = (user.get_session_auth_hash(), *user.get_session_auth_fallback_hash())
+    return any(constant_time_compare(session.get(auth.HASH_SESSION_KEY, ""), each) for each in hashes)

@@ -51,14 +51,19 @@ class ModelChoice:
     is_profile: bool = False
 
 
-def chosen_model(conversation: Conversation) -> ModelChoice:
-    """Return the model of a conversation's next request. Reads the database, as profiles can change at any time."""
-    return resolve(conversation)[0]
+def chosen_model(conversation: Conversation, profiles: Sequence[ModelProfile] | None = None) -> ModelChoice:
+    """Return the model of a conversation's next request.
+
+    Reads the database, as profiles can change at any time; ``profiles``: where they were read just now.
+    """
+    return resolve(conversation, profiles)[0]
 
 
-def resolve(conversation: Conversation) -> tuple[ModelChoice, tuple[ModelChoice, ...]]:
+def resolve(
+    conversation: Conversation, profiles: Sequence[ModelProfile] | None = None
+) -> tuple[ModelChoice, tuple[ModelChoice, ...]]:
     """Return the model of a conversation's next request, and all that it may choose from."""
-    profiles = enabled_profiles()
+    profiles = enabled_profiles() if profiles is None else profiles
     offered = offered_from(profiles)
     own = next((profile for profile in profiles if profile.pk == conversation.profile_id), None)
     return of_profile(own) if own else offered[0], offered

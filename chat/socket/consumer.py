@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import json
 import logging
 import uuid
@@ -12,6 +13,7 @@ from functools import partial
 from typing import Any, cast
 
 from channels.consumer import get_handler_name
+from channels.db import database_sync_to_async
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
 from django.http import QueryDict
@@ -25,7 +27,7 @@ from chat.live.turn import LiveTurn
 from chat.socket.frames import error_frame
 from chat.socket.language import language_of
 from chat.socket.page import PageSession, client_id_of
-from chat.socket.reauthorize import SignedOutError, authorize
+from chat.socket.reauthorize import PageKey, SignedOutError, Viewers, authorize, read_viewers
 from chat.turns.manager import TurnManager, runner
 from reasoning.scratchpad import Scratchpad
 
@@ -34,7 +36,8 @@ SIGNED_OUT = 4401
 BROKEN = 1011  # the page reconnects by itself
 CATCH_UP_EVERY_S = 2.0
 REAUTHORIZE_EVERY_S = 10.0
-open_pages: set[ConversationConsumer] = set()  # of this process
+open_pages: dict[ConversationConsumer, PageSession] = {}  # of this process
+_checks: asyncio.Task[None] | None = None
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -57,20 +60,22 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if not user.is_authenticated:
             await self.close(SIGNED_OUT)
             return
-        session_key = self.scope["session"].session_key
+        key = PageKey(user.pk, self.scope["session"].session_key, self._conversation_id)
         try:
-            viewer = await authorize(user, session_key, self._conversation_id)
+            viewer = await authorize(key)
         except SignedOutError as ended:
             await self.close(ended.code)
             return
-        self._page = page = PageSession(self.manager, self._conversation_id, session_key, viewer)
-        open_pages.add(self)
-        self._stack.callback(open_pages.discard, self)
+        self._page = page = PageSession(self.manager, key, viewer)
+        # Tasks that others start for this page draw in its language.
+        self._context = contextvars.copy_context()
+        open_pages[self] = page
+        self._stack.callback(open_pages.pop, self)
         self._stack.enter_context(self.manager.reading_scratchpads(self._conversation_id, self._take_scratchpad))
         # Before the state is read, so that no event is missed between the two.
         await self.channel_layer.group_add(group_of(self._conversation_id), self.channel_name)
         await self._send(page.opened(QueryDict(self.scope["query_string"]).get("shows")))
-        self._spawn(self._check(page))
+        start_checks()
 
     async def disconnect(self, code: int) -> None:
         self._stack.close()
@@ -115,26 +120,19 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             logger.exception("socket broke")
             await self.close(BROKEN)
 
+    def send_soon(self, draw: Callable[[], Awaitable[list[str]]]) -> asyncio.Task[None]:
+        """Send what ``draw`` returns, after the message that is being handled."""
+        return self._spawn(self._locked(draw))
+
     def _take_scratchpad(self, turn: LiveTurn, scratchpad: Scratchpad) -> None:
         if self._page is not None:
-            self._spawn(self._locked(partial(self._page.reveal, turn, scratchpad)))
-
-    async def _check(self, page: PageSession) -> None:
-        """Look for lost events and ended sessions until the socket closes."""
-        authorized_at = asyncio.get_running_loop().time()
-        while True:
-            await asyncio.sleep(CATCH_UP_EVERY_S)
-            await self._locked(page.catch_up)
-            if asyncio.get_running_loop().time() - authorized_at >= REAUTHORIZE_EVERY_S:
-                authorized_at = asyncio.get_running_loop().time()
-                await self._locked(page.reauthorize)
-                await self._locked(page.find_turn)
+            self.send_soon(partial(self._page.reveal, turn, scratchpad))
 
     async def _locked(self, draw: Callable[[], Awaitable[list[str]]]) -> None:
         async with self._lock:
             try:
                 await self._send(draw())
-            except Exception:  # such as a database that is away for a moment
+            except Exception:  # such as a database that is unavailable for a moment
                 logger.warning("page not brought up to date", exc_info=True)
 
     async def _send(self, drawing: Awaitable[list[str]]) -> None:
@@ -144,7 +142,36 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         except SignedOutError as ended:
             await self.close(ended.code)
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(work, context=self._context)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
+
+
+def start_checks() -> None:
+    """Run ``check_pages`` while pages are open."""
+    global _checks
+    if _checks is None or _checks.done():
+        _checks = asyncio.get_running_loop().create_task(check_pages())
+
+
+async def check_pages() -> None:
+    """Bring the open pages of this process up to date, and authorize all of them again in one batch every 10 s."""
+    loop = asyncio.get_running_loop()
+    read_at = loop.time()
+    while open_pages:
+        await asyncio.sleep(CATCH_UP_EVERY_S)
+        viewers: Viewers = {}
+        if loop.time() - read_at >= REAUTHORIZE_EVERY_S:
+            read_at = loop.time()
+            try:
+                viewers = await database_sync_to_async(read_viewers)({page.key for page in open_pages.values()})
+            except Exception:  # such as a database that is unavailable for a moment
+                logger.warning("pages not authorized again", exc_info=True)
+        checks = [
+            consumer.send_soon(partial(page.check, viewers.get(page.key), read_at))
+            for consumer, page in open_pages.items()
+        ]
+        if checks:
+            await asyncio.wait(checks, timeout=REAUTHORIZE_EVERY_S)  # a page that hangs holds up no other

@@ -8,6 +8,7 @@ with the events. A gap is closed by the same means.
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -29,7 +30,14 @@ from chat.models import QueuedMessage, Turn
 from chat.request_preview import summary
 from chat.socket import frames
 from chat.socket.frames import PageFrames, error_frame, json_frame
-from chat.socket.reauthorize import ConversationGoneError, PageViewer, authorize, require_session
+from chat.socket.reauthorize import (
+    ConversationGoneError,
+    PageKey,
+    PageViewer,
+    SignedOutError,
+    authorize,
+    require_session,
+)
 from chat.turns import queue
 from chat.turns.manager import TurnManager
 from chat.validation import InvalidInputError, clean_message
@@ -41,19 +49,18 @@ MAX_EARLY = 1000  # events that wait for a checkpoint
 class PageSession:
     """See the module."""
 
-    def __init__(
-        self, manager: TurnManager, conversation_id: uuid.UUID, session_key: str | None, viewer: PageViewer
-    ) -> None:
+    def __init__(self, manager: TurnManager, key: PageKey, viewer: PageViewer) -> None:
         self.turn: TurnState | None = None  # the running turn that the page follows
+        self.key = key
         self._manager = manager
-        self._conversation_id = conversation_id
-        self._session_key = session_key
+        self._conversation_id = key.conversation_id
         self._user = viewer.user
         self._frames = PageFrames(viewer.sees)
         self._seq = 0  # of the last event of the turn that the page shows
         self._early: dict[int, Event] = {}  # events behind a gap that only a later checkpoint closes
+        self._authorized_at = 0.0  # by the clock of the event loop
         self._heard = False  # an event came since the last check
-        self._newest_id = ""  # the newest turn when the page was last known to be up to date
+        self._newest_id = viewer.newest_id  # the newest turn when the page was last known to be up to date
         self._cards: set[str] = set()  # that the page has: from this socket, or by its own word
         self._must_sync = False  # it has cards that we don't know; nothing of a card is sent before it names them
         self._scratchpads: dict[str, Scratchpad] = {}
@@ -69,7 +76,8 @@ class PageSession:
     async def opened(self, shows: str | None = None) -> list[str]:
         """Return what the page is sent first: the running turn. ``shows``: the newest card that it was loaded with."""
         turn = await self._running()
-        self._newest_id = await _newest_turn_id(self._conversation_id)
+        if turn is not None:
+            self._newest_id = turn.public_id
         if turn is not None and shows not in (None, turn.public_id):
             self._must_sync = True
             return [json_frame(running=True)]
@@ -84,7 +92,7 @@ class PageSession:
         try:
             if "action" not in form:
                 # What the viewer may see is not asked here: nothing is shown, and a turn's start should cost little.
-                await require_session(self._user, self._session_key)
+                await require_session(self._user, self.key.session_key)
                 return await self._submit(form, client_id)
             drawn = await self.reauthorize()
             action = self._actions.get(_text_in(form, "action"))
@@ -116,14 +124,30 @@ class PageSession:
 
     async def reauthorize(self) -> list[str]:
         """Read the viewer again; return all cards where that changed what they show. Raises SignedOutError."""
-        viewer = await authorize(self._user, self._session_key, self._conversation_id)
+        self._authorized_at = asyncio.get_running_loop().time()
+        return await self._set_viewer(await authorize(self.key))
+
+    async def check(self, viewer: PageViewer | SignedOutError | None, read_at: float) -> list[str]:
+        """Bring the page up to date. ``viewer``: who looks at it, where that was read again, at ``read_at``.
+
+        Raises SignedOutError.
+        """
+        drawn = await self.catch_up()
+        if isinstance(viewer, SignedOutError):
+            raise viewer
+        if viewer is not None and self._authorized_at < read_at:  # else the page has read it since
+            drawn += await self._set_viewer(viewer)
+            drawn += await self._find_turn(viewer.newest_id)
+        return drawn
+
+    async def _set_viewer(self, viewer: PageViewer) -> list[str]:
         before, self._user, self._frames.sees = self._frames.sees, viewer.user, viewer.sees
         # A switch of the page's own is followed by a request of the page for its cards (spec 001 EC-005).
         is_changed = before.thinking != viewer.sees.thinking and before.show_reasoning == viewer.sees.show_reasoning
         return await self._redraw() if is_changed else []
 
     async def catch_up(self) -> list[str]:
-        """Bring the page up to date where events were lost. Called every few seconds."""
+        """Bring the page up to date where events of the turn that it follows were lost."""
         heard, self._heard = self._heard, False
         turn = self.turn
         if turn is None or (heard and not self._early):
@@ -134,15 +158,17 @@ class PageSession:
             return await self._finish(turn)
         return self._snapshot(turn) if turn.seq > self._seq else []
 
-    async def find_turn(self) -> list[str]:
-        """Show a turn whose start was lost, or all cards where its end was lost as well."""
-        if self.turn is not None or self._must_sync:
+    async def _find_turn(self, newest_id: str) -> list[str]:
+        """Show a turn whose start was lost, or all cards where its end was lost as well.
+
+        ``newest_id``: the newest turn, read a moment ago.
+        """
+        if self.turn is not None or self._must_sync or newest_id == self._newest_id:
             return []
-        newest_id = await _newest_turn_id(self._conversation_id)
         if turn := await self._running():
-            self._newest_id = newest_id
+            self._newest_id = turn.public_id
             return self._show(turn)
-        return await self._redraw() if newest_id != self._newest_id else []
+        return await self._redraw()
 
     async def reveal(self, turn: LiveTurn, scratchpad: Scratchpad) -> list[str]:
         """Return the debug panel with what came so far, if this viewer holds a grant at this moment (product 9)."""
@@ -154,7 +180,7 @@ class PageSession:
         panel = await database_sync_to_async(gate.render_panel)(
             joined,
             self._user,
-            self._session_key,
+            self.key.session_key,
             card_id=dom_id(turn.public_id),
             is_first=self._drawn_pad != turn.public_id,
         )

@@ -14,7 +14,7 @@ from chat.live.broadcast import Subscription, group_of
 from chat.live.state import Event as LiveEvent
 from chat.models import Conversation, Turn
 from chat.socket.page import PageSession
-from chat.socket.reauthorize import authorize
+from chat.socket.reauthorize import PageKey, authorize
 from chat.turns.manager import TurnManager, runner
 from reasoning.events import Event
 from tests.factories import client_of, session_key_of
@@ -95,5 +95,5 @@ async def opened_page(
 ) -> PageSession:
     """Return the session of a page of this user, as their socket opens it; ``manager``: the turns of its process."""
     key = session_key or await database_sync_to_async(session_key_of)(user)
-    viewer = await authorize(user, key, conversation.pk)
-    return PageSession(manager, conversation.pk, key, viewer)
+    page = PageKey(user.pk, key, conversation.pk)
+    return PageSession(manager, page, await authorize(page))

@@ -131,16 +131,21 @@ async def test_message_without_a_session_is_neither_asked_nor_queued(
     assert not await QueuedMessage.objects.aexists()
 
 
-async def test_idle_page_is_closed_after_the_sign_out(
-    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+async def test_idle_page_is_closed_after_the_sign_out_and_no_other_page(
+    alice: User, bob: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.05)
     monkeypatch.setattr(consumer, "REAUTHORIZE_EVERY_S", 0.05)
+    other = await database_sync_to_async(make_conversation)(owner=bob)
 
     async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
         await Session.objects.all().adelete()
-        assert await socket.receive_output(timeout=5) == {"type": "websocket.close", "code": 4401}
+        async with socket_of(other, bob) as bobs:
+            await frames_until(bobs, "running")
+            assert await socket.receive_output(timeout=5) == {"type": "websocket.close", "code": 4401}
+            await bobs.send_to("[]")
+            assert "composer-error" in await bobs.receive_from(timeout=5)
 
 
 @pytest.mark.parametrize("sent", ['{"action": []}', '{"action": {}}', '{"action": null}', '{"action": 1}'])
