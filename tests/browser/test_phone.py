@@ -91,7 +91,8 @@ def test_failed_card_offers_retry_at_once_and_a_stopped_one_an_opinion_of_its_te
     demo.stop_button.click()
     stopped.ends("stopped")
 
-    expect(named(stopped, "Good answer")).to_have_count(1)
+    named(stopped, "More actions").click()
+    expect(named(stopped, "Good answer")).to_be_visible()
 
 
 @pytest.mark.slow
