@@ -1,7 +1,7 @@
-"""Canaries in every private channel, searched for in all that a person is sent and in all that the server keeps.
+"""Canaries in every private channel, searched for in all that a person is sent and all that the server stores.
 
-The bytes sent: bodies, socket frames, the page. What is kept: the database file with its journal, and both streams of
-the server's output; ``audit_storage`` looks there as well. Ui L1, L2; product, Nothing leaks.
+Sent: bodies, socket frames, the page, its storage, the clipboard. Stored: the database file with its journal, and the
+output of the server; ``audit_storage`` looks there as well. Ui L1, L2; product 9, Nothing leaks.
 """
 
 from __future__ import annotations
@@ -23,98 +23,79 @@ SCRATCHPAD = "canary-of-the-scratchpad"
 SECRET = "sk-proj-Ca4naryOfTheArguments7Wq2Zx9Lm3Rt8"
 PASSWORD = "canary-Pass-w0rd-in-the-query"
 CANARIES = (THINKING_TAIL, SCRATCHPAD, SECRET, PASSWORD)
-LONG_THOUGHT = "Weighing one clause against another. " * 60 + THINKING_TAIL
-REFUSED = json.dumps({"query": "covenants", "api_key": SECRET})  # the tool takes no such argument
-TAKEN = json.dumps({"query": f"debt covenants password={PASSWORD}"})  # and says back what it searched for
+LONG_THOUGHT = f"Weighing {SECRET} against another clause. " * 20 + "And one more. " * 100 + THINKING_TAIL
+REFUSED = json.dumps({"query": "covenants", "api_key": SECRET})  # the tool has no such argument
+ACCEPTED = json.dumps({"query": f"debt covenants password={PASSWORD}"})  # its result repeats the query
+
+
+def cut(text: str, size: int = 11) -> list[str]:
+    return [text[start : start + size] for start in range(0, len(text), size)]
 
 
 @pytest.fixture
 def site(own_site: MakeSite, model: ContractHandle) -> Site:
     note = f"\n\n<scratchpad>\n{SCRATCHPAD}\n</scratchpad>\n"
+    thought = [thinks("Now. "), waits("opened"), thinks(*cut(LONG_THOUGHT))]
     model.script(
         [
-            reply(
-                thinks("Now. "), waits("opened"), thinks(*_cut(LONG_THOUGHT)), calls("searchFilings", *_cut(REFUSED))
-            ),
-            reply(calls("searchFilings", *_cut(TAKEN), id_="call_2")),
-            reply(thinks("Done."), says(opening(), *_cut("The covenants are in Item 7." + note))),
+            reply(*thought, calls("searchFilings", *cut(REFUSED))),
+            reply(calls("searchFilings", *cut(ACCEPTED), id_="call_2")),
+            reply(thinks("Done."), says(opening(), *cut("The covenants are in Item 7." + note)), waits("end")),
         ]
     )
     return own_site(OPENAI_BASE_URL=model.base_url, REASONING_SCRATCHPAD_ENABLED="true")
 
 
-def _cut(text: str, size: int = 11) -> list[str]:
-    return [text[start : start + size] for start in range(0, len(text), size)]
-
-
-def _everything_done(visit: Visit, site: Site, model: ContractHandle) -> Person:
-    """Ask, watch the thinking, open whatever opens, copy whatever copies, reload, and go through the other pages."""
-    demo = visit(site)
-    demo.watch.keep_bodies(demo.page)
-    demo.starts_chat()
-    card = demo.asks("What do the covenants say?")
-    card.opens_thinking()
-    model.release("opened")
-    expect(card.ends().thought).to_contain_text("…(truncated)")
-    for name in ("Copy trace", "Copy"):
-        card.root.get_by_role("button", name=name, exact=True).click()
-        expect(card.root.get_by_role("button", name="Copied")).to_be_visible()
-        expect(card.root.get_by_role("button", name="Copied")).to_be_hidden()
-    card.opens_trace()
-    expect(card.steps.first).to_contain_text("••• hidden (key)")
-    expect(card.steps.nth(1)).to_contain_text("[redacted]")
-    demo.reasoning_switch.click()
-    expect(card.summary).to_have_count(0)
-    demo.reasoning_switch.click()
-    expect(card.summary).to_be_visible()
-    demo.page.reload()
-    expect(card.thought).to_contain_text("…(truncated)")
-    return demo
-
-
-def _sent(demo: Person) -> bytes:
-    pieces = [heard(demo.watch.frames).encode(), *demo.watch.bodies]
-    clipboard = demo.page.evaluate("() => navigator.clipboard.readText()")
+def sent_to(demo: Person) -> bytes:
     storage = demo.page.evaluate("() => JSON.stringify([{...localStorage}, {...sessionStorage}, document.title])")
-    return b"\n".join([*pieces, demo.page.content().encode(), clipboard.encode(), storage.encode()])
+    texts = [heard(demo.watch.frames), demo.page.content(), demo.clipboard(), storage]
+    return b"\n".join([*demo.watch.bodies, *(text.encode() for text in texts)])
 
 
-def _found(kept: bytes) -> list[str]:
-    return [canary for canary in CANARIES if canary.encode() in kept]
+def found(stored: bytes) -> list[str]:
+    return [canary for canary in CANARIES if canary.encode() in stored]
 
 
 def test_no_canary_is_sent_stored_or_logged(visit: Visit, site: Site, model: ContractHandle) -> None:
-    demo = _everything_done(visit, site, model)
+    model.release("end")
+    demo = visit(site)
+    demo.watch.keep_bodies(demo.page)
+    demo.starts_chat()
+    expect(demo.scratchpad_switch).to_have_count(0)
+    card = demo.asks("What do the covenants say?")
+    card.opens_thinking()
+    model.release("opened")
+    expect(card.ends().thought.locator(".mask").last).to_have_text("…(truncated)")
+    expect(card.thought.locator(".mask").first).to_have_text("[redacted]")
+    copies = ["Copy trace", "Copy"]
+    for name in copies:
+        with demo.page.expect_response("**/copy/" if name == "Copy" else "**/trace/"):
+            card.root.get_by_role("button", name=name, exact=True).click()
+    card.opens_trace()
+    expect(card.steps.first).to_contain_text("••• hidden (key)")
+    expect(card.steps.nth(1)).to_contain_text("[redacted]")
+    demo.page.reload()
+    expect(card.thought).to_contain_text("…(truncated)")
 
-    sent = _sent(demo)
-    assert b"Weighing one clause" in sent
+    sent = sent_to(demo)
+    assert b"clause. Weighing" in sent
     assert b"searchFilings" in sent
-    assert _found(sent) == []
+    assert found(sent) == []
     running, output = site.stored_bytes(), site.output()
     assert b"The covenants are in Item 7." in running
-    assert _found(running) == []
-    site.stop()
-    assert _found(site.stored_bytes()) == []
     assert "turn ended" in output
-    assert _found(site.output().encode()) == []
+    assert found(running + output.encode()) == []
+    site.stop()
+    assert found(site.stored_bytes() + site.output().encode()) == []
     assert "Nothing found." in site.audit(*CANARIES)
+    raw = model.requests()[2]["body"]["messages"][-1]["content"]  # the model alone reads what a tool returned
+    assert PASSWORD in raw
+    passages = [passage["text"] for passage in json.loads(raw)["passages"]]
+    assert [text for text in passages if len(text) > 400 and text[-80:].encode() in sent] == []
 
 
-@pytest.mark.slow
-def test_raw_tool_results_go_to_the_model_alone(visit: Visit, site: Site, model: ContractHandle) -> None:
-    demo = _everything_done(visit, site, model)
-
-    raw = model.requests()[2]["body"]["messages"][-1]
-    passages = [passage["text"] for passage in json.loads(raw["content"])["passages"]]
-    long_ones = [text for text in passages if len(text) > 400]
-    assert raw["role"] == "tool"
-    assert long_ones
-    assert PASSWORD in raw["content"]
-    sent = _sent(demo)
-    assert [text for text in long_ones if text[-80:].encode() in sent] == []
-
-
-def test_administrator_sees_the_scratchpad_and_it_is_still_nowhere_else(
+@pytest.mark.spec("004 scratchpad")
+def test_administrator_who_asks_sees_the_scratchpad_live_and_it_is_nowhere_else(
     visit: Visit, site: Site, model: ContractHandle
 ) -> None:
     model.release("opened")
@@ -124,12 +105,44 @@ def test_administrator_sees_the_scratchpad_and_it_is_still_nowhere_else(
 
     card = admin.asks("What do the covenants say?")
     expect(card.scratchpad).to_contain_text(SCRATCHPAD)
+    expect(card.scratchpad).to_contain_text("Debug view. Not shown to users. Not stored.")
+    model.release("end")
     card.ends()
     admin.page.reload()
-    expect(card.answer).to_be_visible()
 
+    expect(card.answer).to_have_text("The covenants are in Item 7.")
     assert SCRATCHPAD not in admin.page.content()
-    assert _found(site.stored_bytes()) == []
-    assert _found(site.output().encode()) == []
+    assert "scratchpad" in json.dumps(model.requests()[0]["body"])
+    assert found(site.stored_bytes() + site.output().encode()) == []
     site.stop()
     assert "Nothing found." in site.audit(*CANARIES)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("004 scratchpad")
+@pytest.mark.parametrize("username", ["admin", "sam"])
+def test_who_did_not_ask_or_may_not_sees_none(visit: Visit, site: Site, model: ContractHandle, username: str) -> None:
+    model.release("opened")
+    model.release("end")
+    person = visit(site, username)
+    person.starts_chat()
+
+    person.asks("Well?").ends()
+
+    expect(person.scratchpad_switch).to_have_count(int(username == "admin"))
+    assert SCRATCHPAD not in heard(person.watch.frames) + person.page.content()
+
+
+@pytest.mark.slow
+@pytest.mark.spec("004 flags")
+def test_not_admin_only_means_that_nobody_sees_it(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
+    model.script([reply(says(opening(), f"It says so.\n\n<scratchpad>\n{SCRATCHPAD}\n</scratchpad>\n"))])
+    flags = {"REASONING_SCRATCHPAD_ENABLED": "true", "SCRATCHPAD_ADMIN_ONLY": "false"}
+    admin = visit(serve(OPENAI_BASE_URL=model.base_url, **flags), "admin")
+    admin.starts_chat()
+
+    admin.asks("Well?").ends()
+
+    expect(admin.scratchpad_switch).to_have_count(0)
+    assert SCRATCHPAD not in heard(admin.watch.frames) + admin.page.content()
+    assert "scratchpad" not in json.dumps(model.requests()[0]["body"])

@@ -17,16 +17,14 @@ from tests.frame_words import heard
 LONG_THOUGHT = "Weighing one clause against another. " * 60 + "The tail of it."
 
 
-def _script(model: ContractHandle, thought: str = "Let me see.") -> None:
+def asks(visit: Visit, serve: MakeSite, model: ContractHandle, **flags: str) -> tuple[Person, AnswerCard]:
+    """Have one question answered, with thinking and a tool call, on a site with these flags."""
     model.script(
         [
-            reply(thinks(thought), calls("searchFilings", '{"query":"covenants"}')),
+            reply(thinks(LONG_THOUGHT), calls("searchFilings", '{"query":"covenants"}')),
             reply(thinks("That will do."), says(opening(), "It says so.")),
         ]
     )
-
-
-def _asks(visit: Visit, serve: MakeSite, model: ContractHandle, **flags: str) -> tuple[Person, AnswerCard]:
     demo = visit(serve(OPENAI_BASE_URL=model.base_url, **flags))
     demo.starts_chat()
     return demo, demo.asks("Well?").ends()
@@ -36,26 +34,24 @@ def _asks(visit: Visit, serve: MakeSite, model: ContractHandle, **flags: str) ->
 def test_reasoning_disabled_shows_asks_and_sends_none_of_it(
     visit: Visit, serve: MakeSite, model: ContractHandle
 ) -> None:
-    _script(model)
-
-    demo, card = _asks(visit, serve, model, REASONING_ENABLED="false")
+    demo, card = asks(visit, serve, model, REASONING_ENABLED="false")
 
     expect(card.answer).to_contain_text("It says so.")
     for part in (card.summary, card.trace, card.thinking, card.toggle, demo.reasoning_switch, demo.scratchpad_switch):
         expect(part).to_have_count(0)
     assert "Reasoning Summary" not in json.dumps([one["body"] for one in model.requests()])
-    assert "Let me see." not in heard(demo.watch.frames)
+    assert "Weighing" not in heard(demo.watch.frames)
     demo.page.reload()
+    expect(demo.page.locator("#connection")).to_be_hidden()
     expect(card.summary.or_(card.trace).or_(card.thinking)).to_have_count(0)
 
 
 @pytest.mark.slow
 @pytest.mark.spec("004 flags")
-def test_reasoning_off_at_first_comes_back_without_reload_and_keeps_the_draft(
+def test_reasoning_off_at_first_comes_back_without_reload_and_the_draft_stays(
     visit: Visit, serve: MakeSite, model: ContractHandle
 ) -> None:
-    _script(model)
-    demo, card = _asks(visit, serve, model, REASONING_SHOW_SUMMARY_DEFAULT="false")
+    demo, card = asks(visit, serve, model, REASONING_SHOW_SUMMARY_DEFAULT="false")
     expect(demo.reasoning_switch).not_to_be_checked()
     expect(card.summary.or_(card.trace).or_(card.thinking)).to_have_count(0)
     demo.writes("Half a question")
@@ -72,8 +68,7 @@ def test_reasoning_off_at_first_comes_back_without_reload_and_keeps_the_draft(
 @pytest.mark.slow
 @pytest.mark.spec("004 flags")
 def test_trace_left_out_comes_when_asked_for(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
-    _script(model)
-    demo, card = _asks(visit, serve, model, REASONING_TOOL_TRACE_DEFAULT="false")
+    demo, card = asks(visit, serve, model, REASONING_TOOL_TRACE_DEFAULT="false")
     expect(card.summary).to_be_visible()
     expect(card.trace).to_have_count(0)
     assert "searchFilings" not in heard(demo.watch.frames) + demo.page.content()
@@ -87,37 +82,20 @@ def test_trace_left_out_comes_when_asked_for(visit: Visit, serve: MakeSite, mode
 
 @pytest.mark.slow
 @pytest.mark.spec("001 BR-003")
-def test_thinking_is_cut_to_an_excerpt(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
-    _script(model, LONG_THOUGHT)
+@pytest.mark.parametrize("shown", ["excerpt", "full", "hidden"])
+def test_thinking_is_cut_whole_or_hidden(visit: Visit, serve: MakeSite, model: ContractHandle, shown: str) -> None:
+    demo, card = asks(visit, serve, model, REASONING_THINKING_FOR_USERS=shown)
 
-    demo, card = _asks(visit, serve, model)
-    card.opens_thinking()
+    if shown == "hidden":
+        expect(card.thinking).to_have_count(0)
+        demo.page.reload()
+        expect(card.root).to_contain_text("Reasoning is hidden for your account")
+        expect(card.bullets.first).to_be_visible()
+    else:
+        card.opens_thinking()
+        expect(card.thought).to_contain_text("The tail of it." if shown == "full" else "…(truncated)")
+        assert int(card.thinking.get_attribute("data-token-est") or 0) > len(LONG_THOUGHT) // 4
 
-    expect(card.thought).to_contain_text("…(truncated)")
-    assert int(card.thinking.get_attribute("data-token-est") or 0) > len(LONG_THOUGHT) // 4
-    assert "The tail of it." not in demo.page.content() + heard(demo.watch.frames)
-
-
-@pytest.mark.slow
-def test_thinking_is_shown_whole_where_the_site_says_full(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
-    _script(model, LONG_THOUGHT)
-
-    _demo, card = _asks(visit, serve, model, REASONING_THINKING_FOR_USERS="full")
-    card.opens_thinking()
-
-    expect(card.thought).to_contain_text("The tail of it.")
-    expect(card.thought).not_to_contain_text("truncated")
-
-
-@pytest.mark.slow
-def test_thinking_hidden_says_so_and_sends_none(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
-    _script(model)
-
-    demo, card = _asks(visit, serve, model, REASONING_THINKING_FOR_USERS="hidden")
-
-    expect(card.root).to_contain_text("Reasoning is hidden for your account")
-    expect(card.thinking).to_have_count(0)
-    expect(card.bullets.first).to_be_visible()
-    demo.page.reload()
-    expect(card.root).to_contain_text("Reasoning is hidden for your account")
-    assert "Let me see." not in demo.page.content() + heard(demo.watch.frames)
+    sent = demo.page.content() + heard(demo.watch.frames)
+    assert ("The tail of it." in sent) == (shown == "full")
+    assert ("Weighing" in sent) == (shown != "hidden")
