@@ -98,14 +98,15 @@ def read_usage(usage: Any) -> RawUsage | None:
     output_details = (usage.get("completion_tokens_details"), usage.get("output_tokens_details"), usage)
     input_details = (usage.get("prompt_tokens_details"), usage.get("input_tokens_details"), usage)
     counts = RawUsage(
-        _count([usage], "prompt_tokens", "input_tokens"),
-        _count([usage], "completion_tokens", "output_tokens"),
-        _count(output_details, "reasoning_tokens"),
-        _count(input_details, "cached_tokens") or _count([usage], "prompt_cache_hit_tokens"),
+        first_count([usage], "prompt_tokens", "input_tokens"),
+        first_count([usage], "completion_tokens", "output_tokens"),
+        first_count(output_details, "reasoning_tokens"),
+        first_count(input_details, "cached_tokens") or first_count([usage], "prompt_cache_hit_tokens"),
     )
     return counts if counts != RawUsage() else None
 
 
-def _count(places: Iterable[Any], *names: str) -> int | None:
+def first_count(places: Iterable[Any], *names: str) -> int | None:
+    """Return the first usable number under any of these names."""
     values = (place.get(name) for place in places if isinstance(place, Mapping) for name in names)
     return next((int(value) for value in values if isinstance(value, int | float) and 0 <= value < 2**53), None)

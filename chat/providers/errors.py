@@ -215,14 +215,20 @@ def failure_from_status(
     """
     reason = "reasoning_refused" if replays_thinking and status in (400, 422) and not body.strip() else ""
     wait_s = retry_after_s(headers)
-    return _build_error(status, f"HTTP {status}", _read_body(body), endpoint, wait_s=wait_s, reason=reason)
+    text = body[:200_000].decode("utf-8", "replace").strip()
+    try:
+        details = read_object(json.loads(text))
+    except (ValueError, RecursionError):
+        # Plain text; but a web page says nothing.
+        details = ErrorDetails() if text.startswith("<") else ErrorDetails(message=text, text=text)
+    return build_error(status, f"HTTP {status}", details, endpoint, wait_s=wait_s, reason=reason)
 
 
 def failure_from_object(error: Any, endpoint: Endpoint) -> ProviderError:
     """Turn an error object that came inside a 200 answer into our error."""
-    details = _read_object(error)
+    details = read_object(error)
     by_name = next((status for pattern, status in _STATUS_OF_NAME if pattern.search(details.codes)), 500)
-    return _build_error(details.status or by_name, "in the middle of its answer", details, endpoint)
+    return build_error(details.status or by_name, "in the middle of its answer", details, endpoint)
 
 
 def failure_from_transport(exc: BaseException, endpoint: Endpoint, *, connect_s: float, idle_s: float) -> ProviderError:
@@ -264,19 +270,20 @@ def malformed(received: str) -> ProviderError:
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Read how long to wait, in seconds, from any form of the header; None where it says nothing usable."""
-    milliseconds = _seconds(headers.get("retry-after-ms"))
+    milliseconds = parse_seconds(headers.get("retry-after-ms"))
     if milliseconds is not None:
         return milliseconds / 1000
     value = headers.get("retry-after")
-    seconds = _seconds(value)
-    until = _date(value)
+    seconds = parse_seconds(value)
+    until = parse_date(value)
     if seconds is not None or until is None:
         return seconds
-    now = _date(headers.get("date")) or datetime.now(UTC)
+    now = parse_date(headers.get("date")) or datetime.now(UTC)
     return min(max((until - now).total_seconds(), 0.0), _MAX_WAIT_S)
 
 
-def _seconds(value: str | None) -> float | None:
+def parse_seconds(value: str | None) -> float | None:
+    """Read a number of a header, bounded."""
     try:
         number = float(value or "")
     except ValueError:
@@ -284,7 +291,8 @@ def _seconds(value: str | None) -> float | None:
     return min(number, _MAX_WAIT_S * 1000) if 0 <= number < float("inf") else None
 
 
-def _date(value: str | None) -> datetime | None:
+def parse_date(value: str | None) -> datetime | None:
+    """Read a date of a header."""
     try:
         date = parsedate_to_datetime(value or "")
     except (TypeError, ValueError, OverflowError):
@@ -293,7 +301,7 @@ def _date(value: str | None) -> datetime | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Details:
+class ErrorDetails:
     """What a service said. ``message`` is the first text meant for people, ``text`` all of it with the codes."""
 
     message: str = ""
@@ -302,17 +310,17 @@ class _Details:
     status: int = 0  # an HTTP status that the error names itself
 
 
-def _build_error(
-    status: int, where: str, details: _Details, endpoint: Endpoint, *, wait_s: float | None = None, reason: str = ""
+def build_error(
+    status: int, where: str, details: ErrorDetails, endpoint: Endpoint, *, wait_s: float | None = None, reason: str = ""
 ) -> ProviderError:
     """``status`` may be guessed from an error's name, so people are shown ``where`` instead."""
-    code = _code(status, details.text)
+    code = error_code(status, details.text)
     if code in ("refused", "server_error") and not reason:
-        reason = _reason(details.text, is_refusal=code == "refused")
+        reason = refusal_reason(details.text, is_refusal=code == "refused")
     code = "refused" if reason else code
     is_quota = bool(_QUOTA.search(details.text))
     if code == "refused":
-        message = _refusal(status, where, details, endpoint, reason)
+        message = describe_refusal(status, where, details, endpoint, reason)
     elif code == "rate_limited" and is_quota:
         message = _NO_QUOTA
     else:
@@ -321,7 +329,8 @@ def _build_error(
     return ProviderError(code, message, retryable=retryable, retry_after_s=wait_s, reason=reason)
 
 
-def _code(status: int, text: str) -> str:
+def error_code(status: int, text: str) -> str:
+    """Return the ``ProviderError.code`` of a status and what the service said."""
     is_rate_limit = bool(_RATE_LIMIT.search(text))
     if status not in (401, 403, 429) and not is_rate_limit and _OVERFLOW.search(text):
         return "context_overflow"
@@ -332,7 +341,7 @@ def _code(status: int, text: str) -> str:
     return _CODE_OF_STATUS.get(status, "server_error" if status >= 500 else "refused")
 
 
-def _reason(text: str, *, is_refusal: bool) -> str:
+def refusal_reason(text: str, *, is_refusal: bool) -> str:
     """Return the ``ProviderError.reason``; empty where the refusal is not about thinking.
 
     Where the status doesn't say that the request was at fault (5xx, or no code), only unmistakable words count.
@@ -344,7 +353,8 @@ def _reason(text: str, *, is_refusal: bool) -> str:
     return reason if is_refusal or is_certain else ""
 
 
-def _refusal(status: int, where: str, details: _Details, endpoint: Endpoint, reason: str) -> str:
+def describe_refusal(status: int, where: str, details: ErrorDetails, endpoint: Endpoint, reason: str) -> str:
+    """Say what was refused and what to change."""
     other_api, mention = _OTHER_API[endpoint.api]
     names_other_api = bool(mention.search(details.text))
     if status in (404, 405) and not reason and not names_other_api:
@@ -364,12 +374,12 @@ def _refusal(status: int, where: str, details: _Details, endpoint: Endpoint, rea
         advice = _ADVICE.get(reason, "")
     if not details.message:
         return f"The model service refused ({where}). {advice}".rstrip()
-    quotation = _quoted(details.message, endpoint.secrets)
+    quotation = quote_service(details.message, endpoint.secrets)
     full_stop = "" if quotation.endswith((".", "!", "?", "…", ")")) else "."
     return f"The model service refused the request: {quotation}{full_stop} {advice}".rstrip()
 
 
-def _quoted(text: str, secrets: Sequence[str]) -> str:
+def quote_service(text: str, secrets: Sequence[str]) -> str:
     """Return a service's words on one line, without keys, redacted and shortened."""
     from reasoning.redaction import redact_text  # noqa: PLC0415  (its tables cost start-up time; errors are rare)
 
@@ -380,27 +390,19 @@ def _quoted(text: str, secrets: Sequence[str]) -> str:
     return safe if len(safe) <= MAX_QUOTED_CHARS else f"{safe[:MAX_QUOTED_CHARS].rstrip()}…"
 
 
-def _read_body(body: bytes) -> _Details:
-    """Read an answer's body: JSON in any envelope, or plain text. A web page says nothing."""
-    text = body[:200_000].decode("utf-8", "replace").strip()
-    try:
-        return _read_object(json.loads(text))
-    except (ValueError, RecursionError):
-        return _Details() if text.startswith("<") else _Details(message=text, text=text)
-
-
-def _read_object(value: Any) -> _Details:
+def read_object(value: Any) -> ErrorDetails:
+    """Read the texts, codes and status of an error object."""
     texts: list[str] = []
     codes: list[str] = []
-    _collect(value, texts, codes, 0)
+    collect_texts(value, texts, codes, 0)
     joined_codes = " ".join(codes).lower()
     status = next((int(code) for code in codes if _HTTP_STATUS.fullmatch(code)), 0)
     # A router's own sentence says nothing; what its upstream said comes after it.
     texts.sort(key=lambda text: "provider returned error" in text.lower())
-    return _Details(texts[0] if texts else "", " ".join([*texts, joined_codes]), joined_codes, status)
+    return ErrorDetails(texts[0] if texts else "", " ".join([*texts, joined_codes]), joined_codes, status)
 
 
-def _collect(value: Any, texts: list[str], codes: list[str], depth: int) -> None:
+def collect_texts(value: Any, texts: list[str], codes: list[str], depth: int) -> None:
     """Collect the texts and codes of an error in any envelope.
 
     Seen: ``{"error": {...}}``, ``{"error": "text"}``, ``{"message", "code"}``, ``{"detail": [...]}``, a list of these,
@@ -412,13 +414,13 @@ def _collect(value: Any, texts: list[str], codes: list[str], depth: int) -> None
         case str():
             if value.lstrip().startswith(("{", "[")):
                 try:
-                    return _collect(json.loads(value), texts, codes, depth + 1)
+                    return collect_texts(json.loads(value), texts, codes, depth + 1)
                 except (ValueError, RecursionError):
                     pass
             texts += [value.strip()] if value.strip() else []
         case list():
             for item in value[:20]:
-                _collect(item, texts, codes, depth + 1)
+                collect_texts(item, texts, codes, depth + 1)
         case dict():
             codes += [str(value[key]) for key in _CODE_KEYS if isinstance(value.get(key), str | int)]
             location = value.get("loc")
@@ -426,5 +428,5 @@ def _collect(value: Any, texts: list[str], codes: list[str], depth: int) -> None
             for key in (*_TEXT_KEYS, *_NESTED_KEYS):
                 inner = value.get(key)
                 if isinstance(inner, dict | list) or (isinstance(inner, str) and key in _TEXT_KEYS):
-                    _collect(inner, texts, codes, depth + 1)
+                    collect_texts(inner, texts, codes, depth + 1)
     return None

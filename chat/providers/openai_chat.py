@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ class OpenAIChatProvider(OpenAIService):
     _api = "chat"
     _optional = ("stream_options", "prompt_cache_key")
 
-    def _body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
+    def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
         """Return the whole request body. Instructions come first, so that prompt caches find an unchanged start."""
         body = {**request.body, "model": model, "stream": True}
         if request.instructions:
@@ -39,12 +39,12 @@ class OpenAIChatProvider(OpenAIService):
             body.setdefault("prompt_cache_key", request.conversation)
         return body
 
-    def _create(self, client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
+    def open_response(self, client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
         # As extra_body: given as arguments, the SDK would walk and rebuild every message.
         api = client.chat.completions.with_streaming_response
         return api.create(model="", messages=[], stream=True, extra_body=body)
 
-    def _decoder(self, endpoint: Endpoint) -> ChatDecoder:
+    def new_decoder(self, endpoint: Endpoint) -> ChatDecoder:
         return ChatDecoder(endpoint)
 
 
@@ -77,7 +77,7 @@ class ChatDecoder:
                 self.done = True
                 return tuple(self._end(None))
             try:
-                chunk = _mend(parse_json(text))
+                chunk = mend_chunk(parse_json(text))
             except ProviderError:
                 if b"\n" not in text:
                     raise
@@ -94,7 +94,7 @@ class ChatDecoder:
         choices = chunk.get("choices")
         # Services put an error into a 200 answer at the top, into a choice, or without the usual key (a message and no
         # choices).
-        error = chunk.get("error") or next((one["error"] for one in _dicts(choices) if one.get("error")), None)
+        error = chunk.get("error") or next((one["error"] for one in dicts_in(choices) if one.get("error")), None)
         is_bare = choices is None and chunk.get("usage") is None
         if error is None and is_bare and (isinstance(chunk.get("message"), str) or chunk.get("detail")):
             error = {name: chunk.get(name) for name in ("message", "detail", "code", "type")}
@@ -104,9 +104,10 @@ class ChatDecoder:
         model = chunk.get("model")
         self._model = model if isinstance(model, str) and model else self._model
         self._usage = read_usage(chunk.get("usage")) or self._usage
-        for choice in _dicts(choices):
+        for choice in dicts_in(choices):
             if choice.get("index") not in (None, 0):
-                continue  # another alternative; we never ask for more than one
+                # Another alternative: we never ask for more than one.
+                continue
             fields = choice.get("delta")
             is_whole = fields is None and choice.get("message") is not None
             fields = choice["message"] if is_whole else fields
@@ -119,13 +120,14 @@ class ChatDecoder:
     def _read_fields(self, source: dict[str, Any]) -> Iterator[RawFields]:
         fields = {name: source[name] for name in _THINKING_FIELDS if source.get(name)}
         content = source.get("content") or source.get("refusal")
-        if isinstance(content, list):  # typed parts (Mistral), in their order
+        if isinstance(content, list):
+            # Typed parts (Mistral), in their order.
             has_native = bool(fields)
             if fields:
                 yield RawFields(fields)
                 fields = {}
             for part in content:
-                text = _part_text(part, has_native=has_native)
+                text = part_text(part, has_native=has_native)
                 if text:
                     yield RawFields(text)
         elif isinstance(content, str) and content:
@@ -144,11 +146,12 @@ class ChatDecoder:
             yield RawEnd(reason if isinstance(reason, str) and reason else default, self._model)
 
 
-def _dicts(values: Any) -> Iterable[dict[str, Any]]:
+def dicts_in(values: Any) -> list[dict[str, Any]]:
+    """Return the objects of what should be a list."""
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
-def _part_text(part: Any, *, has_native: bool) -> dict[str, str]:
+def part_text(part: Any, *, has_native: bool) -> dict[str, str]:
     """Return the field and text of one typed part; nothing for a kind that is not known.
 
     Beside a native field, thoughts among the parts are the same text again. Normaliser 8.
@@ -169,15 +172,16 @@ def _part_text(part: Any, *, has_native: bool) -> dict[str, str]:
     return {}
 
 
-def _mend(chunk: Any) -> Any:
+def mend_chunk(chunk: Any) -> Any:
     """Replace lone surrogates in all but texts and calls, whose other half may come with the next chunk."""
     if not isinstance(chunk, dict):
         return chunk
-    texts = [{name: one.pop(name, None) for name in ("delta", "message")} for one in _dicts(chunk.get("choices"))]
+    texts = [{name: one.pop(name, None) for name in ("delta", "message")} for one in dicts_in(chunk.get("choices"))]
     mended = without_surrogates(chunk)
-    for choice, fields_by_name in zip(_dicts(mended.get("choices")), texts, strict=True):
+    for choice, fields_by_name in zip(dicts_in(mended.get("choices")), texts, strict=True):
         choice.update(fields_by_name)
         for fields in fields_by_name.values():
-            if isinstance(fields, dict) and fields.get("reasoning_details"):  # stored as they came
+            # Stored as they came, so they must be encodable.
+            if isinstance(fields, dict) and fields.get("reasoning_details"):
                 fields["reasoning_details"] = without_surrogates(fields["reasoning_details"])
     return mended

@@ -105,7 +105,7 @@ class Decoder(Protocol):
 class OpenAIService:
     """One model at one endpoint. An empty ``model`` means the first that the endpoint lists.
 
-    An API adds the request body (``_body``), the SDK call (``_create``) and what decodes the answer (``_decoder``).
+    An API adds the request body (``build_body``), the SDK call (``open_response``) and its decoder (``new_decoder``).
     ``_optional`` names the parameters that are left out, from then on, where the endpoint refuses them.
     """
 
@@ -132,13 +132,16 @@ class OpenAIService:
         self.identity = self._connection.identity
         self.starts_in_reasoning = starts_in_reasoning
 
-    def _body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
+    def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
+        """Return the whole request body of this API."""
         raise NotImplementedError
 
-    def _create(self, client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
+    def open_response(self, client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
+        """Post the body; return the response, which is read as it arrives."""
         raise NotImplementedError
 
-    def _decoder(self, endpoint: Endpoint) -> Decoder:
+    def new_decoder(self, endpoint: Endpoint) -> Decoder:
+        """Return what decodes one response."""
         raise NotImplementedError
 
     async def find_model(self) -> str:
@@ -162,7 +165,7 @@ class OpenAIService:
 
     def request_body(self, request: ProviderRequest) -> dict[str, Any]:
         """Return what ``stream`` would post now; without a model only where none was named or found yet."""
-        body = self._body(request, request.body.get("model") or self.model)
+        body = self.build_body(request, request.body.get("model") or self.model)
         return {name: value for name, value in body.items() if name not in self._refused_parameters}
 
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[RawDelta, None]:
@@ -170,7 +173,7 @@ class OpenAIService:
         if not request.body.get("model"):
             await self.find_model()
         endpoint = self._endpoint(request.body.get("model") or self.model)
-        decoder = self._decoder(endpoint)
+        decoder = self.new_decoder(endpoint)
         has_text = False
         OpenAIService.open_streams += 1
         try:
@@ -180,18 +183,23 @@ class OpenAIService:
                 content_type = response.headers.get("content-type", "").lower()
                 if "text/html" in content_type:
                     raise malformed("a web page instead of an answer")
-                if "application/json" in content_type:  # streaming was ignored
-                    for delta in decoder.feed(await _read_whole(chunks)):
+                if "application/json" in content_type:
+                    # The service ignored that we asked for a stream.
+                    for delta in decoder.feed(await read_whole(chunks)):
                         yield delta
                 else:
-                    while (chunk := await _next_chunk(chunks, decoder, may_wait=has_text)) is not None:
-                        for delta in _decode(events.feed(chunk), decoder):
+                    while (chunk := await next_chunk(chunks, decoder, may_wait=has_text)) is not None:
+                        for delta in decode_together(events.feed(chunk), decoder):
                             has_text = True
                             yield delta
-                for delta in _finish(events, decoder):
+                for delta in finish_events(events, decoder):
                     yield delta
                 if decoder.done:
-                    await _drain(chunks)
+                    # Read what follows the end mark, so that the connection, and its TLS, can serve the next request.
+                    with suppress(Exception):
+                        async with asyncio.timeout(_BODY_END_S):
+                            async for _chunk in chunks:
+                                pass
         except ProviderError:
             raise
         except Exception as error:
@@ -207,7 +215,7 @@ class OpenAIService:
         while True:
             body = self.request_body(request)
             try:
-                return await stack.enter_async_context(self._create(client, body))
+                return await stack.enter_async_context(self.open_response(client, body))
             except APIStatusError as error:
                 refused = [name for name in self._optional if name in body and name.encode() in error.response.content]
                 if error.status_code not in (400, 422) or not refused:
@@ -222,8 +230,15 @@ class OpenAIService:
         from openai import APIStatusError  # noqa: PLC0415
 
         if isinstance(error, APIStatusError):
+            # Whether the request holds earlier thinking, in either API's form.
+            sent = [*(body.get("messages") or ()), *(body.get("input") or ())]
+            replays = any(
+                one.get("type") == "reasoning"
+                or not one.keys().isdisjoint({"reasoning_content", "reasoning", "thinking"})
+                for one in sent
+                if isinstance(one, Mapping)
+            )
             status, content, headers = error.status_code, error.response.content, error.response.headers
-            replays = _replays_thinking(body)
             return failure_from_status(status, content, headers, endpoint, replays_thinking=replays)
         if isinstance(error, ValueError):
             return malformed("an answer that cannot be read")
@@ -231,22 +246,12 @@ class OpenAIService:
         return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=connection.idle_s)
 
 
-def _replays_thinking(body: Mapping[str, Any]) -> bool:
-    """Say whether a request holds earlier thinking, in either API's form."""
-    sent = (*(body.get("messages") or ()), *(body.get("input") or ()))
-    return any(
-        one.get("type") == "reasoning" or not one.keys().isdisjoint({"reasoning_content", "reasoning", "thinking"})
-        for one in sent
-        if isinstance(one, Mapping)
-    )
-
-
 def joining_window_s(streams: int) -> float:
     """Return how long text is joined before it is read: longer the more streams are open, not for a few of them."""
     return 0.0 if streams < BUSY_STREAMS else min(LONGEST_WINDOW_S, SHORTEST_WINDOW_S * streams / BUSY_STREAMS)
 
 
-async def _next_chunk(chunks: AsyncIterator[bytes], decoder: Decoder, *, may_wait: bool) -> bytes | None:
+async def next_chunk(chunks: AsyncIterator[bytes], decoder: Decoder, *, may_wait: bool) -> bytes | None:
     """Return the next bytes, None at the end.
 
     In a busy process what arrives within a window is read together: working on forty characters costs hardly more than
@@ -260,21 +265,27 @@ async def _next_chunk(chunks: AsyncIterator[bytes], decoder: Decoder, *, may_wai
         return await anext(chunks, None)
     try:
         return await asyncio.wait_for(anext(chunks, None), _USAGE_S)
-    except Exception:  # noqa: BLE001  (the answer is complete; only token counts could still have come)
+    except Exception:  # noqa: BLE001
+        # The answer is complete; only token counts could still have come.
         return None
 
 
-def _decode(payloads: Iterable[bytes], decoder: Decoder) -> Iterator[RawDelta]:
+def decode_together(payloads: Iterable[bytes], decoder: Decoder) -> Iterator[RawDelta]:
     """Decode what arrived together, adjacent texts of one field as one. What precedes a failure comes before it."""
     pending: RawDelta | None = None
     failure: ProviderError | None = None
     try:
         for payload in payloads:
             for delta in decoder.feed(payload):
-                joined = _join(pending, delta)
-                if joined is None and pending is not None:
+                match pending, delta:
+                    case RawFields(first), RawFields(second) if len(first) == 1 and first.keys() == second.keys():
+                        ((name, start),) = first.items()
+                        if isinstance(start, str) and isinstance(second[name], str):
+                            pending = RawFields({name: start + second[name]})
+                            continue
+                if pending is not None:
                     yield pending
-                pending = joined or delta
+                pending = delta
     except ProviderError as error:
         failure = error
     if pending is not None:
@@ -283,38 +294,21 @@ def _decode(payloads: Iterable[bytes], decoder: Decoder) -> Iterator[RawDelta]:
         raise failure
 
 
-def _join(first: RawDelta | None, second: RawDelta) -> RawFields | None:
-    """Return two deltas as one where both are a text of the same field and nothing else."""
-    if not (isinstance(first, RawFields) and isinstance(second, RawFields)):
-        return None
-    if len(first.fields) != 1 or first.fields.keys() != second.fields.keys():
-        return None
-    ((name, start),) = first.fields.items()
-    end = second.fields[name]
-    return RawFields({name: start + end}) if isinstance(start, str) and isinstance(end, str) else None
-
-
-def _finish(events: EventParser, decoder: Decoder) -> Iterator[RawDelta]:
+def finish_events(events: EventParser, decoder: Decoder) -> Iterator[RawDelta]:
     """Decode a last event without its blank line, and what the decoder holds back. Raises ProviderError if cut off."""
     try:
         yield from [delta for payload in events.finish() for delta in decoder.feed(payload)]
     except ProviderError as error:
-        if error.code != "malformed":  # else the event is torn: the stream broke off, its JSON wasn't wrong
+        # A torn event isn't wrong JSON: the stream broke off.
+        if error.code != "malformed":
             raise
     yield from decoder.finish()
     if not decoder.ended:
         raise cut_off()
 
 
-async def _drain(chunks: AsyncIterator[bytes]) -> None:
-    """Read what follows the end mark, so that the connection, and its TLS, can serve the next request."""
-    with suppress(Exception):
-        async with asyncio.timeout(_BODY_END_S):
-            async for _chunk in chunks:
-                pass
-
-
-async def _read_whole(chunks: AsyncIterator[bytes]) -> bytes:
+async def read_whole(chunks: AsyncIterator[bytes]) -> bytes:
+    """Return a whole body. Raises ProviderError for more than 8 MiB."""
     body = bytearray()
     async for chunk in chunks:
         body += chunk

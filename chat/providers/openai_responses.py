@@ -40,32 +40,29 @@ class OpenAIResponsesProvider(OpenAIService):
     _api = "responses"
     _optional = ("prompt_cache_key",)
 
-    def _body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
+    def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
         body = {**request.body, "model": model, "stream": True}
         if request.instructions:
             body["instructions"] = request.instructions
         if request.tools:
-            body["tools"] = [_flatten_tool(tool) for tool in request.tools]
+            # A function is flat in this API, and ``strict`` is on by default.
+            body["tools"] = [
+                {"type": "function", "strict": False, **tool["function"]}
+                if tool.get("type") == "function"
+                else dict(tool)
+                for tool in request.tools
+            ]
         if request.conversation:
             # Part of this API, unlike of chat completions; some services find their cache by it alone.
             body.setdefault("prompt_cache_key", request.conversation)
         return body
 
-    def _create(self, client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
+    def open_response(self, client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
         # As extra_body: given as arguments, the SDK would walk and rebuild every item.
         return client.responses.with_streaming_response.create(stream=True, extra_body=body)
 
-    def _decoder(self, endpoint: Endpoint) -> ResponsesDecoder:
+    def new_decoder(self, endpoint: Endpoint) -> ResponsesDecoder:
         return ResponsesDecoder(endpoint)
-
-
-def _flatten_tool(tool: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn a function tool of chat completions into this API's form, where ``strict`` is on by default."""
-    function = tool.get("function")
-    if tool.get("type") != "function" or not isinstance(function, Mapping):
-        return dict(tool)
-    fields = {name: function[name] for name in ("name", "description", "parameters") if name in function}
-    return {"type": "function", **fields, "strict": function.get("strict", False)}
 
 
 class ResponsesDecoder:
@@ -100,8 +97,8 @@ class ResponsesDecoder:
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             try:
                 event = parse_json(payload)
-                # Texts keep a lone surrogate: its other half may come with the next event.
-                if not (isinstance(event, dict) and _string(event, "type") in _TEXT_FIELDS):
+                # Texts may end in a lone surrogate: its other half may come with the next event.
+                if not (isinstance(event, dict) and string_in(event, "type") in _TEXT_FIELDS):
                     event = without_surrogates(event)
             except ProviderError:
                 if b"\n" not in payload:
@@ -116,19 +113,19 @@ class ResponsesDecoder:
         return (*self._release_items(), *((usage,) if usage is not None else ()))
 
     def _read_event(self, event: dict[str, Any]) -> Iterator[RawDelta]:
-        kind = _string(event, "type")
+        kind = string_in(event, "type")
         if kind in _TEXT_FIELDS:
             field, text = _TEXT_FIELDS[kind], event.get("delta")
             if isinstance(text, str) and text:
-                self._streamed |= {(_index(event), field), (_string(event, "item_id") or _index(event), field)}
+                self._streamed |= {(index_of(event), field), (string_in(event, "item_id") or index_of(event), field)}
                 yield RawFields({field: text})
         elif kind == "response.reasoning_summary_text.done":
             yield RawFields({"reasoning_summary": _PARAGRAPH_END})
         elif kind == "response.output_item.done":
             item = event.get("item")
-            index = len(self._items) if _index(event) == _NO_INDEX else _index(event)
+            index = len(self._items) if index_of(event) == _NO_INDEX else index_of(event)
             # Where an item has an id, that alone says whether it came before.
-            if isinstance(item, dict) and (_string(item, "id") or index) not in self._seen:
+            if isinstance(item, dict) and (string_in(item, "id") or index) not in self._seen:
                 yield from self._add_item(index, item)
         elif kind in _FINAL_EVENTS:
             yield from self._end(event.get("response"))
@@ -140,29 +137,30 @@ class ResponsesDecoder:
     def _add_item(self, index: int, item: dict[str, Any]) -> Iterator[RawFields]:
         """Collect a finished item, and emit those of its texts that didn't come in deltas."""
         self._items.append((index, item))
-        self._seen |= {index, _string(item, "id") or index}
-        keys = (index, _string(item, "id"), _NO_INDEX)
+        self._seen |= {index, string_in(item, "id") or index}
+        keys = (index, string_in(item, "id"), _NO_INDEX)
         texts = {
-            "content": _join_parts(item.get("content"), "output_text", "refusal"),
-            "reasoning_summary": _join_parts(item.get("summary"), "summary_text", end=_PARAGRAPH_END),
-            "reasoning_content": _join_parts(item.get("content"), "reasoning_text", "text"),
+            "content": join_parts(item.get("content"), "output_text", "refusal"),
+            "reasoning_summary": join_parts(item.get("summary"), "summary_text", end=_PARAGRAPH_END),
+            "reasoning_content": join_parts(item.get("content"), "reasoning_text", "text"),
         }
         fields = {"message": ("content",), "reasoning": ("reasoning_summary", "reasoning_content")}
-        for field in fields.get(_string(item, "type"), ()):
+        for field in fields.get(string_in(item, "type"), ()):
             if texts[field] and self._streamed.isdisjoint((key, field) for key in keys):
                 yield RawFields({field: texts[field]})
 
     def _end(self, response: Any) -> Iterator[RawDelta]:
         """Read the final snapshot: items that had no done event, token counts, and how the response ended."""
         if not isinstance(response, dict) or response.get("status") in ("queued", "in_progress"):
-            return  # a background response has nothing in it yet
+            # A background response has nothing in it yet.
+            return
         usage = read_usage(response.get("usage"))
         if response.get("status") in ("failed", "cancelled") or response.get("error"):
             self._usage = usage
             raise failure_from_object(response.get("error") or {"code": "server_error"}, self._endpoint)
         output = response.get("output")
         for index, item in enumerate(output if isinstance(output, list) else ()):
-            if isinstance(item, dict) and self._seen.isdisjoint({index, _string(item, "id")}):
+            if isinstance(item, dict) and self._seen.isdisjoint({index, string_in(item, "id")}):
                 yield from self._add_item(index, item)
         yield from self._release_items()
         if usage is not None:
@@ -191,17 +189,20 @@ class ResponsesDecoder:
                 yield RawFields({"tool_calls": [call]})
 
 
-def _index(event: Mapping[str, Any]) -> int:
+def index_of(event: Mapping[str, Any]) -> int:
+    """Return the item that an event is about."""
     index = event.get("output_index")
     return index if isinstance(index, int) else _NO_INDEX
 
 
-def _string(mapping: Mapping[str, Any], name: str) -> str:
+def string_in(mapping: Mapping[str, Any], name: str) -> str:
+    """Return a string of an object; empty where there is none."""
     value = mapping.get(name)
     return value if isinstance(value, str) else ""
 
 
-def _join_parts(parts: Any, *kinds: str, end: str = "") -> str:
+def join_parts(parts: Any, *kinds: str, end: str = "") -> str:
+    """Return the texts of the parts of these kinds."""
     dicts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
     texts = [part.get("text") or part.get("refusal") for part in dicts if part.get("type") in kinds]
     return "".join(text + end for text in texts if isinstance(text, str))
