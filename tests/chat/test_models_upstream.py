@@ -10,7 +10,6 @@ from chat.conversations import model_choice
 from chat.conversations.model_choice import chosen_model, offered_models
 from chat.models import Conversation
 from chat.providers.base import ProviderError
-from reasoning.replay.dialects import PRESETS
 from tests.factories import make_profile
 
 make_soon = database_sync_to_async(make_profile)
@@ -23,24 +22,10 @@ def connected(settings: LazySettings) -> LazySettings:
     return settings
 
 
-def test_nothing_configured_is_the_offline_analyst(conversation: Conversation) -> None:
-    chosen = chosen_model(conversation)
-
-    assert (chosen.label, chosen.name, chosen.dialect) == ("Offline analyst", "offline-analyst", "openai-chat")
-    assert chosen.config.is_offline
-
-
 def test_environment_answers_where_there_is_no_default(conversation: Conversation, connected: LazySettings) -> None:
     make_profile("kimi")
 
     assert chosen_model(conversation).name == "house-model"
-
-
-def test_default_profile_stands_before_the_environment(conversation: Conversation, connected: LazySettings) -> None:
-    make_profile("kimi", is_default=True)
-
-    assert chosen_model(conversation).name == "kimi"
-    assert [model.name for model in offered_models()] == ["kimi"]
 
 
 def test_conversations_own_profile_stands_before_the_default(conversation: Conversation) -> None:
@@ -138,18 +123,3 @@ def test_our_own_secrets_are_sent_to_nobody_as_a_key(variable: str, monkeypatch:
 
     assert chosen.config.api_key is None
     assert chosen.missing_key == variable
-
-
-@pytest.mark.django_db
-def test_every_preset_becomes_a_model(conversation: Conversation) -> None:
-    for preset in PRESETS.values():
-        fields = ("base_url", "model", "api", "dialect", "context_limit", "reasoning", "starts_in_reasoning")
-        conversation.profile = make_profile(preset.name, **{name: getattr(preset, name) for name in fields})
-
-        chosen = chosen_model(conversation)
-
-        assert (chosen.name, chosen.dialect, dict(chosen.reasoning)) == (
-            preset.name,
-            preset.dialect,
-            dict(preset.reasoning),
-        )

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.providers.base import ProviderError
@@ -15,7 +15,7 @@ from chat.providers.decoding import MAX_EVENT_BYTES, EventParser, read_usage
 from chat.providers.openai_chat import ChatDecoder
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 
-STREAM = 'data: {"a":"é"}\n\n: waiting\n\nevent: x\ndata: one\ndata: two\n\nid: 7\n\ndata:[DONE]\n\n'
+STREAM = '\ufeffdata: {"a":"é"}\n\n: waiting\n\nevent: x\ndata: one\ndata: two\n\nid: 7\n\ndata:[DONE]'
 PAYLOADS = ['{"a":"é"}'.encode(), b"one\ntwo", b"[DONE]"]
 
 
@@ -40,21 +40,12 @@ def refusal(*payloads: bytes) -> ProviderError:
     return caught.value
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(["\n", "\r", "\r\n"]), st.lists(st.integers(0, 110), max_size=12))
 def test_any_cutting_gives_the_same_events(line_end: str, cuts: list[int]) -> None:
     data = STREAM.replace("\n", line_end).encode()
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
 
     assert events(*(data[start:end] for start, end in pairwise(places))) == PAYLOADS
-
-
-def test_byte_order_mark_is_no_part_of_the_first_field() -> None:
-    assert events(b"\xef\xbb", b"\xbfdata: x\n\n") == [b"x"]
-
-
-def test_last_event_without_blank_line_is_handed_out_at_the_end() -> None:
-    assert events(b"data: one\n\ndata: [DONE]") == [b"one", b"[DONE]"]
 
 
 @pytest.mark.parametrize("piece", [b"data: " + b"x" * 100_000, b"data: " + b"x" * 100_000 + b"\n"])
@@ -65,36 +56,16 @@ def test_event_without_end_is_refused_at_the_bound(piece: bytes) -> None:
     assert caught.value.code == "malformed"
 
 
-@pytest.mark.parametrize("field", ["content", "reasoning_content", "reasoning", "thinking"])
-def test_text_field_is_carried_under_its_name(field: str) -> None:
-    assert decoded(chunk({"role": "assistant", field: "so"})) == [RawFields({field: "so"})]
-
-
-def test_details_and_tool_calls_are_carried_whole() -> None:
-    details = [{"type": "reasoning.encrypted", "data": "x"}]
-    calls = [{"index": 0, "id": "a", "function": {"name": "f", "arguments": ""}, "extra_content": {"s": 1}}]
-
-    assert decoded(chunk({"reasoning_details": details, "tool_calls": calls})) == [
-        RawFields({"reasoning_details": details, "tool_calls": calls})
-    ]
-
-
 @pytest.mark.parametrize(
     "payload",
     [
         b'{"choices":null}',
-        b'{"choices":[]}',
         b'{"choices":[null]}',
         b'{"choices":{}}',
-        b'{"choices":[{"index":0}]}',
-        b'{"choices":[{"delta":null}]}',
         b'{"choices":[{"delta":"text"}]}',
         b'{"choices":[{"delta":{"content":null,"tool_calls":null}}]}',
         b'{"choices":[{"index":1,"delta":{"content":"another alternative"}}]}',
-        b'{"usage":null}',
-        b"[]",
         b'"ping"',
-        b"  ",
         b"",
     ],
 )
@@ -122,25 +93,11 @@ def test_thoughts_among_the_parts_are_not_added_to_a_native_field() -> None:
     ]
 
 
-def test_refusal_text_is_the_answer() -> None:
-    assert decoded(chunk({"refusal": "No."})) == [RawFields({"content": "No."})]
-
-
 def test_several_chunks_in_one_event_are_all_read() -> None:
     assert decoded(chunk({"content": "a"}) + b"\n" + chunk({"content": "b"})) == [
         RawFields({"content": "a"}),
         RawFields({"content": "b"}),
     ]
-
-
-def test_broken_bytes_become_replacement_characters() -> None:
-    payload = chunk({"content": "a?"}).replace(b"?", b"\xff")
-
-    assert decoded(payload) == [RawFields({"content": "a\ufffd"})]
-
-
-def test_finish_reason_ends_once_with_the_served_model() -> None:
-    assert decoded(chunk({}, "length"), chunk({}, "length"), b"[DONE]") == [RawEnd("length", "served-1")]
 
 
 @pytest.mark.parametrize(
@@ -157,13 +114,6 @@ def test_running_totals_leave_once_and_last() -> None:
 
     assert [delta for delta in found if isinstance(delta, RawUsage)] == [RawUsage(5, 3)]
     assert isinstance(found[-1], RawUsage)
-
-
-def test_usage_inside_the_choice_and_in_a_last_chunk_is_found() -> None:
-    inside = b'{"choices":[{"delta":{},"usage":{"prompt_tokens":1,"completion_tokens":2}}]}'
-    last = b'{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":2}}'
-
-    assert decoded(inside) == decoded(last) == [RawUsage(1, 2)]
 
 
 @pytest.mark.parametrize(

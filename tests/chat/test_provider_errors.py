@@ -15,9 +15,7 @@ import pytest
 from chat.providers import OPENAI_URL
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.errors import (
-    MAX_QUOTED_CHARS,
     Endpoint,
-    failure_from_object,
     failure_from_status,
     failure_from_transport,
     retry_after_s,
@@ -114,25 +112,15 @@ OVERFLOWS = [
     "Your input exceeds the context window of this model. Please adjust your input and try again.",
     "This model's maximum context length is 32768 tokens. However, you requested 40000 tokens.",
     "prompt is too long: 213462 tokens > 200000 maximum",
-    "The input (40123 tokens) is longer than the model's context length (32768 tokens).",
-    "the request exceeds the available context size, try increasing it",
     "The input token count (1196265) exceeds the maximum number of tokens allowed (1048576).",
-    "Please reduce the length of the messages or completion.",
-    "Input is too long for requested model.",
-    "Your request exceeded model token limit: 262144",
     "Range of input length should be [1, 129024]",
     "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
     "tokens to keep from the initial prompt is greater than the context length",
     "The model is loaded with context length of only 4096 tokens, which is not enough",
-    "prompt token count of 130000 exceeds the limit of 128000",
-    "invalid params, context window exceeds limit",
     "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
     "The decoder prompt (length 40000) is longer than the maximum model length of 32768.",
     "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000",
     "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
-    "Prompt exceeds max length",
-    "Requested token count exceeds the model's maximum context length of 8192 tokens.",
-    "too many tokens: size limit exceeded",
     *(wording for wording, _ in WORDINGS),
 ]
 
@@ -149,30 +137,22 @@ def said(text: str, **more: Any) -> dict[str, Any]:
     return {"error": {"message": text, **more}}
 
 
-@pytest.mark.parametrize(
-    ("status", "code", "is_retryable"),
-    [
-        (400, "refused", False),
-        (401, "authentication", False),
-        (402, "refused", False),
-        (403, "authentication", False),
-        (404, "refused", False),
-        (408, "timeout", True),
-        (413, "context_overflow", False),
-        (422, "refused", False),
-        (429, "rate_limited", True),
-        (500, "server_error", True),
-        (502, "server_error", True),
-        (503, "server_error", True),
-        (504, "timeout", True),
-        (529, "server_error", True),
-    ],
-)
-def test_status_decides_whatever_the_body(status: int, code: str, is_retryable: bool) -> None:
+STATUSES = {
+    "refused": (400, 402, 404, 422),
+    "authentication": (401, 403),
+    "context_overflow": (413,),
+    "rate_limited": (429,),
+    "timeout": (408, 504),
+    "server_error": (500, 502, 503, 529),
+}
+
+
+@pytest.mark.parametrize(("code", "status"), [(code, status) for code, found in STATUSES.items() for status in found])
+def test_status_decides_whatever_the_body(status: int, code: str) -> None:
     for body in (b"", b"<html><body>Oops</body></html>", b'{"error":{"message":"Oops"}}', b"null", b"[1"):
         error = failure(status, body)
 
-        assert (error.code, error.retryable) == (code, is_retryable)
+        assert (error.code, error.retryable) == (code, code in ("rate_limited", "timeout", "server_error"))
         assert "<" not in error.message
 
 
@@ -278,15 +258,6 @@ def test_refusal_under_a_server_error_status_is_not_retried(text: str) -> None:
     assert error.reason
 
 
-def test_refusal_without_a_word_is_put_down_to_thinking_that_was_sent() -> None:
-    error = failure(400, b"", replays=True)
-
-    assert error.reason == "reasoning_refused"
-    assert "reasoning.includeInContext to false" in error.message
-    assert failure(400, b"").reason == ""
-    assert failure(400, b"<html>no</html>", replays=True).reason == ""
-
-
 @pytest.mark.parametrize("text", OVERFLOWS)
 def test_context_overflow_is_recognised_by_its_text(text: str) -> None:
     assert {failure(status, said(text)).code for status in (400, 500)} == {"context_overflow"}
@@ -343,10 +314,6 @@ def test_key_is_never_echoed(status: int) -> None:
     assert KEY not in error.message + str(error)
 
 
-def test_text_of_a_service_is_shortened() -> None:
-    assert len(failure(400, said("so many words " * 10_000)).message) < MAX_QUOTED_CHARS + 100
-
-
 @pytest.mark.parametrize(
     ("headers", "expected"),
     [
@@ -367,36 +334,6 @@ def test_text_of_a_service_is_shortened() -> None:
 )
 def test_wait_is_read_in_every_form(headers: dict[str, str], expected: float | None) -> None:
     assert retry_after_s(headers) == expected
-
-
-def test_wait_is_in_the_message() -> None:
-    error = failure(429, said("slow down"), retry_after="7")
-
-    assert (error.retry_after_s, error.message) == (
-        7.0,
-        "The model service takes no more requests just now. Try again in 7 s.",
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [
-        ("overloaded_error", "server_error"),
-        ("invalid_api_key", "authentication"),
-        ("rate_limit_exceeded", "rate_limited"),
-        ("context_length_exceeded", "context_overflow"),
-        ("invalid_prompt", "refused"),
-        ("something_else", "server_error"),
-    ],
-)
-def test_error_inside_a_stream_is_recognised_by_its_name(name: str, code: str) -> None:
-    assert failure_from_object({"code": name, "message": "words"}, ENDPOINT).code == code
-
-
-def test_rejected_item_is_recognised_inside_a_stream() -> None:
-    error = failure_from_object({"type": "error", "message": REFUSALS["ciphertext"][0], "code": None}, ENDPOINT)
-
-    assert (error.code, error.reason) == ("refused", "ciphertext")
 
 
 class ConnectTimeout(Exception):

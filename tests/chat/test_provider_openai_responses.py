@@ -8,7 +8,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from chat.providers import ProviderConfig, build_provider
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.openai_http import Connection, build_client
 from chat.providers.openai_responses import OpenAIResponsesProvider
@@ -153,19 +152,6 @@ async def test_what_was_captured_is_taken_back_verbatim(upstream: ContractHandle
 
 
 @pytest.mark.parametrize(
-    ("finish", "reason"),
-    [("incomplete:max_output_tokens", "length"), ("incomplete:content_filter", "content_filter")],
-)
-async def test_incomplete_response_ends_with_its_reason(upstream: ContractHandle, finish: str, reason: str) -> None:
-    upstream.script([{"reasoning": "Hm.", "content": "It ro", "finish": finish}])
-
-    deltas = await answer(provider(upstream))
-
-    assert text(deltas) == "It ro"
-    assert [delta.finish_reason for delta in deltas if isinstance(delta, RawEnd)] == [reason]
-
-
-@pytest.mark.parametrize(
     ("spoil", "reason"),
     [
         (lambda back: [{**back[0], "encrypted_content": None}, *back[1:]], "not_found_item"),
@@ -211,13 +197,6 @@ async def test_only_a_parameter_that_changes_nothing_is_left_out(parameter: str,
     await client.close()
 
 
-def test_setting_chooses_this_api() -> None:
-    found = build_provider(ProviderConfig(api_key="k", api="responses"))
-
-    assert isinstance(found, OpenAIResponsesProvider)
-    assert found.identity == build_provider(ProviderConfig(api_key="k")).identity
-
-
 @pytest.mark.parametrize(
     ("finish", "code"),
     [
@@ -251,7 +230,7 @@ async def test_error_in_an_open_stream_has_our_code(upstream: ContractHandle, fo
     assert text(received, "reasoning_summary")
 
 
-@pytest.mark.parametrize("index", range(EVENTS))
+@pytest.mark.parametrize("index", range(0, EVENTS, 4))
 async def test_break_before_any_event_is_disconnected(upstream: ContractHandle, index: int) -> None:
     fault = {"kind": "disconnect", "at": f"event:{index}", "mode": ("fin", "rst")[index % 2]}
     upstream.script([{**STEP, "chunk": 16, "faults": [fault]}])

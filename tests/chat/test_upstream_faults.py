@@ -66,15 +66,6 @@ async def test_storm_that_does_not_end_fails_each_turn_by_name(upstream: Contrac
     assert len(upstream.requests()) == 4 * (1 + retry.MAX_WAITS)
 
 
-async def test_service_that_says_when_to_come_back_is_believed(
-    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(retry, "FIRST_WAIT_S", AN_HOUR_S)  # our own guess would wait too long
-    upstream.script([{"content": "one", "faults": [{"kind": "rate_limit", "retry_after": {"ms": 5}}]}])
-
-    assert (await ask(conversation)).status == "completed"
-
-
 async def test_wait_that_is_too_long_is_left_to_the_person(
     upstream: ContractHandle, conversation: Conversation
 ) -> None:
