@@ -60,11 +60,12 @@ def is_heading(text: str, *, is_strong: bool) -> bool:
 
 def without_page_numbers(blocks: Sequence[RawBlock]) -> list[RawBlock]:
     """Drop page numbers and running footers."""
-    footers = _running_footers(blocks)
+    footers = running_footers(blocks)
     out: list[RawBlock] = []
-    ids: tuple[str, ...] = ()  # of dropped blocks: links to them lead to the next one
+    # The ids of dropped blocks move to the next one, where links to them lead.
+    ids: tuple[str, ...] = ()
     for block in blocks:
-        if _is_page_foot(block, footers):
+        if is_page_foot(block, footers):
             ids += block.ids
         else:
             out.append(replace(block, ids=(*ids, *block.ids)) if ids else block)
@@ -72,7 +73,8 @@ def without_page_numbers(blocks: Sequence[RawBlock]) -> list[RawBlock]:
     return out
 
 
-def _is_page_foot(block: RawBlock, footers: set[str]) -> bool:
+def is_page_foot(block: RawBlock, footers: set[str]) -> bool:
+    """Say whether a block is a page number or a footer."""
     line = block.line.strip()
     # A label or a sum inside a table; a footer that is laid out as a table has no rows around it.
     is_row = block.kind == "table" and (CELL_SEPARATOR not in block.text or block.text.startswith(CELL_SEPARATOR))
@@ -84,7 +86,7 @@ def _is_page_foot(block: RawBlock, footers: set[str]) -> bool:
     return found is not None and found["words"] in footers
 
 
-def _running_footers(blocks: Sequence[RawBlock]) -> set[str]:
+def running_footers(blocks: Sequence[RawBlock]) -> set[str]:
     """Return the words of lines that repeat with a number that rises by one to four."""
     numbers: dict[str, list[int]] = defaultdict(list)
     for block in blocks:

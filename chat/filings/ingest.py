@@ -84,17 +84,17 @@ def ingest(source: Path | bytes, *, name: str = "", filed_on: dt.date | None = N
     document = read_document(source, name=name)
     metadata = document.metadata
     with transaction.atomic():
-        filing = same or _stored(metadata, name) or Filing()
+        filing = same or find_copy(metadata, name) or Filing()
         filing.company = (metadata.company or Path(name).stem)[:200]
         filing.form = metadata.form or filing.form
         filing.cik, filing.accession = metadata.cik[:10], metadata.accession[:30] or filing.accession
         filing.period_on, filing.signed_on = metadata.period_on, metadata.signed_on
         filing.filed_on = metadata.filed_on or filed_on or filing.filed_on
         filing.source_name = name[:255]
-        filing.slug = filing.slug or _free_slug(filing)
+        filing.slug = filing.slug or free_slug(filing)
         filing.digest, filing.is_demo = digest, is_demo
         filing.save()
-        _store_passages(filing, cut_passages(document.blocks))
+        store_passages(filing, cut_passages(document.blocks))
     return filing
 
 
@@ -113,7 +113,7 @@ def stated_dates(folder: Path) -> dict[str, dt.date]:
         return {}
 
 
-def _stored(metadata: FilingMetadata, name: str) -> Filing | None:
+def find_copy(metadata: FilingMetadata, name: str) -> Filing | None:
     """Return the stored filing of which this is another copy. Of a periodic report there is one for each period."""
     form, accession = metadata.form, metadata.accession
     if accession and (found := Filing.objects.filter(accession=accession, form=form).first()):
@@ -125,7 +125,8 @@ def _stored(metadata: FilingMetadata, name: str) -> Filing | None:
     return alike.first() if is_periodic else alike.filter(source_name=name).exclude(source_name="").first()
 
 
-def _free_slug(filing: Filing) -> str:
+def free_slug(filing: Filing) -> str:
+    """Return a slug that no filing has yet."""
     date = filing.period_on or filing.filed_on
     wanted = slugify(f"{filing.company} {filing.form.replace('.', '-')} {date or ''}")[:_SLUG_CHARS] or "filing"
     slug, number = wanted, 1
@@ -135,7 +136,8 @@ def _free_slug(filing: Filing) -> str:
     return slug
 
 
-def _store_passages(filing: Filing, texts: list[PassageText]) -> None:
+def store_passages(filing: Filing, texts: list[PassageText]) -> None:
+    """Replace the passages of a filing; unchanged ones get the anchors that they had."""
     known = list(filing.passages.order_by("ordinal").values_list("section", "anchor", "text"))
     names = anchors([(one.section, one.text) for one in texts], known)
     filing.passages.all().delete()

@@ -101,13 +101,13 @@ class ItemHeading:
 
 def starts_section(text: str) -> bool:
     """Say whether a line begins as an Item or Part heading does."""
-    return bool(_ITEM.match(text) or _PART.match(text)) and not _continues(text)
+    return bool(_ITEM.match(text) or _PART.match(text)) and not continues_sentence(text)
 
 
 def part_of(text: str) -> str | None:
     """Return the part that a line such as ``PART II - OTHER INFORMATION`` opens."""
     found = _PART.match(text)
-    return found["part"].upper() if found and len(text) <= 120 and not _continues(text) else None
+    return found["part"].upper() if found and len(text) <= 120 and not continues_sentence(text) else None
 
 
 def is_signatures(text: str) -> bool:
@@ -117,10 +117,21 @@ def is_signatures(text: str) -> bool:
 
 def item_heading(line: str, form: str) -> ItemHeading | None:
     """Parse a line as an Item heading of ``form``; None where it is none, or mentions an Item in a sentence."""
-    found = _match(line, form)
-    if found is None or _continues(line):
+    if is_current_report(form) and (found := _ITEM_8K.match(line)):
+        key = ItemKey(int(found["number"]), found["point"].replace(" ", ""))
+        rest = line[found.end() :]
+    elif found := _ITEM.match(line):
+        number = int(found["number"])
+        bracketed = found["bracketed"] if number in _LETTERED else None
+        letter = found["letter"] or found["apart"] or bracketed or ""
+        key = ItemKey(number, letter.upper(), (found["part"] or "").upper() if is_quarterly(form) else "")
+        rest = without_more_items(line[found.end() :])
+    else:
         return None
-    key, rest = found
+    if continues_sentence(line):
+        return None
+
+    rest = _LEAD.sub("", rest)
     numbered = _TRAILING_PAGE.search(rest)
     title = rest[: numbered.start()].rstrip(" .|") if numbered else rest.strip()
     page = int(numbered["page"]) if numbered else None
@@ -138,33 +149,24 @@ def known_title(key: ItemKey, title: str, form: str) -> str:
 
 
 def is_quarterly(form: str) -> bool:
+    """Say whether a form is a 10-Q, whose Items repeat in its two parts."""
     return form.upper().startswith("10-Q")
 
 
 def is_current_report(form: str) -> bool:
+    """Say whether a form is an 8-K, whose Items have two numbers."""
     return form.upper().startswith("8-K")
 
 
-def _match(line: str, form: str) -> tuple[ItemKey, str] | None:
-    if is_current_report(form) and (found := _ITEM_8K.match(line)):
-        point = found["point"].replace(" ", "")
-        return ItemKey(int(found["number"]), point), _LEAD.sub("", line[found.end() :])
-    if not (found := _ITEM.match(line)):
-        return None
-    number = int(re.sub(r"\s", "", found["number"]))
-    part = (found["part"] or "").upper() if is_quarterly(form) else ""
-    rest = line[found.end() :]
-    while also := _ALSO.match(rest):
-        rest = rest[also.end() :]
-    bracketed = found["bracketed"] if number in _LETTERED else None
-    letter = found["letter"] or found["apart"] or bracketed or ""
-    return ItemKey(number, letter.upper(), part), _LEAD.sub("", rest)
+def without_more_items(text: str) -> str:
+    """Return what follows a list of Items: *, 11 and 12*."""
+    while also := _ALSO.match(text):
+        text = text[also.end() :]
+    return text
 
 
-def _continues(line: str) -> bool:
-    """Whether a sentence continues after the Item's number and so mentions it: *Item 7 of this report*."""
+def continues_sentence(line: str) -> bool:
+    """Say whether a sentence continues after the Item's number and so mentions it: *Item 7 of this report*."""
     found = _ITEM_8K.match(line) or _ITEM.match(line) or _PART.match(line)
-    rest = line[found.end() :] if found else ""
-    while also := _ALSO.match(rest):
-        rest = rest[also.end() :]
+    rest = without_more_items(line[found.end() :]) if found else ""
     return bool(re.match(r"\s*[,;]|\s+[a-z(\"“]|\s*\)\s*[a-z]", rest)) and not re.match(r"\s*\(\s?[A-Z]", rest)

@@ -10,9 +10,9 @@ import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from lxml import etree
 
@@ -70,24 +70,24 @@ def read_metadata(
     submission: Submission, root: etree._Element | None, blocks: Sequence[RawBlock], *, name: str
 ) -> FilingMetadata:
     """Return what header, inline XBRL and cover say of the main document. ``name`` is the file's name."""
-    ordered = (submission, _from_xbrl(root), _from_cover(blocks, submission, name))
+    facts, cover = read_facts(root), read_cover(blocks, submission, name)
     accession = _ACCESSION.search(name)
+    # The form type as EDGAR writes it: 10-K, 10-K/A, 8-K EX-99.1.
+    form = (submission.form or facts.form or cover.form).upper()
+    form = re.sub(r"^(10|8|20|40|6)(?=[KQF])", r"\1-", form if "EX-" in form else re.sub(r"\s+", "", form))
     return FilingMetadata(
-        company=_as_written(_first(ordered, "company", ""), blocks),
-        form=_tidy_form(_first(ordered, "form", "")),
-        cik=_first(ordered, "cik", "").lstrip("0"),
+        company=as_written(submission.company or facts.company or cover.company, blocks),
+        form=form[:30],
+        cik=(submission.cik or facts.cik).lstrip("0"),
         accession=submission.accession or (accession[1] if accession else ""),
-        period_on=_first(ordered, "period_on", None),
-        signed_on=_signature_date(blocks),
+        period_on=submission.period_on or facts.period_on or cover.period_on,
+        signed_on=signature_date(blocks),
         filed_on=submission.filed_on,
     )
 
 
-def _first(ordered: Sequence[object], field: str, default: Any) -> Any:
-    return next((value for one in ordered if (value := getattr(one, field))), default)
-
-
-def _from_xbrl(root: etree._Element | None) -> FilingMetadata:
+def read_facts(root: etree._Element | None) -> FilingMetadata:
+    """Return what the inline-XBRL facts say of the document."""
     facts: dict[str, str] = {}
     for element in root.iter("ix:nonnumeric", "ix:nonfraction") if root is not None else ():
         name = element.get("name", "")
@@ -101,28 +101,28 @@ def _from_xbrl(root: etree._Element | None) -> FilingMetadata:
     )
 
 
-def _from_cover(blocks: Sequence[RawBlock], submission: Submission, name: str) -> FilingMetadata:
+def read_cover(blocks: Sequence[RawBlock], submission: Submission, name: str) -> FilingMetadata:
+    """Return what the words of the cover say. An exhibit has no cover, only a company and a date."""
     cover = blocks[:_COVER_BLOCKS]
     part = submission.documents[0]
-    if exhibit := _exhibit(part.type, cover):
+    exhibit = part.type.removeprefix("EX-") if part.type.startswith("EX-") else ""
+    if not part.type:
+        headed = next((found for block in cover[:4] if (found := _EXHIBIT_LINE.fullmatch(block.line))), None)
+        exhibit = headed["number"] if headed else ""
+    if exhibit:
         is_current = _CURRENT_REPORT_NAME.search(f"{name} {part.filename}")
+        date = next((date for block in cover if (date := find_date(block.line[:300]))), None)
         form = f"8-K EX-{exhibit}" if is_current else f"EX-{exhibit}"
-        return FilingMetadata(company=_company_in(cover), form=form, period_on=_first_date(cover))
+        return FilingMetadata(company=company_in(cover), form=form, period_on=date)
     found = next((found for block in cover if (found := _FORM.search(block.line))), None)
     form = f"{found['form']}{found['amended'] or ''}" if found else ""
     return FilingMetadata(
-        company=_registrant(cover) or _company_in(cover), form=part.type or form, period_on=_period(cover)
+        company=registrant(cover) or company_in(cover), form=part.type or form, period_on=period(cover)
     )
 
 
-def _exhibit(document_type: str, cover: Sequence[RawBlock]) -> str:
-    if document_type:
-        return document_type[3:] if document_type.startswith("EX-") else ""
-    found = next((found for block in cover[:4] if (found := _EXHIBIT_LINE.fullmatch(block.line))), None)
-    return found["number"] if found else ""
-
-
-def _registrant(cover: Sequence[RawBlock]) -> str:
+def registrant(cover: Sequence[RawBlock]) -> str:
+    """Return the name above or before *exact name of registrant*."""
     for above, block in pairwise(cover):
         if _NAME_BELOW.match(block.line):
             return re.sub(r"\s*\(.*", "", above.line)
@@ -131,12 +131,14 @@ def _registrant(cover: Sequence[RawBlock]) -> str:
     return ""
 
 
-def _company_in(cover: Sequence[RawBlock]) -> str:
+def company_in(cover: Sequence[RawBlock]) -> str:
+    """Return the first words that read as a company's name."""
     found = next((found for block in cover[:20] if (found := _COMPANY.search(block.line))), None)
     return found["name"].strip() if found else ""
 
 
-def _period(cover: Sequence[RawBlock]) -> dt.date | None:
+def period(cover: Sequence[RawBlock]) -> dt.date | None:
+    """Return the date beside *fiscal year ended* and the like."""
     for index, block in enumerate(cover):
         for found in _PERIOD.finditer(block.line):
             near = block.line[found.end() : found.end() + 80]
@@ -147,11 +149,7 @@ def _period(cover: Sequence[RawBlock]) -> dt.date | None:
     return None
 
 
-def _first_date(cover: Sequence[RawBlock]) -> dt.date | None:
-    return next((date for block in cover if (date := find_date(block.line[:300]))), None)
-
-
-def _signature_date(blocks: Sequence[RawBlock]) -> dt.date | None:
+def signature_date(blocks: Sequence[RawBlock]) -> dt.date | None:
     """Return the date beside the first signature: the first date after the words of the signature page."""
     lines = [block.line for block in blocks]
     pages = (at for at in range(len(lines) - 1, -1, -1) if _SIGNATURE_PAGE.match(lines[at]) and len(lines[at]) < 400)
@@ -162,13 +160,7 @@ def _signature_date(blocks: Sequence[RawBlock]) -> dt.date | None:
     return None
 
 
-def _tidy_form(form: str) -> str:
-    """Return the form type as EDGAR writes it: ``10-K``, ``10-K/A``, ``8-K EX-99.1``."""
-    tidy = re.sub(r"\s+", "", form.upper()) if "EX-" not in form.upper() else form.upper()
-    return re.sub(r"^(10|8|20|40|6)(?=[KQF])", r"\1-", tidy)[:30]
-
-
-def _as_written(name: str, blocks: Sequence[RawBlock]) -> str:
+def as_written(name: str, blocks: Sequence[RawBlock]) -> str:
     """Return a name that is all in capitals as the document's running text writes it, else in ordinary capitals."""
     name = clean(name).strip(" ,;")[:200]
     if sum(char.isupper() for char in name) < 0.7 * sum(char.isalpha() for char in name):
@@ -177,44 +169,36 @@ def _as_written(name: str, blocks: Sequence[RawBlock]) -> str:
     pattern = re.compile(rf"(?:\bthe )?\b{_BETWEEN.join(words)}\w*\.?", re.IGNORECASE) if words else None
     texts = (block.text for block in blocks[:_NAME_BLOCKS])
     seen = Counter(found[0] for text in texts if pattern for found in pattern.finditer(text))
-    written = [(variant, count) for variant, count in seen.items() if _is_name(variant)]
-    return max(written, key=lambda one: one[1])[0] if written else _capitalised(name)
+    written = []
+    for variant, count in seen.items():
+        parts = re.findall(r"\w+", variant)
+        # Capitalised as a name: not all in capitals, not all in small letters.
+        is_mixed = not all(part.isupper() for part in parts) and any(len(part) > 2 and part.istitle() for part in parts)
+        if parts[0][0].isupper() and is_mixed:
+            written.append((count, variant))
+    if written:
+        return max(written, key=lambda one: one[0])[1]
 
-
-def _is_name(variant: str) -> bool:
-    """Whether words are capitalised as a name: not all in capitals, not all in small letters."""
-    words = re.findall(r"\w+", variant)
-    return (
-        words[0][0].isupper()
-        and not all(word.isupper() for word in words)
-        and any(len(word) > 2 and word.istitle() for word in words)
-    )
-
-
-def _capitalised(name: str) -> str:
-    words = [word.lower() if word.lower() in {"of", "and", "the", "for"} else _cased(word) for word in name.split()]
-    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]]) if words else ""
-
-
-def _cased(word: str) -> str:
-    letters = re.sub(r"\W", "", word)
-    is_initials = not re.search(r"[AEIOUY]", letters) or re.fullmatch(r"[IVX]+", letters) or len(letters) <= 2
-    return word if is_initials and letters not in {"CO", "INC", "CORP", "LTD"} else word.capitalize()
+    cased = []
+    for word in name.split():
+        letters = re.sub(r"\W", "", word)
+        is_initials = not re.search(r"[AEIOUY]", letters) or re.fullmatch(r"[IVX]+", letters) or len(letters) <= 2
+        if word.lower() in {"of", "and", "the", "for"}:
+            cased.append(word.lower())
+        else:
+            cased.append(word if is_initials and letters not in {"CO", "INC", "CORP", "LTD"} else word.capitalize())
+    tidy = " ".join(cased)
+    return tidy[:1].upper() + tidy[1:]
 
 
 def find_date(text: str) -> dt.date | None:
     """Return the first date in ``text`` that exists in the calendar: written out, ISO, or month/day/year."""
     found = [match for pattern in _WRITTEN for match in pattern.finditer(text)]
     for match in sorted(found, key=lambda one: one.start()):
-        if date := _date(match["year"], match["month"], match["day"]):
-            return date
+        month, year = match["month"], int(match["year"])
+        if len(match["year"]) == 2:
+            year += 2000 if year < 70 else 1900
+        number = int(month) if month.isdecimal() else _MONTHS.index(month[:3].lower()) + 1
+        with suppress(ValueError):
+            return dt.date(year, number, int(match["day"]))
     return None
-
-
-def _date(year: str, month: str, day: str) -> dt.date | None:
-    number = int(month) if month.isdecimal() else _MONTHS.index(month[:3].lower()) + 1
-    full_year = int(year) if len(year) == 4 else 2000 + int(year) if int(year) < 70 else 1900 + int(year)
-    try:
-        return dt.date(full_year, number, int(day))
-    except ValueError:
-        return None

@@ -12,7 +12,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 
 from chat.filings.blocks import Kind, RawBlock
 from chat.filings.items import (
@@ -39,6 +39,7 @@ _STATEMENTS_MIN_CHARS = 4000
 _FEWEST_ITEMS = 3
 _LINK_WEIGHT = 4.0
 _BODY_CHARS = 200
+_CONTINUED = re.compile(r"\bcont(?:inued|\.|’d|'d)", re.IGNORECASE)
 _LAST_QUARTERLY_ITEM = {"I": 4, "II": 6}
 
 _FEWEST_INDEXED = 4
@@ -101,7 +102,7 @@ class ContentsEntry:
 
 def in_sections(blocks: Sequence[RawBlock], form: str) -> list[Block]:
     """Return raw blocks with the section and heading that each is under. Text before the first Item is ``Cover``."""
-    starts = [Start(0, exhibit, "")] if (exhibit := exhibit_section(form)) else _starts(blocks, form)
+    starts = [Start(0, exhibit, "")] if (exhibit := exhibit_section(form)) else section_starts(blocks, form)
     if starts and starts[0].index > 0:
         starts = [Start(0, "Cover", ""), *starts]
     out: list[Block] = []
@@ -120,27 +121,24 @@ def exhibit_section(form: str) -> str:
     return f"Exhibit {found['number']}" if found else ""
 
 
-def _starts(blocks: Sequence[RawBlock], form: str) -> list[Start]:
+def section_starts(blocks: Sequence[RawBlock], form: str) -> list[Start]:
+    """Return where the sections of a main document begin; one section ``Document`` where no Items are found."""
     starts = outline(blocks, form)
     if is_current_report(form):
         return starts or [Start(0, "Document", "")]
     # Items all in a small part of the document are a table that only lists them.
     items = [start for start in starts if start.section != SIGNATURES]
     is_list = len(items) >= _FEWEST_INDEXED and items[-1].index - items[0].index < len(blocks) * _BUNCH_SHARE
-    if is_list or len(starts) < _FEWEST_ITEMS or _misses_links(blocks, starts, form):
+    if is_list or len(starts) < _FEWEST_ITEMS or misses_links(blocks, starts, form):
         starts = cross_reference_outline(blocks, form) or ([] if is_list else starts)
-    return [*starts, *_statements_at_the_end(blocks, starts, form)] or [Start(0, "Document", "")]
-
-
-def _statements_at_the_end(blocks: Sequence[RawBlock], starts: Sequence[Start], form: str) -> list[Start]:
-    """Return Item 8 for the financial statements of an annual report on F-pages behind the signatures."""
-    if not starts or starts[-1].section != SIGNATURES or not form.upper().startswith("10-K"):
-        return []
-    for index in range(starts[-1].index + 1, len(blocks)):
-        if blocks[index].kind == "heading" and _STATEMENTS.match(blocks[index].text):
-            following_chars = sum(len(block.text) for block in blocks[index:])
-            return [Start(index, "Item 8", "Financial Statements")] if following_chars > _STATEMENTS_MIN_CHARS else []
-    return []
+    if starts and starts[-1].section == SIGNATURES and form.upper().startswith("10-K"):
+        # The financial statements of an annual report may be on F-pages behind the signatures.
+        for index in range(starts[-1].index + 1, len(blocks)):
+            if blocks[index].kind == "heading" and _STATEMENTS.match(blocks[index].text):
+                if sum(len(block.text) for block in blocks[index:]) > _STATEMENTS_MIN_CHARS:
+                    starts = [*starts, Start(index, "Item 8", "Financial Statements")]
+                break
+    return starts or [Start(0, "Document", "")]
 
 
 def outline(blocks: Sequence[RawBlock], form: str) -> list[Start]:
@@ -148,14 +146,15 @@ def outline(blocks: Sequence[RawBlock], form: str) -> list[Start]:
     entries = contents_entries(blocks, form)
     linked = ((entry.target, entry.index, entry.heading, _LINK_WEIGHT) for entry in entries)
     candidates = [
-        *_candidates(blocks, linked, form),
-        *_candidates(blocks, _headings(blocks, {entry.index for entry in entries}, form), form),
+        *read_candidates(blocks, linked, form),
+        *read_candidates(blocks, weigh_headings(blocks, {entry.index for entry in entries}, form), form),
     ]
     starts = []
     for found in heaviest_chain(sorted(candidates, key=lambda candidate: candidate.index)):
         index = found.index
         while index > 0 and len(blocks[index - 1].line) <= 80 and part_of(blocks[index - 1].line):
-            index -= 1  # a PART heading right before an Item belongs to it
+            # A PART heading right before an Item belongs to it.
+            index -= 1
         starts.append(Start(index, found.section, found.title))
     return starts if any(start.section != SIGNATURES for start in starts) else []
 
@@ -169,7 +168,8 @@ def contents_entries(blocks: Sequence[RawBlock], form: str) -> list[ContentsEntr
             continue
         heading = item_heading(block.line, form)
         if heading is None and index and len(block.line) <= 200 and len(before := blocks[index - 1].line) <= 12:
-            heading = item_heading(f"{before} {block.line}", form)  # "Item 1." in a line of its own
+            # "Item 1." in a line of its own.
+            heading = item_heading(f"{before} {block.line}", form)
         if heading is None and not is_signatures(block.line):
             continue
         targets = [places[link] for link in block.links if link in places and places[link] != index]
@@ -207,7 +207,7 @@ def heaviest_chain(candidates: Sequence[Candidate]) -> list[Candidate]:
     return chain[::-1]
 
 
-def _candidates(
+def read_candidates(
     blocks: Sequence[RawBlock], found: Iterator[tuple[int, int, ItemHeading | None, float]], form: str
 ) -> Iterator[Candidate]:
     """Yield what each heading may open. ``found``: where its text begins, where it is itself, heading and weight."""
@@ -225,7 +225,8 @@ def _candidates(
             yield Candidate(target, key.rank, key.section, heading.title, weight)
             continue
         readings = [key]
-        if is_quarterly(form):  # without a part of its own a 10-Q's Item is tried in both
+        if is_quarterly(form):
+            # Without a part of its own a 10-Q's Item is tried in both.
             readings = [
                 ItemKey(key.number, key.suffix, name)
                 for name, last in _LAST_QUARTERLY_ITEM.items()
@@ -237,9 +238,10 @@ def _candidates(
             yield Candidate(target, read.rank, read.section, heading.title, weight + bonus)
 
 
-def _headings(
+def weigh_headings(
     blocks: Sequence[RawBlock], contents: set[int], form: str
 ) -> Iterator[tuple[int, int, ItemHeading | None, float]]:
+    """Yield the headings outside of the contents, each with its weight as a candidate."""
     found: list[tuple[int, ItemHeading | None]] = []
     for index, block in enumerate(blocks):
         if index in contents or len(block.text) < 5:
@@ -253,21 +255,15 @@ def _headings(
             found.append((index, heading))
     ends = [*(index for index, _heading in found[1:]), len(blocks)]
     for (index, heading), end in zip(found, ends, strict=False):
-        yield index, index, heading, _heading_weight(blocks, index, end, heading)
-
-
-def _heading_weight(blocks: Sequence[RawBlock], index: int, end: int, heading: ItemHeading | None) -> float:
-    text_chars = sum(len(block.text) for block in blocks[index + 1 : min(end, index + 20)])
-    if heading and heading.is_run_in:
-        text_chars += len(blocks[index].text)
-    weight = 1.0 + min(text_chars / _BODY_CHARS, 1.0)
-    if blocks[index].kind == "heading":
-        weight += 0.3
-    if heading and heading.page is not None:
-        weight -= 1.2
-    if re.search(r"\bcont(?:inued|\.|’d|'d)", blocks[index].text[-20:], re.IGNORECASE):
-        weight -= 0.8
-    return max(weight, 0.1)
+        text_chars = sum(len(block.text) for block in blocks[index + 1 : min(end, index + 20)])
+        if heading and heading.is_run_in:
+            text_chars += len(blocks[index].text)
+        weight = 1.0 + min(text_chars / _BODY_CHARS, 1.0)
+        weight += 0.3 if blocks[index].kind == "heading" else 0.0
+        # With a page number it looks like an entry of the contents.
+        weight -= 1.2 if heading and heading.page is not None else 0.0
+        weight -= 0.8 if _CONTINUED.search(blocks[index].text[-20:]) else 0.0
+        yield index, index, heading, max(weight, 0.1)
 
 
 def cross_reference_outline(blocks: Sequence[RawBlock], form: str) -> list[Start]:
@@ -278,23 +274,22 @@ def cross_reference_outline(blocks: Sequence[RawBlock], form: str) -> list[Start
     first: dict[int, Start] = {}
     for start in sorted(starts, key=lambda one: one.index):
         first.setdefault(start.index, start)
-    return list(_with_resumed_discussion(blocks, list(first.values())))
+    starts = list(first.values())
 
-
-def _with_resumed_discussion(blocks: Sequence[RawBlock], starts: Sequence[Start]) -> Iterator[Start]:
-    """Yield the starts; market risk (Item 7A) inside the discussion ends where the report's contents continue."""
+    # Market risk (Item 7A) inside the discussion ends where the report's contents continue.
     linked = {link for block in blocks[: starts[0].index] for link in block.links}
     discussion = next((start for start in starts if start.section == "Item 7"), None)
     ends = [*(start.index for start in starts[1:]), len(blocks)]
+    out = []
     for before, start, end in zip([None, *starts], starts, ends, strict=False):
-        yield start
+        out.append(start)
         if start.section == "Item 7A" and before is not None and before == discussion:
             resumed = (index for index in range(start.index + 1, end) if linked.intersection(blocks[index].ids))
-            if (index := next(resumed, None)) is not None:
-                yield Start(index, before.section, before.title)
+            out += [Start(index, before.section, before.title) for index in islice(resumed, 1)]
+    return out
 
 
-def _misses_links(blocks: Sequence[RawBlock], starts: Sequence[Start], form: str) -> bool:
+def misses_links(blocks: Sequence[RawBlock], starts: Sequence[Start], form: str) -> bool:
     """Whether rising Items miss what contents links say: the report has an order of its own, and an index."""
     sections = {start.section for start in starts}
     places = {start.index for start in starts}

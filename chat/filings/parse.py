@@ -63,7 +63,7 @@ def parse_html(text: str) -> etree._Element | None:
 
 def html_blocks(root: etree._Element) -> list[RawBlock]:
     """Return the raw blocks of a parsed document in reading order."""
-    walk = _HtmlWalk()
+    walk = HtmlWalk()
     walker = etree.iterwalk(root, events=("start", "end"))
     for event, element in walker:
         if event == "end":
@@ -79,8 +79,8 @@ def html_blocks(root: etree._Element) -> list[RawBlock]:
     return without_page_numbers(walk.finish())
 
 
-class _HtmlWalk:
-    """The paragraph or row that is being read, its ids and links, and how deep bold goes."""
+class HtmlWalk:
+    """The paragraph or row that is being read, its ids and links, and the nesting of bold."""
 
     def __init__(self) -> None:
         self.blocks: list[RawBlock] = []
@@ -94,8 +94,9 @@ class _HtmlWalk:
         self.strong_chars = self.plain_chars = 0
 
     def enter(self, element: etree._Element) -> None:
+        """Read the start of an element."""
         if element.tag in _BREAKING:
-            self._break()
+            self.end_line()
         match element.tag:
             case "table":
                 self.table_count += 1
@@ -107,29 +108,32 @@ class _HtmlWalk:
         style = element.get("style", "")
         is_strong = element.tag in _STRONG or bool(_STRONG_STYLE.search(style))
         self.strong.append(is_strong or (self.strong[-1] and not _PLAIN_STYLE.search(style)))
-        self._note_ids(element)
-        self._add(element.text)
+        self.note_ids(element)
+        self.add_text(element.text)
 
     def leave(self, element: etree._Element) -> None:
+        """Read the end of an element and the text behind it."""
         if element is self.row:
-            self._end_row()
+            self.end_row()
         elif element.tag in _BREAKING:
             if self.row is not None and element.tag in {"td", "th"}:
-                self._end_cell()
-            self._break()
+                self.end_cell()
+            self.end_line()
             if element.tag == "tr":
                 self.tables[-1].end_line(self.blocks)
             elif element.tag == "table" and len(self.tables) > 1:
                 self.tables.pop().finish(self.blocks)
         self.strong.pop()
-        self._add(element.tail)
+        self.add_text(element.tail)
 
     def skip(self, element: etree._Element) -> None:
+        """Leave out an element, but not its ids."""
         self.strong.append(False)
-        self._note_ids(element)
+        self.note_ids(element)
 
     def preformatted(self, element: etree._Element) -> None:
-        self._end_paragraph()
+        """Read ``pre`` as a plain text document."""
+        self.end_paragraph()
         self.skip(element)
         inner = text_blocks("".join(str(piece) for piece in element.itertext()))
         if inner and self.ids:
@@ -138,19 +142,20 @@ class _HtmlWalk:
         self.blocks.extend(inner)
 
     def finish(self) -> list[RawBlock]:
-        self._end_paragraph()
+        """Return the blocks, with everything that is still open."""
+        self.end_paragraph()
         while self.tables:
             self.tables.pop().finish(self.blocks)
         return self.blocks
 
-    def _break(self) -> None:
+    def end_line(self) -> None:
         """End a paragraph. Inside a row of cells a break only separates words."""
         if self.row is not None:
             self.pieces.append(" ")
         else:
-            self._end_paragraph()
+            self.end_paragraph()
 
-    def _end_paragraph(self) -> None:
+    def end_paragraph(self) -> None:
         """Append the paragraph. A forced line break also ends it where it is doubled or an Item follows."""
         source, is_strong = "".join(self.pieces), self.strong_chars > 0 and self.plain_chars == 0
         self.pieces, self.strong_chars, self.plain_chars = [], 0, 0
@@ -166,38 +171,42 @@ class _HtmlWalk:
             else:
                 paragraphs[-1] += " " + text
         for text in paragraphs:
-            self._append(text, "heading" if is_heading(text, is_strong=is_strong) else "text")
+            self.append(text, "heading" if is_heading(text, is_strong=is_strong) else "text")
         if source.strip():
             self.links = []
 
-    def _end_cell(self) -> None:
+    def end_cell(self) -> None:
+        """Add the text so far as a cell of the open row."""
         self.tables[-1].add_cell(clean("".join(self.pieces)))
         self.pieces = []
 
-    def _end_row(self) -> None:
-        self._end_cell()
+    def end_row(self) -> None:
+        """Append the open row: as a row, as a bullet with its text, or as paragraphs that were laid out."""
+        self.end_cell()
         cells = self.tables[-1].end_row()
         self.row, self.strong_chars, self.plain_chars = None, 0, 0
         texts = [cell.text for cell in cells]
         if len(cells) == 2 and _BULLET.fullmatch(texts[0]) and not is_figure(texts[1]):
-            self._append(" ".join(texts), "text")
+            self.append(" ".join(texts), "text")
         elif any(len(text) > _PROSE_CHARS for text in texts):
             for text in texts:
-                self._append(text, "text")
+                self.append(text, "text")
         elif cells:
             index = len(self.blocks)
-            self._append(CELL_SEPARATOR.join(texts), "table" if len(cells) > 1 else "text")
+            self.append(CELL_SEPARATOR.join(texts), "table" if len(cells) > 1 else "text")
             if len(self.blocks) > index:
                 self.tables[-1].add_row(index, cells)
         self.links = []
 
-    def _append(self, text: str, kind: Kind) -> None:
+    def append(self, text: str, kind: Kind) -> None:
+        """Append a block, unless it is a drawn line or a link back to the contents."""
         if _LINE.fullmatch(text) or (self.links and _BACK_TO_CONTENTS.fullmatch(text)):
             return
         self.blocks.append(RawBlock(text, kind, tuple(self.ids), tuple(self.links)))
         self.ids = []
 
-    def _note_ids(self, element: etree._Element) -> None:
+    def note_ids(self, element: etree._Element) -> None:
+        """Remember an element's ids, and where a link leads."""
         is_link = element.tag == "a"
         names = ("id", "name") if is_link else ("id",)
         self.ids += [value for name in names if (value := element.get(name))]
@@ -205,7 +214,8 @@ class _HtmlWalk:
         if href.startswith("#") and len(href) > 1:
             self.links.append(href[1:])
 
-    def _add(self, text: str | None) -> None:
+    def add_text(self, text: str | None) -> None:
+        """Add text to the paragraph or cell."""
         if not text:
             return
         self.pieces.append(text.replace("\n", " "))
@@ -220,13 +230,13 @@ def text_blocks(text: str) -> list[RawBlock]:
 
     Paragraphs are separated by blank lines; lines with runs of spaces between their columns are table rows.
     """
-    reader = _TextReader()
+    reader = TextReader()
     for line in text.splitlines():
         reader.read(_TEXT_TAG.sub("", line).rstrip())
     return without_page_numbers(reader.finish())
 
 
-class _TextReader:
+class TextReader:
     """The paragraph that is being read, and the rows of the table that may continue."""
 
     def __init__(self) -> None:
@@ -236,11 +246,12 @@ class _TextReader:
         self._table_count = 0
 
     def read(self, line: str) -> None:
+        """Read one line."""
         is_rule = not line or _TEXT_LINE.fullmatch(line) is not None
-        cells = _text_cells(line)
+        cells = split_columns(line)
         is_row = len(cells) > 1 and not is_rule
-        if is_rule or is_row or self._begins_paragraph(line):
-            self._end_paragraph()
+        if is_rule or is_row or self.begins_paragraph(line):
+            self.end_paragraph()
         # An Item and its title, tabbed apart, are a heading.
         is_title = len(cells) == 2 and starts_section(cells[0].text) and not cells[1].text[-1:].isdigit()
         if is_row and not is_title:
@@ -250,44 +261,48 @@ class _TextReader:
             self._paragraph.append(line)
 
     def finish(self) -> list[RawBlock]:
-        self._end_paragraph()
-        self._end_table()
+        """Return the blocks, with everything that is still open."""
+        self.end_paragraph()
+        self.end_table()
         return self.blocks
 
-    def _begins_paragraph(self, line: str) -> bool:
+    def begins_paragraph(self, line: str) -> bool:
         """Whether a line opens a section, or is centred: well indented, short, not where the last one began."""
         if starts_section(clean(line)):
             return True
-        before = _indent(self._paragraph[-1]) if self._paragraph else None
-        is_centred = _indent(line) >= _CENTRED_INDENT and len(line.strip()) < _CENTRED_MAX_CHARS
+        before = indent_of(self._paragraph[-1]) if self._paragraph else None
+        is_centred = indent_of(line) >= _CENTRED_INDENT and len(line.strip()) < _CENTRED_MAX_CHARS
         was_centred = before is not None and before >= _CENTRED_INDENT and len(self._paragraph) == 1
-        return before != _indent(line) and (is_centred or was_centred)
+        return before != indent_of(line) and (is_centred or was_centred)
 
-    def _end_paragraph(self) -> None:
+    def end_paragraph(self) -> None:
         """Append the paragraph. A single line may head rows of a table; more lines end the table."""
         lines, self._paragraph = self._paragraph, []
         text = clean(" ".join(lines))
         if not text:
             return
         if len(lines) > 1:
-            self._end_table()
+            self.end_table()
         elif self._rows:
-            indent = _indent(lines[0])
+            indent = indent_of(lines[0])
             self._rows.append(Row(len(self.blocks), (Cell(text, indent, indent + len(text)),)))
         self.blocks.append(RawBlock(text, "heading" if is_heading(text, is_strong=False) else "text"))
 
-    def _end_table(self) -> None:
+    def end_table(self) -> None:
+        """Give the rows so far their columns."""
         rows, self._rows = self._rows, []
         if rows:
             self._table_count += 1
             align_rows(self.blocks, rows, table=self._table_count)
 
 
-def _indent(line: str) -> int:
+def indent_of(line: str) -> int:
+    """Return how many blanks a line begins with."""
     return len(line) - len(line.lstrip())
 
 
-def _text_cells(line: str) -> list[Cell]:
+def split_columns(line: str) -> list[Cell]:
+    """Return the cells of a line whose columns are set with blanks, dots or tabs."""
     cells, at = [], 0
     for place, piece in enumerate(_TEXT_COLUMNS.split(line)):
         start = at

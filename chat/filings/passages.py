@@ -44,7 +44,7 @@ class PassageText:
 def cut_passages(blocks: Sequence[Block]) -> list[PassageText]:
     """Return the passages of a document in reading order."""
     passages = []
-    for run in _runs([piece for block in blocks for piece in _short_blocks(block)]):
+    for run in split_runs([piece for block in blocks for piece in shortened(block)]):
         text = run[0].text
         for before, block in pairwise(run):
             is_same_table = before.kind == block.kind == "table" and before.table == block.table
@@ -54,16 +54,18 @@ def cut_passages(blocks: Sequence[Block]) -> list[PassageText]:
     return passages
 
 
-def _runs(blocks: Sequence[Block]) -> Iterator[list[Block]]:
-    rest_chars = [len(block.text) for block in blocks]  # from each block to the end of its table
+def split_runs(blocks: Sequence[Block]) -> Iterator[list[Block]]:
+    """Yield the blocks of each passage."""
+    # How much follows from each block to the end of its table.
+    rest_chars = [len(block.text) for block in blocks]
     for place in range(len(blocks) - 2, -1, -1):
         if blocks[place].table and blocks[place].table == blocks[place + 1].table:
             rest_chars[place] += rest_chars[place + 1]
     run: list[Block] = []
     chars = 0
     for block, rest in zip(blocks, rest_chars, strict=True):
-        if run and _ends_before(run, chars, block, rest):
-            end = _carried_from(run, block)
+        if run and ends_before(run, chars, block, rest):
+            end = carried_from(run, block)
             if run[:end]:
                 yield run[:end]
             run = run[end:]
@@ -74,7 +76,7 @@ def _runs(blocks: Sequence[Block]) -> Iterator[list[Block]]:
         yield run
 
 
-def _ends_before(run: list[Block], chars: int, block: Block, rest: int) -> bool:
+def ends_before(run: list[Block], chars: int, block: Block, rest: int) -> bool:
     """Say whether a passage ends before this block, of whose table ``rest`` characters follow."""
     before = run[-1]
     if block.section != before.section or block.section_title != before.section_title:
@@ -86,24 +88,23 @@ def _ends_before(run: list[Block], chars: int, block: Block, rest: int) -> bool:
     return chars + len(block.text) > TARGET_CHARS and any(one.kind != "heading" for one in run)
 
 
-def _carried_from(run: list[Block], block: Block) -> int:
+def carried_from(run: list[Block], block: Block) -> int:
     """Return where the headings and heads of columns at the end of a run begin, which belong to the next passage."""
     if block.section != run[-1].section:
         return len(run)
     end = len(run)
-    while end > 0 and block.table and run[end - 1].table == block.table and not _has_figures(run[end - 1]):
+    while end > 0 and block.table and run[end - 1].table == block.table:
+        fields = run[end - 1].text.split(CELL_SEPARATOR)
+        # Years are the names of columns.
+        if any(is_figure(field) and not _YEAR.fullmatch(field) for field in fields):
+            break
         end -= 1
     while end > 0 and run[end - 1].kind == "heading":
         end -= 1
     return end or len(run)
 
 
-def _has_figures(row: Block) -> bool:
-    """Say whether a row is more than the names of columns, such as the years of a report."""
-    return any(is_figure(field) and not _YEAR.fullmatch(field) for field in row.text.split(CELL_SEPARATOR))
-
-
-def _short_blocks(block: Block) -> Iterator[Block]:
+def shortened(block: Block) -> Iterator[Block]:
     """Cut a block that is much too long at sentence ends, or between words."""
     if len(block.text) <= _LONGEST_CHARS:
         yield block
@@ -141,15 +142,16 @@ def anchors(passages: Sequence[tuple[str, str]], known: Sequence[KnownPassage] =
     last: dict[str, int] = defaultdict(int)
     for section, anchor, _text in known:
         ordinal = re.search(r"-p(\d+)$", anchor)
-        last[_slug(section)] = max(last[_slug(section)], int(ordinal[1]) if ordinal else 0)
+        last[section_slug(section)] = max(last[section_slug(section)], int(ordinal[1]) if ordinal else 0)
     out = []
     for index, (section, _text) in enumerate(passages):
-        slug = _slug(section)
+        slug = section_slug(section)
         if index not in given:
             last[slug] += 1
         out.append(given.get(index) or f"#{slug}-p{last[slug]}")
     return out
 
 
-def _slug(section: str) -> str:
+def section_slug(section: str) -> str:
+    """Return a section's name as a part of an anchor."""
     return slugify(section.replace(".", "-"))[:60] or "document"

@@ -8,7 +8,7 @@ gives nothing, rather than another company's text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain, zip_longest
 from urllib.parse import unquote
 
@@ -42,8 +42,13 @@ def search_passages(query: SearchQuery) -> SearchResult:
     """Return the passages that answer best, best first, and how much was searched. Never raises on odd words."""
     filings = Filing.objects.all()
     if query.form:
-        filings = filings.filter(_of_form(query.form))
-    companies = _companies(query)
+        filings = filings.filter(form_filter(query.form))
+    # A company that the model names narrows the search, else those that the question names; None searches all.
+    known = list(Filing.objects.order_by().values_list("company", flat=True).distinct())
+    if query.company and query.company.strip():
+        companies: list[str] | None = matching(query.company, known)
+    else:
+        companies = named_in(query.text, known) or None
     if companies is not None:
         filings = filings.filter(company__in=companies)
     limit = max(1, min(query.limit, MAX_RESULTS))
@@ -58,7 +63,7 @@ def search_passages(query: SearchQuery) -> SearchResult:
         found = list(ranked[:limit])
     terms = search_terms(query.text)
     return SearchResult(
-        passages=tuple(_found(passage, terms) for passage in found),
+        passages=tuple(found_passage(passage, terms) for passage in found),
         filings=filings.count(),
         companies=tuple(filings.order_by("company").values_list("company", flat=True).distinct()),
     )
@@ -79,26 +84,18 @@ def read_passages(url: str, neighbours: int = 0) -> SearchResult:
         .order_by("ordinal")
     )
     return SearchResult(
-        passages=tuple(_found(one, []) for one in around), filings=1, companies=(passage.filing.company,)
+        passages=tuple(found_passage(one, []) for one in around), filings=1, companies=(passage.filing.company,)
     )
 
 
-def _companies(query: SearchQuery) -> list[str] | None:
-    """Return the companies to search, or None for all of them."""
-    known = list(Filing.objects.order_by().values_list("company", flat=True).distinct())
-    if query.company and query.company.strip():
-        return matching(query.company, known)
-    return named_in(query.text, known) or None
-
-
-def _of_form(form: str) -> Q:
+def form_filter(form: str) -> Q:
     """A form with its amendments and exhibits: ``8-K`` also finds ``8-K/A`` and ``8-K EX-99.1``."""
     form = form.replace("\x00", "").strip().upper()
     variants = Q(form__iexact=form) | Q(form__istartswith=f"{form}/") | Q(form__istartswith=f"{form} ")
     return variants | Q(form__istartswith=form, form__iregex=rf"^{re.escape(form)}(405|SB|T)\d*(/A)?$")
 
 
-def _found(passage: Passage, terms: Iterable[str]) -> FoundPassage:
+def found_passage(passage: Passage, terms: Iterable[str]) -> FoundPassage:
     filing = passage.filing
     return FoundPassage(
         filing=filing.form,
@@ -114,53 +111,47 @@ def _found(passage: Passage, terms: Iterable[str]) -> FoundPassage:
 
 
 def named_in(text: str, companies: Iterable[str]) -> list[str]:
-    """Return the companies that a question names, in the order in which it names them."""
+    """Return the companies that a question names, in the order in which it names them.
+
+    Case counts for ordinary words: *apple* in a cased sentence is fruit.
+    """
     words = _WORD.findall(text)
-    folded = [_fold(word) for word in words]
+    folded = [fold_word(word) for word in words]
     is_cased = any(char.isupper() for char in text[1:])
-    places = {
-        company: place
-        for company in companies
-        if (place := _place(_core(company), words, folded, is_cased=is_cased)) is not None
-    }
+    places: dict[str, int] = {}
+    for company in companies:
+        core = core_words(company)
+        needed = 1 if core and core[0] not in _COMMON else min(2, len(core))
+        for place in range(len(folded) - needed + 1) if core else ():
+            is_name = words[place][0].isupper() or words[place][0].isdigit() or not is_cased or needed > 1
+            if is_name and folded[place : place + needed] == core[:needed]:
+                places[company] = place
+                break
     return sorted(places, key=lambda company: (places[company], company))
 
 
 def matching(name: str, companies: Iterable[str]) -> list[str]:
     """Return the companies that a given name means; none where no registrant is called so."""
-    wanted = _core(name) or [_fold(word) for word in _WORD.findall(name)]
-    found = [company for company in companies if wanted and _is_same(wanted, _core(company))]
-    exact = [company for company in found if _core(company) == wanted]
+    wanted = core_words(name) or [fold_word(word) for word in _WORD.findall(name)]
+    found = []
+    for company in companies:
+        core = core_words(company)
+        shared = min(len(wanted), len(core))
+        # One name begins the other, and not only by a common word: *First* is no bank's name.
+        is_distinct = shared == len(core) or shared > 1 or core[0] not in _COMMON
+        if shared and wanted[:shared] == core[:shared] and is_distinct:
+            found.append(company)
+    exact = [company for company in found if core_words(company) == wanted]
     return exact or found
 
 
-def _is_same(wanted: Sequence[str], core: Sequence[str]) -> bool:
-    """Whether one name begins the other, and not only by a common word: *First* is no bank's name."""
-    shared = min(len(wanted), len(core))
-    if not shared or list(wanted[:shared]) != list(core[:shared]):
-        return False
-    return shared == len(core) or shared > 1 or core[0] not in _COMMON
-
-
-def _place(core: Sequence[str], words: Sequence[str], folded: Sequence[str], *, is_cased: bool) -> int | None:
-    """Return where a question names a company. Case counts for ordinary words: *apple* in a cased sentence is fruit."""
-    if not core:
-        return None
-    needed = 1 if core[0] not in _COMMON else min(2, len(core))
-    for place in range(len(folded) - needed + 1):
-        if list(folded[place : place + needed]) != list(core[:needed]):
-            continue
-        if words[place][0].isupper() or words[place][0].isdigit() or not is_cased or needed > 1:
-            return place
-    return None
-
-
-def _core(name: str) -> list[str]:
-    words = [_fold(word) for word in _WORD.findall(re.sub(r"\b([A-Z])\.(?=[A-Z]\b)", r"\1", name))]
+def core_words(name: str) -> list[str]:
+    """Return the distinctive words of a company's name, folded."""
+    words = [fold_word(word) for word in _WORD.findall(re.sub(r"\b([A-Z])\.(?=[A-Z]\b)", r"\1", name))]
     return [word for word in words if word not in _LEGAL]
 
 
-def _fold(word: str) -> str:
+def fold_word(word: str) -> str:
     """Fold case, possessive and apostrophe: *McDonald’s* and *mcdonalds* are one."""
     bare = re.sub(r"['’]s?$", "", word.lower().replace("’", "'")).replace("'", "")
     return bare[:-1] if len(bare) > 4 and bare.endswith("s") and not bare.endswith("ss") else bare
@@ -172,31 +163,22 @@ def snippet(text: str, terms: Iterable[str]) -> str:
     line = " · ".join(filter(None, rows))  # without empty fields
     if len(line) <= SNIPPET_MAX_CHARS:
         return line
-    places = _places(line, terms)
-    start = _densest(places) - _LEAD_CHARS
+    # The window that holds most different words, the first of equals.
+    stems = [re.escape(term[: max(4, len(term) - 2)]) for term in terms]
+    pattern = re.compile(rf"\b({'|'.join(stems)})", re.IGNORECASE) if stems else None
+    places = [(found.start(), found[1].lower()) for found in pattern.finditer(line)] if pattern else []
+    best, best_count, right = 0, 0, 0
+    for left, (first, _word) in enumerate(places):
+        while right < len(places) and places[right][0] < first + SNIPPET_MAX_CHARS - _LEAD_CHARS:
+            right += 1
+        count = len({word for _place, word in places[left:right]})
+        if count > best_count:
+            best, best_count = first, count
+
+    start = best - _LEAD_CHARS
     start = line.find(" ", start) + 1 if start > 0 else 0
     end = start + SNIPPET_MAX_CHARS - 2
     if end >= len(line):
         return ("…" if start else "") + line[start:]
     cut = line.rfind(" ", start, end)
     return ("…" if start else "") + line[start : cut if cut > start else end].rstrip(" ,;·") + "…"
-
-
-def _places(line: str, terms: Iterable[str]) -> list[tuple[int, str]]:
-    stems = [term[: max(4, len(term) - 2)] for term in terms]
-    if not stems:
-        return []
-    pattern = re.compile(r"\b(" + "|".join(re.escape(stem) for stem in stems) + ")", re.IGNORECASE)
-    return [(found.start(), found[1].lower()) for found in pattern.finditer(line)]
-
-
-def _densest(places: list[tuple[int, str]]) -> int:
-    """Return where the window begins that holds most different words. The first of equals."""
-    best, best_count, right = 0, 0, 0
-    for left, (start, _word) in enumerate(places):
-        while right < len(places) and places[right][0] < start + SNIPPET_MAX_CHARS - _LEAD_CHARS:
-            right += 1
-        count = len({word for _place, word in places[left:right]})
-        if count > best_count:
-            best, best_count = start, count
-    return best

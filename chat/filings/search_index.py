@@ -1,7 +1,7 @@
 # ruff: noqa: S608 - only constant names are put into statements
 """The full-text index of passages: created, checked and rebuilt.
 
-On SQLite it is an external-content FTS5 table that triggers keep in step. Django drops triggers silently when it
+On SQLite it is an external-content FTS5 table that triggers update. Django drops triggers silently when it
 rebuilds a table, so they are created again after every migrate. On PostgreSQL it is a generated column with a GIN
 index, which the migration creates.
 """

@@ -20,7 +20,7 @@ _HEADER_START = re.compile(r"<(?:SEC|IMS)-HEADER>|<SEC-DOCUMENT>|ACCESSION NUMBE
 _TEXT = re.compile(r"<TEXT>(?P<text>.*?)(?:</TEXT>|\Z)", re.IGNORECASE | re.DOTALL)
 _WRAPPED = re.compile(r"^\s*<(?:XBRL|XML)>|</(?:XBRL|XML)>\s*$", re.IGNORECASE)
 _READABLE_EXHIBIT = re.compile(r"EX-(?:13|99)\b", re.IGNORECASE)
-_STATE = re.compile(r"\s*/(?:[A-Z]{2,3}/?)?$")  # EDGAR tells namesakes apart: ACME INC /DE/
+_STATE = re.compile(r"\s*/(?:[A-Z]{2,3}/?)?$")  # EDGAR distinguishes namesakes: ACME INC /DE/
 _FIELD = r"^[ \t<]*{name}[>:][ \t]*(?P<value>[^\r\n<]+)"
 
 
@@ -29,7 +29,7 @@ class DocumentError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubmissionPart:
     """One document of a submission: its type ("10-K", "EX-99.1"; empty if not said), file name and source text."""
 
     type: str
@@ -41,7 +41,7 @@ class Part:
 class Submission:
     """The fields of the envelope, empty without one, and the documents that have text for readers."""
 
-    documents: tuple[Part, ...]
+    documents: tuple[SubmissionPart, ...]
     form: str = ""
     company: str = ""
     cik: str = ""
@@ -81,33 +81,34 @@ def read_submission(text: str) -> Submission:
     """Split a file into the fields of its header and its documents: the main one first, then exhibits 13 and 99."""
     end = _HEADER_END.search(text)
     header = text[: end.start()] if end and _HEADER_START.search(text[: end.start()]) else ""
-    parts = [_part(found["body"]) for found in _DOCUMENT.finditer(text)]
+    parts = []
+    for document in _DOCUMENT.finditer(text):
+        body = document["body"]
+        found = _TEXT.search(body)
+        lead = body[: found.start()] if found else body[:2000]
+        source = _WRAPPED.sub("", found["text"] if found else body)
+        parts.append(SubmissionPart(field_of(lead, "TYPE").upper(), field_of(lead, "FILENAME"), source))
     main = [part for part in parts[:1] if part.text.strip()]
     exhibits = [part for part in parts[1:] if _READABLE_EXHIBIT.match(part.type) and part.text.strip()]
     return Submission(
-        documents=(*main, *exhibits) or (Part("", "", text),),
-        form=_field(header, "CONFORMED SUBMISSION TYPE"),
-        company=_STATE.sub("", _field(header, "COMPANY CONFORMED NAME")),
-        cik=_field(header, "CENTRAL INDEX KEY"),
-        accession=_field(header, "ACCESSION NUMBER"),
-        filed_on=_compact_date(_field(header, "FILED AS OF DATE")),
-        period_on=_compact_date(_field(header, "CONFORMED PERIOD OF REPORT")),
+        documents=(*main, *exhibits) or (SubmissionPart("", "", text),),
+        form=field_of(header, "CONFORMED SUBMISSION TYPE"),
+        company=_STATE.sub("", field_of(header, "COMPANY CONFORMED NAME")),
+        cik=field_of(header, "CENTRAL INDEX KEY"),
+        accession=field_of(header, "ACCESSION NUMBER"),
+        filed_on=parse_date(field_of(header, "FILED AS OF DATE")),
+        period_on=parse_date(field_of(header, "CONFORMED PERIOD OF REPORT")),
     )
 
 
-def _part(body: str) -> Part:
-    found = _TEXT.search(body)
-    lead = body[: found.start()] if found else body[:2000]
-    text = found["text"] if found else body
-    return Part(_field(lead, "TYPE").upper(), _field(lead, "FILENAME"), _WRAPPED.sub("", text))
-
-
-def _field(header: str, name: str) -> str:
+def field_of(header: str, name: str) -> str:
+    """Return a field of a header; empty where there is none."""
     found = re.search(_FIELD.format(name=re.escape(name)), header, re.IGNORECASE | re.MULTILINE)
     return found["value"].strip() if found else ""
 
 
-def _compact_date(value: str) -> dt.date | None:
+def parse_date(value: str) -> dt.date | None:
+    """Parse ``20241101``."""
     try:
         return dt.datetime.strptime(value, "%Y%m%d").date()
     except ValueError:

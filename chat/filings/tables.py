@@ -34,7 +34,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell, and the places of the fine grid that it takes: ``start`` up to ``end``."""
+    """The text of a cell, and its places in the fine grid: ``start`` up to ``end``."""
 
     text: str
     start: int
@@ -75,7 +75,7 @@ def join_figures(cells: Iterable[Cell]) -> list[Cell]:
 
 
 class OpenTable:
-    """An HTML table that is being read. ``number`` tells it from the document's others.
+    """An HTML table that is being read. ``number`` is unique in the document.
 
     A row is put among the blocks at once, so that what follows it has its place; ``finish`` then gives every row the
     same columns.
@@ -92,10 +92,11 @@ class OpenTable:
     def begin_row(self, row: etree._Element, *, index: int) -> bool:
         """Begin a row; return whether several of its cells hold text. ``index`` is that of the next block."""
         self._cells, self._line = [], None
-        if next(row.iterdescendants("table", "pre"), None) is not None:  # around an inner table: layout
+        if next(row.iterdescendants("table", "pre"), None) is not None:
+            # Around an inner table: layout.
             return False
         cells = list(row.iter("td", "th"))
-        self._spans = self._placed(cells)
+        self._spans = self.place_cells(cells)
         filled = [
             span
             for span, cell in zip(self._spans, cells, strict=True)
@@ -105,7 +106,7 @@ class OpenTable:
             self._line = index, filled[0]
         return len(filled) > 1
 
-    def _placed(self, cells: Sequence[etree._Element]) -> list[Span]:
+    def place_cells(self, cells: Sequence[etree._Element]) -> list[Span]:
         """Return the places of a row's cells, beside cells of the rows above that reach down into it."""
         above = sorted(self._row_spans)
         self._row_spans = [(start, end, rows - 1) for start, end, rows in above if rows > 1]
@@ -113,7 +114,7 @@ class OpenTable:
         for cell in cells:
             while passed < len(above) and above[passed][0] <= at:
                 at, passed = max(at, above[passed][1]), passed + 1
-            columns, rows = _span_of(cell, "colspan"), _span_of(cell, "rowspan")
+            columns, rows = span_of(cell, "colspan"), span_of(cell, "rowspan")
             spans.append((at, at + columns))
             if rows > 1 and len(self._row_spans) < _MAX_ROW_SPANS:
                 self._row_spans.append((at, at + columns, rows - 1))
@@ -121,7 +122,7 @@ class OpenTable:
         return spans
 
     def add_cell(self, text: str) -> None:
-        """Add the text of the next cell of the row; text outside of all its cells goes to the right of them."""
+        """Add the text of the next cell of the row; text outside of all its cells is put to the right of them."""
         place = len(self._cells)
         end = self._spans[-1][1] + place
         start, end = self._spans[place] if place < len(self._spans) else (end, end + 1)
@@ -147,20 +148,21 @@ class OpenTable:
         align_rows(blocks, self._rows, table=self._number)
 
 
-def _span_of(cell: etree._Element, name: str) -> int:
+def span_of(cell: etree._Element, name: str) -> int:
+    """Return how many columns or rows a cell spans."""
     number = (cell.get(name) or "").strip()
     return max(1, min(int(number), _MAX_SPAN)) if number.isascii() and number.isdecimal() and len(number) < 9 else 1
 
 
 def align_rows(blocks: list[RawBlock], rows: Sequence[Row], *, table: int) -> None:
     """Rewrite the blocks of one table's rows, each with all of its columns. Other blocks stay."""
-    inner = _inner_rows(blocks, rows)
+    inner = rows_inside(blocks, rows)
     for row, fields in zip(inner, aligned([row.cells for row in inner]), strict=True):
         text = fields[0] if row.is_line and not any(fields[1:]) else CELL_SEPARATOR.join(fields)
         blocks[row.index] = replace(blocks[row.index], text=text, kind="table", table=table)
 
 
-def _inner_rows(blocks: Sequence[RawBlock], rows: Sequence[Row]) -> list[Row]:
+def rows_inside(blocks: Sequence[RawBlock], rows: Sequence[Row]) -> list[Row]:
     """Return the rows, and of the lines those that belong among them: labels, heads of columns, sums.
 
     A short line between rows, *Current assets:*, is a label, and so is one above its columns, *Year ended*; another
@@ -188,20 +190,20 @@ def _inner_rows(blocks: Sequence[RawBlock], rows: Sequence[Row]) -> list[Row]:
 def aligned(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
     """Return the fields of each row, one for each column of the table, up to the row's last one with text.
 
-    Rows come from ``join_figures``. A table of more than MAX_COLUMNS columns keeps its rows as they are.
+    Rows come from ``join_figures``. A table of more than MAX_COLUMNS columns is left unchanged.
     """
-    columns = _columns(cell for row in rows for cell in row)
+    columns = find_columns(cell for row in rows for cell in row)
     if len(columns) > MAX_COLUMNS:
         return [[cell.text for cell in row] for row in rows]
     placed: list[dict[int, str]] = []  # the text of each row by column
     for row in rows:
         texts: dict[int, str] = {}
         for cell in row:
-            first, last = _overlapping(columns, cell.start, cell.end)
+            first, last = overlapping(columns, cell.start, cell.end)
             free = next((column for column in range(first, last) if column not in texts), first)
             texts[free] = f"{texts[free]} {cell.text}" if free in texts else cell.text
         placed.append(texts)
-    field_of = _fields(placed, len(columns))
+    field_of = merge_columns(placed, len(columns))
     out = []
     for texts in placed:
         fields = [""] * (max((field_of[column] for column in texts), default=-1) + 1)
@@ -211,24 +213,25 @@ def aligned(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
     return out
 
 
-def _columns(cells: Iterable[Cell]) -> list[Span]:
+def find_columns(cells: Iterable[Cell]) -> list[Span]:
     """Return the columns from left to right. Narrow cells make them; a cell over several of them makes none."""
     columns: list[Span] = []
     spans = {(cell.start, cell.end) for cell in cells}
     for start, end in sorted(spans, key=lambda span: (span[1] - span[0], span)):
-        first, last = _overlapping(columns, start, end)
+        first, last = overlapping(columns, start, end)
         if last - first <= 1:
             both = [(start, end), *columns[first:last]]
             columns[first:last] = [(min(one[0] for one in both), max(one[1] for one in both))]
     return columns
 
 
-def _overlapping(columns: Sequence[Span], start: int, end: int) -> tuple[int, int]:
+def overlapping(columns: Sequence[Span], start: int, end: int) -> tuple[int, int]:
+    """Return the first of the columns that a span overlaps, and the one after the last."""
     first = bisect_right(columns, start, key=lambda column: column[1])
     return first, bisect_left(columns, end, key=lambda column: column[0])
 
 
-def _fields(rows: Sequence[dict[int, str]], count: int) -> dict[int, int]:
+def merge_columns(rows: Sequence[dict[int, str]], count: int) -> dict[int, int]:
     """Return the field of each column: neighbours share one where all rows of one are above those of the other.
 
     So does a head beside its figures instead of above them.
