@@ -12,11 +12,8 @@ import statistics
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from tests.benchmarks import samples
-from tests.benchmarks.figures import Figure, load, show, skip
-from tests.benchmarks.samples import folded
+from tests.benchmarks.helpers import MISSING, Figure, database, folded, load_filings, sample_filings, show
 
 TITLE = "Filing search"
 _ROUNDS = 5
@@ -38,10 +35,26 @@ class Figures:
 
 def measure(folder: Path) -> Figures:
     """Search for every answerable question of ``folder``/questions.json in the filings that are loaded."""
+    from chat.filings.search import search_passages
+    from chat.models import Filing
+    from chat.tools.base import SearchQuery
+
     asked = [one for one in json.loads((folder / "questions.json").read_text()) if one["kind"] != "none"]
-    outcomes = [(one["id"], *_outcome(one)) for one in asked]
-    times = sorted(_time_ms(one["question"]) for _ in range(_ROUNDS) for one in asked)
-    shares = [statistics.fmean(outcome[column] for outcome in outcomes) for column in (1, 2, 3)]
+    slugs = dict(Filing.objects.values_list("source_name", "slug"))
+    outcomes: list[tuple[bool, bool, bool]] = []
+    times: list[float] = []
+    for one in asked:
+        query = SearchQuery(one["question"], limit=_LIMIT)
+        for _round in range(_ROUNDS):
+            started = time.perf_counter()
+            found = search_passages(query)
+            times.append((time.perf_counter() - started) * 1000)
+        right = [passage for passage in found.passages if f"/{slugs[one['document']]}/" in passage.url]
+        in_section = any(passage.section in one["accept_sections"] for passage in right)
+        has_fact = any(folded(one["must_quote"]) in folded(passage.text) for passage in right)
+        outcomes.append((bool(right), in_section, has_fact))
+    shares = [statistics.fmean(column) for column in zip(*outcomes, strict=True)]
+    times.sort()
     return Figures(
         questions=len(asked),
         doc_at_5=shares[0],
@@ -49,60 +62,32 @@ def measure(folder: Path) -> Figures:
         quote_at_5=shares[2],
         p50_ms=statistics.median(times),
         p95_ms=times[int(len(times) * 0.95)],
-        missed=tuple(outcome[0] for outcome in outcomes if not outcome[3]),
+        missed=tuple(one["id"] for one, outcome in zip(asked, outcomes, strict=True) if not outcome[2]),
     )
 
 
-def _outcome(asked: dict[str, Any]) -> tuple[bool, bool, bool]:
-    from chat.filings.search import search_passages
-    from chat.models import Filing
-    from chat.tools.base import SearchQuery
-
-    slug = Filing.objects.values_list("slug", flat=True).get(source_name=asked["document"])
-    found = search_passages(SearchQuery(asked["question"], limit=_LIMIT))
-    right = [passage for passage in found.passages if f"/{slug}/" in passage.url]
-    in_section = any(passage.section in asked["accept_sections"] for passage in right)
-    return bool(right), in_section, any(folded(asked["must_quote"]) in folded(passage.text) for passage in right)
-
-
-def _time_ms(question: str) -> float:
-    from chat.filings.search import search_passages
-    from chat.tools.base import SearchQuery
-
-    started = time.perf_counter()
-    search_passages(SearchQuery(question, limit=_LIMIT))
-    return (time.perf_counter() - started) * 1000
-
-
-def rows(figures: Figures, *, load_s: float, vendor: str) -> list[Figure]:
-    """Return the lines of the table. The aims are set for the sample questions."""
-    slowest = 50 if vendor == "sqlite" else 150
-    return [
-        Figure("questions", figures.questions, ""),
-        Figure("right document in the first five", figures.doc_at_5, "of 1"),
-        Figure("right section in the first five", figures.section_at_5, "of 1"),
-        Figure("the fact in the first five", figures.quote_at_5, "of 1", aim=0.85, at_least=True),
-        Figure("a search, median", figures.p50_ms, "ms"),
-        Figure(
-            "a search, p95", figures.p95_ms, "ms", aim=slowest, ratio=figures.p95_ms / figures.p50_ms, beside="median"
-        ),
+def main(folder: Path | None) -> None:
+    """Print the table, or why there is none. The aims are set for the sample questions."""
+    if folder is None:
+        show(TITLE, (), f"skipped: {MISSING}")
+        return
+    with database() as vendor:
+        started = time.perf_counter()
+        count = load_filings(folder)
+        load_s = time.perf_counter() - started
+        found = measure(folder)
+    slowest, ratio = 50 if vendor == "sqlite" else 150, found.p95_ms / found.p50_ms
+    rows = [
+        Figure("questions", found.questions, ""),
+        Figure("right document in the first five", found.doc_at_5, "of 1"),
+        Figure("right section in the first five", found.section_at_5, "of 1"),
+        Figure("the fact in the first five", found.quote_at_5, "of 1", aim=0.85, at_least=True),
+        Figure("a search, median", found.p50_ms, "ms"),
+        Figure("a search, p95", found.p95_ms, "ms", aim=slowest, ratio=ratio, beside="median"),
         Figure("loading the filings", load_s, "s"),
     ]
-
-
-def main(folder: Path | None) -> None:
-    """Print the table, or why there is none."""
-    if folder is None:
-        skip(TITLE, samples.MISSING)
-        return
-    with samples.database() as vendor:
-        started = time.perf_counter()
-        count = samples.load(folder)
-        load_s = time.perf_counter() - started
-        figures = measure(folder)
-        missed = f"{count} filings on {vendor}; missed: {' '.join(figures.missed) or 'none'}"
-        show(TITLE, rows(figures, load_s=load_s, vendor=vendor), missed, load())
+    show(TITLE, rows, f"{count} filings on {vendor}; missed: {' '.join(found.missed) or 'none'}")
 
 
 if __name__ == "__main__":
-    main(samples.folder())
+    main(sample_filings())

@@ -1,8 +1,7 @@
 """What the normaliser costs a character, beside pydantic-ai's parts manager: ``python -m tests.benchmarks.normaliser``.
 
-Both get the same deltas in the same rounds. Theirs keeps the parts that it made, ours gives each delta on; theirs finds
-a tag only where it is a delta of its own, so ours does more. Without that package (``make bench`` installs it) the
-comparison is left out.
+Both get the same deltas in the same rounds. The parts manager stores the parts and finds a tag only where it is a delta
+of its own, so the normaliser does more. Without that package (``make bench`` installs it) the comparison is left out.
 """
 
 from __future__ import annotations
@@ -12,57 +11,38 @@ from importlib.metadata import version
 from importlib.util import find_spec
 
 from reasoning.stream.normalizer import Normalizer
-from tests.benchmarks.figures import Figure, best_seconds, load, show
-from tests.benchmarks.texts import answer, pieces
+from tests.benchmarks.helpers import Figure, answer, best_seconds, pieces, show
 
-MEGABYTE = 1_000_000
-_SIZE = 4  # characters in a delta
 _NS = 1e9
 _PEER = "pydantic-ai-slim"
-_TAGS = ("<think>", "</think>")
 
 
-def measure(chars: int = MEGABYTE, *, rounds: int = 5) -> list[Figure]:
-    """Return the figures for an answer of ``chars`` characters; four times as many for the growth."""
+def measure(chars: int = 1_000_000, *, rounds: int = 5) -> list[Figure]:
+    """Return the figures for an answer of ``chars`` characters in deltas of 4; four times as many for the growth."""
     text = answer(chars)
-    deltas = pieces(text, _SIZE)
-    peer = [_peer_work(deltas)] if find_spec("pydantic_ai") else []
-    best = best_seconds(_work(deltas), _work(deltas, live=True), _work([text]), *peer, rounds=rounds)
-    plain, live, whole, *others = (seconds / chars * _NS for seconds in best)
-    ratio, beside = (plain / others[0], "the parts manager") if others else (None, "")
+    deltas = pieces(text, 4)
+    works = {
+        "answer": normalise(deltas),
+        "  live: no word waits for the next": normalise(deltas, live=True),
+        "  in one delta": normalise([text]),
+        "  tagged thought": normalise(["<think>", *deltas, "</think>", "Done."]),
+        "  REASONING block": normalise(["<REASONING>", *deltas, "</REASONING>", "Done."]),
+        "  native thinking": normalise(deltas, field="reasoning_content"),
+    }
+    if find_spec("pydantic_ai"):
+        works[f"  parts manager of {_PEER} {version(_PEER)}"] = parts_manager(deltas)
+    costs = best_seconds(*works.values(), rounds=rounds)
+    [fourfold] = best_seconds(normalise(pieces(answer(4 * chars), 4)), rounds=min(rounds, 3))
     return [
-        Figure("answer, deltas of 4 characters", plain, "ns/char", aim=250, ratio=ratio, beside=beside),
-        *(Figure(f"  parts manager of {_PEER} {version(_PEER)}", other, "ns/char") for other in others),
-        Figure("  live: no word waits for the next", live, "ns/char", aim=250, ratio=live / plain, beside="the first"),
-        Figure("  in one delta", whole, "ns/char", ratio=whole / plain, beside="the first"),
-        *_other_streams(deltas, plain, rounds),
-        _growth(chars, rounds),
+        *(
+            Figure(name, seconds / chars * _NS, "ns/char", ratio=seconds / costs[0], beside="the first")
+            for name, seconds in zip(works, costs, strict=True)
+        ),
+        Figure("cost of four times as many characters", fourfold / costs[0], "times", aim=4.6),
     ]
 
 
-def _other_streams(deltas: Sequence[str], plain: float, rounds: int) -> list[Figure]:
-    works = (
-        _work(["<think>", *deltas, "</think>", "Done."]),
-        _work(["<REASONING>", *deltas, "</REASONING>", "Done."]),
-        _work(deltas, field="reasoning_content"),
-    )
-    names = ("tagged thought, deltas of 4 characters", "REASONING block", "native thinking")
-    chars = sum(map(len, deltas))
-    costs = [seconds / chars * _NS for seconds in best_seconds(*works, rounds=rounds)]
-    return [
-        Figure(name, cost, "ns/char", ratio=cost / plain, beside="the first")
-        for name, cost in zip(names, costs, strict=True)
-    ]
-
-
-def _growth(chars: int, rounds: int) -> Figure:
-    small, large = (pieces(answer(size), _SIZE) for size in (chars, 4 * chars))
-    once, fourfold = best_seconds(_work(small), _work(large), rounds=min(rounds, 3))
-    name = f"cost of {4 * chars / MEGABYTE:g} MB over cost of {chars / MEGABYTE:g} MB"
-    return Figure(name, fourfold / once, "times", aim=4.6)
-
-
-def _work(contents: Sequence[str], *, live: bool = False, field: str = "content") -> Callable[[], None]:
+def normalise(contents: Sequence[str], *, live: bool = False, field: str = "content") -> Callable[[], None]:
     deltas = [{field: content} for content in contents]
 
     def run() -> None:
@@ -74,21 +54,23 @@ def _work(contents: Sequence[str], *, live: bool = False, field: str = "content"
     return run
 
 
-def _peer_work(contents: Sequence[str]) -> Callable[[], None]:
-    from pydantic_ai._parts_manager import ModelResponsePartsManager  # noqa: PLC0415 - there only for `make bench`
+def parts_manager(contents: Sequence[str]) -> Callable[[], None]:
+    from pydantic_ai._parts_manager import ModelResponsePartsManager  # noqa: PLC0415 - installed by `make bench` only
     from pydantic_ai.models import ModelRequestParameters  # noqa: PLC0415
 
     def run() -> None:
         manager = ModelResponsePartsManager(model_request_parameters=ModelRequestParameters())
         for content in contents:
             for _event in manager.handle_text_delta(
-                vendor_part_id="content", content=content, thinking_tags=_TAGS, ignore_leading_whitespace=True
+                vendor_part_id="content",
+                content=content,
+                thinking_tags=("<think>", "</think>"),
+                ignore_leading_whitespace=True,
             ):
                 pass
-        manager.get_parts()
 
     return run
 
 
 if __name__ == "__main__":
-    show("Normaliser", measure(), load())
+    show("Normaliser", measure())
