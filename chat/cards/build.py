@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
-from chat.cards import labels, rendering
+from chat.cards import continuation, labels, rendering
 from chat.cards.feedback import feedback_view
 from chat.cards.view_models import (
     AnswerView,
@@ -29,7 +29,6 @@ from chat.cards.view_models import (
     StepView,
     ThinkingView,
 )
-from chat.conversations import continuation
 from chat.eventlog import ThinkingText, TurnRecord
 from chat.html import cite_label
 from chat.live.state import LiveStep, TurnState

@@ -42,7 +42,7 @@ class SnippetPart(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class ConversationMatch:
     """A conversation with its marked title and the message that matched best, if one did."""
 
     conversation: Conversation
@@ -52,7 +52,7 @@ class SearchResult:
     number: int = 0  # of its turn
 
 
-def search(person: User, text: str) -> tuple[SearchResult, ...]:
+def search(person: User, text: str) -> tuple[ConversationMatch, ...]:
     """Return this person's matching conversations, best first: by title, then by message."""
     text = text[:MAX_QUERY_CHARS]
     words = (search_terms(text) or words_of(text))[:_MAX_WORDS]
@@ -61,7 +61,7 @@ def search(person: User, text: str) -> tuple[SearchResult, ...]:
     return ranked_results(person, words, "AND") or (ranked_results(person, words, "OR") if len(words) > 1 else ())
 
 
-def ranked_results(person: User, words: Sequence[str], join: Join) -> tuple[SearchResult, ...]:
+def ranked_results(person: User, words: Sequence[str], join: Join) -> tuple[ConversationMatch, ...]:
     by_message = best_messages(person, words, join)
     matching = {conversation.pk: conversation for conversation in titles_matching(person, words, join)}
     matching |= {event.conversation_id: event.conversation for event in by_message.values()}
@@ -69,11 +69,11 @@ def ranked_results(person: User, words: Sequence[str], join: Join) -> tuple[Sear
     for pk, conversation in list(matching.items())[:MAX_RESULTS]:
         title = marked_snippet(conversation.title, words)
         if (event := by_message.get(pk)) is None:
-            results.append(SearchResult(conversation, title))
+            results.append(ConversationMatch(conversation, title))
             continue
         message_id = event.turn.public_id + ("-q" if event.type == "user_message" else "")
         snippet = marked_snippet(str(event.public.get("text", "")), words)
-        results.append(SearchResult(conversation, title, snippet, message_id, event.turn.number))
+        results.append(ConversationMatch(conversation, title, snippet, message_id, event.turn.number))
     return tuple(results)
 
 

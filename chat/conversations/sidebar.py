@@ -40,7 +40,7 @@ class Sidebar:
     older_url: str = ""
     undo: Conversation | None = None
     query: str = ""
-    found: tuple[search.SearchResult, ...] = ()
+    found: tuple[search.ConversationMatch, ...] = ()
     focus: uuid.UUID | None = None
 
 

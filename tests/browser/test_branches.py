@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from chat.conversations.continuation import SENTENCE
+from chat.cards.continuation import SENTENCE
 from tests.browser.people import Person, Visit
 from tests.browser.sites import Site
 from tests.browser.upstream import opening, plain, reply, says, waits

@@ -13,7 +13,7 @@ from django.utils import translation
 
 from accounts.models import User
 from chat import eventlog
-from chat.conversations import continuation
+from chat.cards import continuation
 from chat.models import Conversation, Turn
 from chat.validation import InvalidInputError
 from reasoning.events import AssistantMessage, TurnStatus

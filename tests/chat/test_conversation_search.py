@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import User
 from chat import eventlog
 from chat.conversations import actions, search_index
-from chat.conversations.search import SearchResult, search
+from chat.conversations.search import ConversationMatch, search
 from chat.models import Conversation, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from tests.factories import end_turn, make_conversation, make_turn, open_turn
@@ -28,11 +28,11 @@ def told(owner: User, question: str = "Why?", answer: str = "Because.", **fields
     return conversation
 
 
-def names(found: tuple[SearchResult, ...]) -> list[Conversation]:
+def names(found: tuple[ConversationMatch, ...]) -> list[Conversation]:
     return [one.conversation for one in found]
 
 
-def snippet(found: SearchResult) -> str:
+def snippet(found: ConversationMatch) -> str:
     return "".join(f"[{text}]" if is_match else text for text, is_match in found.snippet)
 
 
