@@ -56,6 +56,7 @@ class UserAdmin(auth_admin.UserAdmin):  # type: ignore[type-arg]  # generic in t
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         fields = super().get_readonly_fields(request, obj)
+        # also where the form is posted by hand: read-only fields are not read from it
         return fields if request.user.is_superuser else (*fields, *PRIVILEGE_FIELDS)
 
 
@@ -91,6 +92,7 @@ class AccessTokenAdmin(ReadOnlyAdmin):
             AuditEntry.record(request.user, AuditEntry.Action.TOKEN_REVOKED)
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> None:
+        # one by one: each revocation is audited
         for token in queryset:
             self.delete_model(request, token)
 

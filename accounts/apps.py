@@ -14,4 +14,5 @@ class AccountsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        # registers the system checks
         import_module("accounts.checks")

@@ -31,6 +31,7 @@ def demo_password() -> str:
         path = settings.ENV_FILE
         before = path.read_text(encoding="utf-8") if path.exists() else ""
         gap = "" if not before or before.endswith("\n") else "\n"
+        # readable by its owner only, before a secret is written into it
         path.touch(mode=0o600)
         with path.open("a", encoding="utf-8") as file:
             file.write(f"{gap}DEMO_PASSWORD={settings.DEMO_PASSWORD}\n")

@@ -90,6 +90,7 @@ class AuditEntry(models.Model):
         SHARE_REVOKED = "share_revoked", _("link revoked")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    # a user with entries can be deactivated, not deleted
     user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
     action = models.CharField(_("action"), max_length=40)
     conversation = models.UUIDField(_("conversation"), null=True, blank=True)

@@ -53,6 +53,7 @@ def switch(user: User, session: SessionBase, *, on: bool, conversation: uuid.UUI
 
 def grant_for(user: User, session: Session | None) -> ScratchpadGrant | None:
     """Return a grant if this user may see scratchpads in this session now. A bearer token has no session."""
+    # product 14: a token has no session, so nobody switched anything on
     if session is None or not visibility(user, session).scratchpad:
         return None
     return ScratchpadGrant(core.GRANT_KEY)

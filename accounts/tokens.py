@@ -34,6 +34,7 @@ def revoke(token: AccessToken) -> None:
 
 def authenticate(header: str | None) -> User | None:
     """Return the active user whose token an ``Authorization: Bearer lgb_…`` header carries, or None."""
+    # a scheme is compared without case (RFC 9110); spaces after it are allowed
     scheme, _, plaintext = (header or "").partition(" ")
     plaintext = plaintext.strip()
     if scheme.lower() != "bearer" or not plaintext.startswith(PREFIX):

@@ -44,6 +44,7 @@ class SignInView(LoginView):
 @never_cache
 def admin_sign_in(request: HttpRequest) -> HttpResponse:
     """Redirect the admin's sign-in to ours, which is rate-limited. 404 for users who are signed in but not staff."""
+    # not the form again: signing in once more would not help them
     if request.user.is_authenticated:
         raise Http404
     return redirect_to_login(request.GET.get("next") or "/admin/")
@@ -143,6 +144,7 @@ def toggled(request: HttpRequest) -> HttpResponse:
     """Respond with 204 to htmx, else redirect (303) to the form's ``next`` if that is an address of this site."""
     target = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
+    # a foreign address would make this an open redirect
     if request.headers.get("HX-Request") or not is_ours:
         return HttpResponse(status=204)
     return HttpResponseRedirect(target, status=303)

@@ -47,6 +47,7 @@ def visibility(
     ``session`` is None for a bearer token, which never sees a scratchpad.
     """
     session = session or {}
+    # types are checked below: an older version, or a script, may have stored something else
     show_reasoning, show_trace = session.get(SHOW_REASONING), session.get(SHOW_TRACE)
     scratchpad_until = session.get(SCRATCHPAD_UNTIL)
     joined = reasoning_settings(user, model_layer=model_layer, conversation_layer=conversation_layer)

@@ -17,7 +17,7 @@ def is_outage(error: BaseException | None) -> bool:
 
 
 def user_message(error: BaseException) -> str:
-    """Return what to tell the user of a failed request: never the database's own words."""
+    """Return the message for the user of a failed request: never the database's own words."""
     if not is_outage(error):
         return _("Something went wrong on this server. Send it again.")
     text = " ".join(map(str, _causes(error))).lower()

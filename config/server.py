@@ -69,6 +69,7 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
 
     async def shut_down(self) -> None:
         """End turns, requests and sockets in this order. Daphne's own stop would drop the sockets."""
+        # no new connections; the ones that exist are ended below
         for port in self._ports:
             port.stopListening()
         try:

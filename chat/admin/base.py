@@ -65,6 +65,7 @@ class LabelledValuesFilter(admin.AllValuesFieldListFilter):
 
 def visible(rows: QuerySet[Any], path: str) -> QuerySet[Any]:
     """Return the rows whose conversation, at ``path``, isn't deleted or expired."""
+    # Conversation.objects leaves out deleted and expired ones
     return rows.filter(**{f"{path}__in": Conversation.objects.order_by().values("pk")})
 
 

@@ -64,6 +64,7 @@ class EventInline(ReadOnlyInline):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
+        # staff never see it, and it may be large
         return super().get_queryset(request).defer("sealed")
 
     @admin.display(description=gettext_lazy("what"))
@@ -140,6 +141,7 @@ class TurnAdmin(ReadOnly):
     search_fields = ("conversation__title",)
     search_help_text = gettext_lazy("Search titles of conversations")
     ordering = ("-started_at",)
+    # a count of all rows scans the table on PostgreSQL
     show_full_result_count = False
     fieldsets = (
         (
@@ -249,6 +251,7 @@ def facts_of(event_type: str, public: Mapping[str, Any], sees: Visibility) -> It
         case "tool_call" | "tool_result" if sees.trace:
             yield _("Tool"), masked(public.get("name"))
             if isinstance(trace := public.get("trace"), Mapping):
+                # stored redacted; redacted again by the rules of today
                 [step] = redact_trace([trace])
                 yield _("Tool"), masked(step.get("tool"))
                 yield _("Arguments"), json.dumps(step.get("args"), ensure_ascii=False)

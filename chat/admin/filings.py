@@ -54,6 +54,7 @@ class FilesField(forms.FileField):
     widget = FilesInput(attrs={"accept": SUFFIXES})
 
     def clean(self, data: Any, initial: Any = None) -> list[UploadedFile[bytes]]:
+        # without a file the parent class reports the missing field
         files = data if isinstance(data, list) and data else [data or None]
         if len(files) > MAX_FILES:
             raise forms.ValidationError(_("At most %(most)d files at once.") % {"most": MAX_FILES})

@@ -163,6 +163,7 @@ class ModelProfileAdmin(ModelAdmin):
     def save_model(self, request: HttpRequest, obj: ModelProfile, form: Any, change: bool) -> None:
         """There is one default: a new one replaces the previous one."""
         if obj.is_default:
+            # before the save: the database allows one default
             ModelProfile.objects.filter(is_default=True).exclude(pk=obj.pk).update(is_default=False)
         super().save_model(request, obj, form, change)
 

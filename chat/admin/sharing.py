@@ -102,6 +102,7 @@ class ShareAdmin(ReadOnly):
     def revoke(self, request: HttpRequest, links: QuerySet[Share]) -> None:
         """Revoke the selected links, with an audit entry for each."""
         person = request.user
+        # read before they change: revoked links would no longer match the filter
         open_links = list(links.filter(revoked_at=None))
         for link in open_links:
             if isinstance(person, User):

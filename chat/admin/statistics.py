@@ -88,6 +88,7 @@ def urls(site: AdminSite) -> list[URLPattern]:
 def usage_values(request: HttpRequest) -> Values:
     requested = request.GET.get("days", "")
     span = int(requested) if requested in map(str, SPANS_DAYS) else 30
+    # PostgreSQL refuses NUL in a parameter
     person, model = (request.GET.get(name, "").replace("\0", "") for name in ("person", "model"))
     days = statistics.last_days(timezone.localdate(), span)
     usage = statistics.usage(days, person=person, model=model)
@@ -100,6 +101,7 @@ def usage_values(request: HttpRequest) -> Values:
         return {"chart": chart, "most": max(values, default=0), "total": sum(values)}
 
     def table(rows: Sequence[UsageRow], query: Callable[[str], str]) -> Values:
+        # one scale for all rows, so that they can be compared
         top = max((max(row.turns_by_day) for row in rows), default=1)
         shown = [
             {

@@ -60,6 +60,7 @@ def endpoint(*methods: str) -> Callable[..., Any]:
                     raise ApiError(405, "method_not_allowed", message)
                 return await view(request, await authenticate(request), *args, **kwargs)
             except Exception as error:  # noqa: BLE001 - each becomes the error form; unexpected ones are logged
+                # not Django's error pages: a script gets the form of the API whatever happens
                 return error_response(error, methods)
 
         return csrf_exempt(login_not_required(never_cache(wrapped)))

@@ -48,6 +48,7 @@ class TurnEvents:
         shown = self.sees.thinking_piece(thinking, offset=self.thinking_chars, chars=live.thinking_chars)
         finished = [step.trace for step in live.steps if step.trace] if self.sees.trace else []
         steps = [sse_event("tool_step", step_to_json(step)) for step in finished[self.steps :]]
+        # counts what was published, not what this viewer may read of it
         self.thinking_chars += len(thinking)
         self.answer_chars += len(answer)
         self.steps += len(steps)
@@ -55,6 +56,7 @@ class TurnEvents:
 
     def last(self, form: Mapping[str, Any]) -> list[str]:
         """Return the end: what the envelope holds and wasn't sent yet, the error, the envelope itself."""
+        # of a turn in another process nothing was sent so far
         thinking = form.get("thinking") if not self.thinking_chars else None
         return [
             *(delta_event("thinking", thinking["text"]) if thinking else ()),

@@ -122,6 +122,7 @@ class ThoughtMatcher:
 
     def __init__(self, thoughts: Iterable[str], known: Iterable[str]) -> None:
         known_texts = [normalized(text) for text in known]
+        # shorter thoughts occur in answers by chance
         own = [text for text in map(normalized, thoughts) if len(text.split()) >= MIN_THOUGHT_WORDS]
         self.thoughts = [text for text in own if not any(text in other for other in known_texts)]
         self.runs = set().union(*map(runs_of, self.thoughts)) - set().union(*map(runs_of, known_texts))

@@ -136,6 +136,7 @@ def decode_session(data: str) -> Any:
     """Decode a session of any key, without checking its signature, and up to MAX_SESSION_BYTES."""
     payload = data.partition(":")[0]
     try:
+        # the format of django.core.signing: a leading dot marks compression
         packed = b64_decode(payload.removeprefix(".").encode())
         plain = zlib.decompressobj().decompress(packed, MAX_SESSION_BYTES) if payload.startswith(".") else packed
     except (ValueError, zlib.error):
@@ -188,6 +189,7 @@ def place_of(table: Table, column: str, leaf: Leaf) -> str:
 
 def row_name(table: Table, row: Mapping[str, Any]) -> str:
     """Name a row by its key, or by a digest of it where it is a text, which may be a token."""
+    # a text key may be a session key or a token
     key = row.get(table.key or "")
     if table.key_field and key is not None:
         return str(table.key_field.to_python(key))
@@ -207,7 +209,7 @@ def scan_file(path: Path, canaries: Sequence[str] = ()) -> Iterator[Finding]:
 
 
 def scan_bytes(path: Path, canaries: Sequence[str]) -> Iterator[Finding]:
-    # a canary as UTF-8, and as it is escaped in JSON
+    # a canary as UTF-8, and escaped as in JSON
     forms = {
         form.encode()
         for canary in canaries

@@ -36,6 +36,7 @@ def get_conversation(request: HttpRequest, conversation_id: uuid.UUID) -> Conver
     Its ``has_waiting`` says whether messages wait for the running turn.
     """
     waiting = QueuedMessage.objects.filter(conversation=OuterRef("pk"))
+    # 404, not 403, for others: nobody learns that it exists
     found = request_user(request).conversations.select_related("profile").annotate(has_waiting=Exists(waiting))
     return get_object_or_404(found, pk=conversation_id)
 

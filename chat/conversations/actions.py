@@ -69,6 +69,7 @@ def delete(conversation: Conversation) -> None:
 
 def find_deleted(person: User, conversation_id: object) -> Conversation | None:
     """Return a conversation that this person deleted and can still restore."""
+    # the id of a query string may be anything
     try:
         pk = uuid.UUID(str(conversation_id))
     except ValueError:
@@ -118,6 +119,7 @@ def still_running() -> list[uuid.UUID]:
 def purge() -> int:
     """Delete from the database what can no longer be restored; return the number of conversations."""
     purgeable = deleted_or_expired().exclude(deleted_at__gt=timezone.now() - UNDO_FOR)
+    # a running turn would go on writing rows of a conversation that no longer exists
     _total, by_model = purgeable.exclude(turns__status=Turn.Status.RUNNING).delete()
     return by_model.get("chat.Conversation", 0)
 

@@ -71,7 +71,7 @@ def parse(text: str) -> Command | None:
 
 
 def parse_change(name: str, value: Any) -> tuple[str, Any]:
-    """Return a setting's full name and its value as it is stored; None removes it from its layer.
+    """Return a setting's full name and its value as stored; None removes it from its layer.
 
     Raises InvalidInputError naming the setting and what is allowed. Spec 001 ERR-001.
     """
@@ -84,6 +84,7 @@ def parse_change(name: str, value: Any) -> tuple[str, Any]:
 
 def execute(command: Command, person: User, conversation_id: uuid.UUID) -> CommandAnswer:
     """Do what a command asks for, synchronously. Raises InvalidInputError, with nothing changed."""
+    # read again: another page may have changed settings since this one was loaded
     conversation = person.conversations.get(pk=conversation_id)
     try:
         match command.verb:

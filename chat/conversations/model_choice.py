@@ -161,6 +161,7 @@ def of_environment(*, model: str | None = None) -> ModelChoice:
 def of_profile(profile: ModelProfile) -> ModelChoice:
     """Return the model of a profile, whether it is offered or not."""
     variable = profile.api_key_env
+    # a local service needs no key, but the SDK insists on one
     key = settings.MODEL_KEYS.get(variable) if variable else "none"
     config = provider_config(
         profile.base_url, key or None, profile.model, profile.api, starts_in_reasoning=profile.starts_in_reasoning

@@ -104,12 +104,14 @@ def best_messages(person: User, words: Sequence[str], join: Join) -> dict[uuid.U
 
 
 def match_fts5(events: QuerySet[Event], column: str, words: Sequence[str], join: Join) -> QuerySet[Event]:
+    # quoted, so that no word is read as syntax; the last one matches as a prefix
     match = f" {join} ".join([*(f'"{word}"' for word in words[:-1]), f'"{words[-1]}" *'])
     joined = events.extra(  # noqa: S610 - constant names, the query is a parameter
         tables=[TALK_TABLE],
         where=[f"{TALK_TABLE}.rowid = chat_event.id", f"{TALK_TABLE} MATCH %s"],
         params=[f"{column} : ({match})"],
     )
+    # bm25() is negative, and lower for better matches
     score = RawSQL(f"-bm25({TALK_TABLE})", [], output_field=FloatField())  # noqa: S611
     ranked: QuerySet[Event] = joined.annotate(score=score).order_by(F("score").desc(), "-pk")
     return ranked
@@ -118,6 +120,7 @@ def match_fts5(events: QuerySet[Event], column: str, words: Sequence[str], join:
 def match_vector(events: QuerySet[Event], words: Sequence[str], join: Join) -> QuerySet[Event]:
     vector = RawSQL(f'"chat_event"."{TALK_COLUMN}"', [], output_field=SearchVectorField())  # noqa: S611
     query = tsquery(words, join)
+    # normalization 1 divides by the logarithm of the length: long answers mention everything
     ranked = events.alias(vector=vector).filter(vector=query).annotate(score=SearchRank(vector, query, normalization=1))
     return ranked.order_by(F("score").desc(), "-pk")
 
@@ -136,6 +139,7 @@ def marked_snippet(text: str, words: Sequence[str]) -> tuple[SnippetPart, ...]:
 
     first = pattern.search(text)
     at = first.start() if first else 0
+    # masked with its surroundings: a mask may depend on the words before a secret
     nearby = redact_text(text[max(0, at - _CONTEXT_CHARS) : at + _CONTEXT_CHARS])
     line = " ".join(" ".join(strip_markdown(line) for line in nearby.splitlines()).split())
     if len(line) > SNIPPET_CHARS:  # cut it around the first match, between words

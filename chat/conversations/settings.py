@@ -69,6 +69,7 @@ def as_form(person: User, conversation: Conversation) -> dict[str, Any]:
 def change(conversation_id: uuid.UUID, changes: Mapping[str, Any]) -> None:
     """Set valid values in the conversation; None removes its own value, so that the other layers decide."""
     with transaction.atomic():
+        # two pages may change different settings at the same moment
         conversation = Conversation.objects.select_for_update().get(pk=conversation_id)
         values = {**(conversation.reasoning or {}), **changes}
         conversation.reasoning = {name: value for name, value in values.items() if value is not None}

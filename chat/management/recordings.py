@@ -108,7 +108,7 @@ def split_event(event: bytes) -> list[bytes]:
 
 
 def decoder_for(payloads: list[bytes]) -> ChatDecoder | ResponsesDecoder:
-    """Tell the two APIs apart by the first payload that says anything."""
+    """Distinguish the two APIs by the first payload that says anything."""
     names: list[str] = []
     for payload in payloads:
         value = parse_json(payload)
@@ -205,6 +205,7 @@ def decompress(data: bytes) -> bytes:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
                 data = file.read(MAX_BYTES + 1)
         elif data.startswith(_ZLIB):
+            # one byte more than allowed, to notice what is too large without inflating it
             data = zlib.decompressobj().decompress(data, MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise RecordingError("it is compressed and cannot be decompressed") from error

@@ -76,7 +76,7 @@ class PassageQuerySet(models.QuerySet["Passage"]):
 
 
 class Filing(models.Model):
-    """One EDGAR document. Its ``slug`` stays the same when it is ingested again, so citations keep working."""
+    """One EDGAR document. Its ``slug`` stays the same when it is ingested again, so citations stay valid."""
 
     slug = models.SlugField(_("slug"), max_length=120, unique=True)
     company = models.CharField(_("company"), max_length=200)

@@ -15,6 +15,7 @@ from chat.models.turn import Turn
 
 def new_token() -> str:
     """Return an unguessable token."""
+    # 192 bits: whoever has the link can read the conversation
     return secrets.token_urlsafe(24)
 
 

@@ -62,6 +62,7 @@ def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> 
     conversation.owner = person  # known already, with what they may see
     chosen, offered = model_choice.resolve(conversation)
     sees = visibility_for(person, request.session, conversation, chosen)
+    # from here on only public payloads are read, unless thinking is to be shown open
     window, records = pagination.read_page(conversation_id, query, is_part=is_part)
     rendering.load(records)
     opened = {

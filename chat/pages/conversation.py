@@ -56,6 +56,7 @@ async def messages(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> Http
     except InvalidInputError as error:
         draft = request.POST.get("text", "")
         return await conversation_page(request, conversation_id, status=400, error=error.message, draft=draft)
+    # 303: a reload of the page must not send the message again
     return redirect_back(request, conversation_id)
 
 

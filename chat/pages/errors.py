@@ -22,6 +22,7 @@ def server_error(request: HttpRequest) -> HttpResponseBase:
     if request.path.startswith("/api/"):
         answer = JsonResponse({"error": {"code": "unavailable", "message": user_message(error)}}, status=503)
     else:
+        # without a request: context processors would read the session, so the database
         answer = render(None, "503.html", status=503)
     answer.headers["Retry-After"] = str(RETRY_AFTER_S)
     return answer

@@ -52,6 +52,7 @@ async def manage(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRe
     """GET: the form of one conversation. POST: ``do`` is ``rename``, ``pin``, ``unpin``, ``delete`` or ``restore``."""
     if request.method == "GET":
         return await sync_to_async(manage_form)(request, conversation_id)
+    # before it is hidden: the service would be paid for an answer that nobody can read
     if request.POST.get("do") == "delete":
         await sync_to_async(get_conversation)(request, conversation_id)
         await runner.stop(conversation_id)
@@ -79,6 +80,7 @@ def change(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
         home_url = f"{reverse('chat:home')}?deleted={conversation_id}"
         if not request.htmx:
             return HttpResponseRedirect(home_url, status=303)
+        # htmx would leave the page of a deleted conversation open
         if current_id(request) == conversation_id:
             return HttpResponseClientRedirect(home_url)
         return show_list(request, sidebar.newest(person, deleted=conversation_id))

@@ -100,6 +100,7 @@ async def select(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: 
 def feedback(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """Set, change or withdraw the opinion on an answer (``verdict``), or add why (``reason``, ``note``)."""
     turn = get_turn(request, conversation_id, turn_id)
+    # the answer may still change
     if turn.status == Turn.Status.RUNNING:
         raise Http404
     verdict = request.POST.get("verdict", "")

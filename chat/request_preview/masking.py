@@ -42,7 +42,7 @@ Kind = Literal["", "thinking", "trace"]
 
 @dataclass(frozen=True, slots=True)
 class BodyPart:
-    """A part of a body's text; a mask stands for something that is not shown."""
+    """A part of a body's text; a mask replaces something that is not shown."""
 
     text: str
     is_mask: bool = False
@@ -54,6 +54,7 @@ def masked_body(body: Mapping[str, Any], sees: Visibility) -> tuple[BodyPart, ..
     shown = dict(body)
     for name in ("messages", "input"):
         if name in body:
+            # the newest entries are what an administrator looks for, so they use the budget first
             newest_first = [masker.entry(entry) for entry in reversed(body[name])]
             shown[name] = newest_first[::-1]
     text = json.dumps(shown, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode()

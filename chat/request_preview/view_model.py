@@ -103,7 +103,7 @@ class LeftOutRow(NamedTuple):
 
 
 def preview_values(preview: NextRequest, sees: Visibility) -> dict[str, Any]:
-    """Return what this viewer may see of a planned request; ``goes``, ``left_out``, ``stored``, ``limit`` in tokens."""
+    """Return what this viewer may see of a planned request; ``sent``, ``left_out``, ``stored``, ``limit`` in tokens."""
     plan, target, config = preview.plan, preview.target, preview.chosen.config
     host = model_choice.host_of(config) or urlsplit(OPENAI_URL).netloc
     return {
@@ -111,7 +111,7 @@ def preview_values(preview: NextRequest, sees: Visibility) -> dict[str, Any]:
         "host": _("this server, offline") if config.is_offline else host,
         "api": target.api,
         "dialect": dialect_named(target.dialect).name,
-        "goes": plan.effective_tokens,
+        "sent": plan.effective_tokens,
         "left_out": plan.stored_tokens - plan.effective_tokens,
         "stored": plan.stored_tokens,
         "limit": target.limit,
@@ -146,6 +146,7 @@ def sent_rows(preview: NextRequest, sees: Visibility) -> Iterator[SentRow]:
         and event.seq not in omitted
         and not (isinstance(event, AssistantMessage) and not event.text)
     ]
+    # a call is identified within its step: services may use an id twice
     with_result = {(event.turn, event.step, event.call_id) for event in sent if isinstance(event, ToolResult)}
     for event in sent:
         yield SentRow(str(event.seq), event.type, content_of(event, sees), event_tokens(event))

@@ -109,6 +109,7 @@ def turn_parts(record: eventlog.TurnRecord, export: Export) -> Iterator[str]:
     yield "## " + _("Answer %(number)s") % {"number": turn.number}
     at = turn.started_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     status = "" if turn.status == Turn.Status.COMPLETED else str(turn.get_status_display())
+    # the model of a profile is named by staff
     yield f"*{join_parts(escape(answer.model), at, status)}*"
     yield renumber(answer.answer, citation_numbers(answer.citations)) or _("There is no answer.")
     yield source_lines(answer, export.origin)

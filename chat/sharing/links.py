@@ -38,7 +38,7 @@ class ShareError(Exception):
 
 
 def create_link(person: User, conversation: Conversation, choice: Choice, *, days: int | None) -> Share:
-    """Create a link to a conversation as it is now; without ``days`` it doesn't expire. Raises ShareError."""
+    """Create a link to the present state of a conversation; without ``days`` it doesn't expire. Raises ShareError."""
     with transaction.atomic():
         Conversation.objects.select_for_update().get(pk=conversation.pk)  # so that MAX_LINKS can't be raced
         link = draft_link(conversation, choice)
@@ -53,6 +53,7 @@ def create_link(person: User, conversation: Conversation, choice: Choice, *, day
 def draft_link(conversation: Conversation, choice: Choice) -> Share:
     """Return an unsaved link, for a preview. Raises ShareError."""
     ended = conversation.turns.filter(is_active=True).exclude(status=Turn.Status.RUNNING)
+    # later turns are not shown by this link, even after a reload
     last = ended.order_by("-number").first()
     if last is None:
         raise ShareError(_("There is no answer to share yet."))
@@ -68,6 +69,7 @@ def draft_link(conversation: Conversation, choice: Choice) -> Share:
 @transaction.atomic
 def revoke_link(person: User, link: Share) -> None:
     """Revoke a link at once; idempotent."""
+    # the update decides: two requests at once write one audit entry
     if Share.objects.filter(pk=link.pk, revoked_at=None).update(revoked_at=timezone.now()):
         AuditEntry.record(person, AuditEntry.Action.SHARE_REVOKED, link.conversation_id)
 

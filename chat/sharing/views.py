@@ -48,6 +48,7 @@ def export(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     write, content_type = FORMATS[file_format]
     sees = Choice.from_query(request.GET).within(visibility_for(request_user(request), request.session, conversation))
     text = write(Export(conversation.title, origin_of(request), timezone.now(), eventlog.turns(conversation.pk), sees))
+    # file names get into mails and logs, so the title is redacted
     stem = slugify(redact_text(conversation.title))[:MAX_NAME_CHARS].strip("-") or "conversation"
     name = f"{stem}-{timezone.now():%Y-%m-%d}.{file_format}"
     disposition = content_disposition_header(as_attachment=True, filename=name)
@@ -121,6 +122,7 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to anybody; the same 404 for an expired link and an unknown one."""
     link = links.find_link(token)
     if link is None:
+        # one page for all reasons: nobody learns which tokens have existed
         return not_indexed(render(request, "chat/shared_gone.html", status=404))
     return shared_page(request, link, thinking_url=partial(_shared_thinking_url, token))
 
@@ -179,7 +181,7 @@ def _shared_thinking_url(token: str, turn: Turn) -> str:
 
 
 def not_indexed(response: HttpResponse) -> HttpResponse:
-    """Keep a shared page out of search engines."""
+    """Ask search engines not to index a response."""
     response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
     return response
 

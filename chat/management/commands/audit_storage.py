@@ -47,6 +47,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         canaries = tuple(options["canaries"])
+        # a shell variable that is empty would make every place a finding
         if not all(canary.strip() for canary in canaries):
             raise CommandError("--canary: an empty text is everywhere.")
         count = 0

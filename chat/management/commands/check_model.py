@@ -125,6 +125,7 @@ async def check(provider: Provider, chosen: ModelChoice) -> Findings:
     try:
         found = await call_model(provider, plan, [_TOOL])
     except ProviderError as error:
+        # services word it differently; all of them name the tools
         if error.code != "refused" or "tool" not in error.message.lower():
             raise
         found = await call_model(provider, plan, [])

@@ -69,6 +69,7 @@ def _date(text: str) -> dt.date:
 def files_inside(folder: Path) -> list[Path]:
     """Return a folder's files at any depth, without hidden ones and the demo's manifest."""
     found = (file for file in folder.rglob("*") if file.is_file() and file.name != MANIFEST)
+    # hidden folders are those of editors and version control
     return sorted(file for file in found if not any(part.startswith(".") for part in file.relative_to(folder).parts))
 
 

@@ -43,6 +43,7 @@ class Command(BaseCommand):
             if newest is not None:
                 conversation = Conversation.all_objects.select_related("owner", "profile").get(pk=conversation_id)
                 choice = model_choice.chosen_model(conversation)
+                # counted here, so that no page view has to decrypt and plan
                 request.context_size(conversation, choice, newest=newest, is_running=False)
         self.stdout.write(f"{answers} answers rendered, {steps} trace steps redacted.")
 
