@@ -59,14 +59,6 @@ async def test_row_keeps_tokens_times_and_what_the_guards_did(
     assert turn.dropped_bullets == 0
 
 
-async def test_turn_that_failed_before_a_token_has_none(upstream: ContractHandle, conversation: Conversation) -> None:
-    upstream.script([{"content": "x", "faults": [{"kind": "server_error", "times": 3}]}])
-
-    turn = await ask(conversation)
-
-    assert (turn.status, turn.first_token_ms, turn.cached_tokens, turn.masked) == ("errored", None, None, 0)
-
-
 async def test_end_of_a_turn_is_one_line_of_figures(
     upstream: ContractHandle, conversation: Conversation, written: io.StringIO
 ) -> None:

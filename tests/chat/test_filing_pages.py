@@ -51,33 +51,11 @@ def test_heads_are_told_from_rows_and_stand_over_their_figures() -> None:
     assert all(cell.is_figure for cell in found.heads[1][1:])
 
 
-def test_unit_above_figures_spans_them() -> None:
-    (found,) = parts_of(" | 2024 | 2023\n | (in millions)\nSales | 4 | 3")
-
-    assert [cell.columns for cell in found.heads[1]] == [1, 2]
-
-
-def test_words_by_words_have_no_heads() -> None:
-    (found,) = parts_of("Delaware | 36-2361282\n(State) | (Number)\nIllinois | 60607\n(State) | (Code)")
-
-    assert found.heads == ()
-
-
 def test_lone_row_never_shows_its_separators() -> None:
     lone = [parts_of(text)[0] for text in ("By: | /s/ A Name", "Total | 4 | 3", "Total | $4")]
 
     assert [part.kind for part in lone] == ["text", "table", "table"]
     assert lone[0].text == "By: /s/ A Name"
-
-
-def test_lone_line_is_a_heading_where_it_is_the_passages_own() -> None:
-    assert [part.kind for part in parts_of("Risks\n\nMany.", heading="Risks")] == ["heading", "text"]
-
-
-def test_same_level_headings_look_the_same() -> None:
-    found = parts_of("Interest rate risk\nIt floats.\n\nPower prices\nThey are fixed.")
-
-    assert [part.text for part in found if part.kind == "heading"] == ["Interest rate risk", "Power prices"]
 
 
 def test_passage_can_be_linked_to() -> None:
@@ -124,12 +102,6 @@ def test_words_with_digits_are_no_figures(text: str) -> None:
 )
 def test_title_of_a_section_stands_once(text: str, shown: str) -> None:
     assert without_title(text, "Item 7", "Our Discussion", form="10-K") == shown
-
-
-def test_title_of_a_quarterly_section_stands_once() -> None:
-    text = "PART II. OTHER INFORMATION\nItem 2. Sales of Securities\nWe sold none."
-
-    assert without_title(text, "Part II, Item 2", "Sales of Securities", form="10-Q") == "We sold none."
 
 
 @pytest.mark.django_db

@@ -14,7 +14,6 @@ from chat.filings.ingest import ingest, load_demo
 from chat.filings.search import SNIPPET_MAX_CHARS, matching, named_in, read_passages, search_passages, snippet
 from chat.filings.search_index import INDEX, check_index
 from chat.models import Filing, Passage
-from chat.models.filing import search_terms
 from chat.tools.base import SearchQuery
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engine]
@@ -36,35 +35,12 @@ def test_best_passage_comes_first(demo: list[Filing]) -> None:
     assert "numbers 3, 4, 7, 9, 10 and 13" in found.passages[0].text
 
 
-def test_queryset_chains_and_scores(demo: list[Filing]) -> None:
-    found = list(Passage.objects.filter(filing__form="10-Q").search("interest rate risk")[:3])
-
-    assert {passage.filing.form for passage in found} == {"10-Q"}
-    assert [passage.score for passage in found] == sorted((passage.score for passage in found), reverse=True)
-
-
-def test_words_are_stemmed(demo: list[Filing]) -> None:
-    assert "#item-3-p1" in anchors_of("arbitrations against manufacturers", company="Northwind")
-
-
-@pytest.mark.parametrize(
-    "text", ["", "  ", "the of and", '"', 'a" OR b:*', "NEAR(", "-- ^ * ( ) :", "\x00", "!!! & | <->"]
+@given(
+    text=st.one_of(st.text(max_size=40), st.sampled_from(["", "the of and", 'a" OR b:*', "NEAR(", "\0", "!!! & | <->"]))
 )
-def test_typed_syntax_is_never_syntax(demo: list[Filing], text: str) -> None:
-    assert isinstance(len(search_passages(SearchQuery(text)).passages), int)
-
-
-@given(text=st.text(max_size=40))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_can_be_searched_for(text: str) -> None:
     search_passages(SearchQuery(text, company=text))
-
-
-def test_form_narrows_the_search(demo: list[Filing]) -> None:
-    found = search_passages(SearchQuery("gross margin", form="10-Q"))
-
-    assert {passage.filing for passage in found.passages} == {"10-Q"}
-    assert found.filings == 1
 
 
 def test_form_includes_amendments_and_exhibits() -> None:
@@ -91,13 +67,6 @@ def test_unknown_company_gives_nothing(demo: list[Filing]) -> None:
 
     assert found.passages == ()
     assert found.filings == 0
-
-
-def test_found_says_what_was_searched(demo: list[Filing]) -> None:
-    found = search_passages(SearchQuery("covenants"))
-
-    assert found.filings == 3
-    assert found.companies == ("Calder Ridge Cold Chain, Inc.", "Northwind Tidal Power, Inc.")
 
 
 def test_found_passage_carries_its_filing(demo: list[Filing]) -> None:
@@ -152,16 +121,6 @@ def test_given_company_is_matched_or_unknown(name: str, companies: list[str]) ->
     assert matching(name, COMPANIES) == companies
 
 
-def test_terms_drop_stop_words_and_possessives() -> None:
-    assert search_terms("What were Apple’s 10-K net sales of $1,234, and the sales?") == [
-        "apple",
-        "10-k",
-        "net",
-        "sales",
-        "1,234",
-    ]
-
-
 def test_snippet_shows_the_words_that_were_searched_for() -> None:
     text = "Filler words. " * 60 + "The ratio was 1.31 to 1.00. " + "More filler. " * 60
     shown = snippet(text, ["ratio", "1.31"])
@@ -171,12 +130,7 @@ def test_snippet_shows_the_words_that_were_searched_for() -> None:
     assert shown.startswith("…")
 
 
-def test_snippet_shows_no_empty_fields() -> None:
-    assert snippet(" | 2024 |  | 2023\nSales | 8% |  | 8%", []) == "2024 | 2023 · Sales | 8% | 8%"
-
-
 @given(st.text(max_size=600), st.lists(st.text(max_size=8), max_size=4))
-@settings(max_examples=100, deadline=None)
 def test_snippet_is_short_whatever_the_text(text: str, terms: list[str]) -> None:
     assert len(snippet(text, terms)) <= SNIPPET_MAX_CHARS
 
@@ -214,10 +168,3 @@ def test_missing_rows_are_reported_and_reindexed(demo: list[Filing]) -> None:
 
     assert check_index(None, ["default"]) == []
     assert anchors_of("Skerry Sound turbines")
-
-
-def test_reindex_says_how_many(demo: list[Filing]) -> None:
-    out = StringIO()
-    call_command("reindex", stdout=out)
-
-    assert out.getvalue().splitlines()[0] == f"{Passage.objects.count()} passages indexed."
