@@ -1,4 +1,4 @@
-"""History that has grown too long is summarised by the model, or goes on as it was."""
+"""History that is too long is summarised by the model, or is sent as it was."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
 
-from chat import eventlog
 from chat.models import Conversation, Event
-from chat.request_preview.summary import next_request
-from reasoning.events import AssistantMessage, Compaction, UserMessage
-from tests.chat.asking import ask
+from tests.chat.asking import ask, owner_of, questions
 from tests.contract_server.fixture import ContractHandle
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,49 +22,28 @@ def narrow(settings: LazySettings) -> None:
     settings.CONTEXT_LIMIT = 3_000
 
 
-async def kept(conversation: Conversation) -> list[Any]:
-    events = await database_sync_to_async(eventlog.history)(conversation.pk)
-    return [event for event in events if isinstance(event, Compaction)]
-
-
-def contents(body: dict[str, Any]) -> str:
-    return "\n".join(str(message.get("content")) for message in body["messages"])
+def contents(request: dict[str, Any]) -> str:
+    return "\n".join(str(message.get("content")) for message in request["body"]["messages"])
 
 
 @pytest.mark.usefixtures("narrow")
-async def test_long_history_is_summarised_before_the_next_turn(
+async def test_long_history_is_summarised_before_the_next_turn_and_stays_in_the_log(
     upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}, {"content": SUMMARY}, {"content": "Now then."}])
-    await ask(conversation, "First question?")
-    await ask(conversation, "Second question?")
+    await ask(conversation, "First?")
+    await ask(conversation, "Second?")
 
-    turn = await ask(conversation, "Third question?")
+    turn = await ask(conversation, "Third?")
 
-    summariser, last = (request["body"] for request in upstream.requests()[-2:])
+    summariser, last = upstream.requests()[-2:]
     assert turn.status == "completed"
-    assert [event.summary for event in await kept(conversation)] == [SUMMARY]
-    assert "tools" not in summariser
-    assert "First question?" in contents(summariser)
-    assert "Third question?" not in contents(summariser)
-    assert SUMMARY in contents(last)
-    assert "Third question?" in contents(last)
-    assert "First question?" not in contents(last)
-
-
-@pytest.mark.usefixtures("narrow")
-async def test_history_stays_whole_and_the_summary_is_sealed(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
-    upstream.script([{"content": ANSWER}, {"content": ANSWER}, {"content": SUMMARY}, {"content": "Now then."}])
-    for question in ("First?", "Second?", "Third?"):
-        await ask(conversation, question)
-
-    events = await database_sync_to_async(eventlog.history)(conversation.pk)
-
-    assert [event.text for event in events if isinstance(event, UserMessage)] == ["First?", "Second?", "Third?"]
-    assert sum(isinstance(event, AssistantMessage) for event in events) == 3
-    assert SUMMARY not in str([row async for row in Event.objects.values_list("public", flat=True)])
+    assert "tools" not in summariser["body"]
+    assert ("First?" in contents(summariser), "Third?" in contents(summariser)) == (True, False)
+    assert [text in contents(last) for text in (SUMMARY, "Third?", "First?")] == [True, True, False]
+    assert await database_sync_to_async(questions)(conversation) == ["First?", "Second?", "Third?"]
+    stored = await Event.objects.aget(type="compaction")
+    assert SUMMARY not in repr((stored.public, bytes(stored.sealed or b"")))
 
 
 @pytest.mark.usefixtures("narrow")
@@ -81,7 +57,7 @@ async def test_history_stays_whole_and_the_summary_is_sealed(
         pytest.param({"content": "x", "faults": [{"kind": "server_error"}]}, id="failed"),
     ],
 )
-async def test_summary_that_is_not_worth_taking_is_refused_and_the_turn_goes_on(
+async def test_summary_that_is_of_no_use_is_refused_and_the_turn_continues(
     upstream: ContractHandle, conversation: Conversation, reply: dict[str, Any]
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}])
@@ -91,12 +67,12 @@ async def test_summary_that_is_not_worth_taking_is_refused_and_the_turn_goes_on(
 
     turn = await ask(conversation, "Third?")
 
-    assert await kept(conversation) == []
+    assert not await Event.objects.filter(type="compaction").aexists()
     assert turn.status == "completed"
-    assert "First?" in contents(upstream.requests()[-1]["body"])
+    assert "First?" in contents(upstream.requests()[-1])
 
 
-async def test_overflow_that_the_service_reports_makes_room_once_and_asks_again(
+async def test_overflow_that_the_service_reports_is_answered_by_one_summary_and_one_more_request(
     upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}])
@@ -108,18 +84,18 @@ async def test_overflow_that_the_service_reports_makes_room_once_and_asks_again(
     turn = await ask(conversation, "Third?")
 
     assert turn.status == "completed"
-    assert len(await kept(conversation)) == 1
+    assert await Event.objects.filter(type="compaction").acount() == 1
 
 
 @pytest.mark.usefixtures("narrow")
-async def test_meter_counts_what_would_be_sent_and_says_what_would_not(
+async def test_meter_counts_what_would_be_sent_and_names_what_would_not(
     upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"reasoning": "thought " * 500, "content": "Short."}])
     await ask(conversation, "First?")
 
-    usage, _model = await database_sync_to_async(next_request)(conversation)
+    page = (await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")).content.decode()
 
-    assert usage.limit == 3_000
-    assert usage.effective < 2_000
-    assert usage.unsent >= 900
+    effective, _slash, limit = page.partition("data-context-usage>")[2].partition("<")[0].partition("/")
+    assert (int(effective) < 2_000, limit) == (True, "3000")
+    assert "stored, not sent" in page
