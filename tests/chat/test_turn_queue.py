@@ -1,4 +1,4 @@
-"""One turn at a time in a conversation: messages sent meanwhile are queued, nothing is lost, doubled or stuck."""
+"""One turn at a time in a conversation: messages sent meanwhile are queued; nothing is lost, doubled or stuck."""
 
 from __future__ import annotations
 
@@ -8,37 +8,39 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from asgiref.sync import ThreadSensitiveContext
+from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
+from django.db import connections
 
 from accounts.models import User
-from chat import eventlog
+from chat.html import render
 from chat.models import Conversation, QueuedMessage, Turn
-from chat.turns import finish, queue
-from chat.turns.manager import TurnManager
-from chat.turns.queue import Submission
-from chat.validation import InvalidInputError, Message
-from tests.chat.asking import ask, following, until
+from tests.chat import api_client
+from tests.chat.asking import ask, ended, owner_of, questions, send, signed_in
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import end_turn, make_conversation, make_turn, open_turn
+from tests.factories import make_conversation, make_turn, open_turn
 
-pytestmark = pytest.mark.engine
-
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
 HOLD = [{"kind": "stall", "at": "first_event", "name": "go"}]
 
 
-async def submit(runner: TurnManager, conversation: Conversation, text: str, client_id: str = "") -> Submission:
-    async with ThreadSensitiveContext():  # as in a request: a database thread of its own
-        return await runner.submit(conversation.pk, Message(text, client_id))
+async def in_its_own_thread(work: Any) -> Any:
+    """Await a request whose database work runs in a thread of its own, as a server's requests do."""
+    async with ThreadSensitiveContext():
+        try:
+            return await work
+        finally:
+            await sync_to_async(connections.close_all)()  # a test client leaves them open
 
 
-def questions(conversation: Conversation) -> list[str]:
-    return [record.events[0]["text"] for record in eventlog.turns(conversation.pk)]
+async def two_messages_are_stored() -> None:
+    while await Turn.objects.acount() + await QueuedMessage.objects.acount() < 2:  # noqa: ASYNC110 - no event for it
+        await asyncio.sleep(0.02)
 
 
 class Gate:
-    """Holds the callers of a function after it has returned, until it is opened."""
+    """Blocks the callers of a function after it has returned, until it is opened."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
@@ -51,166 +53,116 @@ class Gate:
         return result
 
 
-@pytest.mark.django_db(transaction=True)
-async def test_message_during_a_turn_is_queued_and_answered_next(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+async def test_three_messages_are_queued_in_order_and_a_repeated_one_counts_once(
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
-    upstream.script([{"content": "one", "faults": HOLD}, {"content": "two"}])
+    upstream.script([{"content": "0", "faults": HOLD}, *({"content": str(number)} for number in range(1, 4))])
 
-    async with following(conversation) as messages:
-        first = await submit(runner, conversation, "first")
-        queued = await submit(runner, conversation, "second", "id-2")
-        repeated = await submit(runner, conversation, "second", "id-2")
-        upstream.release("go")
-        await until(messages, "ended")
-        await until(messages, "ended")
+    for text, client_id in (("0", "a"), ("0", "a"), ("1", "b"), ("2", ""), ("1", "b"), ("3", "")):
+        assert (await send(conversation, text, client_id)).status_code == 303
+    refused = await send(conversation, "4")
+    repeated = await send(conversation, "1", "b")
+    upstream.release("go")
+    await ended(conversation, 4)
 
-    assert first.turn_id is not None
-    assert queued.turn_id is repeated.turn_id is None
-    assert await database_sync_to_async(questions)(conversation) == ["first", "second"]
-
-
-@pytest.mark.django_db(transaction=True)
-async def test_message_that_arrives_as_the_turn_ends_is_answered(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    upstream.script([{"content": "one"}, {"content": "two"}])
-    gate = Gate(finish.load_result)
-    monkeypatch.setattr(finish, "load_result", gate)
-
-    async with following(conversation) as messages:
-        await submit(runner, conversation, "first")
-        await asyncio.to_thread(gate.reached.wait, 30)  # the end is in the log, and no message was queued
-        second = asyncio.create_task(submit(runner, conversation, "second"))
-        gate.opened.set()
-        await second
-        await until(messages, "ended")
-        await until(messages, "ended")
-
-    assert [turn.number async for turn in Turn.objects.order_by("number")] == [1, 2]
+    assert (refused.status_code, repeated.status_code) == (400, 303)
+    assert "3 messages wait already" in refused.content.decode()
+    assert ">4</textarea>" in refused.content.decode()
+    assert await database_sync_to_async(questions)(conversation) == ["0", "1", "2", "3"]
     assert not await QueuedMessage.objects.aexists()
 
 
-@pytest.mark.django_db(transaction=True)
+async def test_message_that_arrives_as_the_turn_ends_is_answered(
+    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream.script([{"content": "*one*"}, {"content": "*two*"}])
+    gate = Gate(render.to_html)
+    monkeypatch.setattr(render, "to_html", gate)
+    render.render_block.cache_clear()
+
+    await in_its_own_thread(send(conversation, "first"))
+    assert await asyncio.to_thread(gate.reached.wait, 30)
+    await in_its_own_thread(ended(conversation))  # its end is in the log, and no message was queued
+    second = asyncio.create_task(in_its_own_thread(send(conversation, "second")))
+    await asyncio.wait_for(in_its_own_thread(two_messages_are_stored()), 30)
+    gate.opened.set()
+    await second
+    await ended(conversation, 2)
+
+    assert await database_sync_to_async(questions)(conversation) == ["first", "second"]
+    assert not await QueuedMessage.objects.aexists()
+
+
 async def test_message_sent_twice_at_the_same_moment_is_asked_once(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"content": "one"}, {"content": "two"}])
 
-    sent = await asyncio.gather(*(submit(runner, conversation, "hi", "same") for _twice in range(2)))
-    assert sent[0].turn_id is not None
-    await runner.finished(conversation.pk, sent[0].turn_id)
+    await asyncio.gather(*(in_its_own_thread(send(conversation, "hi", "same")) for _twice in range(2)))
+    await ended(conversation)
     await ask(conversation, "and", client_id="other")
 
-    assert sent[0].turn_id == sent[1].turn_id
     assert await database_sync_to_async(questions)(conversation) == ["hi", "and"]
     assert not await QueuedMessage.objects.aexists()
 
 
-@pytest.mark.django_db(transaction=True)
 async def test_limit_of_running_turns_holds_for_starts_at_the_same_moment(
-    upstream: ContractHandle, runner: TurnManager, alice: User, settings: LazySettings
+    upstream: ContractHandle, alice: User, settings: LazySettings
 ) -> None:
     settings.MAX_CONCURRENT_TURNS = 1
     upstream.script([{"content": "one", "faults": HOLD}])
     chats = [await database_sync_to_async(make_conversation)(owner=alice) for _ in range(3)]
 
-    got = await asyncio.gather(*(submit(runner, chat, "hi") for chat in chats), return_exceptions=True)
+    answers = await asyncio.gather(*(in_its_own_thread(send(chat, "hi")) for chat in chats))
 
+    assert sorted(answer.status_code for answer in answers) == [303, 400, 400]
+    assert await Turn.objects.acount() == 1
     upstream.release("go")
-    started = [(chat, one) for chat, one in zip(chats, got, strict=True) if isinstance(one, Submission)]
-    for chat, one in started:
-        assert one.turn_id is not None
-        await runner.finished(chat.pk, one.turn_id)
-    assert [one.code for one in got if isinstance(one, InvalidInputError)] == ["too_many_turns"] * 2
+    await ended((await Turn.objects.select_related("conversation").aget()).conversation)
 
 
-@pytest.mark.django_db
-def test_queue_holds_three_messages_and_starts_them_in_order(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    running = open_turn(conversation.pk, text="0")
-    for text in ("1", "2", "3"):
-        assert queue.submit(conversation.pk, Message(text)).turn_id is None
+async def test_messages_left_in_the_queue_of_an_idle_conversation_are_answered_first(
+    upstream: ContractHandle, conversation: Conversation
+) -> None:
+    upstream.script([{"content": "one"}, {"content": "two"}])
+    asked = await database_sync_to_async(make_turn)(conversation, question="asked")
+    await Turn.objects.filter(pk=asked.pk).aupdate(client_id="a")
+    for client_id, text in (("a", "asked"), ("b", "left")):  # the first has become a turn meanwhile
+        await QueuedMessage.objects.acreate(conversation=conversation, text=text, client_id=client_id)
 
-    with pytest.raises(InvalidInputError) as refused:
-        queue.submit(conversation.pk, Message("4"))
-    assert queue.start_next(conversation.pk) is None  # a turn runs
-    end_turn(running, [])
-    started = queue.start_next(conversation.pk)
+    await send(conversation, "new")
+    await ended(conversation, 3)
 
-    assert refused.value.code == "queue_full"
-    assert started is not None
-    assert started.question == eventlog.question_of(started.turn) == "1"
-    assert [message.text for message in queue.queued_messages(conversation.pk)] == ["2", "3"]
+    assert await database_sync_to_async(questions)(conversation) == ["asked", "left", "new"]
 
 
-@pytest.mark.django_db
-def test_message_goes_behind_those_that_are_queued_in_an_idle_conversation(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    QueuedMessage.objects.create(conversation=conversation, text="first")
+async def test_what_may_not_wait_is_refused_while_a_turn_runs(alice: User, conversation: Conversation) -> None:
+    old = await database_sync_to_async(make_turn)(conversation)
+    await database_sync_to_async(open_turn)(conversation.pk, text="running")
+    client = await signed_in(alice)
 
-    assert queue.submit(conversation.pk, Message("second")).turn_id is None
-    assert queue.conversations_with_queue() == [conversation.pk]
-    started = queue.start_next(conversation.pk)
+    by_api = await api_client.ask(client, conversation)
+    by_page = [
+        await client.post(f"/chats/{conversation.pk}/turns/{old.pk}/{action}/", {"text": "again"})
+        for action in ("retry", "edit")
+    ]
 
-    assert started is not None
-    assert started.question == "first"
-
-
-@pytest.mark.django_db
-def test_queued_duplicate_of_a_turn_is_dropped(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    end_turn(open_turn(conversation.pk, text="hi", client_id="a"), [])
-    for client_id, text in (("a", "hi"), ("b", "next")):
-        QueuedMessage.objects.create(conversation=conversation, text=text, client_id=client_id)
-
-    started = queue.start_next(conversation.pk)
-
-    assert started is not None
-    assert started.question == "next"
+    assert (by_api.status_code, by_api.json()["error"]["code"]) == (409, "turn_running")
+    assert all("An answer is being written" in answer.content.decode() for answer in by_page)
+    assert (await Turn.objects.acount(), await QueuedMessage.objects.acount()) == (2, 0)
 
 
-@pytest.mark.django_db
-def test_client_id_is_used_once_in_turns_and_queue(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    first = queue.submit(conversation.pk, Message("q", "a"))
-    queue.submit(conversation.pk, Message("next", "b"))
+async def test_deleted_conversation_starts_nothing_more(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    upstream.script([{"content": "one", "faults": HOLD}, {"content": "two"}, {"content": "three"}])
+    await send(conversation, "first")
+    await send(conversation, "second")
 
-    for _twice in range(2):
-        assert queue.submit(conversation.pk, Message("q", "a"), may_wait=False) == Submission(first.turn_id)
-        assert queue.submit(conversation.pk, Message("next", "b")) == Submission(None)
-    assert (Turn.objects.count(), QueuedMessage.objects.count()) == (1, 1)
+    client = await owner_of(conversation)
+    await client.post(f"/chats/{conversation.pk}/manage/", {"do": "delete"})
+    upstream.release("go")
+    await ended(conversation)
+    await ask(await database_sync_to_async(make_conversation)(owner=alice), "elsewhere")
 
-
-@pytest.mark.django_db
-def test_what_may_not_wait_is_refused_while_a_turn_runs(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    old = make_turn(conversation)
-    open_turn(conversation.pk, text="running")
-
-    for more in ({"may_wait": False}, {"replaces": old}):
-        with pytest.raises(InvalidInputError) as refused:
-            queue.submit(conversation.pk, Message("q"), **more)  # type: ignore[arg-type]
-        assert refused.value.code == "turn_running"
-    assert not QueuedMessage.objects.exists()
-
-
-@pytest.mark.django_db
-def test_turn_that_left_the_branch_is_not_replaced(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    old = make_turn(conversation)
-    end_turn(open_turn(conversation.pk, text="q", replaces=old), [])
-
-    with pytest.raises(InvalidInputError) as refused:
-        queue.submit(conversation.pk, Message("q"), replaces=old)
-
-    assert refused.value.code == "not_selected"
-
-
-@pytest.mark.django_db
-def test_deleted_conversation_starts_nothing(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    conversation.queue.create(text="q")
-    conversation.delete()
-
-    assert queue.start_next(conversation.pk) is None
+    assert await conversation.turns.acount() == 1

@@ -1,101 +1,125 @@
-"""Turns over real HTTP against the strict upstream: what is shown, what is kept, what goes back."""
+"""Turns over real HTTP against the strict model service: what is answered, stored and sent back, and how they end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import asyncio
+import json
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
 from django.conf import LazySettings
-from django.db.backends.signals import connection_created
+from django.db import IntegrityError, transaction
+from django.db.models import Model
 
-from chat.models import Conversation
-from chat.turns import heartbeat
-from chat.turns.manager import TurnManager
-from chat.validation import Message
-from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
-from tests.chat.asking import ask, events_of, following, kinds, until
+from accounts.models import User
+from chat import eventlog
+from chat.models import Checkpoint, Conversation, Event, StoredCard, Turn
+from chat.turns.finish import recover_abandoned_turns
+from reasoning.events import ToolCall
+from tests.chat.asking import ask, ended, owner_of, send
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
+from tests.factories import abandon, client_of, make_conversation, open_turn, save_checkpoint
+from tests.frame_words import heard
 
-pytestmark = pytest.mark.django_db(transaction=True)
-SECTIONS = "Reasoning Summary:\n- Looked at one thing.\n- Then at another.\n\nFinal Answer:\nThe answer is 42."
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
+CANARY = "zebra-canary-7731"
+SECRET = "sk-" + "a1b2c3d4" * 5
+ARGUMENTS = f'{{"query":  "turbine {SECRET}", "limit": 2}}'
+SEARCH = {"name": "searchFilings", "arguments": ARGUMENTS}
 
 
-async def test_answer_summary_and_thinking_end_in_their_places(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
-    upstream.script([{"reasoning": "Let me see.", "content": SECTIONS, "chunk": 3}])
+async def messages_of(conversation: Conversation) -> list[dict[str, Any]]:
+    """Return what the owner reads by the API."""
+    answer = await (await owner_of(conversation)).get(f"/api/chats/{conversation.pk}/messages/")
+    return list(answer.json())
 
-    turn = await ask(conversation)
-    _question, thought, message, end = await events_of(turn)
 
-    assert isinstance(thought, Reasoning)
-    assert (thought.text, thought.source_field) == ("Let me see.", "reasoning_content")
-    assert isinstance(message, AssistantMessage)
-    assert message.text == "The answer is 42."
-    assert message.summary == ("Looked at one thing.", "Then at another.")
-    assert (turn.status, turn.summary_source, end.type) == ("completed", "model", "turn_end")
+def rows_in(*models: type[Model]) -> str:
+    """Return all that the tables of these models contain."""
+    rows = [value for model in models for row in model._default_manager.values_list() for value in row]
+    return repr([bytes(value) if isinstance(value, memoryview) else value for value in rows])
 
 
 @pytest.mark.spec("003 stray")
-async def test_leaked_closing_tag_reaches_neither_log_nor_watchers(
-    upstream: ContractHandle, conversation: Conversation
+@pytest.mark.spec("product 12")
+@pytest.mark.parametrize(
+    ("reply", "answer", "absent"),
+    [
+        ({"reasoning": "hidden", "content": "Done.</think> Really."}, "Done. Really.", "think>"),
+        ({"content": f"Yes.<scratchpad>{CANARY}</scratchpad>"}, "Yes.", CANARY),
+        ({"content": f"Use {SECRET}, ask bo@example.com."}, "Use [redacted], ask bo@example.com.", SECRET),
+    ],
+    ids=["stray delimiter", "scratchpad", "secret"],
+)
+async def test_what_an_answer_may_not_contain_reaches_no_page_no_table_and_no_log(
+    upstream: ContractHandle,
+    conversation: Conversation,
+    caplog: pytest.LogCaptureFixture,
+    reply: dict[str, Any],
+    answer: str,
+    absent: str,
 ) -> None:
-    upstream.script([{"reasoning": "hidden", "content": "Done.</think> Really.", "chunk": "char"}])
-    async with following(conversation) as messages:
-        turn = await ask(conversation)
-        told = await until(messages, "ended")
+    upstream.script([{**reply, "chunk": 2}])
 
-    message = next(event for event in await events_of(turn) if isinstance(event, AssistantMessage))
-    assert message.text == "Done. Really."
-    assert "think>" not in repr(told)
+    async with socket_of(conversation, conversation.owner) as socket:
+        await ask(conversation)
+        shown = heard(await frames_until(socket, "Answer ready"))
+
+    listed = await messages_of(conversation)
+    assert listed[-1]["answer"] == answer
+    stored = await database_sync_to_async(rows_in)(Event, Turn, StoredCard, Conversation)
+    assert [absent in text for text in (shown, repr(listed), stored, caplog.text)] == [False] * 4
 
 
-async def test_tool_call_split_over_chunks_runs_and_goes_back_byte_for_byte(
-    upstream: ContractHandle, conversation: Conversation
+@pytest.mark.spec("001 BR-002")
+@pytest.mark.spec("product 3")
+@pytest.mark.spec("product 10")
+@pytest.mark.spec("004 summary")
+async def test_private_payloads_are_encrypted_in_the_log_and_the_call_is_sent_back_byte_for_byte(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
 ) -> None:
-    arguments = '{"query":  "turbine outage", "limit": 2}'
-    call = {"name": "searchFilings", "arguments": arguments}
-    upstream.script([{"reasoning": "search", "tool_calls": [call], "chunk": 4}, {"content": SECTIONS}])
+    settings.REASONING_THINKING_FOR_USERS = "hidden"
+    thought = f"{CANARY} " * 200
+    upstream.script([{"reasoning": thought, "tool_calls": [SEARCH], "chunk": 4}, {"content": "No sections here."}])
 
-    turn = await ask(conversation)
+    await ask(conversation)
 
-    events = await events_of(turn)
-    recorded = next(event for event in events if isinstance(event, ToolCall))
-    assert kinds(events) == [
-        "user_message",
-        "reasoning",
-        "tool_call",
-        "tool_result",
-        "assistant_message",
-        "turn_end",
-    ]
-    assert recorded.arguments == arguments
-    assert [request["verdict"] for request in upstream.requests()] == ["accepted", "accepted"]
-    sent = upstream.requests()[1]["body"]["messages"]
-    assert next(m for m in sent if m.get("tool_calls"))["tool_calls"][0]["function"]["arguments"] == arguments
+    events = [event async for event in Event.objects.order_by("seq")]
+    kinds = ["user_message", "reasoning", "tool_call", "tool_result", "assistant_message", "turn_end"]
+    assert [(event.seq, event.type) for event in events] == list(enumerate(kinds, 1))
+    stored = await database_sync_to_async(rows_in)(Event, Checkpoint, StoredCard)
+    assert [private in stored for private in (CANARY, SECRET)] == [False, False]
+    first, second = upstream.requests()
+    assert (first["verdict"], second["verdict"]) == ("accepted", "accepted")
+    [call] = [message["tool_calls"][0] for message in second["body"]["messages"] if message.get("tool_calls")]
+    assert call["function"]["arguments"] == ARGUMENTS
+    settings.REASONING_THINKING_FOR_USERS = "full"
+    envelope = (await messages_of(conversation))[-1]
+    assert envelope["thinking"]["text"].strip() == thought.strip()
+    assert envelope["summarySource"] == "trace"
+    assert envelope["reasoningSummary"]
 
 
-async def test_bad_arguments_go_back_to_the_model_as_a_short_error(
+async def test_bad_arguments_are_sent_back_to_the_model_as_a_short_error(
     upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"tool_calls": [{"name": "searchFilings", "arguments": '{"limit": 500}'}]}, {"content": "Sorry."}])
 
     turn = await ask(conversation)
 
-    result = next(event for event in await events_of(turn) if isinstance(event, ToolResult))
-    assert not result.ok
-    assert "limit" in result.output
-    assert turn.status == "completed"
+    result = upstream.requests()[-1]["body"]["messages"][-1]
+    assert (result["role"], turn.status) == ("tool", "completed")
+    assert "limit" in result["content"]
+    assert [step["status"] for step in (await messages_of(conversation))[-1]["toolTrace"]] == ["error"]
 
 
 async def test_loop_ends_at_the_step_limit_with_every_call_answered(
     upstream: ContractHandle, conversation: Conversation, settings: LazySettings
 ) -> None:
     settings.MAX_STEPS = 2
-    call = {"name": "searchFilings", "arguments": '{"query": "x"}'}
-    upstream.script([{"tool_calls": [call]}, {"tool_calls": [call]}, {"content": "after"}])
+    upstream.script([{"tool_calls": [SEARCH]}, {"tool_calls": [SEARCH]}, {"content": "after"}])
 
     turn = await ask(conversation)
     await ask(conversation, "next")
@@ -104,85 +128,106 @@ async def test_loop_ends_at_the_step_limit_with_every_call_answered(
     assert [request["verdict"] for request in upstream.requests()] == ["accepted"] * 3
 
 
-async def test_scratchpad_reaches_no_record(
-    upstream: ContractHandle, conversation: Conversation, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ({"kind": "server_error", "times": 3}, "server_error"),
+        ({"kind": "rate_limit", "times": 3}, "rate_limited"),
+        ({"kind": "disconnect", "at": "event:2"}, "disconnected"),
+        ({"kind": "malformed_sse", "form": "not_json"}, "malformed"),
+        ({"kind": "stall", "at": "event:2"}, "timeout"),
+    ],
+)
+async def test_failure_ends_the_turn_and_the_question_stays_for_the_next(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, fault: dict[str, Any], code: str
 ) -> None:
-    canary = "quokka-canary-4410"
-    content = f"{SECTIONS}\n<scratchpad>{canary} private</scratchpad>"
-    upstream.script([{"reasoning": f"<scratchpad>{canary}</scratchpad>ok", "content": content, "chunk": 2}])
+    if code == "timeout":
+        settings.UPSTREAM_IDLE_TIMEOUT_S = 0.2
+    upstream.script([{"content": "x y z", "chunk": "word", "faults": [fault]}])
 
-    turn = await ask(conversation)
+    failed = await ask(conversation, "Keep me?")
+    settings.UPSTREAM_IDLE_TIMEOUT_S = 60
+    upstream.script([{"content": "Fine now."}])
+    again = await ask(conversation, "And now?")
 
-    assert canary not in repr(await events_of(turn))
-    assert canary not in caplog.text
+    assert (failed.status, failed.error_code, bool(failed.error_message)) == ("errored", code, True)
+    assert again.status == "completed"
+    last = upstream.requests()[-1]
+    assert last["verdict"] == "accepted"
+    assert "Keep me?" in json.dumps(last["body"]["messages"])
 
 
-async def test_secret_in_the_answer_is_masked_before_it_is_kept(
+async def test_stop_stores_what_came_and_closes_the_upstream(
     upstream: ContractHandle, conversation: Conversation
 ) -> None:
-    secret = "sk-" + "a1b2c3d4" * 5
-    upstream.script([{"content": f"Use {secret} for it, write to bo@example.com.", "chunk": 5}])
+    stall = [{"kind": "stall", "at": "event:2"}]
+    upstream.script([{"content": "First part. Never sent.", "chunk": 12, "faults": stall}, {"content": "Next."}])
+    async with socket_of(conversation, conversation.owner) as socket:
+        await send(conversation, "Why?")
+        await frames_until(socket, "First part")
+        await (await owner_of(conversation)).post(f"/chats/{conversation.pk}/stop/")
+        turn = await ended(conversation)
+
+    envelope = (await messages_of(conversation))[-1]
+    assert (turn.status, envelope["status"], envelope["answer"]) == ("aborted", "stopped", "First part.")
+    await asyncio.to_thread(upstream.wait_for, ended=1)
+    await ask(conversation, "next")
+    assert "First part" not in str(upstream.requests()[-1]["body"]["messages"])
+
+
+@pytest.mark.parametrize(
+    ("reason", "notice"),
+    [("length", "the answer is cut off here"), ("content_filter", "withheld the rest of this answer")],
+)
+async def test_answer_that_was_cut_short_says_so(
+    upstream: ContractHandle, conversation: Conversation, reason: str, notice: str
+) -> None:
+    upstream.script([{"content": "Half of it", "finish": reason}])
 
     turn = await ask(conversation)
+    page = await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")
 
-    message = next(event for event in await events_of(turn) if isinstance(event, AssistantMessage))
-    assert secret not in message.text
-    assert "bo@example.com" in message.text
+    assert (turn.status, turn.error_code) == ("completed", reason)
+    assert notice in page.content.decode()
 
 
-@pytest.mark.spec("004 summary")
-async def test_summary_is_built_from_the_trace_where_the_model_gave_none(
+async def test_turn_of_a_dead_process_ends_with_its_checkpoint_and_can_be_followed(
     upstream: ContractHandle, conversation: Conversation
 ) -> None:
-    call = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
-    upstream.script([{"tool_calls": [call]}, {"content": "No sections here."}])
+    def die() -> None:
+        turn = open_turn(conversation.pk, text="q")
+        eventlog.append(turn, [ToolCall(call_id="c1", name="searchFilings", arguments="{}", step=0)])
+        save_checkpoint(turn, answer="half an", thinking=CANARY)
+        assert CANARY not in rows_in(Checkpoint)
+        abandon(turn)
+        recover_abandoned_turns()
+        recover_abandoned_turns()
 
-    turn = await ask(conversation)
+    upstream.script([{"content": "Next."}])
+    await database_sync_to_async(die)()
+    await ask(conversation, "next")
 
-    message = next(event for event in await events_of(turn) if isinstance(event, AssistantMessage))
-    assert turn.summary_source == "trace"
-    assert message.summary
-    assert message.text == "No sections here."
-
-
-@contextmanager
-def statements_of_all_threads() -> Iterator[list[str]]:
-    """Record the SQL statements of every connection that is opened meanwhile, without BEGIN."""
-    found: list[str] = []
-    connections: set[int] = set()
-
-    def record(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
-        if not sql.startswith("BEGIN"):
-            found.append(sql)
-        return execute(sql, params, many, context)
-
-    with ExitStack() as stack:
-
-        def watch(connection: Any, **_more: Any) -> None:
-            if id(connection) not in connections:  # it is opened again for each call
-                connections.add(id(connection))
-                stack.enter_context(connection.execute_wrapper(record))
-
-        connection_created.connect(watch)
-        stack.callback(connection_created.disconnect, watch)
-        yield found
+    listed = await messages_of(conversation)
+    assert [(one["status"], one["answer"]) for one in listed[1::2]] == [
+        ("interrupted", "half an"),
+        ("complete", "Next."),
+    ]
+    assert [request["verdict"] for request in upstream.requests()] == ["accepted"]
 
 
-async def test_turn_without_tools_takes_at_most_14_statements(
-    upstream: ContractHandle,
-    runner: TurnManager,
-    conversation: Conversation,
-    settings: LazySettings,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    settings.LEASE_HEARTBEAT_S = 60  # its statements are shared by all turns
-    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 60)
-    upstream.script([{"reasoning": "Hm.", "content": SECTIONS}] * 2)
+@pytest.mark.spec("product 12")
+def test_title_comes_from_the_first_question_redacted_and_cut(alice: User, conversation: Conversation) -> None:
+    open_turn(conversation.pk, text="What about alice@example.com and " + "very " * 30 + "long questions?")
 
-    for question in ("Why?", "And then?"):
-        with statements_of_all_threads() as statements:
-            accepted = await runner.submit(conversation.pk, Message(question))
-            assert accepted.turn_id is not None
-            await runner.finished(conversation.pk, accepted.turn_id)
+    [listed] = client_of(alice).get("/api/chats/").json()
 
-        assert 0 < len(statements) <= 14, statements
+    assert listed["title"].startswith("What about a***@example.com and very")
+    assert len(listed["title"]) < 100
+
+
+def test_database_itself_refuses_a_second_running_turn(alice: User) -> None:
+    conversation = make_conversation(owner=alice)
+    Turn.objects.create(conversation=conversation, number=1)
+
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Turn.objects.create(conversation=conversation, number=2)
