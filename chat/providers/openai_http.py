@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _BODY_END_S = 0.2  # how long the body's own end may take to follow the end mark
 _USAGE_S = 5.0  # how long the token counts may take to follow the end of the answer
 BUSY_STREAMS = 20  # in this process; from there on reads are joined
-SHORTEST_WINDOW_S, LONGEST_WINDOW_S = 0.033, 0.1
+WINDOW_PER_STREAM_S, LONGEST_WINDOW_S = 0.002, 0.1
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, AsyncOpenAI]] = WeakKeyDictionary()
 
@@ -248,7 +248,7 @@ class OpenAIService:
 
 def joining_window_s(streams: int) -> float:
     """Return how long text is joined before it is read: longer the more streams are open, not for a few of them."""
-    return 0.0 if streams < BUSY_STREAMS else min(LONGEST_WINDOW_S, SHORTEST_WINDOW_S * streams / BUSY_STREAMS)
+    return 0.0 if streams < BUSY_STREAMS else min(LONGEST_WINDOW_S, WINDOW_PER_STREAM_S * streams)
 
 
 async def next_chunk(chunks: AsyncIterator[bytes], decoder: Decoder, *, may_wait: bool) -> bytes | None:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
 from django.template.loader import render_to_string
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -168,7 +169,7 @@ class PageFrames:
 
 def json_frame(**form: Any) -> str:
     """Return a JSON frame that no HTML parser can take for markup."""
-    return json.dumps(form, ensure_ascii=False, separators=(",", ":")).translate(_ESCAPES)
+    return msgspec.json.encode(form).decode().translate(_ESCAPES)
 
 
 def started_frames(replaced: str) -> list[str]:

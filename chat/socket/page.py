@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from channels.db import database_sync_to_async
@@ -109,7 +109,7 @@ class PageSession:
                 return await self._redraw()
             case "model" | "settings":
                 drawn = await self.reauthorize()
-                return [*await self._next_request(), *drawn]
+                return [*await database_sync_to_async(self._next_request)(), *drawn]
         self._heard = True
         if self._must_sync:
             return []
@@ -269,39 +269,48 @@ class PageSession:
         turn = self.turn
         if turn and turn.public_id == event["turn"]:
             return await self._finish(turn, is_complete=event["seq"] == self._seq == turn.seq)
-        record = await database_sync_to_async(_read_ended)(uuid.UUID(event["turn"]))
+        record, next_request = await self._read_ended(uuid.UUID(event["turn"]))
         if record is None:
             return []
         if event["turn"] in self._cards:
-            return [*self._frames.finished(record), *await self._next_request()]
+            return [*self._frames.finished(record), *next_request]
         self._cards.add(event["turn"])
-        return [*self._frames.append_cards([record]), *await self._next_request()]
+        return [*self._frames.append_cards([record]), *next_request]
 
     async def _finish(self, turn: TurnState, *, is_complete: bool = False) -> list[str]:
         """Return the end of the turn that the page follows; nothing where it isn't in the log yet."""
-        record = turn.record if isinstance(turn, LiveTurn) else None
-        if record is not None:
-            await database_sync_to_async(rendering.load)([record])  # in this viewer's language
-        else:
-            record = await database_sync_to_async(_read_ended)(turn.id)
+        record, next_request = await self._read_ended(turn.id, turn.record if isinstance(turn, LiveTurn) else None)
         if record is None:
             return []
         self._follow_from(None)
         blocks = "".join(turn.frozen) if is_complete else None
-        return [*self._frames.finished(record, blocks), *await self._next_request()]
+        return [*self._frames.finished(record, blocks), *next_request]
 
-    async def _next_request(self) -> list[str]:
-        """Return what the page says of the next request: who answers it, how full it is; and the title."""
+    @database_sync_to_async
+    def _read_ended(self, turn_id: uuid.UUID, record: TurnRecord | None = None) -> tuple[TurnRecord | None, list[str]]:
+        """Return an ended turn, None where it isn't in the log yet, and the frames of the next request.
 
-        def read() -> list[str]:
-            conversation = access.find_conversation(self._user, self._conversation_id)
-            if conversation is None:
-                raise ConversationGoneError
-            usage, model = summary.next_request(conversation)
-            title = frames.title_frames(conversation, is_new=False)
-            return [frames.context_frame(usage), frames.model_frame(model), *title]
+        ``record``: the turn as this process stored it.
+        """
+        if record is None:
+            turn = Turn.objects.exclude(status=Turn.Status.RUNNING).filter(pk=turn_id).first()
+            if turn is None:
+                return None, []
+            record = eventlog.turn_record(turn)
+        rendering.load([record])  # in this viewer's language
+        return record, self._next_request([record.turn])
 
-        return await database_sync_to_async(read)()
+    def _next_request(self, turns: Sequence[Turn] | None = None) -> list[str]:
+        """Return what the page says of the next request: who answers it, how full it is; and the title.
+
+        ``turns``: the newest ones of the selected branch, where they were read already. Reads the database.
+        """
+        conversation = access.find_conversation(self._user, self._conversation_id)
+        if conversation is None:
+            raise ConversationGoneError
+        usage, model = summary.next_request(conversation, turns)
+        title = frames.title_frames(conversation, is_new=False)
+        return [frames.context_frame(usage), frames.model_frame(model), *title]
 
     # What the page asks for
 
@@ -402,12 +411,3 @@ def _read(conversation_id: uuid.UUID) -> tuple[tuple[TurnRecord, ...], tuple[Que
 def _newest_turn_id(conversation_id: uuid.UUID) -> str:
     newest = Turn.objects.filter(conversation=conversation_id, is_active=True).order_by("-number").first()
     return newest.public_id if newest else ""
-
-
-def _read_ended(turn_id: uuid.UUID) -> TurnRecord | None:
-    turn = Turn.objects.exclude(status=Turn.Status.RUNNING).filter(pk=turn_id).first()
-    if turn is None:
-        return None
-    record = eventlog.turn_record(turn)
-    rendering.load([record])
-    return record
