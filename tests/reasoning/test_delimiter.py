@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reasoning.delimiter import ParsedMessage, Reasoning, parse_message
+from reasoning.replay.tokens import estimate_tokens
 from tests.reasoning.streamed import calls_made
 
 
@@ -69,3 +70,14 @@ def test_cost_is_linear() -> None:
     small, large = (calls_made(lambda n=n: parse_message("<REASONING>" * n + "x")) for n in (2_000, 8_000))
 
     assert large < 4.6 * small
+
+
+@pytest.mark.spec("000 rule 5")
+@pytest.mark.parametrize(("chars", "tokens"), [(0, 0), (1, 1), (4, 1), (5, 2), (401, 101)])
+def test_estimate_rounds_up(chars: int, tokens: int) -> None:
+    assert estimate_tokens("x" * chars) == tokens
+
+
+@pytest.mark.spec("001 ERR-002")
+def test_estimate_accepts_any_text() -> None:
+    assert estimate_tokens("\ud800\x00é🙂") == 1

@@ -34,8 +34,8 @@ def check(text: str, answer: str, thinking: str = "", *scratchpads: str, **optio
         ("...done</think>", "...done"),
         ("one</thinking>two", "onetwo"),
         ("one </REASONING> two", "one  two"),
-        ("a</scratchpad>b</THINK >c", "abc"),
-        ("a<think/>b<reasoning />c", "abc"),
+        ("a</scratchpad\t>b</THINK        >c", "abc"),
+        ("a<think/>b<reasoning />c</think/>d", "abcd"),
     ],
 )
 def test_stray_delimiter_is_removed(text: str, answer: str) -> None:
@@ -44,9 +44,25 @@ def test_stray_delimiter_is_removed(text: str, answer: str) -> None:
 
 @pytest.mark.spec("003 case 5")
 @pytest.mark.spec("normaliser 2")
-@pytest.mark.parametrize("text", ["<tag>x</tag>", "a < b > c", "<thinker>", "<think about it>", "x <", "1 << 2"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("<tag>x</tag>", "a < b > c", "<thinker>", "<think about it>", "x <", "1 << 2", "< think>", "<//think>"),
+        *("<think         >", '<think a="b">', "<think", "<th\u0131nk>", "<thin\u212a>", "<\u017fcratchpad>"),
+    ],
+)
 def test_other_angle_brackets_survive(text: str) -> None:
     check(text, text)
+
+
+@pytest.mark.spec("normaliser 3")
+@pytest.mark.parametrize("text", ["<" * 500, "</scratchpad" + " " * 500, "<thinking        /" * 50])
+def test_held_part_of_a_possible_delimiter_is_short(text: str) -> None:
+    normalizer, emitted = Normalizer(live=True), 0
+
+    for fed, char in enumerate(text, 1):
+        emitted += sum(len(str(delta.text)) for delta in feed(normalizer, char))
+        assert fed - emitted <= 22
 
 
 @pytest.mark.spec("003 case 2")
@@ -158,6 +174,15 @@ def test_scratchpad_in_a_native_field_is_private() -> None:
         ("<think>see `<scratchpad>` so</think>yes", "yes", "see `‹scratchpad›` so"),
         ("<think>a `<scratchpad>`</think>b", "b", "a `‹scratchpad›`"),
         ("```` \n<think>x</think>\n```py\n<think>y</think>\n", "```` \n\n```py", "x\n\ny"),
+        ("a `b\nc <think> d`", "a `b\nc ‹think› d`", ""),
+        ("a ``b` <think> c``", "a ``b` ‹think› c``", ""),
+        ("a `b\n \t\nc <think>d</think>` e", "a `b\n \t\nc ` e", "d"),
+        ("````\na\n```\n<think>\n````\n", "````\na\n```\n‹think›\n````", ""),
+        ("~~~\n<think>\n```\n~~~~\nb", "~~~\n‹think›\n```\n~~~~\nb", ""),
+        ("```\na\n``` x\n<think>\n```\nb", "```\na\n``` x\n‹think›\n```\nb", ""),
+        ("> ```\n> <think>\n> ```\nb", "> ```\n> ‹think›\n> ```\nb", ""),
+        ("text ~~~\n<think>a</think>\n~~~", "text ~~~\n\n~~~", "a"),
+        ("```a``` b <think>c</think>`", "```a``` b `", "c"),
     ],
 )
 def test_tag_in_code_that_closes_is_a_literal(text: str, answer: str, thinking: str) -> None:

@@ -90,17 +90,9 @@ def test_open_call_of_the_running_turn_gets_a_constant_result() -> None:
     assert [entry["content"] for entry in made.entries if entry["role"] == "tool"] == [NOT_RUN, "found"]
 
 
-def test_reused_call_id_gets_a_suffix() -> None:
-    made = plan(turn(call(), result()), turn(call(), result(), name="b"))
-
-    calls = [call["id"] for entry in made.entries for call in entry.get("tool_calls", ())]
-    results = [entry["tool_call_id"] for entry in made.entries if entry["role"] == "tool"]
-    assert calls == results == ["call_1", "call_1-2"]
-
-
 @pytest.mark.parametrize(
     "arguments",
-    ["", "null", '"text"', "[1]", '{"a": NaN}', '{"a": ', "[" * 100_000, '{"a":' * 5_000, '{"a": "' + "x" * 100_000],
+    ["", "[1]", '{"a": NaN}', '{"a":' * 5_000, '{"a": "' + "x" * 100_000],
 )
 def test_unsendable_arguments_become_an_empty_object_under_another_id(arguments: str) -> None:
     _question, called, answered = plan(turn(call(arguments=arguments), result())).entries
@@ -108,33 +100,6 @@ def test_unsendable_arguments_become_an_empty_object_under_another_id(arguments:
     sent = called["tool_calls"][0]
     assert sent["function"]["arguments"] == "{}"
     assert sent["id"] == answered["tool_call_id"] != "call_1"
-
-
-@pytest.mark.parametrize(
-    ("name", "sent"),
-    [("", "unknown"), ("a b/\x00<c>", "a_b___c_"), ("n" * 10_000, "n" * 64), ("mcp.find", "mcp.find")],
-)
-def test_invalid_tool_name_is_replaced(name: str, sent: str) -> None:
-    assert plan(turn(call(name=name), result())).entries[1]["tool_calls"][0]["function"]["name"] == sent
-
-
-def test_call_id_of_another_api_is_replaced() -> None:
-    _question, called, answered = plan(turn(call(call_id="fc_1"), result(call_id="fc_1"))).entries
-
-    assert called["tool_calls"][0]["id"] == answered["tool_call_id"]
-    assert not answered["tool_call_id"].startswith("fc_")
-
-
-def test_signed_step_replaces_all_its_ids_or_none() -> None:
-    extra = {"google": {"thought_signature": "S"}}
-    signed = thought("", kind="signature", item={"call_id": "call_1", "extra_content": extra})
-    torn = call(2, arguments='{"q": ')
-    made = plan(turn(signed, call(), torn, result(1), result(2), end=None), to=replace(CHAT, dialect="signed-calls"))
-
-    first, second = made.entries[1]["tool_calls"]
-    assert first["extra_content"] == extra
-    assert not {first["id"], second["id"]} & {"call_1", "call_2"}
-    assert [entry["tool_call_id"] for entry in made.entries[2:]] == [first["id"], second["id"]]
 
 
 # History

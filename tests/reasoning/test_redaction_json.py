@@ -5,10 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections import UserDict
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -32,20 +28,6 @@ def test_secret_key_covers_everything_under_it() -> None:
 
 def test_weak_key_hides_what_looks_secret() -> None:
     assert redact_args({"key": noise(20, 1), "code": "10-K"}) == {"key": "[redacted]", "code": "10-K"}
-
-
-@pytest.mark.spec("004 trace")
-def test_usual_arguments_are_shown_as_they_are() -> None:
-    args = {
-        "query": "risk factors",
-        "form": "10-K",
-        "company": "Apple Inc.",
-        "limit": 5,
-        "max_tokens": 256,
-        "deep": False,
-    }
-
-    assert redact_args(args) == args
 
 
 @pytest.mark.spec("004 redaction")
@@ -122,36 +104,10 @@ def test_input_is_not_touched() -> None:
     assert args == before
 
 
-def test_cycles_and_depth_end() -> None:
-    cycle: dict[str, Any] = {"password": "hunter2"}
-    cycle["self"] = cycle
-    deep: Any = "hunter2"
-    for _ in range(10_000):
-        deep = [deep]
-
-    assert redact_args(cycle) == {"password": "[redacted]", "self": "[cycle]"}
-    assert "hunter2" not in strict(redact_args(deep))
-
-
 def test_shared_value_is_no_cycle() -> None:
     part = {"a": 1}
 
     assert redact_args([part, part]) == [{"a": 1}, {"a": 1}]
-
-
-def test_odd_values_become_strict_json() -> None:
-    @dataclass
-    class Client:
-        api_key: str = "hunter2"
-
-    odd = [float("nan"), float("inf"), 10**5_000, Client(), {1, 2}, Decimal("1.5"), datetime(2024, 1, 2, tzinfo=UTC)]
-
-    shown = redact_args([*odd, "\ud800", "\x00", UserDict({"password": "hunter2"}), Ellipsis])
-
-    assert "hunter2" not in strict(shown)
-    strict(shown).encode()
-    assert shown[0] == "nan"
-    assert shown[3] == "[Client]"
 
 
 def test_card_as_a_number_is_masked() -> None:
@@ -193,13 +149,6 @@ def test_only_declared_arguments_are_shown() -> None:
         "api_key": "[redacted]",
         "o": "[object, 1 key]",
     }
-
-
-def test_declared_arguments_are_stable() -> None:
-    shown = frozenset({"query"})
-    once = Redactor().redact_args({"query": "q", "filter": "x" * 120, "n": None}, shown=shown)
-
-    assert Redactor().redact_args(once, shown=shown) == {**once, "n": "[nothing]"}
 
 
 def test_secrets_deep_in_arguments_are_masked() -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoning.redaction import DEFAULT, SECRETS_ONLY, RedactionPolicy, Redactor, StreamRedactor
 from reasoning.redaction.stream import MAX_HELD
-from tests.reasoning.redaction_samples import INNOCENT, PERSONAL, SECRETS, Case, noise
+from tests.reasoning.redaction_samples import INNOCENT, PERSONAL, SECRETS, noise
 
 CASES = [*SECRETS, *PERSONAL]
 POLICIES = st.sampled_from([DEFAULT, SECRETS_ONLY])
@@ -51,7 +49,9 @@ def test_single_characters_never_show_a_secret() -> None:
         stream, shown = StreamRedactor(), ""
         for char in case.text:
             shown += stream.feed(char)
-        leaked += [case.text] * (case.leaks_in(shown) or shown + stream.flush() != Redactor().redact_text(case.text))
+        whole = shown + stream.flush()
+        leaked += [case.text] * (case.leaks_in(shown) or whole != Redactor().redact_text(case.text))
+        assert stream.flush() == ""
 
     assert not leaked
 
@@ -149,14 +149,6 @@ def test_table_without_secrets_is_released_row_by_row() -> None:
     assert "| Debt service |" in shown
 
 
-def test_flush_ends_the_stream_once() -> None:
-    stream = StreamRedactor()
-    stream.feed("the end")
-
-    assert stream.flush() == "end"
-    assert stream.flush() == ""
-
-
 @pytest.mark.parametrize(
     "text", ["password is hunt", "card 4111 1111 1111", "sk" + "-proj-ab", "-----BEGIN RSA PRIV", "bob@exam"]
 )
@@ -168,12 +160,6 @@ def test_abort_drops_what_may_be_private(text: str) -> None:
     assert "hunt" not in shown
     assert "4111" not in shown
     assert not set(shown) & set("@-_")
-
-
-def test_abort_returns_the_plain_last_word() -> None:
-    stream = StreamRedactor()
-
-    assert stream.feed("revenue rose") + stream.abort() == "revenue rose"
 
 
 def test_end_word_releases_a_plain_word_only() -> None:
@@ -201,13 +187,3 @@ def test_word_that_cannot_be_examined_is_held(monkeypatch: pytest.MonkeyPatch) -
 
     assert stream.end_word() == ""
     assert stream.flush() == "[unavailable]"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("case", CASES)
-def test_random_cuts_of_every_case_give_the_whole(case: Case) -> None:
-    whole = Redactor().redact_text(case.text)
-
-    for seed in range(12):
-        chance = random.Random(seed)  # noqa: S311 - the same in every run
-        assert streamed(case.text, [chance.randint(1, 15) for _ in range(9)]) == whole

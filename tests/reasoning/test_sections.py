@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reasoning.deltas import Channel, Delta
 from reasoning.stream.sections import MAX_BULLET_CHARS, SectionParser, parse_sections
-from tests.reasoning.streamed import calls_made, joined, text_of, two_ways
+from tests.reasoning.streamed import joined, text_of
 
 PIECES = (
     *("Reasoning Summary:", "Final Answer:", "reasoning", "Final", " Answer", "Summary", ":", "**", "##", "__"),
@@ -161,29 +161,9 @@ def test_any_cut_gives_the_same_sections(text: str, seed: int) -> None:
 
 
 @given(text=texts)
-def test_every_two_way_cut_gives_the_same_sections(text: str) -> None:
-    whole = stream([text])
-
-    assert {stream(pieces) for pieces in two_ways(text)} == {whole}
-
-
-@given(text=texts)
 def test_removed_heading_joins_no_delimiter(text: str) -> None:
     assert not re.search(r"<think\s*>", parse_sections(text).answer)
     assert parse_sections(f"<think\nFinal Answer:\n>{text}").answer.startswith("<think\n\n›")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [5, 10**9], ids=["streamed", "whole"])
-@pytest.mark.parametrize(
-    "unit", ["Net sales rose. ", "Final Answe\n", "Reasoning Summary:\n- a\n", "\n", "- a b\n", "```\nx\n"]
-)
-def test_cost_is_linear(unit: str, size: int) -> None:
-    def run(count: int) -> None:
-        text = unit * count
-        stream(text[at : at + size] for at in range(0, len(text), size))
-
-    assert calls_made(lambda: run(1_600)) < 4.6 * calls_made(lambda: run(400))
 
 
 @pytest.mark.slow
