@@ -166,12 +166,12 @@ class _StalledTurn:
         talk = self._talk
         talk.upstream.script(self._count)
         accepted = await talk.runner.submit(talk.conversation.pk, Message("Go on?"))
-        await asyncio.to_thread(talk.upstream.wait_for, held="held", seconds=10)
+        await asyncio.to_thread(talk.upstream.wait_for, held="held")
         self._serial = next(stream["serial"] for stream in talk.upstream.open_streams() if stream["held"] == "held")
         return await Turn.objects.aget(pk=accepted.turn_id)
 
     async def __aexit__(self, *_error: object) -> None:
-        await asyncio.to_thread(self._talk.upstream.wait_for, closed=self._serial, seconds=5)
+        await asyncio.to_thread(self._talk.upstream.wait_for, closed=self._serial)
 
 
 def stalled(reply: Reply, at: int) -> Reply:

@@ -23,13 +23,10 @@ from chat.providers.errors import (
 from chat.providers.openai_chat import OpenAIChatProvider
 from chat.providers.openai_http import Connection, build_client
 from reasoning.deltas import RawEnd
-from tests.contract_server.cases_base import BASE_CASES
-from tests.contract_server.cases_modes import MODE_CASES
-from tests.contract_server.cases_responses import RESPONSES_CASES
+from tests.contract_server.cases import CHAT_CASES, RESPONSE_CASES, RuleCase
+from tests.contract_server.client import RawResponse, ask, respond, user
 from tests.contract_server.fixture import ContractHandle
-from tests.contract_server.overflows import WORDINGS
-from tests.contract_server.rule_case import Case
-from tests.contract_server.talk import Heard, ask, respond, user
+from tests.contract_server.script import WORDINGS
 
 KEY = "tiny-secret-0123456789"
 ENDPOINT = Endpoint("models.example:8443", "kimi-k9", (KEY,))
@@ -385,17 +382,17 @@ def test_untrusted_certificate_is_not_retried() -> None:
 
 MODELS = {"vendor/model-b": "details"}
 REASON_OF_RULE = {
-    **dict.fromkeys(("K1", "K3", "E1", "F1", "F2", "H1", "Q1"), "missing_reasoning"),
+    **dict.fromkeys(("K1", "K3", "E1", "F1", "H1", "Q1"), "missing_reasoning"),
     **dict.fromkeys(("X1", "D1"), "reasoning_refused"),
     **dict.fromkeys(("O2", "S7", "S8"), "ciphertext"),
-    **dict.fromkeys(("S11", "S12", "S13", "S14", "S15", "S16"), "unpaired_item"),
+    **dict.fromkeys(("S11", "S12", "S13", "S14", "S15"), "unpaired_item"),
     "S4": "not_found_item",
     "K0": "enabled",
 }
 PARAMETERS = {"effort": "effort", "summary": "summary", "max_tokens": "max_tokens"}
 
 
-def reason_of(case: Case) -> str:
+def reason_of(case: RuleCase) -> str:
     if case.rule == "S22":
         return next((PARAMETERS[name] for name in case.bad_body["reasoning"] if name in PARAMETERS), "")
     if case.rule == "K3" and "contract_reasoning_altered" in case.text:
@@ -405,12 +402,12 @@ def reason_of(case: Case) -> str:
     return REASON_OF_RULE.get(case.rule, "")
 
 
-@pytest.mark.parametrize("case", [*BASE_CASES, *MODE_CASES, *RESPONSES_CASES], ids=lambda case: case.rule)
-def test_refusal_of_the_contract_server_has_its_code_and_reason(upstream: ContractHandle, case: Case) -> None:
+@pytest.mark.parametrize("case", [*CHAT_CASES, *RESPONSE_CASES], ids=lambda case: case.rule)
+def test_refusal_of_the_contract_server_has_its_code_and_reason(upstream: ContractHandle, case: RuleCase) -> None:
     upstream.script([*case.issued, {"content": "Fine."}], knobs=case.knobs, models=MODELS)
-    api: Literal["chat", "responses"] = "responses" if case in RESPONSES_CASES else "chat"
+    api: Literal["chat", "responses"] = "responses" if case in RESPONSE_CASES else "chat"
 
-    def send(bad: Any, **body: Any) -> Heard:
+    def send(bad: Any, **body: Any) -> RawResponse:
         return respond(upstream, bad, **body) if api == "responses" else ask(upstream, bad, **body)
 
     for _ in case.issued:
@@ -418,8 +415,7 @@ def test_refusal_of_the_contract_server_has_its_code_and_reason(upstream: Contra
     heard = send(case.bad, **{"model": case.model, **case.body, **case.bad_body})
 
     error = failure_from_status(heard.status, heard.body, heard.headers, Endpoint("models.example", "m", (), api))
-    code = "context_overflow" if case.rule == "G3" else "refused"
-    assert (error.code, error.reason, error.retryable) == (code, reason_of(case), False)
+    assert (error.code, error.reason, error.retryable) == ("refused", reason_of(case), False)
 
 
 @pytest.mark.parametrize(

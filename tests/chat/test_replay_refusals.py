@@ -15,7 +15,7 @@ from chat.turns.manager import TurnManager
 from tests.chat.asking import ask
 from tests.chat.histories import KINDS, LONG, Talk, cut
 from tests.contract_server.fixture import ContractHandle
-from tests.contract_server.overflows import WORDINGS
+from tests.contract_server.script import WORDINGS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 INSISTING = [model for model, kind in KINDS.items() if kind.needs_reasoning]

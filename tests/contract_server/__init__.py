@@ -1,5 +1,5 @@
-"""A strict OpenAI-compatible upstream for tests, on loopback, with no clock and no chance in what it sends.
+"""A strict OpenAI-compatible model service for tests, on loopback, without a clock or chance in what it sends.
 
-It refuses what some real service refuses, streams scripted replies cut wherever a test wants them cut, injects faults
-and remembers every request. Start reading in ``server``; tests take ``fixture.running_contract_server``.
+It refuses what some real service refuses, streams scripted replies in whatever pieces a test wants, injects faults and
+records every request. Start reading in ``exchange``; tests use ``fixture.running_contract_server``.
 """

@@ -24,8 +24,8 @@ def main() -> None:
 
 def _options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tests.contract_server", description=__doc__)
-    parser.add_argument("--port", type=int, default=8089, help="0 takes a free one")
-    parser.add_argument("--script", type=_script_path, help="a JSON file, looked for here and beside this module")
+    parser.add_argument("--port", type=int, default=8089, help="0 for a free one")
+    parser.add_argument("--script", type=_script_path, help="a JSON file, in this folder or beside this module")
     parser.add_argument("--port-file", type=Path, help="where to write the port once the server listens")
     return parser
 
@@ -33,31 +33,22 @@ def _options() -> argparse.ArgumentParser:
 def _script_path(name: str) -> Path:
     found = next((path for path in (Path(name), HERE / name) if path.is_file()), None)
     if found is None:
-        raise argparse.ArgumentTypeError(f"there is no file {name}")
+        raise argparse.ArgumentTypeError(f"{name}: no such file")
     return found
 
 
 async def _run(server: ContractServer, port: int, port_file: Path | None) -> None:
     port = await server.start(port)
     if port_file:
-        _write_whole(port_file, str(port))
+        half = port_file.with_suffix(f"{port_file.suffix}.part")
+        half.write_text(str(port))
+        half.replace(port_file)  # no reader sees it half written
     print(f"Contract server: OPENAI_BASE_URL=http://{HOST}:{port}/v1", flush=True)
-    await _until_signalled()
-    await server.stop()
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Write a file that no reader can see half written."""
-    half = path.with_suffix(f"{path.suffix}.part")
-    half.write_text(text)
-    half.replace(path)
-
-
-async def _until_signalled() -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     await stop.wait()
+    await server.stop()
 
 
 if __name__ == "__main__":

@@ -1,109 +1,80 @@
-"""Faults carried out: answers that come instead of the reply, and what happens at a point of an open stream."""
+"""Faults carried out: answers instead of the reply, places in an open stream, and streams with a spoilt form."""
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from tests.contract_server.fault_kinds import (
+from tests.contract_server.frames import DONE, Answer, Frame, compact, event, json_answer
+from tests.contract_server.rules.base import CheckedRequest
+from tests.contract_server.rules.opaque import any_ciphertext, unverifiable
+from tests.contract_server.script import (
+    WORDINGS,
     BodyKind,
     ContextOverflow,
-    Disconnect,
-    ErrorEvent,
+    ErrorAnswer,
     Fault,
     HttpError,
-    Instead,
+    MalformedSse,
+    Pending,
     RateLimit,
     RejectCiphertext,
-    ServerError,
-    SlowFirstToken,
-    Stall,
-    Timed,
+    SseForm,
+    TimedFault,
 )
-from tests.contract_server.overflows import WORDINGS
-from tests.contract_server.rules.base import Asked
-from tests.contract_server.rules.ciphertext import rejection, unverifiable
-from tests.contract_server.state import OpenStream
-from tests.contract_server.stream import Answer, Frame, json_answer
-from tests.contract_server.wire import Connection
 
+Place = tuple[int, int]  # event, byte
 CONNECT, HEADERS = (-2, 0), (-1, 0)
-Place = tuple[int, int]
+MARK = "\ue000"
+MEBIBYTE = 1024 * 1024
+FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 
 
-class CutError(Exception):
-    """The answer ends here; ``mode`` as in ``Disconnect``."""
-
-    def __init__(self, mode: str) -> None:
-        super().__init__(mode)
-        self.mode = mode
-
-
-def in_place(faults: Sequence[Fault], asked: Asked) -> Instead | None:
-    """Return the fault that answers in place of the reply, if one of them does for this request."""
-    return next((one for one in faults if isinstance(one, Instead) and _applies(one, asked)), None)
+def error_instead(faults: Sequence[Fault], request: CheckedRequest) -> ErrorAnswer | None:
+    """Return the fault that answers this request in place of the reply, if there is one."""
+    for fault in faults:
+        if isinstance(fault, RejectCiphertext) and any_ciphertext(request) is None:
+            continue
+        if isinstance(fault, ErrorAnswer):
+            return fault
+    return None
 
 
-def _applies(fault: Instead, asked: Asked) -> bool:
-    match fault:
-        case ContextOverflow():
-            return not fault.silent
-        case RejectCiphertext():
-            return rejection(asked) is not None
-    return True
-
-
-def answer_instead(fault: Instead, asked: Asked) -> Answer:
-    """Return the answer that a fault gives in place of the reply."""
+def error_answer(fault: ErrorAnswer, request: CheckedRequest) -> Answer:
     match fault:
         case HttpError():
-            error: dict[str, Any] = {
-                "message": fault.message,
-                "type": "server_error",
-                "param": None,
-                "code": fault.code,
-            }
-            return _body_answer(fault.status, fault.body, error, fault.headers)
+            error = {"message": fault.message, "type": "server_error", "param": None, "code": None}
+            return _with_body(fault.status, fault.body, error)
         case RateLimit():
             error = {"message": "Rate limit reached.", "type": "requests", "code": "rate_limit_exceeded"}
-            return _body_answer(429, "json", error, _retry_headers(fault.retry_after))
-        case ServerError():
-            error = {"message": "Internal error.", "type": "server_error", "param": None, "code": None}
-            return _body_answer(fault.status, fault.body, error, {})
+            match fault.retry_after:
+                case None:
+                    headers = {}
+                case dict(after):
+                    headers = {"retry-after-ms": str(after["ms"])}
+                case after:
+                    headers = {"Retry-After": str(after)}
+            return json_answer(429, {"error": error}, headers)
         case ContextOverflow():
-            message, number = WORDINGS[fault.wording]
-            error = {"message": message, "type": "invalid_request_error", "code": number}
-            return _body_answer(400, "json", error, {})
+            message, code = WORDINGS[fault.wording]
+            return json_answer(400, {"error": {"message": message, "type": "invalid_request_error", "code": code}})
         case RejectCiphertext():
-            refusal = rejection(asked) or unverifiable("", "")
+            refusal = any_ciphertext(request) or unverifiable("", "")
             return json_answer(refusal.status, refusal.to_json(), {"X-Contract-Rule": "S7"})
 
 
-def _body_answer(status: int, kind: BodyKind, error: Mapping[str, Any], headers: Mapping[str, str]) -> Answer:
-    match kind:
-        case "json":
-            return json_answer(status, {"error": error}, headers)
-        case "html":
-            page = f"<html><head><title>{status}</title></head><body><h1>{status}</h1></body></html>"
-            return Answer(status, {"Content-Type": "text/html", **headers}, (Frame(page.encode()),))
-        case "empty":
-            return Answer(status, headers, ())
+def _with_body(status: int, kind: BodyKind, error: Mapping[str, Any]) -> Answer:
+    if kind == "json":
+        return json_answer(status, {"error": error})
+    page = f"<html><head><title>{status}</title></head><body><h1>{status}</h1></body></html>"
+    return Answer(status, {"Content-Type": "text/html"}, (Frame(page.encode()),) if kind == "html" else ())
 
 
-def _retry_headers(after: float | str | dict[str, int] | None) -> dict[str, str]:
-    match after:
-        case None:
-            return {}
-        case dict():
-            return {"retry-after-ms": str(after["ms"])}
-    return {"Retry-After": str(after)}
-
-
-def placed(faults: Sequence[Timed], frames: Sequence[Frame]) -> Mapping[Place, list[Timed]]:
-    """Return the faults by event and byte. One behind the last event never happens."""
-    found: defaultdict[Place, list[Timed]] = defaultdict(list)
+def places(faults: Sequence[TimedFault], frames: Sequence[Frame]) -> Mapping[Place, list[TimedFault]]:
+    """Return the faults by event and byte. One after the last event never happens."""
+    found: defaultdict[Place, list[TimedFault]] = defaultdict(list)
     for fault in faults:
         found[_place(fault.at, frames)].append(fault)
     return found
@@ -125,37 +96,68 @@ def _place(at: str, frames: Sequence[Frame]) -> Place:
     return 0, 0
 
 
-async def happen(fault: Timed, connection: Connection, stream: OpenStream, answer: Answer) -> None:
-    """Let a fault happen. Raises CutError if it ends the answer, ClientGoneError if the client leaves meanwhile."""
-    match fault:
-        case SlowFirstToken():
-            await hold(fault.name, connection, stream, seconds=fault.seconds)
-        case Stall():
-            await hold(fault.name, connection, stream, seconds=fault.max_seconds, keepalive=fault.keepalive)
-        case ErrorEvent():
-            await connection.part(answer.error_event(fault, stream.record.events_sent).data)
-            raise CutError("fin")
-        case Disconnect():
-            raise CutError(fault.mode)
+def spoil_stream(frames: tuple[Frame, ...], pending: Pending) -> tuple[Frame, ...]:
+    """Return the stream in the forms that the reply's faults ask for."""
+    for fault in pending.faults():
+        if isinstance(fault, MalformedSse):
+            frames = spoil(frames, fault.form, min(fault.event, len(frames) - 1))
+            pending.spend(fault)
+    return frames
 
 
-async def hold(
-    name: str,
-    connection: Connection,
-    stream: OpenStream,
-    *,
-    seconds: float | None = None,
-    keepalive: float | None = None,
-) -> None:
-    """Wait for the release of ``name``, at most ``seconds``; send a comment every ``keepalive`` seconds."""
-    gate = stream.hold(name)
-    loop = asyncio.get_running_loop()
-    until = None if seconds is None else loop.time() + seconds
-    while until is None or loop.time() < until:
-        left = None if until is None else until - loop.time()
-        step = min((one for one in (left, keepalive) if one is not None), default=None)
-        if await connection.wait(gate, step):
-            break
-        if keepalive is not None:
-            await connection.part(b": keepalive\n\n")
-    stream.resume()
+def spoil(frames: tuple[Frame, ...], form: SseForm, at: int) -> tuple[Frame, ...]:
+    """Return the stream with event ``at`` in this form. Each form changes as little as its name says."""
+    match form:
+        case "crlf":  # the payload is compact JSON: its only line ends are those of the event
+            return tuple(replace(one, data=one.data.replace(b"\n", b"\r\n")) for one in frames)
+        case "missing_done":
+            return tuple(one for one in frames if one.data != DONE.data and not _is_final(one))
+        case "two_events_one_write":
+            at = min(at, len(frames) - 2)
+            both = Frame(frames[at].data + frames[at + 1].data, settles=frames[at + 1].settles)
+            return (*frames[:at], both, *frames[at + 2 :])
+        case "split_codepoint":
+            at = next((n for n in range(at, len(frames)) if not frames[n].data.isascii()), at)
+    is_response = "response" in (frames[0].value or {})
+    return (*frames[:at], *_spoilt(frames[at], form, "response" if is_response else "choices"), *frames[at + 1 :])
+
+
+def _spoilt(frame: Frame, form: SseForm, main_key: str) -> tuple[Frame, ...]:
+    value = frame.value or {"choices": []}
+    match form:
+        case "truncated_json":
+            payload = frame.data.rstrip(b"\n")
+            return (Frame(payload[: len(payload) // 2].rstrip() + b"\n\n"),)
+        case "not_json":
+            return (Frame(b"data: upstream is having a bad day\n\n"),)
+        case "invalid_utf8":
+            return (Frame(event(_mark_text(value)).data.replace(MARK.encode(), b"\xff\xfe")),)
+        case "no_blank_line":
+            return (Frame(frame.data[:-1]),)
+        case "comment_only":
+            return Frame(b": still working\n\n"), frame
+        case "split_codepoint":
+            data = frame.data if not frame.data.isascii() else ": é\n".encode() + frame.data
+            return (Frame(data, cuts=(next(n for n, byte in enumerate(data) if byte >= 0x80) + 1,)),)
+        case "oversized_line":
+            return (event({**value, "padding": "x" * MEBIBYTE}),)
+        case "unknown_event_type":
+            return Frame(b"event: contract.unknown\ndata: %b\n\n" % compact({"type": "contract.unknown"})), frame
+        case "null_choices":
+            return event({**value, main_key: None}), frame
+    return frame, frame  # duplicate_event
+
+
+def _mark_text(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Put the mark at the end of the first text of the delta, or of the id where the event carries no text."""
+    if isinstance(value.get("delta"), str):
+        return {**value, "delta": value["delta"] + MARK}
+    for choice in value.get("choices", ()):
+        for key, text in choice.get("delta", {}).items():
+            if isinstance(text, str):
+                return {**value, "choices": [{**choice, "delta": {**choice["delta"], key: text + MARK}}]}
+    return {**value, "id": f"{value.get('id', '')}{MARK}"}
+
+
+def _is_final(frame: Frame) -> bool:
+    return (frame.value or {}).get("type") in FINAL_EVENTS

@@ -1,10 +1,9 @@
 """The contract server for tests: ``with running_contract_server() as upstream`` in a thread of this process.
 
-``ContractHandle`` drives a server through its control routes, so it serves a child process just as well:
+``ContractHandle`` drives a server through its control routes, so it works with a child process as well:
 ``ContractHandle(port)`` with the port that ``python -m tests.contract_server --port 0 --port-file PATH`` wrote.
 
-The model decides the API: ``gpt-5-mini`` and ``gpt-5.4`` are asked over Responses, all others over chat completions. A
-reply with ``reasoning``, ``content`` and ``tool_calls`` serves either. ``saying`` has words for explicit ``items``.
+The model decides the API: ``gpt-5-mini`` and ``gpt-5.4`` are served over Responses, all others over chat completions.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from typing import Any
 
 from tests.contract_server.server import HOST, ContractServer
 
-STOP_SECONDS = 10
+STOP_TIMEOUT_S = 30
 
 
 class ContractHandle:
@@ -31,7 +30,7 @@ class ContractHandle:
         self.base_url = f"http://{HOST}:{port}/v1"
 
     def script(self, replies: Sequence[Mapping[str, Any]], **settings: Any) -> None:
-        """Replace the script; ``settings`` are ``knobs``, ``mode`` and ``models``. Raises ValueError for a bad one."""
+        """Replace the script; ``settings`` are ``knobs`` and ``models``. Raises ValueError for an invalid one."""
         self._control("POST", "script", {"replies": list(replies), **settings})
 
     def requests(self) -> list[dict[str, Any]]:
@@ -40,7 +39,7 @@ class ContractHandle:
         return found
 
     def refusals(self) -> list[str]:
-        """Return the rules that were broken since the last reset; a reply that was lacking counts as ``script``."""
+        """Return the rules that were broken since the last reset; a missing reply counts as ``script``."""
         return [one["rule"] for one in self.requests() if one["rule"]]
 
     def open_streams(self) -> list[dict[str, Any]]:
@@ -49,22 +48,19 @@ class ContractHandle:
         return found
 
     def release(self, name: str) -> None:
-        """Let all streams go on that wait, or will wait, for this name."""
+        """Release all streams that wait, or will wait, for this name."""
         self._control("POST", "release", {"name": name})
 
     def reset(self) -> None:
-        """Forget everything and cut off open streams."""
+        """Forget everything and cut open streams."""
         self._control("POST", "reset", {})
 
-    def wait_for(self, *, seconds: float = 5, **what: str | int) -> None:
-        """Wait for ``requests=n``, ``ended=n``, ``sent=n``, ``held=name``, ``closed=serial``. Raises TimeoutError.
-
-        ``sent`` counts events of the newest request; ``closed`` is the request whose client has gone.
-        """
+    def wait_for(self, *, timeout_s: float = 30, **condition: str | int) -> None:
+        """Wait for ``ended=n`` requests, ``held=name``, or ``closed=serial`` (its client left). Raises TimeoutError."""
         try:
-            self._control("POST", "wait", {"seconds": seconds, **what})
+            self._control("POST", "wait", {"timeout_s": timeout_s, **condition})
         except ValueError as error:
-            raise TimeoutError(f"{what} did not come about in {seconds} s") from error
+            raise TimeoutError(f"{condition} did not happen within {timeout_s} s") from error
 
     def _control(self, method: str, name: str, value: Any = None) -> Any:
         connection = HTTPConnection(HOST, self.port)
@@ -81,28 +77,28 @@ class ContractHandle:
 
 @contextmanager
 def running_contract_server() -> Iterator[ContractHandle]:
-    """Run a server on a free port; at the end nothing of it is left. Raises what went wrong inside it."""
+    """Run a server on a free port. Raises what failed inside it."""
     server = ContractServer()
-    begun: Queue[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]] = Queue()
-    thread = threading.Thread(target=_run, args=(server, begun), name="contract-server", daemon=True)
+    started: Queue[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]] = Queue()
+
+    async def serve() -> None:
+        stop = asyncio.Event()
+        started.put((await server.start(), asyncio.get_running_loop(), stop))
+        await stop.wait()
+        await server.stop()
+
+    def run() -> None:
+        with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
+            runner.run(serve())
+
+    thread = threading.Thread(target=run, name="contract-server", daemon=True)
     thread.start()
-    port, loop, stop = begun.get(timeout=STOP_SECONDS)
+    port, loop, stop = started.get(timeout=STOP_TIMEOUT_S)
     try:
         yield ContractHandle(port)
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(STOP_SECONDS)
+        thread.join(STOP_TIMEOUT_S)
         assert not thread.is_alive(), "the contract server did not stop"
     for failure in server.failures:
         raise failure
-
-
-def _run(server: ContractServer, begun: Queue[tuple[int, asyncio.AbstractEventLoop, asyncio.Event]]) -> None:
-    async def main() -> None:
-        stop = asyncio.Event()
-        begun.put((await server.start(), asyncio.get_running_loop(), stop))
-        await stop.wait()
-        await server.stop()
-
-    with asyncio.Runner(loop_factory=asyncio.SelectorEventLoop) as runner:
-        runner.run(main())

@@ -1,6 +1,6 @@
-"""The modes: which models have one, what its replies look like and which rules its requests must keep.
+"""The modes: which models have one, what its replies look like and which rules its requests must follow.
 
-A new dialect adds a row here, its rules under ``rules`` and its stream beside ``stream`` and ``responses_stream``.
+A new dialect adds a row here and its rules under ``rules``.
 """
 
 from __future__ import annotations
@@ -9,29 +9,34 @@ from dataclasses import dataclass
 
 from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH, Rule
 from tests.contract_server.rules.chat import SHAPE_RULES
-from tests.contract_server.rules.deepseek import R1_RULES, V4_RULES, V32_RULES
-from tests.contract_server.rules.fields import STRICT_RULES, VLLM_RULES
 from tests.contract_server.rules.general import GENERAL_RULES
 from tests.contract_server.rules.opaque import DETAILS_RULES, SIGNED_RULES
 from tests.contract_server.rules.responses import RESPONSES_RULES
-from tests.contract_server.rules.thinking import GLM_RULES, KIMI_PRESERVED_RULES, KIMI_RULES
-from tests.contract_server.rules.verbatim import VERBATIM_RULES
+from tests.contract_server.rules.thinking import (
+    GLM_RULES,
+    KIMI_PRESERVED_RULES,
+    KIMI_RULES,
+    R1_RULES,
+    STRICT_RULES,
+    V4_RULES,
+    V32_RULES,
+    VERBATIM_RULES,
+    VLLM_RULES,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """One row: ``fields`` are the keys that its replies carry reasoning under; ``rules`` are checked in order."""
+    """One row: ``field`` is the key that its replies carry reasoning under; ``rules`` are checked in order."""
 
     models: tuple[str, ...]
     rules: tuple[Rule, ...]
-    fields: tuple[str, ...] = ("reasoning_content",)
+    field: str = "reasoning_content"
     path: str = CHAT_PATH
     signs_calls: bool = False
 
 
 BASE_RULES = (*GENERAL_RULES, *SHAPE_RULES, *VERBATIM_RULES)
-
-
 MODES: dict[str, Mode] = {
     "openai-chat": Mode(("plain-model", "generic-openai-compatible"), BASE_RULES),
     "strict-chat": Mode(("strict-model",), (*BASE_RULES, *STRICT_RULES)),
@@ -41,8 +46,8 @@ MODES: dict[str, Mode] = {
     "deepseek-v3.2": Mode(("deepseek-v3.2",), (*BASE_RULES, *V32_RULES)),
     "deepseek-v4": Mode(("deepseek-v4-pro", "deepseek-v4-flash"), (*BASE_RULES, *V4_RULES)),
     "glm-preserved": Mode(("glm-4.7",), (*BASE_RULES, *GLM_RULES)),
-    "vllm": Mode(("qwen3-local",), (*BASE_RULES, *VLLM_RULES), ("reasoning",)),
-    "details": Mode(("vendor/model-a",), (*BASE_RULES, *DETAILS_RULES), ("reasoning",)),
+    "vllm": Mode(("qwen3-local",), (*BASE_RULES, *VLLM_RULES), "reasoning"),
+    "details": Mode(("vendor/model-a",), (*BASE_RULES, *DETAILS_RULES), "reasoning"),
     "signed-calls": Mode(("signed-model",), (*BASE_RULES, *SIGNED_RULES), signs_calls=True),
     "responses-strict": Mode(("gpt-5-mini", "gpt-5.4"), (*GENERAL_RULES, *RESPONSES_RULES), path=RESPONSES_PATH),
 }
@@ -51,8 +56,3 @@ MODES: dict[str, Mode] = {
 def mode_of_model(model: str) -> str | None:
     """Return the mode of a model in the table."""
     return next((name for name, mode in MODES.items() if model in mode.models), None)
-
-
-def model_names() -> list[str]:
-    """Return all models of the table, in its order."""
-    return [model for mode in MODES.values() for model in mode.models]

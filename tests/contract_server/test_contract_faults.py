@@ -1,157 +1,134 @@
-"""Faults do what their names say, on the wire, and a reply that was cut short is served again."""
+"""Faults do what their names say, and a reply that was cut short is served again. Over both APIs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from tests.contract_server.client import RawResponse, ask, chat_request, receive, respond, send, user
 from tests.contract_server.fixture import ContractHandle
-from tests.contract_server.talk import Heard, ask, hear, request, send, user
+from tests.contract_server.script import SseForm
 
 REPLY = {"content": "Umsätze stiegen.", "chunk": "whole"}
-PLAIN = [b"role", b"content", b"finish", b"DONE"]
+APIS = {"chat": (ask, 1), "responses": (respond, 4)}  # how to ask, and the event with the text
 
 
-def with_fault(upstream: ContractHandle, **fault: Any) -> Heard:
+def with_fault(upstream: ContractHandle, api: str = "chat", **fault: Any) -> RawResponse:
     upstream.script([{**REPLY, "faults": [fault]}])
-    return ask(upstream, [user()])
+    return APIS[api][0](upstream, [user()])
 
 
-def malformed(upstream: ContractHandle, form: str) -> tuple[list[bytes], list[bytes]]:
-    """Return the writes of the reply with this form, and of the same reply without a fault."""
-    spoilt = with_fault(upstream, kind="malformed_sse", form=form).writes
-    upstream.reset()
-    upstream.script([REPLY])
-    return spoilt, ask(upstream, [user()]).writes
+def payload(write: bytes) -> Any:
+    return json.loads(write.partition(b"data: ")[2])
 
 
 def is_json(write: bytes) -> bool:
     try:
-        json.loads(write.strip().removeprefix(b"data: "))
+        payload(write)
     except ValueError:
         return False
     return True
 
 
-FORMS: dict[str, Callable[[list[bytes], list[bytes]], bool]] = {
-    "truncated_json": lambda bad, good: good[1].startswith(bad[1].rstrip()) and bad[1].endswith(b"\n\n"),
-    "not_json": lambda bad, _: bad[1].startswith(b"data: ") and not is_json(bad[1]),
-    "invalid_utf8": lambda bad, good: bad[1].replace(b"\xff\xfe", b"") == good[1] != bad[1],
-    "no_blank_line": lambda bad, good: bad[1] + b"\n" == good[1],
-    "crlf": lambda bad, good: bad == [one.replace(b"\n", b"\r\n") for one in good],
-    "comment_only": lambda bad, good: bad[1].startswith(b":") and bad[:1] + bad[2:] == good,
-    "two_events_one_write": lambda bad, good: bad == [good[0], good[1] + good[2], good[3]],
-    "split_codepoint": lambda bad, good: bad[1].endswith(b"\xc3") and bad[1] + bad[2] == good[1],
-    "oversized_line": lambda bad, _: len(bad[1]) > 1024 * 1024 and bad[1].count(b"\n") == 2 and is_json(bad[1]),
-    "unknown_event_type": lambda bad, good: bad[1].startswith(b"event: contract.unknown\n") and bad[2:] == good[1:],
-    "null_choices": lambda bad, good: json.loads(bad[1][6:])["choices"] is None and bad[2:] == good[1:],
-    "missing_done": lambda bad, good: bad == good[:-1] and b"[DONE]" in good[-1],
-    "duplicate_event": lambda bad, good: bad == [*good[:2], *good[1:]],
+# From the writes with the form at event n, and those of the same reply without a fault.
+FORMS: dict[str, Callable[[list[bytes], list[bytes], int], bool]] = {
+    "truncated_json": lambda bad, good, n: good[n].startswith(bad[n].rstrip()) and not is_json(bad[n]),
+    "not_json": lambda bad, _, n: b"data: " in bad[n] and not is_json(bad[n]),
+    "invalid_utf8": lambda bad, good, n: bad[n].replace(b"\xff\xfe", b"") == good[n] != bad[n],
+    "no_blank_line": lambda bad, good, n: bad[n] + b"\n" == good[n],
+    "crlf": lambda bad, good, _: bad == [one.replace(b"\n", b"\r\n") for one in good],
+    "comment_only": lambda bad, good, n: bad[n].startswith(b":") and bad[:n] + bad[n + 1 :] == good,
+    "two_events_one_write": lambda bad, good, n: bad[n] == good[n] + good[n + 1],
+    "split_codepoint": lambda bad, good, n: bad[n].endswith(b"\xc3") and bad[n] + bad[n + 1] == good[n],
+    "oversized_line": lambda bad, _, n: len(bad[n]) > 1024 * 1024 and is_json(bad[n]),
+    "unknown_event_type": lambda bad, good, n: b"contract.unknown" in bad[n] and bad[n + 1 :] == good[n:],
+    "null_choices": lambda bad, good, n: None in payload(bad[n]).values() and bad[n + 1 :] == good[n:],
+    "missing_done": lambda bad, good, _: bad == good[:-1],
+    "duplicate_event": lambda bad, good, n: bad == [*good[: n + 1], *good[n:]],
 }
 
 
+def test_table_has_every_form() -> None:
+    assert set(FORMS) == set(get_args(SseForm))
+
+
 @pytest.mark.parametrize("form", FORMS)
-def test_malformed_stream_is_malformed_as_its_name_says(upstream: ContractHandle, form: str) -> None:
-    spoilt, plain = malformed(upstream, form)
+@pytest.mark.parametrize("api", APIS)
+def test_malformed_stream_is_malformed_as_its_name_says(upstream: ContractHandle, api: str, form: str) -> None:
+    event = APIS[api][1]
+    bad = with_fault(upstream, api, kind="malformed_sse", form=form, event=event).writes
+    upstream.reset()
+    upstream.script([REPLY])
+    good = APIS[api][0](upstream, [user()]).writes
 
-    assert len(plain) == len(PLAIN)
-    assert FORMS[form](spoilt, plain)
-
-
-def test_split_codepoint_is_true_to_its_name_in_an_ascii_stream(upstream: ContractHandle) -> None:
-    fault = {"kind": "malformed_sse", "form": "split_codepoint"}
-    upstream.script([{"content": "ascii", "chunk": "whole", "faults": [fault]}])
-
-    writes = ask(upstream, [user()]).writes
-
-    with pytest.raises(UnicodeDecodeError):
-        writes[1].decode()
-    assert "ascii" in b"".join(writes).decode()
+    assert FORMS[form](bad, good, event)
 
 
-@pytest.mark.parametrize("event", range(4))
-def test_clean_end_at_any_event_is_a_stream_without_done(upstream: ContractHandle, event: int) -> None:
-    heard = with_fault(upstream, kind="disconnect", at=f"event:{event}")
+@pytest.mark.parametrize(
+    ("at", "mode", "writes", "has_ended"),
+    [("event:0", "fin", 0, True), ("event:3", "fin", 3, True), ("event:2", "truncate", 2, False)],
+)
+def test_disconnect_ends_the_body_in_its_way(
+    upstream: ContractHandle, at: str, mode: str, writes: int, *, has_ended: bool
+) -> None:
+    answer = with_fault(upstream, kind="disconnect", at=at, mode=mode)
 
-    assert len(heard.writes) == event
-    assert (heard.ended, heard.reset) == (True, False)
-
-
-def test_truncated_end_lacks_the_end_of_the_body(upstream: ContractHandle) -> None:
-    heard = with_fault(upstream, kind="disconnect", at="event:2", mode="truncate")
-
-    assert (len(heard.writes), heard.ended, heard.reset) == (2, False, False)
+    assert (len(answer.writes), answer.has_ended, answer.was_reset) == (writes, has_ended, False)
 
 
 def test_reset_reaches_the_client_as_a_reset(upstream: ContractHandle) -> None:
-    assert with_fault(upstream, kind="disconnect", at="event:2", mode="rst").reset
+    assert with_fault(upstream, kind="disconnect", at="event:2", mode="rst").was_reset
 
 
 def test_disconnect_inside_an_event_cuts_a_code_point(upstream: ContractHandle) -> None:
     upstream.script([REPLY])
     place = ask(upstream, [user()]).writes[1].index("ä".encode()) + 1
-    upstream.reset()
 
-    heard = with_fault(upstream, kind="disconnect", at=f"inside_event:1:{place}")
+    answer = with_fault(upstream, kind="disconnect", at=f"inside_event:1:{place}")
 
-    assert heard.writes[1].endswith(b"\xc3")
-    assert len(heard.writes[1]) == place
+    assert answer.writes[1].endswith(b"\xc3")
 
 
-@pytest.mark.parametrize(("at", "raw"), [("connect", b""), ("first_event", b"\r\n\r\n0\r\n\r\n")])
-def test_disconnect_before_the_first_event(upstream: ContractHandle, at: str, raw: bytes) -> None:
-    assert with_fault(upstream, kind="disconnect", at=at).raw.endswith(raw)
-    assert upstream.requests()[0]["events_sent"] == 0
+@pytest.mark.parametrize(("at", "start", "end"), [("connect", b"", b""), ("headers", b"HTTP/1.1 200 OK\r\n", b"")])
+def test_disconnect_before_the_body(upstream: ContractHandle, at: str, start: bytes, end: bytes) -> None:
+    answer = with_fault(upstream, kind="disconnect", at=at)
+
+    assert answer.raw.startswith(start)
+    assert b"\r\n\r\n" not in answer.raw
 
 
-def test_disconnect_at_headers_leaves_half_a_head(upstream: ContractHandle) -> None:
-    heard = with_fault(upstream, kind="disconnect", at="headers")
+@pytest.mark.parametrize("api", APIS)
+def test_reply_that_was_cut_short_is_served_again(upstream: ContractHandle, api: str) -> None:
+    first = with_fault(upstream, api, kind="disconnect", at="event:1", times=2)
+    later = [APIS[api][0](upstream, [user()]) for _ in range(3)]
 
-    assert heard.raw.startswith(b"HTTP/1.1 200 OK\r\n")
-    assert b"\r\n\r\n" not in heard.raw
-
-
-def test_cut_reply_is_served_again_without_the_fault(upstream: ContractHandle) -> None:
-    with_fault(upstream, kind="disconnect", times=2)
-
-    heard = [ask(upstream, [user()]) for _ in range(3)]
-
-    assert [one.text() for one in heard] == ["", REPLY["content"], ""]
-    assert [one.status for one in heard] == [200, 200, 500]
+    assert len(first.writes) == len(later[0].writes) == 1
+    assert len(later[1].writes) > 3
+    assert later[2].rule == "script"
 
 
-def test_fault_after_another_waits_for_its_turn(upstream: ContractHandle) -> None:
+def test_faults_happen_in_order(upstream: ContractHandle) -> None:
     faults = [{"kind": "rate_limit"}, {"kind": "disconnect", "at": "event:1"}]
     upstream.script([{**REPLY, "faults": faults}])
 
-    heard = [ask(upstream, [user()]) for _ in range(3)]
+    answers = [ask(upstream, [user()]) for _ in range(3)]
 
-    assert [one.status for one in heard] == [429, 200, 200]
-    assert [record["faults"] for record in upstream.requests()] == [["rate_limit"], ["disconnect"], []]
-    assert heard[2].text() == REPLY["content"]
+    assert [one.status for one in answers] == [429, 200, 200]
+    assert [one["verdict"] for one in upstream.requests()] == ["fault", "accepted", "accepted"]
+    assert (answers[1].text(), answers[2].text()) == ("", REPLY["content"])
 
 
 @pytest.mark.parametrize(
     ("given", "header", "value"),
-    [
-        (7, "retry-after", "7"),
-        (1.5, "retry-after", "1.5"),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", "retry-after", "Wed, 21 Oct 2015 07:28:00 GMT"),
-        ("soon", "retry-after", "soon"),
-        ({"ms": 250}, "retry-after-ms", "250"),
-        (None, "retry-after", None),
-    ],
+    [(1.5, "retry-after", "1.5"), ("soon", "retry-after", "soon"), ({"ms": 250}, "retry-after-ms", "250")],
 )
-def test_rate_limit_has_each_form_of_retry_after(
-    upstream: ContractHandle, given: Any, header: str, value: str | None
-) -> None:
-    heard = with_fault(upstream, kind="rate_limit", retry_after=given)
+def test_rate_limit_has_each_form_of_retry_after(upstream: ContractHandle, given: Any, header: str, value: str) -> None:
+    answer = with_fault(upstream, kind="rate_limit", retry_after=given)
 
-    assert (heard.status, heard.json["error"]["code"]) == (429, "rate_limit_exceeded")
-    assert heard.headers.get(header) == value
+    assert (answer.status, answer.headers[header]) == (429, value)
 
 
 @pytest.mark.parametrize(
@@ -159,101 +136,83 @@ def test_rate_limit_has_each_form_of_retry_after(
     [
         ({"kind": "server_error"}, 500, b'{"error"'),
         ({"kind": "server_error", "status": 529, "body": "empty"}, 529, b""),
-        ({"kind": "server_error", "status": 503, "body": "html"}, 503, b"<html>"),
-        ({"kind": "http_error", "status": 402, "code": "no_money"}, 402, b'{"error"'),
+        ({"kind": "http_error", "status": 402, "body": "html"}, 402, b"<html>"),
         ({"kind": "context_overflow", "wording": 2}, 400, b'{"error":{"message":"prompt is too long'),
     ],
 )
 def test_error_answers_have_their_status_and_body(
     upstream: ContractHandle, fault: dict[str, Any], status: int, start: bytes
 ) -> None:
-    heard = with_fault(upstream, **fault)
+    answer = with_fault(upstream, **fault)
 
-    assert heard.status == status
-    assert heard.body.startswith(start)
-    assert bool(heard.body) == bool(start)
-
-
-def test_error_event_ends_an_open_stream(upstream: ContractHandle) -> None:
-    heard = with_fault(upstream, kind="error_event", at="event:2", message="Overloaded", code="overloaded")
-
-    assert len(heard.payloads) == 3
-    assert heard.payloads[-1]["error"]["code"] == "overloaded"
-    assert b"[DONE]" not in heard.body
+    assert answer.status == status
+    assert answer.body.startswith(start)
+    assert bool(answer.body) == bool(start)
 
 
-def test_stall_holds_the_stream_until_its_release(upstream: ContractHandle) -> None:
-    upstream.script([{**REPLY, "faults": [{"kind": "stall", "at": "event:1", "name": "gap"}]}])
-    connected = send(upstream, request([user()]))
+def test_error_event_ends_an_open_chat_stream(upstream: ContractHandle) -> None:
+    answer = with_fault(upstream, kind="error_event", at="event:2", code="overloaded")
+
+    assert len(answer.payloads) == 3
+    assert answer.payloads[-1]["error"]["code"] == "overloaded"
+    assert b"[DONE]" not in answer.body
+
+
+@pytest.mark.parametrize(
+    ("fault", "place", "value"),
+    [
+        ({"code": "rate_limit_exceeded"}, ("response", "error", "code"), "rate_limit_exceeded"),
+        ({"event": "response.incomplete"}, ("response", "incomplete_details", "reason"), "max_output_tokens"),
+        ({"event": "error", "code": "overloaded"}, ("code",), "overloaded"),
+    ],
+)
+def test_error_event_ends_a_response_in_its_form(
+    upstream: ContractHandle, fault: dict[str, Any], place: tuple[str, ...], value: str
+) -> None:
+    answer = with_fault(upstream, "responses", kind="error_event", at="event:4", **fault)
+
+    last = answer.payloads[-1]
+    assert (last["type"], last["sequence_number"]) == (fault.get("event", "response.failed"), 4)
+    for key in place:
+        last = last[key]
+    assert last == value
+
+
+@pytest.mark.parametrize("kind", ["stall", "slow_first_token"])
+def test_stalled_stream_waits_for_its_release(upstream: ContractHandle, kind: str) -> None:
+    upstream.script([{**REPLY, "faults": [{"kind": kind, "name": "gap"}]}])
+    connected = send(upstream, chat_request([user()]))
 
     upstream.wait_for(held="gap")
-    stalled = upstream.open_streams()
+    [stalled] = upstream.open_streams()
     upstream.release("gap")
-    heard = hear(connected)
 
-    assert [(one["events_sent"], one["held"], one["client_gone"]) for one in stalled] == [(1, "gap", False)]
-    assert heard.text() == REPLY["content"]
+    assert stalled == {"serial": 1, "events_sent": int(kind == "stall"), "held": "gap"}
+    assert receive(connected).text() == REPLY["content"]
     assert upstream.open_streams() == []
-
-
-def test_release_before_the_stall_lets_the_stream_pass(upstream: ContractHandle) -> None:
-    upstream.release("gap")
-
-    assert with_fault(upstream, kind="stall", at="before_done", name="gap").text() == REPLY["content"]
-
-
-def test_stall_ends_after_its_time_and_sends_keepalives(upstream: ContractHandle) -> None:
-    heard = with_fault(upstream, kind="stall", at="event:1", max_seconds=0.05, keepalive=0.01)
-
-    assert heard.writes[1] == b": keepalive\n\n"
-    assert heard.text() == REPLY["content"]
-
-
-def test_slow_first_token_has_its_headers_out_at_once(upstream: ContractHandle) -> None:
-    upstream.script([{**REPLY, "faults": [{"kind": "slow_first_token"}]}])
-    connected = send(upstream, request([user()]))
-
-    head = connected.recv(65536)
-    upstream.wait_for(held="slow_first_token")
-    upstream.release("slow_first_token")
-    rest = hear(connected)
-
-    assert head.endswith(b"\r\n\r\n")
-    assert Heard(head + rest.raw, reset=False).text() == REPLY["content"]
 
 
 def test_hold_among_the_deltas_waits_between_them(upstream: ContractHandle) -> None:
     upstream.script([{"deltas": [{"content": "one"}, {"hold": "two"}, {"content": "two"}, {"hold": "end"}]}])
-    connected = send(upstream, request([user()]))
+    upstream.release("end")  # before its time
+    connected = send(upstream, chat_request([user()]))
 
-    seen = []
-    for name in ("two", "end"):
-        upstream.wait_for(held=name)
-        seen.append(upstream.open_streams()[0]["events_sent"])
-        upstream.release(name)
+    upstream.wait_for(held="two")
+    sent = upstream.open_streams()[0]["events_sent"]
+    upstream.release("two")
 
-    assert hear(connected).text() == "onetwo"
-    assert seen == [2, 3]
+    assert receive(connected).text() == "onetwo"
+    assert sent == 2
 
 
-def test_client_that_gives_up_on_a_stall_gets_the_reply_again(upstream: ContractHandle) -> None:
+def test_client_that_leaves_a_stalled_stream_gets_the_reply_again(upstream: ContractHandle) -> None:
     upstream.script([{**REPLY, "faults": [{"kind": "stall", "name": "gap"}]}, {"content": "next"}])
-    connected = send(upstream, request([user()]))
+    connected = send(upstream, chat_request([user()]))
     upstream.wait_for(held="gap")
     connected.close()
     upstream.wait_for(closed=1)
 
     assert [ask(upstream, [user()]).text() for _ in range(2)] == [REPLY["content"], "next"]
-
-
-def test_client_that_leaves_at_a_hold_has_used_the_reply_up(upstream: ContractHandle) -> None:
-    upstream.script([{"deltas": [{"content": "one"}, {"hold": "two"}]}, {"content": "next"}])
-    connected = send(upstream, request([user()]))
-    upstream.wait_for(held="two")
-    connected.close()
-    upstream.wait_for(closed=1)
-
-    assert ask(upstream, [user()]).text() == "next"
 
 
 def test_malformed_reply_is_served_again_where_the_script_says_so(upstream: ContractHandle) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import socket
 import subprocess
 import sys
@@ -14,176 +13,120 @@ from typing import Any
 
 import pytest
 
+from tests.contract_server.client import KEY, ask, chat_request, receive, response_request, result, send, user
 from tests.contract_server.fixture import ContractHandle, running_contract_server
+from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH
 from tests.contract_server.script import parse_script
 from tests.contract_server.server import ContractServer
-from tests.contract_server.talk import (
-    CHAT,
-    KEY,
-    RESPONSES,
-    ask,
-    assistant,
-    hear,
-    request,
-    response_request,
-    result,
-    send,
-    user,
-)
 
 ROOT = Path(__file__).parents[2]
-RAW = {CHAT: request([user()]), RESPONSES: response_request([user()])}
+RAW = {CHAT_PATH: chat_request([user()]), RESPONSES_PATH: response_request([user()])}
 STALL = {"kind": "stall", "at": "event:2", "name": "gap"}
+TIMEOUT_S = 30
 
 
-def test_record_has_the_exact_bytes_and_the_verdict(upstream: ContractHandle) -> None:
+def test_record_has_the_request_and_the_verdict(upstream: ContractHandle) -> None:
     upstream.script([{"content": "Fine."}])
-    raw = b' {"model":"plain-model", "messages":[{"role":"user","content":"\xc3\xa9"}]} '
 
-    hear(send(upstream, raw))
+    ask(upstream, [user("é")])
     ask(upstream, [])
 
     first, second = upstream.requests()
-    assert base64.b64decode(first["raw_base64"]) == raw
+    assert first["body"]["messages"] == [user("é")]
+    assert first["headers"]["authorization"] == "Bearer test"
     assert (first["mode"], first["verdict"], first["status"]) == ("openai-chat", "accepted", 200)
     assert (second["verdict"], second["rule"], second["status"]) == ("refused", "C1", 400)
-    assert first["started"] < first["ended"] < second["started"]
-    assert first["headers"]["authorization"] == "Bearer test"
-
-
-def test_longer_history_of_one_conversation_is_cached(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "Fine.", "repeat": True, "usage_location": "top"}])
-    history = [user("word " * 2000), assistant("Fine."), user()]
-
-    ask(upstream, history[:1], prompt_cache_key="one")
-    longer = ask(upstream, history, prompt_cache_key="one")
-    stranger = ask(upstream, history, prompt_cache_key="two")
-    changed = ask(upstream, history, prompt_cache_key="one", tools=[{"type": "function"}])
-
-    cached = [
-        one.payloads[-1]["usage"]["prompt_tokens_details"]["cached_tokens"] for one in (longer, stranger, changed)
-    ]
-    assert cached == [2432, 0, 0]
-    prefix = [record["prefix"]["messages"] for record in upstream.requests()]
-    assert prefix[0] == prefix[2] == 0
-    assert prefix[3] > prefix[1] > 10_000
-
-
-def test_overlapping_requests_of_one_conversation_are_flagged_or_refused(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "Fine.", "faults": [STALL]}, {"content": "Fine."}])
-    headers = {**KEY, "X-Conversation": "one"}
-    connected = send(upstream, request([user()]), headers)
-    upstream.wait_for(held="gap")
-
-    ask(upstream, [user()], headers=headers)
-    ask(upstream, [user()])
-    upstream.script([{"content": "Fine."}], knobs={"single_flight": "reject"})
-    refused = ask(upstream, [user()], headers=headers)
-    upstream.release("gap")
-    hear(connected)
-
-    assert [one["overlaps"] for one in upstream.requests()] == [[2, 4], [1], [], [1]]
-    assert (refused.status, refused.rule) == (409, "G6")
 
 
 def test_client_that_leaves_is_noticed_and_recorded(upstream: ContractHandle) -> None:
     upstream.script([{"content": "Fine.", "faults": [STALL]}])
-    connected = send(upstream, request([user()]))
+    stalled = send(upstream, chat_request([user()]))
     upstream.wait_for(held="gap")
-
-    connected.close()
+    stalled.close()
     upstream.wait_for(closed=1)
+
+    upstream.script([{"content": "word " * 50, "delay_ms": 20_000}])
+    paced = send(upstream, chat_request([user()]))
+    while b"assistant" not in paced.recv(65536):
+        pass
+    paced.close()
+    upstream.wait_for(closed=2)
 
     assert upstream.open_streams() == []
-    assert [(one["closed_early"], one["events_sent"]) for one in upstream.requests()] == [(True, 2)]
+    assert [(one["closed_early"], one["events_sent"]) for one in upstream.requests()] == [(True, 2), (True, 1)]
 
 
-def test_client_that_leaves_a_paced_stream_is_noticed(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "word " * 50, "delay_ms": 20_000}])
-    connected = send(upstream, request([user()]))
-    upstream.wait_for(sent=1)
-
+def test_client_that_leaves_at_the_last_event_has_not_left_early(upstream: ContractHandle) -> None:
+    upstream.script([{"content": "Fine."}])
+    connected = send(upstream, chat_request([user()]))
+    received = b""
+    while b"[DONE]" not in received:
+        received += connected.recv(65536)
     connected.close()
-    upstream.wait_for(closed=1)
+    upstream.wait_for(ended=1)
 
-    assert upstream.requests()[0]["events_sent"] == 1
+    [record] = upstream.requests()
+    assert (record["closed_early"], record["events_sent"]) == (False, received.count(b"data: "))
 
 
-@pytest.mark.parametrize("path", [CHAT, RESPONSES])
+@pytest.mark.parametrize("path", RAW)
 async def test_aborted_clients_leave_no_task_behind(path: str) -> None:
     server = ContractServer()
     before = asyncio.all_tasks()
-    port = await server.start()
+    port, streams = await server.start(), server.state.streams
     server.state.script = parse_script([{"deltas": [{"hold": "gap"}, {"content": "Fine."}], "repeat": True}])
 
     for _ in range(5):
-        await _ask_and_leave(server, port, path)
-    assert await server.state.until(lambda: all(one.closed_early for one in server.state.records), 5)
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = f"POST {path} HTTP/1.1\r\nAuthorization: Bearer x\r\nContent-Length: {len(RAW[path])}\r\n\r\n"
+        writer.write(head.encode() + RAW[path])
+        assert await server.state.until(lambda: any(one.held == "gap" for one in streams.values()), TIMEOUT_S)
+        writer.close()
+        await writer.wait_closed()
+        assert await server.state.until(lambda: not streams, TIMEOUT_S)
     await server.stop()
 
     assert asyncio.all_tasks() == before
     assert server.failures == []
 
 
-async def _ask_and_leave(server: ContractServer, port: int, path: str) -> None:
-    _, writer = await asyncio.open_connection("127.0.0.1", port)
-    raw = RAW[path]
-    writer.write(b"POST %b HTTP/1.1\r\nAuthorization: Bearer x\r\n" % path.encode())
-    writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(raw), raw))
-    assert await server.state.until(lambda: any(one.held == "gap" for one in server.state.streams.values()), 5)
-    writer.close()
-    await writer.wait_closed()
-    assert await server.state.until(lambda: not server.state.streams, 5)
-
-
 def test_server_in_a_thread_leaves_no_thread_behind_even_with_an_open_stream() -> None:
     before = set(threading.enumerate())
     with running_contract_server() as upstream:
         upstream.script([{"content": "Fine.", "faults": [STALL]}])
-        connected = send(upstream, request([user()]))
+        connected = send(upstream, chat_request([user()]))
         upstream.wait_for(held="gap")
 
     assert set(threading.enumerate()) == before
-    assert not hear(connected).ended
+    assert not receive(connected).has_ended
 
 
 def test_reset_cuts_open_streams_and_forgets_everything(upstream: ContractHandle) -> None:
     upstream.script([{"tool_calls": [{"name": "look"}], "faults": [STALL]}])
-    connected = send(upstream, request([user()]))
+    connected = send(upstream, chat_request([user()]))
     upstream.wait_for(held="gap")
 
     upstream.reset()
 
-    assert hear(connected).reset
+    assert receive(connected).was_reset
     assert (upstream.requests(), upstream.open_streams()) == ([], [])
     upstream.script([{"tool_calls": [{"name": "look"}]}])
     assert b'"call_1"' in ask(upstream, [user()]).body
 
 
-@pytest.mark.parametrize(("path", "end"), [(CHAT, b"[DONE]\n\n"), (RESPONSES, b"}\n\n")])
-def test_two_hundred_requests_in_a_row_over_one_connection(upstream: ContractHandle, path: str, end: bytes) -> None:
+@pytest.mark.parametrize(("path", "end"), [(CHAT_PATH, b"[DONE]\n\n"), (RESPONSES_PATH, b"}\n\n")])
+def test_many_requests_over_one_connection_also_in_chunks(upstream: ContractHandle, path: str, end: bytes) -> None:
     upstream.script([{"content": "Fine.", "repeat": True}])
     connection = HTTPConnection("127.0.0.1", upstream.port)
-    statuses = []
-    for _ in range(200):
-        connection.request("POST", path, RAW[path], KEY)
+    found = []
+    for n in range(20):
+        body = iter([RAW[path][:9], RAW[path][9:]]) if n % 2 else RAW[path]
+        connection.request("POST", path, body, KEY, encode_chunked=bool(n % 2))
         response = connection.getresponse()
-        statuses.append((response.status, response.read().endswith(end)))
+        found.append((response.status, response.read().endswith(end)))
     connection.close()
 
-    assert set(statuses) == {(200, True)}
-    assert len(upstream.requests()) == 200
-
-
-def test_request_body_may_come_in_chunks(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "Fine."}])
-    raw = request([user()])
-    connection = HTTPConnection("127.0.0.1", upstream.port)
-    connection.request("POST", "/v1/chat/completions", iter([raw[:9], raw[9:]]), KEY, encode_chunked=True)
-    status = connection.getresponse().status
-    connection.close()
-
-    assert status == 200
+    assert found == [(200, True)] * 20
 
 
 @pytest.mark.parametrize("raw", [b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nno colon\r\n\r\n"])
@@ -191,17 +134,28 @@ def test_nonsense_on_the_socket_is_answered_and_closed(upstream: ContractHandle,
     connected = socket.create_connection(("127.0.0.1", upstream.port))
     connected.sendall(raw)
 
-    assert hear(connected).status == 400
+    assert receive(connected).status == 400
 
 
-def test_wait_for_what_does_not_come_says_so(upstream: ContractHandle) -> None:
-    with pytest.raises(TimeoutError, match="requests"):
-        upstream.wait_for(requests=1, seconds=0.01)
-
-
-def test_bad_script_is_refused_by_name(upstream: ContractHandle) -> None:
+def test_wait_that_is_not_met_and_script_that_is_wrong_raise(upstream: ContractHandle) -> None:
+    with pytest.raises(TimeoutError, match="ended"):
+        upstream.wait_for(ended=1, timeout_s=0.01)
     with pytest.raises(ValueError, match="contents"):
         upstream.script([{"contents": "x"}])
+
+
+def test_model_list_needs_a_key_and_has_scripted_models_first(upstream: ContractHandle) -> None:
+    upstream.script([], models={"my-model": "kimi"})
+    found = []
+    for headers in ({}, KEY):
+        connection = HTTPConnection("127.0.0.1", upstream.port)
+        connection.request("GET", "/v1/models", headers=headers)
+        response = connection.getresponse()
+        found.append((response.status, response.read()[:50]))
+        connection.close()
+
+    assert [status for status, _ in found] == [401, 200]
+    assert b'"my-model"' in found[1][1]
 
 
 def test_child_process_writes_its_port_and_serves_the_demo(tmp_path: Path) -> None:
@@ -212,18 +166,15 @@ def test_child_process_writes_its_port_and_serves_the_demo(tmp_path: Path) -> No
         try:
             line = child.stdout.readline() if child.stdout else ""
             upstream = ContractHandle(int(port_file.read_text()))
-            answers: list[Any] = [_demo(upstream, text) for text in ("Hello", "search", "leak")]
+            answers = [ask(upstream, [user(text)], stream=False) for text in ("Hello", "search", "leak")]
         finally:
             child.terminate()
 
+    choices = [one.json["choices"][0] for one in answers]
     assert upstream.base_url in line
-    assert [one["finish_reason"] for one in answers] == ["stop", "tool_calls", "stop"]
-    assert "</think>" in answers[2]["message"]["content"]
+    assert [one["finish_reason"] for one in choices] == ["stop", "tool_calls", "stop"]
+    assert "</think>" in choices[2]["message"]["content"]
     assert child.returncode == 0
-
-
-def _demo(upstream: ContractHandle, text: str) -> Any:
-    return ask(upstream, [user(text)], stream=False).json["choices"][0]
 
 
 def test_agent_loop_of_the_openai_client_is_accepted_in_kimi_mode(upstream: ContractHandle) -> None:
@@ -237,25 +188,3 @@ def test_agent_loop_of_the_openai_client_is_accepted_in_kimi_mode(upstream: Cont
         second = client.chat.completions.create(model="kimi-k2.6", messages=messages).choices[0].message
 
     assert second.content == "Fine."
-
-
-def test_client_that_leaves_at_the_last_event_has_not_left_early(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "Fine."}])
-    connected = send(upstream, request([user()]))
-    heard = b""
-    while b"[DONE]" not in heard:
-        heard += connected.recv(65536)
-    connected.close()
-    upstream.wait_for(ended=1)
-
-    record = upstream.requests()[0]
-    assert (record["closed_early"], record["events_sent"]) == (False, heard.count(b"data: "))
-
-
-def test_release_without_a_name_is_refused(upstream: ContractHandle) -> None:
-    connection = HTTPConnection("127.0.0.1", upstream.port)
-    connection.request("POST", "/__control__/release", b"{")
-    status = connection.getresponse().status
-    connection.close()
-
-    assert status == 400

@@ -1,26 +1,42 @@
-"""Scripts become bytes: chunking, channels, usage, finish reasons, matching; equal scripts give equal bytes."""
+"""Scripts become bytes: pieces, channels, items, finish reasons, matching; equal scripts give equal bytes."""
 
 from __future__ import annotations
 
-import json
-from http.client import HTTPConnection
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.contract_server.deltas import cut, deltas_of, merge
+from tests.contract_server.chat import cut, deltas_of, merge
+from tests.contract_server.client import (
+    RawResponse,
+    ask,
+    assistant,
+    call,
+    called,
+    output,
+    receive,
+    respond,
+    response_request,
+    result,
+    send,
+    user,
+)
 from tests.contract_server.fixture import ContractHandle
 from tests.contract_server.ledger import Call
+from tests.contract_server.rules.base import RESPONSES_PATH
 from tests.contract_server.script import Reply, ScriptError, parse_script
-from tests.contract_server.talk import ask, assistant, call, result, user
 
-FIELDS = ("reasoning_content",)
+STEP = {"reasoning": "Hm.", "tool_calls": [{"name": "look"}], "chunk": "char"}
+
+
+def answer(upstream: ContractHandle, reply: dict[str, Any], **body: Any) -> RawResponse:
+    upstream.script([reply])
+    return respond(upstream, [user()], **body)
 
 
 @given(st.text(), st.one_of(st.sampled_from(["char", "word", "whole"]), st.integers(1, 9)))
-@settings(max_examples=150, deadline=None)
 def test_pieces_add_up_to_the_text_however_it_is_cut(text: str, chunk: Any) -> None:
     pieces = cut(text, chunk)
 
@@ -29,204 +45,208 @@ def test_pieces_add_up_to_the_text_however_it_is_cut(text: str, chunk: Any) -> N
 
 
 @given(st.text(), st.text(), st.text(), st.integers(1, 5))
-@settings(max_examples=100, deadline=None)
 def test_deltas_merge_to_the_scripted_message(reasoning: str, content: str, arguments: str, chunk: int) -> None:
     reply = Reply(reasoning=reasoning, content=content, chunk=chunk)
 
-    message = merge(deltas_of(reply, [Call("a", "look", arguments)], FIELDS, details=False))
+    message = merge(deltas_of(reply, [Call("a", "look", arguments)], "reasoning", has_details=False))
 
     assert message["tool_calls"][0]["function"] == {"name": "look", "arguments": arguments}
-    assert (message["content"] or "", message.get("reasoning_content", "")) == (content, reasoning)
+    assert (message["content"] or "", message.get("reasoning", "")) == (content, reasoning)
 
 
-def test_stream_has_role_deltas_finish_usage_and_done_in_this_order(upstream: ContractHandle) -> None:
+def test_chat_stream_has_role_deltas_finish_usage_and_done_in_this_order(upstream: ContractHandle) -> None:
     upstream.script([{"reasoning": "Hm.", "content": "Net sales rose.", "chunk": "whole"}])
 
-    heard = ask(upstream, [user()], stream_options={"include_usage": True})
+    found = ask(upstream, [user()], stream_options={"include_usage": True})
 
-    choices = [one["choices"][0] if one["choices"] else None for one in heard.payloads]
+    choices = [one["choices"][0] if one["choices"] else None for one in found.payloads]
     deltas = [{"role": "assistant"}, {"reasoning_content": "Hm."}, {"content": "Net sales rose."}, {}]
     assert [choice and choice["delta"] for choice in choices] == [*deltas, None]
     assert [choice and choice["finish_reason"] for choice in choices] == [None, None, None, "stop", None]
-    assert heard.payloads[-1]["usage"]["completion_tokens_details"] == {"reasoning_tokens": 1}
-    assert heard.body.endswith(b"data: [DONE]\n\n")
-    assert heard.ended
-
-
-def test_usage_chunk_comes_only_if_asked_for(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "Fine."}])
-
-    assert b"usage" not in ask(upstream, [user()]).body
-
-
-@pytest.mark.parametrize("location", ["top", "choice", "none"])
-def test_usage_stands_where_the_script_puts_it(upstream: ContractHandle, location: str) -> None:
-    upstream.script([{"content": "Fine.", "usage": {"input": 7, "output": 5}, "usage_location": location}])
-
-    last = ask(upstream, [user()]).payloads[-1]
-
-    places = {"top": last, "choice": last["choices"][0]}
-    found = {name for name, place in places.items() if place.get("usage", {}).get("total_tokens") == 12}
-    assert found == {location} - {"none"}
+    assert found.payloads[-1]["usage"]["completion_tokens_details"] == {"reasoning_tokens": 1}
+    assert found.body.endswith(b"data: [DONE]\n\n")
+    assert found.has_ended
 
 
 def test_call_arguments_are_split_over_chunks_and_ids_are_counted(upstream: ContractHandle) -> None:
     calls = [{"name": "look", "arguments": {"q": "é"}}, {"name": "look", "arguments": "[ not checked ]"}]
     upstream.script([{"tool_calls": calls, "chunk": 3}])
 
-    heard = ask(upstream, [user()])
+    found = ask(upstream, [user()])
 
-    pieces = [one for chunk in heard.payloads for one in chunk["choices"][0]["delta"].get("tool_calls", [])]
+    pieces = [one for chunk in found.payloads for one in chunk["choices"][0]["delta"].get("tool_calls", [])]
     assert [one["id"] for one in pieces if "id" in one] == ["call_1", "call_2"]
     assert max(len(one["function"]["arguments"]) for one in pieces) == 3
     assert "".join(one["function"]["arguments"] for one in pieces if one["index"] == 0) == '{"q":"é"}'
-    assert heard.payloads[-1]["choices"][0]["finish_reason"] == "tool_calls"
+    assert found.payloads[-1]["choices"][0]["finish_reason"] == "tool_calls"
 
 
-@pytest.mark.parametrize(
-    ("reply", "content"),
-    [
-        ({"tags": "think"}, "<think>Hm.</think>Yes."),
-        ({"tags": ["<REASONING>", "</REASONING>"]}, "<REASONING>Hm.</REASONING>Yes."),
-        ({"stray_close": True}, "Hm.</think>Yes."),
-    ],
-)
-def test_leaked_reasoning_is_sent_inside_the_content(
-    upstream: ContractHandle, reply: dict[str, Any], content: str
-) -> None:
-    upstream.script([{"reasoning": "Hm.", "content": "Yes.", "chunk": "char", **reply}])
+def test_tagged_reasoning_is_sent_inside_the_content(upstream: ContractHandle) -> None:
+    reply = {"reasoning": "Hm.", "content": "Yes.", "tags": "REASONING"}
+    upstream.script([reply, reply])
 
-    heard = ask(upstream, [user()])
+    chat, items = ask(upstream, [user()]), respond(upstream, [user()]).items
 
-    assert (heard.text(), heard.text("reasoning_content")) == (content, "")
+    assert (chat.text(), chat.text("reasoning_content")) == ("<REASONING>Hm.</REASONING>Yes.", "")
+    assert [one["content"][0]["text"] for one in items] == ["<REASONING>Hm.</REASONING>Yes."]
 
 
-def test_explicit_deltas_go_over_the_wire_as_they_are(upstream: ContractHandle) -> None:
+def test_explicit_deltas_are_sent_unchanged(upstream: ContractHandle) -> None:
     deltas = [{"content": "</thi"}, {"reasoning": "a", "content": "nk>"}, {"content": None}, {"odd": [1]}]
     upstream.script([{"deltas": deltas, "finish": "length"}])
 
-    heard = ask(upstream, [user()])
+    found = ask(upstream, [user()])
 
-    assert [one["choices"][0]["delta"] for one in heard.payloads[1:-1]] == deltas
-    assert heard.payloads[-1]["choices"][0]["finish_reason"] == "length"
-
-
-def test_finish_null_leaves_the_finish_reason_out(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "Fine.", "finish": None}])
-
-    assert {one["choices"][0]["finish_reason"] for one in ask(upstream, [user()]).payloads} == {None}
+    assert [one["choices"][0]["delta"] for one in found.payloads[1:-1]] == deltas
+    assert found.payloads[-1]["choices"][0]["finish_reason"] == "length"
 
 
-def test_two_fields_carry_the_same_reasoning_and_it_is_counted_once(upstream: ContractHandle) -> None:
-    fields = ["reasoning_content", "reasoning"]
-    upstream.script([{"reasoning": "12345678", "fields": fields, "content": "1234", "usage_location": "top"}])
+def test_chat_answer_that_is_not_streamed_is_the_merged_stream(upstream: ContractHandle) -> None:
+    upstream.script([{**STEP, "content": "Yes."}])
 
-    heard = ask(upstream, [user()])
+    found = ask(upstream, [user()], stream=False)
 
-    assert heard.text("reasoning") == heard.text("reasoning_content") == "12345678"
-    assert heard.payloads[-1]["usage"]["completion_tokens"] == 3
-
-
-def test_answer_that_is_not_streamed_is_the_merged_stream(upstream: ContractHandle) -> None:
-    upstream.script([{"reasoning": "Hm.", "content": "Yes.", "tool_calls": [{"name": "look"}], "chunk": "char"}])
-
-    heard = ask(upstream, [user()], stream=False)
-
-    message = heard.json["choices"][0]["message"]
+    message = found.json["choices"][0]["message"]
     assert (message["reasoning_content"], message["content"]) == ("Hm.", "Yes.")
     assert message["tool_calls"] == [call("call_1")]
-    assert heard.json["usage"]["total_tokens"] > 0
+    assert found.json["usage"]["total_tokens"] > 0
 
 
-def test_mode_decides_the_field_and_the_signature(upstream: ContractHandle) -> None:
+def test_mode_decides_the_field_the_signature_and_the_details(upstream: ContractHandle) -> None:
     two = [{"name": "look"}, {"name": "look"}]
-    upstream.script([{"reasoning": "Hm.", "content": "Yes."}, {"tool_calls": two}])
+    upstream.script([{"reasoning": "Hm."}, {"tool_calls": two}, {"reasoning": ["Hm.", "So."], "chunk": "char"}])
 
     local = ask(upstream, [user()], model="qwen3-local")
     signed = ask(upstream, [user()], model="signed-model", stream=False)
+    detailed = ask(upstream, [user()], model="vendor/model-a")
 
     assert local.text("reasoning") == "Hm."
     first, second = signed.json["choices"][0]["message"]["tool_calls"]
     assert first["extra_content"] == {"google": {"thought_signature": "SIG1.call_1"}}
     assert "extra_content" not in second
-
-
-def test_details_come_whole_one_to_a_delta(upstream: ContractHandle) -> None:
-    upstream.script([{"reasoning": ["Hm.", "So."], "tool_calls": [{"name": "look"}], "chunk": "char"}])
-
-    heard = ask(upstream, [user()], model="vendor/model-a")
-
-    elements = [one["choices"][0]["delta"].get("reasoning_details") for one in heard.payloads]
+    elements = [one["choices"][0]["delta"].get("reasoning_details") for one in detailed.payloads]
     assert [[one["text"] for one in found] for found in elements if found] == [["Hm."], ["So."]]
-    assert heard.text("reasoning") == "Hm.So."
 
 
-def test_replies_are_taken_by_the_first_request_that_fits(upstream: ContractHandle) -> None:
-    upstream.script(
-        [
-            {"content": "after the tool", "match": {"tool_outputs_at_least": 1}},
-            {"content": "about cats", "match": {"last_user_contains": "cats"}},
-            {"content": "kimi", "match": {"mode": "kimi"}},
-            {"content": "anyone"},
-        ]
-    )
+def test_response_announces_every_item_its_text_and_its_end(upstream: ContractHandle) -> None:
+    found = answer(upstream, {**STEP, "content": "Yes.", "chunk": "whole"})
+
+    assert found.types == [
+        *("created", "in_progress", "output_item.added"),
+        *(f"reasoning_summary_{one}" for one in ("part.added", "text.delta", "text.done", "part.done")),
+        *("output_item.done", "output_item.added"),
+        *("content_part.added", "output_text.delta", "output_text.done", "content_part.done"),
+        *("output_item.done", "output_item.added"),
+        *("function_call_arguments.delta", "function_call_arguments.done", "output_item.done", "completed"),
+    ]
+    assert [one["sequence_number"] for one in found.payloads] == list(range(len(found.payloads)))
+    assert found.payloads[-1]["response"]["output"] == found.items
+
+
+def test_deltas_of_a_chat_script_become_items(upstream: ContractHandle) -> None:
+    started = [{"index": n, "id": id_, "function": {"name": "look", "arguments": "{"}} for n, id_ in enumerate("ab")]
+    ended = [{"index": n, "function": {"arguments": "}"}} for n in (1, 0)]
+    calls = [{"tool_calls": [one]} for one in (*started, *ended)]
+    thinking = [{"reasoning": "Hm, "}, {"reasoning": "so."}, {"content": "It is."}]
+
+    found = answer(upstream, {"deltas": [*thinking, *calls]})
+
+    assert found.items[0]["summary"][0]["text"] == "Hm, so."
+    assert found.items[1]["content"][0]["text"] == "It is."
+    assert [(one["call_id"], one["arguments"]) for one in found.items[2:]] == [("a", "{}"), ("b", "{}")]
+
+
+def test_hold_among_the_deltas_of_a_response_waits_there(upstream: ContractHandle) -> None:
+    upstream.script([{"deltas": [{"content": "one"}, {"hold": "two"}, {"content": "two"}, {"hold": "end"}]}])
+    connected = send(upstream, response_request("x"), RESPONSES_PATH)
+
+    for name in ("two", "end"):
+        upstream.wait_for(held=name)
+        upstream.release(name)
+
+    assert receive(connected).types[-1] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("finish", "status", "key", "value"),
+    [
+        ("completed", "completed", "error", None),
+        ("incomplete:content_filter", "incomplete", "incomplete_details", {"reason": "content_filter"}),
+        ("length", "incomplete", "incomplete_details", {"reason": "max_output_tokens"}),
+        ("failed:overloaded", "failed", "incomplete_details", None),
+    ],
+)
+def test_response_ends_as_the_script_says(
+    upstream: ContractHandle, finish: str, status: str, key: str, value: Any
+) -> None:
+    reply = {"content": "Half of it", "finish": finish}
+
+    streamed, whole = answer(upstream, reply), answer(upstream, reply, stream=False).json
+
+    assert streamed.types[-1] == status
+    for body in (streamed.payloads[-1]["response"], whole):
+        assert (body["status"], body[key]) == (status, value)
+        assert body["output"][0]["status"] == ("incomplete" if status == "incomplete" else "completed")
+
+
+def test_finish_null_leaves_the_end_out(upstream: ContractHandle) -> None:
+    reply = {"content": "Fine.", "finish": None}
+    upstream.script([reply, reply])
+
+    assert {one["choices"][0]["finish_reason"] for one in ask(upstream, [user()]).payloads} == {None}
+    assert respond(upstream, [user()]).types[-1] == "output_item.done"
+
+
+def test_replies_are_used_by_the_first_request_that_fits(upstream: ContractHandle) -> None:
+    after, cats = {"tool_outputs_at_least": 1}, {"last_user_contains": "cats"}
+    replies = [{"content": "after", "match": after}, {"content": "cats", "match": cats}, {"content": "anyone"}]
+    upstream.script([*replies, *replies])
     history = [user(), assistant(None, call()), result()]
 
-    heard = [
-        ask(upstream, [user("dogs")]),
-        ask(upstream, [user("dogs")], model="kimi-k2.6"),
-        ask(upstream, [*history, user("cats")]),
-        ask(upstream, history),
-    ]
+    chat = [ask(upstream, one).text() for one in ([user("dogs")], [*history, user("cats")], history)]
+    items = [respond(upstream, one).items for one in ("dogs", [user("dogs"), called(), output()], "cats")]
 
-    assert [one.text() for one in heard] == ["anyone", "kimi", "about cats", "after the tool"]
+    assert chat == ["anyone", "cats", "after"]
+    assert [one[0]["content"][0]["text"] for one in items] == ["anyone", "after", "cats"]
 
 
-def test_request_with_no_reply_left_is_noticed(upstream: ContractHandle) -> None:
-    heard = ask(upstream, [user()])
-
-    assert (heard.status, heard.json["error"]["code"]) == (500, "contract_script_exhausted")
-    assert upstream.requests()[0]["verdict"] == "exhausted"
-
-
-def test_repeated_reply_never_runs_out(upstream: ContractHandle) -> None:
+def test_missing_or_unfit_reply_is_noticed_and_a_repeated_one_never_runs_out(upstream: ContractHandle) -> None:
+    missing = ask(upstream, [user()])
+    upstream.script([{"items": [{"type": "message", "text": "Fine."}]}])
+    unfit = ask(upstream, [user()])
     upstream.script([{"content": "Again.", "repeat": True}])
+    repeated = [ask(upstream, [user()]).text() for _ in range(3)]
 
-    assert [ask(upstream, [user()]).text() for _ in range(3)] == ["Again."] * 3
+    assert (missing.rule, unfit.rule) == ("script", "items")
+    assert repeated == ["Again."] * 3
 
 
 def test_two_runs_of_one_script_give_equal_bytes(upstream: ContractHandle) -> None:
-    step: dict[str, Any] = {"reasoning": "Hm.", "tool_calls": [{"name": "look"}], "chunk": "char"}
-    script = [step, {"content": "Fine."}]
-
     def run() -> list[bytes]:
         upstream.reset()
-        upstream.script(script)
+        upstream.script([STEP, {"content": "Fine."}, STEP, STEP])
         options = {"include_usage": True}
-        return [ask(upstream, [user()], stream_options=options).raw for _ in range(3)]
+        chat = [ask(upstream, [user()], stream_options=options).raw for _ in range(2)]
+        return chat + [respond(upstream, [user()], stream=stream).raw for stream in (True, False)]
 
     assert run() == run()
 
 
-def test_model_list_needs_a_key_and_has_scripted_models_first(upstream: ContractHandle) -> None:
-    upstream.script([], models={"my-model": "kimi"})
-    connection = HTTPConnection("127.0.0.1", upstream.port)
-    connection.request("GET", "/v1/models")
-    refused = connection.getresponse()
-    refused.read()
-    connection.request("GET", "/v1/models", headers={"Authorization": "Bearer none"})
-    names = [one["id"] for one in json.loads(connection.getresponse().read())["data"]]
-    connection.close()
+def test_half_a_surrogate_pair_stays_an_escape(upstream: ContractHandle) -> None:
+    reply = {"reasoning": "\ud83d", "content": "\ude00 so", "chunk": "char"}
+    upstream.script([reply, reply])
 
-    assert refused.status == 401
-    assert names[:2] == ["my-model", "plain-model"]
+    chat, response = ask(upstream, [user()]), respond(upstream, [user()])
+
+    assert (chat.text("reasoning_content"), chat.text()) == ("\ud83d", "\ude00 so")
+    assert response.items[1]["content"][0]["text"] == "\ude00 so"
 
 
 @pytest.mark.parametrize(
     "script",
     [
         [{"contents": "x"}],
-        [{"knobs": {"strictness": 1}}],
+        {"replies": [], "knobs": {"strictness": 1}},
         [{"faults": [{"kind": "earthquake"}]}],
         [{"faults": [{"kind": "stall", "at": "event:x"}]}],
         [{"chunk": 0}],

@@ -22,8 +22,7 @@ from reasoning.events import (
     TurnEnd,
     UserMessage,
 )
-from tests.contract_server.ledger import Call, Ledger, Step
-from tests.contract_server.sealing import Seal, account_of, seal
+from tests.contract_server.ledger import Call, Ledger, Seal, Step, account_of, seal
 
 HERE, ELSEWHERE = "here", "elsewhere"
 KEY = "test-key"

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from reasoning.replay.plan import RequestTarget, plan_request
 from reasoning.settings import ReasoningSettings
 from tests.chat.histories import KINDS, Kind
-from tests.contract_server.knobs import Knobs
+from tests.contract_server.ledger import account_of
 from tests.contract_server.modes import MODES
-from tests.contract_server.record import Record
-from tests.contract_server.rules.base import Asked, verdict
+from tests.contract_server.rules.base import CheckedRequest, verdict
+from tests.contract_server.state import Record
 from tests.reasoning.egress_histories import HERE, KEY, Log, logs
 
 TOOLS = [{"type": "function", "function": {"name": "searchFilings", "parameters": {"type": "object"}}}]
@@ -40,7 +40,7 @@ def target_of(kind: Kind) -> RequestTarget:
     return RequestTarget(api=api, model=kind.model, provider=HERE, dialect=kind.dialect)
 
 
-def asked(kind: Kind, log: Log, chosen: ReasoningSettings, **more: Any) -> Asked:
+def asked(kind: Kind, log: Log, chosen: ReasoningSettings, **more: Any) -> CheckedRequest:
     """Return the next request as the service's rules see it: as it comes out of its JSON, with a prompt and tools."""
     plan = plan_request(log.events, chosen, target_of(kind), **more)
     body: dict[str, Any] = json.loads(json.dumps(plan.body))
@@ -48,12 +48,11 @@ def asked(kind: Kind, log: Log, chosen: ReasoningSettings, **more: Any) -> Asked
         body["tools"] = TOOLS
     if not kind.speaks_responses:
         body["messages"] = [{"role": "system", "content": "Answer."}, *body["messages"]]
-    path, headers = MODES[kind.dialect].path, {"authorization": f"Bearer {KEY}"}
-    record = Record(serial=1, path=path, headers=headers, raw=b"", started=1)
-    return Asked(body, headers, kind.model, kind.dialect, Knobs(), log.ledger, record)
+    record = Record(serial=1, path=MODES[kind.dialect].path, headers={})
+    return CheckedRequest(body, account_of(KEY), kind.model, kind.dialect, log.ledger, record)
 
 
-def broken_rule(request: Asked) -> tuple[str, str] | None:
+def broken_rule(request: CheckedRequest) -> tuple[str, str] | None:
     broken = verdict(MODES[request.mode].rules, request)
     return (broken[0].id, broken[1].message) if broken else None
 

@@ -1,4 +1,4 @@
-"""C1 to C9: the shape that every chat-completions service asks of the message list."""
+"""C1 to C9: the shape of the message list that every chat-completions service expects."""
 
 from __future__ import annotations
 
@@ -8,17 +8,21 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tests.contract_server.ledger import REASONING_KEYS, calls_of
-from tests.contract_server.rules.base import Asked, Refusal, Rule, own
+from tests.contract_server.rules.base import CheckedRequest, Refusal, Rule, own
 from tests.contract_server.script import text_of
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 TAGS = ("<think>", "</think>", "<thinking>", "</thinking>")
 FOREIGN_PREFIXES = ("rs_", "fc_")
 STRAY_RESULT = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'."
+UNANSWERED = (
+    "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
+    "The following tool_call_ids did not have response messages: "
+)
 
 
-def _messages(asked: Asked) -> Refusal | None:
-    messages = asked.body.get("messages")
+def _messages(request: CheckedRequest) -> Refusal | None:
+    messages = request.body.get("messages")
     if isinstance(messages, list) and messages and all(map(_is_message, messages)):
         return None
     return Refusal("Invalid value for 'messages'", param="messages")
@@ -37,18 +41,18 @@ def _is_call(call: Any) -> bool:
     return all(isinstance(value, str) and value for value in (call.get("id"), call["function"].get("name")))
 
 
-def _content(asked: Asked) -> Refusal | None:
+def _content(request: CheckedRequest) -> Refusal | None:
     text = "Invalid value for 'content': expected a string, got null."
-    for i, message in asked.assistants():
+    for i, message in request.assistants():
         empty_list = [] in (message.get("content"), message.get("tool_calls"))
         if empty_list or not (message.get("content") or message.get("tool_calls")):
             return Refusal(text, param=f"messages.[{i}].content")
     return None
 
 
-def _results_have_calls(asked: Asked) -> Refusal | None:
-    open_ids: set[str] = set()
-    for i, message in enumerate(asked.messages):
+def _results_have_calls(request: CheckedRequest) -> Refusal | None:
+    open_ids: set[object] = set()
+    for i, message in enumerate(request.messages):
         if message["role"] != "tool":
             open_ids = {call["id"] for call in calls_of(message)} if message["role"] == "assistant" else set()
         elif result_id(message) not in open_ids:
@@ -62,38 +66,27 @@ def result_id(message: Mapping[str, Any]) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _calls_have_results(asked: Asked) -> Refusal | None:
-    for i, message in asked.with_calls():
-        answered = set(_results_behind(asked.messages, i))
-        missing = [call["id"] for call in calls_of(message) if call["id"] not in answered]
-        if missing:
-            return Refusal(_unanswered(missing), param=f"messages.[{i}].tool_calls")
+def _calls_have_results(request: CheckedRequest) -> Refusal | None:
+    for i, message in request.with_calls():
+        answered = set()
+        for result in request.messages[i + 1 :]:
+            if result["role"] != "tool":
+                break
+            answered.add(result_id(result))
+        if missing := [call["id"] for call in calls_of(message) if call["id"] not in answered]:
+            return Refusal(UNANSWERED + ", ".join(missing), param=f"messages.[{i}].tool_calls")
     return None
 
 
-def _results_behind(messages: list[dict[str, Any]], index: int) -> Iterator[str]:
-    for message in messages[index + 1 :]:
-        if message["role"] != "tool":
-            return
-        yield result_id(message)
-
-
-def _unanswered(ids: list[str]) -> str:
-    return (
-        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "
-        f"The following tool_call_ids did not have response messages: {', '.join(ids)}"
-    )
-
-
-def _unique_calls(asked: Asked) -> Refusal | None:
-    made = Counter(call["id"] for _, message in asked.with_calls() for call in calls_of(message))
-    answered = Counter(result_id(one) for one in asked.messages if one["role"] == "tool")
+def _unique_calls(request: CheckedRequest) -> Refusal | None:
+    made = Counter(call["id"] for _, message in request.with_calls() for call in calls_of(message))
+    answered = Counter(result_id(one) for one in request.messages if one["role"] == "tool")
     twice = [id_ for counts in (made, answered) for id_, n in counts.items() if n > 1]
     return own("duplicate_call", f"Call {twice[0]} is made or answered more than once.") if twice else None
 
 
-def _arguments(asked: Asked) -> Refusal | None:
-    for i, message in asked.with_calls():
+def _arguments(request: CheckedRequest) -> Refusal | None:
+    for i, message in request.with_calls():
         for n, call in enumerate(calls_of(message)):
             if not _is_object_text(call["function"].get("arguments")):
                 param = f"messages.[{i}].tool_calls.[{n}].function.arguments"
@@ -108,42 +101,37 @@ def _is_object_text(text: Any) -> bool:
         return False
 
 
-def _reasoning_role(asked: Asked) -> Refusal | None:
-    for i, message in enumerate(asked.messages):
+def _reasoning_role(request: CheckedRequest) -> Refusal | None:
+    for i, message in enumerate(request.messages):
         key = next((key for key in REASONING_KEYS if key in message), None)
         if key and message["role"] != "assistant":
             return own("reasoning_on_wrong_role", f"messages[{i}] has role {message['role']} and the key {key}.")
     return None
 
 
-def _tags(asked: Asked) -> Refusal | None:
-    for i, message in asked.assistants():
-        found = next((tag for tag in TAGS if tag in text_of(message.get("content"))), None)
-        if found and asked.knobs.think_tags == "reject":
+def _tags(request: CheckedRequest) -> Refusal | None:
+    for i, message in request.assistants():
+        if found := next((tag for tag in TAGS if tag in text_of(message.get("content"))), None):
             return own("tags_in_history", f"messages[{i}].content contains {found}.", f"messages.[{i}].content")
     return None
 
 
-def _foreign_items(asked: Asked) -> Refusal | None:
-    found = next(_foreign(asked.messages), None)
+def _foreign_items(request: CheckedRequest) -> Refusal | None:
+    found = next(_foreign(request.messages), None)
     return own("foreign_items", f"{found} belongs to another API.", "messages") if found else None
 
 
 def _foreign(value: Any) -> Iterator[str]:
+    """Yield what only the Responses API has: encrypted content, reasoning items, ids of items."""
     if isinstance(value, list):
         for one in value:
             yield from _foreign(one)
     elif isinstance(value, Mapping):
         for key, one in value.items():
-            if _is_foreign(key, one):
+            is_id = (key == "id" or key.endswith("_id")) and isinstance(one, str) and one.startswith(FOREIGN_PREFIXES)
+            if is_id or key == "encrypted_content" or (key == "type" and one == "reasoning"):
                 yield f"{key}: {str(one)[:40]}"
             yield from _foreign(one)
-
-
-def _is_foreign(key: str, value: Any) -> bool:
-    if key == "encrypted_content" or (key == "type" and value == "reasoning"):
-        return True
-    return (key == "id" or key.endswith("_id")) and isinstance(value, str) and value.startswith(FOREIGN_PREFIXES)
 
 
 SHAPE_RULES = (

@@ -1,4 +1,4 @@
-"""G1 to G6: what holds for every request, whatever the dialect."""
+"""G1 to G5: what holds for every request, whatever the dialect."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from tests.contract_server.record import compact, tokens
-from tests.contract_server.rules.base import RESPONSES_PATH, Asked, Refusal, Rule, own
+from tests.contract_server.rules.base import RESPONSES_PATH, CheckedRequest, Refusal, Rule, own
 
 REASONING_CONTROLS = ("reasoning", "reasoning_effort", "thinking")
 PAIR_MODES = ("deepseek-r1", "deepseek-v3.2", "deepseek-v4", "glm-preserved")
-COMMON_PARAMS = (
+CHAT_PARAMS = (
     "frequency_penalty function_call functions logit_bias logprobs max_completion_tokens max_tokens messages metadata "
     "modalities model n parallel_tool_calls prediction presence_penalty prompt_cache_key prompt_cache_retention "
     "reasoning reasoning_effort response_format safety_identifier seed service_tier stop store stream stream_options "
@@ -24,7 +23,7 @@ RESPONSES_PARAMS = (
     "truncation user"
 )
 MODE_PARAMS = {
-    "vllm": ("chat_template_kwargs include_reasoning min_p repetition_penalty stop_token_ids top_k enable_thinking"),
+    "vllm": "chat_template_kwargs include_reasoning min_p repetition_penalty stop_token_ids top_k enable_thinking",
     "details": "include_reasoning models provider route top_k transforms usage",
     "glm-preserved": "do_sample request_id tool_stream user_id",
 }
@@ -48,45 +47,18 @@ def bearer_of(headers: Mapping[str, str]) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
-def unknown_model(model: str) -> Refusal:
-    text = f"The model '{model}' does not exist or you do not have access to it."
-    return Refusal(text, "model_not_found", "model", status=404)
+def _known_params(request: CheckedRequest) -> Refusal | None:
+    common = RESPONSES_PARAMS if request.record.path == RESPONSES_PATH else CHAT_PARAMS
+    known = {*common.split(), *MODE_PARAMS.get(request.mode, "").split()}
+    unknown = next((name for name in request.body if name not in known), None)
+    return Refusal(f"Unknown parameter: '{unknown}'.", "unknown_parameter", unknown) if unknown else None
 
 
-def _context_limit(asked: Asked) -> Refusal | None:
-    limit = asked.knobs.context_limit
-    name = "input" if asked.record.path == RESPONSES_PATH else "messages"
-    if limit is None or tokens(compact(asked.body.get(name))) <= limit:
-        return None
-    text = "Your input exceeds the context window of this model. Please adjust your input and try again."
-    return Refusal(text, "context_length_exceeded", name)
-
-
-def _known_params(asked: Asked) -> Refusal | None:
-    if asked.knobs.unknown_params == "accept":
-        return None
-    common = RESPONSES_PARAMS if asked.record.path == RESPONSES_PATH else COMMON_PARAMS
-    known = {*common.split(), *MODE_PARAMS.get(asked.mode, "").split()}
-    stranger = next((name for name in asked.body if name not in known), None)
-    return Refusal(f"Unknown parameter: '{stranger}'.", "unknown_parameter", stranger) if stranger else None
-
-
-def _one_reasoning_control(asked: Asked) -> Refusal | None:
-    given = {name for name in REASONING_CONTROLS if name in asked.body}
-    if len(given) < 2 or (asked.mode in PAIR_MODES and given == {"thinking", "reasoning_effort"}):
+def _one_reasoning_control(request: CheckedRequest) -> Refusal | None:
+    given = {name for name in REASONING_CONTROLS if name in request.body}
+    if len(given) < 2 or (request.mode in PAIR_MODES and given == {"thinking", "reasoning_effort"}):
         return None
     return own("conflicting_reasoning_controls", f"More than one reasoning control: {', '.join(sorted(given))}.")
 
 
-def _single_flight(asked: Asked) -> Refusal | None:
-    if asked.knobs.single_flight == "record" or not asked.record.overlaps:
-        return None
-    return own("overlap", "Another request of this conversation is still being answered.", status=409)
-
-
-GENERAL_RULES = (
-    Rule("G3", _context_limit),
-    Rule("G4", _known_params),
-    Rule("G5", _one_reasoning_control),
-    Rule("G6", _single_flight),
-)
+GENERAL_RULES = (Rule("G4", _known_params), Rule("G5", _one_reasoning_control))

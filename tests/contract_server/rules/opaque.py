@@ -5,49 +5,67 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from tests.contract_server.ledger import Step, calls_of
-from tests.contract_server.rules.base import Asked, Refusal, Rule, own
-from tests.contract_server.rules.ciphertext import is_sealed, sealed_part, unverifiable
+from tests.contract_server.ledger import calls_of, signature_of
+from tests.contract_server.rules.base import CheckedRequest, Refusal, Rule, own
 
+UNREADABLE = "Encrypted content could not be decrypted or parsed."
 UNSIGNED = "Function call is missing a thought_signature in functionCall parts."
 
 
-def _own_details(asked: Asked) -> Refusal | None:
-    for i, message in asked.with_calls():
-        for step in asked.ledger.steps_behind(message):
-            same_model = step.model == asked.model and step.details
-            if same_model and message.get("reasoning_details") != list(step.details):
+def unverifiable(id_: object, ciphertext: object, reason: str = UNREADABLE) -> Refusal:
+    """Return the refusal of ciphertext; without an id it names the ends of the ciphertext."""
+    if isinstance(id_, str) and id_:
+        text = f"The encrypted content for item {id_} could not be verified. Reason: {reason}"
+    else:
+        shown = str(ciphertext)
+        text = f"The encrypted content {shown[:4]}...{shown[-4:]} could not be verified."
+    return Refusal(text, "invalid_encrypted_content")
+
+
+def any_ciphertext(request: CheckedRequest) -> Refusal | None:
+    """Return the refusal of the first ciphertext in a request, intact or not; None if it has none."""
+    for item in request.input:
+        if item.get("encrypted_content"):
+            return unverifiable(item.get("id"), item["encrypted_content"])
+    for _, message in request.assistants():
+        for element in message.get("reasoning_details") or ():
+            if ciphertext := _ciphertext_of(element):
+                return unverifiable(element.get("id"), ciphertext)
+    return None
+
+
+def _ciphertext_of(element: Any) -> str:
+    if not isinstance(element, Mapping):
+        return ""
+    return next((str(element[key]) for key in ("data", "signature") if element.get(key)), "")
+
+
+def _own_details(request: CheckedRequest) -> Refusal | None:
+    for i, message in request.with_calls():
+        for step in request.ledger.sources_of(message):
+            is_own = step.model == request.model and step.details
+            if is_own and message.get("reasoning_details") != list(step.details):
                 return own("details_altered", f"reasoning_details of messages[{i}] are not those that were issued.")
     return None
 
 
-def _foreign_details(asked: Asked) -> Refusal | None:
-    for _, message in asked.assistants():
+def _foreign_details(request: CheckedRequest) -> Refusal | None:
+    for _, message in request.assistants():
         for element in message.get("reasoning_details") or []:
-            if is_sealed(element) and not asked.ledger.has_detail(element, asked.model):
-                return unverifiable(element.get("id"), sealed_part(element))
+            ciphertext = _ciphertext_of(element)
+            if ciphertext and not request.ledger.has_detail(element, request.model):
+                return unverifiable(element.get("id"), ciphertext)
     return None
 
 
-def _signatures(asked: Asked) -> Refusal | None:
-    for i, message in asked.with_calls():
-        for step in asked.ledger.steps_behind(message):
-            if not _is_signed(message, step):
+def _signatures(request: CheckedRequest) -> Refusal | None:
+    """Q1: a step's calls are together in one message, each with the signature that it was issued with, or none."""
+    for i, message in request.with_calls():
+        returned = {call["id"]: signature_of(call) for call in calls_of(message)}
+        for step in request.ledger.sources_of(message):
+            if any(call.id not in returned or returned[call.id] != call.signature for call in step.calls):
                 return Refusal(UNSIGNED, param=f"messages.[{i}].tool_calls")
     return None
-
-
-def _is_signed(message: Mapping[str, Any], step: Step) -> bool:
-    """The step's calls stand together in this message, each with the signature that it was issued with, or none."""
-    returned = {call["id"]: signature_of(call) for call in calls_of(message)}
-    return all(call.id in returned and returned[call.id] == call.signature for call in step.calls)
-
-
-def signature_of(call: Mapping[str, Any]) -> str | None:
-    """Return the thought signature of a tool call in the shape that a client sends."""
-    extra = call.get("extra_content")
-    google = extra.get("google") if isinstance(extra, Mapping) else None
-    return google.get("thought_signature") if isinstance(google, Mapping) else None
 
 
 DETAILS_RULES = (Rule("O1", _own_details), Rule("O2", _foreign_details))

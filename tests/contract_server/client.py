@@ -1,4 +1,4 @@
-"""A client of one socket for the self tests: it sends a request and keeps every byte and every chunk of the answer."""
+"""A raw client for the self tests: it sends a request over one socket and stores every byte of the answer."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.contract_server.fixture import ContractHandle
+from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH
 
-CHAT = "/v1/chat/completions"
-RESPONSES = "/v1/responses"
 STATELESS = {"store": False, "include": ["reasoning.encrypted_content"]}
 KEY = {"Authorization": "Bearer test"}
+TIMEOUT_S = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """An answer as it came over the wire; ``writes`` are its transfer chunks (or its one body)."""
+class RawResponse:
+    """An answer as received; ``writes`` are its transfer chunks, or its one body."""
 
     raw: bytes
-    reset: bool
+    was_reset: bool
 
     @property
     def status(self) -> int:
@@ -44,8 +44,8 @@ class Heard:
         return parts
 
     @property
-    def ended(self) -> bool:
-        """Say whether the chunked body has its proper end."""
+    def has_ended(self) -> bool:
+        """Return whether the chunked body has its proper end."""
         return self.raw.endswith(b"0\r\n\r\n")
 
     @property
@@ -67,7 +67,7 @@ class Heard:
         return [json.loads(line.removeprefix("data: ")) for line in lines]
 
     def text(self, field: str = "content") -> str:
-        """Return what the deltas of a stream add up to in one field."""
+        """Return what the deltas of a chat stream add up to in one field."""
         choices = [choice for one in self.payloads for choice in one["choices"]]
         return "".join(choice["delta"].get(field) or "" for choice in choices)
 
@@ -76,25 +76,24 @@ class Heard:
         """Return the types of a response's events, without their common beginning."""
         return [one["type"].removeprefix("response.") for one in self.payloads]
 
-    def of_type(self, name: str) -> list[Any]:
-        return [one for one in self.payloads if one["type"] == f"response.{name}"]
-
     @property
     def items(self) -> list[Any]:
-        """Return the finished items of a response's stream, as a client keeps them."""
-        return [one["item"] for one in sorted(self.of_type("output_item.done"), key=lambda one: one["output_index"])]
+        """Return the finished items of a response's stream."""
+        return [one["item"] for one in self.payloads if one["type"] == "response.output_item.done"]
 
 
-def send(upstream: ContractHandle, raw: bytes, headers: Mapping[str, str] = KEY, path: str = CHAT) -> socket.socket:
+def send(
+    upstream: ContractHandle, raw: bytes, path: str = CHAT_PATH, headers: Mapping[str, str] = KEY
+) -> socket.socket:
     """Send a request and return the socket, with the answer still to be read."""
     lines = {"Host": "x", "Connection": "close", "Content-Length": str(len(raw)), **headers}
     head = "".join(f"{name}: {value}\r\n" for name, value in lines.items())
-    connected = socket.create_connection(("127.0.0.1", upstream.port), timeout=10)
+    connected = socket.create_connection(("127.0.0.1", upstream.port), timeout=TIMEOUT_S)
     connected.sendall(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + raw)
     return connected
 
 
-def hear(connected: socket.socket) -> Heard:
+def receive(connected: socket.socket) -> RawResponse:
     """Read until the server closes or resets the connection."""
     parts = []
     with connected:
@@ -102,37 +101,23 @@ def hear(connected: socket.socket) -> Heard:
             try:
                 parts.append(connected.recv(65536))
             except ConnectionResetError:
-                return Heard(b"".join(parts), reset=True)
+                return RawResponse(b"".join(parts), was_reset=True)
             if not parts[-1]:
-                return Heard(b"".join(parts), reset=False)
+                return RawResponse(b"".join(parts), was_reset=False)
 
 
-def ask(
-    upstream: ContractHandle,
-    messages: Any,
-    *,
-    model: str = "plain-model",
-    headers: Mapping[str, str] = KEY,
-    **body: Any,
-) -> Heard:
-    """Ask the server and return all of its answer; streamed unless ``stream`` says otherwise."""
-    return hear(send(upstream, request(messages, model=model, **body), headers))
+def ask(upstream: ContractHandle, messages: Any, *, headers: Mapping[str, str] = KEY, **body: Any) -> RawResponse:
+    """Send a chat request and return the answer; streamed unless ``stream`` says otherwise."""
+    return receive(send(upstream, chat_request(messages, **body), headers=headers))
 
 
-def request(messages: Any, *, model: str = "plain-model", **body: Any) -> bytes:
+def chat_request(messages: Any, *, model: str = "plain-model", **body: Any) -> bytes:
     return json.dumps({"model": model, "messages": messages, "stream": True, **body}).encode()
 
 
-def respond(
-    upstream: ContractHandle,
-    items: Any,
-    *,
-    model: str = "gpt-5-mini",
-    headers: Mapping[str, str] = KEY,
-    **body: Any,
-) -> Heard:
-    """Ask over Responses, statelessly unless the body says otherwise, and return all of the answer."""
-    return hear(send(upstream, response_request(items, model=model, **body), headers, RESPONSES))
+def respond(upstream: ContractHandle, items: Any, *, headers: Mapping[str, str] = KEY, **body: Any) -> RawResponse:
+    """Send a request over Responses, stateless unless the body says otherwise, and return the answer."""
+    return receive(send(upstream, response_request(items, **body), RESPONSES_PATH, headers))
 
 
 def response_request(items: Any, *, model: str = "gpt-5-mini", **body: Any) -> bytes:
