@@ -8,10 +8,9 @@ import pytest
 
 from accounts import preferences
 from accounts.models import User
-from chat.conversations.commands import COMMANDS, Command, completions, execute, parse, parse_change
+from chat.conversations.commands import Command, completions, parse, parse_change
 from chat.validation import InvalidInputError
 from reasoning.settings import SETTINGS
-from tests.factories import make_conversation
 
 
 @pytest.mark.spec("001 BR-007")
@@ -101,10 +100,3 @@ def test_every_completion_is_a_command_or_the_beginning_of_one(alice: User) -> N
     assert {"/profile load kimi", "/profile delete mine", "/help"} <= whole
     assert {f"/set {name} {word}" for name, setting in SETTINGS.items() for word in setting.allowed} <= whole
     assert "/profile delete kimi" not in whole
-
-
-@pytest.mark.django_db
-def test_help_names_every_command(alice: User) -> None:
-    answer = execute(Command("help"), alice, make_conversation(owner=alice).pk)
-
-    assert {row[0].split()[0] for row in answer.rows} == set(COMMANDS)

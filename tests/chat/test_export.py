@@ -12,11 +12,9 @@ from accounts.models import User
 from chat import eventlog
 from chat.models import Conversation, Turn
 from chat.sharing.export import Choice, Export, as_markdown
-from reasoning.citations import citation_to_json
-from reasoning.events import AssistantMessage
 from reasoning.visibility import EXCERPT_CHARS, Visibility
-from tests.chat.shared_talk import CITED, SECRET, make_talk
-from tests.factories import client_of, make_conversation, make_history, make_turn, open_turn
+from tests.chat.shared_talk import SECRET, make_talk
+from tests.factories import client_of, make_conversation, make_turn, open_turn
 
 
 def exported(client: Client, conversation: Conversation, query: str = "") -> str:
@@ -132,17 +130,6 @@ def test_a_turn_that_still_runs_is_left_out(alice: User) -> None:
 
     assert "## Answer 1" in text
     assert "And then?" not in text
-
-
-def test_brackets_in_the_url_of_a_source_do_not_end_its_link(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    url = "https://example.org/10-K (2025).htm#(p31)"
-    source = {**citation_to_json(CITED), "url": url}
-    make_history(conversation, AssistantMessage(text="It fell [7].", citations=(source,)))
-
-    text = exported(client_of(alice), conversation)
-
-    assert "](https://example.org/10-K%20%282025%29.htm#%28p31%29)" in text
 
 
 def test_words_of_people_and_models_cannot_break_the_layout(alice: User) -> None:

@@ -148,16 +148,6 @@ async def test_idle_page_is_closed_after_the_sign_out_and_no_other_page(
             assert "composer-error" in await bobs.receive_from(timeout=5)
 
 
-@pytest.mark.parametrize("sent", ['{"action": []}', '{"action": {}}', '{"action": null}', '{"action": 1}'])
-async def test_action_of_an_odd_kind_gets_an_error_and_the_socket_stays_open(
-    alice: User, conversation: Conversation, sent: str
-) -> None:
-    async with socket_of(conversation, alice) as socket:
-        for _twice in range(2):
-            await socket.send_to(sent)
-            assert "there is no such action" in (await frames_until(socket, "composer-error"))[-1]
-
-
 @pytest.mark.parametrize("odd", ["[" * 900 + "]" * 900, "{}", "7", "null"])
 async def test_odd_values_of_a_sync_count_as_nothing(alice: User, conversation: Conversation, odd: str) -> None:
     async with socket_of(conversation, alice) as socket:

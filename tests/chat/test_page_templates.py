@@ -76,30 +76,6 @@ def test_transcript_is_a_silent_log_beside_two_live_nodes() -> None:
     assert one(shown, "#alert-node").get("role") == "alert"
 
 
-def test_socket_surrounds_messages_and_composer() -> None:
-    around = one(page(), "[ws-connect]")
-
-    assert around.get("ws-connect") == "/ws/chats/1/"
-    assert one(around, "#messages") is not None
-    assert one(around, "[data-composer]").get("ws-send") is not None
-
-
-def test_composer_works_as_a_plain_form() -> None:
-    composer = one(page(), "[data-composer]")
-
-    assert composer.get("method") == "post"
-    assert composer.get("action").endswith("/messages/")
-    assert inputs(composer)["csrfmiddlewaretoken"] == "token"
-    assert one(composer, "textarea").get("name") == "text"
-
-
-def test_buttons_of_answers_belong_to_a_form_that_posts() -> None:
-    form = one(page(), "#act")
-
-    assert form.get("method") == "post"
-    assert inputs(form)["csrfmiddlewaretoken"] == "token"
-
-
 @pytest.mark.parametrize("running", [True, False])
 def test_stop_is_there_while_an_answer_is_written(running: bool) -> None:
     shown = page(running=running)

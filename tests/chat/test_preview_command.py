@@ -97,19 +97,6 @@ async def test_previewed_body_follows_the_settings_of_this_moment(talk: Talk, la
     assert await send(talk) == with_question(previewed)
 
 
-async def test_other_model_is_previewed_without_being_chosen(talk: Talk) -> None:
-    await talk.choose(KINDS["gpt-5-mini"])
-    await talk.choose(KINDS["plain-model"])
-    await talk.ask(talk.answer())
-
-    other = await preview(talk, "gpt-5-mini")
-
-    assert (other["model"], other["store"]) == ("gpt-5-mini", False)
-    assert (await preview(talk))["model"] == "plain-model"
-    await talk.choose(KINDS["gpt-5-mini"])
-    assert await send(talk) == with_question(other)
-
-
 @pytest.mark.spec("product 9")
 async def test_scratchpad_is_in_no_preview(
     upstream: ContractHandle, runner: TurnManager, ada: User, settings: LazySettings
