@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
@@ -13,6 +14,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from chat.models import Conversation
 from chat.stored_text import translate_stored
@@ -45,6 +47,24 @@ class ReadOnly(ReadOnlyMixin, ModelAdmin):
     list_per_page = 50
 
 
+class OfConversation(ReadOnly):
+    """Rows of conversations, without those of deleted and expired ones. ``conversation_path`` leads to theirs."""
+
+    conversation_path = "conversation"
+    list_select_related = ("conversation",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        # Conversation.objects leaves out deleted and expired ones
+        listed = Conversation.objects.order_by().values("pk")
+        return super().get_queryset(request).filter(**{f"{self.conversation_path}__in": listed})
+
+    @admin.display(description=gettext_lazy("conversation"))
+    def conversation_link(self, row: Any) -> SafeString:
+        conversation = attrgetter(self.conversation_path.replace("__", "."))(row)
+        url = reverse("admin:chat_conversation_change", args=[conversation.pk])
+        return format_html('<a href="{}">{}</a>', url, title_of(conversation))
+
+
 class ReadOnlyInline(ReadOnlyMixin, TabularInline):
     """Read-only rows on the page of their parent."""
 
@@ -63,12 +83,6 @@ class LabelledValuesFilter(admin.AllValuesFieldListFilter):
         )
 
 
-def visible(rows: QuerySet[Any], path: str) -> QuerySet[Any]:
-    """Return the rows whose conversation, at ``path``, isn't deleted or expired."""
-    # Conversation.objects leaves out deleted and expired ones
-    return rows.filter(**{f"{path}__in": Conversation.objects.order_by().values("pk")})
-
-
 def counted(rows: QuerySet[Any], path: str, field: str = "pk") -> Coalesce:
     """Count the ``rows`` that have the listed object at ``path``, or their distinct values of ``field``.
 
@@ -81,9 +95,3 @@ def counted(rows: QuerySet[Any], path: str, field: str = "pk") -> Coalesce:
 def title_of(conversation: Conversation) -> str:
     """Return a masked title (product 12)."""
     return redact_text(conversation.title) or _("Untitled")
-
-
-def link_to(conversation: Conversation) -> SafeString:
-    """Return the title as a link to the conversation's admin page."""
-    url = reverse("admin:chat_conversation_change", args=[conversation.pk])
-    return format_html('<a href="{}">{}</a>', url, title_of(conversation))

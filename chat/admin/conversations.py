@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.visibility import site_flags
-from chat.admin.base import LabelledValuesFilter, ReadOnly, ReadOnlyInline, counted, link_to, title_of, visible
+from chat.admin.base import LabelledValuesFilter, OfConversation, ReadOnly, ReadOnlyInline, counted, title_of
 from chat.admin.statistics import urls as statistics_urls
 from chat.eventlog.serialization import upgrade_payload
 from chat.models import Conversation, Event, Turn
@@ -36,12 +36,32 @@ EVENT_LABELS: Mapping[str, str | Promise] = {
     "compaction": gettext_lazy("Earlier turns summarised"),
     "turn_end": gettext_lazy("End of the turn"),
 }
-_FIGURES = ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")
-_TIMES = ("started_at", "ended_at", "first_token_ms", "thinking_ms")
-_GUARDS = ("stripped_delimiters", "extracted_blocks", "masked", "dropped_bullets", "source")
 
 
-class TurnInline(ReadOnlyInline):
+class TurnDisplay:
+    """A column for the model of a turn."""
+
+    @admin.display(description=gettext_lazy("model"), ordering="model")
+    def answered_by(self, turn: Turn) -> str:
+        return translate_stored(turn.model)
+
+
+class EventDisplay:
+    """Columns for the type and the public payload of an event."""
+
+    @admin.display(description=gettext_lazy("what"), ordering="type")
+    def kind(self, event: Event) -> str:
+        return str(EVENT_LABELS.get(event.type, event.type))
+
+    @admin.display(description=gettext_lazy("public half"))
+    def details(self, event: Event) -> SafeString:
+        """List the facts of the public payload, masked again."""
+        public = upgrade_payload(event.type, event.schema, event.public)
+        facts = [pair for pair in facts_of(event.type, public, staff_visibility()) if pair[1] not in ("", None)]
+        return format_html('<dl class="event-details">{}</dl>', format_html_join("", "<dt>{}</dt><dd>{}</dd>", facts))
+
+
+class TurnInline(TurnDisplay, ReadOnlyInline):
     """The turns of a conversation, on its page."""
 
     model = Turn
@@ -50,12 +70,8 @@ class TurnInline(ReadOnlyInline):
     fields = ("number", "is_active", "status", "answered_by", "started_at", "ended_at", "output_tokens", "error_code")
     readonly_fields = fields
 
-    @admin.display(description=gettext_lazy("model"))
-    def answered_by(self, turn: Turn) -> str:
-        return translate_stored(turn.model)
 
-
-class EventInline(ReadOnlyInline):
+class EventInline(EventDisplay, ReadOnlyInline):
     """The public payloads of a turn's events, on its page."""
 
     model = Event
@@ -66,14 +82,6 @@ class EventInline(ReadOnlyInline):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
         # staff never see it, and it may be large
         return super().get_queryset(request).defer("sealed")
-
-    @admin.display(description=gettext_lazy("what"))
-    def kind(self, event: Event) -> str:
-        return event_kind(event)
-
-    @admin.display(description=gettext_lazy("public half"))
-    def details(self, event: Event) -> SafeString:
-        return event_details(event)
 
 
 @admin.register(Conversation)
@@ -115,29 +123,19 @@ class ConversationAdmin(ReadOnly):
 
 
 @admin.register(Turn)
-class TurnAdmin(ReadOnly):
-    """How turns went; and the figures of all of them."""
+class TurnAdmin(TurnDisplay, OfConversation):
+    """Turns with their figures, and the pages of statistics."""
 
     inlines = (EventInline,)
     change_list_template = "admin/chat/turn/change_list.html"
-
     list_display = (
-        "started_at",
-        "conversation_link",
-        "number",
-        "status",
-        "answered_by",
-        "output_tokens",
-        "thinking_ms",
+        *("started_at", "conversation_link", "number", "status"),
+        *("answered_by", "output_tokens", "thinking_ms"),
     )
     list_filter = (
-        "status",
-        "started_at",
-        ("model", LabelledValuesFilter),
-        ("provider", LabelledValuesFilter),
-        ("error_code", LabelledValuesFilter),
+        *("status", "started_at"),
+        *((name, LabelledValuesFilter) for name in ("model", "provider", "error_code")),
     )
-    list_select_related = ("conversation",)
     search_fields = ("conversation__title",)
     search_help_text = gettext_lazy("Search titles of conversations")
     ordering = ("-started_at",)
@@ -148,39 +146,25 @@ class TurnAdmin(ReadOnly):
             None,
             {
                 "fields": (
-                    "conversation_link",
-                    "number",
-                    "is_active",
-                    "status",
-                    "error_code",
-                    "error",
-                    "answered_by",
-                    "provider",
+                    *("conversation_link", "number", "is_active", "status"),
+                    *("error_code", "error", "answered_by", "provider"),
                 )
             },
         ),
-        (gettext_lazy("Tokens"), {"fields": _FIGURES}),
-        (gettext_lazy("Times"), {"fields": _TIMES}),
-        (gettext_lazy("What the guards did"), {"fields": _GUARDS}),
+        (gettext_lazy("Tokens"), {"fields": ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")}),
+        (gettext_lazy("Times"), {"fields": ("started_at", "ended_at", "first_token_ms", "thinking_ms")}),
+        (
+            gettext_lazy("What the guards did"),
+            {"fields": ("stripped_delimiters", "extracted_blocks", "masked", "dropped_bullets", "source")},
+        ),
     )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Turn]:
-        return visible(super().get_queryset(request), "conversation")
 
     def get_urls(self) -> list[Any]:
         return [*statistics_urls(self.admin_site), *super().get_urls()]
 
-    @admin.display(description=gettext_lazy("conversation"))
-    def conversation_link(self, turn: Turn) -> SafeString:
-        return link_to(turn.conversation)
-
     @admin.display(description=gettext_lazy("error message"))
     def error(self, turn: Turn) -> str:
         return redact_text(turn.error_message) or _("no error")
-
-    @admin.display(description=gettext_lazy("model"), ordering="model")
-    def answered_by(self, turn: Turn) -> str:
-        return translate_stored(turn.model)
 
     @admin.display(description=gettext_lazy("summary source"))
     def source(self, turn: Turn) -> str:
@@ -188,45 +172,18 @@ class TurnAdmin(ReadOnly):
 
 
 @admin.register(Event)
-class EventAdmin(ReadOnly):
+class EventAdmin(EventDisplay, OfConversation):
     """The public payloads of the event log."""
 
     list_display = ("created_at", "conversation_link", "seq", "kind", "step")
     list_display_links = ("created_at", "seq")
     list_filter = ("type", "created_at")
-    list_select_related = ("conversation",)
     ordering = ("-pk",)
     show_full_result_count = False
     fields = ("conversation_link", "seq", "step", "kind", "schema", "details", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
-        return visible(super().get_queryset(request), "conversation").defer("sealed")
-
-    @admin.display(description=gettext_lazy("conversation"))
-    def conversation_link(self, event: Event) -> SafeString:
-        return link_to(event.conversation)
-
-    @admin.display(description=gettext_lazy("what"), ordering="type")
-    def kind(self, event: Event) -> str:
-        return event_kind(event)
-
-    @admin.display(description=gettext_lazy("public half"))
-    def details(self, event: Event) -> SafeString:
-        return event_details(event)
-
-
-def event_kind(event: Event) -> str:
-    """Return the label of an event's type."""
-    return str(EVENT_LABELS.get(event.type, event.type))
-
-
-def event_details(event: Event) -> SafeString:
-    """Return the public payload of an event as a list of facts, masked again."""
-    public = upgrade_payload(event.type, event.schema, event.public)
-    facts = [
-        (label, value) for label, value in facts_of(event.type, public, staff_visibility()) if value not in ("", None)
-    ]
-    return format_html('<dl class="event-details">{}</dl>', format_html_join("", "<dt>{}</dt><dd>{}</dd>", facts))
+        return super().get_queryset(request).defer("sealed")
 
 
 def staff_visibility() -> Visibility:

@@ -43,18 +43,8 @@ class ModelProfileForm(ModelForm):
     class Meta:
         model = ModelProfile
         fields = (
-            "name",
-            "label",
-            "base_url",
-            "api",
-            "model",
-            "api_key_env",
-            "dialect",
-            "context_limit",
-            "reasoning",
-            "starts_in_reasoning",
-            "is_enabled",
-            "is_default",
+            *("name", "label", "base_url", "api", "model", "api_key_env", "dialect"),
+            *("context_limit", "reasoning", "starts_in_reasoning", "is_enabled", "is_default"),
         )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

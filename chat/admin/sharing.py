@@ -11,13 +11,12 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import User
-from chat.admin.base import LabelledValuesFilter, ReadOnly, link_to, visible
+from chat.admin.base import LabelledValuesFilter, OfConversation
 from chat.cards.feedback import REASONS
 from chat.models import Feedback, Share
 from chat.sharing.links import revoke_link
@@ -42,8 +41,10 @@ class ReasonFilter(admin.SimpleListFilter):
 
 
 @admin.register(Feedback)
-class FeedbackAdmin(ReadOnly):
+class FeedbackAdmin(OfConversation):
     """Ratings of answers."""
+
+    conversation_path = "turn__conversation"
 
     list_display = ("created_at", "conversation_link", "is_good", "why", "model_name", "short_note")
     list_filter = ("is_good", ReasonFilter, "created_at", ("turn__model", LabelledValuesFilter))
@@ -51,13 +52,6 @@ class FeedbackAdmin(ReadOnly):
     search_fields = ("note", "turn__conversation__title")
     date_hierarchy = "created_at"
     fields = ("conversation_link", "model_name", "is_good", "why", "masked_note", "created_at")
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Feedback]:
-        return visible(super().get_queryset(request), "turn__conversation")
-
-    @admin.display(description=gettext_lazy("conversation"))
-    def conversation_link(self, feedback: Feedback) -> SafeString:
-        return link_to(feedback.turn.conversation)
 
     @admin.display(description=gettext_lazy("reason"), ordering="reason")
     def why(self, feedback: Feedback) -> str:
@@ -78,7 +72,7 @@ class FeedbackAdmin(ReadOnly):
 
 
 @admin.register(Share)
-class ShareAdmin(ReadOnly):
+class ShareAdmin(OfConversation):
     """Shared links."""
 
     actions = ("revoke",)
@@ -91,9 +85,6 @@ class ShareAdmin(ReadOnly):
         *("conversation_link", "owner", "state", "with_summary", "with_trace", "with_thinking"),
         *("created_at", "expires_at", "revoked_at"),
     )
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Share]:
-        return visible(super().get_queryset(request), "conversation")
 
     def has_revoke_permission(self, request: HttpRequest) -> bool:
         return request.user.has_perm("chat.change_share")
@@ -110,10 +101,6 @@ class ShareAdmin(ReadOnly):
         count = len(open_links)
         message = ngettext("%(count)d link was revoked.", "%(count)d links were revoked.", count) % {"count": count}
         self.message_user(request, message, messages.SUCCESS if count else messages.INFO)
-
-    @admin.display(description=gettext_lazy("conversation"))
-    def conversation_link(self, link: Share) -> SafeString:
-        return link_to(link.conversation)
 
     @admin.display(description=gettext_lazy("owner"), ordering="conversation__owner__username")
     def owner(self, link: Share) -> Any:
