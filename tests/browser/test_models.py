@@ -1,4 +1,4 @@
-"""Choosing a model on the page: what staff offer, what answers next, and what every open tab says. Ui 6."""
+"""Choosing a model and its effort: what staff offer, what answers next, what every open tab shows. Ui 6."""
 
 from __future__ import annotations
 
@@ -12,8 +12,6 @@ from tests.browser.upstream import opening, plain, reply, says, waits
 from tests.contract_server.fixture import ContractHandle
 
 OTHER = "generic-openai-compatible"
-
-
 MODELS = "/admin/chat/modelprofile/"
 
 
@@ -23,12 +21,12 @@ def staffed(serve: MakeSite, visit: Visit, model: ContractHandle) -> Site:
     site = serve(OPENAI_BASE_URL=model.base_url, OPENAI_MODEL="plain-model")
     admin = visit(site, "admin")
     admin.open(MODELS)
-    if not admin.page.get_by_role("link", name="vllm", exact=True).count():
-        _adds(admin, "vLLM", model.base_url, label="House model")
+    if not admin.page.get_by_role("link", name="vllm", exact=True).count():  # tests share the site
+        adds(admin, "vLLM", model.base_url, label="House model")
     return site
 
 
-def _adds(admin: Person, preset: str, base_url: str, *, label: str) -> None:
+def adds(admin: Person, preset: str, base_url: str, *, label: str) -> None:
     """Add a model from a preset, at the service that the test has."""
     admin.open(MODELS)
     admin.submits(admin.page.get_by_role("link", name=preset, exact=True))
@@ -44,50 +42,37 @@ def picker(person: Person) -> Locator:
     return person.page.get_by_role("combobox", name="Model")
 
 
-def test_chosen_model_answers_next_and_every_tab_says_so(visit: Visit, staffed: Site, model: ContractHandle) -> None:
-    model.script([plain("One."), reply(says(opening(), "Two."))])
+def test_chosen_model_answers_next_and_every_tab_shows_it(visit: Visit, staffed: Site, model: ContractHandle) -> None:
+    model.script([plain("One."), plain("Two.")])
     demo = visit(staffed)
     demo.starts_chat()
-    demo.asks("First?").ends("complete")
+    demo.asks("First?").ends()
     tab = demo.in_another_tab()
-    expect(demo.composer).to_have_attribute("placeholder", "Ask a follow-up…")
+    expect(tab.locator("#connection")).to_be_hidden()
 
-    picker(demo).select_option("House model")
+    demo.writes("Second?")
+    picker(demo).focus()
+    demo.page.keyboard.press("ArrowDown")
     expect(demo.page.locator("[data-context-usage]")).to_contain_text("/64000")
+    expect(picker(demo)).to_be_focused()
+    expect(demo.composer).to_have_value("Second?")
     expect(tab.get_by_role("combobox", name="Model")).to_have_value("vllm")
     expect(tab.locator("[data-context-usage]")).to_contain_text("/64000")
-    card = demo.asks("Second?")
-    card.ends("complete")
+    demo.send_button.click()
 
-    expect(card.root.get_by_text(OTHER)).to_be_visible()
+    expect(demo.answer(1).ends().root.get_by_text(OTHER)).to_be_visible()
     assert [request["model"] for request in model.requests()] == ["plain-model", OTHER]
     demo.page.reload()
     expect(picker(demo)).to_have_value("vllm")
 
 
 @pytest.mark.slow
-def test_draft_and_focus_stay_while_a_model_is_chosen_by_keys(
-    visit: Visit, staffed: Site, model: ContractHandle
-) -> None:
-    demo = visit(staffed)
-    demo.starts_chat()
-    demo.writes("Half a question")
-
-    picker(demo).focus()
-    demo.page.keyboard.press("ArrowDown")
-    expect(demo.page.locator("[data-context-usage]")).to_contain_text("/64000")
-
-    expect(picker(demo)).to_be_focused()
-    expect(demo.composer).to_have_value("Half a question")
-
-
-@pytest.mark.slow
-def test_model_that_staff_took_away_is_refused_with_those_there_are(
+def test_model_that_staff_withdrew_is_refused_with_those_that_are_offered(
     visit: Visit, staffed: Site, model: ContractHandle
 ) -> None:
     demo, admin = visit(staffed), visit(staffed, "admin")
     demo.watch.expected.append("400")
-    _adds(admin, "llama.cpp", model.base_url, label="Short-lived model")
+    adds(admin, "llama.cpp", model.base_url, label="Short-lived model")
     demo.starts_chat()
     admin.open(MODELS)
     admin.submits(admin.page.get_by_role("table").get_by_role("link", name="llama.cpp", exact=True))
@@ -109,20 +94,21 @@ def test_model_is_chosen_by_a_form_without_javascript(visit: Visit, staffed: Sit
 
     picker(demo).select_option("House model")
     demo.submits(demo.page.get_by_role("button", name="Use this model"))
-
     expect(picker(demo)).to_have_value("vllm")
     expect(demo.page.locator("[data-context-usage]")).to_contain_text("/64000")
     demo.writes("Who answers?")
     demo.submits(demo.send_button)
     model.wait_for(held="rest")
+
     assert [request["model"] for request in model.requests()] == [OTHER]
 
 
 @pytest.mark.slow
-def test_effort_is_chosen_and_every_tab_says_so(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
+def test_effort_is_chosen_and_every_tab_shows_it(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
     demo = visit(serve(OPENAI_BASE_URL=model.base_url, OPENAI_API="responses", OPENAI_MODEL="gpt-5-mini"))
     demo.starts_chat()
     tab = demo.in_another_tab()
+    expect(tab.locator("#connection")).to_be_hidden()
     effort = demo.page.get_by_role("combobox", name="Effort")
 
     effort.focus()

@@ -166,8 +166,7 @@ def test_vectors_stay_text_in_live_notes_and_in_a_title(visit: Visit, serve: Mak
     admin = visit(serve(OPENAI_BASE_URL=model.base_url, REASONING_SCRATCHPAD_ENABLED="true"), "admin", bypass_csp=True)
     reader = Reader(admin)
     admin.starts_chat()
-    admin.scratchpad_switch.click()
-    expect(admin.scratchpad_switch).to_be_checked()
+    admin.switches_scratchpad_on()
     reader.begins(title)
 
     for number in range(len(batches)):
