@@ -31,10 +31,10 @@ async def request(path: str, *, method: str = "GET", **headers: str) -> tuple[in
     }
     communicator = ApplicationCommunicator(with_static_files(django_application), scope)
     await communicator.send_input({"type": "http.request", "body": b""})
-    start = await communicator.receive_output()
+    start = await communicator.receive_output(timeout=30)
     body, more = b"", True
     while more:
-        message = await communicator.receive_output()
+        message = await communicator.receive_output(timeout=30)
         body, more = body + message.get("body", b""), message.get("more_body", False)
     await communicator.wait()
     return start["status"], {name.decode().lower(): value.decode() for name, value in start["headers"]}, body

@@ -55,5 +55,5 @@ def read_events(body: str) -> tuple[dict[str, str], list[str], dict[str, Any]]:
 
 
 async def streamed(answer: Any) -> tuple[dict[str, str], list[str], dict[str, Any]]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         return read_events(b"".join([piece async for piece in answer]).decode())

@@ -32,7 +32,7 @@ async def socket_of(
     if user is not None:
         headers.append((b"cookie", (await database_sync_to_async(cookies_of)(user)).encode()))
     socket = WebsocketCommunicator(application, f"/ws/chats/{conversation.pk}/", headers=headers)
-    socket.accepted, _ = await socket.connect(timeout=5)
+    socket.accepted, _ = await socket.connect(timeout=30)
     try:
         yield socket
     finally:
@@ -43,5 +43,5 @@ async def frames_until(socket: WebsocketCommunicator, text: str) -> list[str]:
     """Return the frames up to the first by which the page was sent ``text``."""
     frames: list[str] = []
     while text not in heard(frames):
-        frames.append(await socket.receive_from(timeout=10))
+        frames.append(await socket.receive_from(timeout=30))
     return frames

@@ -63,8 +63,8 @@ async def test_command_of_a_page_whose_session_has_ended_is_not_executed(
         await frames_until(socket, "running")
         await Session.objects.all().adelete()
         await send(socket, "/set reasoning.effort low")
-        async with asyncio.timeout(10):
-            while (output := await socket.receive_output(timeout=10))["type"] != "websocket.close":
+        async with asyncio.timeout(30):
+            while (output := await socket.receive_output(timeout=30))["type"] != "websocket.close":
                 pass
 
     assert output["code"] == 4401

@@ -82,10 +82,10 @@ async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(
     upstream.script([{"content": "One two three.", "chunk": "word", "faults": hold}])
 
     client = await http_client(alice, conversation)
-    assert (await client.receive_output(timeout=10))["status"] == 200
-    assert b"One" in (await client.receive_output(timeout=10))["body"]
+    assert (await client.receive_output(timeout=30))["status"] == 200
+    assert b"One" in (await client.receive_output(timeout=30))["body"]
     await client.send_input({"type": "http.disconnect"})
-    await client.wait(timeout=10)
+    await client.wait(timeout=30)
     turn = await conversation.turns.aget()
     upstream.release("go")
     await runner.finished(conversation.pk, turn.pk)

@@ -33,11 +33,11 @@ async def answer_to(ask: str, conversation: Conversation, user: User, *, accept:
     headers |= {"accept-language": accept} if accept else {}
     sent = [(name.encode(), value.encode()) for name, value in headers.items()]
     socket = WebsocketCommunicator(application, f"/ws/chats/{conversation.pk}/", headers=sent)
-    await socket.connect(timeout=5)
+    await socket.connect(timeout=30)
     try:
-        await socket.receive_from(timeout=10)
+        await socket.receive_from(timeout=30)
         await socket.send_to(text_data=ask)
-        return await socket.receive_from(timeout=10)
+        return await socket.receive_from(timeout=30)
     finally:
         await socket.disconnect()
 

@@ -16,7 +16,7 @@ async def test_long_blocks_of_a_running_answer_are_not_rendered_in_the_loop(
     pump = asyncio.create_task(live.pump())
 
     live.show_answer(f"*One* {'word ' * SHORT_CHARS}\n\ntwo\n\nthree\n\nfour\n\n")
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         await live.settle()
     pump.cancel()
 

@@ -69,7 +69,7 @@ class OpenPage:
 
     async def open(self) -> None:
         self._drawn = await self.load()
-        assert (await self._communicator.connect(timeout=10))[0]
+        assert (await self._communicator.connect(timeout=30))[0]
         await self.send(action="sync", last=self._drawn.newest[0], status=self._drawn.newest[1])
 
     async def send(self, **form: Any) -> None:

@@ -26,14 +26,14 @@ async def test_stranger_and_unknown_are_told_the_same(alice: User, bob: User) ->
 
     for target in (conversation, unknown):
         async with socket_of(target, bob) as socket:
-            assert (await socket.receive_output(timeout=5)) == {"type": "websocket.close", "code": 4404}
+            assert (await socket.receive_output(timeout=30)) == {"type": "websocket.close", "code": 4404}
 
 
 async def test_socket_without_a_session_is_closed(alice: User) -> None:
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
     async with socket_of(conversation, None) as socket:
-        assert (await socket.receive_output(timeout=5))["code"] == 4401
+        assert (await socket.receive_output(timeout=30))["code"] == 4401
 
 
 async def test_foreign_origin_is_refused(alice: User) -> None:
@@ -213,7 +213,7 @@ async def test_signed_out_page_is_closed(upstream: ContractHandle, alice: User) 
         await frames_until(socket, "running")
         await database_sync_to_async(_end_sessions)()
         await socket.send_to(json.dumps({"text": "Still here?"}))
-        closed: Any = await socket.receive_output(timeout=5)
+        closed: Any = await socket.receive_output(timeout=30)
 
     assert closed == {"type": "websocket.close", "code": 4401}
     assert not await conversation.turns.aexists()

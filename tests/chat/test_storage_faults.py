@@ -89,7 +89,7 @@ async def test_answer_that_finds_no_room_at_its_end_is_kept_when_there_is_some(
         await until(messages, *ANSWER_KINDS)
         disk.is_full = True
         upstream.release("rest")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while "database does not answer" not in caplog.text:  # noqa: ASYNC110 - a log has no event for it
                 await asyncio.sleep(0.01)
         assert accepted.turn_id is not None

@@ -67,7 +67,7 @@ async def post(site: DoomedSite, question: Question, token: str) -> dict[str, An
 
 async def until_deaf(site: DoomedSite) -> None:
     """Wait until the server takes no connection any more: it has begun to end."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while await asyncio.to_thread(listens, site):  # noqa: ASYNC110 - nobody outside is told
             await asyncio.sleep(LOOK_AGAIN_S)
 
