@@ -123,24 +123,35 @@ def shared_thinking(link: Share, public_id: str) -> eventlog.ThinkingText | None
 
 def shared_question(view: QuestionView) -> QuestionView:
     """Mask secrets in what the owner typed, who may have forgotten them."""
-    return replace(view, text=Redactor(SECRETS_ONLY).redact_text(view.text), handed_over="", edit_url="", branch=None)
+    text = Redactor(SECRETS_ONLY).redact_text(view.text)
+    return QuestionView(id=view.id, number=view.number, text=text, asked_at=view.asked_at)
 
 
 def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, url: str, *, is_open: bool) -> AnswerView:
     """Return a card without the owner's actions and without the error text of a model service."""
     text = eventlog.thinking_for(rows.turn, sees) if is_open else None
     card = build.answer_card(rows, sees, opened=text)
-    return replace(
-        card,
-        trace_url="",
-        copy_url="",
-        retry_url="",
-        continue_url="",
-        usage_label="",
-        feedback=None,
-        error="",
-        notice=_("This answer could not be finished.") if card.error else card.notice,
+    # Field by field, so that a URL which a later version adds to the owner's card stays off the shared page.
+    return AnswerView(
+        id=card.id,
+        number=card.number,
+        status=card.status,
+        model=card.model,
+        at=card.at,
+        sees=sees,
+        answer_html=card.answer_html,
+        points=card.points,
+        points_from_trace=card.points_from_trace,
+        steps=card.steps,
+        steps_label=card.steps_label,
+        steps_detail=card.steps_detail,
         thinking=replace(card.thinking, url=url) if card.thinking else None,
+        sources=card.sources,
+        found_label=card.found_label,
+        unfound=card.unfound,
+        ended_label=card.ended_label,
+        is_unasked=card.is_unasked,
+        notice=_("This answer could not be finished.") if card.error else card.notice,
     )
 
 
