@@ -121,6 +121,7 @@ class SettingField(forms.CharField):
         widget: forms.Widget
         if allowed := SETTINGS[key].allowed:
             labels = {"true": _("Yes"), "false": _("No")}
+            # the empty choice leaves the setting to the other layers
             choices = [("", UNSET_LABEL), *((value, labels.get(value, value)) for value in allowed)]
             widget = forms.Select(choices=choices)
         else:

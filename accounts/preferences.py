@@ -70,6 +70,7 @@ def reasoning_settings(
     value that is no longer allowed.
     """
     found = layers(user, model_layer=model_layer, conversation_layer=conversation_layer)
+    # the site's switch overrides every layer
     joined = ReasoningSettings.from_layers(*found.values())
     return replace(joined, enabled=joined.enabled and settings.REASONING_ENABLED)
 

@@ -30,9 +30,10 @@ from reasoning.scratchpad import Scratchpad, ScratchpadGrant
 
 @require_POST
 def toggle(request: HttpRequest) -> HttpResponse:
-    """Switch this session's scratchpad on or off. 404 for users who may not see it: they needn't know of it."""
+    """Switch this session's scratchpad on or off. 404 for users who may not see it."""
     user = request.user
     if not isinstance(user, User) or not visibility(user, request.session).scratchpad_possible:
+        # they needn't know that there is one
         raise Http404
     form = ToggleForm(request.POST)
     if not form.is_valid():
@@ -70,15 +71,13 @@ def reveal(scratchpad: Scratchpad, user: User, session_key: str | None) -> str |
 def render_panel(
     scratchpad: Scratchpad, user: User, session_key: str | None, *, card_id: str, is_first: bool
 ) -> SafeString | None:
-    """Return the panel of a card as a live frame, or None if the user may not see it at this moment.
-
-    After the first frame only the text is replaced, so that a panel that the user closed stays closed.
-    """
+    """Return the panel of a card as a live frame, or None if the user may not see it at this moment."""
     text = reveal(scratchpad, user, session_key)
     if text is None:
         return None
     if is_first:
         return render_to_string("accounts/scratchpad.html", {"card_id": card_id, "text": text})
+    # only the text is replaced, so that a panel that the user closed stays closed
     return format_html('<pre id="{}-pad-text" hx-swap-oob="innerHTML">{}</pre>', card_id, text)
 
 

@@ -50,5 +50,6 @@ def authenticate(header: str | None) -> User | None:
 
 
 def digest_of(plaintext: str) -> str:
-    """Return what is stored of a token. Unsalted: 256 random bits can't be guessed from their hash."""
+    """Return what is stored of a token."""
+    # unsalted: 256 random bits can't be guessed from their hash
     return hashlib.sha256(plaintext.encode("utf-8", "replace")).hexdigest()

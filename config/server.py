@@ -68,14 +68,16 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
             self._shutdown = asyncio.ensure_future(self.shut_down())
 
     async def shut_down(self) -> None:
-        """End turns, requests and sockets in this order. Daphne's own stop would drop the sockets."""
+        """End turns, requests and sockets, in this order."""
         # no new connections; the ones that exist are ended below
         for port in self._ports:
             port.stopListening()
         try:
+            # turns first: their ends go out over the requests and sockets that are open
             await runner.drain()
             await wait_until(has_sent_ends, PAGES_TIMEOUT_S)
             await wait_until(self.has_answered_requests, REQUESTS_TIMEOUT_S)
+            # Daphne's own stop would drop sockets without a close frame
             sockets = [each for each in self.connections if isinstance(each, WebSocketProtocol)]
             for each in sockets:
                 if each.state == each.STATE_OPEN:

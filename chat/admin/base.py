@@ -84,10 +84,8 @@ class LabelledValuesFilter(admin.AllValuesFieldListFilter):
 
 
 def counted(rows: QuerySet[Any], path: str, field: str = "pk") -> Coalesce:
-    """Count the ``rows`` that have the listed object at ``path``, or their distinct values of ``field``.
-
-    A subquery for each row shown: a join would group the whole table for one page of it.
-    """
+    """Count the ``rows`` that have the listed object at ``path``, or their distinct values of ``field``."""
+    # a subquery for each row shown: a join would group the whole table for one page of it
     own = rows.filter(**{path: OuterRef("pk")}).order_by().values(path)
     return Coalesce(Subquery(own.annotate(counted=Count(field, distinct=True)).values("counted")), 0)
 

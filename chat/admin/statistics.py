@@ -87,6 +87,7 @@ def urls(site: AdminSite) -> list[URLPattern]:
 
 def usage_values(request: HttpRequest) -> Values:
     requested = request.GET.get("days", "")
+    # any other value gets the default: this is no form
     span = int(requested) if requested in map(str, SPANS_DAYS) else 30
     # PostgreSQL refuses NUL in a parameter
     person, model = (request.GET.get(name, "").replace("\0", "") for name in ("person", "model"))

@@ -63,6 +63,7 @@ def endpoint(*methods: str) -> Callable[..., Any]:
                 # not Django's error pages: a script gets the form of the API whatever happens
                 return error_response(error, methods)
 
+        # all of this happens above: Django's own would redirect a script to a form
         return csrf_exempt(login_not_required(never_cache(wrapped)))
 
     return decorate

@@ -34,6 +34,7 @@ class TurnEvents:
 
     async def stream(self) -> AsyncGenerator[str, None]:
         """Yield what the turn shows until it ends."""
+        # subscribed before the state is read: no event is lost in between
         async with Subscription(group_of(self.conversation_id)) as messages:
             while live := runner.live(self.conversation_id):
                 if live.id != self.turn_id:

@@ -87,6 +87,7 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     turn_request = TurnRequest(request, person, found.pk, sees)
     if form.get("model") is None:
         return await respond(turn_request, message)
+    # before the turn, which reads its model from the conversation
     previous = found.profile
     await sync_to_async(model_choice.set_model)(found, await model_choice.find_model(form["model"]))
     try:
@@ -164,6 +165,7 @@ async def envelope_response(turn_request: TurnRequest, message: Message) -> Http
 
 async def event_response(turn_request: TurnRequest, message: Message) -> HttpResponseBase:
     """Run the turn and pass it on as server-sent events. A client that leaves stops nothing."""
+    # what is opened here is closed when the last event was sent, after this function
     stack = ExitStack()
     stack.enter_context(turn_request.receive_notes())
     try:

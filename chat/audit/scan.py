@@ -119,6 +119,7 @@ def cell_leaves(table: Table, column: str, value: Any) -> Iterator[Leaf]:
     """Yield the texts of a cell, decoded; nothing for a Fernet token."""
     if isinstance(value, bytes | memoryview):
         data = bytes(value)
+        # what is encrypted can't be read; what only looks binary can
         return leaves(None if is_fernet_token(data) else data.decode("utf-8", "replace"))
     if isinstance(value, str):
         if (table.name, column) == (SESSIONS, "session_data"):
@@ -169,6 +170,7 @@ def sought_in(table: Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> 
 
 def is_echo(table: Table, row: Mapping[str, Any], leaf: Leaf, kind: Kind) -> bool:
     """Say whether delimiters in a title, a step or a summary only repeat what the user typed there."""
+    # titles, steps and summaries repeat words of the question, so also its tags
     if kind not in (Kind.DELIMITER, Kind.SCRATCHPAD) or leaf.key.lower() == "scratchpad":
         return False
     if table.name == "chat_conversation":
@@ -203,6 +205,7 @@ def scan_file(path: Path, canaries: Sequence[str] = ()) -> Iterator[Finding]:
 
     A file doesn't say who typed what, so a delimiter in a database file may be a person's own.
     """
+    # pages of the database may be in its journal only
     for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-journal")):
         if file is path or file.exists():
             yield from scan_bytes(file, canaries)

@@ -29,6 +29,7 @@ MAX_TITLE_CHARS = 120
 
 def start(person: User, *, temporary: bool = False) -> Conversation:
     """Create a conversation. A temporary one is never listed, and ends with its owner's session or after a day."""
+    # ends earlier where its owner signs out, see end_temporary
     expires_at = timezone.now() + TEMPORARY_FOR if temporary else None
     return Conversation.objects.create(owner=person, expires_at=expires_at)
 

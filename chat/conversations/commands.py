@@ -116,6 +116,7 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
 
 def completions(person: User) -> list[list[str]]:
     """Return what the composer may complete, each with a hint: whole commands, and their beginnings word by word."""
+    # all of them: the page completes without asking the server
     saved = [profile.name for profile in preferences.saved_profiles(person)]
     found = [["/set ", _("show or change settings")], ["/profile ", _("saved settings")], ["/help", _("all commands")]]
     for name, setting in SETTINGS.items():

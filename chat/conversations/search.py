@@ -63,6 +63,7 @@ def search(person: User, text: str) -> tuple[ConversationMatch, ...]:
 
 def ranked_results(person: User, words: Sequence[str], join: Join) -> tuple[ConversationMatch, ...]:
     by_message = best_messages(person, words, join)
+    # titles first: a dict preserves the order of insertion
     matching = {conversation.pk: conversation for conversation in titles_matching(person, words, join)}
     matching |= {event.conversation_id: event.conversation for event in by_message.values()}
     results = []

@@ -79,6 +79,7 @@ def change(conversation_id: uuid.UUID, changes: Mapping[str, Any]) -> None:
 
 def replace(conversation_id: uuid.UUID, values: Layer) -> None:
     """Replace all values of the conversation."""
+    # one statement, so no lock: nothing was read before
     Conversation.objects.filter(pk=conversation_id).update(reasoning=dict(values))
     publish_changes(conversation_id, "settings")
 

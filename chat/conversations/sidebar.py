@@ -65,6 +65,7 @@ def older(person: User, after: uuid.UUID) -> Sidebar:
     last = person.conversations.filter(pk=after).first()
     if last is None:
         return newest(person)
+    # the order of the list, in which conversations of the same moment are ordered by id
     earlier = Q(updated_at__lt=last.updated_at) | Q(updated_at=last.updated_at, pk__lt=last.pk)
     groups, older_url = first_page(listed_conversations(person).filter(earlier, is_pinned=False))
     if groups and groups[0].label == day_label(last, timezone.localdate()):

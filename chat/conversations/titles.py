@@ -29,6 +29,7 @@ def title_from(text: str) -> str:
 
 def title_from_answer(answer: str) -> str:
     """Return an answer's first heading, else its first sentence with content; may be empty."""
+    # only the beginning: an answer may have a megabyte
     text = _FENCED.sub("", answer[:_READ_CHARS])
     heading = _HEADING.search(text)
     line = heading[1] if heading else first_sentence(text)

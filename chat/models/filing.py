@@ -68,6 +68,7 @@ class PassageQuerySet(models.QuerySet["Passage"]):
         return found.order_by(models.F("score").desc(), "pk")
 
     def search_postgresql(self, terms: list[str]) -> PassageQuerySet:
+        # any word may match; the rank puts passages with several first
         query = SearchQuery(" or ".join(f'"{term}"' for term in terms), config="english", search_type="websearch")
         vector = RawSQL(f'"chat_passage"."{INDEX_COLUMN}"', [], output_field=SearchVectorField())  # noqa: S611
         rank = SearchRank(vector, query, weights=[1.0, 0.4, 0.7, 1.0], normalization=1)

@@ -35,6 +35,7 @@ class Turn(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
+    # position on its branch, so siblings share a number
     number = models.PositiveIntegerField(_("number"))
     client_id = models.CharField(_("client id"), max_length=64, blank=True)
     is_active = models.BooleanField(_("on the selected branch"), default=True)

@@ -70,6 +70,7 @@ def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> 
         for record in records
         if record.turn.public_id == query.get("open") and (text := eventlog.thinking_for(record.turn, sees))
     }
+    # a part has neither sidebar nor composer
     if is_part:
         return ConversationPage(conversation, sees, records, window, opened)
     return ConversationPage(
@@ -88,7 +89,8 @@ def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> 
 
 
 def template_context(page: ConversationPage, live: TurnState | None) -> dict[str, Any]:
-    """Return the template context. A turn that runs in this process is drawn from memory, not from the log."""
+    """Return the template context."""
+    # a running turn is further in memory than in the log
     stored = [record for record in page.records if live is None or record.turn.pk != live.id]
     items = build.items(stored, page.sees, opened=page.opened)
     if live is not None and live.number in page.window:

@@ -70,6 +70,7 @@ def manage_form(
 def change(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     """Do what a button of the form says; a deletion can be undone for a while."""
     person, action = request_user(request), request.POST.get("do", "rename")
+    # before the look-up, which doesn't find deleted conversations
     if action == "restore":
         if actions.restore(person, conversation_id) is None:
             raise Http404

@@ -60,6 +60,7 @@ async def plan_preview(conversation: Conversation, chosen: ModelChoice) -> NextR
         plan = planning.plan_coming(conversation, chosen, target)
         request = planning.request_of(plan, chosen, conversation.pk)
         body = provider.request_body(request)
+        # read once more for the page: a plan names events by their number only
         events = eventlog.history(conversation.pk)
         return NextRequest(chosen, target, plan, body, events, request.instructions, request.tools)
 

@@ -39,6 +39,7 @@ def context_usage(conversation: Conversation, chosen: ModelChoice, turns: Sequen
     if turns is None:
         newest = conversation.turns.filter(is_active=True).select_related("stored_card").order_by("-number")
         turns = list(newest[:2])[::-1]
+    # a running turn has no size yet: the newest ended one is counted
     ended = [turn for turn in turns if turn.status != Turn.Status.RUNNING]
     try:
         effective, unsent = request.context_size(

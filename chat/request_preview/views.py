@@ -32,6 +32,7 @@ async def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpRespo
         return get_conversation(request, conversation_id)
 
     conversation = await own_conversation()
+    # the picker shows this one where the requested one is refused
     chosen = await chosen_model(conversation, None)
     shown: dict[str, Any] = {}
     status = 200

@@ -107,6 +107,7 @@ def turn_parts(record: eventlog.TurnRecord, export: Export) -> Iterator[str]:
     yield "## " + _("Question %(number)s") % {"number": turn.number}
     yield block_quote(build.question_card(record).text)
     yield "## " + _("Answer %(number)s") % {"number": turn.number}
+    # a file has no viewer whose time zone is known
     at = turn.started_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
     status = "" if turn.status == Turn.Status.COMPLETED else str(turn.get_status_display())
     # the model of a profile is named by staff

@@ -62,6 +62,7 @@ def share(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     conversation = get_conversation(request, conversation_id)
     if request.method == "GET":
         return share_form(request, conversation, focus="choice")
+    # one form with several buttons: export, preview, create
     choice = Choice(*(name in request.POST for name in ("summary", "trace", "thinking")))
     if (file_format := request.POST.get("export", "")) in FORMATS:
         return see_other(f"{reverse('chat:export', args=[conversation.pk])}?format={file_format}&{choice.query()}")

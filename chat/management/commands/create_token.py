@@ -23,5 +23,6 @@ class Command(BaseCommand):
         user = User.objects.filter(username=options["user"], is_active=True).first()
         if user is None:
             raise CommandError(f"There is no active user {options['user']!r}.")
+        # cut to the length of the column
         _token, plaintext = create_token(user, options["name"][:100])
         self.stdout.write(plaintext)

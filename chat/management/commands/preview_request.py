@@ -46,4 +46,5 @@ async def _preview(conversation: Conversation, model: str | None) -> dict[str, A
     try:
         return exact_json(await plan_preview(conversation, await chosen_model(conversation, model)))
     finally:
+        # they belong to the event loop, which ends with this command
         await close_clients()

@@ -54,5 +54,6 @@ def render_again(turn: Turn) -> None:
     rows = eventlog.turn_record(turn)
     turn.stored_card = StoredCard(turn=turn)
     for language in (stored.answer_html if stored else None) or [settings.LANGUAGE_CODE]:
+        # citations and labels inside an answer are translated
         with override(language):
             rendering.load([rows], again=True)

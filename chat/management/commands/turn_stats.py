@@ -37,6 +37,7 @@ class Command(BaseCommand):
 
 
 def time_span(text: str) -> timedelta:
+    # five digits at most: no date is a million days ago
     match = re.fullmatch(r"([0-9]{1,5})([mhd])", text)
     if match is None:
         raise ArgumentTypeError(_("a number and m, h or d, such as 90m, 24h or 7d"))
