@@ -203,18 +203,6 @@ def test_offer_is_chosen_by_mouse_and_by_finger(visit: Visit, offline: Site, opt
 
 
 @pytest.mark.slow
-def test_saved_profile_is_offered_at_once(visit: Visit, offline: Site) -> None:
-    demo = visit(offline)
-    demo.starts_chat()
-    sends(demo, "/profile save evening")
-    expect(command_reply(demo)).to_contain_text("Profile evening is saved.")
-
-    demo.composer.press_sequentially("/profile load eve")
-
-    expect(offers(demo)).to_have_text(["evening saved"])
-
-
-@pytest.mark.slow
 @pytest.mark.spec("001 EC-005")
 def test_setting_changes_thinking_in_all_open_pages_and_moves_no_reader(
     visit: Visit, connected: Site, model: ContractHandle

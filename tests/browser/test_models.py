@@ -118,20 +118,3 @@ def test_effort_is_chosen_and_every_tab_shows_it(visit: Visit, serve: MakeSite, 
     demo.page.reload()
 
     expect(effort).to_have_value("low")
-
-
-@pytest.mark.slow
-def test_model_that_the_endpoint_chooses_is_named_as_soon_as_it_is_known(
-    visit: Visit, own_site: MakeSite, model: ContractHandle
-) -> None:
-    model.script([plain("One.")])
-    demo = visit(own_site(OPENAI_BASE_URL=model.base_url))
-    demo.starts_chat()
-    named = demo.page.locator("#model-pick")
-    expect(named).to_have_text("The endpoint’s model")
-
-    demo.asks("First?").ends()
-    expect(named).to_have_text("plain-model")
-    demo.starts_chat()
-
-    expect(named).to_have_text("plain-model")

@@ -47,21 +47,6 @@ def test_actions_are_in_a_sheet_that_keys_and_taps_open_and_close(visit: Visit, 
 
 
 @pytest.mark.slow
-def test_opinion_is_given_in_the_sheet(visit: Visit, offline: Site) -> None:
-    demo = visit(offline, viewport=NARROW)
-    demo.starts_chat()
-    card = demo.asks("What would breach Northwind Tidal’s debt covenants?").ends()
-    named(card, "More actions").click()
-
-    named(card, "Poor answer").click()
-    card.root.get_by_label("Note").fill("The ratio itself.")
-    named(card, "Save").click()
-
-    expect(card.root.get_by_text("Thank you")).to_be_visible()
-    expect(named(card, "Poor answer")).to_have_attribute("aria-pressed", "true")
-
-
-@pytest.mark.slow
 def test_sheet_opens_without_script(visit: Visit, offline: Site) -> None:
     demo = visit(offline, viewport=NARROW, java_script_enabled=False)
     card = demo.reads_finished()
@@ -127,23 +112,3 @@ def test_temporary_chat_begins_at_its_top(visit: Visit, offline: Site) -> None:
     expect(demo.page.get_by_text("Temporary chat: it is in no list")).to_be_in_viewport(ratio=1)
     expect(demo.page.get_by_role("banner").get_by_text("Temporary", exact=True)).to_be_visible()
     expect(demo.page.locator("#jump")).to_be_hidden()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [320, 390])
-def test_preview_link_leaves_send_and_share_in_their_rows(visit: Visit, offline: Site, width: int) -> None:
-    admin = visit(offline, "admin")
-    admin.starts_chat()
-    admin.page.set_viewport_size({"width": width, "height": 780})
-    page = admin.page
-
-    pairs = [
-        (page.get_by_role("link", name="Preview of the next request"), admin.send_button),
-        (page.get_by_role("heading", level=1), page.get_by_role("link", name="Share")),
-    ]
-    for left, right in pairs:
-        one, two = left.bounding_box(), right.bounding_box()
-        assert one
-        assert two
-        assert one["x"] + one["width"] <= two["x"]
-        assert max(one["y"], two["y"]) < min(one["y"] + one["height"], two["y"] + two["height"])

@@ -138,16 +138,3 @@ def test_link_is_created_and_revoked(visit: Visit, offline: Site) -> None:
     demo.submits(links.first)
 
     expect(links).to_have_count(before - 1)
-
-
-@pytest.mark.slow
-def test_model_of_the_next_request_is_previewed(visit: Visit, offline: Site) -> None:
-    admin = visit(offline, "admin", java_script_enabled=False)
-    admin.open()
-    expect(admin.page.get_by_role("link", name="Egress preview")).to_be_visible()
-    admin.open(f"{admin.page.url}preview/")
-
-    admin.submits(admin.page.get_by_role("button", name="Show"))
-
-    expect(admin.page).to_have_url(re.compile(r"\?model="))
-    expect(admin.page.get_by_role("heading", name="The next request, exactly")).to_be_visible()
