@@ -16,6 +16,15 @@ from reasoning.visibility import Visibility
 
 CardStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
 StepState = Literal["queued", "running", "done", "failed", "cancelled", "denied"]
+# By name in static/img/icons.svg.
+STEP_ICONS: dict[StepState, str] = {
+    "queued": "pause",
+    "running": "arc",
+    "done": "check",
+    "failed": "alert",
+    "cancelled": "cross",
+    "denied": "deny",
+}
 
 
 def dom_id(message_id: str, part: str = "") -> str:
@@ -92,6 +101,10 @@ class StepView:
     duration_label: str = ""
     citations: tuple[LinkView, ...] = ()
     error: str = ""
+
+    @property
+    def icon(self) -> str:
+        return STEP_ICONS[self.state]
 
 
 @dataclass(frozen=True, slots=True)
