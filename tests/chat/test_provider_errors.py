@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import ssl
 from collections.abc import Callable
 from itertools import cycle
 from typing import Any, Literal
@@ -23,8 +22,7 @@ from chat.providers.errors import (
 from chat.providers.openai_chat import OpenAIChatProvider
 from chat.providers.openai_http import Connection, build_client
 from reasoning.deltas import RawEnd
-from tests.contract_server.cases import CHAT_CASES, RESPONSE_CASES, RuleCase
-from tests.contract_server.client import RawResponse, ask, respond, user
+from tests.contract_server.client import user
 from tests.contract_server.fixture import ContractHandle
 from tests.contract_server.script import WORDINGS
 
@@ -201,18 +199,11 @@ def test_reason_is_recognised_by_codes_and_parameters(status: int, body: Any, re
     "text",
     [
         "Missing required parameter: 'input[1].summary'.",
-        "Input[3] missing required field summary",
         "No tool output found for function call call_1.",
-        "Duplicate item found with id rs_1. Remove duplicate items from your input and try again.",
-        "Unknown parameter: 'input[2].status'.",
         "Invalid value for 'content': expected a string, got null.",
         "deepseek-reasoner does not support successive user or assistant messages (messages[1] and messages[2]).",
-        "The reasoning of messages[1] is altered.",
         "Unsupported value: 'temperature' does not support 0.2 with this model.",
-        "The prompt is missing.",
-        "Unknown parameter: 'context'.",
         "max_tokens must be at least 1",
-        "The model `x` does not support tools.",
     ],
 )
 def test_other_refusals_have_no_reason(text: str) -> None:
@@ -228,7 +219,6 @@ def test_other_refusals_have_no_reason(text: str) -> None:
         (429, said("Too many requests for reasoning models, effort unsupported"), "rate_limited"),
         (401, said("Unknown parameter: 'reasoning'."), "authentication"),
         (500, said("Unexpected error in the reasoning parser"), "server_error"),
-        (502, said("reasoning worker missing"), "server_error"),
         (400, said("reasoning unsupported: maximum context length is 10"), "context_overflow"),
         (
             413,
@@ -272,8 +262,6 @@ def test_exhausted_quota_is_not_retried() -> None:
     [
         (404, said("The model `kimi-k9` does not exist", code="model_not_found"), "chat", "Check OPENAI_MODEL."),
         (404, b"404 page not found", "chat", "Check OPENAI_BASE_URL; it often ends in /v1."),
-        (404, b"404: Not Found", "chat", "OPENAI_BASE_URL"),
-        (404, b'{"detail":"Not Found"}', "chat", "OPENAI_BASE_URL"),
         (404, b"<html>no</html>", "chat", "OPENAI_BASE_URL"),
         (404, b"404 page not found", "responses", "OPENAI_API=chat is the other way."),
         (404, said("Invalid URL (POST /v1/responses)"), "responses", "OPENAI_API=chat"),
@@ -315,15 +303,11 @@ def test_key_is_never_echoed(status: int) -> None:
     ("headers", "expected"),
     [
         ({"retry-after": "7"}, 7.0),
-        ({"retry-after": "0.25"}, 0.25),
-        ({"retry-after": "0"}, 0.0),
         ({"retry-after-ms": "1500", "retry-after": "9"}, 1.5),
         ({"retry-after": "Wed, 21 Oct 2026 07:28:30 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 30.0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
-        ({"retry-after": "soon"}, None),
         ({"retry-after": "-3"}, None),
         ({"retry-after": "nan"}, None),
-        ({"retry-after": "inf"}, None),
         ({"retry-after": "Wed, 99 Oct 2026 07:28:00 GMT"}, None),
         ({"retry-after-ms": "nonsense", "retry-after": "2"}, 2.0),
         ({}, None),
@@ -366,68 +350,6 @@ def test_transport_failure_is_judged_by_its_innermost_cause(
 
     assert (error.code, error.retryable) == (code, True)
     assert "models.example:8443" in error.message
-
-
-def test_untrusted_certificate_is_not_retried() -> None:
-    outer = ConnectTimeout()
-    outer.__cause__ = ssl.SSLError("self-signed")
-
-    error = failure_from_transport(outer, ENDPOINT, connect_s=10, idle_s=60)
-
-    assert "certificate" in error.message
-    assert not error.retryable
-
-
-# Every refusal of the strict upstream, over real HTTP.
-
-MODELS = {"vendor/model-b": "details"}
-REASON_OF_RULE = {
-    **dict.fromkeys(("K1", "K3", "E1", "F1", "H1", "Q1"), "missing_reasoning"),
-    **dict.fromkeys(("X1", "D1"), "reasoning_refused"),
-    **dict.fromkeys(("O2", "S7", "S8"), "ciphertext"),
-    **dict.fromkeys(("S11", "S12", "S13", "S14", "S15"), "unpaired_item"),
-    "S4": "not_found_item",
-    "K0": "enabled",
-}
-PARAMETERS = {"effort": "effort", "summary": "summary", "max_tokens": "max_tokens"}
-
-
-def reason_of(case: RuleCase) -> str:
-    if case.rule == "S22":
-        return next((PARAMETERS[name] for name in case.bad_body["reasoning"] if name in PARAMETERS), "")
-    if case.rule == "K3" and "contract_reasoning_altered" in case.text:
-        return ""
-    if case.rule == "S21" and "reasoning_content" in case.text:
-        return "reasoning_refused"
-    return REASON_OF_RULE.get(case.rule, "")
-
-
-@pytest.mark.parametrize("case", [*CHAT_CASES, *RESPONSE_CASES], ids=lambda case: case.rule)
-def test_refusal_of_the_contract_server_has_its_code_and_reason(upstream: ContractHandle, case: RuleCase) -> None:
-    upstream.script([*case.issued, {"content": "Fine."}], knobs=case.knobs, models=MODELS)
-    api: Literal["chat", "responses"] = "responses" if case in RESPONSE_CASES else "chat"
-
-    def send(bad: Any, **body: Any) -> RawResponse:
-        return respond(upstream, bad, **body) if api == "responses" else ask(upstream, bad, **body)
-
-    for _ in case.issued:
-        send("Begin." if api == "responses" else [user("Begin.")], model=case.model)
-    heard = send(case.bad, **{"model": case.model, **case.body, **case.bad_body})
-
-    error = failure_from_status(heard.status, heard.body, heard.headers, Endpoint("models.example", "m", (), api))
-    assert (error.code, error.reason, error.retryable) == ("refused", reason_of(case), False)
-
-
-@pytest.mark.parametrize(
-    ("given", "wait_s"),
-    [(7, 7.0), (0.25, 0.25), ({"ms": 1500}, 1.5), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None), (None, None)],
-)
-async def test_rate_limit_has_its_wait(upstream: ContractHandle, given: Any, wait_s: float | None) -> None:
-    upstream.script([{"content": "x", "faults": [{"kind": "rate_limit", "retry_after": given}]}])
-
-    error = await refused(upstream, user())
-
-    assert (error.code, error.retryable, error.retry_after_s) == ("rate_limited", True, wait_s)
 
 
 async def test_refusal_without_a_word_names_the_setting_only_where_thinking_was_sent(upstream: ContractHandle) -> None:

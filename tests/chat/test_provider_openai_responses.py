@@ -203,8 +203,6 @@ async def test_only_a_parameter_that_changes_nothing_is_left_out(parameter: str,
         ("failed:server_error", "server_error"),
         ("failed:rate_limit_exceeded", "rate_limited"),
         ("failed:context_length_exceeded", "context_overflow"),
-        ("failed:invalid_prompt", "refused"),
-        ("failed:invalid_encrypted_content", "refused"),
         ("cancelled", "server_error"),
     ],
 )

@@ -43,20 +43,13 @@ SHOWN_THOUGHT = {"id": "rs_1", "has_encrypted_content": True}
 MESSAGE = {"type": "message", "id": "msg_1", "content": [{"type": "output_text", "text": "Said."}]}
 DAMAGE = [
     b"",
-    b"\n",
-    b"\r",
     b"\xff",
     b'"',
     b"{",
     b"}",
-    b"]",
-    b":",
     b"null",
-    b"[]",
-    b"-1",
     b"\\ud83d",
     b"NaN",
-    b"!!int ",
     b"*a",
 ]
 
@@ -134,13 +127,11 @@ def test_split_tags_go_to_their_channels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        pytest.param(STREAM.encode().rstrip(), id="no blank line at the end"),
         pytest.param(STREAM.replace("\n\n", "\n").encode(), id="no blank lines"),
         pytest.param(
             STREAM.replace("data: ", "event: x\ndata:").replace("\n\n", "\r\n\r\n").encode(), id="events, CRLF"
         ),
         pytest.param(STREAM.replace("data: ", ": still here\n\nid: 7\nretry: 3\ndata: ").encode(), id="comments, ids"),
-        pytest.param("\ufeff\n".encode() + STREAM.encode(), id="byte order mark and a blank line"),
         pytest.param(
             "".join(
                 "".join(f"data: {line}\n" for line in json.dumps(c, indent=1).split("\n")) + "\n" for c in CHUNKS
@@ -148,22 +139,13 @@ def test_split_tags_go_to_their_channels(tmp_path: Path) -> None:
             id="one event on several lines",
         ),
         pytest.param(LINES.encode() + b"\n\n", id="lines"),
-        pytest.param(LINES.replace("\n", "\r\n").encode() + b"\r\n[DONE]", id="lines, CRLF, end mark"),
-        pytest.param(b"\xef\xbb\xbf" + LINES.encode(), id="lines with byte order mark"),
         pytest.param(PACKED, id="gzip"),
-        pytest.param(gzip.compress(cassette({"body": STREAM})), id="cassette in gzip"),
         pytest.param(cassette({"body": {"string": PACKED}}), id="gzip body"),
-        pytest.param(cassette({"body": PACKED}), id="gzip as body itself"),
         pytest.param(cassette({"body": {"string": zlib.compress(STREAM.encode())}}), id="deflate body"),
         pytest.param(cassette({"body": {"base64_string": base64.b64encode(PACKED).decode()}}), id="gzip in base64"),
-        pytest.param(cassette({"body": {"text": STREAM}}), id="text"),
         pytest.param(cassette({"content": STREAM, "http_version": "HTTP/1.1"}), id="content"),
-        pytest.param(cassette({"body": LINES}), id="lines in a body"),
-        pytest.param(cassette({"body": json.dumps(CHUNKS)}), id="list in a body"),
         pytest.param(cassette({"parsed_body": CHUNKS}), id="list, parsed"),
-        pytest.param(cassette({"body": CHUNKS}), id="list as body itself"),
         pytest.param(json.dumps({"interactions": [{"response": {"body": STREAM}}]}).encode(), id="cassette in JSON"),
-        pytest.param(yaml.safe_dump({"response": {"body": STREAM}}).encode(), id="lone response"),
         pytest.param(cassette({"body": {"encoding": "UTF-8", "string": STREAM}}, key="http_interactions"), id="Ruby"),
         pytest.param(
             f"interactions:\n- response: {{body: {{string: !!python/unicode {json.dumps(STREAM)}}}}}".encode(),
@@ -182,13 +164,6 @@ def test_every_form_reads_the_same(content: bytes) -> None:
     assert (form["visible"], form["thinking"], form["usage"]["input_tokens"]) == ("Süß 🎉 here.", "hidden", 5)
 
 
-@pytest.mark.parametrize("text", ["Yes", "12:30", "2026-01-02", "1_000", "010", "0x1F", "on", ".5"])
-def test_plain_scalar_of_a_parsed_body_stays_text(text: str) -> None:
-    body = f"{{at: !!timestamp 2026-01-02, seen: !!binary aGk=, choices: [{{message: {{content: {text}}}, index: 0}}]}}"
-
-    assert replay_file(f"response: {{parsed_body: {body}}}".encode())["visible"] == text
-
-
 def refusal(content: bytes, exchange: int = 0) -> str:
     with pytest.raises(RecordingError) as caught:
         read_recording(content, exchange=exchange)
@@ -199,28 +174,20 @@ def refusal(content: bytes, exchange: int = 0) -> str:
     ("content", "words"),
     [
         (b"", "nothing in it"),
-        (b" \n\n", "nothing in it"),
         (b"hello", "neither an event stream, nor JSON, nor a cassette"),
         (b"- - [", "nor readable YAML"),
-        (b"a: !!bool perhaps", "nor readable YAML"),
         (b'{"choices": [', "broken or cut off"),
         (b"[" * 100_000, "broken or cut off"),
-        (b": only\n\n: comments\n\n", "no chat completion"),
         (b'{"object": "text_completion", "choices": [{"text": "x"}]}', "its JSON has object, choices"),
-        (b'{"candidates\\n": [], "model": 1}', "its JSON has candidates, model"),
         (b"data: " + b"x" * (MAX_EVENT_BYTES + 1), "more than 8 MiB"),
         (b" " * (MAX_BYTES + 1), "larger than 64 MiB"),
         (PACKED[:-9], "cannot be decompressed"),
         (cassette({"body": {"string": PACKED[:40]}}), "exchange 0: it is compressed and cannot be decompressed"),
-        (cassette({"body": {"base64_string": "abc"}}), "exchange 0: its body says that it is base64"),
         (cassette({"body": {"string": ""}}), "exchange 0: its response has no body"),
-        (cassette({"headers": {}}), "exchange 0: its response has no body"),
-        (cassette({"body": "<html>"}), "neither JSON nor an event stream"),
         (cassette({"body": b"\x1b*", "headers": {"Content-Encoding": ["br"]}}), "(content-encoding: br)"),
         (b"response: &a\n  parsed_body: *a", "recorded as something that is no JSON"),
         (b"interactions: []", "the cassette holds 0"),
         (b"interactions:\n- request: {}", "exchange 0 has no HTTP response"),
-        (b"interactions: 5", "exchange 0 has no HTTP response"),
     ],
 )
 def test_file_that_is_no_recording_is_named_in_one_line(content: bytes, words: str) -> None:
@@ -263,12 +230,6 @@ def test_command_ends_with_one_line_and_exit_code_1(
     assert (ended.value.code, out) == (1, "")
     assert err.startswith(f"CommandError: {path}: ")
     assert err.count("\n") == 1
-
-
-def test_stream_that_was_cut_off_is_reported() -> None:
-    form = replay(chunk(content="Half an ans"))
-
-    assert (form["visible"], form["error"]["code"]) == ("Half an ans", "disconnected")
 
 
 def test_items_of_a_response_come_from_done_events_in_output_order() -> None:
@@ -355,25 +316,6 @@ def test_responses_on_end_are_read_on_end() -> None:
     assert [call["name"] for call in form["tool_calls"]] == ["look_1", "look_2"]
     assert form["reasoning_items"] == [SHOWN_THOUGHT]
     assert form["usage"]["input_tokens"] == 3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "shown"), [({}, "{}"), ({"a": 1}, '{"a": 1}'), (None, ""), ('{"a":  1}', '{"a":  1}')]
-)
-def test_arguments_of_a_response_come_as_they_are(arguments: Any, shown: str) -> None:
-    form = replay(done(call_item(1, arguments), output_index=0), completed())
-
-    assert form["tool_calls"] == [{"name": "look_1", "arguments": shown}]
-
-
-def test_incomplete_response_keeps_what_it_has() -> None:
-    details = {"incomplete_details": {"reason": "max_output_tokens"}, "usage": {"output_tokens": 9}}
-    response = {"status": "incomplete", "output": [THOUGHT, MESSAGE], **details}
-    form = replay({"type": "response.incomplete", "response": response})
-
-    assert (form["visible"], form["usage"]["output_tokens"]) == ("Said.", 9)
-    assert form["reasoning_items"] == [SHOWN_THOUGHT]
-    assert "error" not in form
 
 
 def test_failed_response_keeps_what_came_before() -> None:
