@@ -69,13 +69,6 @@ def test_unknown_company_gives_nothing(demo: list[Filing]) -> None:
     assert found.filings == 0
 
 
-def test_found_passage_carries_its_filing(demo: list[Filing]) -> None:
-    found = search_passages(SearchQuery("blades Skerry Sound", company="Northwind", limit=1)).passages[0]
-
-    assert (found.filing, found.date, found.period) == ("10-K", "2026-02-26", "2025-12-31")
-    assert found.url.endswith(f"/filings/northwind-tidal-power-inc-10-k-2025-12-31/{found.anchor}")
-
-
 def test_passage_is_read_by_its_address_with_neighbours(demo: list[Filing]) -> None:
     url = search_passages(SearchQuery("seabed lease renewed", company="Northwind", limit=1)).passages[0].url
     alone, around = read_passages(url, 0), read_passages(f"http://host.example{url}", 1)
@@ -94,11 +87,9 @@ def test_unknown_address_gives_nothing(demo: list[Filing], url: str) -> None:
     ("text", "companies"),
     [
         ("How did Apple's sales do?", ["Apple Inc."]),
-        ("apple sales", ["Apple Inc."]),
         ("Does Home Depot stock apple trees?", ["The Home Depot, Inc."]),
         ("mcdonalds restaurants", ["McDonald’s Corporation"]),
         ("Which lessee does the Commonwealth fund want?", ["Commonwealth Income & Growth Fund V"]),
-        ("What do home loans cost?", []),
         ("What was Tesla's revenue?", []),
     ],
 )
@@ -133,12 +124,6 @@ def test_snippet_shows_the_words_that_were_searched_for() -> None:
 @given(st.text(max_size=600), st.lists(st.text(max_size=8), max_size=4))
 def test_snippet_is_short_whatever_the_text(text: str, terms: list[str]) -> None:
     assert len(snippet(text, terms)) <= SNIPPET_MAX_CHARS
-
-
-def test_deleted_filing_is_not_found(demo: list[Filing]) -> None:
-    Filing.objects.filter(company__startswith="Northwind").delete()
-
-    assert not anchors_of("Skerry Sound turbines")
 
 
 @pytest.mark.sqlite

@@ -76,12 +76,6 @@ def in_order(blocks: list[Block]) -> list[str]:
             id="contents without links",
         ),
         pytest.param(
-            "".join(f"<table><tr><td>Item {n}.</td><td>{t}</td></tr></table>{BODY}" for _, n, t in ROWS),
-            "10-K",
-            "Item 1; Item 1A; Item 2; Item 3",
-            id="headings laid out as tables",
-        ),
-        pytest.param(
             headed("Item 1.Business", "Item 2.Properties", "Item 3.Legal Proceedings", "SIGNATURES"),
             "10-K",
             "Cover; Item 1; Item 2; Item 3; Signatures",
@@ -93,7 +87,6 @@ def in_order(blocks: list[Block]) -> list[str]:
             "Cover; Item 2.02",
             id="number split by markup",
         ),
-        pytest.param(headed(LONG_TITLE), "8-K", "Cover; Item 5.02", id="long title"),
         pytest.param(
             headed("PART I. FINANCIAL INFORMATION", *QUARTERLY[:3], "PART II. OTHER INFORMATION", *QUARTERLY[3:]),
             "10-Q",
@@ -107,7 +100,6 @@ def in_order(blocks: list[Block]) -> list[str]:
         pytest.param(
             STATEMENTS, "10-K", "Cover; Item 1; Item 8; Item 15; Signatures", id="statements behind the signatures"
         ),
-        pytest.param(f"<p>A letter.</p>{BODY}", "10-K", "Document", id="no Item"),
         pytest.param(f"<p>Exhibit 99.1</p>{BODY}", "8-K EX-99.1", "Exhibit 99.1", id="exhibit"),
         pytest.param(PLAIN, "10-K", "Cover; Item 1; Item 2; Item 3", id="plain text"),
     ],

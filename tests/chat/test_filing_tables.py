@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.filings.passages import cut_passages
 from chat.filings.tables import MAX_COLUMNS, Cell, aligned, join_figures
 from reasoning.citations import is_quoted_in
 from tests.chat.filing_samples import sections
@@ -76,11 +75,6 @@ PLAIN = (
             id="one head over all columns",
         ),
         pytest.param(
-            table(row("", "2024", "", "2023", ""), row("Sales", "", "4", "", "3"), row("Costs", "", "2", "", "1")),
-            [" | 2024 | 2023", "Sales | 4 | 3", "Costs | 2 | 1"],
-            id="head beside its figures",
-        ),
-        pytest.param(
             table(row("", "2024", "$ Change", "%"), row("Sales", "4", "1", "33")),
             [" | 2024 | $ Change | %", "Sales | 4 | 1 | 33"],
             id="signs that name columns",
@@ -90,11 +84,6 @@ PLAIN = (
             ["Fund | 2024 | 9", " | 2023 | 8"],
             id="cell that spans rows",
         ),
-        pytest.param(
-            table(row("Cash", "4"), row("", "5"), row("Debt", "2")), ["Cash | 4", " | 5", "Debt | 2"], id="bare sum"
-        ),
-        pytest.param(table(row("", "-", "3,195")), ["- | 3,195"], id="dash and figure"),
-        pytest.param(table(row("Net income", "$", "44.2", "(3", ")%")), ["Net income | $44.2 | (3)%"], id="one row"),
         pytest.param(
             PLAIN,
             [
@@ -141,13 +130,6 @@ def test_prose_laid_out_as_a_table_is_text() -> None:
     prose = "We tested how the estimate was made. " * 15
 
     assert read(table(row("How we addressed it", prose))) == [("text", "How we addressed it"), ("text", prose.strip())]
-
-
-def test_passage_separates_tables_and_has_headings_above_what_they_head() -> None:
-    two = table(row("Cash", "4"), row("Debt", "2")) * 2
-    (passage,) = cut_passages(sections(f"<p><b>Liquidity</b></p><p>We have cash.</p>{two}"))
-
-    assert passage.text == "Liquidity\nWe have cash.\n\nCash | 4\nDebt | 2\n\nCash | 4\nDebt | 2"
 
 
 def test_row_is_quoted_verbatim_with_and_without_its_separators() -> None:

@@ -7,7 +7,7 @@ from channels.db import database_sync_to_async
 from django.conf import LazySettings
 
 from chat.conversations import model_choice
-from chat.conversations.model_choice import chosen_model, offered_models
+from chat.conversations.model_choice import chosen_model
 from chat.models import Conversation
 from chat.providers.base import ProviderError
 from tests.factories import make_profile
@@ -44,15 +44,6 @@ def test_profile_that_is_gone_leaves_the_sites_own(conversation: Conversation, g
     conversation.refresh_from_db()
 
     assert chosen_model(conversation).name == "offline-analyst"
-
-
-@pytest.mark.django_db
-def test_offered_are_the_sites_own_first_then_enabled_profiles(connected: LazySettings) -> None:
-    make_profile("zeta")
-    make_profile("alpha", label="Alpha")
-    make_profile("hidden", is_enabled=False)
-
-    assert [model.label for model in offered_models()] == ["house-model", "Alpha", "zeta"]
 
 
 def test_profile_carries_its_whole_configuration(conversation: Conversation, settings: LazySettings) -> None:

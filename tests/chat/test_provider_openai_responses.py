@@ -237,15 +237,3 @@ async def test_break_before_any_event_is_disconnected(upstream: ContractHandle, 
 
     assert (error.code, error.retryable) == ("disconnected", True)
     assert not any(isinstance(delta, RawEnd) for delta in received)
-
-
-@pytest.mark.parametrize(
-    "form", ["crlf", "comment_only", "two_events_one_write", "split_codepoint", "no_blank_line", "unknown_event_type"]
-)
-async def test_unusual_stream_is_read_to_its_end(upstream: ContractHandle, form: str) -> None:
-    upstream.script([{**STEP, "faults": [{"kind": "malformed_sse", "form": form}]}])
-
-    deltas = await answer(provider(upstream))
-
-    assert text(deltas) == "One moment, ü."
-    assert places(deltas) == PLACES

@@ -84,11 +84,8 @@ async def test_passage_is_read_with_its_neighbours() -> None:
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
-        ("{}", "query"),
         ("", "query"),
-        ('{"query": ""}', "query"),
         ('{"query": "x", "limit": 21}', "limit"),
-        ('{"query": "x", "form": "S-1"}', "form"),
         ('{"query": "x", "surprise": 1}', "surprise"),
         ('{"query": "x"', "JSON"),
         ("[1]", "object"),
