@@ -37,6 +37,7 @@ class SearchIndex:
         connection = connections[using]
         if not self.belongs_to(connection):
             return
+        # Checked before the table is made, since a new table is always empty.
         is_stale = self.missing(connection) or not self.is_in_step(connection)
         self.make(connection)
         if is_stale:
@@ -82,6 +83,7 @@ class SearchIndex:
     def missing(self, connection: BaseDatabaseWrapper) -> list[str]:
         """Return which of the table and its triggers don't exist."""
         with connection.cursor() as cursor:
+            # FTS5 has shadow tables with the same prefix; only the named ones count.
             cursor.execute("SELECT name FROM sqlite_master WHERE name LIKE %s", [f"{self.name}%"])
             existing = {row[0] for row in cursor.fetchall()}
         return [name for name in (self.name, *self.triggers) if name not in existing]

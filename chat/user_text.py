@@ -12,6 +12,7 @@ from functools import lru_cache
 from hashlib import blake2b
 
 _WORD = re.compile(r"\w+")
+# Escapes can hide the address, but not the syntax around it.
 _LINK = re.compile(r"\]\(|<[A-Za-z]")
 
 

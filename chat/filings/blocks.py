@@ -16,14 +16,17 @@ CELL_SEPARATOR = " | "
 
 _SPACE = re.compile(r"[\s\u00a0\u2000-\u200b\u202f\u3000\ufeff]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
+# Old filings declare Latin-1 and mean Windows-1252: \x92 is an apostrophe.
 _WINDOWS = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
 
+# Also F-12, (iv) and <PAGE> 12, as printed in annual reports.
 _PAGE_NUMBER = re.compile(
     r"(?:page\s+)?[-–—\s(]*(?:(?:[a-z]-?)?\d{1,3}|[ivxl]{1,6})[-–—\s)]*(?:of \d+)?|<page>\s*\d*", re.IGNORECASE
 )
 _FORM_FOOTER = re.compile(r".{0,80}\bform\s+(?:10-?[kq]|20-?f)\b\W*(?:\d{1,3}|[ivxl]{1,5})", re.IGNORECASE)
 _FOOTER = re.compile(r"(?P<words>.{10,90}?)\s+(?P<number>\d{1,3})")
 _FOOTER_WORDS = re.compile(r"report|form|corporation|company|\binc\b|10-[kq]", re.IGNORECASE)
+# A line that repeats fewer times may be a row of a list with a page number.
 _FEWEST_FOOTERS = 5
 _FOOTER_MAX_CHARS = 120
 

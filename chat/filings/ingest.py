@@ -28,6 +28,7 @@ MANIFEST = "manifest.json"
 
 _SLUG_CHARS = 110
 _BATCH = 500
+# Of these a company files one for each period; a second one is a corrected copy.
 _PERIODIC = ("10-K", "10-Q", "20-F", "40-F", "11-K")
 _MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
 
@@ -72,6 +73,7 @@ def ingest(source: Path | bytes, *, name: str = "", filed_on: dt.date | None = N
         check_size(source.stat().st_size)
         name = name or source.name
         source = source.read_bytes()
+    # The bytes decide: a file may be loaded again under another name.
     digest = hashlib.sha256(source).hexdigest()
     same = Filing.objects.filter(digest=digest).first()
     if same and same.passages.exists():
@@ -83,6 +85,7 @@ def ingest(source: Path | bytes, *, name: str = "", filed_on: dt.date | None = N
         return same
     document = read_document(source, name=name)
     metadata = document.metadata
+    # Readers see the old passages or the new ones, never a filing without any.
     with transaction.atomic():
         filing = same or find_copy(metadata, name) or Filing()
         filing.company = (metadata.company or Path(name).stem)[:200]
@@ -119,6 +122,7 @@ def find_copy(metadata: FilingMetadata, name: str) -> Filing | None:
     if accession and (found := Filing.objects.filter(accession=accession, form=form).first()):
         return found
     alike = Filing.objects.filter(company__iexact=metadata.company, form=form, period_on=metadata.period_on)
+    # Two accession numbers are two filings, however alike.
     if accession:
         alike = alike.filter(accession="")
     is_periodic = form.startswith(_PERIODIC) and metadata.period_on and metadata.company
@@ -138,6 +142,7 @@ def free_slug(filing: Filing) -> str:
 
 def store_passages(filing: Filing, texts: list[PassageText]) -> None:
     """Replace the passages of a filing; unchanged ones get the anchors that they had."""
+    # Anchors of unchanged passages stay, since stored citations point to them.
     known = list(filing.passages.order_by("ordinal").values_list("section", "anchor", "text"))
     names = anchors([(one.section, one.text) for one in texts], known)
     filing.passages.all().delete()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+# Beginnings of titles, as filers word them. A heading that has one is more likely than one that has not.
 _TITLES_10K = {
     "1": "business|description of business",
     "1A": "risk factors",
@@ -44,12 +45,14 @@ _TITLES_10Q = {
     ("II", "6"): "exhibits",
 }
 
+# "Item 1.Business" without a space, "Item 7(a)", "Items 1 and 2", "Part II, Item 1A".
 _ITEM = re.compile(
     r"\W{0,3}(?:part\s+(?P<part>i{1,3}|iv)\b[\s.,:–—-]*(?:(?:financial|other)\s+information[\s.,:–—-]*)?)?"
     r"items?\s*(?P<number>\d{1,2})(?!\d)"
     r"(?:(?P<letter>[a-k])(?![a-z])|\((?P<bracketed>[a-c])\)|\s(?P<apart>[a-c])(?=\s?[.:)]))?(?:\(t\))?",
     re.IGNORECASE,
 )
+# Markup splits the number of some 8-Ks: "Item 2 .0 2".
 _ITEM_8K = re.compile(r"\W{0,3}items?\s*(?P<number>\d)\s*\.\s*(?P<point>\d\s*\d)(?!\d)", re.IGNORECASE)
 _ALSO = re.compile(r"\s*(?:,|and|&|through|-|–|to)\s*(?:items?\s*)?\d{1,2}[a-c]?(?=[\s.:,–—-])", re.IGNORECASE)
 _PART = re.compile(r"\W{0,3}part\s+(?P<part>i{1,3}|iv)\b", re.IGNORECASE)
@@ -137,6 +140,7 @@ def item_heading(line: str, form: str) -> ItemHeading | None:
     page = int(numbered["page"]) if numbered else None
     if len(title) <= TITLE_MAX_CHARS and not title[:1].islower():
         return ItemHeading(key, title, page)
+    # A long title is the section itself, where the form calls it so; else a sentence that mentions the Item.
     known = known_title(key, title, form)
     return ItemHeading(key, known, None, is_run_in=True) if known else None
 

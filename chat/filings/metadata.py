@@ -27,6 +27,7 @@ _FORM = re.compile(
     r"\s?(?P<amended>/\s?A)?(?![\w-])",
     re.IGNORECASE,
 )
+# Covers print the name above its explanation: "(Exact name of registrant as specified in its charter)".
 _NAME_BELOW = re.compile(r"\(?\s*exact name of (?:the )?(?:registrant|company|small business issuer)", re.IGNORECASE)
 _PERIOD = re.compile(
     r"(?:fiscal\s+years?|years?|quarter(?:ly)?(?:\s+period)?|period)\s+ended:?"

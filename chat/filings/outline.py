@@ -37,9 +37,11 @@ _STATEMENTS = re.compile(
 )
 _STATEMENTS_MIN_CHARS = 4000
 _FEWEST_ITEMS = 3
+# The filer made the link on purpose, so it outweighs any heading.
 _LINK_WEIGHT = 4.0
 _BODY_CHARS = 200
 _CONTINUED = re.compile(r"\bcont(?:inued|\.|’d|'d)", re.IGNORECASE)
+# Items 1 to 4 are in both parts of a 10-Q, 5 and 6 only in the second.
 _LAST_QUARTERLY_ITEM = {"I": 4, "II": 6}
 
 _FEWEST_INDEXED = 4
@@ -129,6 +131,7 @@ def section_starts(blocks: Sequence[RawBlock], form: str) -> list[Start]:
     # Items all in a small part of the document are a table that only lists them.
     items = [start for start in starts if start.section != SIGNATURES]
     is_list = len(items) >= _FEWEST_INDEXED and items[-1].index - items[0].index < len(blocks) * _BUNCH_SHARE
+    # Such a report has an order of its own, so its index is followed instead.
     if is_list or len(starts) < _FEWEST_ITEMS or misses_links(blocks, starts, form):
         starts = cross_reference_outline(blocks, form) or ([] if is_list else starts)
     if starts and starts[-1].section == SIGNATURES and form.upper().startswith("10-K"):
@@ -143,6 +146,7 @@ def section_starts(blocks: Sequence[RawBlock], form: str) -> list[Start]:
 
 def outline(blocks: Sequence[RawBlock], form: str) -> list[Start]:
     """Return the starts of the sections in reading order, from contents links and headings; empty without an Item."""
+    # McDonald's, GE and Intel print no Item headings; others print them without links. So both are candidates.
     entries = contents_entries(blocks, form)
     linked = ((entry.target, entry.index, entry.heading, _LINK_WEIGHT) for entry in entries)
     candidates = [

@@ -32,6 +32,7 @@ _STRONG_STYLE = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)|text-decoration\
 _PLAIN_STYLE = re.compile(r"font-weight\s*:\s*(?:normal|[1-5]00)", re.IGNORECASE)
 _BULLET = re.compile(r"[•●▪■◦·*–—☐☒☑✓-]|\[[ x]?\]|o|\(?[a-z0-9]{1,3}[.)]|\*{1,3}|[†‡]", re.IGNORECASE)
 _LINE = re.compile(r"[-_=*.—–\s]{3,}")  # drawn with characters
+# Auditors' letters and 1990s reports lay out paragraphs in tables.
 _PROSE_CHARS = 400  # a longer cell is no field of a row: its table only lays out text
 _BACK_TO_CONTENTS = re.compile(r"(?:back to )?(?:table of )?contents|index", re.IGNORECASE)
 
@@ -39,6 +40,7 @@ _TEXT_COLUMNS = re.compile(r"(\s{3,}|\.{4,}|\t+)")
 _TEXT_LINE = re.compile(r"[-=_*.\s|+]+")
 _TEXT_TAG = re.compile(r"</?(?:PAGE|TABLE|CAPTION|S|C|FN|TEXT|DOCUMENT|PDF|XBRL)>", re.IGNORECASE)
 _TAB_WIDTH = 8
+# Plain text centres its titles by blanks.
 _CENTRED_INDENT = 8
 _CENTRED_MAX_CHARS = 60
 
@@ -52,7 +54,12 @@ def parse(text: str) -> tuple[list[RawBlock], etree._Element | None]:
 def parse_html(text: str) -> etree._Element | None:
     """Return the root element, or None where there is no element."""
     parser = lxml_html.HTMLParser(
-        encoding="utf-8", huge_tree=True, no_network=True, remove_comments=True, remove_pis=True
+        # No network and no entities: a filing comes from a stranger.
+        encoding="utf-8",
+        huge_tree=True,
+        no_network=True,
+        remove_comments=True,
+        remove_pis=True,
     )
     source = _XML_DECLARATION.sub("", text).encode("utf-8", "replace")
     try:
@@ -76,6 +83,7 @@ def html_blocks(root: etree._Element) -> list[RawBlock]:
             walk.preformatted(element)
         else:
             walk.enter(element)
+    # Footers are recognised by their repetition, so only once the whole document is read.
     return without_page_numbers(walk.finish())
 
 
@@ -200,6 +208,7 @@ class HtmlWalk:
 
     def append(self, text: str, kind: Kind) -> None:
         """Append a block, unless it is a drawn line or a link back to the contents."""
+        # "Back to contents" links would name every page of some filings.
         if _LINE.fullmatch(text) or (self.links and _BACK_TO_CONTENTS.fullmatch(text)):
             return
         self.blocks.append(RawBlock(text, kind, tuple(self.ids), tuple(self.links)))

@@ -134,11 +134,13 @@ def anchors(passages: Sequence[tuple[str, str]], known: Sequence[KnownPassage] =
     place has the same anchor as before, and a new one gets an ordinal that was never used.
     """
     before = [(section, text) for section, _anchor, text in known]
+    # A diff, not a comparison by text alone: the same sentence may occur twice in a section.
     given: dict[int, str] = {}
     for tag, a1, a2, b1, b2 in SequenceMatcher(None, before, list(passages)).get_opcodes():
         is_same_place = [section for section, _ in before[a1:a2]] == [section for section, _ in passages[b1:b2]]
         if tag == "equal" or (tag == "replace" and is_same_place):
             given.update({b1 + step: known[a1 + step][1] for step in range(a2 - a1)})
+    # An ordinal is never used again, so that an old link can't open a new passage.
     last: dict[str, int] = defaultdict(int)
     for section, anchor, _text in known:
         ordinal = re.search(r"-p(\d+)$", anchor)

@@ -55,7 +55,9 @@ def search_passages(query: SearchQuery) -> SearchResult:
     passages = (
         Passage.objects.filter(filing__in=filings) if query.form or companies is not None else Passage.objects.all()
     )
+    # The queryset hides which database ranks.
     ranked = passages.search(query.text).select_related("filing")
+    # Else one company could fill the list.
     if companies and len(companies) > 1:  # the best of each in turn
         by_company = [list(ranked.filter(filing__company=company)[:limit]) for company in companies]
         found = [one for one in chain.from_iterable(zip_longest(*by_company)) if one is not None][:limit]
@@ -71,6 +73,7 @@ def search_passages(query: SearchQuery) -> SearchResult:
 
 def read_passages(url: str, neighbours: int = 0) -> SearchResult:
     """Return the passage at a reader page's address, with as many neighbours on each side; empty if there is none."""
+    # Models return addresses with a host or with escapes.
     path, _sep, fragment = unquote(url.replace("\x00", "")).strip().partition("#")
     slug, anchor = path.partition("?")[0].rstrip("/").rsplit("/", 1)[-1], f"#{fragment}"
     passage = Passage.objects.filter(filing__slug=slug, anchor=anchor).first()

@@ -19,6 +19,7 @@ _HEADER_END = re.compile(r"</(?:SEC|IMS)-HEADER>|<DOCUMENT>", re.IGNORECASE)
 _HEADER_START = re.compile(r"<(?:SEC|IMS)-HEADER>|<SEC-DOCUMENT>|ACCESSION NUMBER:|CONFORMED SUBMISSION TYPE:")
 _TEXT = re.compile(r"<TEXT>(?P<text>.*?)(?:</TEXT>|\Z)", re.IGNORECASE | re.DOTALL)
 _WRAPPED = re.compile(r"^\s*<(?:XBRL|XML)>|</(?:XBRL|XML)>\s*$", re.IGNORECASE)
+# Exhibit 13 is the annual report that a 10-K refers to, 99 the press release of an 8-K.
 _READABLE_EXHIBIT = re.compile(r"EX-(?:13|99)\b", re.IGNORECASE)
 _STATE = re.compile(r"\s*/(?:[A-Z]{2,3}/?)?$")  # EDGAR distinguishes namesakes: ACME INC /DE/
 _FIELD = r"^[ \t<]*{name}[>:][ \t]*(?P<value>[^\r\n<]+)"

@@ -26,6 +26,7 @@ _FIGURE_END = re.compile(r"[\d—–)-]$")
 _FIGURE = re.compile(r"[(\[$€£¥+−–-]*\s*[$€£¥]?\s*\d[\d.,]*\s*[)\]%x]*|[—–-]", re.ASCII)
 _LABEL_MAX_CHARS = 150
 _MOST_LABELS = 3  # in a row, above the rows that they head
+# Attributes come from a stranger: a colspan of a billion would cost memory.
 _MAX_SPAN = 1000
 _MAX_ROW_SPANS = 100
 
@@ -217,6 +218,7 @@ def find_columns(cells: Iterable[Cell]) -> list[Span]:
     """Return the columns from left to right. Narrow cells make them; a cell over several of them makes none."""
     columns: list[Span] = []
     spans = {(cell.start, cell.end) for cell in cells}
+    # Narrow ones first: a head over three years must not become their column.
     for start, end in sorted(spans, key=lambda span: (span[1] - span[0], span)):
         first, last = overlapping(columns, start, end)
         if last - first <= 1:

@@ -25,6 +25,7 @@ from reasoning.citations import Citation, Source
 Node: TypeAlias = str | HtmlElement
 
 _MARKER = re.compile(r"\[([0-9]{1,4}(?: ?[,;] ?[0-9]{1,4})*+)\]")
+# A link that left this site could be a forged source.
 _LOCAL_URL = re.compile(r"(?:/(?![/\\])|#)[!#-;=?-~]*")
 _NO_MARKERS = frozenset({"a", "code", "pre", "figure", "bdi", "button", "math", "footer"})
 _BLOCKS = frozenset({"p", "li", "h3", "h4", "h5", "h6", "td", "th", "blockquote"})
@@ -63,6 +64,7 @@ def cite(
             marking.quotations[fold(citation.quote)].append(citation)
     if not marking.targets and not marking.quotations:
         return html
+    # On the tree: in the HTML text a marker may be inside of an attribute.
     root = parse_fragment(html)
     marking.mark(root)
     place_verdicts(root, marking.failed_but_not_found())

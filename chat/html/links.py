@@ -19,8 +19,10 @@ from chat.user_text import EMPTY, UserText
 
 WARNING_PATH = "/leaving/"
 MAX_URL_CHARS = 2048
+# A longer part of an address has room to carry text out.
 MAX_PART_CHARS = 64
 
+# Invisible and reordering characters can make one address look like another.
 _BAD_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
 _BAD_CHARACTERS = frozenset('\\<>"`{}|^')
 _WEB = re.compile(
@@ -42,7 +44,7 @@ class LinkMode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address that passed the check, as it is written into the page."""
+    """An address that passed the check, in the form that is written into the page."""
 
     url: str
     scheme: str  # "https", "http", "mailto"; "" for a fragment of the page
@@ -103,6 +105,7 @@ def link_mode(address: Address, user_text: UserText = EMPTY) -> LinkMode:
     path, _, query = path.partition("?")
     parts = [query, fragment, *path.split("/"), *address.host.split(".")]
     has_room = len(address.url) > 8 * MAX_PART_CHARS or any(len(part) > MAX_PART_CHARS for part in parts)
+    # Twice: a word can be escaped twice and still arrive at the other site.
     decoded = unquote_plus(unquote_plus(f"{address.host}/{address.rest}"))
     repeats_user = not user_text.contains_url(address.url) and user_text.shares_words_with(decoded)
     return LinkMode.TEXT if has_room or repeats_user else LinkMode.WARNING
@@ -115,5 +118,5 @@ def safe_hosts() -> Collection[str]:
 
 
 def warning_url(address: Address) -> str:
-    """Return the address of the page that shows ``address`` in full before the user goes there."""
+    """Return the address of the page that shows ``address`` in full before the user opens it."""
     return f"{WARNING_PATH}?to={quote(address.url, safe='')}"

@@ -69,6 +69,7 @@ def to_html(text: str) -> str:
 
     Raises TooDenseError for too much markup, or for nesting beyond which the parser would drop text.
     """
+    # The parser drops text beyond its nesting, silently, so such a block is shown as plain text.
     tokens = _PARSER.parse(text)
     if any(token.type in _CONTAINERS and token.level >= MAX_NESTING - 1 for token in tokens):
         raise TooDenseError("nesting")

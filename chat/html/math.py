@@ -73,6 +73,7 @@ def match_inline(state: StateInline, silent: bool) -> bool:
         return False
     pair = state.src[state.pos : state.pos + 2]
     opener = pair if pair in _CLOSERS else "$"
+    # Possessive quantifiers: an unclosed formula costs one pass.
     span = _SPANS[opener].match(state.src, state.pos, state.posMax)
     if span is None or not is_formula(opener, span[1], state.src[state.pos - 1 : state.pos]):
         return False
@@ -241,6 +242,7 @@ def to_mathml(tex: str, *, is_display: bool) -> str | None:
             # Line ends outside of an environment.
             around = "align*" if "&" in content else "matrix"
             root = convert(rf"\begin{{{around}}}{content}\end{{{around}}}", is_display=is_display)
+        # A short formula can expand to a large one by nested matrices.
         if sum(1 for _ in root.iter()) > MAX_ELEMENTS:
             return None
         correct(root, is_display=is_display)

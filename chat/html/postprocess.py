@@ -141,6 +141,7 @@ def decorate_link(link: HtmlElement, user_text: UserText) -> None:
         shown.tail, link.tail = link.tail, None
         link.addnext(shown)
         link.tail = " "
+    # The host is shown even where the link stays text: its words may name another site.
     mode = link_mode(address, user_text)
     if mode is LinkMode.TEXT:
         link.drop_tag()

@@ -1,6 +1,6 @@
 """Model text to safe HTML: the only place that declares markup safe.
 
-Each top-level block goes through markdown-it, bleach and our additions by itself. Nothing here raises: what can't be
+Each top-level block passes markdown-it, bleach and our additions by itself. Nothing here raises: what can't be
 rendered is shown escaped.
 """
 

@@ -1,6 +1,6 @@
 """What a provider is: one method that streams one response, and one that says what it would ask for it.
 
-Adapters turn a service's own exceptions into ``ProviderError`` at this boundary and keep the cause. They know neither
+Adapters turn a service's own exceptions into ``ProviderError`` at this boundary, with its cause. They know neither
 Django nor the database.
 """
 

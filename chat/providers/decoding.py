@@ -12,6 +12,7 @@ from reasoning.deltas import RawUsage
 from reasoning.stream import surrogates
 
 DONE = b"[DONE]"
+# A service that never ends a line would fill the memory.
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

@@ -77,6 +77,7 @@ def build_client(connection: Connection, **http_options: Any) -> AsyncOpenAI:
     return AsyncOpenAI(
         api_key=connection.api_key,
         base_url=connection.base_url,
+        # The turn retries: only it knows what the reader has seen.
         max_retries=0,
         timeout=timeout,
         # The aiohttp transport costs about half of what the default one does for each token.
@@ -218,6 +219,7 @@ class OpenAIService:
                 return await stack.enter_async_context(self.open_response(client, body))
             except APIStatusError as error:
                 refused = [name for name in self._optional if name in body and name.encode() in error.response.content]
+                # Services name the parameter that they refuse somewhere in the body, never in one place.
                 if error.status_code not in (400, 422) or not refused:
                     raise
                 self._refused_parameters.add(refused[0])

@@ -93,6 +93,7 @@ class Tool(Protocol):
 class ToolArguments(BaseModel):
     """Arguments of a tool. An argument that the schema doesn't name is an error."""
 
+    # A misspelt argument would otherwise search everything.
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
 
@@ -118,6 +119,7 @@ def function_tool(name: str, model: type[ToolArguments]) -> dict[str, Any]:
     servers refuse.
     """
     schema = model.model_json_schema()
+    # Fewer tokens in every request.
     schema.pop("title", None)
     description = " ".join(str(schema.pop("description", "")).split())
     for argument in schema.get("properties", {}).values():

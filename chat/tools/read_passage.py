@@ -9,6 +9,7 @@ from pydantic import Field
 from chat.tools.base import ToolArguments, ToolContext, ToolOutput, function_tool, read_arguments
 from chat.tools.search_filings import passages_output
 
+# A sentence that a passage cuts off is in the next one.
 NEIGHBOURS = 1
 
 

@@ -27,6 +27,7 @@ SHOWN_TO_MODEL = ("ref", "company", "filing", "date", "period", "section", "url"
 Form = Literal["10-K", "10-Q", "8-K"]
 
 
+# Models send "" where they mean no filter.
 def _none_if_blank(value: object) -> object:
     return None if isinstance(value, str) and not value.strip() else value
 

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 _MAX_CHARS = 40_000
+# The tool returns no more; a longer list is not from it.
 _MAX_PASSAGES = 20
 _HEADING_MAX_CHARS = 120
 _CELL_MAX_CHARS = 300

@@ -17,6 +17,7 @@ from chat.providers.offline.passages import ToolMessage, read_result
 AnswerKind = Literal["count", "figure", "money", "percent", "date", "person", "place", "reason", "any"]
 
 _MAX_QUERY_CHARS = 300
+# What was asked longer ago is no longer meant by *it*.
 _MAX_TURNS = 7
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*|\d+(?:[.,]\d+)*")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
@@ -365,6 +366,7 @@ def read_conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[Question, 
     for turn in turns:
         question = read_question(turn.text)
         is_follow_up = previous and _CONTINUES.match(question.text) and not question.is_about_analyst
+        # Thanks in between must not end the subject.
         if question.is_small_talk and not is_follow_up:
             continue
         if previous:

@@ -27,6 +27,7 @@ from chat.providers.offline.question import (
     years_of,
 )
 
+# Chosen on sample questions: a lower one answers what the filings don't say, a higher one refuses too much.
 THRESHOLD = 0.45
 _FRAME_WEIGHT, _PROPER_WEIGHT = 0.3, 2.0  # against the weight of a topic
 _IN_PIECE, _SYNONYM, _IN_HEADING, _NEAR, _IN_PASSAGE = 1.0, 0.8, 0.7, 0.5, 0.35
@@ -95,6 +96,7 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
     )
     # The companies of these passages are named everywhere, so their names weigh nothing.
     companies = stems_of(" ".join(passage.company for passage in passages))
+    # Rarity is counted in the passages at hand: the analyst reads nothing else.
     counts = Counter(stemmed for _passage, _piece, stems in pieces for stemmed in stems)
     weights = {
         word: factor * math.log((len(pieces) + 1) / (counts[word] + 0.5))
