@@ -25,14 +25,14 @@ from django.urls import path
 from accounts import scratchpad as gate
 from accounts.models import User
 from chat.filings.ingest import load_demo
-from chat.models import Conversation, Passage, Turn
+from chat.html import render
+from chat.models import Conversation, Event, Passage, Turn
 from chat.socket import consumer
 from chat.socket.consumer import ConversationConsumer
 from chat.turns import heartbeat
 from chat.turns.manager import TurnManager, runner
-from chat.validation import InvalidInputError, Message
 from reasoning.events import AssistantMessage
-from tests.chat.asking import ask
+from tests.chat.asking import ask, ended, send, signed_in
 from tests.contract_server.fixture import ContractHandle
 from tests.drawn_page import DrawnPage
 from tests.factories import (
@@ -48,22 +48,22 @@ from tests.factories import (
 from tests.frame_words import heard
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
-THOUGHT, PAD, KEY = "quokka-thought", "quokka-pad", "sk-proj-quokka4711abcdefghijklmnopqrstuv"
-SEARCH = {"name": "searchFilings", "arguments": json.dumps({"query": f"Northwind turbines {KEY}"})}
+THOUGHT, TAIL, PAD, KEY = "quokka-thought", "quokka-tail", "quokka-pad", "sk-proj-quokka4711abcdefghijklmnopqrstuv"
+SEARCH = {"name": "searchFilings", "arguments": json.dumps({"query": f"Northwind turbines {KEY}"}), "id": "call_0"}
 ANSWER = "It says *so* [1].\n\n- one\n- two\n\n```\nx < 1 & y\n```\n\nThe **end** is near."
 STALLS = [{"kind": "stall", "at": f"event:{event}", "name": f"go{event}"} for event in (3, 9, 15, 21)]
 
 
-class OpenPage:
+class LivePage:
     """A page that a person has open: as it was loaded, changed by the frames of its socket."""
 
-    def __init__(self, client: AsyncClient, conversation: Conversation, communicator: WebsocketCommunicator) -> None:
+    def __init__(self, client: AsyncClient, url: str, communicator: WebsocketCommunicator, language: str) -> None:
         self.frames: list[str] = []
-        self._client, self._url, self._communicator = client, f"/chats/{conversation.pk}/", communicator
+        self._client, self._url, self._communicator, self._language = client, url, communicator, language
         self._drawn: DrawnPage | None = None
 
     async def load(self) -> DrawnPage:
-        answer = await self._client.get(self._url)
+        answer = await self._client.get(self._url, headers={"Accept-Language": self._language})
         assert answer.status_code == 200
         return DrawnPage(answer.content.decode())
 
@@ -75,8 +75,8 @@ class OpenPage:
     async def send(self, **form: Any) -> None:
         await self._communicator.send_to(json.dumps(form))
 
-    async def post(self, url: str, form: dict[str, str]) -> None:
-        answer = await self._client.post(url, form, headers={"HX-Request": "true"})
+    async def post(self, url: str, form: dict[str, str] | None = None) -> None:
+        answer = await self._client.post(url, form or {}, headers={"HX-Request": "true"})
         assert answer.status_code < 400, answer.content
 
     async def sees(self, text: str) -> None:
@@ -125,17 +125,20 @@ async def elsewhere() -> AsyncIterator[TurnManager]:
 
 
 @asynccontextmanager
-async def page_of(user: User, conversation: Conversation, manager: TurnManager = runner) -> AsyncIterator[OpenPage]:
+async def page_of(
+    user: User, conversation: Conversation, manager: TurnManager = runner, *, language: str = "en"
+) -> AsyncIterator[LivePage]:
     """Open a page at a process."""
-    client = AsyncClient()
-    await client.aforce_login(user)
+    client = await signed_in(user)
     kind = type("Consumer", (ConversationConsumer,), {"manager": manager})
     routes: Any = URLRouter([path("ws/chats/<uuid:conversation_id>/", kind.as_asgi())])  # type: ignore[list-item]
-    cookie = f"sessionid={client.cookies['sessionid'].value}".encode()
+    headers = {"cookie": f"sessionid={client.cookies['sessionid'].value}", "accept-language": language}
     communicator = WebsocketCommunicator(
-        AuthMiddlewareStack(routes), f"/ws/chats/{conversation.pk}/", headers=[(b"cookie", cookie)]
+        AuthMiddlewareStack(routes),
+        f"/ws/chats/{conversation.pk}/",
+        headers=[(name.encode(), value.encode()) for name, value in headers.items()],
     )
-    page = OpenPage(client, conversation, communicator)
+    page = LivePage(client, f"/chats/{conversation.pk}/", communicator, language)
     await page.open()
     try:
         yield page
@@ -143,28 +146,20 @@ async def page_of(user: User, conversation: Conversation, manager: TurnManager =
         await page.close()
 
 
-async def all_as_reloaded(*pages: OpenPage) -> None:
+async def all_as_reloaded(*pages: LivePage) -> None:
     for page in pages:
         await page.is_as_reloaded()
 
 
-async def submit(conversation: Conversation, text: str = "Why?", manager: TurnManager = runner) -> Turn:
-    accepted = await manager.submit(conversation.pk, Message(text))
-    assert accepted.turn_id is not None
-    return await Turn.objects.aget(pk=accepted.turn_id)
+async def started(conversation: Conversation, text: str = "Why?", number: int = 1) -> Turn:
+    """Ask without a socket; return the turn."""
+    await send(conversation, text)
+    return await conversation.turns.aget(number=number)
 
 
 async def released(upstream: ContractHandle, name: str) -> None:
     await asyncio.to_thread(upstream.wait_for, held=name)
     upstream.release(name)
-
-
-async def nth_turn(conversation: Conversation, number: int) -> Turn:
-    for _try in range(1000):
-        if turn := await conversation.turns.filter(number=number).afirst():
-            return turn
-        await asyncio.sleep(0.02)
-    raise AssertionError(number)
 
 
 def held(name: str, at: str = "event:2") -> list[dict[str, str]]:
@@ -179,27 +174,26 @@ async def test_every_prefix_of_a_turn_and_every_action_leaves_the_page_as_a_relo
     upstream: ContractHandle, alice: User, conversation: Conversation, elsewhere: TurnManager, layer: str
 ) -> None:
     await database_sync_to_async(load_demo)()
+    short = {"content": "Short.\n\nAnd more.", "chunk": 4}
     upstream.script(
         [
-            {
-                "reasoning": THOUGHT,
-                "tool_calls": [SEARCH],
-                "faults": [{"kind": "stall", "at": "first_event", "name": "call"}],
-            },
+            {"reasoning": THOUGHT, "tool_calls": [SEARCH], "faults": held("call", "first_event")},
+            {"reasoning": THOUGHT, "tool_calls": [SEARCH], "faults": held("again", "first_event")},  # the same call id
             {"reasoning": THOUGHT, "content": ANSWER, "chunk": 4, "faults": STALLS},
-            *({"content": "Short.\n\nAnd more.", "chunk": 4, "faults": held(name)} for name in ("second", "edited")),
-            *({"content": "Short.\n\nAnd more.", "chunk": 4} for _spare in range(4)),
+            *({**short, "faults": held(name)} for name in ("second", "edited")),
+            *([short] * 4),
         ]
     )
+    url = f"/chats/{conversation.pk}/turns"
     async with AsyncExitStack() as stack:
         near = await stack.enter_async_context(page_of(alice, conversation))
         far = await stack.enter_async_context(page_of(alice, conversation, elsewhere))
-        turn = await submit(conversation)
-        for name in ("call", *(str(stall["name"]) for stall in STALLS)):
+        first = await started(conversation)
+        for name in ("call", "again", *(stall["name"] for stall in STALLS)):
             await asyncio.to_thread(upstream.wait_for, held=name)
             await all_as_reloaded(near, far)
             upstream.release(name)
-        await runner.finished(conversation.pk, turn.pk)
+        await ended(conversation)
         await all_as_reloaded(near, far)
 
         await near.send(text="And then?")
@@ -207,21 +201,21 @@ async def test_every_prefix_of_a_turn_and_every_action_leaves_the_page_as_a_relo
         await far.send(text="And after that?")  # is queued
         await near.sees("And after that?")
         await all_as_reloaded(near, far)
-        await far.send(action="stop")
+        await far.send(action="stop")  # by way of the database
         upstream.release("edited")
-        third = await nth_turn(conversation, 3)
-        await runner.finished(conversation.pk, third.pk)
+        third = await ended(conversation, 3)
         await all_as_reloaded(near, far)
+        assert (await ended(conversation, 2)).status == "aborted"
 
-        again = await runner.retry(third)
-        assert again.turn_id
-        await runner.finished(conversation.pk, again.turn_id)
+        await near.post(f"{url}/{third.pk}/retry/")
         await all_as_reloaded(near, far)
+        again = await ended(conversation, 3)
+        await all_as_reloaded(near, far)
+        assert (again.pk == third.pk, again.status) == (False, "completed")
 
-        edited = await runner.retry(turn, Message("Why not?"))
-        assert edited.turn_id
+        await near.post(f"{url}/{first.pk}/edit/", {"text": "Why not?"})
         await all_as_reloaded(near, far)
-        await runner.finished(conversation.pk, edited.turn_id)
+        await ended(conversation)
         await all_as_reloaded(near, far)
 
 
@@ -262,24 +256,24 @@ async def test_refused_action_still_brings_what_the_viewer_may_see_now(alice: Us
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-async def test_page_that_comes_late_to_another_process_shows_the_checkpoint_and_what_follows(
+async def test_page_that_comes_late_shows_the_state_and_what_follows(
     upstream: ContractHandle, alice: User, conversation: Conversation, elsewhere: TurnManager, layer: str
 ) -> None:
     upstream.script([{"content": ANSWER, "chunk": 4, "faults": STALLS}])
-    turn = await submit(conversation)
+    await started(conversation)
     await released(upstream, "go3")
     await asyncio.to_thread(upstream.wait_for, held="go9")
 
-    async with page_of(alice, conversation, elsewhere) as far:
-        await far.is_as_reloaded()
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        await all_as_reloaded(near, far)
         for name in ("go9", "go15", "go21"):
             await released(upstream, name)
-            await far.is_as_reloaded()
-        await runner.finished(conversation.pk, turn.pk)
-        await far.is_as_reloaded()
+            await all_as_reloaded(near, far)
+        await ended(conversation)
+        await all_as_reloaded(near, far)
 
 
-@pytest.mark.parametrize("loses", ["every other event", "all events"])
+@pytest.mark.parametrize("loses", ["every other event", "all events", "all events, with an error"])
 async def test_events_that_are_lost_are_made_up_for(
     upstream: ContractHandle,
     alice: User,
@@ -296,48 +290,71 @@ async def test_events_that_are_lost_are_made_up_for(
         count += 1
         if loses == "every other event" and count % 2:
             await group_send(group, message)
+        if loses == "all events, with an error":
+            raise ConnectionError
 
     upstream.script([{"content": ANSWER, "chunk": 4, "faults": STALLS}])
     async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
-        turn = await submit(conversation)
+        await started(conversation)
         await asyncio.to_thread(upstream.wait_for, held="go3")
         await all_as_reloaded(near, far)
         monkeypatch.setattr(layer, "group_send", lossy)
         for stall in STALLS:
-            await released(upstream, str(stall["name"]))
-        await runner.finished(conversation.pk, turn.pk)
+            await released(upstream, stall["name"])
+        assert (await ended(conversation)).status == "completed"
         await all_as_reloaded(near, far)
 
 
-@pytest.mark.parametrize("is_lost", [False, True])
-async def test_stop_from_another_process_reaches_the_turn(
-    upstream: ContractHandle,
-    conversation: Conversation,
-    elsewhere: TurnManager,
-    monkeypatch: pytest.MonkeyPatch,
-    is_lost: bool,
+async def test_block_whose_citations_fail_is_shown_without_them(
+    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upstream.script([{"content": "a b c", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2"}]}, {}])
-    listening = asyncio.create_task(runner.listen_for_stops())
-    await asyncio.sleep(0)
-    turn = await submit(conversation)
-    if is_lost:
-        monkeypatch.setattr("chat.turns.manager.publish_stop", _nothing)
-    else:
-        monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 3600)
+    failures = [ValueError("once")]
 
-    assert await elsewhere.stop(conversation.pk)
-    await runner.finished(conversation.pk, turn.pk)
+    def cite(*args: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return render_cite(*args)
 
-    await turn.arefresh_from_db()
-    assert turn.status == "aborted"
-    assert not await elsewhere.stop(conversation.pk)
-    listening.cancel()
-    await asyncio.gather(listening, return_exceptions=True)
+    render_cite = render.cite
+    monkeypatch.setattr(render, "cite", cite)
+    upstream.script([{"content": "*One* [1].\n\n" + "More.\n\n" * 5, "chunk": 4, "faults": held("go", "event:9")}])
+    async with page_of(alice, conversation) as page:
+        await started(conversation)
+        await page.sees("<em>One</em>")
+        upstream.release("go")
+        assert (await ended(conversation)).status == "completed"
+        await page.is_as_reloaded()
+    assert not failures
 
 
-async def _nothing(*_args: object) -> None:
-    """Lose a message."""
+@pytest.mark.parametrize(
+    ("language", "shows_trace", "status"),
+    [("en", True, "Reading {} results…"), ("de", True, "Liest {} Treffer …"), ("en", False, "Thinking…")],
+)
+async def test_status_names_the_results_that_the_model_reads(
+    upstream: ContractHandle,
+    alice: User,
+    conversation: Conversation,
+    settings: LazySettings,
+    language: str,
+    shows_trace: bool,
+    status: str,
+) -> None:
+    settings.REASONING_TOOL_TRACE_DEFAULT = shows_trace
+    await database_sync_to_async(load_demo)()
+    upstream.script([{"tool_calls": [SEARCH]}, {"content": "Done.", "faults": held("go", "first_event")}])
+    async with page_of(alice, conversation, language=language) as page:
+        await started(conversation)
+        await asyncio.to_thread(upstream.wait_for, held="go")
+        await page.is_as_reloaded()
+        shown = (await page.load()).state()
+        upstream.release("go")
+        await ended(conversation)
+
+    result = await Event.objects.aget(type="tool_result")
+    assert [text for name, text in shown.items() if name.endswith(" says")] == [
+        status.format(result.public["trace"]["results"])
+    ]
 
 
 async def test_turn_of_a_dead_process_ends_on_every_page(
@@ -363,10 +380,8 @@ async def test_limit_counts_the_turns_of_other_processes(
     turn = await database_sync_to_async(open_turn)(other.pk, text="q")
     await Turn.objects.filter(pk=turn.pk).aupdate(worker="elsewhere:1:0")
 
-    with pytest.raises(InvalidInputError) as refused:
-        await submit(conversation)
-
-    assert refused.value.code == "too_many_turns"
+    assert (await send(conversation, "Why?")).status_code == 400
+    assert not await conversation.turns.aexists()
 
 
 # Privacy
@@ -374,10 +389,12 @@ async def test_limit_counts_the_turns_of_other_processes(
 
 async def private_talk(
     upstream: ContractHandle, ada: User, conversation: Conversation, elsewhere: TurnManager
-) -> tuple[OpenPage, OpenPage]:
+) -> tuple[LivePage, LivePage]:
     """Run a turn with every private thing in it before two pages of an administrator, each at another process."""
     content = f"<scratchpad>{PAD}</scratchpad>A wombat.\n\n" + "And more of this.\n\n" * 5
-    upstream.script([{"reasoning": THOUGHT, "tool_calls": [SEARCH]}, {"reasoning": THOUGHT, "content": content}])
+    thought = f"{THOUGHT} {'and so on ' * 100} {TAIL}"
+    calls = [SEARCH, {"name": f"search-{KEY}", "arguments": "{}"}]
+    upstream.script([{"reasoning": thought, "tool_calls": calls, "chunk": 20}, {"content": content}])
     async with page_of(ada, conversation) as near, page_of(ada, conversation, elsewhere) as far:
         for page in (near, far):
             await database_sync_to_async(_switch_on)(ada, page)
@@ -388,7 +405,7 @@ async def private_talk(
         return near, far
 
 
-def _switch_on(user: User, page: OpenPage) -> None:
+def _switch_on(user: User, page: LivePage) -> None:
     session = page._client.session
     gate.switch(user, session, on=True)
     session.save()
@@ -396,7 +413,7 @@ def _switch_on(user: User, page: OpenPage) -> None:
 
 @pytest.mark.spec("product 9")
 @pytest.mark.spec("product 4")
-@pytest.mark.parametrize("flag", ["hidden", "excerpt"])
+@pytest.mark.parametrize(("flag", "thoughts"), [("hidden", []), ("excerpt", [THOUGHT]), ("full", [THOUGHT, TAIL])])
 async def test_channel_layer_carries_nothing_private(
     upstream: ContractHandle,
     ada: User,
@@ -404,6 +421,7 @@ async def test_channel_layer_carries_nothing_private(
     settings: LazySettings,
     monkeypatch: pytest.MonkeyPatch,
     flag: str,
+    thoughts: list[str],
 ) -> None:
     settings.REASONING_SCRATCHPAD_ENABLED, settings.REASONING_THINKING_FOR_USERS = True, flag
     await database_sync_to_async(load_demo)()
@@ -421,7 +439,7 @@ async def test_channel_layer_carries_nothing_private(
 
     said = json.dumps(sent, ensure_ascii=False)
     assert [text for text in (PAD, KEY, *passages) if text in said] == []
-    assert (THOUGHT in said) is (flag == "excerpt")
+    assert [text for text in (THOUGHT, TAIL) if text in said] == thoughts
     assert "wombat" in said
     assert PAD in heard(near.frames)
     assert PAD not in heard(far.frames)
