@@ -1,4 +1,4 @@
-"""The pure core: what is reasoning, answer or secret, what is stored, and what goes back to the model.
+"""The pure core: what is reasoning, answer or secret, what is stored, and what is sent back to the model.
 
 No framework, no sockets, no clock, no environment. The names below are its public interface.
 """

@@ -95,6 +95,7 @@ def check_citations(answer: str, sources: Sequence[Source]) -> tuple[Citation, .
     contains it. Without any marker it is credited to the one source that contains it, if it has five words. A source
     cited with several quotations gives one citation for each; without any, ``verified`` is None. Never raises.
     """
+    # A dict is ordered by insertion, so refs come out by first appearance.
     by_ref = {source.ref: source for source in sources}
     quotes_by_ref: dict[int, dict[str, bool]] = {}
     for block in blocks(answer):
@@ -154,6 +155,7 @@ def mentions(block: AnswerBlock, by_ref: Mapping[int, Source]) -> Iterator[Menti
         yield from (Mention(start, ref) for ref in refs)
     at = 0
     for start, quote in block.quotations:
+        # A model that quotes without citing gets the credit only where one source alone has the words.
         if not markers:
             has_enough_words = len(quote.split()) >= _UNMARKED_MIN_WORDS
             found = [ref for ref in by_ref if has_enough_words and is_quoted_in(quote, by_ref[ref].text)]
@@ -275,6 +277,7 @@ def blank_code(text: str) -> str:
     if "`" not in text:
         return text
     runs = [(found.start(), found.end()) for found in _BACKTICKS.finditer(text)]
+    # From the last run to the first, each run learns its closer: one pass, however many runs stay open.
     closing: dict[int, int] = {}  # index of a run: index of the next run of the same length
     following: dict[int, int] = {}
     for index in range(len(runs) - 1, -1, -1):
@@ -302,6 +305,7 @@ def fold_text(text: str) -> str:
 
 def occurs(quotation: str, passage: str) -> bool:
     parts = [part.strip() for part in _ELISION.split(quotation)]
+    # Punctuation inside the closing quotation mark belongs to the answer's sentence, not to the passage.
     parts = [*parts[:-1], parts[-1].rstrip(" ,.;:")]
     at = 0
     for part in filter(None, parts):

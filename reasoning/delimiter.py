@@ -1,6 +1,6 @@
 """Split one whole message at its ``<REASONING>`` block, to the letter of spec 000.
 
-For finished text only: a stream goes through the normaliser. The tags count in exactly this spelling, case included.
+For finished text only: the normaliser parses streams. The tags count in exactly this spelling, case included.
 Cost is linear in the length of the message.
 """
 
@@ -44,6 +44,7 @@ def parse_message(text: str) -> ParsedMessage:
         first = first or tag
         last = tag if tag[1] else last
         depth += -1 if tag[1] else 1
+        # Later blocks are text: a message has one block at most (rule 1).
         if depth == 0:
             break
     if first is None or last is None:

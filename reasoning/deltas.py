@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+# Scratchpad imports the token estimate of replay; at run time that would be a circle.
 if TYPE_CHECKING:
     from reasoning.scratchpad import Scratchpad
 

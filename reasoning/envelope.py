@@ -93,10 +93,12 @@ def envelope(
         "reasoningSummary": list(record.summary) if sees.summary else [],
         "toolTrace": [step_to_json(step) for step in record.trace] if sees.trace else [],
     }
+    # Without the summary, its source would say that there is one.
     if sees.summary:
         form["summarySource"] = record.summary_source or "model"
     if thinking is not None and sees.may_open_thinking:
         form["thinking"] = dict(thinking)
+    # Checked again here, although only a grant can have produced the text (product 15).
     if scratchpad is not None and sees.scratchpad:
         form["scratchpad"] = scratchpad
     return form

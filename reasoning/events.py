@@ -116,7 +116,7 @@ class TurnEnd(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction(BaseEvent):
-    """Requests from here on send this summary in place of everything up to ``to_seq``. The log keeps it all."""
+    """Requests from here on send this summary in place of all events up to ``to_seq``, which stay in the log."""
 
     type: ClassVar[str] = "compaction"
     to_seq: int
@@ -146,6 +146,7 @@ def event_from_json(form: Mapping[str, Any]) -> Event:
     kind = _KINDS.get(form.get("type", ""))
     if kind is None:
         raise EventError(f"type: unknown event type {form.get('type')!r}; known: {', '.join(_KINDS)}")
+    # Keys of a later version are ignored, so that older code can read newer rows.
     known = {field.name for field in fields(kind)}
     values = {name: value for name, value in form.items() if name in known}
     if kind is AssistantMessage:

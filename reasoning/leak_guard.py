@@ -48,6 +48,7 @@ def guard_bullets(
     policy: RedactionPolicy = DEFAULT,
 ) -> GuardedSummary:
     """Return the bullets that repeat nothing private. Linear in the bullets and the prompt; never raises."""
+    # Once for all bullets: a prompt is long.
     runs = word_runs(system_prompt)
     cleaned = (clean(bullet[:WINDOW_CHARS]) for bullet in bullets)
     judged = [(bullet, drop_reason(bullet, runs, scratchpad, policy)) for bullet in cleaned]
@@ -63,6 +64,7 @@ def drop_reason(
             return "system prompt"
         if scratchpad and scratchpad.overlaps(text, words=RUN_WORDS):
             return "scratchpad"
+        # Web addresses are removed first: the path of one is no file path.
         if _PATH.search(_ADDRESS.sub(" ", text)):
             return "file path"
         return "secret or identifier" if Redactor(policy).redact_text(text) != text else ""

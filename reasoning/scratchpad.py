@@ -102,6 +102,7 @@ def reveal(scratchpad: Scratchpad, grant: ScratchpadGrant, *, max_tokens: int = 
 
     Raises ScratchpadError for anything but a grant.
     """
+    # The grant is checked where the text is read, so no caller can forget it.
     text = scratchpad._reveal(grant)
     short = text[: max_tokens * CHARS_PER_TOKEN]
     return text if len(short) == len(text) else short.rstrip() + TRUNCATED

@@ -50,6 +50,7 @@ def choice(field: str, *allowed: str) -> Setting:
 
 def positive_integer(value: Any) -> int:
     try:
+        # JSON's true is an int in Python, and would mean one token.
         number = 0 if isinstance(value, bool) else int(str(value))
     except ValueError:
         number = 0

@@ -63,6 +63,7 @@ class ToolTraceStep:
     created_by: InitVar[object]
 
     def __post_init__(self, created_by: object) -> None:
+        # dataclasses.replace can't pass the marker either, so no step is made by copying with changes.
         if created_by is not _CREATED_HERE:
             raise TypeError("a trace step comes from finish or step_from_json alone")
 
@@ -83,6 +84,7 @@ def finish(
 ) -> ToolTraceStep:
     """End a step: arguments, error and snippets come out redacted, the first three sources as citations."""
     redactor = Redactor()
+    # A snippet is a public filing's words, in which only secrets are masked (product 12).
     snippets = Redactor(SECRETS_ONLY)
     try:
         args = redactor.redact_args(json.loads(opened.arguments or "{}"), shown=opened.shown)

@@ -82,6 +82,7 @@ class Visibility:
         """
         if not self.may_open_thinking:
             return ""
+        # The mark is sent with the piece that passes the limit, and with no later one.
         room = EXCERPT_CHARS - offset
         if self.thinking == "whole" or chars - offset <= room:
             return redacted

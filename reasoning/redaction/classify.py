@@ -92,7 +92,9 @@ _EMAIL_VETO = wordset("template subject body verified server")
 _VECTOR_WORDS = wordset("embedding embeddings vector vectors emb embeds logits logprobs weights tensor activations")
 _VECTOR_VETO = wordset("dimension dimensions dim dims store id db search")
 
+# German names are written with these words; other languages use the password words of prose.py.
 _ALIASES = {"schlüssel": "key", "geheimnis": "secret", "zugangsdaten": "credential", "anmeldedaten": "credential"}
+# Cyrillic and Greek letters that look Latin, in the order of the Latin ones.
 _LOOK_ALIKES = str.maketrans(
     "аеорсухіјѕԁһԛԝкмтвнАВЕКМНОРСТУХІЈЅαεικνορτυχΑΒΕΗΙΚΜΝΟΡΤΥΧ",
     "aeopcyxijsdhqwkmtbhABEKMHOPCTYXIJSaeiknoptuxABEHIKMNOPTYX",
@@ -113,6 +115,7 @@ def kind_of(name: str) -> KeyKind:
         return KeyKind.NONE
     words = tuple(map(singular, given))
     present, pairs = set(words), set(pairwise(words))
+    # Order matters: what is only about a secret is decided before what sounds like one.
     is_person = bool(pairs & _PII_PAIRS)  # in "first_name" a word of measure belongs to the name itself
     if not is_person and is_about_secret(words, present, given[-1]):
         return KeyKind.NONE
@@ -120,6 +123,7 @@ def kind_of(name: str) -> KeyKind:
     if not (words[-1] == "key" and is_bookkeeping) and (
         pairs & _SECRET_PAIRS or words[-1] == "pass" or any(map(is_secret_word, words))
     ):
+        # `tokens` alone is as often a number of them as a list of credentials.
         return KeyKind.WEAK if given == ("tokens",) else KeyKind.SECRET
     if present & _WEAK_WORDS:
         return KeyKind.NONE if is_bookkeeping else KeyKind.WEAK

@@ -104,8 +104,10 @@ class JsonWalk:
         self._nodes_left -= 1
         if kind is not KeyKind.NONE and (masked := self.mask_by_key(value, kind)) is not None:
             return self.spend(masked)
+        # Strings first: a str is a sequence, and an enum may be a str or an int as well.
         if isinstance(value, (str, int)) or not isinstance(value, (Mapping, list, tuple, Set)):
             return self.spend(self.scalar(value))
+        # Ancestors only: a value that occurs twice side by side is no cycle.
         if id(value) in self._ancestors:
             return self.spend(CYCLE)
         if depth >= self._policy.max_depth:
@@ -149,6 +151,7 @@ class JsonWalk:
 
     def mapping(self, value: Mapping[Any, Any], depth: int) -> Json:
         shown: dict[str, Json] = {}
+        # HAR files and many APIs write headers as {"name": "Authorization", "value": "…"}.
         sibling = kind_by_sibling(value)
         for key, item in value.items():
             if self.is_spent():
@@ -156,6 +159,7 @@ class JsonWalk:
                 break
             name = key_text(key)
             kind = sibling if sibling is not KeyKind.NONE and name.lower() in _VALUE_KEYS else classify(name)
+            # Two keys may be redacted to the same text; no value may be lost by that.
             unique = shown_key = self.shown_name(name)
             number = 2
             while unique in shown:
@@ -212,6 +216,7 @@ class JsonWalk:
             case int() if value.bit_length() > _MAX_INTEGER_BITS:
                 return f"[integer, {value.bit_length()} bits]"
             case int():
+                # A card number may be sent as a number.
                 digits = str(int(value))
                 return int(value) if len(digits) < 13 or self._redact(digits) == digits else self.mask("card")
             case float():
@@ -224,6 +229,7 @@ class JsonWalk:
 
     def shown_text(self, text: str) -> str:
         policy = self._policy
+        # Cut JSON doesn't parse, so only texts within the window are walked by their keys.
         window = text[: policy.window] if len(text) > policy.window else self.nested_json(text)
         if window.count(",") >= _VECTOR_COMMAS:
             window = _NUMBERS.sub(VECTOR, window)
@@ -245,6 +251,7 @@ class JsonWalk:
             return text
         if not isinstance(parsed, (dict, list)) and not (isinstance(parsed, str) and parsed[:1] in ("{", "[", '"')):
             return text
+        # With bounds of its own; the result is cut to the text limit like any other string.
         shown = JsonWalk(self._policy, self._redact, self._counts).value(parsed, depth=1)
         return text if shown == parsed else json.dumps(shown, ensure_ascii=False)
 

@@ -15,19 +15,23 @@ from typing import Final
 
 from reasoning.redaction.rules import Rule, Span, Trigger, wordset
 
+# Also the ways in which people and HTML disguise the at sign.
 _EMAIL = re.compile(
     r"(?P<local>(?<![\w.+%'-])\w(?:(?!%40)[\w.+%'-]){0,63}+)(?:@|&#64;|&#x40;|&commat;|%40|＠|\[at\]|\(at\))"
     r"(?P<domain>(?:[\w-]{1,63}(?:\.|\[dot\]|\(dot\))){1,8}(?P<tld>[^\W\d_]{2,24}))(?![\w-])"
 )
 _FILE_ENDINGS = frozenset(["png", "jpg", "jpeg", "gif", "svg", "webp", "css", "js", "ts", "html", "json", "py"])
+# git@github.com is an address of a repository, not of a person.
 _SERVICE_USERS = frozenset(["git", "hg", "svn"])  # of an address such as git@host:path
 _CARD = re.compile(
     r"(?<![\d.,\-/])(?:\d{4}([ \-]?)\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|\d{4}([ \-]?)\d{6}\2\d{4,5})(?![\d\-]|[.,]\d)"
 )
+# Visa, Mastercard, American Express, Discover, JCB, Diners, UnionPay: nothing else passes for a card.
 _CARD_ISSUER = re.compile(
     r"4\d{15}(?:\d{3})?|5[1-5]\d{14}|2(?:22[1-9]|2[3-9]\d|[3-6]\d\d|7[01]\d|720)\d{12}|3[47]\d{13}|6011\d{12}"
     r"|64[4-9]\d{13}|65\d{14}|35(?:2[89]|[3-8]\d)\d{12}|3(?:0[0-5]|[68]\d)\d{11}|62\d{14,17}"
 )
+# Numbers that the authority never issues (000, 666, 00, 0000) stay.
 _SSN = re.compile(r"(?<![\d\-])(?P<value>(?!000|666)\d{3}([\-‑–])(?!00)\d{2}\2(?!0000)\d{4})(?![\d\-])")
 _CPF = re.compile(r"(?<![\d.])(?P<value>\d{3}\.\d{3}\.\d{3}-\d{2})(?![\d\-])")
 _NINO = re.compile(r"(?<![A-Za-z0-9])(?P<value>[A-CEGHJ-NP-TW-Z]{2}( ?)\d{2}\2\d{2}\2\d{2}\2[A-D])(?![A-Za-z0-9])")
@@ -39,6 +43,7 @@ _LABELLED_ID = re.compile(
     r"(?:[^\d\n\[]{0,24}?)(?<![A-Za-z0-9])"
     r"(?P<value>(?=[A-Z\-. ]{0,6}\d)[A-Z0-9](?:[ \-./]?[A-Z0-9]){4,20})(?![A-Za-z0-9])"
 )
+# International, North American, French, British layouts; others need a label.
 _PHONES = (
     re.compile(
         r"(?<![\w+.\-/])"
@@ -104,6 +109,7 @@ _HOME = re.compile(
     r"|/)(?i:users|documents and settings)(?:\\{1,4}|/))"
     r"(?P<value>[^/\\\s\"'`<>:|,;()\[\]]{1,64}+)(?![\]])"
 )
+# These folders name nobody.
 _SHARED_HOMES = frozenset(["Shared", "Public", "Default", "user", "username", "$USER", "you", "runner", "~", "All"])
 
 
@@ -161,6 +167,7 @@ def find_ibans(text: str) -> Iterator[Span]:
         whole = length and iban_pattern(length).match(text, found.start())
         if whole:
             iban = re.sub(r"[ \-\xa0]", "", whole.group()).upper()
+            # ISO 7064: the country and check digits move to the end, letters become numbers.
             if int((iban[4:] + iban[:4]).translate(_LETTERS_AS_NUMBERS)) % 97 == 1:
                 yield Span(*whole.span(), "iban")
 

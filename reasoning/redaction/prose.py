@@ -50,7 +50,9 @@ QUALIFIERS: Final = wordset(
     " connection app deploy your license webhook backup shared service account admin mot ssh pass"
 )
 PASSWORD_NAME: Final = re.compile(r"(?i)pass|pwd|kennwort|contrase|senha|wachtwoord|пароль|pw\Z")
+# A key or a token is never three digits; a PIN or a code is.
 _DIGITS_NAME = re.compile(r"(?i)pin|otp|cv[vc]|code|pass|pwd|2fa|mfa|kennwort")
+# Words with ordinary meanings: "the key is that margins rose".
 _PLAIN_NAMES = wordset("token secret key credential schlüssel geheimni")
 FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
     r"(?:\s{1,4}(?:for|of|to|on|in|at|from|für|von|vom|des|der|zum|zur|im|am|pour|de|para|del|della|dell['’]\w{1,20}"
@@ -110,6 +112,7 @@ _SEED_PHRASE = re.compile(
 )
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
 TRIGGER_IDEOGRAPHS: Final = "密口令パ"  # with which the words for a password begin
+# Chinese, Japanese and Korean write the name, a copula and the value without blanks.
 _CJK = re.compile(
     r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호)\s{0,2}(?:是|为|為|は|는|은|가)?\s{0,2}[:：=]?\s{0,2}"
     r"[\"'`「“]?(?P<value>[!-~]{4,64}+)"
@@ -119,6 +122,7 @@ _FOREIGN_IS = (
     r"dazu|dafür|ist|sind|war|lautet|heißt|is|luidt|wordt|est|sera|es|era|será|è|é|sarà|to|jest|brzmi|je|zní|är|er|var"
     r"|on|este|e|είναι|это|є|це|là|adalah|هي|هو|היא|है"
 )
+# "Nimm als Passwort …", "utilisez le mot de passe …": the verb may come before the value.
 _FOREIGN_USE = (
     r"(?:nimm\w{0,2}|nehm\w{1,2}|verwend\w{1,3}|benutz\w{1,3}|gib|geben|utilis\w{1,3}|us[ae]\w?|użyj|gebruik\w?)"
     r"(?:\s{1,4}(?:du|wir|sie|bitte|dann|einfach|s'il|vous|te|plaît)){0,3}"

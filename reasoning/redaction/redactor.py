@@ -65,6 +65,7 @@ class Redactor:
         # Names of arguments, and much of what they contain, are the same in every step.
         redact, redact_public = remember_plain(self._redact), remember_plain(public._redact)
         shown: list[dict[str, Any]] = []
+        # Two bytes for the brackets of the list, two for each comma.
         bytes_left = self.policy.trace_bytes - 2
         try:
             for number, step in enumerate(steps[: self.policy.max_nodes], 1):
@@ -97,6 +98,7 @@ class Redactor:
 
     def _redact(self, text: str) -> str:
         book = rule_book(personal=self.policy.personal)
+        # Most strings of a trace are short and contain nothing; no machine has to be built for them.
         is_plain = (
             len(text) <= MAX_HELD
             and clean(text) == text
@@ -105,6 +107,7 @@ class Redactor:
         )
         if is_plain:
             return text
+        # One machine for streams and whole texts, so that both give the same output.
         stream = StreamRedactor(self.policy)
         shown = stream.feed(text) + stream.flush()
         self.counts.update(stream.counts)

@@ -87,6 +87,7 @@ def merge_spans(spans: Iterable[Span]) -> list[Span]:
             merged.append(span)
             continue
         last = merged[-1]
+        # A URL with a password contains something like an address.
         if span.kind == "email" and (last.kind == "email" or span.end > last.end):
             continue  # half a user:password@host looks like an address; the host may stay
         kind = "secret" if "secret" in (last.kind, span.kind) else last.kind
@@ -104,7 +105,9 @@ def apply_spans(text: str, spans: Sequence[Span]) -> str:
     return "".join((*parts, text[done:]))
 
 
+# What other programs write in place of a secret.
 _MASKS = ("[redacted", "redacted]", "[unavailable", "***", "•••", "…", "[vector", "[base64", "[text", "xxxx", "XXXX")
+# What documentation and code write where a secret belongs: <token>, ${TOKEN}, your-api-key, os.environ[...].
 _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>? | \$\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{[\w.]*\}
@@ -117,6 +120,7 @@ _PLACEHOLDER = re.compile(
       | (?i:x{3,} | n/?a | tbd | todo)
     )"""
 )
+# Names of types and of empty values, as in schemas and forms.
 _TYPES = wordset(
     """
     str string text bytes bytearray int integer bool boolean float number any object none null nil undefined
@@ -156,6 +160,7 @@ _SENTENCE_WORDS = wordset(
     """
 )
 _WORD_ENDINGS = ("ed", "ing", "able", "ible", "ly", "ful", "less", "ous", "tion", "ment", "ness", "ity", "ive", "ance")
+# Amounts, dates, quarters and algorithms look like passwords: letters and digits together.
 _NUMBER_LIKE = re.compile(
     r"""(?xi)
       [$€£¥+\-~≈]?\d[\d,.:/%x\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|gb|mb|kb|bit|bits|px|characters)?
@@ -167,6 +172,7 @@ _EXPRESSION = re.compile(
     r"[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*)|[A-Za-z_]+(?:\.[A-Za-z_]+)+\(?"
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
+# How often neighbours change their class separates random strings from words and numbers.
 _CHARACTER_CLASSES = ("[0-9]", "[a-zß-öø-ÿ]", "[A-ZÀ-ÖØ-Þ]", r"[^0-9a-zA-ZÀ-ÖØ-öø-ÿ]")
 _CLASS_CHANGE = re.compile("|".join(f"(?<={one})(?!{one})(?!\\Z)" for one in _CHARACTER_CLASSES))
 _INNER_SYMBOL = re.compile(r"[!@#$%^&*+=~?](?!\Z)")
@@ -202,6 +208,7 @@ def is_random(value: str, *, min_chars: int = 16) -> bool:
     """True for a run of characters that no person would have chosen: an unlabelled key."""
     if len(value) < min_chars or is_number_like(value):
         return False
+    # A bounded part is enough to judge a value of any length.
     start = value[:128]
     digits = sum(map(str.isdigit, start))
     if not digits or digits == len(start):

@@ -181,10 +181,13 @@ _DISTINCT = "|".join(DISTINCT_PREFIXES.values())
 _DISTINCT_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>(?:{_DISTINCT}){_BODY})")
 _SHORT_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>(?:{'|'.join(SHORT_PREFIXES.values())}){_BODY})")
 _SHAPED_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>{'|'.join(SHAPES.values())})")
+# A stopped stream or a truncated line can end inside a token, too short for its rule.
 _CUT_TOKEN = re.compile(
     rf"(?<![A-Za-z0-9])(?:{_DISTINCT}|AKIA|ASIA|eyJhbGciOi)(?![a-z]{{3,}}[a-z_\-]*\Z)[\w\-./+=]++[\"'`.…]{{0,3}}\Z"
 )
+# A key that no name announces. Digests, ids and paths are sorted out by is_unlabelled_key.
 _DENSE_RUN = re.compile(r"(?<![A-Za-z0-9+/=_\-])(?P<value>[A-Za-z0-9+/_\-]{28,}+={0,2})(?![A-Za-z0-9+/_\-])")
+# Ids of requests and objects are public, and needed to report a fault.
 _PUBLIC_ID = re.compile(
     r"(?:req|evt|msg|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step)[_-](?=[A-Za-z0-9])"
 )
@@ -238,15 +241,19 @@ BLOCK_END = {
 # --- URLs, headers, command lines --------------------------------------------------------------------------------
 
 _PARAMETER = r"\w{1,24}=\\?[\"']"  # of a scheme such as Digest, whose line holds quotes
+# scheme://user:password@host, or a long token in place of both; host:port is no password.
 _USERINFO = re.compile(
     r"://(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))(?P<secret>[^\s\"'<>]{1,256})|[^\s/?#\"'<>@:]{12,256})@"
 )
+# The path of a webhook is its password.
 _WEBHOOK = re.compile(
     r"(?i)(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/(?:v\d+/)?webhooks"
     r"|[\w-]+\.webhook\.office\.com/webhookb2|api\.telegram\.org/bot|hooks\.zapier\.com/hooks/catch"
     r"|chat\.googleapis\.com/v1/spaces|maker\.ifttt\.com/(?:use|trigger/\w+/with/key))(?P<value>/?[^\s\"'`<>)\]]{6,512})"
 )
+# The text of a Wi-Fi QR code.
 _WIFI = re.compile(r"WIFI:(?:[^\n\s]{0,80};)?P:(?P<value>[^;\s\[]{1,64}+)")
+# user/password@host, as Oracle's tools and JDBC's thin driver write it.
 _ORACLE = re.compile(
     r"(?:\:thin:|(?<![\w-])(?:sqlplus|sqlldr|expdp|impdp|rman)\b(?:[ ]-\w{1,12}){0,4}[ ]{1,4}(?:target[ ])?[\"']?)"
     r"[\w$#]{1,64}/(?P<value>[^@\s\"']{1,128}+)@"
@@ -254,17 +261,20 @@ _ORACLE = re.compile(
 _COOKIE = re.compile(
     r"(?i)(?<![\w-])(?:set-)?cookie[\"'\\]{0,4}\s{0,3}[:=]\s{0,3}[\"'\\]{0,4}(?P<value>[^\n\r\"']{3,4096}+)"
 )
+# curl -b and --cookie.
 _COOKIE_FLAG = re.compile(r"(?<![\w-])(?:--cookie|-b)[ =]{1,4}[\"']?(?P<value>[^\n\r\"']{3,4096}+)")
 _AUTHORIZATION = re.compile(
     r"(?i)(?<![a-z])(?:proxy-)?authorization[\"'`*\\]{0,4}[ \t]{0,4}(?:[:=,]|=>){1,2}[ \t]{0,4}[b\"'`*\\]{0,5}"
     r"(?P<value>(?P<first>[^\s\"',\\]{1,4096}+)(?:[ \t]{1,4}"
     rf"(?P<rest>{_PARAMETER}[^\n\r]{{1,4096}}+|[^\n\r\"'`\\]{{1,4096}}+))?)"
 )
+# Authentication schemes, behind which the credential follows as a second word.
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
 _SCHEME = re.compile(
     r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|apikey|api-key)[\"'`*\\]{0,4}(?:\s{1,4}|[:=]\s{0,2}|%20)[\"'`*\\]{0,4}"
     r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)"
 )
+# curl -u user:password, smbclient -U domain\user%password.
 _USER_FLAG = re.compile(
     r"(?<![\w-])(?:-u|--user|--proxy-user|-U)[ =]{0,4}[\"']?"
     r"(?P<value>[^\s:\"'`/\\%]{1,64}(?:\\[^\s:\"'`/\\%]{1,64})?[:%](?P<secret>[\"']?[^\s\"'`]{1,256}+))"
@@ -283,16 +293,20 @@ _COMMANDS = (
     ),
     re.compile(r"(?<![\w-])login[ \t]{1,4}(?P<value>(?=[^\s]{0,64}\d)[\w.\-]{16,256}+)"),
 )
+# requests.get(url, auth=("user", "password")).
 _AUTH_PAIR = re.compile(
     r"(?i)(?:auth|credentials?|login)[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?[\"'][^\"'\n]{1,64}[\"'],\s{0,4}"
     r"[\"'](?P<value>[^\"'\n]{3,256}+)"
 )
+# CREATE USER … IDENTIFIED BY '…' of SQL.
 _IDENTIFIED_BY = re.compile(
     r"(?i)identified\s{1,4}(?:with\s{1,4}\S{1,64}\s{1,4})?by\s{1,4}[\"'](?P<value>[^\"'\n]{1,256}+)"
 )
+# PostgreSQL's .pgpass: host:port:database:user:password.
 _PASSWORD_FILE = re.compile(
     r"(?<!\S)[\w.\-*]{1,128}:(?:\d{2,5}|\*):[\w.\-*]{1,64}:[\w.@\-*]{1,64}:(?P<value>[^\s:]{5,128}+)"
 )
+# A password field of a form that somebody saved with its value.
 _HTML_INPUT = re.compile(r"(?i)type=[\"']?password[\"']?[^<>]{0,120}?value=[\"']?(?P<value>[^\"'<>\s]{1,256}+)")
 
 
@@ -317,12 +331,14 @@ def is_scheme_value(found: re.Match[str], value: str) -> bool:
 
 # --- Assignments -------------------------------------------------------------------------------------------------
 
+# Everything between a name and its value: operators of many languages, typed assignments, HTML entities, quotes.
 _SEPARATOR = (
     r"(?:=>|:=|->|→|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes"
     r"|&'static[ ]str|Optional\[str\]|str[ ]\|[ ]None|&str|any|object)[ ]?="
     r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\||&[#]61;|&[#]58;|%3[aAdD]|&quot;:|[\"'],|[-–—](?=\s|\Z))"
 )
 _CLOSERS = r"(?:[\"'`*_\\\])}]|&quot;){0,6}"
+# SecretStr("…"), Some("…"), b64decode("…"): the value is the argument.
 _CONSTRUCTOR = (
     r"(?:(?:Secret|Some|Just|String|Zeroizing|Redacted|Sensitive)\w{0,8}(?:::(?:new|from))?|(?:bytes\.)?fromhex"
     r"|(?:base64\.)?b64decode|Buffer\.from)\((?=[\"'])"
@@ -336,13 +352,16 @@ _SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
 _VALUE = re.compile(r"[^\s\"'`<>\\]{1,512}+")
 _WEAK_VALUE = re.compile(r"[^\s\"'`<>\\=]{1,512}+={0,3}")
 _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
+# A value ends where the next name, a closing bracket or the sentence follows.
 _VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
+# Parameters of addresses, of fragments and of forms.
 _QUERY = re.compile(r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'<>]{1,2048}+)")
 _FLAG = re.compile(
     r"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)"
 )
+# <password>…</password>, with attributes or a namespace.
 _XML = re.compile(r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})")
-# Where name and value are told apart by labels: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
+# Where labels separate name and value: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
 _NAME_AND_VALUE = re.compile(
     r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?\s{1,24}-{0,2}\s{0,4}[\"']?(?:value|val|content|data|body)[\"']?"
     r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})"
@@ -354,6 +373,7 @@ _BLOCK_WITH_VALUE = re.compile(
 _XML_CHILD = re.compile(
     r"(?i)(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)(?:[\"'][^<>\n]{0,60}>|</key>)\s{0,40}<(?:value|val|string|data)>(?P<value>[^<>\n]{2,256})"
 )
+# A diff: password: "old" -> "new".
 _CHANGED = re.compile(
     r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?\s{0,8}[:=]\s{0,3}[\"'][^\"'\n]{0,128}[\"']\s{0,3}[-=]>\s{0,3}"
     r"[\"'](?P<value>[^\"'\n]{2,256})"
@@ -361,6 +381,7 @@ _CHANGED = re.compile(
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
 _WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{_WEAK_MIN_CHARS}}}")
+# Behind these a value follows, not a sentence.
 _STRONG_SEPARATORS = ("=", "=>", ":=", "%3D", "%3d", "&#61;")
 
 
@@ -379,6 +400,7 @@ def find_assignments(text: str) -> Iterator[Span]:
 def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None:
     start = lead.end()
     quote = _OPEN_QUOTE.search(lead["open"])
+    # The next line of a table is judged by find_in_tables.
     if lead["sep"] == "|" and "\n" in lead["open"]:
         return None
     if quote:
@@ -416,6 +438,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: b
     name, separator = lead["name"], lead["sep"]
     if kind is KeyKind.WEAK:
         return is_random(value, min_chars=_WEAK_MIN_CHARS) and not is_expression(value)
+    # Comparing with a literal reveals it; comparing with a variable doesn't.
     if separator[:2] in ("==", "!="):
         return quoted
     if separator == "(":
@@ -438,6 +461,7 @@ def is_code(name: str, value: str) -> bool:
     low = value.lower()
     if not low.replace("_", "").isalpha():
         return False
+    # password=password, token=self.token: the value is a variable.
     same = low.rstrip("s") in (name.lower().rstrip("s"), "self")
     return same or ("_" in low and PASSWORD_NAME.search(low.rpartition("_")[2]) is not None)
 
@@ -468,6 +492,7 @@ def is_labelled_secret(found: re.Match[str], value: str) -> bool:
 _LINE = re.compile(r"[^\n]++")
 _COLUMN_NAME = re.compile(r"[^\W\d][\w.\-]{0,30}+")
 _MARKDOWN_COLUMN_NAME = re.compile(r"[^|:=\[\]]{0,40}")
+# INSERT INTO users (name, password) VALUES (…): values are matched to columns from the right.
 _INSERT = re.compile(r"(?i)\)\s{0,4}VALUES?\s{0,4}(?P<rows>(?:\([^()]{1,400}(?:\),?\s{0,4})?){1,40})")
 _INSERT_ROW = re.compile(r"\([^()]{1,400}")
 _LITERAL = re.compile(r"'((?:[^']|'')*+)'?|([^\s',]++)")
@@ -517,6 +542,7 @@ def secret_columns(cells: list[Cell], delimiter: str) -> dict[int, KeyKind]:
     # A mask, and what is left of it, doesn't count: a second redaction would begin behind it.
     names = [name.strip(_CELL_MARKUP) for _, name in takewhile(lambda cell: "[redacted" not in cell[1], cells)]
     pattern = _MARKDOWN_COLUMN_NAME if delimiter == "|" else _COLUMN_NAME
+    # A line with anything but names is no heading.
     if not all(map(pattern.fullmatch, names)):
         return {}
     kinds = {number: classify(name) for number, name in enumerate(names)}
@@ -559,20 +585,24 @@ _NAME_STEMS = (
     r"|cookie|contrase|kennwort|пароль|ключ|conn_?str|schlüssel|geheimnis|zugangsdaten|anmeldedaten|basicauth"
     r"|securestring|p/w(?![a-z])"
 )
+# Headings of columns; names in other places have more forms.
 _TABLE_WORDS = wordset(
     "password passwords passwort kennwort passwd pwd pw pass passphrase passcode pin secret token key apikey credential"
     " contraseña senha wachtwoord"
 )
+# Programs that accept a password on their command line.
 _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
     " sqlplus sqlldr expdp impdp rman"
 )
+# Words that may come between a name and its value in a sentence; prose.py has the rules.
 _FILLER = (
     r"(?:is|was|are|will|be|being|becomes?|became|remains|equals|should|must|set|changed|reset|updated|rotated|now|still"
     r"|to|use|used|enter|type|try|as|follows|just|simply|currently|the|following|value|field|called|ist|lautet|est|es|è|é|here|here's|of|has|been|by|wurde|auf|jetzt|nun|heißt"
     r"|übrigens|derzeit|aktuell|weiterhin)"
 )
 _VALUES = r"(?:VALUES?\s{0,4}(?:\([^()]{0,400}(?:\),?\s{0,4})?){0,40})"
+# What may follow a name before its value: one branch for each family of rules above and in prose.py.
 _NAME_CONTINUATION = re.compile(
     rf"""(?ix)
     [\w.\-]{{0,64}}+ {_CLOSERS} ,? (?:[ ]\([^()\n]{{0,30}}\)?)?
@@ -589,6 +619,7 @@ _NAME_CONTINUATION = re.compile(
     | ["'] \s{{0,3}} (?:[:=]\s{{0,3}})? \{{ [^{{}}]{{0,300}}
     )"""
 )
+# A header's value may contain blanks, so the whole line is held.
 _HEADER_CONTINUATION = re.compile(
     r"[\"'`*\\]{0,4}[ \t]{0,4}(?:[:=,]|=>){0,2}[ \t]{0,4}[b\"'\\]{0,5}|[\"'\\]{0,4}[ ]?[:=][^\n\r\"'\\]{0,4096}"
     rf"|[ ]?[:=][ ]?[\w-]{{1,24}}[ ]{_PARAMETER}[^\n\r]{{0,4096}}"

@@ -212,6 +212,7 @@ class StreamRedactor:
 
     def abort(self) -> str:
         """End a text that was cut off, and return of what is held only what can't be part of something private."""
+        # What was cut off may be half a secret that no rule recognises yet.
         held, is_plain = self._held, not (self._seen or self._closer or self._has_failed)
         self._restart("")
         return held if is_plain and _LAST_WORD.fullmatch(held) else ""
@@ -254,6 +255,7 @@ class StreamRedactor:
                 out.append(self._held[: plain_end - self._base])
                 self._held = self._held[plain_end - self._base :]
                 self._base = self._examined = plain_end
+        # Inside a segment: word by word, until no finding of its triggers can grow.
         limit = min(self._scanned, self._base + MAX_HELD)
         while self._seen and (word := _WORD.match(self._held, self._examined - self._base)):
             if self._base + word.end() > limit:
@@ -374,6 +376,7 @@ class StreamRedactor:
             return
         text, triggers = self._held[:MAX_HELD], {one.trigger.name for one in self._seen}
         spans = self._book.find(text, triggers)
+        # The overlap lets a rule see the context of what comes next.
         cut = MAX_HELD - OVERLAP
         for span in spans:
             cut = span.end if span.start < cut < span.end else cut

@@ -3,9 +3,9 @@
 One assistant message for each provider response, with all its calls; results directly behind it, in call order. A call
 without a result gets a constant one, so that no request carries an open call. Replay rules 6 and 8.
 
-A call goes back as it came. One that no service accepts (arguments that are no JSON object or far too long, an id of
-another API, no valid name) would end every later request of its conversation, so a stand-in goes in its place, under an
-id of its own: a service that checks the ids it issued must not recognise it. The log keeps what came.
+A call is sent back as it came. One that no service accepts (arguments that are no JSON object or far too long, an id
+of another API, no valid name) would fail every later request of its conversation, so it is replaced, under another id:
+a service that checks the ids it issued must not recognise it. The log is not changed.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def chat_messages(step: HistoryStep, dialect: Dialect, call_ids: CallIds, *, pla
     if step.text:
         message["content"] = without_tags(step.text)
     if step.calls:
-        # Where a service signs a step, its calls have stand-ins together or not at all.
+        # Where a service signs a step, it refuses one that has some of its ids and not others.
         needs_stand_ins = dialect.takes_signatures and any(needs_stand_in(call) for call in step.calls)
         signatures = {
             block.item["call_id"]: {"extra_content": block.item["extra_content"]}
@@ -124,12 +124,13 @@ def repair_messages(messages: Sequence[Entry]) -> tuple[list[Entry], tuple[Repai
             repairs.append(Repair("an assistant message without content", index))
         else:
             repaired.append(message)
+    # The last message may have open calls, too.
     close_calls(len(messages))
     return repaired, tuple(repairs)
 
 
 def wire_id(call: ToolCall) -> str:
-    """Return the id that came, or that of a stand-in."""
+    """Return the id that came, or the one that replaces it."""
     return stand_in_id(call) if needs_stand_in(call) else call.call_id
 
 
@@ -160,6 +161,7 @@ def is_sendable(arguments: str) -> bool:
         raise ValueError(constant)
 
     try:
+        # The length first: parsing megabytes for every request would be slow.
         return len(arguments) <= MAX_ARGUMENT_CHARS and isinstance(json.loads(arguments, parse_constant=refuse), dict)
     except (ValueError, RecursionError):
         return False

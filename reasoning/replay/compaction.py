@@ -28,6 +28,7 @@ def choose_border(events: Sequence[Event], target: RequestTarget, *, is_overflow
     """
     turns = read_history(events).turns
     ended = [turn for turn in turns if not turn.is_running]
+    # The newest turns stay word for word as far as they fit: the next question is likely about them.
     room = 0 if is_overflow else round(target.limit * KEEP_SHARE)
     while ended and (cost := sum(event_tokens(event) for event in ended[-1].events())) <= room:
         room -= cost
@@ -47,6 +48,7 @@ def transcript(events: Sequence[Event], border: int, target: RequestTarget) -> s
     before = f"Summary of what came before: {earlier.summary}\n\n" if earlier else ""
     start = earlier.to_seq if earlier else 0
     text = "\n\n".join(line for event in active if start < event.seq <= border for line in spoken_lines(event))
+    # The end is what the next question continues from, so the beginning is cut.
     most = max(0, 4 * round(target.limit * TRANSCRIPT_SHARE) - len(before))
     return before + (text if len(text) <= most else _CUT + text[len(text) - most :])
 

@@ -23,7 +23,7 @@ BLANK = " "  # counts as reasoning where an empty string counts as missing
 class Dialect:
     """One service's contract.
 
-    ``text_field``: the name under which reasoning text goes back; ``AS_RECEIVED``, or empty where it is refused.
+    ``text_field``: the name under which reasoning text is sent back; ``AS_RECEIVED``, or empty where it is refused.
     ``needs``: which assistant messages must carry it. ``placeholder``: what such a message carries where its response
     had none; empty where nothing is accepted instead, so that the step is omitted. ``control``: how a request asks for
     effort.
@@ -39,7 +39,7 @@ class Dialect:
     takes_tools: bool = True
     alternates_roles: bool = False
     control: Control = "none"
-    keeps_all: Mapping[str, Any] = field(default_factory=dict)  # sent where all its reasoning goes back
+    keeps_all: Mapping[str, Any] = field(default_factory=dict)  # sent where all its reasoning is sent back
     always: Mapping[str, Any] = field(default_factory=dict)  # sent with each request
 
 
@@ -67,6 +67,7 @@ _DIALECTS = (
         needs="everything",
         placeholder=BLANK,
     ),
+    # Refuses reasoning in history, tools, and two messages of one role in a row.
     Dialect(name="deepseek-r1", checked="2026-03", text_field="", takes_tools=False, alternates_roles=True),
     Dialect(
         name="deepseek-v3.2",
@@ -92,13 +93,16 @@ _DIALECTS = (
         control="thinking and effort",
         keeps_all={"thinking": {"type": "enabled", "clear_thinking": False}},
     ),
+    # Sends reasoning inside the content unless it is asked to split it off.
     Dialect(name="minimax", checked="2026-07", text_field="", takes_details=True, always={"reasoning_split": True}),
     Dialect(name="qwen", checked="2026-09", text_field="reasoning_content", control="template"),
     Dialect(name="vllm", checked="2026-09", text_field="reasoning", control="template"),
     Dialect(name="ollama", checked="2026-09", text_field="reasoning", control="effort"),
     Dialect(name="sglang", checked="2026-05", text_field="reasoning_content", control="template"),
     Dialect(name="llama.cpp", checked="2026-09", text_field="reasoning_content", control="template"),
+    # OpenRouter: one of text and opaque details, depending on the model behind it.
     Dialect(name="details", checked="2026-10", text_field="reasoning", takes_details=True, control="openrouter"),
+    # Gemini: thought signatures on the calls, which it demands back.
     Dialect(name="signed-calls", checked="2026-08", text_field="", takes_signatures=True),
 )
 DIALECTS: Mapping[str, Dialect] = {row.name: row for row in _DIALECTS}
@@ -135,6 +139,7 @@ _BY_MODEL = (
 
 def dialect_named(name: str | None) -> Dialect:
     """Return the dialect of that name; of none, or one that is not in the table, the generic one."""
+    # An unknown name comes from an old profile; the generic dialect works nearly everywhere.
     wanted = name or ""
     return DIALECTS.get(ALIASES.get(wanted, wanted), GENERIC)
 
@@ -149,6 +154,7 @@ def find_dialect(host: str, model: str) -> str:
     return next((name for pattern, name in _BY_MODEL if re.match(pattern, bare_model)), GENERIC.name)
 
 
+# Models that think between calls answer worse without their earlier thinking.
 _ROUND_TRIP = {"reasoning.includeInContext": True, "reasoning.stripFromContext": "none"}
 
 

@@ -98,6 +98,7 @@ def read_history(events: Iterable[Event]) -> History:
     newest = next((event for event in reversed(active) if isinstance(event, Compaction)), None)
     if newest is None:
         return History(turns_of(active))
+    # A call without its result, or the reverse, would be refused, so the border moves before a step that it splits.
     border = newest.to_seq
     for step in (step for turn in turns_of(active) for step in turn.steps):
         seqs = [event.seq for event in step.events()]
@@ -109,7 +110,7 @@ def read_history(events: Iterable[Event]) -> History:
     sent: list[Event] = []
     compacted: list[Event] = []
     for event in active:
-        # A turn that is cut between its steps keeps its question.
+        # A turn that is cut between its steps is still sent with its question.
         is_sent = event.seq > border or (isinstance(event, UserMessage) and event.turn in cut_turns)
         (sent if is_sent else compacted).append(event)
     return History(turns_of(sent), newest.summary, tuple(compacted))
@@ -160,12 +161,15 @@ class _TurnReader:
         if event.step is not None:
             return event.step
         current = self._by_index.get(self._index, HistoryStep())
+        # Each response thinks first: in rows without a step index, thinking after an answer or a call begins another
+        # one.
         thinks_again = isinstance(event, Reasoning) and event.kind == "text" and (current.calls or current.messages)
         return self._index + 1 if self._follows_result or thinks_again else self._index
 
     def _add_result(self, result: ToolResult) -> None:
         """Add a result to the call that it names: in its own step, else in the newest step that waits for it."""
         asking = [step for step in self.turn.steps if any(call.call_id == result.call_id for call in step.calls)]
+        # Some services use ids again, so the result's own step is asked first.
         own = self._by_index.get(result.step) if result.step is not None else None
         waiting = [step for step in reversed(asking) if result.call_id not in step.results]
         found = own if own is not None and own in asking else next(iter(waiting or asking), None)

@@ -17,7 +17,8 @@ _NOT_REASONING = re.compile(r"(?:.*/)?(?:gpt-[34]|chatgpt-)")  # models that ref
 
 
 def response_params(settings: ReasoningSettings, model: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the parameters of a stateless Responses request, and notes. Spec 002: ``include`` goes with every one."""
+    """Return the parameters of a stateless Responses request, and notes. Spec 002: ``include`` is part of each."""
+    # Stateless: the log is the only memory. Ciphertext is requested even where reasoning is off (replay D7).
     params: dict[str, Any] = {"store": False, "include": [CIPHERTEXT]}
     if not settings.enabled or _NOT_REASONING.match(model):
         return params, ()
@@ -35,7 +36,7 @@ def chat_params(
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the parameters of a chat request, and notes on settings that this service has no parameter for.
 
-    ``sends_all_reasoning``: all reasoning of this model goes back, so the service may be asked to keep it.
+    ``sends_all_reasoning``: all reasoning of this model is sent back, so the service may be asked to use it.
     """
     params = dict(dialect.always)
     if not settings.enabled:
@@ -62,6 +63,7 @@ def chat_params(
             params["chat_template_kwargs"] = {"enable_thinking": effort != "none"}
         case _:
             unsupported.append("reasoning.effort")
+    # A service that is asked to use earlier thinking refuses a history without it.
     if sends_all_reasoning and effort != "none":
         params |= dialect.keeps_all
     return params, tuple(f"{name} has no parameter for this service ({dialect.name})" for name in unsupported)

@@ -29,7 +29,7 @@ __all__ = ["EgressPlan", "Omission", "RequestTarget", "UsageAnchor", "plan_reque
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """Where a request goes. ``dialect`` is a name of ``replay.dialects``; none, or an unknown one, is the generic.
+    """The receiver of a request. ``dialect`` is a name of ``replay.dialects``; none, or an unknown one, is the generic.
 
     ``context_limit`` in tokens, None where it is not known; ``compact_at`` is the share of it at which history is to be
     compacted; ``overhead_tokens`` estimates instructions and tools, which are not part of the plan.
@@ -113,12 +113,13 @@ def plan_request(
         params, notes = response_params(settings, target.model)
     else:
         entries, repairs = repair_messages(join_roles(entries) if dialect.alternates_roles else entries)
-        # Only where all reasoning text goes back can a service be asked to keep it from turn to turn.
+        # Only where all reasoning text is sent back can a service be asked to use it from turn to turn.
         was_cut = any(omission.rule in ("spec 001 BR-005", "product 3") for omission in selector.omissions)
         sends_all = bool(settings.include_in_context) and not was_cut
         params, notes = chat_params(settings, dialect, sends_all_reasoning=sends_all)
 
     effective = request_tokens(entries, usage_anchor, target.overhead_tokens)
+    # What settings omit is stored, but neither sent nor counted (spec 001 BR-004).
     omitted = {omission.seq for omission in selector.omissions}
     unsent = sum(event_tokens(event) for event in events if event.active and event.seq in omitted)
     return EgressPlan(

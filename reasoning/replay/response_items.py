@@ -1,7 +1,7 @@
 """Steps of history as the input items of the Responses API.
 
-Reasoning items go back verbatim, with their ids; calls and messages go without ids, so that a dropped reasoning item
-harms nothing (replay 1.1). Items keep the order in which they came; the outputs follow the last call of their step.
+Reasoning items are sent back verbatim, with their ids; calls and messages without ids, so that a dropped reasoning item
+harms nothing (replay 1.1). Items are sent in the order in which they came; outputs follow the last call of their step.
 """
 
 from __future__ import annotations

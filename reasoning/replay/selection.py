@@ -51,7 +51,7 @@ class SelectedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a request goes. An opaque item is accepted only by the model, endpoint and key that made it."""
+    """The receiver of a request. An opaque item is accepted only by the model, endpoint and key that made it."""
 
     api: str
     model: str
@@ -63,7 +63,7 @@ class Origin:
 
 @dataclass(slots=True)
 class Selector:
-    """Select what goes back of one history, collecting what is omitted."""
+    """Select what of one history is sent back, collecting what is omitted."""
 
     settings: ReasoningSettings
     dialect: Dialect
@@ -73,7 +73,7 @@ class Selector:
     _seen_items: set[str] = field(default_factory=set)
 
     def select(self, history: History) -> tuple[SelectedTurn, ...]:
-        self._omit(history.compacted_events, ("compaction", "stands in the summary"))
+        self._omit(history.compacted_events, ("compaction", "part of the summary"))
         last_thinking = next((turn for turn in reversed(history.turns) if turn.has_reasoning), None)
         policy = self.settings.strip_from_context or "none"
         selected = []
@@ -93,6 +93,7 @@ class Selector:
         firsts = {call.call_id: call for call in reversed(step.calls)}
         repeated = [call for call in step.calls if firsts[call.call_id] is not call]
         left = self._drop(step, repeated, ("replay 7", "the same call a second time"))
+        # Services refuse partial steps, but the next question may be about what was found.
         if turn.has_failed:
             left = self._finished_calls(left)
         if not self.dialect.takes_tools:
@@ -109,6 +110,7 @@ class Selector:
             if reason:
                 reasons.append(reason)
                 left = self._drop(left, [block], reason)
+        # The Responses API answers "reasoning without its required following item" otherwise.
         if self.origin.api == "responses":
             loose = list(takewhile(lambda part: not is_follower(part), reversed(left.parts)))
             left = self._drop(left, loose, ("replay 7", "reasoning that nothing follows"))
@@ -145,6 +147,7 @@ class Selector:
         if item.get("type", "reasoning") == "reasoning" and not item.get("encrypted_content"):
             return ("replay 7", "an item without ciphertext is not found by its service")
         item_id = str(item.get("id") or "")
+        # A service refuses an item whose id it gets twice.
         if item_id and item_id in self._seen_items:
             return ("replay 7", "the same item a second time")
         self._seen_items.add(item_id)
@@ -155,6 +158,7 @@ class Selector:
     ) -> SelectedStep | None:
         """Give a step what its service insists on, or omit it. Replay D4, D5; product 3 for what was purged."""
         rules = {rule for rule, _words in reasons}
+        # A setting of the user wins over what the service insists on; the refusal then names the setting.
         if self.origin.api == "responses" or rules & BY_SETTING:
             return SelectedStep(left)
         # A call whose signature or details were purged is refused by the service that made them.

@@ -66,6 +66,7 @@ def entry_tokens(entries: Sequence[Any]) -> int:
     """Estimate messages or input items, generously; ciphertext by what it encrypts, not by its length."""
     if not entries:
         return 0
+    # Ciphertext is base64 with a header of about 650 bytes; what it encrypts counts, not its length.
     ciphertexts: list[str] = []
     text = json.dumps([without_ciphertext(entry, ciphertexts) for entry in entries], ensure_ascii=False)
     return text_tokens(text) + sum(max(0, -(-(3 * len(sealed) // 4 - 650) // 4)) for sealed in ciphertexts)
@@ -78,6 +79,7 @@ def estimate_tokens(text: str) -> int:
 
 def text_tokens(text: str) -> int:
     """Estimate a text: four characters to a token, but each wide character (Chinese, Japanese, Korean) is one."""
+    # Chinese, Japanese and Korean have about one character to a token.
     wide = len(text) - len(_WIDE.sub("", text))
     return estimate_tokens(text) + -(-3 * wide // 4)
 

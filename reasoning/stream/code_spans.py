@@ -48,6 +48,7 @@ class CodeTracker:
 
     def feed(self, text: str) -> None:
         self._queue.append(text)
+        # Few answers contain a tag, so the position is seldom asked for.
         if len(self._queue) >= _BATCH:
             self._parse_queue()
 
@@ -86,6 +87,7 @@ class CodeTracker:
             if end := self.end_run():
                 return part.start(), end
             if char == "\n":
+                # CommonMark: a code span can't contain a blank line.
                 if position.at_line_start and position.span:
                     return part.start(), CodeEnd.BROKEN  # a blank line ends the paragraph
                 position.at_line_start = True
@@ -109,6 +111,7 @@ class CodeTracker:
         if position.run is None:
             return None
         (char, length), position.run = position.run, None
+        # Bounded, or a text of ever longer runs would be parsed again for each of them.
         length = min(length, _MAX_RUN)
         if position.fence:
             fence_char, fence_length = position.fence

@@ -71,6 +71,7 @@ class Normalizer:
         if self._is_finished or not isinstance(delta, Mapping):
             return ()
         content = delta.get("content")
+        # Most deltas are plain content: no native field has to be looked for in them.
         if not isinstance(content, str) or not _NATIVE_KEYS.isdisjoint(delta):
             self._feed_native(delta)
         if content:
@@ -78,6 +79,7 @@ class Normalizer:
         tool_calls = delta.get("tool_calls")
         if tool_calls:
             for piece in self._tool_calls.feed(tool_calls):
+                # A model that calls a tool has stopped thinking, with or without a closer.
                 self._content.parser.settle(is_final=False)
                 self._response.deltas.append(piece)
         return self._response.deltas.drain()

@@ -155,7 +155,7 @@ class FieldOutput(Protocol):
 class ContentOutput:
     """The output of ``content``: the answer, and tagged thoughts where there is no native text.
 
-    ``live`` doesn't trim the answer, which the section parser does; an answer without sections may keep its blanks.
+    ``live`` doesn't trim the answer, which the section parser does; an answer without sections may end in blanks.
     """
 
     def __init__(self, response: ResponseState, *, live: bool) -> None:
@@ -171,6 +171,7 @@ class ContentOutput:
 
     def thought(self, text: str) -> None:
         response = self.response
+        # Servers may send one thought natively and as tags: native text has precedence (spec 003).
         text = "" if response.has_native else self._thought_ends.feed(text)
         if not text:
             return
@@ -183,7 +184,7 @@ class ContentOutput:
         response.deltas.put(Channel.THINKING, text)
 
     def end_thought(self) -> None:
-        # Live, the blanks at the end of the block were emitted already; what is stored goes without them.
+        # Live, the blanks at the end of the block were emitted already; what is stored has none.
         tagged, last = self.response.tagged, ""
         while tagged and not last:
             last = tagged.pop().rstrip()
@@ -207,6 +208,7 @@ class NativeOutput:
         text = self._seam.feed(text)
         if not text:
             return
+        # Tagged text was emitted before native text came; a blank line separates the two on the page.
         starts_block = response.tagged and not response.native
         response.native.append(text)
         response.deltas.put(Channel.THINKING, BLOCK_BREAK + text if starts_block else text)

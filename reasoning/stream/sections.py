@@ -147,6 +147,7 @@ class SectionParser:
         if self._in_summary:
             text = self._line = _limit_indent(self._line)
             line = _read_summary_line(text, is_whole=is_whole, follows_blank=self._follows_blank_line)
+        # The first characters decide for nearly every line of an answer.
         elif _MAY_BE_HEADING.match(self._line) and not self._answer.code.in_fence():
             text = self._line
             line = _read_answer_line(text, is_whole=is_whole, follows_blank=self._follows_blank_line)
@@ -229,6 +230,7 @@ class _Bullets:
         self._count = 0
 
     def add(self, text: str) -> None:
+        # A bullet without end must not fill the memory.
         room = _MAX_READ_CHARS - self._size
         if room > 0:
             self._pieces.append(text[:room])

@@ -22,6 +22,7 @@ class SurrogateJoiner:
 
     def feed(self, text: str) -> str:
         text, self._high = self._high + text, ""
+        # JSON escapes one emoji as two halves, and a server may send them in two deltas.
         if "\ud800" <= text[-1:] <= "\udbff":
             text, self._high = text[:-1], text[-1]
         return repair_surrogates(text)

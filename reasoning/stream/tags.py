@@ -64,6 +64,7 @@ class TagScanner:
     def feed(self, text: str) -> list[Token]:
         """Return the tokens that are certain now, in order; no empty text."""
         buffer = self._carry + text
+        # Most pieces of an answer contain no angle bracket.
         if "<" not in buffer:
             return [buffer] if buffer else []
         tokens: list[Token] = []
@@ -90,7 +91,7 @@ class TagScanner:
 class SeamGuard:
     """Pass text through in pieces; where two pieces join into a delimiter, its ``>`` becomes ``›``. Normaliser 10.
 
-    Emitted text can't be taken back, so the closing bracket is the one that can still be changed.
+    Emitted text can't be changed any more, so the closing bracket is changed.
     """
 
     def __init__(self) -> None:
@@ -144,5 +145,6 @@ def defuse(tokens: Sequence[Token]) -> tuple[str, list[str]]:
 
 def _partial_tag_at(text: str, start: int) -> int:
     """Return where the beginning of a tag at the end of ``text`` starts; its length where there is none."""
+    # Only the last bracket can begin a partial tag: each earlier one is followed by another.
     last = text.rfind("<", start)
     return last if last >= 0 and _PARTIAL_TAG.fullmatch(text, last) else len(text)

@@ -90,6 +90,7 @@ class ThinkTagParser:
         elif not isinstance(token, Tag):
             self._state.code.feed(token)
             self._emit(token)
+        # Whether the code closes isn't known yet. The tag waits, for text that was shown can't be hidden again.
         elif self._may_be_literal(token) and self._state.code.is_inside():
             self._pending = PendingTag([token], self._state.code.snapshot())
             self._state.code.feed_tag()
@@ -127,6 +128,7 @@ class ThinkTagParser:
         self._scratchpad = self._scratchpad if scratchpad is None else scratchpad
         if is_final and self._scratchpad is not None:
             self._end_scratchpad(self._scratchpad)
+        # Behind a tool call closers may come again.
         self._never_closed = frozenset()
         for state in (self._text, self._state):
             state.code.trust_fences(trusts=True)

@@ -1,8 +1,8 @@
 """Tool calls of one provider response: read their pieces, and put them together.
 
-A piece belongs to the call of its ``index``; servers also leave it out, send null, or number every call 0 and tell the
-calls apart by id, or by nothing but that they are in one list, each with its name. Arguments come as pieces of a
-string, as null, or whole as an object.
+A piece belongs to the call of its ``index``; servers also leave it out, send null, or number every call 0 and separate
+the calls by id, or by nothing but that they are in one list, each with its name. Arguments come as pieces of a string,
+as null, or whole as an object.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reasoning.stream.surrogates import SurrogateJoiner, repair_surrogates
 
 
 class ToolCallReader:
-    """Turn ``tool_calls`` fields into deltas whose ``index`` tells the calls of one response apart."""
+    """Turn ``tool_calls`` fields into deltas whose ``index`` identifies the calls of one response."""
 
     def __init__(self) -> None:
         self._ids: dict[int, str] = {}  # call ids, by our index
@@ -67,6 +67,7 @@ class ToolCallReader:
             index = self._by_server_index.get(server_index)
             if index is None or not name:
                 return index
+            # Some servers number every call 0: another id, or a second name in one list, begins another call.
             is_other = self._ids.get(index, call_id) != call_id if call_id else server_index in self._listed
             return None if is_other else index
         if call_id:
@@ -115,6 +116,7 @@ class ToolCallAssembler:
         used = {""}
         finished: dict[int, ToolCall] = {}
         for index, call in sorted(self._calls.items()):
+            # Derived, not random: the same deltas give the same events.
             call_id = f"call_{turn_id[:8]}_{step}_{index}" if call.call_id in used else call.call_id
             used.add(call_id)
             finished[index] = ToolCall(call_id=call_id, name=call.name, arguments="".join(call.arguments), step=step)

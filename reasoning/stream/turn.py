@@ -1,7 +1,7 @@
 """One turn as a state machine: provider deltas in, updates and canonical events out.
 
 Text leaves it redacted as product 12 says; raw thinking and raw arguments leave only inside canonical events, for the
-log. A scratchpad leaves as a ``Scratchpad`` or not at all. No clock, no I/O.
+log. A scratchpad leaves as a ``Scratchpad`` only. No clock, no I/O.
 """
 
 from __future__ import annotations
@@ -126,9 +126,10 @@ class TurnMachine:
     def begin_step(self) -> None:
         """Start the next provider response of the turn."""
         self.step += 1
-        self.step_chars = 0  # of content, to tell how long the end of the step may take
+        self.step_chars = 0  # of content: the end of a long step takes longer
         self._normalizer = Normalizer(starts_in_reasoning=self._starts_in_reasoning, live=True)
         self._sections = SectionParser(live=True)
+        # People in an answer may be shown, people in thinking not (product 12).
         self._answer_redactor = StreamRedactor(SECRETS_ONLY)
         self._thinking_redactor = StreamRedactor()
         self._answer: list[str] = []
@@ -159,6 +160,7 @@ class TurnMachine:
         """Emit what was held back, and return what the step leaves. ``partial``: the stream was cut or stopped."""
         self._route(self._normalizer.finish())
         self._route_sections(self._sections.finish())
+        # Only now: the parsers may still release text into both.
         redactors = (self._answer_redactor, self._thinking_redactor)
         # Of a stream that was cut, what can be the beginning of a secret is dropped.
         answer, thinking = (redactor.abort() if partial else redactor.flush() for redactor in redactors)
@@ -168,6 +170,7 @@ class TurnMachine:
         self.stripped_delimiters += counters.stripped_delimiters
         self.extracted_blocks += counters.extracted_blocks
         self.masked += sum(redactor.counts.total() for redactor in redactors)
+        # Of a response that was cut off no call is run: its arguments may be half.
         calls = {} if partial else self._tool_calls.finish(turn_id=self._turn_id, step=self.step)
         events = (*self._reasoning_events(calls), *self._ordered_events(calls, partial=partial))
         return StepOutcome(self._drain(), events, tuple(calls.values()), self._finish_reason)
@@ -200,6 +203,7 @@ class TurnMachine:
             elif delta.channel is Channel.VISIBLE:
                 self._route_sections(self._sections.feed(text))
             elif delta.channel is Channel.THINKING:
+                # On the page a blank line separates the thoughts of two steps.
                 if self._has_thinking and not self._step_has_thinking:
                     self._show_thinking(BLOCK_BREAK)
                 self._step_has_thinking = self._has_thinking = True
@@ -257,6 +261,7 @@ class TurnMachine:
 
         Items that came out of turn are put in the order of their index. Spec 002 decision 2.
         """
+        # An item of an answer that was cut is incomplete, and its service refuses it.
         is_whole = not partial and self._finish_reason not in CUT_SHORT
         opaque = [raw for raw in self._items if raw.item.get("type") != _MESSAGE]
         items = iter(sorted(opaque, key=lambda raw: raw.output_index))
@@ -277,6 +282,7 @@ class TurnMachine:
         return Reasoning(model=self._model, provider=self._provider, step=self.step, **values)
 
     def _message_event(self, *, partial: bool) -> AssistantMessage | None:
+        # What is stored is what was shown, redacted once.
         text = "".join(self._answer).rstrip()  # live, the last blanks were emitted
         has_calls = bool(self._tool_calls)
         if not has_calls:
