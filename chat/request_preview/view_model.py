@@ -32,7 +32,7 @@ BAR_GAP = 0.25  # percent of the bar between two segments
 NO_SEQ = "–"
 # Reasons and notes of a plan, which the core gives in plain English, and how the page says them.
 REASONS = {
-    "stands in the summary": gettext_noop("A summary stands for it"),
+    "part of the summary": gettext_noop("A summary stands for it"),
     "a result without its call": gettext_noop("A result that belongs to no call"),
     r"reasoning\.stripFromContext is (?P<value>\w+)": gettext_noop(
         "Thinking of an earlier turn; reasoning.stripFromContext is “%(value)s”"
