@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from chat.conversations import model_choice
 from chat.providers import OPENAI_URL
-from chat.request_preview.masking import THINKING_KEYS, masked_body
+from chat.request_preview.masking import masked_body
 from chat.request_preview.plan import NextRequest
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, UserMessage
 from reasoning.redaction import DEFAULT, TRUNCATED, Redactor
@@ -30,6 +30,14 @@ SENDABLE = (UserMessage, Reasoning, AssistantMessage, ToolCall, ToolResult)
 EXCERPT = Redactor(replace(DEFAULT, text_limit=80, window=512))
 BAR_GAP = 0.25  # percent of the bar between two segments
 NO_SEQ = "–"
+# The share of the bar to which a row belongs by its kind; all others are messages.
+SHARES = {
+    "instructions": "instructions",
+    "tools": "tools",
+    "tool_call": "tools",
+    "tool_result": "tools",
+    "reasoning": "thinking",
+}
 # Reasons and notes of a plan, which the core gives in plain English, and how the page says them.
 REASONS = {
     "part of the summary": gettext_noop("A summary stands for it"),
@@ -106,6 +114,7 @@ def preview_values(preview: NextRequest, sees: Visibility) -> dict[str, Any]:
     """Return what this viewer may see of a planned request; ``sent``, ``left_out``, ``stored``, ``limit`` in tokens."""
     plan, target, config = preview.plan, preview.target, preview.chosen.config
     host = model_choice.host_of(config) or urlsplit(OPENAI_URL).netloc
+    rows = list(sent_rows(preview, sees))
     return {
         "model": target.model,
         "host": _("this server, offline") if config.is_offline else host,
@@ -115,8 +124,8 @@ def preview_values(preview: NextRequest, sees: Visibility) -> dict[str, Any]:
         "left_out": plan.stored_tokens - plan.effective_tokens,
         "stored": plan.stored_tokens,
         "limit": target.limit,
-        "shares": list(bar(preview)),
-        "sent_rows": list(sent_rows(preview, sees)),
+        "shares": list(bar(preview, rows)),
+        "sent_rows": rows,
         "left_out_rows": list(left_out_rows(preview)),
         "notes": list(notes(preview)),
         "should_compact": plan.should_compact,
@@ -223,13 +232,8 @@ def notes(preview: NextRequest) -> Iterator[str]:
         yield note % {"count": repaired}
 
 
-def bar(preview: NextRequest) -> Iterator[BarSegment]:
+def bar(preview: NextRequest, rows: Sequence[SentRow]) -> Iterator[BarSegment]:
     """Divide the effective tokens among the parts in proportion to their estimates, so that they add up."""
-    parts = {"instructions": text_tokens(preview.instructions), "tools": entry_tokens(list(preview.tools))}
-    parts |= {"messages": 0, "thinking": 0}
-    for entry in preview.plan.entries:
-        for name, part in parts_of(entry):
-            parts[name] += entry_tokens([part])
     labels = {
         "instructions": _("Instructions"),
         "tools": _("Tools and their results"),
@@ -237,34 +241,18 @@ def bar(preview: NextRequest) -> Iterator[BarSegment]:
         "thinking": _("Thinking"),
         "free": _("Free"),
     }
+    estimates = {name: sum(row.tokens for row in rows if SHARES.get(row.kind, "messages") == name) for name in labels}
     effective, limit = preview.plan.effective_tokens, preview.target.limit
-    total, full = sum(parts.values()) or 1, max(effective, limit)
-    # rounded ends, not rounded widths: the segments add up
-    ends, done = {}, 0
-    for name in ("instructions", "tools", "messages", "thinking"):
-        done += parts[name]
-        ends[name] = round(effective * done / total)
-    start = 0
-    for name, end in {**ends, "free": full}.items():
+    total, full = sum(estimates.values()) or 1, max(effective, limit)
+    start = done = 0
+    for name, label in labels.items():
+        done += estimates[name]
+        # rounded ends, not rounded widths: the segments add up
+        end = full if name == "free" else round(effective * done / total)
         if end > start:
             x, width = 100 * start / full, max(0.0, 100 * (end - start) / full - BAR_GAP)
-            yield BarSegment(name, labels[name], end - start, f"{x:.2f}", f"{width:.2f}")
+            yield BarSegment(name, label, end - start, f"{x:.2f}", f"{width:.2f}")
         start = end
-
-
-def parts_of(entry: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield an entry's parts: a message of chat completions may hold thinking and calls beside its text."""
-    kind = entry.get("type", "")
-    if kind == "reasoning":
-        yield "thinking", entry
-    elif entry.get("role") == "tool" or kind in ("function_call", "function_call_output"):
-        yield "tools", entry
-    else:
-        parts: dict[str, dict[str, Any]] = {}
-        for key, value in entry.items():
-            name = "thinking" if key in THINKING_KEYS else "tools" if key == "tool_calls" else "messages"
-            parts.setdefault(name, {})[key] = value
-        yield from parts.items()
 
 
 def explain(reason: str) -> str:

@@ -31,13 +31,6 @@ def test_home_opens_the_newest_conversation_or_an_empty_one(alice: User) -> None
     assert first["Location"] == again["Location"] == alice.conversations.get().get_absolute_url()
 
 
-def test_new_conversation_is_a_303(alice: User) -> None:
-    answer = client_of(alice).post("/chats/")
-
-    assert answer.status_code == 303
-    assert answer["Location"] == alice.conversations.get().get_absolute_url()
-
-
 def test_card_shows_answer_summary_trace_and_closed_thinking(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     turn = make_answer(conversation)

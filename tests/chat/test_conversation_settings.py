@@ -92,15 +92,6 @@ def test_loaded_profile_is_all_that_is_set_here(conversation: Conversation) -> N
     assert conversation.reasoning == {"reasoning.effort": "low", "reasoning.includeInResponse": False}
 
 
-def test_profiles_are_listed_and_deleted_by_name(conversation: Conversation) -> None:
-    obey("/profile save mine", conversation)
-    assert ("mine", "saved", "nothing set") in obey("/profile", conversation).rows
-
-    obey("/profile delete mine", conversation)
-
-    assert "mine" not in [row[0] for row in obey("/profile", conversation).rows]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -162,17 +153,6 @@ def test_form_carries_a_command_out_and_says_so_after_a_303(alice: User, convers
     assert (answer.status_code, answer["Location"]) == (303, url)
     assert "reasoning.effort: low (this conversation)" in client.get(url).text
     assert not conversation.turns.exists()
-
-
-@pytest.mark.spec("001 ERR-001")
-def test_form_refuses_a_wrong_value_and_keeps_the_text(alice: User, conversation: Conversation) -> None:
-    answer = client_of(alice).post(f"{conversation.get_absolute_url()}messages/", {"text": "/set reasoning.format xml"})
-
-    assert answer.status_code == 400
-    assert "&#x27;field&#x27; or &#x27;native&#x27; only" in answer.text
-    assert ">/set reasoning.format xml</textarea>" in answer.text
-    conversation.refresh_from_db()
-    assert conversation.reasoning == {}
 
 
 # The JSON API.

@@ -1,6 +1,6 @@
 """Canaries in every private channel of one real turn, and every door by which it leaves: none comes out.
 
-A door that is added to ``tests.test_exit_doors`` and not here fails the first test. The browser's own doors (clipboard,
+A door that is added to ``tests.exits`` and not here fails the first test. The browser's own doors (clipboard,
 storage, the printed page) are in ``tests/browser/test_canaries.py``.
 """
 
@@ -23,9 +23,9 @@ from chat.sharing.export import Choice
 from tests.browser.upstream import calls, opening, reply, says, thinks
 from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
+from tests.exits import SHOWN_BY
 from tests.factories import client_of, make_user
 from tests.frame_words import heard
-from tests.test_exit_doors import SHOWN_BY
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 15")]
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from hashlib import sha256
 
 import pytest
 from asgiref.sync import sync_to_async
-from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from chat.models import Conversation, Turn
+from chat.models import Conversation
 from chat.providers.openai_http import close_clients
 from tests.chat.asking import ask, opened_page
 from tests.contract_server.fixture import ContractHandle
@@ -88,24 +86,6 @@ def test_unknown_or_disabled_model_is_refused_with_those_there_are(
         assert "model: one of offline-analyst, kimi." in answer.content.decode()
     assert scripted.content.decode().lstrip().startswith('<span class="row model"')
     assert _profile_of(conversation) == "kimi"
-
-
-def test_model_that_its_endpoint_chose_is_named_after_its_first_answer(
-    page: Client, conversation: Conversation, settings: LazySettings
-) -> None:
-    settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY, settings.OPENAI_MODEL = "http://127.0.0.1:9/v1", "none", None
-    before = page.get(conversation.get_absolute_url()).content.decode()
-    turn = make_turn(conversation)
-    Turn.objects.filter(pk=turn.pk).update(model="llama-9", provider=f"http://127.0.0.1:9/v1#{_fingerprint('none')}")
-
-    after = page.get(conversation.get_absolute_url()).content.decode()
-
-    assert "<bdi>The endpoint’s model</bdi>" in before
-    assert 'id="model-pick"><bdi>llama-9</bdi>' in after
-
-
-def _fingerprint(key: str) -> str:
-    return sha256(key.encode()).hexdigest()[:12]
 
 
 @pytest.mark.django_db(transaction=True)

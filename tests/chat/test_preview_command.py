@@ -16,7 +16,7 @@ from accounts.models import User
 from chat.models import Conversation
 from chat.request_preview.plan import chosen_model, exact_json, plan_preview
 from chat.turns.manager import TurnManager
-from tests.chat.histories import KINDS, Kind, Talk, cut
+from tests.chat.histories import KINDS, Talk
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import (
     SECRET,
@@ -25,8 +25,6 @@ from tests.factories import (
     make_history,
     make_thought,
     make_tool_step,
-    make_turn,
-    open_turn,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -74,16 +72,6 @@ async def test_previewed_body_is_sent_with_the_question_at_its_end(talk: Talk, n
     assert await send(talk) == with_question(previewed)
 
 
-@pytest.mark.parametrize("kind", [KINDS["kimi-k2-thinking"], KINDS["gpt-5-mini"]], ids=["chat", "responses"])
-async def test_previewed_body_is_sent_after_a_turn_that_failed(talk: Talk, kind: Kind) -> None:
-    await talk.choose(kind)
-    await talk.ask(talk.step(), cut(talk.answer(), 4))
-
-    previewed = await preview(talk)
-
-    assert await send(talk) == with_question(previewed)
-
-
 @pytest.mark.parametrize("layer", [{"includeInContext": False}, {"stripFromContext": "all"}, {"effort": "high"}])
 async def test_previewed_body_follows_the_settings_of_this_moment(talk: Talk, layer: dict[str, Any]) -> None:
     await talk.choose(KINDS["qwen3-local"])
@@ -114,16 +102,6 @@ async def test_scratchpad_is_in_no_preview(
 
     assert "canary" not in page.content.decode() + body
     assert "Yes." in body
-
-
-async def test_running_turn_previews_its_own_next_request(conversation: Conversation, settings: LazySettings) -> None:
-    await database_sync_to_async(make_turn)(conversation, question="First?", answer="One.")
-    await database_sync_to_async(open_turn)(conversation.pk, text="Second?")
-    owned = await Conversation.objects.select_related("owner", "profile").aget(pk=conversation.pk)
-
-    found = await plan_preview(owned, await chosen_model(owned, None))
-
-    assert [message["content"] for message in found.body["messages"][1:]] == ["First?", "One.", "Second?"]
 
 
 def run_command(conversation: Conversation, *options: str) -> dict[str, Any]:

@@ -227,17 +227,6 @@ def test_a_link_expires_in_a_week_unless_said_otherwise(alice: User) -> None:
     assert timedelta(days=6) < expires_at - timezone.now() <= timedelta(days=7)
 
 
-def test_the_other_buttons_lead_to_a_file_and_to_a_preview(alice: User) -> None:
-    conversation, client = make_talk(alice), client_of(alice)
-
-    exported = client.post(f"/chats/{conversation.pk}/share/", {"export": "json", "trace": "on"})
-    previewed = client.post(f"/chats/{conversation.pk}/share/", {"preview": "", "summary": "on"}, follow=True)
-
-    assert exported["Location"] == f"/chats/{conversation.pk}/export/?format=json&summary=0&trace=1&thinking=0"
-    assert "this is what a link would show" in previewed.content.decode()
-    assert not Share.objects.exists()
-
-
 def test_without_an_answer_there_is_nothing_to_share(alice: User) -> None:
     conversation, client = make_conversation(owner=alice), client_of(alice)
 

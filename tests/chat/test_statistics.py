@@ -169,16 +169,6 @@ def test_times_are_those_of_whole_answers(alice: User) -> None:
     assert model["thinking_ms"] == {"p50": 100, "p95": 200}
 
 
-def test_cached_share_counts_only_turns_whose_service_tells_it(alice: User) -> None:
-    make_turn_row(alice, input_tokens=1000, output_tokens=10, cached_tokens=600)
-    make_turn_row(alice, input_tokens=5000, output_tokens=10, cached_tokens=None)
-
-    (model,) = recent_turns(NOW)["models"]
-
-    assert (model["input_tokens"], model["output_tokens"], model["cached_tokens"]) == (6000, 20, 600)
-    assert model["cached_share"] == 0.6
-
-
 def test_command_prints_the_same_figures_as_text_and_json(alice: User) -> None:
     make_turn_row(alice, lasted_ms=1234, input_tokens=77, cached_tokens=7, stripped_delimiters=5, error_code="length")
 
