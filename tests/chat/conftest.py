@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from django.conf import LazySettings
 
 from accounts.models import User
-from chat.html import render
 from chat.models import Conversation
 from chat.providers.openai_http import close_clients
 from chat.turns import retry
@@ -51,21 +48,3 @@ async def runner() -> AsyncIterator[TurnManager]:
 @pytest.fixture
 def conversation(alice: User) -> Conversation:
     return make_conversation(owner=alice)
-
-
-@pytest.fixture
-def rendered_in(monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
-    """Return the threads that rendered or cited anything, once for each time, from a cold start."""
-    threads: list[threading.Thread] = []
-
-    def watched(function: Callable[..., str]) -> Callable[..., str]:
-        def run(*args: Any) -> str:
-            threads.append(threading.current_thread())
-            return function(*args)
-
-        return run
-
-    render.render_block.cache_clear()
-    monkeypatch.setattr(render, "to_html", watched(render.to_html))
-    monkeypatch.setattr(render, "cite", watched(render.cite))
-    return threads

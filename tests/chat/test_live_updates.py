@@ -22,7 +22,6 @@ from django.conf import LazySettings
 from django.test import AsyncClient
 from django.urls import path
 
-from accounts import scratchpad as gate
 from accounts.models import User
 from chat.filings.ingest import load_demo
 from chat.html import render
@@ -397,18 +396,12 @@ async def private_talk(
     upstream.script([{"reasoning": thought, "tool_calls": calls, "chunk": 20}, {"content": content}])
     async with page_of(ada, conversation) as near, page_of(ada, conversation, elsewhere) as far:
         for page in (near, far):
-            await database_sync_to_async(_switch_on)(ada, page)
+            await page.post("/accounts/toggles/show-scratchpad/", {"on": "true"})
             await page.send(action="refresh")
         await ask(conversation)
         for page in (near, far):
             await page.sees("Answer ready")
         return near, far
-
-
-def _switch_on(user: User, page: LivePage) -> None:
-    session = page._client.session
-    gate.switch(user, session, on=True)
-    session.save()
 
 
 @pytest.mark.spec("product 9")

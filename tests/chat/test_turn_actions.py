@@ -1,4 +1,4 @@
-"""The addresses of a turn's trace and thinking give what their viewer sees on the card, and are not told to others."""
+"""The addresses of a turn's trace and thinking return what the viewer sees on the card, and 404 to others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_django import Settings
 from accounts.models import User
 from chat.models import Turn
 from reasoning.visibility import EXCERPT_CHARS, TRUNCATED
-from tests.factories import THINKING_CANARY, client_of, make_answer, make_conversation, open_turn
+from tests.factories import SECRET, THINKING_CANARY, client_of, make_answer, make_conversation, open_turn
 
 NO_REASONING: dict[str, Any] = {"REASONING_ENABLED": False}
 NOT_SHOWN: dict[str, Any] = {"REASONING_SHOW_SUMMARY_DEFAULT": False}
@@ -37,7 +37,7 @@ def status(client: Client, turn: Turn, part: str) -> int:
     ("flags", "trace", "thinking"),
     [({}, 200, 200), (NO_REASONING, 404, 404), (NOT_SHOWN, 404, 404), (NO_TRACE, 404, 200), (WITHHELD, 200, 404)],
 )
-def test_flags_of_the_site_hold_for_addresses_too(
+def test_flags_of_the_site_apply_to_addresses_too(
     alice: User, turn: Turn, settings: Settings, flags: dict[str, Any], trace: int, thinking: int
 ) -> None:
     for name, value in flags.items():
@@ -49,7 +49,7 @@ def test_flags_of_the_site_hold_for_addresses_too(
 
 
 @pytest.mark.spec("004 flags")
-def test_trace_that_was_asked_for_is_there(alice: User, turn: Turn, settings: Settings) -> None:
+def test_trace_that_was_asked_for_is_returned(alice: User, turn: Turn, settings: Settings) -> None:
     settings.REASONING_TOOL_TRACE_DEFAULT = False
     client = client_of(alice)
 
@@ -70,13 +70,15 @@ def test_personal_setting_holds_for_the_address_of_thinking(alice: User, turn: T
 
 
 @pytest.mark.spec("product 4")
-def test_address_gives_an_excerpt_to_users_and_all_of_it_to_administrators(alice: User, ada: User) -> None:
-    hers, theirs = (make_answer(make_conversation(owner=owner), thought="word " * 400) for owner in (ada, alice))
+def test_address_returns_an_excerpt_to_users_and_all_of_it_to_administrators_redacted(alice: User, ada: User) -> None:
+    thought = f"use {SECRET} " + "word " * 400
+    hers, theirs = (make_answer(make_conversation(owner=owner), thought=thought) for owner in (ada, alice))
 
-    assert len(client_of(ada).get(url(hers, "thinking")).content) == 2_000
-    shown = client_of(alice).get(url(theirs, "thinking")).content.decode()
-    assert shown.endswith(TRUNCATED)
-    assert len(shown) <= EXCERPT_CHARS + len(TRUNCATED)
+    whole = client_of(ada).get(url(hers, "thinking")).content.decode()
+    excerpt = client_of(alice).get(url(theirs, "thinking")).content.decode()
+
+    assert whole == f"use [redacted] {'word ' * 400}"
+    assert excerpt == whole[:EXCERPT_CHARS] + TRUNCATED
 
 
 @pytest.mark.spec("product 14")
@@ -94,13 +96,13 @@ def test_turn_that_was_replaced_is_not_found(alice: User, turn: Turn, part: str)
 
 
 @pytest.mark.spec("product 4")
-def test_address_of_thinking_is_told_only_to_those_who_may_read_it(alice: User, turn: Turn, settings: Settings) -> None:
+def test_page_links_the_thinking_only_for_those_who_may_read_it(alice: User, turn: Turn, settings: Settings) -> None:
     client = client_of(alice)
-    told = client.get(turn.conversation.get_absolute_url()).content.decode()
+    shown = client.get(turn.conversation.get_absolute_url()).content.decode()
     settings.REASONING_THINKING_FOR_USERS = "hidden"
 
-    untold = client.get(turn.conversation.get_absolute_url(), {"open": turn.public_id}).content.decode()
+    hidden = client.get(turn.conversation.get_absolute_url(), {"open": turn.public_id}).content.decode()
 
-    assert [url(turn, "thinking") in html for html in (told, untold)] == [True, False]
-    assert THINKING_CANARY not in untold
-    assert "Reasoning is hidden for your account" in untold
+    assert [url(turn, "thinking") in html for html in (shown, hidden)] == [True, False]
+    assert THINKING_CANARY not in hidden
+    assert "Reasoning is hidden for your account" in hidden
