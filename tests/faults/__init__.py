@@ -1,4 +1,4 @@
-"""What is left when the server dies: a campaign of kills at random moments, and what must hold after each.
+"""Servers that are killed or asked to end, and services that are restarted: nothing acknowledged may be lost.
 
-``python -m tests.faults --kills 50 --seed 7`` runs a long one by hand; ``test_kills`` a short one.
+``python -m tests.faults --kills 50 --seed 7`` runs a long campaign by hand, ``test_kills`` short ones.
 """

@@ -1,7 +1,7 @@
-"""A server to be killed: a child process over a database that outlives it, and what that database holds.
+"""A server to be killed: a child process over a database that outlives it, and what that database contains.
 
 The database is read from outside, without the product's own code, and reading never changes it: of SQLite a copy is
-read, so that it is the next server that finds the journal.
+read, so that the next server finds the journal.
 """
 
 from __future__ import annotations
@@ -14,14 +14,17 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psycopg
 from psycopg import sql
 
-from deploy.local_services import free_port
+from deploy.local_services import Process, free_port, postgres, redis_server
 from tests.browser.sites import DATABASE, Prepared, Site
 from tests.server import ROOT, environment_in
 
@@ -30,7 +33,7 @@ Row = tuple[Any, ...]
 
 
 class DoomedSite(Site):
-    """A site of one person with empty ``conversations``; ``database_url`` names another database than SQLite."""
+    """A site of one user with empty ``conversations``; ``database_url`` names another database than SQLite."""
 
     def __init__(self, folder: Path, *, conversations: int, database_url: str = "", **variables: str) -> None:
         self._database_url = database_url
@@ -44,18 +47,19 @@ class DoomedSite(Site):
         (folder / DATABASE).touch()
         super().__init__(folder, Prepared(folder, environment, {}, ""), {**own, **variables})
 
-    def beside(self, folder: Path, *, clock_ahead_s: int = 0) -> DoomedSite:
-        """Return another server over the same database, with an address, a log and a clock of its own."""
+    def second(self, folder: Path, *, clock_ahead_s: int = 0) -> DoomedSite:
+        """Return another server over the same database, with its own address, log and clock."""
         other = copy.copy(self)
         other.folder, other.port, other._process = folder, free_port(), None
         other.base_url = f"http://127.0.0.1:{other.port}"
         clock = {"PYTHONPATH": str(CLOCK), "CLOCK_AHEAD_S": str(clock_ahead_s)} if clock_ahead_s else {}
         other.environment = {**self.environment, **clock, "PORT": str(other.port)}
+        folder.mkdir()
         (folder / DATABASE).touch()
         return other
 
     def session(self, username: str) -> str:
-        """Return the session of the one person that there is."""
+        """Return the session of the only user."""
         return self.session_key
 
     @property
@@ -63,44 +67,58 @@ class DoomedSite(Site):
         return self._process.pid if self._process else 0
 
     def freeze(self) -> None:
-        """Let the server do nothing more; what it has sent still takes its course."""
+        """Stop the server's process; what it has sent still arrives."""
         os.kill(self.pid, signal.SIGSTOP)
 
     def rows(self, query: str) -> list[Row]:
         """Return what a query finds, ids as plain hex and JSON as values."""
-        found = self._rows_elsewhere(query) if self._database_url else self._rows_of_copy(query)
+        if self._database_url:
+            with psycopg.connect(self._database_url) as database:
+                found = database.execute(query.encode()).fetchall()
+        else:
+            with tempfile.TemporaryDirectory(dir=self.folder) as name:
+                for path in self.folder.glob(f"{DATABASE}*"):
+                    shutil.copy(path, Path(name) / path.name)
+                with closing(sqlite3.connect(Path(name) / DATABASE)) as connection:
+                    found = connection.execute(query).fetchall()
         return [tuple(map(_plain, row)) for row in found]
 
-    def everything_kept(self) -> bytes:
+    def stored_everywhere(self) -> bytes:
         """Return every byte that the server has left anywhere: database, journal, log."""
         files = b"".join(path.read_bytes() for path in sorted(self.folder.iterdir()) if path.is_file())
-        return files + self._tables_elsewhere() if self._database_url else files
-
-    def _rows_of_copy(self, query: str) -> list[Row]:
-        copy = self.folder / "copy"
-        copy.mkdir(exist_ok=True)
-        for path in self.folder.glob(f"{DATABASE}*"):
-            shutil.copy(path, copy / path.name)
-        with closing(sqlite3.connect(copy / DATABASE)) as connection:
-            found = connection.execute(query).fetchall()
-        shutil.rmtree(copy)
-        return found
-
-    def _rows_elsewhere(self, query: str) -> list[Row]:
-        with psycopg.connect(self._database_url) as connection:
-            return connection.execute(query.encode()).fetchall()
-
-    def _tables_elsewhere(self) -> bytes:
+        if not self._database_url:
+            return files
         with psycopg.connect(self._database_url) as connection:
             names = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-            kept = []
-            for (name,) in names:
-                query = sql.SQL("SELECT one::text FROM {} one").format(sql.Identifier(name))
-                kept += [str(row[0]) for row in connection.execute(query)]
-        return "\n".join(kept).encode()
+            queries = [sql.SQL("SELECT one::text FROM {} one").format(sql.Identifier(name)) for (name,) in names]
+            stored = [str(row[0]) for query in queries for row in connection.execute(query)]
+        return files + "\n".join(stored).encode()
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("{"):
         return json.loads(value)
     return value.hex if hasattr(value, "hex") and hasattr(value, "urn") else value
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """A PostgreSQL and a Redis, to be stopped and restarted, and the environment variables that name them."""
+
+    database: Process
+    redis: Process
+    addresses: Mapping[str, str]
+
+
+@contextmanager
+def running_services() -> Iterator[Services]:
+    """Run both on free ports."""
+    with tempfile.TemporaryDirectory(prefix="legible-services-") as name, ExitStack() as stack:
+        folder = Path(name)
+        folder.chmod(0o711)  # PostgreSQL runs as another user when we are root
+        database, database_url = postgres(folder)
+        redis, redis_url = redis_server(folder)
+        for process in (database, redis):
+            stack.callback(process.stop)
+            process.start()
+        yield Services(database, redis, {"DATABASE_URL": database_url, "REDIS_URL": redis_url})

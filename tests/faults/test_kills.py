@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import psycopg
 import pytest
+from psycopg import sql
 
 from tests.contract_server.fixture import ContractHandle, running_contract_server
-from tests.faults.campaign import CONVERSATIONS, Campaign
+from tests.faults.campaign import CONVERSATIONS, FAST_LEASES, KillCampaign
 from tests.faults.site import DoomedSite
-from tests.faults.talk import PAD, THOUGHT
 
-pytestmark = pytest.mark.slow
-
-SEED = 20261
-KILLS = 3
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture
@@ -24,14 +24,50 @@ def model() -> Iterator[ContractHandle]:
         yield handle
 
 
-@pytest.mark.timeout(300)
+@pytest.fixture
+def database_url() -> Iterator[str]:
+    """Create an empty database, and drop it afterwards."""
+    server = os.environ["TEST_DATABASE_URL"]
+    name = f"legible_faults_{os.getpid()}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            yield urlsplit(server)._replace(path=f"/{name}").geturl()
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
 def test_nothing_acknowledged_is_lost_to_a_kill(tmp_path: Path, model: ContractHandle) -> None:
     site = DoomedSite(tmp_path, conversations=CONVERSATIONS, OPENAI_BASE_URL=model.base_url)
-    try:
-        tally = Campaign(site, model, SEED).run(KILLS)
-        site.audit(PAD, THOUGHT)
-    finally:
-        site.stop()
+    campaign = KillCampaign([site], model, seed=20261)
 
-    assert tally.kills == KILLS
-    assert tally.interrupted > 0
+    campaign.run(kills=3)
+
+    assert campaign.interrupted > 0
+
+
+@pytest.mark.postgres
+def test_nothing_acknowledged_is_lost_to_a_kill_over_postgres(
+    tmp_path: Path, model: ContractHandle, database_url: str
+) -> None:
+    own = {"database_url": database_url, "OPENAI_BASE_URL": model.base_url}
+    campaign = KillCampaign([DoomedSite(tmp_path, conversations=CONVERSATIONS, **own)], model, seed=20262)
+
+    campaign.run(kills=2)
+
+    assert campaign.interrupted > 0
+
+
+@pytest.mark.postgres
+@pytest.mark.redis
+def test_nothing_acknowledged_is_lost_where_one_of_two_processes_is_killed(
+    tmp_path: Path, model: ContractHandle, database_url: str
+) -> None:
+    own = {"OPENAI_BASE_URL": model.base_url, "REDIS_URL": os.environ["TEST_REDIS_URL"], **FAST_LEASES}
+    site = DoomedSite(tmp_path, conversations=CONVERSATIONS, database_url=database_url, **own)
+    # Leases depend on the database's clock, not on that of a server.
+    campaign = KillCampaign([site, site.second(tmp_path / "second", clock_ahead_s=600)], model, seed=20263)
+
+    campaign.run(kills=3)
+
+    assert campaign.interrupted > 0

@@ -1,8 +1,4 @@
-"""Redis or PostgreSQL restarted in mid-stream: pages say so, all recovers by itself, nothing acknowledged is lost.
-
-Both are the test's own, on free ports, as ``make cluster`` starts them; a machine without their programs is told so by
-``tests.services``.
-"""
+"""Redis or PostgreSQL restarted in mid-stream: pages say so, everything recovers, nothing acknowledged is lost."""
 
 from __future__ import annotations
 
@@ -18,7 +14,7 @@ import pytest
 from deploy.local_services import missing_packages
 from tests.browser.upstream import opening, reply, says, waits
 from tests.contract_server.fixture import ContractHandle, running_contract_server
-from tests.faults.landscape import Landscape, running_landscape
+from tests.faults.site import Services, running_services
 from tests.open_page import Person
 from tests.server import environment_in, manage, serving
 
@@ -38,17 +34,15 @@ def model() -> Iterator[ContractHandle]:
 
 
 @pytest.fixture(scope="module")
-def landscape() -> Iterator[Landscape]:
-    with running_landscape() as both:
+def services() -> Iterator[Services]:
+    with running_services() as both:
         yield both
 
 
 @pytest.fixture(scope="module")
-def environment(
-    tmp_path_factory: pytest.TempPathFactory, model: ContractHandle, landscape: Landscape
-) -> dict[str, str]:
+def environment(tmp_path_factory: pytest.TempPathFactory, model: ContractHandle, services: Services) -> dict[str, str]:
     """Return what two servers need to know, over a database that is ready."""
-    own = {"OPENAI_BASE_URL": model.base_url, "OPENAI_MODEL": "plain-model", **landscape.addresses, **FAST}
+    own = {"OPENAI_BASE_URL": model.base_url, "OPENAI_MODEL": "plain-model", **services.addresses, **FAST}
     made = environment_in(tmp_path_factory.mktemp("servers"), **own)
     manage(made, "migrate", "--no-input", "--verbosity", "0")
     manage(made, "seed_demo", "--verbosity", "0")
@@ -107,15 +101,15 @@ async def come_in(base_url: str) -> None:
 
 
 async def until_leases_ran_out(one: Person) -> None:
-    """Wait until no turn was kept alive for as long as a lease lasts."""
-    async with asyncio.timeout(30):
+    """Wait until no turn was renewed for as long as a lease lasts."""
+    async with asyncio.timeout(60):
         while (await one.health())[1]["turns"] == "ok":  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.1)
 
 
 async def until_answered(people: list[Person], chat: uuid.UUID, count: int) -> None:
-    """Wait until there are so many answers, and both pages were told of the end of each."""
-    async with asyncio.timeout(30):
+    """Wait until there are so many answers, and both pages were sent the end of each."""
+    async with asyncio.timeout(60):
         done: list[dict[str, Any]] = []
         while len(done) < count:
             await asyncio.sleep(0.1)
@@ -142,7 +136,7 @@ async def check_afterwards(model: ContractHandle, people: list[Person], chat: uu
 if not missing_packages({}):
 
     async def test_redis_restarted_in_mid_stream(
-        landscape: Landscape, model: ContractHandle, people: list[Person], chat: uuid.UUID
+        services: Services, model: ContractHandle, people: list[Person], chat: uuid.UUID
     ) -> None:
         near, far = people
         script(model)
@@ -150,7 +144,7 @@ if not missing_packages({}):
         for one in people:
             await one.sees(FIRST)
 
-        await asyncio.to_thread(landscape.redis.stop)
+        await asyncio.to_thread(services.redis.stop)
         assert (await near.health())[1] == {"database": "ok", "turns": "ok", "redis": "error"}
         await far.send(text="And?", id="q2")
         await far.sees("And?")
@@ -158,7 +152,7 @@ if not missing_packages({}):
         model.release("middle")
         await near.sees(MIDDLE)
         await far.sees(MIDDLE)  # by way of the database
-        await asyncio.to_thread(landscape.redis.start)
+        await asyncio.to_thread(services.redis.start)
         await asyncio.gather(*(one.until_healthy() for one in people))
         model.release("last")
 
@@ -167,9 +161,9 @@ if not missing_packages({}):
         await check_afterwards(model, people, chat)
 
     async def test_database_restarted_in_mid_stream(
-        landscape: Landscape, model: ContractHandle, people: list[Person], chat: uuid.UUID
+        services: Services, model: ContractHandle, people: list[Person], chat: uuid.UUID
     ) -> None:
-        """It is away for longer than leases last, and yet the process that goes on keeps its turn."""
+        """It is unavailable for longer than leases last, and yet the process that continues keeps its turn."""
         near, far = people
         script(model)
         await near.send(text="Why?", id="q1")
@@ -178,7 +172,7 @@ if not missing_packages({}):
         await far.send(text="And?", id="q2")
         await far.sees("And?")
 
-        await asyncio.to_thread(landscape.database.stop)
+        await asyncio.to_thread(services.database.stop)
         for one in people:
             await one.sees(NOT_KEPT)
         await near.send(text="Lost?", id="q0")
@@ -190,7 +184,7 @@ if not missing_packages({}):
         for one in people:
             await one.sees(MIDDLE)
         await until_leases_ran_out(near)
-        await asyncio.to_thread(landscape.database.start)
+        await asyncio.to_thread(services.database.start)
         await asyncio.gather(*(one.until_healthy() for one in people))
         model.release("last")
 

@@ -1,12 +1,11 @@
-"""What is asked in a campaign, what the model says to it, and what of that may be kept.
+"""The questions of a campaign and the scripted replies to them.
 
-Every reply thinks, keeps a scratchpad and is paced; some call a tool first. The private texts are canaries.
+Every reply thinks, has a scratchpad and is paced; some call a tool first. The private texts are canaries.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +25,7 @@ _NOTE = f"<scratchpad>\nprivate: {PAD}\n</scratchpad>\n\n"
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One message. ``name`` stands in its text and in nothing else."""
+    """One message. ``name`` is in its text and nowhere else."""
 
     name: str
     conversation_id: str
@@ -49,7 +48,7 @@ class Question:
         return (_BEFORE_TOOL if self.uses_tool else "") + _LONG_TEXT
 
     def replies(self, pace_ms: float) -> list[dict[str, Any]]:
-        """Return the script for this question; the reply after the tool comes first, as it fits fewer requests."""
+        """Return the script for this question; the reply after the tool is first, because it fits fewer requests."""
         paced: dict[str, Any] = {"delay_ms": pace_ms}
         match = {"last_user_contains": f"[{self.name}]"}
         if self.is_quick:
@@ -77,11 +76,6 @@ def length_s(questions: Sequence[Question]) -> float:
         sum(len(one["deltas"]) for one in question.replies(PACE_MS)) for question in questions if not question.is_quick
     ]
     return max(events) * PACE_MS / 1000
-
-
-def squeezed(text: str) -> str:
-    """Return a text without its white space, which is trimmed where an answer is cut."""
-    return re.sub(r"\s+", "", text)
 
 
 def _cut(text: str, size: int) -> list[str]:
