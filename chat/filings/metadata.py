@@ -17,7 +17,7 @@ from itertools import pairwise
 from lxml import etree
 
 from chat.filings.blocks import RawBlock, clean
-from chat.filings.submission import Submission
+from chat.filings.submission import EdgarSubmission
 
 _COVER_BLOCKS = 60
 _NAME_BLOCKS = 3000
@@ -68,7 +68,7 @@ class FilingMetadata:
 
 
 def read_metadata(
-    submission: Submission, root: etree._Element | None, blocks: Sequence[RawBlock], *, name: str
+    submission: EdgarSubmission, root: etree._Element | None, blocks: Sequence[RawBlock], *, name: str
 ) -> FilingMetadata:
     """Return what header, inline XBRL and cover say of the main document. ``name`` is the file's name."""
     facts, cover = read_facts(root), read_cover(blocks, submission, name)
@@ -102,7 +102,7 @@ def read_facts(root: etree._Element | None) -> FilingMetadata:
     )
 
 
-def read_cover(blocks: Sequence[RawBlock], submission: Submission, name: str) -> FilingMetadata:
+def read_cover(blocks: Sequence[RawBlock], submission: EdgarSubmission, name: str) -> FilingMetadata:
     """Return what the words of the cover say. An exhibit has no cover, only a company and a date."""
     cover = blocks[:_COVER_BLOCKS]
     part = submission.documents[0]

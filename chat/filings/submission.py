@@ -39,7 +39,7 @@ class SubmissionPart:
 
 
 @dataclass(frozen=True, slots=True)
-class Submission:
+class EdgarSubmission:
     """The fields of the envelope, empty without one, and the documents that have text for readers."""
 
     documents: tuple[SubmissionPart, ...]
@@ -78,7 +78,7 @@ def decode(document: bytes | str) -> str:
     return document
 
 
-def read_submission(text: str) -> Submission:
+def read_submission(text: str) -> EdgarSubmission:
     """Split a file into the fields of its header and its documents: the main one first, then exhibits 13 and 99."""
     end = _HEADER_END.search(text)
     header = text[: end.start()] if end and _HEADER_START.search(text[: end.start()]) else ""
@@ -91,7 +91,7 @@ def read_submission(text: str) -> Submission:
         parts.append(SubmissionPart(field_of(lead, "TYPE").upper(), field_of(lead, "FILENAME"), source))
     main = [part for part in parts[:1] if part.text.strip()]
     exhibits = [part for part in parts[1:] if _READABLE_EXHIBIT.match(part.type) and part.text.strip()]
-    return Submission(
+    return EdgarSubmission(
         documents=(*main, *exhibits) or (SubmissionPart("", "", text),),
         form=field_of(header, "CONFORMED SUBMISSION TYPE"),
         company=_STATE.sub("", field_of(header, "COMPANY CONFORMED NAME")),
