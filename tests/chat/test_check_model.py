@@ -141,5 +141,5 @@ def test_refused_key_is_named_by_its_variable_and_never_printed(
         ({"id": "m", "context_length": "many", "meta": None}, None),
     ],
 )
-def test_limit_is_read_where_services_tell_it(row: dict[str, Any], limit: int | None) -> None:
+def test_limit_is_read_under_every_name(row: dict[str, Any], limit: int | None) -> None:
     assert reported_limit(row) == limit

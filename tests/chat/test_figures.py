@@ -34,14 +34,12 @@ def written() -> Iterator[io.StringIO]:
     logging.getLogger("chat").setLevel(logging.NOTSET)
 
 
-def _told(written: io.StringIO, message: str) -> list[dict[str, Any]]:
+def lines_of(written: io.StringIO, message: str) -> list[dict[str, Any]]:
     lines = [json.loads(line) for line in written.getvalue().splitlines()]
     return [line for line in lines if line["message"] == message]
 
 
-async def test_row_keeps_tokens_times_and_what_the_guards_did(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_turn_stores_tokens_times_and_guard_counts(upstream: ContractHandle, conversation: Conversation) -> None:
     used = {"input": 3000, "output": 20, "cached_tokens": 2560}
     upstream.script(
         [
@@ -67,9 +65,9 @@ async def test_end_of_a_turn_is_one_line_of_figures(
 
     turn = await ask(conversation, f"What of {CANARY}?")
 
-    (line,) = _told(written, "turn ended")
-    told = {name: line[name] for name in ("turn", "status", "code", "model", "steps", "tools", "retries")}
-    assert told == {
+    (line,) = lines_of(written, "turn ended")
+    figures = {name: line[name] for name in ("turn", "status", "code", "model", "steps", "tools", "retries")}
+    assert figures == {
         "turn": turn.public_id,
         "status": "completed",
         "code": "",
@@ -97,7 +95,7 @@ async def test_each_request_is_one_line_with_its_outcome(
     first = (await ask(conversation)).public_id
     second = (await ask(conversation, "And?")).public_id
 
-    lines = _told(written, "request ended")
+    lines = lines_of(written, "request ended")
     assert [(line["turn"], line["attempt"], line["code"]) for line in lines] == [
         (first, 1, "rate_limited"),
         (first, 2, "ok"),

@@ -33,7 +33,7 @@ def test_passage_shows_text_and_table_each_as_what_it_is() -> None:
     assert cells(found[2]) == [["", "2024", "2023"], ["Wages", "4", "3"], ["Rent:", "", "2"]]
 
 
-def test_heads_are_told_from_rows_and_stand_over_their_figures() -> None:
+def test_heads_of_columns_are_above_their_figures() -> None:
     (found,) = parts_of(" | Second quarter |  | Six months\n | 2018 | 2017 | 2018 | 2017\nSales | 4 | 3 | 2 | 1")
 
     assert [[(cell.text, cell.columns) for cell in row] for row in found.heads] == [
@@ -61,7 +61,7 @@ def test_table_scrolls_and_aligns_its_figures() -> None:
 
 
 @pytest.mark.parametrize("text", ["391,035", "$1", "(5)", "12.5 %", "—", "−3", "2025"])
-def test_figures_are_told_from_words(text: str) -> None:
+def test_figure_cells_are_recognised(text: str) -> None:
     ((figure, word),) = table_rows([f"{text} | Item 7"])
 
     assert (figure.is_figure, word.is_figure) == (True, False)
@@ -82,7 +82,7 @@ def test_words_with_digits_are_no_figures(text: str) -> None:
         ("They rose.", "They rose."),
     ],
 )
-def test_title_of_a_section_stands_once(text: str, shown: str) -> None:
+def test_title_of_a_section_is_shown_once(text: str, shown: str) -> None:
     assert without_title(text, "Item 7", "Our Discussion", form="10-K") == shown
 
 
@@ -107,7 +107,7 @@ def test_page_shows_a_filing_with_headings_heads_and_unique_ids() -> None:
 
 
 @pytest.mark.django_db
-def test_section_that_is_taken_up_again_has_an_id_of_its_own() -> None:
+def test_section_that_resumes_has_another_id() -> None:
     items = "".join(
         f"<p><b>Item {item}</b></p>{TEXT}" for item in ("1. Business", "2. Properties", "3. Legal Proceedings")
     )

@@ -1,4 +1,4 @@
-"""Chips for markers, verdicts on quotations, and labels: from our own records only, and no doubt is lost."""
+"""Source links for markers, verdicts on quotations, and labels: from our own records, and no failed check is lost."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from chat.html import cite_label, render_answer, render_markdown
 from reasoning.citations import Citation, Source, check_citations, citation_numbers
 from tests.chat.html_reader import read
 
-CHIP = (
+LINK = (
     '<a class="cite" data-citation="" href="/filings/1/#p{0}" title="Item 7">'
     '<span class="visually-hidden">Source </span>{0}</a>'
 )
-DOUBTED = (
+UNVERIFIED = (
     '<a class="cite" data-citation="" href="/filings/1/#p{0}" title="Not found in the passage" data-verified="false">'
     '<span class="visually-hidden">Unverified source </span>{0}?</a>'
 )
@@ -48,22 +48,22 @@ def by_hand(ref, quote=None, verified=None, **changes):
 
 class TestSourceLinks:
     @pytest.mark.spec("004 trace")
-    def test_marker_of_a_source_is_a_chip(self):
-        assert answer("It fell. [1]", source(1)) == f"<p>It fell.\u00a0{CHIP.format(1)}</p>"
+    def test_marker_of_a_source_is_a_source_link(self):
+        assert answer("It fell. [1]", source(1)) == f"<p>It fell.\u00a0{LINK.format(1)}</p>"
 
     @pytest.mark.parametrize("markers", ["[1][2]", "[1, 2]", "[1,2]", "[1; 2]"])
-    def test_several_markers_are_several_chips(self, markers):
-        assert answer(f"a {markers}", source(1), source(2)) == f"<p>a\u00a0{CHIP.format(1)}{CHIP.format(2)}</p>"
+    def test_several_markers_are_several_links(self, markers):
+        assert answer(f"a {markers}", source(1), source(2)) == f"<p>a\u00a0{LINK.format(1)}{LINK.format(2)}</p>"
 
     def test_unknown_number_stays_text(self):
-        assert answer("a [2] b [1, 9]", source(1)) == f"<p>a [2] b\u00a0{CHIP.format(1)}[9]</p>"
+        assert answer("a [2] b [1, 9]", source(1)) == f"<p>a [2] b\u00a0{LINK.format(1)}[9]</p>"
 
     @pytest.mark.parametrize("text", ["`[1]`", "```\n[1]\n```", "[[1]](https://www.sec.gov/)", "    [1]"])
-    def test_code_and_links_hold_no_chip(self, text):
+    def test_code_and_links_hold_no_source_link(self, text):
         assert "data-citation" not in answer(text, source(1))
 
     @pytest.mark.parametrize("url", ["javascript:alert(1)", "//x.example/", "https://x.example/", "/\\x", '/"x', ""])
-    def test_address_that_is_not_ours_gives_no_chip(self, url):
+    def test_address_that_is_not_ours_gives_no_source_link(self, url):
         assert answer("a [1]", source(1, url=url)) == "<p>a [1]</p>"
 
     def test_section_is_escaped(self):
@@ -80,24 +80,25 @@ class TestQuotations:
     FOUND = source(1, "We saw a further outage of comparable length within any period.")
 
     @pytest.mark.parametrize("quotation", ["“{}”", '"{}"', "«{}»", "„{}”"])
-    def test_quotation_that_stands_is_marked_verified(self, quotation):
+    def test_verified_quotation_is_marked(self, quotation):
         html = answer(f"It says {quotation.format('a further outage')} [1].", self.FOUND)
 
-        assert html == f'<p>It says <q data-verified="true">a further outage</q>\u00a0{CHIP.format(1)}.</p>'
+        assert html == f'<p>It says <q data-verified="true">a further outage</q>\u00a0{LINK.format(1)}.</p>'
 
-    def test_quotation_that_fails_is_marked_with_its_chip(self):
+    def test_failed_quotation_marks_its_source_link(self):
         html = answer("It says “no outage” [1]. Also [1].", self.FOUND)
 
         assert html == (
-            f'<p>It says <q data-verified="false">no outage</q>\u00a0{DOUBTED.format(1)}. '
-            f"Also\u00a0{CHIP.format(1)}.</p>"
+            f'<p>It says <q data-verified="false">no outage</q>\u00a0{UNVERIFIED.format(1)}. '
+            f"Also\u00a0{LINK.format(1)}.</p>"
         )
 
-    def test_chip_before_the_quotation_bears_the_doubt_where_none_follows(self):
+    def test_source_link_before_the_quotation_is_marked_where_none_follows(self):
         html = answer("a [1]\n\nAs [1] says, “no outage”.\n\nb [1]", self.FOUND)
 
         assert (
-            html.split("\n")[1] == f'<p>As\u00a0{DOUBTED.format(1)} says, <q data-verified="false">no outage</q>.</p>'
+            html.split("\n")[1]
+            == f'<p>As\u00a0{UNVERIFIED.format(1)} says, <q data-verified="false">no outage</q>.</p>'
         )
         assert html.count("data-verified") == 2
 
@@ -106,26 +107,26 @@ class TestQuotations:
 
         assert '<q data-verified="true">a "further" outage</q>' in html
 
-    def test_blockquote_that_stands_gets_its_source(self):
+    def test_verified_blockquote_shows_its_source(self):
         html = answer("> a further outage of\n> comparable length\n\n[1]", self.FOUND)
 
         assert '<blockquote data-verified="true">' in html
         assert (
             '<footer><span>10-K · 2026-02-26 · Item 7</span><span class="found">found word for word</span></footer>'
         ) in html
-        assert html.endswith(f"<p>{CHIP.format(1)}</p>")
+        assert html.endswith(f"<p>{LINK.format(1)}</p>")
 
     @pytest.mark.parametrize(
         "after", [" [1]", "\n> — the 10-K [1]", "\n>\n> — the 10-K [1]", "\n\n[1]", "\n\n— 10-K [1]"]
     )
-    def test_blockquote_that_fails_says_so_with_its_chip(self, after):
+    def test_blockquote_that_fails_says_so_with_its_source_link(self, after):
         html = answer(f"> no outage was seen{after}", self.FOUND)
 
         assert '<blockquote data-verified="false">' in html
         assert '<span class="unfound">not found in the passage</span>' in html
-        assert DOUBTED.format(1) in html
+        assert UNVERIFIED.format(1) in html
 
-    def test_doubt_whose_quotation_is_not_found_again_falls_on_every_chip(self):
+    def test_failed_quotation_that_is_not_in_the_html_marks_every_link(self):
         html = render_answer("a [1] b [1] c [2]", [by_hand(1, "elsewhere", verified=False), by_hand(2)])
 
         assert html.count("Unverified source") == 2
@@ -139,20 +140,20 @@ class TestQuotations:
             max_size=14,
         ).map("".join)
     )
-    def test_no_failed_check_goes_unseen(self, text):
+    def test_every_failed_check_is_shown(self, text):
         sources = [source(1, "word thing"), source(2, "x")]
         failed = {citation.ref for citation in check_citations(text, sources) if citation.verified is False}
 
         html = render_answer(text, check_citations(text, sources), sources)
 
-        chips = [attrs for tag, attrs in read(html) if tag == "a"]
-        doubted = {attrs["href"] for attrs in chips if attrs.get("data-verified") == "false"}
-        cited = {attrs["href"] for attrs in chips}
-        assert {f"/filings/1/#p{ref}" for ref in failed} & cited <= doubted
+        links = [attrs for tag, attrs in read(html) if tag == "a"]
+        unverified = {attrs["href"] for attrs in links if attrs.get("data-verified") == "false"}
+        cited = {attrs["href"] for attrs in links}
+        assert {f"/filings/1/#p{ref}" for ref in failed} & cited <= unverified
 
 
 class TestNumbers:
-    def test_chips_count_from_one_by_first_appearance(self):
+    def test_links_count_from_one_by_first_appearance(self):
         sources = [source(4), source(2)]
         citations = check_citations("b [4] a [2] c [4]", sources)
         html = render_answer("b [4] a [2] c [4]", citations, sources, numbers=citation_numbers(citations))

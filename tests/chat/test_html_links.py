@@ -62,7 +62,7 @@ def test_host_like_an_allowed_one_is_another(host):
 
 
 @pytest.mark.parametrize("label", ["x", "https://www.sec.gov/", "www.sec.gov", "sec.gov\u202e"])
-def test_host_stands_beside_the_words(label):
+def test_host_is_shown_beside_the_words(label):
     assert '</a> <bdi class="host" dir="ltr">(x.example)</bdi>' in render_markdown(f"[{label}](https://x.example/)")
 
 

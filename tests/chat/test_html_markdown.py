@@ -41,7 +41,7 @@ def test_blocks_take_the_direction_of_their_words():
 
 
 @pytest.mark.parametrize("text", ["- مرحبا\n- hi", "1. (12) שלום", "> שלום", "|שלום|\n|-|\n|a|"])
-def test_what_right_to_left_words_stand_in_runs_that_way(text):
+def test_frames_of_right_to_left_words_have_that_direction(text):
     frames = [attrs["dir"] for tag, attrs in read(render_markdown(text)) if tag in ("ul", "ol", "blockquote", "table")]
 
     assert frames == ["rtl"]
@@ -62,7 +62,7 @@ class TestCode:
         assert '<span class="m">1</span>' in html
 
     @pytest.mark.parametrize("language", ["python", "diff", "html", "nonsense", ""])
-    def test_highlighting_keeps_every_character(self, language):
+    def test_highlighting_changes_no_character(self, language):
         code = "\n\n  <a b='c'>\t&amp; \"x\" # y -- z\n+ 1\n- 2\n\n"
 
         html = render_markdown(f"```{language}\n{code}```")

@@ -1,4 +1,4 @@
-"""A socket and a turn speak the language of their page; what is kept is English for everyone."""
+"""A socket and a turn speak the language of their page; what is stored is English."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ async def answer_to(ask: str, conversation: Conversation, user: User, *, accept:
         await socket.disconnect()
 
 
-@pytest.mark.parametrize(("accept", "told"), [("de,en;q=0.5", "diese Aktion"), ("fr", "there is no such action")])
-async def test_frames_come_in_the_language_of_the_page(alice: User, accept: str, told: str) -> None:
+@pytest.mark.parametrize(("accept", "shown"), [("de,en;q=0.5", "diese Aktion"), ("fr", "there is no such action")])
+async def test_frames_come_in_the_language_of_the_page(alice: User, accept: str, shown: str) -> None:
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
     frame = await answer_to('{"action": "dance"}', conversation, alice, accept=accept)
 
-    assert told in frame
+    assert shown in frame
 
 
 async def test_cookie_for_the_language_counts_on_a_socket_too(alice: User) -> None:
@@ -70,7 +70,7 @@ async def test_blocks_are_drawn_in_the_language_of_who_asked(
     assert ">Kopieren</button>" in drawn
 
 
-async def test_what_is_kept_is_english_whoever_asked() -> None:
+async def test_stored_texts_are_english() -> None:
     call = ToolCall(call_id="c1", name="fly", arguments="{}", step=0)
 
     with override("de"):

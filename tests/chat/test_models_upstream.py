@@ -28,19 +28,19 @@ def test_environment_answers_where_there_is_no_default(conversation: Conversatio
     assert chosen_model(conversation).name == "house-model"
 
 
-def test_conversations_own_profile_stands_before_the_default(conversation: Conversation) -> None:
+def test_conversations_own_profile_comes_before_the_default(conversation: Conversation) -> None:
     make_profile("kimi", is_default=True)
     conversation.profile = make_profile("vllm")
 
     assert chosen_model(conversation).name == "vllm"
 
 
-@pytest.mark.parametrize("gone", ["disabled", "deleted"])
-def test_profile_that_is_gone_leaves_the_sites_own(conversation: Conversation, gone: str) -> None:
+@pytest.mark.parametrize("change", ["disabled", "deleted"])
+def test_unavailable_profile_falls_back_to_the_site(conversation: Conversation, change: str) -> None:
     conversation.profile = profile = make_profile("kimi")
     conversation.save()
     profile.is_enabled = False
-    profile.save() if gone == "disabled" else profile.delete()
+    profile.save() if change == "disabled" else profile.delete()
     conversation.refresh_from_db()
 
     assert chosen_model(conversation).name == "offline-analyst"
@@ -84,7 +84,7 @@ def test_environments_endpoint_has_a_dialect(connected: LazySettings, api: str, 
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_missing_key_is_told_by_the_name_of_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_key_is_reported_by_the_name_of_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ABSENT_API_KEY", raising=False)
     profile = await make_soon("kimi", api_key_env="ABSENT_API_KEY")
 

@@ -148,7 +148,7 @@ async def test_failed_search_is_reported_and_not_repeated(message: str) -> None:
 @pytest.mark.parametrize(
     "entry", [None, 3, {}, {"ref": "1", "text": "x"}, {"ref": 1, "text": ""}, {"ref": 1, "text": 5}]
 )
-async def test_odd_passages_are_passed_over(entry: Any) -> None:
+async def test_odd_passages_are_ignored(entry: Any) -> None:
     assert REFUSAL in text(await respond("How many employees?", json.dumps({"passages": [entry], "searched": None})))
 
 

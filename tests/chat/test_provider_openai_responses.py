@@ -140,7 +140,7 @@ async def test_request_is_stateless_and_in_this_api_s_form(upstream: ContractHan
         {"extra_item_keys": {"content": None, "phase": "new", "nested": {"b": [1, None], "a": 1.5}}},
     ],
 )
-async def test_what_was_captured_is_taken_back_verbatim(upstream: ContractHandle, knobs: dict[str, Any]) -> None:
+async def test_captured_items_are_accepted_back_verbatim(upstream: ContractHandle, knobs: dict[str, Any]) -> None:
     upstream.script([STEP, {"content": "It is 12."}], knobs={"pairing": "strict", **knobs})
     asked = provider(upstream)
 

@@ -281,7 +281,7 @@ def test_item_with_half_a_character_can_be_written_down() -> None:
     ]
 
 
-def test_unknown_events_and_items_are_passed_over() -> None:
+def test_unknown_events_and_items_are_ignored() -> None:
     form = replay(
         {"type": "response.shiny.delta", "delta": "zzz"},
         {"type": ["odd"], "delta": "zzz"},
@@ -296,7 +296,7 @@ def test_unknown_events_and_items_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize("index", [{}, {"output_index": 0}, {"output_index": None}])
-def test_items_without_a_usable_index_are_told_apart_by_id(index: dict[str, Any]) -> None:
+def test_items_without_a_usable_index_are_distinguished_by_id(index: dict[str, Any]) -> None:
     items = [THOUGHT, call_item(1), call_item(2), MESSAGE]
     events = [said("Said.", item_id="msg_1", **index), *(done(item, **index) for item in items)]
     form = replay(*events, completed(*items))
@@ -318,7 +318,7 @@ def test_responses_on_end_are_read_on_end() -> None:
     assert form["usage"]["input_tokens"] == 3
 
 
-def test_failed_response_keeps_what_came_before() -> None:
+def test_failed_response_shows_what_came_before() -> None:
     failed = {"type": "response.failed", "response": {"status": "failed", "error": {"code": "server_error"}}}
     form = replay(said("Half", output_index=1), done(THOUGHT, output_index=0), failed)
 

@@ -46,9 +46,7 @@ def _replies(count: int, fault: dict[str, Any]) -> list[dict[str, Any]]:
         pytest.param({"kind": "disconnect", "at": "connect", "times": 2}, id="cut"),
     ],
 )
-async def test_storm_over_several_conversations_is_weathered(
-    upstream: ContractHandle, alice: User, fault: dict[str, Any]
-) -> None:
+async def test_turns_survive_repeated_faults(upstream: ContractHandle, alice: User, fault: dict[str, Any]) -> None:
     upstream.script(_replies(4, fault))
 
     ended = await _ask_in_each(alice, 4)
@@ -57,7 +55,7 @@ async def test_storm_over_several_conversations_is_weathered(
     assert len(upstream.requests()) == 12
 
 
-async def test_storm_that_does_not_end_fails_each_turn_by_name(upstream: ContractHandle, alice: User) -> None:
+async def test_endless_rate_limit_fails_each_turn(upstream: ContractHandle, alice: User) -> None:
     upstream.script(_replies(4, {"kind": "rate_limit", "times": 9}))
 
     ended = await _ask_in_each(alice, 4)
@@ -85,7 +83,7 @@ async def _statuses_until(messages: Subscription, words: str) -> list[str]:
     return found
 
 
-async def test_slow_first_token_is_told_and_forgotten_when_it_comes(
+async def test_slow_first_token_is_announced_until_it_comes(
     upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "SLOW_S", 0.01)
