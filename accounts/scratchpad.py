@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.html import format_html
@@ -22,14 +22,14 @@ from django.views.decorators.http import require_POST
 
 from accounts.forms import ToggleForm
 from accounts.models import AuditEntry, User
-from accounts.views import invalid_toggle, toggled
+from accounts.views import HtmxHttpRequest, invalid_toggle, toggled
 from accounts.visibility import SCRATCHPAD_UNTIL, Session, reread, visibility
 from reasoning import scratchpad as core
 from reasoning.scratchpad import Scratchpad, ScratchpadGrant
 
 
 @require_POST
-def toggle(request: HttpRequest) -> HttpResponse:
+def toggle(request: HtmxHttpRequest) -> HttpResponse:
     """Switch this session's scratchpad on or off. 404 for users who may not see it."""
     user = request.user
     if not isinstance(user, User) or not visibility(user, request.session).scratchpad_possible:

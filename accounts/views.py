@@ -16,12 +16,24 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
+from django_htmx.middleware import HtmxDetails
 
 from accounts import preferences, tokens
 from accounts.forms import PreferencesForm, ReasoningForm, SignInForm, SignUpForm, ToggleForm, TokenForm
 from accounts.models import AccessToken, ReasoningProfile, User
 from accounts.visibility import SHOW_REASONING, visibility
 from reasoning.errors import SettingError
+
+
+class HtmxHttpRequest(HttpRequest):
+    """A request that has passed HtmxMiddleware, for type checkers."""
+
+    htmx: HtmxDetails
+
+
+def request_user(request: HttpRequest) -> User:
+    """Return the signed-in user of a request that has passed LoginRequiredMiddleware."""
+    return cast("User", request.user)
 
 
 class SignInView(LoginView):
@@ -71,7 +83,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def settings_page(request: HttpRequest) -> HttpResponse:
     """GET: the settings page. POST: save the default for "Show reasoning"."""
-    form = PreferencesForm(request.POST or None, instance=current_user(request))
+    form = PreferencesForm(request.POST or None, instance=request_user(request))
     if not form.is_valid():
         return render_settings(request, preferences_form=form)
     form.save()
@@ -85,7 +97,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 def save_reasoning(request: HttpRequest) -> HttpResponse:
     """Save the user's ``reasoning.*`` settings; they apply from the next request on."""
-    form = ReasoningForm(request.POST, layer=current_user(request).reasoning)
+    form = ReasoningForm(request.POST, layer=request_user(request).reasoning)
     if not form.is_valid():
         return render_settings(request, reasoning_form=form)
     return save_layer(request, form.layer())
@@ -94,7 +106,7 @@ def save_reasoning(request: HttpRequest) -> HttpResponse:
 @require_POST
 def use_profile(request: HttpRequest, pk: int) -> HttpResponse:
     """Replace the user's ``reasoning.*`` settings with one of their profiles."""
-    profile = get_object_or_404(ReasoningProfile, pk=pk, owner=current_user(request))
+    profile = get_object_or_404(ReasoningProfile, pk=pk, owner=request_user(request))
     try:
         layer = preferences.load_profile(profile.owner, profile.name)
     except SettingError as error:  # it holds a value that is no longer allowed
@@ -106,7 +118,7 @@ def use_profile(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def delete_profile(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete one of the user's profiles."""
-    get_object_or_404(ReasoningProfile, pk=pk, owner=current_user(request)).delete()
+    get_object_or_404(ReasoningProfile, pk=pk, owner=request_user(request)).delete()
     messages.success(request, _("The profile was deleted."))
     return redirect("accounts:settings")
 
@@ -118,20 +130,20 @@ def create_token(request: HttpRequest) -> HttpResponse:
     form = TokenForm(request.POST)
     if not form.is_valid():
         return render_settings(request, token_form=form)
-    _token, plaintext = tokens.create_token(current_user(request), form.cleaned_data["name"])
+    _token, plaintext = tokens.create_token(request_user(request), form.cleaned_data["name"])
     return render_settings(request, new_token=plaintext)
 
 
 @require_POST
 def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     """Revoke one of the user's access tokens."""
-    tokens.revoke(get_object_or_404(AccessToken, pk=pk, user=current_user(request)))
+    tokens.revoke(get_object_or_404(AccessToken, pk=pk, user=request_user(request)))
     messages.success(request, _("The token was revoked."))
     return redirect("accounts:settings")
 
 
 @require_POST
-def toggle_choice(request: HttpRequest, key: str) -> HttpResponse:
+def toggle_choice(request: HtmxHttpRequest, key: str) -> HttpResponse:
     """Store a choice in the session under ``key``. 400 unless ``on`` is true or false."""
     form = ToggleForm(request.POST)
     if not form.is_valid():
@@ -140,12 +152,12 @@ def toggle_choice(request: HttpRequest, key: str) -> HttpResponse:
     return toggled(request)
 
 
-def toggled(request: HttpRequest) -> HttpResponse:
+def toggled(request: HtmxHttpRequest) -> HttpResponse:
     """Respond with 204 to htmx, else redirect (303) to the form's ``next`` if that is an address of this site."""
     target = request.POST.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(target, {request.get_host()}, require_https=request.is_secure())
     # a foreign address would make this an open redirect
-    if request.headers.get("HX-Request") or not is_ours:
+    if request.htmx or not is_ours:
         return HttpResponse(status=204)
     return HttpResponseRedirect(target, status=303)
 
@@ -157,7 +169,7 @@ def invalid_toggle(form: ToggleForm) -> HttpResponse:
 
 def render_settings(request: HttpRequest, **context: Any) -> HttpResponse:
     """Render the settings page; ``context`` replaces forms, with their errors."""
-    user = current_user(request)
+    user = request_user(request)
     context = {
         "preferences_form": PreferencesForm(instance=user),
         "reasoning_form": ReasoningForm(layer=user.reasoning),
@@ -172,13 +184,8 @@ def render_settings(request: HttpRequest, **context: Any) -> HttpResponse:
 
 def save_layer(request: HttpRequest, layer: dict[str, Any]) -> HttpResponse:
     """Save the user's ``reasoning.*`` settings and go back to the settings page."""
-    user = current_user(request)
+    user = request_user(request)
     user.reasoning = layer
     user.save(update_fields=["reasoning"])
     messages.success(request, _("Saved."))
     return redirect("accounts:settings")
-
-
-def current_user(request: HttpRequest) -> User:
-    """Return the signed-in user; LoginRequiredMiddleware lets nobody else in."""
-    return cast("User", request.user)

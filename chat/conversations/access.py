@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from typing import cast
 
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
-from django_htmx.middleware import HtmxDetails
 
 from accounts.models import User
+from accounts.views import request_user
 from chat.models import Conversation, QueuedMessage, Turn
-
-
-class HtmxHttpRequest(HttpRequest):
-    """A request that has passed HtmxMiddleware, for type checkers."""
-
-    htmx: HtmxDetails
-
-
-def request_user(request: HttpRequest) -> User:
-    """Return the signed-in user of a request that has passed LoginRequiredMiddleware."""
-    return cast("User", request.user)
 
 
 def find_conversation(person: User, conversation_id: uuid.UUID) -> Conversation | None:

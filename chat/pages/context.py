@@ -11,11 +11,12 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest
 
+from accounts.views import request_user
 from chat import eventlog
 from chat.cards import build, rendering
 from chat.cards.view_models import ContextView, ModelView, QueuedView
 from chat.conversations import commands, model_choice, sidebar
-from chat.conversations.access import get_conversation, request_user
+from chat.conversations.access import get_conversation
 from chat.conversations.settings import visibility_for
 from chat.conversations.sidebar import Sidebar
 from chat.eventlog import pagination

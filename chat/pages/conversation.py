@@ -15,8 +15,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 from django_htmx.http import reswap
 
+from accounts.views import HtmxHttpRequest, request_user
 from chat.conversations import commands, model_choice, settings
-from chat.conversations.access import HtmxHttpRequest, get_conversation, request_user
+from chat.conversations.access import get_conversation
 from chat.html import check_url
 from chat.live.stored import read_running
 from chat.pages import context

@@ -16,8 +16,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
+from accounts.views import HtmxHttpRequest, request_user
 from chat.conversations import actions, sidebar
-from chat.conversations.access import HtmxHttpRequest, get_conversation, request_user
+from chat.conversations.access import get_conversation
 from chat.turns.manager import runner
 from chat.validation import InvalidInputError
 

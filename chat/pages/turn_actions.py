@@ -16,12 +16,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
 from chat.cards import build, continuation
 from chat.cards import feedback as opinions
 from chat.cards.view_models import dom_id
 from chat.conversations import actions
-from chat.conversations.access import HtmxHttpRequest, get_turn, request_user
+from chat.conversations.access import get_turn
 from chat.conversations.settings import visibility_for
 from chat.models import Turn
 from chat.pages.conversation import conversation_page, redirect_back

@@ -11,8 +11,9 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
+from accounts.views import request_user
 from chat.conversations import model_choice, settings
-from chat.conversations.access import get_conversation, request_user
+from chat.conversations.access import get_conversation
 from chat.models import Conversation
 from chat.request_preview.plan import PreviewError, chosen_model, plan_preview
 from chat.request_preview.summary import model_options

@@ -21,8 +21,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
-from chat.conversations.access import HtmxHttpRequest, get_conversation, request_user
+from chat.conversations.access import get_conversation
 from chat.conversations.settings import visibility_for
 from chat.models import Conversation, Share, Turn
 from chat.sharing import links
