@@ -60,51 +60,48 @@ def test_what_people_typed_is_exempt(alice: User) -> None:
     assert audit() == ""
 
 
-@pytest.mark.spec("003 invariant 4")
-@pytest.mark.parametrize("text", ["Done.</think>", "<THINKING >x", "a<REASONING>b", "</reasoning>"])
-def test_delimiter_in_an_answer_is_found(turn: Turn, text: str) -> None:
-    plant(turn, "assistant_message", text=text)
-
-    event = turn.events.get(type="assistant_message")
-    assert audit().splitlines() == [f"chat_event {event.pk} public.text: delimiter", "Places found: 1."]
-
-
-@pytest.mark.spec("004 scratchpad")
+@pytest.mark.spec("003 invariant 4", "004 scratchpad", "004 redaction", "product 3")
 @pytest.mark.parametrize(
-    ("kind", "fields", "place"),
+    ("kind", "fields", "found"),
     [
-        ("assistant_message", {"text": "So.<scratchpad>private</scratchpad>"}, "public.text"),
-        ("assistant_message", {"summary": ["ok", "<scratchpad>private"]}, "public.summary"),
-        ("assistant_message", {"scratchpad": "private"}, "public"),
-        ("tool_result", {"trace": STEP | {"error": "</scratchpad>"}}, "public.trace"),
+        ("assistant_message", {"text": "Done.</think>"}, "public.text: delimiter"),
+        ("assistant_message", {"text": "<THINKING >x"}, "public.text: delimiter"),
+        ("assistant_message", {"text": "a<REASONING>b"}, "public.text: delimiter"),
+        ("assistant_message", {"text": "So.<scratchpad>private</scratchpad>"}, "public.text: scratchpad"),
+        ("assistant_message", {"summary": ["ok", "<scratchpad>private"]}, "public.summary: scratchpad"),
+        ("assistant_message", {"scratchpad": "private"}, "public: scratchpad"),
+        ("tool_result", {"trace": STEP | {"error": "</scratchpad>"}}, "public.trace: scratchpad"),
+        ("assistant_message", {"text": f"The key is {SECRET}."}, "public.text: secret"),
+        ("tool_result", {"trace": STEP | {"args": {"note": f"Bearer {SECRET}"}}}, "public.trace: secret"),
+        ("tool_result", {"trace": STEP | {"args": {"password": "tulip"}}}, "public.trace: secret"),
+        ("tool_result", {"trace": STEP | {"args": {"phone": "415-555-0132"}}}, "public.trace: personal data"),
+        ("assistant_message", {"summary": ["Wrote to pat@example.com."]}, "public.summary: personal data"),
+        ("reasoning", {"text": "Hm, so."}, "public.text: unsealed"),
+        ("reasoning", {"item": {"summary": ["Hm, so."]}}, "public.item: unsealed"),
+        ("reasoning", {"details": [{"text": "Hm, so."}]}, "public.details: unsealed"),
+        ("reasoning", {"thought": "Hm, so."}, "public: unsealed"),
+        ("tool_call", {"arguments": '{"query": "x"}'}, "public.arguments: unsealed"),
+        ("tool_result", {"output": "Found."}, "public.output: unsealed"),
+        ("assistant_message", {"text": f"So: {THOUGHT.upper()} That is all."}, "public.text: repeats sealed thinking"),
+        (
+            "assistant_message",
+            {"summary": ["x", "it doubts: " + " ".join(THOUGHT.split()[1:14])]},
+            "public.summary: repeats sealed thinking",
+        ),
+        ("assistant_message", {"note": THOUGHT}, "public: repeats sealed thinking"),
+        ("tool_result", {"trace": STEP | {"args": {"query": THOUGHT}}}, "public.trace: repeats sealed thinking"),
+        ("turn_end", {"reason": THOUGHT}, "public: repeats sealed thinking"),
     ],
 )
-def test_scratchpad_is_found(turn: Turn, kind: str, fields: dict[str, Any], place: str) -> None:
+def test_what_was_planted_is_found_and_not_printed(turn: Turn, kind: str, fields: dict[str, Any], found: str) -> None:
     plant(turn, kind, **fields)
 
     said = audit()
 
-    assert f" {place}: scratchpad" in said
-    assert "private" not in said
-
-
-@pytest.mark.spec("004 redaction")
-@pytest.mark.parametrize(
-    ("kind", "fields"),
-    [
-        ("assistant_message", {"text": f"The key is {SECRET}."}),
-        ("tool_result", {"trace": STEP | {"args": {"note": f"Bearer {SECRET}"}}}),
-        ("tool_result", {"trace": STEP | {"args": {"password": "tulip"}}}),
-    ],
-)
-def test_secret_is_found_and_not_printed(turn: Turn, kind: str, fields: dict[str, Any]) -> None:
-    plant(turn, kind, **fields)
-
-    said = audit()
-
-    assert ": secret" in said
-    assert SECRET not in said
-    assert "tulip" not in said
+    event = turn.events.filter(type=kind).first()
+    assert event is not None
+    assert f"chat_event {event.pk} {found}" in said.splitlines()
+    assert [private for private in ("private", SECRET, "tulip", "Hm", "board", "pat@") if private in said] == []
 
 
 @pytest.mark.spec("product 12")
@@ -120,38 +117,16 @@ def test_words_of_a_public_filing_stay_as_they_are(turn: Turn) -> None:
 
 
 @pytest.mark.spec("product 12")
-def test_personal_data_is_found_where_it_should_be_masked(turn: Turn) -> None:
+def test_personal_data_is_found_in_titles_and_errors_and_may_be_in_answers(turn: Turn) -> None:
     plant(turn, "assistant_message", text="Write to pat@example.com.", citations=[{"quote": "pat@example.com"}])
     assert audit() == ""
 
-    plant(turn, "assistant_message", summary=["Wrote to pat@example.com."])
-    plant(turn, "tool_result", trace=STEP | {"args": {"phone": "415-555-0132"}})
     Conversation.objects.update(title="My SSN is 219-09-9999")
     Turn.objects.update(error_message="refused pat@example.com")
 
     said = audit()
-    for place in ("public.summary", "public.trace", "title", "error_message"):
-        assert f" {place}: personal data" in said
-
-
-@pytest.mark.spec("product 3")
-@pytest.mark.parametrize(
-    ("kind", "fields", "place"),
-    [
-        ("reasoning", {"text": "Hm, so."}, "public.text"),
-        ("reasoning", {"item": {"summary": ["Hm, so."]}}, "public.item"),
-        ("reasoning", {"details": [{"text": "Hm, so."}]}, "public.details"),
-        ("reasoning", {"thought": "Hm, so."}, "public"),
-        ("tool_call", {"arguments": '{"query": "x"}'}, "public.arguments"),
-        ("tool_result", {"output": "Found."}, "public.output"),
-    ],
-)
-def test_private_field_in_the_public_half_is_found(turn: Turn, kind: str, fields: dict[str, Any], place: str) -> None:
-    plant(turn, kind, **fields)
-
-    event = turn.events.filter(type=kind).first()
-    assert event is not None
-    assert audit().splitlines()[0] == f"chat_event {event.pk} {place}: unsealed"
+    assert " title: personal data" in said
+    assert " error_message: personal data" in said
 
 
 @pytest.mark.spec("product 3")
@@ -171,26 +146,6 @@ def test_token_of_a_lost_key_is_sealed_all_the_same(turn: Turn, settings: LazySe
     settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
 
     assert audit() == ""
-
-
-@pytest.mark.spec("product 3")
-@pytest.mark.parametrize(
-    ("kind", "fields"),
-    [
-        ("assistant_message", {"text": f"So: {THOUGHT.upper()} That is all."}),
-        ("assistant_message", {"summary": ["x", "it doubts: " + " ".join(THOUGHT.split()[1:14])]}),
-        ("assistant_message", {"note": THOUGHT}),
-        ("tool_result", {"trace": STEP | {"args": {"query": THOUGHT}}}),
-        ("turn_end", {"reason": THOUGHT}),
-    ],
-)
-def test_open_text_that_repeats_thinking_is_found(turn: Turn, kind: str, fields: dict[str, Any]) -> None:
-    plant(turn, kind, **fields)
-
-    said = audit()
-
-    assert ": repeats sealed thinking" in said
-    assert "board" not in said
 
 
 def test_words_that_question_or_tool_gave_are_no_repetition(alice: User) -> None:
