@@ -14,6 +14,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable
 from functools import lru_cache
+from operator import itemgetter
 from typing import Final, NamedTuple
 
 from reasoning.redaction import personal_data, prose, secrets
@@ -95,50 +96,56 @@ class RuleBook:
     def __init__(self, triggers: Iterable[Trigger], rules: Iterable[Rule]) -> None:
         self._rules = tuple(rules)
         self._by_word: dict[str, list[Trigger]] = {}
-        self._stems: list[tuple[Trigger, re.Pattern[str]]] = []
-        self._shapes: list[tuple[Trigger, re.Pattern[str]]] = []
+        self._stems: list[tuple[re.Pattern[str], Trigger]] = []
+        self._shapes: list[tuple[re.Pattern[str], Trigger]] = []
         for trigger in triggers:
             for word in trigger.words:
                 self._by_word.setdefault(word, []).append(trigger)
             if trigger.stems:
-                self._stems.append((trigger, re.compile(trigger.stems)))
+                self._stems.append((re.compile(trigger.stems), trigger))
             if trigger.shape:
-                self._shapes.append((trigger, re.compile(trigger.shape)))
+                self._shapes.append((re.compile(trigger.shape), trigger))
 
     def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> list[SeenTrigger]:
         """Return the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``."""
+        if text.isascii():
+            return self._triggers_in_passage(text, start, end, base)
         seen: list[SeenTrigger] = []
         for passage in _PASSAGE.finditer(text, start, end):
-            offset, passage_end = passage.span()
             if passage["ideograph"]:
-                places = base + passage_end, base + offset
+                places = base + passage.end(), base + passage.start()
                 seen += [SeenTrigger(one, *places) for one in self._by_word[passage.group()]]
-                continue
-            low = passage.group().replace("İ", "I").lower()  # no other letter changes its length
-            found: list[tuple[Trigger, int, int]] = []
-            if not self._by_word.keys().isdisjoint(_LETTERS.findall(low)):
-                found = [
-                    (trigger, offset + word.start(), offset + word.end())
-                    for word in _LETTERS.finditer(low)
-                    for trigger in self._by_word.get(word.group(), ())
-                ]
-            for trigger, stems in self._stems:
-                found += [(trigger, offset + one.start(), offset + one.end()) for one in stems.finditer(low)]
-            # No shape has white space in it, so the odd words can be searched without the others.
-            for odd in _ODD_WORDS.finditer(text, offset, passage_end):
-                if odd["words"]:
-                    span = odd.span("words")
-                    found += [
-                        (trigger, *one.span()) for trigger, shape in self._shapes for one in shape.finditer(text, *span)
-                    ]
-            if found:
-                starts = [word.start() for word in _WORD_IN_PASSAGE.finditer(text, offset, passage_end)]
-                found.sort(key=lambda one: one[1:])
-                seen += [
-                    SeenTrigger(trigger, base + last, base + starts[bisect_right(starts, first) - 1])
-                    for trigger, first, last in found
-                ]
+            else:
+                seen += self._triggers_in_passage(text, *passage.span(), base)
         return seen
+
+    def _triggers_in_passage(self, text: str, start: int, end: int, base: int) -> list[SeenTrigger]:
+        """Return the triggers in words that white space separates."""
+        low = text[start:end].replace("İ", "I").lower()  # no other letter changes its length
+        found: list[tuple[int, int, Trigger]] = []
+        if not self._by_word.keys().isdisjoint(_LETTERS.findall(low)):
+            found = [
+                (start + word.start(), start + word.end(), trigger)
+                for word in _LETTERS.finditer(low)
+                for trigger in self._by_word.get(word.group(), ())
+            ]
+        for stems, trigger in self._stems:
+            found += [(start + one.start(), start + one.end(), trigger) for one in stems.finditer(low)]
+        # No shape has white space in it, so the odd words can be searched without the others.
+        for odd in _ODD_WORDS.finditer(text, start, end):
+            if odd.lastgroup:
+                span = odd.span("words")
+                found += [
+                    (*one.span(), trigger) for shape, trigger in self._shapes for one in shape.finditer(text, *span)
+                ]
+        if not found:
+            return []
+        found.sort(key=itemgetter(0, 1))
+        starts = [word.start() for word in _WORD_IN_PASSAGE.finditer(text, start, end)]
+        return [
+            SeenTrigger(trigger, base + last, base + starts[bisect_right(starts, first) - 1])
+            for first, last, trigger in found
+        ]
 
     def find(self, text: str, triggers: set[str]) -> list[Span]:
         """Return what the rules of these triggers find, in order and without overlaps."""

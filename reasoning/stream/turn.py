@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 from reasoning.citations import Source, check_citations, citation_to_json
 from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawItem, RawUsage
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult
@@ -29,8 +31,7 @@ _MAX_LINE_CHARS = 1_000  # of a status line that has no end yet; more of it woul
 _ITEM, _MESSAGE = "item", "message"
 
 
-@dataclass(frozen=True, slots=True)
-class ShowText:
+class ShowText(Struct, frozen=True):  # one for nearly every token, like Delta
     """Append this redacted text on ``channel``: answer or thinking."""
 
     channel: Channel
