@@ -27,7 +27,7 @@ bench: .venv/.bench  ## the benchmarks; ratios taken in one run
 	@for each in normaliser turn redaction rendering filings analyst page; do $(PY) -m tests.benchmarks.$$each || exit 1; done
 
 snapshots: .venv/.dev  ## pictures of the page, compared with those of another commit; AGAINST=v1 for that one
-	@$(PY) -m tests.snapshots $(or $(AGAINST),HEAD)
+	@$(PY) -m tests.browser.snapshots $(or $(AGAINST),HEAD)
 
 cluster: writable .venv/.app  ## several web processes over PostgreSQL and Redis behind one address; WEB=3 for three
 	@$(PY) -m config.first_run --write .env
