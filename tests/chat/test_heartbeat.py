@@ -2,52 +2,36 @@
 
 from __future__ import annotations
 
-import asyncio
-import uuid
-from collections.abc import Collection
-from types import SimpleNamespace
-from typing import Any, cast
-
 import pytest
 from django.db import OperationalError
 
-from chat.models import Turn
+from chat.eventlog import write
+from chat.models import Conversation
 from chat.turns import heartbeat
-from chat.turns.heartbeat import NOT_SAVED
-from chat.turns.run import TurnRun
-from tests.live_turns import make_live_turn, published
+from tests.chat.asking import ended, send
+from tests.chat.sockets import frames_until, socket_of
+from tests.contract_server.fixture import ContractHandle
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
 
 
-async def test_page_says_that_its_answer_is_not_saved_until_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    live = make_live_turn()
-    run = SimpleNamespace(live=live, turn=Turn(pk=live.id), has_checkpoint=False)
-    live.show_status("Writing…")
-    live.show_answer("So far.")
-    await published(live)
-    is_unavailable, beats = True, list[bool]()
+async def test_page_says_that_its_answer_is_not_saved_until_it_is(
+    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def unavailable(*_args: object) -> None:
+        raise OperationalError("unavailable")
 
-    def save(_running: Collection[uuid.UUID], released: dict[uuid.UUID, Any]) -> set[uuid.UUID]:
-        beats.append(bool(released))
-        if is_unavailable:
-            raise OperationalError("unavailable")
-        return set()
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0.02)
+    hold = [{"kind": "stall", "at": "event:4", "name": "go"}]
+    upstream.script([{"content": "So far. And more of it.", "chunk": "word", "faults": hold}])
+    async with socket_of(conversation, conversation.owner) as socket:
+        await send(conversation, "Why?")
+        await frames_until(socket, "So far")
+        with monkeypatch.context() as outage:
+            outage.setattr(write, "save_checkpoints", unavailable)
+            await frames_until(socket, "The server’s database is away")
+        await frames_until(socket, "Writing…")
+        upstream.release("go")
+        await frames_until(socket, "Answer ready")
 
-    monkeypatch.setattr(heartbeat, "save_heartbeat", save)
-    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0)
-    shown = []
-    runs = {live.conversation_id: cast("TurnRun", run)}
-    keeping = asyncio.create_task(heartbeat.keep_alive(runs))
-    for is_unavailable in (True, False):  # noqa: B007 - read by save()
-        beats.clear()
-        async with asyncio.timeout(20):
-            while len(beats) < 2 and not keeping.done():  # noqa: ASYNC110 - a thread does it
-                await asyncio.sleep(0.01)
-        await published(live)
-        shown.append(live.status_text)
-    runs.clear()
-    await keeping
-
-    assert shown == [str(NOT_SAVED), "Writing…"]
-    assert run.has_checkpoint
+    assert (await ended(conversation)).status == "completed"

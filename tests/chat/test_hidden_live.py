@@ -9,16 +9,11 @@ import pytest
 from django.conf import LazySettings
 
 from accounts.models import User
-from chat.cards.build import live_answer_card
 from chat.models import Conversation, Turn
-from chat.socket.frames import PageFrames
-from reasoning.trace import finish, start
-from reasoning.visibility import Visibility
 from tests.chat.api_client import EVENTS, client_of, post, streamed
 from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.frame_words import heard
-from tests.live_turns import make_live_turn, published
 
 pytestmark = pytest.mark.django_db(transaction=True)
 THOUGHT, POINT, QUERY = "quokka-thought", "quokka-point", "quokka-query"
@@ -95,24 +90,6 @@ async def test_personal_setting_leaves_thinking_out_of_frames_and_events(
     assert THOUGHT not in heard(frames)
     assert "thinking" not in texts
     assert "thinking" not in form
-
-
-@pytest.mark.parametrize("thinking", ["whole", "excerpt", "withheld", "none"])
-async def test_live_card_holds_steps_and_thinking_for_those_alone_who_may_see_them(thinking: Any) -> None:
-    turn = make_live_turn()
-    turn.show_thinking("quokka")
-    turn.step_started("c", "searchFilings")
-    turn.step_finished("c", finish(start("c", "searchFilings", "{}", at_ms=0, shown=None), at_ms=1, status="ok"))
-    events = await published(turn)
-    may_see = thinking in ("whole", "excerpt")
-    sees = Visibility(summary=may_see, trace=may_see, thinking=thinking)
-
-    card, frames = live_answer_card(turn, sees), PageFrames(sees)
-    sent = "".join([*frames.open_thinking(turn), *frames.snapshot(turn)])
-    sent += "".join(frame for event in events for frame in frames.draw(turn, event))
-
-    assert (bool(card.steps), bool(card.thinking)) == (may_see, may_see)
-    assert ("searchFilings" in sent, "quokka" in sent) == (may_see, may_see)
 
 
 async def test_viewer_without_a_flag_gets_everything_on_the_same_ways(

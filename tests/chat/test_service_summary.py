@@ -1,10 +1,9 @@
-"""A service's own summary of its thinking: a status line for those who may read thinking, and nothing that is kept."""
+"""A service's own summary of its thinking: shown live to those who may read thinking, and stored nowhere."""
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,13 @@ from django.conf import LazySettings
 from django.db import connection
 
 from accounts.models import User
-from chat import eventlog
-from chat.cards.build import live_answer_card
-from chat.live.turn import LiveTurn
-from chat.models import Conversation, Turn
-from chat.socket.frames import PageFrames
-from chat.turns.manager import runner
-from chat.validation import Message
-from reasoning.events import Reasoning
-from reasoning.visibility import Visibility
-from tests.chat.api_client import client_of
-from tests.chat.asking import events_of, following, until
+from chat.models import Conversation
+from tests.chat.api_client import EVENTS, client_of, post, streamed
+from tests.chat.asking import ask, ended, send, signed_in
 from tests.chat.audits import audit
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
-from tests.live_turns import make_live_turn, published
+from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CANARY = "wombat canary 7718"
@@ -45,21 +37,6 @@ def _responses(upstream: ContractHandle, settings: LazySettings) -> None:
     upstream.script([REPLY])
 
 
-@asynccontextmanager
-async def thinking_aloud(upstream: ContractHandle, conversation: Conversation) -> AsyncIterator[LiveTurn]:
-    """Hold a turn where its service has just said what it thinks about; at the end let it finish."""
-    async with following(conversation) as messages:
-        accepted = await runner.submit(conversation.pk, Message("Why?"))
-        live = runner.live(conversation.pk)
-        assert accepted.turn_id is not None
-        assert live is not None
-        while not live.thought_line:
-            await until(messages, "status")
-        yield live
-        upstream.release("go")
-        await runner.finished(conversation.pk, accepted.turn_id)
-
-
 def stored_bytes() -> bytes:
     """Return the files of the database; of a server's database the audit reads the tables instead."""
     path = Path(str(connection.settings_dict["NAME"]))
@@ -67,36 +44,41 @@ def stored_bytes() -> bytes:
 
 
 @pytest.mark.spec("product 7")
-async def test_it_stands_nowhere_at_rest(
-    upstream: ContractHandle, alice: User, conversation: Conversation, caplog: pytest.LogCaptureFixture
+async def test_it_is_stored_nowhere_in_the_clear(
+    upstream: ContractHandle, conversation: Conversation, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with thinking_aloud(upstream, conversation) as live:
-        assert live.thought_line == CANARY
+    async with socket_of(conversation, conversation.owner) as socket:
+        await send(conversation, "Why?")
+        await frames_until(socket, CANARY)
         assert await database_sync_to_async(audit)("--canary", CANARY) == ""
+        upstream.release("go")
+        assert (await ended(conversation)).status == "completed"
 
-    turn = await Turn.objects.aget()
-    assert turn.status == "completed"
     assert await database_sync_to_async(audit)("--canary", CANARY) == ""
     assert CANARY.encode() not in await database_sync_to_async(stored_bytes)()
     assert CANARY not in caplog.text
-    assert live.thought_line == ""
 
 
 @pytest.mark.spec("002 decision 2")
-async def test_sealed_item_alone_holds_it_as_it_came(upstream: ContractHandle, conversation: Conversation) -> None:
-    async with thinking_aloud(upstream, conversation):
-        pass
+async def test_only_the_opaque_item_contains_it_and_is_sent_back_as_it_came(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    upstream.script([REPLY | {"faults": []}, REPLY | {"faults": []}])
+    client, url = await client_of(alice), f"/api/chats/{conversation.pk}/messages/"
 
-    turn = await Turn.objects.aget()
-    holding = [event for event in await events_of(turn) if CANARY in repr(event)]
-    assert [event.kind for event in holding if isinstance(event, Reasoning)] == ["item"]
-    assert len(holding) == 1
-    assert await database_sync_to_async(eventlog.thinking_for)(turn, Visibility(thinking="whole")) is None
+    await ask(conversation)
+    await ask(conversation, "And then?")
+
+    last = upstream.requests()[-1]
+    [item] = [item for item in last["body"]["input"] if item.get("type") == "reasoning"]
+    assert last["verdict"] == "accepted"
+    assert CANARY in json.dumps(item["summary"])
+    assert CANARY not in (await client.get(url)).content.decode()
 
 
 @pytest.mark.spec("product 4")
 @pytest.mark.parametrize(
-    ("flags", "is_told"),
+    ("flags", "is_shown"),
     [
         ({}, True),
         ({"REASONING_THINKING_FOR_USERS": "full"}, True),
@@ -105,55 +87,36 @@ async def test_sealed_item_alone_holds_it_as_it_came(upstream: ContractHandle, c
         ({"REASONING_ENABLED": False}, False),
     ],
 )
-async def test_page_tells_it_to_those_who_may_read_thinking(
+async def test_page_shows_it_live_to_those_who_may_read_thinking(
     upstream: ContractHandle,
     alice: User,
     conversation: Conversation,
     settings: LazySettings,
     flags: dict[str, Any],
-    is_told: bool,
+    is_shown: bool,
 ) -> None:
     for name, value in flags.items():
         setattr(settings, name, value)
-    client = await client_of(alice, by="session")
+    client = await signed_in(alice)
 
-    async with thinking_aloud(upstream, conversation):
-        answer = await client.get(f"/chats/{conversation.pk}/")
+    async with socket_of(conversation, alice) as socket:
+        await send(conversation, "Why?")
+        await asyncio.to_thread(upstream.wait_for, held="go")
+        frames = await frames_until(socket, CANARY if is_shown else "Working on the answer")
+        page = (await client.get(f"/chats/{conversation.pk}/")).content.decode()
+        upstream.release("go")
+        frames += await frames_until(socket, "Answer ready")
 
-    assert 'data-status="streaming"' in answer.content.decode()
-    assert (CANARY in answer.content.decode()) is is_told
-
-
-@pytest.mark.parametrize(
-    ("thinking", "is_shown"), [("whole", True), ("excerpt", True), ("withheld", False), ("none", False)]
-)
-async def test_frames_hold_it_for_those_who_may_read_thinking(thinking: Any, is_shown: bool) -> None:
-    turn = make_live_turn()
-    turn.show_status("Busy…")
-    turn.show_thought_line(CANARY)
-    events = await published(turn)
-    sees = Visibility(thinking=thinking)
-
-    card = live_answer_card(turn, sees)
-    frames = PageFrames(sees)
-    drawn = [frame for event in events for frame in frames.draw(turn, event)]
-    sent = "".join([*drawn, *frames.snapshot(turn), *frames.append_live(turn)])
-
-    assert card.status_text == (CANARY if is_shown else "Busy…")
-    assert (CANARY in sent) is is_shown
+    assert 'data-status="streaming"' in page
+    assert [CANARY in sent for sent in (page, heard(frames))] == [is_shown] * 2
 
 
 async def test_events_of_the_api_leave_it_out(
     upstream: ContractHandle, alice: User, conversation: Conversation
 ) -> None:
     upstream.script([REPLY | {"faults": []}])
-    client = await client_of(alice)
-    url = f"/api/chats/{conversation.pk}/messages/"
 
-    answer = await client.post(
-        url, json.dumps({"text": "Why?"}), content_type="application/json", headers={"Accept": "text/event-stream"}
-    )
-    sent = b"".join([piece async for piece in answer]).decode()
+    sent = await streamed(await post(await client_of(alice), conversation, {"text": "Why?"}, **EVENTS))
 
-    assert "Forty-two." in sent
-    assert CANARY not in sent
+    assert sent[0]["answer"] == "Forty-two."
+    assert CANARY not in repr(sent)
