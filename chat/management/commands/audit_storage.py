@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from chat.audit.rules import Finding
 from chat.audit.scan import scan_database, scan_file
 
 
@@ -51,17 +49,13 @@ class Command(BaseCommand):
         if not all(canary.strip() for canary in canaries):
             raise CommandError("--canary: an empty text is everywhere.")
         count = 0
-        for finding in self._findings(canaries, options["files"]):
-            count += 1
-            self.stdout.write(str(finding))
+        for path in (None, *options["files"]):
+            try:
+                for finding in scan_file(path, canaries) if path else scan_database(canaries):
+                    count += 1
+                    self.stdout.write(str(finding))
+            except OSError as error:
+                raise CommandError(f"{path}: {error.strerror}") from error
         self.stdout.write(f"Places found: {count}." if count else "Nothing found.")
         if count:
             sys.exit(1)
-
-    def _findings(self, canaries: Sequence[str], files: Sequence[Path]) -> Iterator[Finding]:
-        yield from scan_database(canaries)
-        for path in files:
-            try:
-                yield from scan_file(path, canaries)
-            except OSError as error:
-                raise CommandError(f"{path}: {error.strerror}") from error

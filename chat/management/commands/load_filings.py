@@ -26,7 +26,9 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("paths", nargs="*", type=Path, metavar="PATH")
-        parser.add_argument("--filed", type=_date, metavar="DATE", help="filing date where the document states none")
+        parser.add_argument(
+            "--filed", type=dt.date.fromisoformat, metavar="DATE", help="filing date where the document states none"
+        )
         parser.add_argument("--demo", action="store_true", help="mark as invented; without PATH: the bundled corpus")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -39,7 +41,10 @@ class Command(BaseCommand):
             raise CommandError(_("There is no document in it."))
         for file in files:
             failed += not self.load_file(file, options["filed"], is_demo=options["demo"])
-        self.stdout.write(_summary(len(files) - failed, failed))
+        loaded = len(files) - failed
+        done = ngettext("%(count)d filing loaded", "%(count)d filings loaded", loaded) % {"count": loaded}
+        lost = _("%(count)d failed") % {"count": failed}
+        self.stdout.write(f"{done}, {lost}." if failed else f"{done}.")
         if failed:
             sys.exit(1)
 
@@ -62,10 +67,6 @@ class Command(BaseCommand):
         return True
 
 
-def _date(text: str) -> dt.date:
-    return dt.date.fromisoformat(text)
-
-
 def files_inside(folder: Path) -> list[Path]:
     """Return a folder's files at any depth, without hidden ones and the demo's manifest."""
     found = (file for file in folder.rglob("*") if file.is_file() and file.name != MANIFEST)
@@ -84,9 +85,3 @@ def loaded_line(file: Path, filing: Filing) -> str:
         date = _("filing date not stated")
     name = f"{filing.company} {filing.form or '—'}"
     return f"{file.name}: {name}, {date}, {what}, {where}"
-
-
-def _summary(loaded: int, failed: int) -> str:
-    done = ngettext("%(count)d filing loaded", "%(count)d filings loaded", loaded) % {"count": loaded}
-    lost = _("%(count)d failed") % {"count": failed}
-    return f"{done}, {lost}." if failed else f"{done}."

@@ -35,16 +35,17 @@ class Command(BaseCommand):
             conversation = Conversation.objects.select_related("owner", "profile").get(pk=uuid.UUID(name))
         except (ValueError, Conversation.DoesNotExist):
             raise CommandError(_("No conversation has the id %(id)s.") % {"id": name}) from None
+
+        @async_to_sync
+        async def preview() -> dict[str, Any]:
+            try:
+                return exact_json(await plan_preview(conversation, await chosen_model(conversation, options["model"])))
+            finally:
+                # they belong to the event loop, which ends with this command
+                await close_clients()
+
         try:
-            form = async_to_sync(_preview)(conversation, options["model"])
+            form = preview()
         except (InvalidInputError, PreviewError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(json.dumps(form, ensure_ascii=False, indent=2))
-
-
-async def _preview(conversation: Conversation, model: str | None) -> dict[str, Any]:
-    try:
-        return exact_json(await plan_preview(conversation, await chosen_model(conversation, model)))
-    finally:
-        # they belong to the event loop, which ends with this command
-        await close_clients()

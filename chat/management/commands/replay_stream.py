@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ def replay_recording(recording: Recording, *, starts_in_reasoning: bool = False)
     visible: list[Delta] = []
     calls: dict[int, dict[str, str]] = {}
     has_scratchpad = False
-    for delta in _deltas(recording, normalizer):
+    fields = [raw.fields for raw in recording.deltas if isinstance(raw, RawFields)]
+    for delta in (*chain.from_iterable(map(normalizer.feed, fields)), *normalizer.finish()):
         if isinstance(delta.text, Scratchpad):
             has_scratchpad = True
         elif delta.channel is Channel.VISIBLE:
@@ -62,13 +63,6 @@ def replay_recording(recording: Recording, *, starts_in_reasoning: bool = False)
     if recording.failure:
         form["error"] = {"code": recording.failure.code, "message": recording.failure.message}
     return form
-
-
-def _deltas(recording: Recording, normalizer: Normalizer) -> Iterator[Delta]:
-    for raw in recording.deltas:
-        if isinstance(raw, RawFields):
-            yield from normalizer.feed(raw.fields)
-    yield from normalizer.finish()
 
 
 class Command(BaseCommand):

@@ -39,10 +39,16 @@ class Command(BaseCommand):
 def make_conversation(owner: User) -> Conversation:
     """Ask one question and wait for the answer: a real turn by the offline analyst."""
     conversation = Conversation.objects.create(owner=owner)
+
+    async def ask() -> None:
+        accepted = await runner.submit(conversation.pk, Message(QUESTION))
+        if accepted.turn_id is not None:
+            await runner.finished(conversation.pk, accepted.turn_id)
+
     logging.disable(logging.INFO)  # log lines would hide what `make run` prints
     try:
         with override_settings(**OFFLINE):
-            asyncio.run(_ask(conversation, owner))
+            asyncio.run(ask())
     finally:
         logging.disable(logging.NOTSET)
     status = conversation.turns.get().status
@@ -50,9 +56,3 @@ def make_conversation(owner: User) -> Conversation:
         conversation.delete()  # the next run tries again
         raise CommandError(f"The demo conversation did not finish: {status}.")
     return conversation
-
-
-async def _ask(conversation: Conversation, owner: User) -> None:
-    accepted = await runner.submit(conversation.pk, Message(QUESTION))
-    if accepted.turn_id is not None:
-        await runner.finished(conversation.pk, accepted.turn_id)
