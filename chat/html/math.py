@@ -164,11 +164,9 @@ _SIDE = re.compile("left|center|right")
 _VARIANT = {"mathvariant": re.compile("normal|bold|italic|bold-italic|sans-serif|monospace")}
 # The MathML elements that a page may hold, their attributes, and the values of these.
 ELEMENTS: Mapping[str, Mapping[str, re.Pattern[str]]] = {
+    **{name: {} for name in ("mrow", "msqrt", "mroot", "msub", "msup", "msubsup", "munderover", "mtr")},
     "math": {"display": re.compile("block|inline")},
-    "mrow": {},
-    "mi": _VARIANT,
-    "mn": _VARIANT,
-    "mtext": _VARIANT,
+    **dict.fromkeys(("mi", "mn", "mtext"), _VARIANT),
     "mo": _VARIANT
     | dict.fromkeys(["stretchy", "fence", "movablelimits", "largeop", "separator", "accent"], _SWITCH)
     | {"form": re.compile("prefix|infix|postfix"), "minsize": _LENGTH, "maxsize": _LENGTH},
@@ -176,38 +174,26 @@ ELEMENTS: Mapping[str, Mapping[str, re.Pattern[str]]] = {
     "mpadded": {"width": re.compile("0")},
     "mstyle": {"displaystyle": _SWITCH, "scriptlevel": re.compile("[012]")},
     "mfrac": {"linethickness": re.compile("0")},
-    "msqrt": {},
-    "mroot": {},
-    "msub": {},
-    "msup": {},
-    "msubsup": {},
     "munder": {"accentunder": _SWITCH},
     "mover": {"accent": _SWITCH},
-    "munderover": {},
     "menclose": {"notation": re.compile("box|(?:up|down)diagonalstrike|horizontalstrike")},
     "mtable": {
         "displaystyle": _SWITCH,
         "rowlines": re.compile("(?:none|solid|dashed)(?: (?:none|solid|dashed)){0,59}"),
         "columnlines": re.compile("(?:none|solid)(?: (?:none|solid)){0,59}"),
     },
-    "mtr": {},
     "mtd": {"columnalign": _SIDE},
 }
 
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{([A-Za-z]+\*?)\}")
 # Environments that the library knows; others map to one that is set the same way, or to none.
 _KNOWN = "matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix array cases align* split"
-_ENVIRONMENTS = {name: name for name in _KNOWN.split()} | {
-    "align": "align*",
-    "aligned": "align*",
+_ENVIRONMENTS = {
+    **{name: name for name in _KNOWN.split()},
+    **dict.fromkeys(("align", "aligned"), "align*"),
+    **dict.fromkeys(("eqnarray", "eqnarray*", "gather", "gather*", "gathered"), "matrix"),
+    **dict.fromkeys(("equation", "equation*"), ""),
     "dcases": "cases",
-    "eqnarray": "matrix",
-    "eqnarray*": "matrix",
-    "equation": "",
-    "equation*": "",
-    "gather": "matrix",
-    "gather*": "matrix",
-    "gathered": "matrix",
 }
 _GROUP = re.compile(
     r"(?P<open>\{|\\(?:left|begin)(?![A-Za-z]))|(?P<close>\}|\\(?:right|end)(?![A-Za-z]))|\\.", re.DOTALL

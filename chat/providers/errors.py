@@ -27,14 +27,10 @@ _NESTED_KEYS = ("errors", "details", "metadata", "response")
 _HTTP_STATUS = re.compile(r"[45][0-9]{2}")
 _RETRYABLE = frozenset({"unreachable", "timeout", "disconnected", "rate_limited", "server_error"})
 _CODE_OF_STATUS = {
-    401: "authentication",
-    403: "authentication",
-    408: "timeout",
+    **dict.fromkeys((401, 403), "authentication"),
+    **dict.fromkeys((408, 504, 522, 524), "timeout"),
     413: "context_overflow",
     429: "rate_limited",
-    504: "timeout",
-    522: "timeout",
-    524: "timeout",
 }
 # The status that an error's name means. An error inside an open stream has no HTTP status.
 _STATUS_OF_NAME = (
@@ -165,30 +161,15 @@ _ADVICE_WITHOUT_REASON = (
 
 # Exceptions of the HTTP layer, by name: the SDK and what it builds on are imported late.
 _TRANSPORT_CODES = {
-    "unreachable": {
-        "ClientConnectorError",
-        "ConnectError",
-        "ConnectTimeout",
-        "ConnectionRefusedError",
-        "ConnectionTimeoutError",
-        "InvalidURL",
-        "PoolTimeout",
-        "ProxyError",
-        "UnsupportedProtocol",
-        "gaierror",
-    },
-    "disconnected": {
-        "BrokenPipeError",
-        "ClientOSError",
-        "ClientPayloadError",
-        "CloseError",
-        "ConnectionResetError",
-        "ReadError",
-        "RemoteProtocolError",
-        "ServerDisconnectedError",
-        "WriteError",
-    },
-    "timeout": {"APITimeoutError", "ReadTimeout", "SocketTimeoutError", "WriteTimeout"},
+    "unreachable": frozenset(
+        """ClientConnectorError ConnectError ConnectTimeout ConnectionRefusedError ConnectionTimeoutError InvalidURL
+        PoolTimeout ProxyError UnsupportedProtocol gaierror""".split()  # noqa: SIM905
+    ),
+    "disconnected": frozenset(
+        """BrokenPipeError ClientOSError ClientPayloadError CloseError ConnectionResetError ReadError
+        RemoteProtocolError ServerDisconnectedError WriteError""".split()  # noqa: SIM905
+    ),
+    "timeout": frozenset({"APITimeoutError", "ReadTimeout", "SocketTimeoutError", "WriteTimeout"}),
 }
 
 
