@@ -191,7 +191,7 @@ class HtmlWalk:
     def end_row(self) -> None:
         """Append the open row: as a row, as a bullet with its text, or as paragraphs that were laid out."""
         self.end_cell()
-        cells = self.tables[-1].end_row()
+        cells = join_figures(self.tables[-1].cells)
         self.row, self.strong_chars, self.plain_chars = None, 0, 0
         texts = [cell.text for cell in cells]
         if len(cells) == 2 and _BULLET.fullmatch(texts[0]) and not is_figure(texts[1]):
@@ -203,7 +203,7 @@ class HtmlWalk:
             index = len(self.blocks)
             self.append(CELL_SEPARATOR.join(texts), "table" if len(cells) > 1 else "text")
             if len(self.blocks) > index:
-                self.tables[-1].add_row(index, cells)
+                self.tables[-1].rows.append(Row(index, tuple(cells)))
         self.links = []
 
     def append(self, text: str, kind: Kind) -> None:

@@ -86,13 +86,13 @@ class OpenTable:
         self._number = number
         self._row_spans: list[tuple[int, int, int]] = []  # start, end and number of the rows that a cell reaches down
         self._spans: list[Span] = []  # of the cells of the open row
-        self._cells: list[Cell] = []
-        self._rows: list[Row] = []
+        self.cells: list[Cell] = []
+        self.rows: list[Row] = []
         self._line: tuple[int, Span] | None = None
 
     def begin_row(self, row: etree._Element, *, index: int) -> bool:
         """Begin a row; return whether several of its cells hold text. ``index`` is that of the next block."""
-        self._cells, self._line = [], None
+        self.cells, self._line = [], None
         if next(row.iterdescendants("table", "pre"), None) is not None:
             # Around an inner table: layout.
             return False
@@ -124,29 +124,21 @@ class OpenTable:
 
     def add_cell(self, text: str) -> None:
         """Add the text of the next cell of the row; text outside of all its cells is put to the right of them."""
-        place = len(self._cells)
+        place = len(self.cells)
         end = self._spans[-1][1] + place
         start, end = self._spans[place] if place < len(self._spans) else (end, end + 1)
-        self._cells.append(Cell(text, start, end))
-
-    def end_row(self) -> list[Cell]:
-        """Return the cells of the row that hold text."""
-        return join_figures(self._cells)
-
-    def add_row(self, index: int, cells: Sequence[Cell]) -> None:
-        """Note that the block at ``index`` is a row of these cells."""
-        self._rows.append(Row(index, tuple(cells)))
+        self.cells.append(Cell(text, start, end))
 
     def end_line(self, blocks: Sequence[RawBlock]) -> None:
         """End a row of one cell, which may have become one block."""
         if self._line and len(blocks) == self._line[0] + 1:
             index, (start, end) = self._line
-            self.add_row(index, [Cell(blocks[index].text, start, end)])
+            self.rows.append(Row(index, (Cell(blocks[index].text, start, end),)))
         self._line = None
 
     def finish(self, blocks: list[RawBlock]) -> None:
         """Give the table's rows their columns."""
-        align_rows(blocks, self._rows, table=self._number)
+        align_rows(blocks, self.rows, table=self._number)
 
 
 def span_of(cell: etree._Element, name: str) -> int:

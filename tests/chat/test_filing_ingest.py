@@ -73,7 +73,7 @@ def test_same_bytes_are_one_filing() -> None:
 
 
 @pytest.mark.django_db
-def test_changed_bytes_keep_slug_and_anchors_of_what_stays() -> None:
+def test_changed_filing_has_the_same_slug_and_anchors() -> None:
     first = ingest(annual_report(), name="a.html")
     before = dict(first.passages.values_list("text", "anchor"))
     changed = annual_report().replace(b"<b>On this</b></p>", b"<b>New</b></p><p>" + SENTENCE.encode() * 12 + b"</p>", 1)
@@ -83,9 +83,9 @@ def test_changed_bytes_keep_slug_and_anchors_of_what_stays() -> None:
     after = dict(again.passages.values_list("text", "anchor"))
     assert again.slug == first.slug
     assert Filing.objects.count() == 1
-    kept = before.keys() & after.keys()
-    assert len(kept) >= len(before) - 2
-    assert all(before[text] == after[text] for text in kept)
+    same = before.keys() & after.keys()
+    assert len(same) >= len(before) - 2
+    assert all(before[text] == after[text] for text in same)
 
 
 @pytest.mark.django_db
@@ -102,9 +102,7 @@ texts = st.lists(st.tuples(sections, st.text("abc", max_size=2)), max_size=12)
 
 
 @given(texts, texts)
-def test_anchors_are_unique_and_stay_for_the_same_text(
-    before: list[tuple[str, str]], after: list[tuple[str, str]]
-) -> None:
+def test_anchors_are_unique_and_stable(before: list[tuple[str, str]], after: list[tuple[str, str]]) -> None:
     first = anchors(before)
     known = [(section, anchor, text) for (section, text), anchor in zip(before, first, strict=True)]
 

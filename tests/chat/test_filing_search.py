@@ -127,7 +127,7 @@ def test_snippet_is_short_whatever_the_text(text: str, terms: list[str]) -> None
 
 
 @pytest.mark.sqlite
-def test_triggers_are_made_again_after_migrate(demo: list[Filing]) -> None:
+def test_triggers_are_created_again_after_migrate(demo: list[Filing]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("DROP TRIGGER chat_passage_fts_insert")
     passage = Passage.objects.get(filing=demo[0], anchor="#item-1-p1")

@@ -174,7 +174,7 @@ def test_what_is_not_known_or_too_much_is_refused(tex):
 @pytest.mark.parametrize(
     "tex", [r"\hspace{9999em}x", r"\rule{99em}{99em}x", r"\raise{9em}{x}", r"x\!\!\!y", r"\Huge x"]
 )
-def test_nothing_lays_a_formula_over_neighbouring_text(tex):
+def test_formula_never_covers_neighbouring_text(tex):
     attributes = {name for _, attrs in read(render_markdown(rf"\({tex} <1\)")) for name in attrs}
 
     assert attributes == {"dir", "display"}

@@ -306,7 +306,7 @@ def test_items_without_a_usable_index_are_distinguished_by_id(index: dict[str, A
     assert form["visible"] == "Said."
 
 
-def test_responses_on_end_are_read_on_end() -> None:
+def test_several_responses_are_read_one_after_another() -> None:
     first = [done(THOUGHT, output_index=0), done(call_item(1), output_index=1), completed(usage={"input_tokens": 1})]
     second = [done(call_item(2), output_index=0), said("So ", output_index=1), completed(call_item(2), MESSAGE)]
     third = [done(MESSAGE, output_index=1), completed(MESSAGE, MESSAGE, usage={"input_tokens": 3})]
