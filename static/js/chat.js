@@ -1,5 +1,5 @@
 // The conversation's socket: opening and closing it, and the frames that come over it.
-// htmx swaps HTML frames; JSON frames are taken here. Other scripts send by "legible:send".
+// htmx swaps HTML frames; JSON frames are handled here. Other scripts send by "legible:send".
 
 import { updateModel } from "./model_picker.js";
 import { followNewText, holdPosition, stayAtText } from "./scroll.js";
@@ -89,7 +89,7 @@ const draw = () => {
   followNewText();
 };
 
-const takeText = ({ id, n, text }) => {
+const receiveText = ({ id, n, text }) => {
   const element = document.getElementById(id);
   if (!element) return;
   const before = waiting.get(id) ?? { n: Number(element.dataset.n), text: "", isWhole: false };
@@ -157,7 +157,7 @@ const setRunning = ({ running }) => {
   stop.hidden = !running;
 };
 
-const takeTitle = ({ named, title, goesUp }) => {
+const updateTitle = ({ named, title, goesUp }) => {
   document.getElementById("title").textContent = title;
   document.title = `${title} · Legible`;
   const item = document.getElementById(`c-${named}`);
@@ -172,14 +172,14 @@ const announce = ({ announce: text, assertive }) => {
   document.getElementById(assertive ? "alert-node" : "status-node").textContent = text;
 };
 
-const take = (frame) => {
-  if ("text" in frame) return takeText(frame);
+const handleFrame = (frame) => {
+  if ("text" in frame) return receiveText(frame);
   draw();
   if ("settles" in frame) return stayAtText();
   if ("card" in frame) return markCard(frame);
   if ("running" in frame) return setRunning(frame);
   if ("model" in frame) return updateModel(frame);
-  if ("named" in frame) return takeTitle(frame);
+  if ("named" in frame) return updateTitle(frame);
   if ("announce" in frame) return announce(frame);
   if ("gone" in frame) location.reload();
 };
@@ -198,7 +198,7 @@ document.addEventListener("htmx:wsBeforeMessage", (event) => {
   if (message.startsWith(MORE_CARDS)) makeRoom(message);
   if (!message.startsWith("{")) return draw(); // what came before a swap belongs to what is swapped
   event.preventDefault();
-  take(JSON.parse(message));
+  handleFrame(JSON.parse(message));
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
@@ -214,14 +214,14 @@ document.addEventListener("htmx:wsOpen", ({ detail }) => {
   isConnected = true;
   banner.hidden = true;
   sync();
-  document.dispatchEvent(new CustomEvent("legible:connected")); // from here on what others send gets there
+  document.dispatchEvent(new CustomEvent("legible:connected")); // from now on others can send
 });
 
 document.addEventListener("htmx:wsClose", ({ detail }) => {
   const { code } = detail.event;
   isConnected = false;
   if (code === 4401) return location.assign(chat.dataset.login);
-  if (code === 4404) return location.assign(chat.dataset.gone); // there it can be taken back for a while
+  if (code === 4404) return location.assign(chat.dataset.gone); // there it can be restored for a while
   banner.hidden = false;
   if (!RETRIED_BY_HTMX.includes(code)) setTimeout(() => detail.socketWrapper.reconnect(), reconnectDelay(0));
 });
