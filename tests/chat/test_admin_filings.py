@@ -53,13 +53,13 @@ def test_file_becomes_a_filing_that_search_finds(client: Client, sam: User) -> N
     assert LogEntry.objects.get().user == sam
 
 
-def test_file_that_cannot_be_read_is_named_and_the_rest_go_on(client: Client) -> None:
+def test_unreadable_file_is_named_and_the_others_are_loaded(client: Client) -> None:
     answer = sent(client, file("scan.htm", b"%PDF-1.7"), file("plover.htm"), file("note.txt", "Buy milk."))
 
-    told = errors(answer)
-    assert [line.partition(": not loaded: ")[0] for line in told] == ["scan.htm", "note.txt"]
-    assert "not an HTML or text document" in told[0]
-    assert "not a filing" in told[1]
+    lines = errors(answer)
+    assert [line.partition(": not loaded: ")[0] for line in lines] == ["scan.htm", "note.txt"]
+    assert "not an HTML or text document" in lines[0]
+    assert "not a filing" in lines[1]
     assert Filing.objects.get().source_name == "plover.htm"
 
 
@@ -78,7 +78,7 @@ def test_no_file_and_too_many_are_refused(client: Client) -> None:
     assert not Filing.objects.exists()
 
 
-def test_deleting_says_how_much_goes_and_takes_it_out_of_search(client: Client) -> None:
+def test_deletion_asks_first_and_removes_passages_from_search(client: Client) -> None:
     sent(client, file("plover.htm"))
     filing = Filing.objects.get()
     url = reverse("admin:chat_filing_delete", args=[filing.pk])
@@ -101,7 +101,7 @@ def test_filing_is_never_edited(client: Client) -> None:
 
 
 @pytest.mark.sqlite
-def test_index_that_is_out_of_step_is_told(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_index_is_reported(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     sent(client, file("plover.htm"))
     before = client.get(LIST).content.decode()
     monkeypatch.setattr("chat.fts5.SearchIndex.is_in_step", lambda index, connection: False)

@@ -71,7 +71,7 @@ def test_preset_fills_the_form_and_what_it_fills_is_accepted(client: Client, nam
     assert saved.api_key_env == preset.api_key_env
 
 
-def test_preset_whose_name_is_taken_gets_another(client: Client) -> None:
+def test_preset_with_a_used_name_gets_another(client: Client) -> None:
     make_profile("kimi")
 
     form = client.get(f"{ADD}?preset=kimi").context["adminform"].form
@@ -119,7 +119,7 @@ def test_what_could_not_work_is_refused(client: Client, field: str, value: str) 
     assert list(errors) == ["is_default" if field == "is_enabled" else field]
 
 
-def test_new_default_takes_the_place_of_the_one_before(client: Client) -> None:
+def test_new_default_replaces_the_previous_one(client: Client) -> None:
     before = make_profile("before", is_default=True)
 
     assert client.post(ADD, FORM | {"is_default": "on"}).status_code == 302
@@ -129,7 +129,7 @@ def test_new_default_takes_the_place_of_the_one_before(client: Client) -> None:
     assert ModelProfile.objects.get(is_default=True).name == "kimi"
 
 
-def test_key_is_told_to_be_set_and_never_shown(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_is_reported_as_set_and_never_shown(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOONSHOT_API_KEY", "canary-key-77")
     monkeypatch.delenv("ZAI_API_KEY", raising=False)
     kimi = make_profile("kimi", api_key_env="MOONSHOT_API_KEY")

@@ -97,17 +97,17 @@ def test_no_page_holds_what_is_private(client: Client, everything: list[str], is
         assert [canary for canary in everything if canary in text] == [], url
 
 
-def test_events_are_told_in_words(client: Client, turn: Turn) -> None:
+def test_events_are_described_in_words(client: Client, turn: Turn) -> None:
     sign_in_staff(client)
 
     page = client.get(reverse("admin:chat_turn_change", args=[turn.pk])).content.decode()
 
-    for told in ("What of", "Because so.", "Looked.", "searchFilings", "turbines", "Thinking (sealed)"):
-        assert told in page
+    for words in ("What of", "Because so.", "Looked.", "searchFilings", "turbines", "Thinking (sealed)"):
+        assert words in page
 
 
 @pytest.mark.spec("product 13")
-def test_summary_and_steps_are_not_told_where_the_site_shows_no_reasoning(
+def test_summary_and_steps_are_hidden_where_the_site_shows_no_reasoning(
     client: Client, turn: Turn, settings: LazySettings
 ) -> None:
     settings.REASONING_ENABLED = False
@@ -120,7 +120,7 @@ def test_summary_and_steps_are_not_told_where_the_site_shows_no_reasoning(
 
 
 @pytest.mark.parametrize("ended", ["deleted_at", "expires_at"])
-def test_what_is_gone_for_its_person_is_gone_for_staff(client: Client, turn: Turn, ended: str) -> None:
+def test_deleted_and_expired_conversations_are_hidden_from_staff(client: Client, turn: Turn, ended: str) -> None:
     sign_in_staff(client)
     Conversation.all_objects.update(**{ended: timezone.now()})
 

@@ -216,7 +216,9 @@ async def test_longest_message_fits_in_however_it_is_escaped(
     assert answer.json()["answer"] == "Long."
 
 
-async def test_message_needs_no_model_service_to_be_taken(alice: User, url: str, settings: LazySettings) -> None:
+async def test_message_is_accepted_while_the_model_service_is_unreachable(
+    alice: User, url: str, settings: LazySettings
+) -> None:
     settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY, settings.OPENAI_MODEL = "http://127.0.0.1:9/v1", "none", None
 
     answer = await (await client_of(alice)).post(url, json.dumps({"text": "x"}), **JSON)

@@ -72,7 +72,7 @@ def test_refused_change_changes_nothing(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_deleted_is_gone_at_once_for_every_address(
+async def test_deleted_conversation_is_404_at_every_address(
     async_client: AsyncClient, alice: User, conversation: Conversation
 ) -> None:
     await async_client.aforce_login(alice)

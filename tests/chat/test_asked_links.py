@@ -54,7 +54,7 @@ async def test_link_that_repeats_a_question_is_text_live_and_stored(
         assert links(html) == ["/leaving/?to=https%3A%2F%2Fother.example%2Fpage"]
 
 
-def test_question_that_came_later_takes_no_link_away(alice: User, conversation: Conversation) -> None:
+def test_later_question_removes_no_link(alice: User, conversation: Conversation) -> None:
     make_turn(conversation, question="Where?", answer=f"[here]({ECHO})")
     make_turn(conversation, question=SAID, answer="I see.")
 

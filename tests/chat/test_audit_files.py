@@ -17,7 +17,7 @@ def found(path: Path, *canaries: str) -> list[str]:
     return [str(finding).removeprefix(str(path)).strip() for finding in scan_file(path, canaries)]
 
 
-def test_clean_file_has_nothing_to_tell(tmp_path: Path) -> None:
+def test_clean_file_has_no_findings(tmp_path: Path) -> None:
     file = tmp_path / "site.log"
     file.write_text('{"message": "turn ended", "thinking_ms": 12, "html": "<p>scratchpad</p>"}\n')
 
@@ -25,7 +25,7 @@ def test_clean_file_has_nothing_to_tell(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("004 scratchpad")
-def test_delimiters_and_canaries_are_told_by_their_bytes(tmp_path: Path) -> None:
+def test_delimiters_and_canaries_are_located_by_byte(tmp_path: Path) -> None:
     file = tmp_path / "site.log"
     file.write_bytes(f"\xff ab</THINK>\n<scratchpad>{CANARY}".encode())
 
@@ -43,7 +43,7 @@ def test_canary_is_found_as_json_writes_it(tmp_path: Path, is_ascii: bool) -> No
 @pytest.mark.parametrize(
     "place", [*(CHUNK_BYTES - before for before in (40, 31, 20, 11, 8, 0)), 2 * CHUNK_BYTES - 1, 2 * CHUNK_BYTES - 15]
 )
-def test_nothing_is_missed_or_told_twice_where_pieces_meet(tmp_path: Path, place: int) -> None:
+def test_nothing_is_missed_or_reported_twice_at_chunk_boundaries(tmp_path: Path, place: int) -> None:
     file = tmp_path / "large"
     file.write_bytes(b"x" * place + b"<thinking>" + CANARY.encode() + b"x" * CHUNK_BYTES)
 

@@ -29,7 +29,7 @@ def turn(alice: User) -> Turn:
     return make_whole_turn(alice)
 
 
-def test_clean_site_has_nothing_to_tell(turn: Turn, ada: User) -> None:
+def test_clean_site_has_no_findings(turn: Turn, ada: User) -> None:
     create_token(ada, "laptop")
     save_checkpoint(turn, answer="It stands", thinking=THOUGHT)
     session = SessionStore()
@@ -105,7 +105,7 @@ def test_what_was_planted_is_found_and_not_printed(turn: Turn, kind: str, fields
 
 
 @pytest.mark.spec("product 12")
-def test_words_of_a_public_filing_stay_as_they_are(turn: Turn) -> None:
+def test_words_of_a_public_filing_are_exempt(turn: Turn) -> None:
     words = f"Register at https://webinar.example/register/{SECRET} or write to pat@example.com."
     filing = Filing.objects.create(slug="f", company="Northwind", form="8-K", digest="d")
     Passage.objects.create(filing=filing, ordinal=1, section="1", anchor="#a", text=words, context="")
@@ -200,7 +200,7 @@ def test_thinking_of_a_running_turn_is_compared_too(alice: User, place: str) -> 
 
 @pytest.mark.spec("product 3")
 @pytest.mark.parametrize("field", ["text", "summary"])
-def test_thought_of_a_few_words_is_found_where_all_of_it_stands(alice: User, field: str) -> None:
+def test_short_thought_is_found_where_it_is_repeated_whole(alice: User, field: str) -> None:
     short = "I doubt that they ever told the bank"
     turn = open_turn(make_conversation(owner=alice).pk, text="Did they?")
     thought = Reasoning(kind="text", text=f"{short}.", source_field="", model="m", provider="p", step=0)

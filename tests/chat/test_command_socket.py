@@ -80,7 +80,7 @@ async def test_what_was_written_is_escaped(alice: User, conversation: Conversati
 
 @pytest.mark.spec("001 EC-005")
 @pytest.mark.spec("001 BR-003")
-async def test_thinking_goes_and_comes_in_every_open_page_without_a_reload(
+async def test_thinking_disappears_and_returns_on_every_open_page_without_a_reload(
     alice: User, conversation: Conversation
 ) -> None:
     await database_sync_to_async(make_answer)(conversation)

@@ -83,7 +83,7 @@ def test_copy_gives_the_answer_and_trace_gives_redacted_json(alice: User) -> Non
     assert client.get(f"{base}trace/").json()[0]["args"] == {"query": "turbines"}
 
 
-def test_refused_message_is_shown_with_its_text_kept(alice: User, settings: object) -> None:
+def test_refused_message_is_shown_with_its_text(alice: User, settings: object) -> None:
     settings.MESSAGE_MAX_CHARS = 5  # type: ignore[attr-defined]
     conversation = make_conversation(owner=alice)
 
@@ -163,7 +163,7 @@ def test_page_shows_the_newest_and_the_way_to_earlier_ones(client: Client, alice
     ("query", "since"),
     [("before=6", 1), ("since=3", 3), ("since=20", 6), ("since=x", 6), ("before=-1", 6), ("open=x", 6)],
 )
-def test_page_goes_back_as_far_as_it_is_asked(
+def test_page_shows_as_many_turns_as_the_query_asks_for(
     client: Client, alice: User, long: Conversation, query: str, since: int
 ) -> None:
     assert asked(get(client, alice, f"/chats/{long.pk}/?{query}")) == questions(since)

@@ -1,4 +1,4 @@
-"""Search finds one's own words by title, question and answer, keeps in step with the log, and leaks nothing."""
+"""Search finds titles, questions and answers of the user, follows the log, and leaks nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.factories import end_turn, make_conversation, make_turn, open_turn
 pytestmark = [pytest.mark.django_db, pytest.mark.engine]
 
 
-def told(owner: User, question: str = "Why?", answer: str = "Because.", **fields: object) -> Conversation:
+def answered(owner: User, question: str = "Why?", answer: str = "Because.", **fields: object) -> Conversation:
     conversation = Conversation.objects.create(owner=owner, **fields)
     make_turn(conversation, question=question, answer=answer)
     return conversation
@@ -38,14 +38,14 @@ def snippet(found: ConversationMatch) -> str:
 
 @pytest.mark.parametrize("words", ["ammonia", "AMMONIA leaks", "leak", "ammon"])
 def test_answer_is_found_by_its_words_their_forms_and_what_is_typed_so_far(alice: User, words: str) -> None:
-    conversation = told(alice, answer="Ammonia leaks cost 4.1 million.")
-    told(alice, answer="Turbines were replaced.")
+    conversation = answered(alice, answer="Ammonia leaks cost 4.1 million.")
+    answered(alice, answer="Turbines were replaced.")
 
     assert names(search(alice, words)) == [conversation]
 
 
 def test_question_is_found_with_the_card_that_holds_it(alice: User) -> None:
-    conversation = told(alice, question="Who audits the ferry?")
+    conversation = answered(alice, question="Who audits the ferry?")
 
     (found,) = search(alice, "ferry")
 
@@ -54,7 +54,7 @@ def test_question_is_found_with_the_card_that_holds_it(alice: User) -> None:
 
 
 def test_title_is_found_after_a_rename_and_the_old_one_no_more(alice: User) -> None:
-    conversation = told(alice, question="Who audits the ferry?", answer="Pellworm Partners do.")
+    conversation = answered(alice, question="Who audits the ferry?", answer="Pellworm Partners do.")
     actions.rename(conversation, "Lighthouse papers")
 
     assert names(search(alice, "lighthouse")) == [conversation]
@@ -62,25 +62,25 @@ def test_title_is_found_after_a_rename_and_the_old_one_no_more(alice: User) -> N
 
 
 def test_a_title_comes_before_a_mention(alice: User) -> None:
-    mention = told(alice, answer="The covenants are in the ferry filing.")
-    named = told(alice, question="Covenants?")
+    mention = answered(alice, answer="The covenants are in the ferry filing.")
+    named = answered(alice, question="Covenants?")
     actions.rename(named, "Ferry")
 
     assert names(search(alice, "ferry")) == [named, mention]
 
 
 def test_all_words_are_wanted_before_any(alice: User) -> None:
-    both = told(alice, answer="Tidal turbines need grease.")
-    told(alice, answer="Tidal rates rose.")
+    both = answered(alice, answer="Tidal turbines need grease.")
+    answered(alice, answer="Tidal rates rose.")
 
     assert names(search(alice, "tidal turbines")) == [both]
     assert len(search(alice, "tidal zeppelin")) == 2
 
 
 def test_strangers_deleted_and_temporary_conversations_are_never_found(alice: User, bob: User) -> None:
-    told(bob, answer="Ammonia leaks.")
-    actions.delete(told(alice, answer="Ammonia leaks."))
-    told(alice, answer="Ammonia leaks.", expires_at=timezone.now() + timedelta(hours=1))
+    answered(bob, answer="Ammonia leaks.")
+    actions.delete(answered(alice, answer="Ammonia leaks."))
+    answered(alice, answer="Ammonia leaks.", expires_at=timezone.now() + timedelta(hours=1))
 
     assert search(alice, "ammonia") == ()
 
@@ -88,10 +88,10 @@ def test_strangers_deleted_and_temporary_conversations_are_never_found(alice: Us
 def test_long_conversation_does_not_crowd_out_the_others(
     alice: User, django_assert_max_num_queries: Callable[[int], AbstractContextManager[object]]
 ) -> None:
-    long = told(alice, answer="Ferry.")
+    long = answered(alice, answer="Ferry.")
     for _ in range(40):
         make_turn(long, question="Ferry?", answer="Ferry.")
-    other = told(alice, answer="A ferry is a ship, and this is a long sentence about many other things besides.")
+    other = answered(alice, answer="A ferry is a ship, and this is a long sentence about many other things besides.")
 
     with django_assert_max_num_queries(4):
         found = search(alice, "ferry")
@@ -100,7 +100,7 @@ def test_long_conversation_does_not_crowd_out_the_others(
 
 
 def test_only_the_selected_branch_is_found(alice: User) -> None:
-    conversation = told(alice, question="Ferry?", answer="Ammonia leaks.")
+    conversation = answered(alice, question="Ferry?", answer="Ammonia leaks.")
     turn = open_turn(conversation.pk, text="Ferry?", replaces=conversation.turns.get())
     end_turn(turn, [AssistantMessage(text="Turbines.")])
 
@@ -120,7 +120,7 @@ def test_private_channels_are_not_in_the_index(alice: User) -> None:
 
 
 def test_what_is_typed_is_never_syntax(alice: User) -> None:
-    told(alice, answer="Rates rose.")
+    answered(alice, answer="Rates rose.")
 
     for typed in ('"', "'", "a\\", "rates' OR 1=1", "rates NEAR(", "text:rates*", "NOT", "& | !", "(", "", " ", "\x00"):
         assert len(search(alice, typed)) <= 1
@@ -128,7 +128,7 @@ def test_what_is_typed_is_never_syntax(alice: User) -> None:
 
 def test_snippet_is_masked_and_short(alice: User) -> None:
     secret = "sk-" + "a1B2c3D4" * 6
-    told(alice, question="Look at " + "x " * 300 + f"ferry {secret} " + "y " * 300)
+    answered(alice, question="Look at " + "x " * 300 + f"ferry {secret} " + "y " * 300)
 
     (found,) = search(alice, "ferry")
 
@@ -138,7 +138,7 @@ def test_snippet_is_masked_and_short(alice: User) -> None:
 
 
 def test_purged_conversation_leaves_nothing_in_the_index(alice: User) -> None:
-    conversation = told(alice, answer="Ammonia leaks.")
+    conversation = answered(alice, answer="Ammonia leaks.")
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now() - timedelta(minutes=1))
 
     assert actions.purge() == 1
@@ -149,7 +149,7 @@ def test_purged_conversation_leaves_nothing_in_the_index(alice: User) -> None:
 @pytest.mark.sqlite
 def test_lost_triggers_are_noticed_and_reindex_brings_all_back(alice: User) -> None:
     search_index.INDEX.drop_triggers(plan=["something"])
-    conversation = told(alice, question="Ferry?", answer="Ammonia leaks.")
+    conversation = answered(alice, question="Ferry?", answer="Ammonia leaks.")
     assert search(alice, "ammonia") == ()
     assert [message.id for message in search_index.check_talk_index(None, ["default"])] == ["chat.W002"]
 

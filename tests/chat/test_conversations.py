@@ -1,4 +1,4 @@
-"""Conversations as their owner keeps them: titles, pins, deletion with a way back, and temporary ones."""
+"""Titles, deletion with undo, purging, and temporary conversations."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_first_answer_names_its_conversation_and_later_ones_do_not(alice: User) 
     assert finish(conversation, "Nothing else applies.") == "Three tests apply"
 
 
-def test_name_that_its_person_gave_stays(alice: User) -> None:
+def test_title_by_its_owner_is_not_replaced(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     actions.rename(conversation, "  Mine\n ")
 
@@ -111,7 +111,7 @@ def test_deleted_conversation_is_found_by_no_look_up_and_comes_back_whole(alice:
     assert alice.conversations.get().turns.count() == 1
 
 
-def test_after_a_while_nothing_can_be_taken_back_and_purge_forgets_all_of_it(alice: User) -> None:
+def test_old_deletion_cannot_be_undone_and_is_purged_completely(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     turn = make_turn(conversation)
     Share.objects.create(conversation=conversation, last_turn=turn)
@@ -125,7 +125,7 @@ def test_after_a_while_nothing_can_be_taken_back_and_purge_forgets_all_of_it(ali
     assert not any(model.objects.exists() for model in (Turn, Event, Checkpoint, Share))
 
 
-def test_what_was_deleted_just_now_is_not_purged_nor_is_what_still_runs(alice: User) -> None:
+def test_recent_deletions_and_running_turns_are_not_purged(alice: User) -> None:
     just_now, running = make_conversation(owner=alice), make_conversation(owner=alice)
     actions.delete(just_now)
     turn = open_turn(running.pk, text="Why?")
@@ -151,7 +151,7 @@ def test_temporary_conversation_ends_after_a_day(alice: User) -> None:
     assert actions.purge() == 1
 
 
-def test_temporary_conversation_ends_as_its_person_signs_out(client: Client, alice: User, bob: User) -> None:
+def test_temporary_conversation_ends_when_its_owner_signs_out(client: Client, alice: User, bob: User) -> None:
     kept, others = actions.start(alice), actions.start(bob, temporary=True)
     actions.start(alice, temporary=True)
     client.force_login(alice)

@@ -1,4 +1,4 @@
-"""How much a model reasons, chosen beside the composer: what each model can be told, and that it is told so. Ui 6."""
+"""The effort picker beside the composer: what each model accepts, and that it is sent. Ui 6."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def offered(html: str) -> list[str]:
         ({"api": "responses"}, EVERY),
     ],
 )
-def test_model_is_offered_what_it_can_be_told(fields: dict[str, str], words: tuple[str, ...]) -> None:
+def test_efforts_are_those_that_the_model_accepts(fields: dict[str, str], words: tuple[str, ...]) -> None:
     assert summary.efforts_of(model_choice.of_profile(make_profile("told", **fields))) == words
 
 

@@ -1,4 +1,4 @@
-"""While the database takes nothing, pages and scripts are told so, and when to come back."""
+"""While the database is unavailable, pages and scripts get 503 with Retry-After."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def away(monkeypatch: pytest.MonkeyPatch, alice: User, client: Client, async_cli
 
 
 @pytest.mark.usefixtures("away")
-def test_page_says_that_the_database_does_not_answer(client: Client) -> None:
+def test_page_says_that_the_database_is_unavailable(client: Client) -> None:
     answer = client.get("/")
 
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
@@ -37,7 +37,7 @@ def test_page_says_that_the_database_does_not_answer(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("away")
-async def test_script_is_told_in_the_form_of_errors(async_client: AsyncClient) -> None:
+async def test_script_gets_the_error_form(async_client: AsyncClient) -> None:
     answer = await async_client.get("/api/chats/")
 
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")

@@ -139,7 +139,7 @@ async def test_no_door_lets_a_canary_out(
     assert found(caplog.text) == []
 
 
-async def test_the_next_request_takes_the_raw_call_to_the_model_and_nothing_private_beside_it(
+async def test_next_request_contains_the_raw_call_and_nothing_else_private(
     site: ContractHandle, conversation: Conversation, alice: User
 ) -> None:
     _kept, token = await database_sync_to_async(create_token)(alice, "script")

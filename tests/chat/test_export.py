@@ -1,4 +1,4 @@
-"""A conversation as a file: what goes in by choice, what never does, and what the file is called."""
+"""Exports: what they contain by choice, what they never contain, and their file names."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_summary_is_the_only_default_beside_the_answer(alice: User, settings: La
     assert "searchFilings" in exported(client, conversation, "trace=1"), "the page shows it on request too"
 
 
-def test_steps_go_in_redacted_where_they_are_chosen(alice: User) -> None:
+def test_steps_are_exported_redacted_where_they_are_chosen(alice: User) -> None:
     text = exported(client_of(alice), make_talk(alice), "trace=1")
 
     assert "**searchFilings** · Done · 1 result · 12 ms" in text
@@ -57,7 +57,7 @@ def test_steps_go_in_redacted_where_they_are_chosen(alice: User) -> None:
 
 
 @pytest.mark.spec("product 4")
-def test_thinking_goes_in_as_its_owner_may_read_it(alice: User, ada: User) -> None:
+def test_thinking_is_exported_as_its_owner_may_read_it(alice: User, ada: User) -> None:
     short = exported(client_of(alice), make_talk(alice), "thinking=1")
     whole = exported(client_of(ada), make_talk(ada), "thinking=1")
 

@@ -1,4 +1,4 @@
-"""Thumbs up and down: kept for one's own finished answers, changed, taken back, explained, and drawn again."""
+"""Thumbs up and down on finished answers: stored, changed, withdrawn, explained."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def test_a_reason_and_a_note_are_added(alice: User, turn: Turn) -> None:
     client = client_of(alice)
     asked = say(client, turn, verdict="poor")
 
-    told = say(client, turn, reason="unsupported", note="  Not in Item 7. ")
+    thanked = say(client, turn, reason="unsupported", note="  Not in Item 7. ")
 
     assert '<details class="feedback-reason" open>' in asked
-    assert "Thank you" in told
+    assert "Thank you" in thanked
     assert kept() == [(False, "unsupported", "Not in Item 7.")]
 
 
@@ -87,7 +87,7 @@ def test_without_script_it_is_a_303_back_to_the_card(alice: User, turn: Turn) ->
     assert (answer.status_code, answer["Location"]) == (303, f"/chats/{turn.conversation_id}/#m-{turn.public_id}")
 
 
-def test_an_answer_that_is_being_written_takes_none(alice: User) -> None:
+def test_a_running_answer_accepts_no_feedback(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     running = open_turn(conversation.pk, text="Why?")
     path = f"/chats/{conversation.pk}/turns/{running.pk}/feedback/"

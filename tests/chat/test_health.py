@@ -42,7 +42,7 @@ def test_database_that_fails_is_named_without_saying_why(
 
 
 @pytest.mark.usefixtures("no_redis")
-def test_turns_that_nobody_keeps_alive_are_named(
+def test_missing_heartbeat_is_named(
     client: Client, db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     past = time.monotonic() - settings.LEASE_EXPIRY_S - 1
@@ -57,7 +57,7 @@ def test_turns_that_nobody_keeps_alive_are_named(
     assert (well.status_code, well.json()["checks"]["turns"]) == (200, "ok")
 
 
-def test_redis_that_is_configured_and_gone_is_named(client: Client, db: None, settings: Settings) -> None:
+def test_unreachable_redis_is_named(client: Client, db: None, settings: Settings) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
 
     response = client.get("/healthz")

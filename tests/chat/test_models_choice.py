@@ -48,7 +48,7 @@ def test_picker_is_shown_when_more_than_one_model_is_offered(page: Client, conve
     assert '<option value="kimi" >Kimi at home</option>' in offered
 
 
-def test_choice_can_be_taken_back_to_the_sites_own(page: Client, conversation: Conversation, url: str) -> None:
+def test_choice_can_be_reset_to_the_sites_model(page: Client, conversation: Conversation, url: str) -> None:
     conversation.profile = make_profile("kimi")
     conversation.save()
 
@@ -121,7 +121,7 @@ class TestNextRequest:
         assert "the model’s name in the model “away” of the admin" in turn.error_message
         assert "OPENAI_" not in turn.error_message
 
-    async def test_other_open_pages_are_told(self, conversation: Conversation, services: ContractHandle) -> None:
+    async def test_other_open_pages_are_updated(self, conversation: Conversation, services: ContractHandle) -> None:
         owner = await User.objects.aget(pk=conversation.owner_id)
         conversation.profile = await offer("kimi", label="Kimi <3", context_limit=5000)
         await conversation.asave()

@@ -1,4 +1,4 @@
-"""Whole pages: what stands around the cards, and what the scripts rely on."""
+"""Whole pages: what surrounds the cards, and what the scripts rely on."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_what_is_left_out_is_listed_with_its_reason(
     assert (left_out, stored, limit) == (10 if why else 0, goes + left_out, 32_000)
 
 
-def test_summary_stands_for_a_run_of_events(ada: User, own: Conversation) -> None:
+def test_summary_replaces_a_run_of_events(ada: User, own: Conversation) -> None:
     make_history(own, *make_tool_step(), question="First?")
     make_history(
         own, Compaction(to_seq=5, summary="They asked first."), AssistantMessage(text="Second."), question="Second?"
@@ -144,7 +144,7 @@ def test_summary_stands_for_a_run_of_events(ada: User, own: Conversation) -> Non
     assert ["7", "compaction", "They asked first."] in [row[:3] for row in table(page, "go")]
 
 
-def test_parts_of_the_bar_add_up_to_what_goes(ada: User, own: Conversation) -> None:
+def test_parts_of_the_bar_add_up_to_what_is_sent(ada: User, own: Conversation) -> None:
     own.reasoning = {"reasoning.includeInContext": True}
     own.save()
     make_history(own, make_thought(), *make_tool_step())
@@ -204,7 +204,7 @@ def test_missing_key_is_named_and_nothing_is_previewed(ada: User, own: Conversat
     assert page.xpath("//figure") == []
 
 
-def test_lost_key_of_history_is_told(ada: User, own: Conversation, settings: LazySettings) -> None:
+def test_lost_key_of_history_is_reported(ada: User, own: Conversation, settings: LazySettings) -> None:
     make_history(own, *make_tool_step())
     settings.CONTENT_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
 
@@ -283,7 +283,7 @@ def test_site_without_reasoning_shows_none_in_its_preview(
     assert "is not shown to you beside answers" in page.text_content()
 
 
-def test_thinking_that_goes_is_shown_to_who_may_read_it(ada: User, own_with_thinking: Conversation) -> None:
+def test_thinking_that_is_sent_is_shown_to_viewers_who_may_read_it(ada: User, own_with_thinking: Conversation) -> None:
     make_history(own_with_thinking, make_thought("A thought to read."), *make_tool_step())
 
     page = get_page(ada, own_with_thinking)

@@ -1,4 +1,4 @@
-"""What goes wrong is told in the logs without a word of what was asked, thought, found or answered."""
+"""Failures are logged without a word of what was asked, thought, found or answered."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _lines(written: io.StringIO) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-async def test_failing_tool_is_told_by_class_and_frames_alone(
+async def test_failing_tool_is_logged_by_class_and_frames_alone(
     upstream: ContractHandle,
     conversation: Conversation,
     written: io.StringIO,
@@ -97,7 +97,7 @@ async def test_failing_tool_is_told_by_class_and_frames_alone(
         {"kind": "error_event", "at": "event:1", "times": 3, "message": f"failed on: {PRIVATE}"},
     ],
 )
-async def test_service_that_echoes_the_prompt_is_told_by_its_code_alone(
+async def test_service_that_echoes_the_prompt_is_logged_by_its_code_alone(
     upstream: ContractHandle,
     conversation: Conversation,
     written: io.StringIO,
@@ -113,7 +113,7 @@ async def test_service_that_echoes_the_prompt_is_told_by_its_code_alone(
     assert kinds(await events_of(turn))[-1] == "turn_end"
 
 
-async def test_broken_provider_is_told_by_class_and_frames_alone(
+async def test_broken_provider_is_logged_by_class_and_frames_alone(
     conversation: Conversation, written: io.StringIO, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def provider(_chosen: model_service.ModelChoice) -> BreakingProvider:

@@ -1,4 +1,4 @@
-"""Sealed halves over time: new keys, and thinking that a site keeps only so long."""
+"""Encrypted payloads over time: key rotation, and retention of thinking."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def make_thought(owner: User) -> Turn:
     return turn
 
 
-def test_rotation_lets_the_old_key_go(alice: User, settings: LazySettings) -> None:
+def test_old_key_is_not_needed_after_rotation(alice: User, settings: LazySettings) -> None:
     turn = make_thought(alice)
     old, new = settings.CONTENT_KEYS[0], Fernet.generate_key().decode()
     settings.CONTENT_KEYS = [new, old]
@@ -60,7 +60,7 @@ def test_old_thinking_is_purged_and_the_rest_stays(alice: User, settings: LazySe
     assert eventlog.history(old.conversation_id)[2].arguments == '{"a": 1}'  # type: ignore[union-attr]
 
 
-def test_unset_retention_keeps_everything(alice: User, settings: LazySettings) -> None:
+def test_unset_retention_deletes_nothing(alice: User, settings: LazySettings) -> None:
     settings.THINKING_RETENTION_DAYS = None
     turn = make_thought(alice)
     Event.objects.update(created_at=timezone.now() - timedelta(days=9999))

@@ -49,7 +49,7 @@ def saves(person: User, turn: Turn, text: str, **headers: str) -> Turn:
 
 
 @pytest.mark.parametrize("headers", [{}, HTMX], ids=["plain form", "script"])
-def test_it_is_kept_beside_the_one_that_was_asked(alice: User, asked: Turn, headers: dict[str, str]) -> None:
+def test_saved_question_is_stored_beside_the_asked_one(alice: User, asked: Turn, headers: dict[str, str]) -> None:
     kept = saves(alice, asked, " q1 otherwise ", **headers)
 
     assert shown(asked.conversation) == ["q1 otherwise"]
@@ -60,7 +60,7 @@ def test_it_is_kept_beside_the_one_that_was_asked(alice: User, asked: Turn, head
     assert place(asked) == (1, 2)
 
 
-def test_its_card_says_so_and_offers_to_send_it(alice: User, asked: Turn) -> None:
+def test_card_of_a_saved_question_offers_to_send_it(alice: User, asked: Turn) -> None:
     kept = saves(alice, asked, "q1 otherwise")
 
     page = client_of(alice).get(f"/chats/{asked.conversation_id}/").content.decode()
@@ -73,7 +73,7 @@ def test_its_card_says_so_and_offers_to_send_it(alice: User, asked: Turn) -> Non
     assert (send.text_content().strip(), send.get("data-icon")) == ("Send", "send")
 
 
-async def test_nothing_is_sent_until_it_is_and_then_it_is_no_version_any_more(
+async def test_saved_question_is_sent_on_request_and_replaces_its_version(
     upstream: ContractHandle, runner: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"content": "One."}, {"content": "Two."}])
@@ -92,7 +92,7 @@ async def test_nothing_is_sent_until_it_is_and_then_it_is_no_version_any_more(
     assert await database_sync_to_async(place)(sent) == (2, 2)
 
 
-def test_one_that_was_left_or_went_on_stays_a_version(alice: User, asked: Turn) -> None:
+def test_deselected_or_continued_version_remains_a_version(alice: User, asked: Turn) -> None:
     kept = saves(alice, asked, "q1 otherwise")
     branches.select(asked)
     other = saves(alice, asked, "q1 in the end")
@@ -105,7 +105,7 @@ def test_one_that_was_left_or_went_on_stays_a_version(alice: User, asked: Turn) 
     assert place(last) == (4, 4)
 
 
-def test_it_is_refused_in_words_while_an_answer_is_written(alice: User, asked: Turn) -> None:
+def test_saving_is_refused_while_a_turn_runs(alice: User, asked: Turn) -> None:
     open_turn(asked.conversation_id, text="running")
     path = f"/chats/{asked.conversation_id}/turns/{asked.pk}/edit/"
 
@@ -118,7 +118,7 @@ def test_it_is_refused_in_words_while_an_answer_is_written(alice: User, asked: T
     assert shown(asked.conversation) == ["q1", "running"]
 
 
-def test_it_counts_as_no_turn_of_a_model(alice: User, asked: Turn) -> None:
+def test_saved_question_counts_as_no_turn_of_a_model(alice: User, asked: Turn) -> None:
     before = recent_turns(timezone.now() - timedelta(days=1))
 
     saves(alice, asked, "q1 otherwise")

@@ -1,4 +1,4 @@
-"""Links to a conversation: what anybody sees by them, when they end, and who may make and end them."""
+"""Shared links: what they show, when they end, and who may create and revoke them."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def test_strangers_read_no_service_words_on_what_failed(alice: User) -> None:
     assert "This answer could not be finished." in page
 
 
-def test_a_link_keeps_out_of_search_engines_and_shared_caches(alice: User) -> None:
+def test_a_link_is_excluded_from_search_engines_and_shared_caches(alice: User) -> None:
     answer = Client().get(f"/s/{make_link(make_talk(alice)).token}/")
 
     assert "noindex" in answer["X-Robots-Tag"]
@@ -173,7 +173,7 @@ def test_a_link_keeps_out_of_search_engines_and_shared_caches(alice: User) -> No
 
 
 @pytest.mark.parametrize("end", ["revoked", "expired", "deleted", "conversation expired", "person gone"])
-def test_a_link_that_has_ended_is_not_told_from_one_that_never_was(alice: User, end: str) -> None:
+def test_an_ended_link_looks_like_an_unknown_one(alice: User, end: str) -> None:
     link = make_link(make_talk(alice))
     assert status_of(link) == 200
     past = timezone.now() - timedelta(seconds=1)
@@ -199,7 +199,7 @@ def test_a_link_that_has_ended_is_not_told_from_one_that_never_was(alice: User, 
     assert Client().get(f"/s/{link.token}/{link.last_turn_id}/thinking/").status_code == 404
 
 
-def test_links_are_made_and_ended_by_forms_and_both_are_recorded(alice: User) -> None:
+def test_links_are_created_and_revoked_by_forms_and_both_are_audited(alice: User) -> None:
     conversation, client = make_talk(alice), client_of(alice)
 
     made = client.post(f"/chats/{conversation.pk}/share/", {"summary": "on", "expires": "never"})
@@ -248,7 +248,7 @@ def test_there_are_only_so_many_links(alice: User) -> None:
     assert make_link(conversation)
 
 
-def test_ones_links_are_listed_and_only_ones_own(alice: User, bob: User) -> None:
+def test_only_the_users_links_are_listed(alice: User, bob: User) -> None:
     mine, theirs = make_link(make_talk(alice)), make_link(make_talk(bob))
 
     page = client_of(alice).get("/shares/").content.decode()

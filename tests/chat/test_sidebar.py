@@ -1,4 +1,4 @@
-"""The list beside the page: what stands in it, and what is done in it, with htmx and without."""
+"""The list of conversations: what it contains, and its actions, with htmx and without."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_pin_and_unpin(alice: User, signed_in: Client) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_delete_offers_the_way_back_and_everything_is_404_meanwhile(alice: User, signed_in: Client) -> None:
+def test_delete_offers_undo_and_everything_is_404_meanwhile(alice: User, signed_in: Client) -> None:
     conversation = make(alice, "Ferry")
     url = f"/chats/{conversation.pk}/"
 
@@ -145,7 +145,7 @@ def test_delete_offers_the_way_back_and_everything_is_404_meanwhile(alice: User,
 
 
 @pytest.mark.django_db(transaction=True)
-def test_page_of_a_deleted_conversation_leads_home_where_it_can_be_taken_back(alice: User, signed_in: Client) -> None:
+def test_page_of_a_deleted_conversation_leads_home_with_undo(alice: User, signed_in: Client) -> None:
     kept, conversation = make(alice, "Kept"), make(alice, "Ferry")
     url = f"/chats/{conversation.pk}/"
 
@@ -171,7 +171,7 @@ def test_temporary_conversation_is_marked_and_not_home(alice: User, signed_in: C
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_purging_stops_what_runs_and_comes_again(alice: User) -> None:
+async def test_purging_stops_a_running_turn_first(alice: User) -> None:
     gone = await Conversation.objects.acreate(owner=alice, deleted_at=timezone.now() - timedelta(minutes=1))
     turn = await Turn.objects.acreate(conversation=gone, number=1)
 

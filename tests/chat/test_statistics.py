@@ -175,7 +175,7 @@ def test_command_prints_the_same_figures_as_text_and_json(alice: User) -> None:
     text, form = run_command("--since", "2d"), json.loads(run_command("--since", "2d", "--format", "json"))
 
     assert form["models"][0]["duration_ms"] == {"p50": 1234, "p95": 1234}
-    for told in (
+    for words in (
         "completed 1",
         "length 1",
         "m at p, turns: 1",
@@ -184,7 +184,7 @@ def test_command_prints_the_same_figures_as_text_and_json(alice: User) -> None:
         "(9%)",
         "stripped_delimiters",
     ):
-        assert told in text
+        assert words in text
     assert "canary" not in text + json.dumps(form)
 
 

@@ -46,7 +46,7 @@ async def test_service_is_sent_that_prompt(
     assert ("Reasoning Summary:" in first["content"], "<scratchpad>" in first["content"]) == (sections, scratchpad)
 
 
-def test_tools_are_explained_to_a_model_that_takes_them() -> None:
+def test_tools_are_explained_to_a_model_that_accepts_them() -> None:
     assert "Use the tools" in request.system_prompt("openai-chat")
     assert "Use the tools" not in request.system_prompt("deepseek-r1")
 
