@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from chat.providers.base import ProviderError
-from chat.providers.errors import malformed
-from reasoning.deltas import RawUsage
+from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, malformed
+from reasoning.deltas import RawDelta, RawUsage
 from reasoning.stream import surrogates
 
 DONE = b"[DONE]"
@@ -70,6 +72,58 @@ class EventParser:
         self._data.clear()
         self._data_bytes = 0
         return payload
+
+
+class ResponseDecoder:
+    """Decode one response of an API: the events of a stream, or a whole body.
+
+    ``feed`` accepts the payload of one event, and ``finish`` follows the last. ``ended``: it said how it ended.
+    ``done``: nothing more will come. Payloads become plain values by msgspec, since the SDK's objects cost about 200
+    times as much. An API adds what it reads from an event (``read_event``).
+    """
+
+    def __init__(self, endpoint: Endpoint = UNKNOWN_ENDPOINT) -> None:
+        self.ended = False
+        self.done = False
+        self._endpoint = endpoint
+        self._usage: RawUsage | None = None
+
+    def read_event(self, event: dict[str, Any]) -> Iterator[RawDelta]:
+        """Yield what one event holds. Unknown fields and odd shapes are ignored. Raises ProviderError for an error."""
+        raise NotImplementedError
+
+    def read_end_mark(self) -> Iterator[RawDelta]:
+        """Yield what the end mark of a stream ends."""
+        return iter(())
+
+    def mend(self, event: Any) -> Any:
+        """Return an event without lone surrogates, but in texts, whose other half may come with the next one."""
+        return without_surrogates(event)
+
+    def feed(self, payload: bytes) -> tuple[RawDelta, ...]:
+        """Return what one payload holds. Raises ProviderError for an error object or what is no JSON."""
+        try:
+            event = msgspec.json.decode(payload)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            text = payload.strip()
+            if not text:
+                return ()
+            if text == DONE:
+                self.done = True
+                return tuple(self.read_end_mark())
+            try:
+                event = self.mend(parse_json(text))
+            except ProviderError:
+                if b"\n" not in text:
+                    raise
+                # Several events without a blank line between them.
+                return tuple(delta for line in text.split(b"\n") for delta in self.feed(line))
+        return tuple(self.read_event(event)) if isinstance(event, dict) else ()
+
+    def finish(self) -> tuple[RawDelta, ...]:
+        """Return the token counts, once: some services send a running total with each chunk."""
+        usage, self._usage = self._usage, None
+        return (usage,) if usage is not None else ()
 
 
 def parse_json(data: bytes) -> Any:

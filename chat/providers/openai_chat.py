@@ -6,13 +6,11 @@ from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from chat.providers.base import ProviderError, ProviderRequest
-from chat.providers.decoding import DONE, parse_json, read_usage, without_surrogates
+from chat.providers.base import ProviderRequest
+from chat.providers.decoding import ResponseDecoder, read_usage, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
-from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
+from reasoning.deltas import RawDelta, RawEnd, RawFields
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -48,49 +46,16 @@ class OpenAIChatProvider(OpenAIService):
         return ChatDecoder(endpoint)
 
 
-class ChatDecoder:
-    """Decode one response: chunks of a stream, or a whole chat completion.
-
-    ``ended``: a finish reason came. ``done``: nothing more will come. ``feed`` takes the payload of one event, and
-    ``finish`` follows the last. Unknown fields and odd shapes (no choices, null, parts for text, objects for arguments)
-    are read or passed over, never raised. Decoded to plain values by msgspec, since the SDK's chunk objects cost about
-    200 times as much.
-    """
+class ChatDecoder(ResponseDecoder):
+    """Decode chunks of a stream, or a whole chat completion. It ends with a finish reason."""
 
     def __init__(self, endpoint: Endpoint = UNKNOWN_ENDPOINT) -> None:
-        self._endpoint = endpoint
+        super().__init__(endpoint)
         self._has_calls = False
         self._model = ""
-        self._usage: RawUsage | None = None
-        self.ended = False
-        self.done = False
 
-    def feed(self, payload: bytes) -> tuple[RawDelta, ...]:
-        """Return what one payload holds. Raises ProviderError for an error object or what is no JSON."""
-        try:
-            chunk = msgspec.json.decode(payload)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            text = payload.strip()
-            if not text:
-                return ()
-            if text == DONE:
-                self.done = True
-                return tuple(self._end(None))
-            try:
-                chunk = mend_chunk(parse_json(text))
-            except ProviderError:
-                if b"\n" not in text:
-                    raise
-                # Several chunks in one event, without a blank line between them.
-                return tuple(delta for line in text.split(b"\n") for delta in self.feed(line))
-        return tuple(self._read_chunk(chunk)) if isinstance(chunk, dict) else ()
-
-    def finish(self) -> tuple[RawDelta, ...]:
-        """Return the token counts, once: some services send a running total with each chunk."""
-        usage, self._usage = self._usage, None
-        return (usage,) if usage is not None else ()
-
-    def _read_chunk(self, chunk: dict[str, Any]) -> Iterator[RawDelta]:
+    def read_event(self, chunk: dict[str, Any]) -> Iterator[RawDelta]:
+        """Yield what a chunk holds."""
         choices = chunk.get("choices")
         # Services put an error into a 200 answer at the top, into a choice, or without the usual key (a message and no
         # choices).
@@ -117,6 +82,20 @@ class ChatDecoder:
             if choice.get("finish_reason") or is_whole:
                 yield from self._end(choice.get("finish_reason"))
 
+    def mend(self, chunk: Any) -> Any:
+        """Replace lone surrogates in all but texts and calls, whose other half may come with the next chunk."""
+        if not isinstance(chunk, dict):
+            return chunk
+        texts = [{name: one.pop(name, None) for name in ("delta", "message")} for one in dicts_in(chunk.get("choices"))]
+        mended = without_surrogates(chunk)
+        for choice, fields_by_name in zip(dicts_in(mended.get("choices")), texts, strict=True):
+            choice.update(fields_by_name)
+            for fields in fields_by_name.values():
+                # Stored as they came, so they must be encodable.
+                if isinstance(fields, dict) and fields.get("reasoning_details"):
+                    fields["reasoning_details"] = without_surrogates(fields["reasoning_details"])
+        return mended
+
     def _read_fields(self, source: dict[str, Any]) -> Iterator[RawFields]:
         fields = {name: source[name] for name in _THINKING_FIELDS if source.get(name)}
         content = source.get("content") or source.get("refusal")
@@ -137,6 +116,10 @@ class ChatDecoder:
             self._has_calls = True
         if fields:
             yield RawFields(fields)
+
+    def read_end_mark(self) -> Iterator[RawDelta]:
+        """Yield an end, where the stream gave no reason for one."""
+        return self._end(None)
 
     def _end(self, reason: Any) -> Iterator[RawEnd]:
         """End once. A whole answer, and the end mark, are an end where no reason was given (Snowflake, seen 2026)."""
@@ -170,18 +153,3 @@ def part_text(part: Any, *, has_native: bool) -> dict[str, str]:
         case "thinking" | "reasoning" if text and not has_native:
             return {"thinking": text}
     return {}
-
-
-def mend_chunk(chunk: Any) -> Any:
-    """Replace lone surrogates in all but texts and calls, whose other half may come with the next chunk."""
-    if not isinstance(chunk, dict):
-        return chunk
-    texts = [{name: one.pop(name, None) for name in ("delta", "message")} for one in dicts_in(chunk.get("choices"))]
-    mended = without_surrogates(chunk)
-    for choice, fields_by_name in zip(dicts_in(mended.get("choices")), texts, strict=True):
-        choice.update(fields_by_name)
-        for fields in fields_by_name.values():
-            # Stored as they came, so they must be encodable.
-            if isinstance(fields, dict) and fields.get("reasoning_details"):
-                fields["reasoning_details"] = without_surrogates(fields["reasoning_details"])
-    return mended

@@ -13,12 +13,12 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, M
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
 from chat.providers.base import ProviderError, ProviderRequest
-from chat.providers.decoding import MAX_EVENT_BYTES, EventParser
+from chat.providers.decoding import MAX_EVENT_BYTES, EventParser, ResponseDecoder
 from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed
 from reasoning.deltas import RawDelta, RawFields
 
@@ -92,17 +92,6 @@ async def close_clients() -> None:
         await client.close()
 
 
-class Decoder(Protocol):
-    """Payloads of one response to deltas. ``ended``: it said that it is over. ``done``: nothing more will come."""
-
-    ended: bool
-    done: bool
-
-    def feed(self, payload: bytes) -> tuple[RawDelta, ...]: ...
-
-    def finish(self) -> tuple[RawDelta, ...]: ...
-
-
 class OpenAIService:
     """One model at one endpoint. An empty ``model`` means the first that the endpoint lists.
 
@@ -141,7 +130,7 @@ class OpenAIService:
         """Post the body; return the response, which is read as it arrives."""
         raise NotImplementedError
 
-    def new_decoder(self, endpoint: Endpoint) -> Decoder:
+    def new_decoder(self, endpoint: Endpoint) -> ResponseDecoder:
         """Return what decodes one response."""
         raise NotImplementedError
 
@@ -253,7 +242,7 @@ def joining_window_s(streams: int) -> float:
     return 0.0 if streams < BUSY_STREAMS else min(LONGEST_WINDOW_S, WINDOW_PER_STREAM_S * streams)
 
 
-async def next_chunk(chunks: AsyncIterator[bytes], decoder: Decoder, *, may_wait: bool) -> bytes | None:
+async def next_chunk(chunks: AsyncIterator[bytes], decoder: ResponseDecoder, *, may_wait: bool) -> bytes | None:
     """Return the next bytes, None at the end.
 
     In a busy process what arrives within a window is read together: working on forty characters costs hardly more than
@@ -272,7 +261,7 @@ async def next_chunk(chunks: AsyncIterator[bytes], decoder: Decoder, *, may_wait
         return None
 
 
-def decode_together(payloads: Iterable[bytes], decoder: Decoder) -> Iterator[RawDelta]:
+def decode_together(payloads: Iterable[bytes], decoder: ResponseDecoder) -> Iterator[RawDelta]:
     """Decode what arrived together, adjacent texts of one field as one. What precedes a failure comes before it."""
     pending: RawDelta | None = None
     failure: ProviderError | None = None
@@ -296,7 +285,7 @@ def decode_together(payloads: Iterable[bytes], decoder: Decoder) -> Iterator[Raw
         raise failure
 
 
-def finish_events(events: EventParser, decoder: Decoder) -> Iterator[RawDelta]:
+def finish_events(events: EventParser, decoder: ResponseDecoder) -> Iterator[RawDelta]:
     """Decode a last event without its blank line, and what the decoder holds back. Raises ProviderError if cut off."""
     try:
         yield from [delta for payload in events.finish() for delta in decoder.feed(payload)]

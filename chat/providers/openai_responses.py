@@ -6,13 +6,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
-from chat.providers.base import ProviderError, ProviderRequest
-from chat.providers.decoding import DONE, parse_json, read_usage, without_surrogates
+from chat.providers.base import ProviderRequest
+from chat.providers.decoding import ResponseDecoder, read_usage, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
-from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawUsage
+from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -65,54 +63,34 @@ class OpenAIResponsesProvider(OpenAIService):
         return ResponsesDecoder(endpoint)
 
 
-class ResponsesDecoder:
-    """Decode one response: events of a stream, or a whole response. Spec 002, product 7.
+class ResponsesDecoder(ResponseDecoder):
+    """Decode events of a stream, or a whole response. Spec 002, product 7. It ends with a final event.
 
     An item is read from its done event, since the one that announced it holds provisional ciphertext; where a done
     event is missing, from the final snapshot. Reasoning items, calls and a mark for each message are emitted at the
     end, in the order of ``output_index``. Items whose index is missing or always 0 are distinguished by their id, and
     one recording may hold several responses. Raw reasoning text is thinking; the provider's summary of it is
     ``reasoning_summary``, shown while it streams and never stored.
-
-    ``ended``: a final event came. ``done``: nothing more will come.
     """
 
     def __init__(self, endpoint: Endpoint = UNKNOWN_ENDPOINT) -> None:
-        self._endpoint = endpoint
+        super().__init__(endpoint)
         self._items: list[tuple[int, Mapping[str, Any]]] = []  # finished items with their output_index
         self._seen: set[int | str] = set()  # output_index and id of each of them
         self._streamed: set[tuple[int | str, str]] = set()  # (output_index or item id, field) whose text came in deltas
-        self._usage: RawUsage | None = None  # of a response that failed
         self._call_count = 0
-        self.ended = False
-        self.done = False
 
-    def feed(self, payload: bytes) -> tuple[RawDelta, ...]:
-        """Return what one event, or a whole response, holds. Raises ProviderError for an error event or no JSON."""
-        if payload.strip() in (b"", DONE):
-            self.done = True
-            return ()
-        try:
-            event = msgspec.json.decode(payload)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            try:
-                event = parse_json(payload)
-                # Texts may end in a lone surrogate: its other half may come with the next event.
-                if not (isinstance(event, dict) and string_in(event, "type") in _TEXT_FIELDS):
-                    event = without_surrogates(event)
-            except ProviderError:
-                if b"\n" not in payload:
-                    raise
-                # Several events without a blank line between them.
-                return tuple(delta for line in payload.splitlines() if line for delta in self.feed(line))
-        return tuple(self._read_event(event)) if isinstance(event, dict) else ()
+    def mend(self, event: Any) -> Any:
+        """Replace lone surrogates in all but texts, whose other half may come with the next event."""
+        is_text = isinstance(event, dict) and string_in(event, "type") in _TEXT_FIELDS
+        return event if is_text else without_surrogates(event)
 
     def finish(self) -> tuple[RawDelta, ...]:
         """Return the items of a response whose final event never came, and the token counts of one that failed."""
-        usage, self._usage = self._usage, None
-        return (*self._release_items(), *((usage,) if usage is not None else ()))
+        return (*self._release_items(), *super().finish())
 
-    def _read_event(self, event: dict[str, Any]) -> Iterator[RawDelta]:
+    def read_event(self, event: dict[str, Any]) -> Iterator[RawDelta]:
+        """Yield what an event holds."""
         kind = string_in(event, "type")
         if kind in _TEXT_FIELDS:
             field, text = _TEXT_FIELDS[kind], event.get("delta")
