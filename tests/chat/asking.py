@@ -19,8 +19,6 @@ from chat.turns.manager import TurnManager, runner
 from reasoning.events import Event
 from tests.factories import client_of, session_key_of
 
-ANSWER_KINDS = ("text", "block")  # kinds of events that bring answer text
-
 
 async def signed_in(user: User) -> AsyncClient:
     client = AsyncClient()

@@ -18,7 +18,8 @@ from chat.live.blocks import BlockRenderer
 from chat.models import Conversation
 from chat.user_text import EMPTY, UNKNOWN, may_contain_link
 from reasoning.events import AssistantMessage
-from tests.chat.asking import ask, following, until
+from tests.chat.asking import ask
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_turn, open_turn
 
@@ -44,9 +45,9 @@ async def test_link_that_repeats_a_question_is_text_live_and_stored(
 ) -> None:
     upstream.script([{"content": "I see."}, {"content": ANSWER, "chunk": 20}])
     await ask(conversation, SAID)
-    async with following(conversation) as messages:
+    async with socket_of(conversation, alice) as socket:
         await ask(conversation, "And now?")
-        live = "".join(event.get("html", "") for event in await until(messages, "ended"))
+        live = "".join(await frames_until(socket, "Answer ready"))
 
     page = await database_sync_to_async(stored)(conversation, alice)
     for html in (live, page):

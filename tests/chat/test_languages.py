@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from channels.db import database_sync_to_async
 from channels.testing import WebsocketCommunicator
@@ -13,7 +15,8 @@ from chat.models import Conversation
 from chat.turns.tool_calls import execute_tool_call
 from config.asgi import application
 from reasoning.events import ToolCall
-from tests.chat.asking import ask, following, until
+from tests.chat.asking import ask
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import PASSWORD, make_conversation
 
@@ -62,12 +65,13 @@ async def test_cookie_for_the_language_counts_on_a_socket_too(alice: User) -> No
 async def test_blocks_are_drawn_in_the_language_of_who_asked(
     upstream: ContractHandle, conversation: Conversation
 ) -> None:
-    upstream.script([{"content": "```\nx = 1\n```\n\nThat is one.\n\nThat is two.\n\nThat is three.", "chunk": 4}])
-    async with following(conversation) as messages:
-        await ask(conversation, language="de")
-        drawn = " ".join(map(repr, await until(messages, "ended")))
-
-    assert ">Kopieren</button>" in drawn
+    hold = [{"kind": "stall", "at": "event:20", "name": "go"}]
+    upstream.script([{"content": "```\nx = 1\n```\n\n" + "More.\n\n" * 12, "chunk": 4, "faults": hold}])
+    async with socket_of(conversation, conversation.owner) as socket:
+        asking = asyncio.create_task(ask(conversation, language="de"))
+        await frames_until(socket, ">Kopieren</button>")
+        upstream.release("go")
+        await asking
 
 
 async def test_stored_texts_are_english() -> None:

@@ -21,10 +21,9 @@ from chat import db_errors, eventlog
 from chat.eventlog import write
 from chat.models import Conversation, Turn
 from chat.turns import finish, retry, run
-from chat.turns.manager import TurnManager
-from chat.validation import Message
 from reasoning.events import AssistantMessage, ToolCall, ToolResult
-from tests.chat.asking import ANSWER_KINDS, ask, events_of, following, until
+from tests.chat.asking import ask, ended, events_of, send
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation, open_turn
 
@@ -58,17 +57,18 @@ def disk(transactional_db: None) -> Iterator[FullDisk]:
 
 @pytest.mark.sqlite
 async def test_message_that_finds_no_room_is_refused_with_the_reason_and_taken_later(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, disk: FullDisk
+    upstream: ContractHandle, conversation: Conversation, disk: FullDisk
 ) -> None:
     upstream.script([{"content": "one"}])
     disk.is_full = True
 
-    with pytest.raises(OperationalError) as full:
-        await runner.submit(conversation.pk, Message(LONG, "m1"))
+    async with socket_of(conversation, conversation.owner) as socket:
+        await socket.send_to(json.dumps({"text": LONG, "id": "m1"}))
+        refused = await frames_until(socket, 'data-rejected="m1"')
     disk.is_full = False
     turn = await ask(conversation, LONG, client_id="m1")
 
-    assert db_errors.user_message(full.value) == FULL
+    assert FULL in refused[-1]
     assert (turn.status, turn.client_id) == ("completed", "m1")
     assert await Turn.objects.acount() == 1
 
@@ -76,7 +76,6 @@ async def test_message_that_finds_no_room_is_refused_with_the_reason_and_taken_l
 @pytest.mark.sqlite
 async def test_answer_that_finds_no_room_at_its_end_is_kept_when_there_is_some(
     upstream: ContractHandle,
-    runner: TurnManager,
     conversation: Conversation,
     disk: FullDisk,
     monkeypatch: pytest.MonkeyPatch,
@@ -84,20 +83,18 @@ async def test_answer_that_finds_no_room_at_its_end_is_kept_when_there_is_some(
 ) -> None:
     monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0.001)
     upstream.script([{"deltas": [{"content": "Begun. "}, {"hold": "rest"}, {"content": LONGER}]}, {"content": "two"}])
-    async with following(conversation) as messages:
-        accepted = await runner.submit(conversation.pk, Message("Why?"))
-        await until(messages, *ANSWER_KINDS)
+    async with socket_of(conversation, conversation.owner) as socket:
+        await send(conversation, "Why?")
+        await frames_until(socket, "Begun")
         disk.is_full = True
         upstream.release("rest")
         async with asyncio.timeout(30):
             while "database does not answer" not in caplog.text:  # noqa: ASYNC110 - a log has no event for it
                 await asyncio.sleep(0.01)
-        assert accepted.turn_id is not None
-        assert (await Turn.objects.aget(pk=accepted.turn_id)).status == "running"
+        assert (await conversation.turns.aget()).status == "running"
         disk.is_full = False
-        await runner.finished(conversation.pk, accepted.turn_id)
+        turn = await ended(conversation)
 
-    turn = await Turn.objects.aget(pk=accepted.turn_id)
     assert (turn.status, turn.error_code) == ("completed", "")
     [message] = [event for event in await events_of(turn) if isinstance(event, AssistantMessage)]
     assert message.text == f"Begun. {LONGER}".strip()
@@ -106,23 +103,20 @@ async def test_answer_that_finds_no_room_at_its_end_is_kept_when_there_is_some(
 
 @pytest.mark.sqlite
 async def test_database_that_another_process_holds_locked_delays_a_turn_and_loses_nothing(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, conversation: Conversation
 ) -> None:
     upstream.script([{"deltas": [{"content": "Begun. "}, {"hold": "rest"}, {"content": "Ended."}]}])
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
-    async with following(conversation) as messages:
-        accepted = await runner.submit(conversation.pk, Message("Why?"))
-        await until(messages, *ANSWER_KINDS)
+    async with socket_of(conversation, conversation.owner) as socket:
+        await send(conversation, "Why?")
+        await frames_until(socket, "Begun")
         other.execute("BEGIN IMMEDIATE")
         upstream.release("rest")
-        await until(messages, *ANSWER_KINDS)
+        await frames_until(socket, "Ended")
         other.execute("ROLLBACK")
         other.close()
-        assert accepted.turn_id is not None
-        await runner.finished(conversation.pk, accepted.turn_id)
+        assert (await ended(conversation)).status == "completed"
 
-    turn = await Turn.objects.aget(pk=accepted.turn_id)
-    assert turn.status == "completed"
     assert "Begun. Ended." in str(await database_sync_to_async(eventlog.history)(conversation.pk))
 
 

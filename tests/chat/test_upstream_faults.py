@@ -11,13 +11,11 @@ from channels.db import database_sync_to_async
 from accounts.models import User
 from chat.cards.build import answer_card
 from chat.eventlog import turn_record
-from chat.live.broadcast import Subscription
 from chat.models import Conversation, Turn
 from chat.turns import retry, run
-from chat.turns.manager import TurnManager
-from chat.validation import Message
 from reasoning.visibility import Visibility
-from tests.chat.asking import ask, following, until
+from tests.chat.asking import ask, owner_of, send
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation
 
@@ -76,24 +74,19 @@ async def test_wait_that_is_too_long_is_left_to_the_person(
     assert (await database_sync_to_async(lambda: answer_card(turn_record(turn), SEES))()).error
 
 
-async def _statuses_until(messages: Subscription, words: str) -> list[str]:
-    found: list[str] = []
-    while words not in found:
-        found.append((await until(messages, "status"))[-1]["text"])
-    return found
-
-
 async def test_slow_first_token_is_announced_until_it_comes(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "SLOW_S", 0.01)
-    slow = {"kind": "slow_first_token", "name": "go"}
-    upstream.script([{"reasoning": "Hm.", "content": "At last.", "faults": [slow]}])
-    async with following(conversation) as messages:
-        accepted = await runner.submit(conversation.pk, Message("Why?"))
-        await _statuses_until(messages, "Still waiting for the model…")
+    held = [{"hold": "go"}, {"content": "At last. "}, {"hold": "end"}, {"content": "End."}]
+    upstream.script([{"deltas": held}])
+    async with socket_of(conversation, conversation.owner) as socket:
+        await send(conversation, "Why?")
+        await frames_until(socket, "Still waiting for the model…")
         upstream.release("go")
-        assert "Still waiting for the model…" not in await _statuses_until(messages, "Writing…")
+        await frames_until(socket, "Writing…")
+        page = await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")
+        upstream.release("end")
+        await frames_until(socket, "Answer ready")
 
-    assert accepted.turn_id is not None
-    await runner.finished(conversation.pk, accepted.turn_id)
+    assert "Still waiting" not in page.content.decode()
