@@ -79,7 +79,7 @@ class LivePage:
         assert answer.status_code < 400, answer.content
 
     async def sees(self, text: str) -> None:
-        for _try in range(1000):
+        for _try in range(1500):
             self._take()
             if text in heard(self.frames):
                 return
@@ -88,7 +88,7 @@ class LivePage:
 
     async def is_as_reloaded(self) -> None:
         """Wait until the page shows what a reload shows."""
-        for _try in range(300):
+        for _try in range(600):
             before = (await self.load()).state()
             self._take()
             assert self._drawn is not None
