@@ -15,7 +15,7 @@ _TAG = re.compile(r"<(/?)REASONING>")
 
 
 @dataclass(frozen=True, slots=True)
-class Reasoning:
+class ReasoningBlock:
     """The text of the block, trimmed, and its estimated tokens. Spec 000 rule 4, rule 5."""
 
     text: str
@@ -27,7 +27,7 @@ class ParsedMessage:
     """What a reader sees, and the reasoning, or None where the message holds no whole block. Spec 000 shape."""
 
     visible: str
-    reasoning: Reasoning | None = None
+    reasoning: ReasoningBlock | None = None
 
 
 def parse_message(text: str) -> ParsedMessage:
@@ -51,4 +51,4 @@ def parse_message(text: str) -> ParsedMessage:
         return ParsedMessage(text)
     body = text[first.end() : last.start()].strip()
     visible = (text[: first.start()] + text[last.end() :]).strip()
-    return ParsedMessage(visible, Reasoning(body, estimate_tokens(body)))
+    return ParsedMessage(visible, ReasoningBlock(body, estimate_tokens(body)))

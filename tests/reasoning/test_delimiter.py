@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.delimiter import ParsedMessage, Reasoning, parse_message
+from reasoning.delimiter import ParsedMessage, ReasoningBlock, parse_message
 from reasoning.replay.tokens import estimate_tokens
 from tests.reasoning.streamed import calls_made
 
@@ -12,7 +12,7 @@ from tests.reasoning.streamed import calls_made
 def test_block_is_split_from_the_answer() -> None:
     message = parse_message("<REASONING>\nStep 1: look.\nStep 2: compare.\n</REASONING>\nUp by 12.\n")
 
-    assert message == ParsedMessage("Up by 12.", Reasoning("Step 1: look.\nStep 2: compare.", 8))
+    assert message == ParsedMessage("Up by 12.", ReasoningBlock("Step 1: look.\nStep 2: compare.", 8))
 
 
 @pytest.mark.spec("000 rule 2")
@@ -53,17 +53,17 @@ def test_first_opener_and_the_closer_that_balances_it_count(text: str, visible: 
 
 @pytest.mark.spec("000 rule 3")
 def test_inline_tags_are_tolerated() -> None:
-    assert parse_message("one <REASONING>why</REASONING> two") == ParsedMessage("one  two", Reasoning("why", 1))
+    assert parse_message("one <REASONING>why</REASONING> two") == ParsedMessage("one  two", ReasoningBlock("why", 1))
 
 
 @pytest.mark.spec("000 rule 4")
 def test_blanks_inside_the_tags_are_trimmed() -> None:
-    assert parse_message("<REASONING> \n\t why \n </REASONING>x").reasoning == Reasoning("why", 1)
+    assert parse_message("<REASONING> \n\t why \n </REASONING>x").reasoning == ReasoningBlock("why", 1)
 
 
 @pytest.mark.spec("000 shape")
 def test_empty_block_is_a_block() -> None:
-    assert parse_message("<REASONING></REASONING>x") == ParsedMessage("x", Reasoning("", 0))
+    assert parse_message("<REASONING></REASONING>x") == ParsedMessage("x", ReasoningBlock("", 0))
 
 
 def test_cost_is_linear() -> None:
