@@ -269,9 +269,8 @@ class StreamRedactor:
                 break
             if self._examine(out, self._base + word.end()):
                 return True
-        if len(self._held) > MAX_HELD and (
-            self._seen or self._scanned == self._base
-        ):  # a segment or a word without end
+        is_endless = bool(self._seen) or self._scanned == self._base  # a segment, or a word
+        if is_endless and len(self._held) > MAX_HELD:
             self._force(out)
             return True
         if is_final and self._held:
