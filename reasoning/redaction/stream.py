@@ -292,8 +292,9 @@ class StreamRedactor:
 
     def _see(self, start: int, end: int) -> None:
         seen = self._book.triggers_in(self._held, start, end, base=self._base)
-        self._seen += seen
-        self._may_open_block = self._may_open_block or any(one.trigger.name in BLOCK_END for one in seen)
+        if seen:
+            self._seen += seen
+            self._may_open_block |= any(one.trigger.name in BLOCK_END for one in seen)
 
     def _examine(self, out: list[str], end: int) -> bool:
         """Continue to the end of the next word; True where the segment, or its beginning, was released."""

@@ -60,7 +60,7 @@ class Log:
 
 @dataclass
 class _Turn:
-    """One turn in the making. ``common`` stands on each of its events."""
+    """One turn in the making. ``common`` are fields of each of its events."""
 
     log: Log
     common: dict[str, Any]
@@ -80,7 +80,7 @@ class _Turn:
         for part in parts:
             self.add(_purged(part) if isinstance(part, Reasoning) and self.log.chance(8) else part)
         for call in calls:
-            if not (self.keeps_steps and self.log.chance(5)):  # without numbers, results alone tell steps apart
+            if not (self.keeps_steps and self.log.chance(5)):  # without numbers, only results separate steps
                 self.add(ToolResult(call_id=call.call_id, output=self.log.pick("", "found"), ok=True))
         if self.log.chance(8):
             self.add(ToolResult(call_id="nobody", output="stray", ok=True))
@@ -128,7 +128,7 @@ class _Response:
         return parts
 
     def issue(self, parts: list[Event], calls: list[ToolCall]) -> None:
-        """Let the service remember it, if it is the one here. One that uses ids twice cannot tell by them."""
+        """Let the service remember it, if it is the one here. One that uses ids twice can't identify calls by them."""
         if self.provider != HERE:
             return
         if any(not call.call_id.startswith("call_n") for call in calls):

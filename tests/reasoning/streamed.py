@@ -49,7 +49,7 @@ class Channels:
     thinking: str
     scratchpads: tuple[str, ...]
     tools: tuple[tuple[Any, ...], ...]
-    kept: str | None
+    stored: str | None
     stripped: int
     extracted: int
 

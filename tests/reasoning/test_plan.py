@@ -79,11 +79,6 @@ def test_turn_becomes_question_call_result_and_answer() -> None:
     ]
 
 
-@pytest.mark.parametrize(("source", "name"), [("reasoning", "reasoning"), ("think_tags", "reasoning_content")])
-def test_reasoning_is_sent_under_the_name_it_came_in(source: str, name: str) -> None:
-    assert plan(turn(thought(source_field=source), SAID)).entries[1][name] == "Hm."
-
-
 def test_open_call_of_the_running_turn_gets_a_constant_result() -> None:
     made = plan(turn(call(1), call(2), result(2), end=None))
 
@@ -169,19 +164,11 @@ def test_reasoning_is_omitted_by_default_and_does_not_count() -> None:
 def test_stripping_ends_at_the_last_user_message(strip: str, sent: list[str]) -> None:
     turns = [turn(thought("old"), SAID), turn(thought("last"), SAID, name="b"), turn(SAID, name="c")]
     running = turn(thought("new"), call(), end=None, name="d")
+    by = ReasoningSettings(include_in_context=True, strip_from_context=strip)
 
-    made = plan(*turns, running, by=ReasoningSettings(include_in_context=True, strip_from_context=strip))
-
-    assert thoughts(made) == sent
-
-
-@pytest.mark.spec("replay D3")
-def test_last_reasoning_is_that_of_the_last_turn_that_has_any() -> None:
-    strip = ReasoningSettings(include_in_context=True, strip_from_context="allButLast")
-
-    turns = [turn(thought("old"), SAID), turn(thought("last"), SAID, name="b"), turn(SAID, name="c")]
-
-    assert thoughts(plan(*turns, by=strip)) == ["last"]
+    assert thoughts(plan(*turns, running, by=by)) == sent
+    # With nothing running, the last reasoning is that of the last turn that has any.
+    assert thoughts(plan(*turns, by=by)) == {"none": ["old", "last"], "allButLast": ["last"], "all": []}[strip]
 
 
 @pytest.mark.spec("001 BR-002")

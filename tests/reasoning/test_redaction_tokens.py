@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reasoning.redaction import redact_text
 from reasoning.redaction.secrets import DISTINCT_PREFIXES, SHAPES, SHORT_PREFIXES
 
-# Layouts: h, d, u, a with a length stand for hex, digits, capitals, and letters from g on with digits.
+# Layouts: h, d, u, a with a length are hex, digits, capitals, and letters from g on with digits.
 SHAPED = {
     "OpenAI (old)": "sk-{z24}",
     "AWS": "AKIA{u16} ASIA{u16} ABIA{u16} ACCA{u16} AGPA{u16} AIDA{u16} AROA{u16} AIPA{u16} ANPA{u16} ANVA{u16}"

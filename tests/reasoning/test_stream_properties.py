@@ -129,7 +129,7 @@ def test_scratchpad_reaches_no_other_channel(
     deltas = [{"reasoning": native}, {field: f"{before}<scratchpad>{CANARY}</scratchpad>{after}"}, {"content": "x"}]
     result = channels(recut(deltas, seed), starts_in_reasoning=hint)
 
-    assert CANARY not in result.visible + result.thinking + (result.kept or "")
+    assert CANARY not in result.visible + result.thinking + (result.stored or "")
     assert any(CANARY in text for text in result.scratchpads)
 
 
@@ -220,7 +220,7 @@ def test_recordings_give_their_own_text_however_cut(responses: tuple[Response, .
         native, content = "".join(map(_native, deltas)), "".join(map(_content, deltas))
         assert all(channels(recut(deltas, seed)) == whole for seed in (1, 2))
         assert not has_delimiter(whole.visible)
-        assert whole.kept == native or not native
+        assert whole.stored == native or not native
         assert whole.visible == content.strip() or "<" in content
 
 
