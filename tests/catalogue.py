@@ -1,6 +1,6 @@
-"""What the product says and what its catalogues hold, for tests. Needs no tool of gettext.
+"""The messages in the product's sources and in its German catalogue, for tests; without gettext's tools.
 
-A message is what a catalogue is asked for: its context, its text and the text for several.
+A message is the key of a catalogue: its context, its text and its plural text.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import polib
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "locale" / "de" / "LC_MESSAGES"
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 SOURCES = sorted(path for app in ("accounts", "chat", "config") for path in (ROOT / app).rglob("*.py"))
-Message = tuple[str, str, str]  # context, text, text for several; empty where there is none
+Message = tuple[str, str, str]  # context, text, plural text; empty where there is none
 
 _CALLS = {
     **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop"), ("", "one")),
@@ -29,8 +30,9 @@ _WORD = r"""u?('(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")"""
 _TEMPLATE_CALL = re.compile(rf"(?<!\w)({'|'.join(_CALLS)})\({_WORD}(?:, {_WORD})?(?:, {_WORD})?(?:,\s*count)?\)")
 
 
+@cache
 def catalogue() -> polib.POFile:
-    """Return the German catalogue as it is written."""
+    """Return the German catalogue as written."""
     return polib.pofile(str(FOLDER / "django.po"))
 
 
@@ -44,19 +46,20 @@ def key(entry: polib.POEntry | polib.MOEntry) -> Message:
 
 
 def words(entry: polib.POEntry | polib.MOEntry) -> list[str]:
-    """Return what is said for an entry: one text, or one for each plural form."""
+    """Return the translations of an entry: one text, or one for each plural form."""
     return [text for _form, text in sorted(entry.msgstr_plural.items())] or [entry.msgstr]
 
 
+@cache
 def messages() -> dict[Message, str]:
-    """Return every message of the product, with a file that says it."""
+    """Return every message of the product, with a file that uses it."""
     found = {message: path for path in SOURCES for message in of_source(path.read_text(encoding="utf-8"))}
     found |= {message: path for path in TEMPLATES for message in of_template(path.read_text(encoding="utf-8"))}
     return {message: path.relative_to(ROOT).as_posix() for message, path in found.items()}
 
 
 def of_source(text: str) -> Iterator[Message]:
-    """Yield the messages of a Python file; a call with a text that is no constant asks for what is listed elsewhere."""
+    """Yield the messages of a Python file. A call with a variable uses messages that are listed elsewhere."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and (name := _called(node)) in _CALLS:
             given = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
@@ -80,5 +83,5 @@ def _called(node: ast.Call) -> str:
 
 def _message(name: str, given: list[str]) -> Message:
     parts = [part for part in _CALLS[name] if part]
-    told = dict(zip(parts, given, strict=False))
-    return told.get("context", ""), told["one"], told.get("several", "")
+    by_part = dict(zip(parts, given, strict=False))
+    return by_part.get("context", ""), by_part["one"], by_part.get("several", "")

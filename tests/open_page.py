@@ -1,4 +1,4 @@
-"""A person with a page of one chat open at a running server, as their browser would have it, without one."""
+"""A user with a page of one conversation open at a running server, without a browser."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ class Person:
         return answer.status, await answer.text()
 
     async def health(self) -> tuple[int, dict[str, str]]:
-        """Return what a monitor, which has no session, is told: the code, and each check by name."""
+        """Return what a monitor without a session receives: the code, and each check by name."""
         async with aiohttp.ClientSession() as monitor, monitor.get(f"{self.base_url}/healthz") as answer:
             return answer.status, (await answer.json())["checks"]
 
     async def until_healthy(self, *, within_s: float = 60) -> None:
-        """Wait until the server is well again."""
+        """Wait until the server is healthy."""
         async with asyncio.timeout(within_s):
-            while (await self.health())[0] != 200:  # noqa: ASYNC110 - it tells nobody
+            while (await self.health())[0] != 200:  # noqa: ASYNC110 - the server does not notify
                 await asyncio.sleep(0.1)
 
     async def cards(self, chat: uuid.UUID) -> list[dict[str, Any]]:
@@ -88,7 +88,7 @@ class Person:
 
 
 def tells_end(frames: Sequence[str], turn_id: str, status: str) -> bool:
-    """Say whether a page was sent this end of a turn, by itself or in a card that was drawn again."""
+    """Return whether a page was sent this end of a turn, as an event or in a card that was drawn again."""
     cards = [card for frame in frames for card in frame.split("</article>")]
-    told = any(f'"card":"{turn_id}"' in frame and f'"status":"{status}"' in frame for frame in frames)
-    return told or any(f'id="m-{turn_id}"' in card and f'data-status="{status}"' in card for card in cards)
+    has_event = any(f'"card":"{turn_id}"' in frame and f'"status":"{status}"' in frame for frame in frames)
+    return has_event or any(f'id="m-{turn_id}"' in card and f'data-status="{status}"' in card for card in cards)

@@ -1,4 +1,4 @@
-"""The real server as a child process, on a free port, with a database of its own. For tests that need a whole one."""
+"""The real server as a child process, on a free port, with its own database."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RunningServer:
 
 
 def environment_in(folder: Path, **variables: str) -> dict[str, str]:
-    """Return the environment of a server that keeps everything in ``folder`` and asks nobody outside."""
+    """Return the environment of a server that stores everything in ``folder`` and calls no other machine."""
     return {
         "PATH": os.environ["PATH"],
         "ENV_FILE": str(folder / ".env"),
@@ -47,7 +47,7 @@ def environment_in(folder: Path, **variables: str) -> dict[str, str]:
 
 
 def manage(environment: Mapping[str, str], *arguments: str) -> str:
-    """Run ``manage.py`` and return its output; raises with its words where it fails."""
+    """Run ``manage.py`` and return its output. Raises AssertionError with its error output."""
     done = subprocess.run(  # noqa: S603 - our own command
         [sys.executable, "manage.py", *arguments],
         cwd=ROOT,
@@ -73,7 +73,7 @@ def running_server(folder: Path, *, seeded: bool = True, **variables: str) -> It
 
 @contextmanager
 def serving(environment: Mapping[str, str], folder: Path) -> Iterator[RunningServer]:
-    """Serve over a database that is ready; on leaving, ask the server to end and wait for it."""
+    """Serve over a prepared database; on exit ask the server to end and wait for it."""
     with (folder / "server.log").open("w", encoding="utf-8") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "config.serve"],

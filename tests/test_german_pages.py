@@ -1,4 +1,4 @@
-"""Pages for somebody who reads German: nothing of ours is left in English."""
+"""Pages in German contain no English message of ours."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def german(user: User) -> Client:
     return client
 
 
-def said(html: bytes | str) -> Iterator[str]:
-    """Yield what a page says: texts, and attributes that are read aloud or shown later. Not what a person typed."""
+def texts_of(html: bytes | str) -> Iterator[str]:
+    """Yield the texts of a page, and the attributes that are read aloud or shown later; not what a user typed."""
     root = markup.fromstring(html)
     for foreign in root.xpath("//*[@lang='en' and name() != 'html'] | //script | //style"):
         foreign.drop_tree()
@@ -47,7 +47,7 @@ def said(html: bytes | str) -> Iterator[str]:
 
 
 def english_in(html: bytes | str) -> set[str]:
-    """Return what of a page is an English message that has a German one."""
+    """Return the English messages on a page that have a German translation."""
     patterns = [
         re.compile(PLACEHOLDER.sub(".+", re.escape(piece.strip(" ,"))))
         for entry in catalogue.catalogue()
@@ -55,7 +55,7 @@ def english_in(html: bytes | str) -> set[str]:
         for piece in re.split(r"<[^>]+>", text)
         if re.search(r"\w", PLACEHOLDER.sub("", re.escape(piece))) and text not in catalogue.words(entry)
     ]
-    return {text for text in said(html) if any(pattern.fullmatch(text) for pattern in patterns)}
+    return {text for text in texts_of(html) if any(pattern.fullmatch(text) for pattern in patterns)}
 
 
 def step(status: str, **more: Any) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def step(status: str, **more: Any) -> dict[str, Any]:
 
 
 def make_answer(conversation: Conversation) -> Turn:
-    """Make a turn that has everything: thinking, steps of every kind, a found quotation and one that is not."""
+    """Make a turn with thinking, steps of every kind, a verified quotation and an unverified one."""
     traces = {
         "c1": step("ok", results=1, args={"api_key": "[redacted]"}),
         "c2": step("error", error="Timed out."),
@@ -107,7 +107,7 @@ def test_sign_in_is_german(db: None, client: Client) -> None:
 
     assert page["Content-Language"] == "de"
     assert '<html lang="de"' in page.content.decode()
-    assert "Anmelden" in set(said(page.content))
+    assert "Anmelden" in set(texts_of(page.content))
     assert english_in(page.content) | english_in(refused.content) == set()
 
 
@@ -117,13 +117,13 @@ def test_sign_up_and_a_missing_page_are_german(db: None, client: Client, setting
     pages = [client.get("/accounts/signup/", headers=GERMAN), german(alice).get("/filings/unknown/")]
 
     assert [english_in(page.content) for page in pages] == [set(), set()]
-    assert "Hier ist nichts" in set(said(pages[1].content))
+    assert "Hier ist nichts" in set(texts_of(pages[1].content))
 
 
 def test_empty_chat_is_german(alice: User) -> None:
     page = german(alice).get("/", follow=True)
 
-    assert {"Neuer Chat", "Was möchten Sie prüfen?", "Zu einem Bericht fragen …"} <= set(said(page.content))
+    assert {"Neuer Chat", "Was möchten Sie prüfen?", "Zu einem Bericht fragen …"} <= set(texts_of(page.content))
     assert english_in(page.content) == set()
 
 
@@ -133,7 +133,7 @@ def test_finished_card_is_german(alice: User) -> None:
 
     page = german(alice).get(f"{conversation.get_absolute_url()}?open={turn.public_id}")
 
-    words = set(said(page.content))
+    words = set(texts_of(page.content))
     assert {
         "So entstand diese Antwort",
         "12 s nachgedacht",
@@ -155,7 +155,7 @@ def test_other_ends_are_german(alice: User) -> None:
 
     page = german(alice).get(conversation.get_absolute_url())
 
-    words = set(said(page.content))
+    words = set(texts_of(page.content))
     assert {"Nach weniger als 1 s gestoppt", "Zeit abgelaufen.", "Das Modell hat ohne Antwort geendet."} <= words
     assert english_in(page.content) == set()
 
@@ -168,7 +168,7 @@ def test_settings_are_german(ada: User, settings: LazySettings) -> None:
     page = client.get("/accounts/settings/")
     password = client.get("/accounts/password/")
 
-    assert {"Zugriffstoken", "Begründung zeigen", "Ohne Namen", "Notizblock"} <= set(said(page.content))
+    assert {"Zugriffstoken", "Begründung zeigen", "Ohne Namen", "Notizblock"} <= set(texts_of(page.content))
     assert english_in(page.content) | english_in(password.content) == set()
 
 

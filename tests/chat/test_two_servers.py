@@ -173,21 +173,21 @@ async def test_process_that_is_asked_to_end_ends_its_turn_and_leaves_what_waits_
 
 
 def wait_until_refused(server: RunningServer) -> None:
-    """Wait until a server takes no connection any more: it has begun to end."""
+    """Wait until a server refuses connections: it is ending."""
     where = urlsplit(server.base_url)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         with socket.socket() as probe:
             if probe.connect_ex((where.hostname, where.port)):
                 return
         time.sleep(0.02)
-    raise AssertionError("it goes on listening")
+    raise AssertionError("it still listens")
 
 
 def wait_for_checkpoint(server: RunningServer, chat: uuid.UUID) -> None:
-    """Wait until what the page saw is kept: what came after the last checkpoint dies with its process."""
+    """Wait until what the page saw is stored: text after the last checkpoint dies with its process."""
     question = "SELECT answer FROM chat_checkpoint c JOIN chat_turn t ON t.id = c.turn_id WHERE t.conversation_id = %s"
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     with psycopg.connect(server.environment["DATABASE_URL"], autocommit=True) as database:
         while not ((row := database.execute(question, [chat]).fetchone()) and SHOWN in row[0]):
             assert time.monotonic() < deadline
