@@ -1,6 +1,6 @@
 """The personas, the services that tests may need, and what happens when one is missing.
 
-Alice owns, Bob has nothing to do with it, Sam is staff, Ada holds ``accounts.view_scratchpad``. With ``REQUIRE_ALL=1``
+Alice owns, Bob is a stranger, Sam is staff, Ada holds ``accounts.view_scratchpad``. With ``REQUIRE_ALL=1``
 a skipped test is a failed run; only the samples of ``SHARED_DIR`` may be absent, where there is no such folder.
 """
 
@@ -12,6 +12,7 @@ import inspect
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,14 +22,13 @@ import pytest
 import pytest_asyncio
 from channels.db import database_sync_to_async
 from channels.layers import channel_layers
-from django.core.cache import cache
-from django.db import connection
+from django.core.cache import cache as django_cache
+from django.db import connection, transaction
 from django.test import TransactionTestCase, override_settings
 from django.utils import translation
 
 from accounts.models import User
 from tests import factories
-from tests.truncate import truncate_tables
 
 # Derandomized: a failure comes from the change, not from new examples.
 hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
@@ -37,7 +37,7 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED = Path(os.environ.get("SHARED_DIR") or ROOT.parent / "shared")
-_DATABASE = {"db", "transactional_db"}  # by whatever way a test comes to it
+_DATABASE_FIXTURES = {"db", "transactional_db"}
 _NEEDS = {"postgres": "TEST_DATABASE_URL", "redis": "TEST_REDIS_URL"}
 
 
@@ -70,8 +70,8 @@ def shared_dir() -> Path:
 
 @pytest.fixture(autouse=True)
 def _fresh_surroundings() -> None:
-    """No test finds the cache or the language of the one before."""
-    cache.clear()
+    """Start each test with an empty cache and in English."""
+    django_cache.clear()
     translation.activate("en")
 
 
@@ -123,14 +123,32 @@ def _no_network(_outside_hosts: list[str]) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _truncate_only_filled_tables() -> Iterator[None]:
+    """Django flushes every table and recreates content types after a test that commits, which is most of its cost."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: truncate_tables())
         yield
 
 
+@transaction.atomic
+def truncate_tables() -> None:
+    """Delete all rows but those that ``migrate`` creates. Foreign keys are checked at the end of the transaction."""
+    with connection.cursor() as cursor:
+        cursor.execute(query_for_filled_tables())
+        for (table,) in cursor.fetchall():
+            cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")  # noqa: S608 - a table of ours
+
+
+@cache
+def query_for_filled_tables() -> str:
+    created_by_migrate = {"django_migrations", "django_content_type", "auth_permission"}
+    tables = set(connection.introspection.django_table_names(only_existing=True)) - created_by_migrate
+    each = (f"SELECT '{table}' WHERE EXISTS (SELECT 1 FROM {connection.ops.quote_name(table)})" for table in tables)  # noqa: S608
+    return " UNION ALL ".join(each)
+
+
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Drop the test database at the end even where a thread that has nothing more to do still holds a connection."""
+    """Drop the test database at the end even where an idle thread still has a connection."""
     yield
     if connection.vendor == "postgresql":
         with django_db_blocker.unblock(), connection.cursor() as cursor:
@@ -142,7 +160,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
 @pytest.fixture(autouse=True)
 def _layer_of_one_process(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Give each test an empty channel layer in memory: only tests that are marked so talk over Redis."""
+    """Give each test an empty channel layer in memory; only tests that are marked use Redis."""
     channel_layers.backends.clear()
     if request.node.get_closest_marker("redis"):
         yield
@@ -172,8 +190,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for service in _NEEDS:
         config.addinivalue_line("markers", f"{service}: needs this service; {_NEEDS[service]} names it")
     config.addinivalue_line("markers", "engine: depends on the database engine; `make test` runs it on PostgreSQL too")
-    config.addinivalue_line("markers", "stored: asks for the database; each such test gets this mark by itself")
-    config.addinivalue_line("markers", "sqlite: of what only SQLite has; not collected where TEST_DATABASE_URL is set")
+    config.addinivalue_line("markers", "stored: uses the database; set on each such test by conftest.py")
+    config.addinivalue_line("markers", "sqlite: about SQLite alone; not collected where TEST_DATABASE_URL is set")
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m looks at the marks
@@ -183,7 +201,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if item not in elsewhere]
         config.hook.pytest_deselected(items=elsewhere)
     for item in items:
-        if item.get_closest_marker("django_db") or _DATABASE & set(getattr(item, "fixturenames", ())):
+        if item.get_closest_marker("django_db") or _DATABASE_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("stored")
         for service, variable in _NEEDS.items():
             if item.get_closest_marker(service) and not os.environ.get(variable):
@@ -199,27 +217,22 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if _inexcusable(session.config):
+    if skips_that_fail(session.config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    for reason in _inexcusable(terminalreporter.config):
+    for reason in skips_that_fail(terminalreporter.config):
         terminalreporter.write_line(f"REQUIRE_ALL: skipped, so this run fails: {reason}", red=True)
 
 
-def _inexcusable(config: pytest.Config) -> list[str]:
+def skips_that_fail(config: pytest.Config) -> list[str]:
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if os.environ.get("REQUIRE_ALL") != "1" or reporter is None:
         return []
-    reasons = [_reason(report) for report in reporter.stats.get("skipped", [])]
-    return [reason for reason in reasons if not _excused(reason)]
-
-
-def _excused(reason: str) -> bool:
-    """Samples may be absent as a whole."""
-    return "SHARED_DIR" in reason and not SHARED.is_dir()
-
-
-def _reason(report: pytest.TestReport) -> str:
-    return f"{report.nodeid} ({report.longrepr[2] if isinstance(report.longrepr, tuple) else 'skipped'})"
+    reasons = [
+        f"{report.nodeid} ({report.longrepr[2] if isinstance(report.longrepr, tuple) else 'skipped'})"
+        for report in reporter.stats.get("skipped", [])
+    ]
+    # The samples may be absent as a whole.
+    return [reason for reason in reasons if "SHARED_DIR" not in reason or SHARED.is_dir()]

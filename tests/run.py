@@ -14,12 +14,19 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests import services
+import psycopg
+import redis
+
 from tests.browser.chromium import find_chromium
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 NO_TESTS_COLLECTED = 5
+CONNECT_TIMEOUT_S = 3
+SERVICES = {
+    "TEST_DATABASE_URL": "postgres://postgres@127.0.0.1:5432/postgres",
+    "TEST_REDIS_URL": "redis://127.0.0.1:6379/0",
+}
 CHECKS = {
     "format": ["ruff", "format", "--check", "."],
     "lint": ["ruff", "check", "."],
@@ -28,6 +35,7 @@ CHECKS = {
     "template format": ["djade", "--check", *map(str, sorted(ROOT.glob("templates/**/*.html")))],
     "template lint": ["djlint", "--quiet", "--lint", "templates"],
 }
+OUTSIDE_BROWSER = ["--ignore=tests/browser"]  # Playwright's event loop and pytest-asyncio's can't share a process
 # Loadscope keeps the tests of a module in one worker, so that a module's server is started once.
 PYTEST = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadscope"]
 
@@ -38,17 +46,17 @@ def main(scope: str) -> int:
     environment = os.environ | {"HYPOTHESIS_PROFILE": "quick" if is_fast else "full"}
     not_run = []
 
-    without_services = environment | dict.fromkeys(services.VARIABLES, "")
+    without_services = environment | dict.fromkeys(SERVICES, "")
     marks = "not postgres and not redis" + (" and not slow" if is_fast else "")
-    if not run_pytest("tests on SQLite", [*_outside_browser(), "-m", marks], without_services):
+    if not run_pytest("tests on SQLite", [*OUTSIDE_BROWSER, "-m", marks], without_services):
         failed.append("tests on SQLite")
 
-    found, missing = services.find()
+    found, missing = find_services()
     not_run += missing
     if found:
         # What depends on the engine or on Redis; the whole of the stored tests once more only where time allows.
         marks = "(engine or postgres or redis) and not slow" if is_fast else "stored or postgres or redis"
-        where = _files_marked("engine", "postgres", "redis") if is_fast else _outside_browser()
+        where = files_marked("engine", "postgres", "redis") if is_fast else OUTSIDE_BROWSER
         if not run_pytest("tests on PostgreSQL and Redis", [*where, "-m", marks], environment | found):
             failed.append("tests on PostgreSQL and Redis")
 
@@ -91,16 +99,31 @@ def run_pytest(name: str, arguments: list[str], environment: dict[str, str]) -> 
     return code in (0, NO_TESTS_COLLECTED)
 
 
-def _files_marked(*marks: str) -> list[str]:
+def find_services() -> tuple[dict[str, str], list[str]]:
+    """Return the addresses that answer, by variable, and a line for each service that doesn't.
+
+    The variables name them; without one the usual port of this machine is tried.
+    """
+    found, missing = {}, []
+    for variable, default in SERVICES.items():
+        url = os.environ.get(variable) or default
+        try:
+            if variable == "TEST_REDIS_URL":
+                with redis.Redis.from_url(url, socket_connect_timeout=CONNECT_TIMEOUT_S) as client:
+                    client.ping()
+            else:
+                psycopg.connect(url, connect_timeout=CONNECT_TIMEOUT_S).close()
+            found[variable] = url
+        except (psycopg.Error, redis.RedisError):
+            missing.append(f"tests that need {variable}: nothing answers at its address")
+    return found, missing
+
+
+def files_marked(*marks: str) -> list[str]:
     """Return the test files that name one of these marks: collecting all others takes 10 s of CPU."""
     wanted = re.compile(rf"mark\.({'|'.join(marks)})\b")
     paths = sorted((ROOT / "tests").rglob("test_*.py"))
     return [str(path) for path in paths if wanted.search(path.read_text(encoding="utf-8"))]
-
-
-def _outside_browser() -> list[str]:
-    # Playwright's event loop and pytest-asyncio's can't share a process.
-    return ["--ignore=tests/browser"]
 
 
 if __name__ == "__main__":
