@@ -17,6 +17,7 @@ from reasoning.citations import Source, check_citations
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 from reasoning.prompt import instructions
 from reasoning.stream.sections import parse_sections
+from tests.chat.streams import text
 
 TOOLS = (SearchFilings().schema,)
 PROMPT = instructions(sections=True, scratchpad=False, tools=True)
@@ -49,10 +50,6 @@ async def respond(
         messages += [{"role": "assistant", "content": None}, {"role": "tool", "tool_call_id": "a", "content": tool}]
     request = ProviderRequest({"messages": messages}, prompt, tools, "")
     return [delta async for delta in OfflineAnalyst(delay_ms=0).stream(request)]
-
-
-def text(deltas: list[RawDelta], field: str = "content") -> str:
-    return "".join(delta.fields.get(field, "") for delta in deltas if isinstance(delta, RawFields))
 
 
 def arguments(deltas: list[RawDelta]) -> dict[str, Any]:

@@ -10,10 +10,11 @@ import httpx2
 import pytest
 
 from chat.providers import ProviderConfig, provider_for
-from chat.providers.base import Provider, ProviderError, ProviderRequest
+from chat.providers.base import ProviderRequest
 from chat.providers.openai_chat import OpenAIChatProvider
 from chat.providers.openai_http import Connection, build_client
-from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
+from reasoning.deltas import RawEnd, RawFields, RawUsage
+from tests.chat.streams import answer, failure, text
 from tests.contract_server.fixture import ContractHandle
 
 QUESTION = {"role": "user", "content": "How much?"}
@@ -25,31 +26,12 @@ def provider(upstream: ContractHandle, model: str = "plain-model", **options: An
     return OpenAIChatProvider(upstream.base_url, "test-key", model, **options)
 
 
-async def answer(model: Provider, request: ProviderRequest = REQUEST) -> list[RawDelta]:
-    return [delta async for delta in model.stream(request)]
-
-
-async def failure(model: Provider) -> tuple[list[RawDelta], ProviderError]:
-    """Return what came before the failure, and the failure."""
-    received: list[RawDelta] = []
-    try:
-        async for delta in model.stream(REQUEST):
-            received.append(delta)
-    except ProviderError as error:
-        return received, error
-    raise AssertionError("the provider did not fail")
-
-
-def text(deltas: list[RawDelta], field: str = "content") -> str:
-    return "".join(delta.fields.get(field, "") for delta in deltas if isinstance(delta, RawFields))
-
-
 async def test_address_alone_uses_the_first_listed_model(upstream: ContractHandle) -> None:
     upstream.script([{"content": "Hello."}])
     found = await provider_for(ProviderConfig(base_url=upstream.base_url))
 
     assert found.model == found.name == "plain-model"
-    assert text(await answer(found)) == "Hello."
+    assert text(await answer(found, REQUEST)) == "Hello."
     assert upstream.requests()[-1]["headers"]["authorization"] == "Bearer none"
 
 
@@ -66,7 +48,7 @@ def test_identity_separates_endpoints_and_keys_and_shows_neither_key_nor_passwor
 async def test_answer_streams_with_thinking_end_and_counts(upstream: ContractHandle) -> None:
     upstream.script([{"reasoning": "Let me see.", "content": "Umsätze stiegen.", "chunk": 3}])
 
-    deltas = await answer(provider(upstream))
+    deltas = await answer(provider(upstream), REQUEST)
 
     assert text(deltas) == "Umsätze stiegen."
     assert text(deltas, "reasoning_content") == "Let me see."
@@ -89,7 +71,7 @@ async def test_instructions_come_first_and_tools_are_offered(upstream: ContractH
 async def test_answer_that_is_not_streamed_is_read_whole(upstream: ContractHandle) -> None:
     upstream.script([{"content": "All at once.", "chunk": "whole"}])
 
-    assert text(await answer(provider(upstream))) == "All at once."
+    assert text(await answer(provider(upstream), REQUEST)) == "All at once."
 
 
 async def test_texts_that_arrive_together_are_one_delta() -> None:
@@ -100,7 +82,7 @@ async def test_texts_that_arrive_together_are_one_delta() -> None:
     stream = "".join(pieces) + "data: {broken\n\n"
     client = _client(httpx2.Response(200, content=stream.encode(), headers={"content-type": "text/event-stream"}))
 
-    received, error = await failure(OpenAIChatProvider("http://models.example", "k", "m", client=client))
+    received, error = await failure(OpenAIChatProvider("http://models.example", "k", "m", client=client), REQUEST)
 
     assert received == [RawFields({"reasoning": "xxx"}), RawFields({"content": "xx"})]
     assert error.code == "malformed"
@@ -122,7 +104,7 @@ async def test_unusual_stream_is_read_to_its_end(upstream: ContractHandle, form:
         [{"content": "Umsätze ü stiegen.", "chunk": "word", "faults": [{"kind": "malformed_sse", "form": form}]}]
     )
 
-    deltas = await answer(provider(upstream))
+    deltas = await answer(provider(upstream), REQUEST)
 
     assert "stiegen." in text(deltas) or form == "invalid_utf8"
     assert any(isinstance(delta, RawEnd) for delta in deltas)
@@ -134,7 +116,7 @@ async def test_stream_that_is_no_json_is_malformed(upstream: ContractHandle, for
         [{"content": "So it is.", "chunk": "word", "faults": [{"kind": "malformed_sse", "form": form, "event": 2}]}]
     )
 
-    received, error = await failure(provider(upstream))
+    received, error = await failure(provider(upstream), REQUEST)
 
     assert error.code == "malformed"
     assert received
@@ -146,7 +128,7 @@ async def test_stream_that_breaks_off_is_disconnected(upstream: ContractHandle, 
     fault = {"kind": "disconnect", "at": at, "mode": mode}
     upstream.script([{"content": "So it is, in a few words.", "chunk": "word", "faults": [fault]}])
 
-    _, error = await failure(provider(upstream))
+    _, error = await failure(provider(upstream), REQUEST)
 
     assert (error.code, error.retryable) == ("disconnected", True)
 
@@ -154,7 +136,7 @@ async def test_stream_that_breaks_off_is_disconnected(upstream: ContractHandle, 
 async def test_silence_ends_after_the_idle_time(upstream: ContractHandle) -> None:
     upstream.script([{"content": "So it is.", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2"}]}])
 
-    received, error = await failure(provider(upstream, idle_s=0.3))
+    received, error = await failure(provider(upstream, idle_s=0.3), REQUEST)
 
     assert (error.code, error.retryable) == ("timeout", True)
     assert received
@@ -183,7 +165,7 @@ async def test_failure_has_our_code_and_is_not_retried(
 ) -> None:
     upstream.script([{"content": "x", "faults": [fault]}])
 
-    _, error = await failure(provider(upstream))
+    _, error = await failure(provider(upstream), REQUEST)
 
     assert error.code == code
     assert "test-key" not in error.message
@@ -193,7 +175,7 @@ async def test_failure_has_our_code_and_is_not_retried(
 async def test_web_page_instead_of_an_answer_is_malformed() -> None:
     client = _client(httpx2.Response(200, text="<html>Sign in</html>", headers={"content-type": "text/html"}))
 
-    _, error = await failure(OpenAIChatProvider("http://models.example", "k", "m", client=client))
+    _, error = await failure(OpenAIChatProvider("http://models.example", "k", "m", client=client), REQUEST)
 
     assert error.code == "malformed"
     assert "web page" in error.message
@@ -209,7 +191,7 @@ async def test_address_without_a_server_is_unreachable() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        _, error = await failure(OpenAIChatProvider(f"http://127.0.0.1:{port}/v1", "k", "m"))
+        _, error = await failure(OpenAIChatProvider(f"http://127.0.0.1:{port}/v1", "k", "m"), REQUEST)
 
     assert (error.code, error.retryable) == ("unreachable", True)
     assert f"127.0.0.1:{port}" in error.message

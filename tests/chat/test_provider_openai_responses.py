@@ -8,10 +8,11 @@ from typing import Any
 import httpx2
 import pytest
 
-from chat.providers.base import ProviderError, ProviderRequest
+from chat.providers.base import ProviderRequest
 from chat.providers.openai_http import Connection, build_client
 from chat.providers.openai_responses import OpenAIResponsesProvider
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawUsage
+from tests.chat.streams import answer, failure, text
 from tests.contract_server.fixture import ContractHandle
 
 ASK = {"role": "user", "content": "How much?"}
@@ -39,27 +40,6 @@ def provider(upstream: ContractHandle, model: str = "gpt-5-mini", **options: Any
 def request(*items: dict[str, Any], tools: tuple[dict[str, Any], ...] = (TOOL,), **body: Any) -> ProviderRequest:
     stateless = {"store": False, "include": ["reasoning.encrypted_content"]}
     return ProviderRequest({"input": [ASK, *items], **stateless, **body}, "Be brief.", tools, "conversation-1")
-
-
-async def answer(asked: OpenAIResponsesProvider, sent: ProviderRequest | None = None) -> list[RawDelta]:
-    return [delta async for delta in asked.stream(sent or request())]
-
-
-async def failure(
-    asked: OpenAIResponsesProvider, sent: ProviderRequest | None = None
-) -> tuple[list[RawDelta], ProviderError]:
-    """Return what came before the failure, and the failure."""
-    received: list[RawDelta] = []
-    try:
-        async for delta in asked.stream(sent or request()):
-            received.append(delta)
-    except ProviderError as error:
-        return received, error
-    raise AssertionError("the provider did not fail")
-
-
-def text(deltas: list[RawDelta], field: str = "content") -> str:
-    return "".join(delta.fields.get(field, "") for delta in deltas if isinstance(delta, RawFields))
 
 
 def items(deltas: list[RawDelta]) -> list[dict[str, Any]]:
@@ -97,7 +77,7 @@ def replayed(deltas: list[RawDelta]) -> list[dict[str, Any]]:
 async def test_answer_streams_and_items_follow_in_their_order(upstream: ContractHandle) -> None:
     upstream.script([STEP])
 
-    deltas = await answer(provider(upstream))
+    deltas = await answer(provider(upstream), request())
 
     assert text(deltas) == "One moment, ü."
     assert text(deltas, "reasoning_summary") == "**Looking**\n\nIt rose.\n\n"
@@ -144,7 +124,7 @@ async def test_captured_items_are_accepted_back_verbatim(upstream: ContractHandl
     upstream.script([STEP, {"content": "It is 12."}], knobs={"pairing": "strict", **knobs})
     asked = provider(upstream)
 
-    deltas = await answer(asked)
+    deltas = await answer(asked, request())
 
     assert places(deltas) == PLACES
     assert text(await answer(asked, request(*replayed(deltas)))) == "It is 12."
@@ -163,7 +143,7 @@ async def test_captured_items_are_accepted_back_verbatim(upstream: ContractHandl
 async def test_bad_replay_has_a_reason(upstream: ContractHandle, spoil: Any, reason: str) -> None:
     upstream.script([STEP, {"content": "x"}])
     asked = provider(upstream)
-    back = replayed(await answer(asked))
+    back = replayed(await answer(asked, request()))
 
     _, error = await failure(asked, request(*spoil(back)))
 
@@ -211,7 +191,7 @@ async def test_failed_response_has_our_code_and_leaves_no_item(
 ) -> None:
     upstream.script([{"reasoning": "Hm.", "content": "It ro", "finish": finish}])
 
-    received, error = await failure(provider(upstream))
+    received, error = await failure(provider(upstream), request())
 
     assert error.code == code
     assert not items(received)
@@ -222,7 +202,7 @@ async def test_failed_response_has_our_code_and_leaves_no_item(
 async def test_error_in_an_open_stream_has_our_code(upstream: ContractHandle, form: str, code: str | None) -> None:
     upstream.script([{**STEP, "faults": [{"kind": "error_event", "at": "event:6", "event": form, "code": code}]}])
 
-    received, error = await failure(provider(upstream))
+    received, error = await failure(provider(upstream), request())
 
     assert error.code == ("rate_limited" if code else "server_error")
     assert text(received, "reasoning_summary")
@@ -233,7 +213,7 @@ async def test_break_before_any_event_is_disconnected(upstream: ContractHandle, 
     fault = {"kind": "disconnect", "at": f"event:{index}", "mode": ("fin", "rst")[index % 2]}
     upstream.script([{**STEP, "chunk": 16, "faults": [fault]}])
 
-    received, error = await failure(provider(upstream))
+    received, error = await failure(provider(upstream), request())
 
     assert (error.code, error.retryable) == ("disconnected", True)
     assert not any(isinstance(delta, RawEnd) for delta in received)
