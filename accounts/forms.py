@@ -21,7 +21,7 @@ from accounts.preferences import HELP, LABELS, error_text, value_text
 from reasoning.errors import SettingError
 from reasoning.settings import MAX_TOKENS, SETTINGS, parse_setting
 
-UNSET_LABEL = _("As the site or the model has it")
+UNSET_LABEL = _("Default")
 FAILURES_ALLOWED = 10
 WINDOW_S = 300
 T = TypeVar("T")
@@ -104,7 +104,7 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in 
     show_reasoning = forms.NullBooleanField(
         label=_("Show reasoning"),
         widget=forms.Select(
-            choices=[("unknown", _("As this site has it")), ("true", _("Shown")), ("false", _("Hidden"))]
+            choices=[("unknown", _("Default of this site")), ("true", _("Shown")), ("false", _("Hidden"))]
         ),
         required=False,
     )

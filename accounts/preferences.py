@@ -37,7 +37,7 @@ HELP = {
     "reasoning.enabled": gettext_lazy(
         "Whether the model is asked to reason. What it sends unasked is kept all the same."
     ),
-    "reasoning.effort": gettext_lazy("How much the model reasons, where it can be told."),
+    "reasoning.effort": gettext_lazy("How much the model reasons, if it supports that setting."),
     "reasoning.maxTokens": gettext_lazy("A limit for thinking, where the model takes one."),
     "reasoning.includeInContext": gettext_lazy("Whether earlier thinking goes back to the model; some models need it."),
     "reasoning.includeInResponse": gettext_lazy("Whether you see the model’s thinking under an answer."),

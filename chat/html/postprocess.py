@@ -200,5 +200,6 @@ def code_figure(pre: HtmlElement) -> HtmlElement:
         # Not highlighted, or by a lexer that changes its input: copies would differ.
         code.text = source
     copy = E.button(gettext("Copy"), {"type": "button", "class": "btn btn--quiet", "data-copy-code": ""})
-    caption = E.figcaption(f"{lexer.name if lexer else language or gettext('Code')} ", copy)
+    name = lexer.name if lexer else language or gettext("Code")
+    caption = E.figcaption(f"{name} ", copy)
     return E.figure(caption, E.pre(code, {"tabindex": "0"}), {"class": "code", "dir": "ltr"})

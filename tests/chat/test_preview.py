@@ -280,7 +280,7 @@ def test_site_without_reasoning_shows_none_in_its_preview(
     page = get_page(ada, own_with_thinking)
 
     assert "canary" not in page.text_content()
-    assert "is not shown to you beside answers" in page.text_content()
+    assert "because your answers don’t show it either" in page.text_content()
 
 
 def test_thinking_that_is_sent_is_shown_to_viewers_who_may_read_it(ada: User, own_with_thinking: Conversation) -> None:

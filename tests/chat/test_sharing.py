@@ -193,7 +193,7 @@ def test_an_ended_link_looks_like_an_unknown_one(alice: User, end: str) -> None:
     unknown = Client().get(f"/s/{'x' * 32}/")
 
     assert (ended.status_code, unknown.status_code) == (404, 404)
-    assert b"can make a new one" in ended.content
+    assert b"can create a new one" in ended.content
     csrf = rb'"X-CSRFToken": "\w+"'  # drawn anew for each page
     assert re.sub(csrf, b"", ended.content) == re.sub(csrf, b"", unknown.content)
     assert Client().get(f"/s/{link.token}/{link.last_turn_id}/thinking/").status_code == 404
