@@ -1,4 +1,4 @@
-"""What a viewer may not see is in no frame, no event and no page of a running turn: not hidden there, but left out."""
+"""What a viewer may not see is in no frame and no event of a running turn."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FLAGS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("flags", "hidden"), FLAGS)
-async def test_flag_leaves_it_out_of_every_frame(
+async def test_flag_excludes_it_from_every_frame(
     upstream: ContractHandle,
     alice: User,
     conversation: Conversation,
@@ -55,7 +55,7 @@ async def test_flag_leaves_it_out_of_every_frame(
 
 
 @pytest.mark.parametrize(("flags", "hidden"), FLAGS)
-async def test_flag_leaves_it_out_of_every_event(
+async def test_flag_excludes_it_from_every_event(
     upstream: ContractHandle,
     alice: User,
     conversation: Conversation,
@@ -69,13 +69,13 @@ async def test_flag_leaves_it_out_of_every_event(
 
     texts, names, form = await streamed(await post(await client_of(alice), conversation, {"text": "Why?"}, **EVENTS))
 
-    told = json.dumps([texts, names, form])
+    received = json.dumps([texts, names, form])
     assert texts["answer"] == "Forty-two."
-    assert not [text for text in hidden if text in told]
+    assert not [text for text in hidden if text in received]
     assert ("tool_step" in names) is (QUERY not in hidden)
 
 
-async def test_personal_setting_leaves_thinking_out_of_frames_and_events(
+async def test_user_setting_excludes_thinking_from_frames_and_events(
     upstream: ContractHandle, alice: User, conversation: Conversation
 ) -> None:
     await User.objects.filter(pk=alice.pk).aupdate(reasoning={"reasoning.includeInResponse": False})
@@ -92,12 +92,12 @@ async def test_personal_setting_leaves_thinking_out_of_frames_and_events(
     assert "thinking" not in form
 
 
-async def test_viewer_without_a_flag_gets_everything_on_the_same_ways(
+async def test_viewer_without_a_flag_receives_everything(
     upstream: ContractHandle, alice: User, conversation: Conversation
 ) -> None:
     upstream.script([*REPLIES, *REPLIES])
 
     texts, names, form = await streamed(await post(await client_of(alice), conversation, {"text": "Why?"}, **EVENTS))
 
-    told = json.dumps([texts, names, form])
-    assert [text for text in (THOUGHT, POINT, QUERY) if text in told] == [THOUGHT, POINT, QUERY]
+    received = json.dumps([texts, names, form])
+    assert [text for text in (THOUGHT, POINT, QUERY) if text in received] == [THOUGHT, POINT, QUERY]

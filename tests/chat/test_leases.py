@@ -38,7 +38,7 @@ def test_turn_of_a_living_process_is_left_alone(turn: Turn) -> None:
     assert turn.status == "running"
 
 
-def test_turn_whose_lease_ran_out_is_taken_once(turn: Turn) -> None:
+def test_turn_with_an_expired_lease_is_taken_over_once(turn: Turn) -> None:
     abandon(turn)
 
     assert leases.take_over() == [turn]
@@ -46,7 +46,7 @@ def test_turn_whose_lease_ran_out_is_taken_once(turn: Turn) -> None:
 
 
 @pytest.mark.parametrize("minutes", [-10, 10])
-def test_process_whose_clock_is_wrong_leaves_a_living_turn_alone(
+def test_process_with_a_wrong_clock_leaves_a_running_turn_alone(
     turn: Turn, monkeypatch: pytest.MonkeyPatch, minutes: int
 ) -> None:
     leases.renew([turn.pk])
@@ -58,8 +58,8 @@ def test_process_whose_clock_is_wrong_leaves_a_living_turn_alone(
 
 
 @pytest.mark.parametrize("minutes", [-10, 10])
-@pytest.mark.parametrize("is_renewed", [False, True], ids=["begun", "renewed"])
-def test_process_whose_clock_is_wrong_keeps_its_turn_as_long_as_any_other(
+@pytest.mark.parametrize("is_renewed", [False, True], ids=["new", "renewed"])
+def test_lease_of_a_process_with_a_wrong_clock_lasts_as_long_as_any(
     alice: User, monkeypatch: pytest.MonkeyPatch, settings: LazySettings, minutes: int, is_renewed: bool
 ) -> None:
     def lease_from_elsewhere() -> Turn:
@@ -78,14 +78,14 @@ def test_process_whose_clock_is_wrong_keeps_its_turn_as_long_as_any_other(
 
 
 def set_clock(monkeypatch: pytest.MonkeyPatch, minutes: int) -> None:
-    """Let this process believe that it is so many minutes later."""
+    """Move the clock of this process."""
     right = timezone.now
     monkeypatch.setattr(timezone, "now", lambda: right() + timedelta(minutes=minutes))
     passed = time.time
     monkeypatch.setattr(time, "time", lambda: passed() + minutes * 60)
 
 
-def test_turn_of_ours_that_we_never_heard_of_is_ended_when_its_lease_ran_out(turn: Turn) -> None:
+def test_turn_of_this_process_without_a_task_ends_when_its_lease_expires(turn: Turn) -> None:
     at_once = finish.recover_abandoned_turns()
     Turn.objects.filter(pk=turn.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
 
@@ -97,39 +97,37 @@ def test_turn_of_ours_that_we_never_heard_of_is_ended_when_its_lease_ran_out(tur
     assert turn.status == "interrupted"
 
 
-def test_lease_that_ran_out_while_the_database_was_away_may_be_renewed_first(
+def test_lease_that_expired_during_a_database_outage_may_be_renewed_first(
     turn: Turn, monkeypatch: pytest.MonkeyPatch, settings: LazySettings
 ) -> None:
     abandon(turn)
     monkeypatch.setattr(leases, "outage", leases.Outage())
-    with monkeypatch.context() as away:
-        away.setattr(leases, "_is_dead", refuse)
-        with pytest.raises(OperationalError):
-            leases.take_over()
+    with connection.execute_wrapper(refuse), pytest.raises(OperationalError):
+        leases.take_over()
 
     at_once = leases.take_over()
-    settings.LEASE_HEARTBEAT_S = 0  # as if the time for it had passed
+    settings.LEASE_HEARTBEAT_S = 0
 
     assert at_once == []
     assert leases.take_over() == [turn]
 
 
-def refuse(_name: str) -> bool:
-    raise OperationalError("away")
+def refuse(*_query: Any) -> None:
+    raise OperationalError("unavailable")
 
 
-def test_dead_process_of_this_machine_is_known_at_once(turn: Turn) -> None:
+def test_dead_process_of_this_machine_is_noticed_at_once(turn: Turn) -> None:
     host = leases.worker().rpartition(":")[0].rpartition(":")[0]
-    gone = os.fork()
-    if gone == 0:
+    child = os.fork()
+    if child == 0:
         os._exit(0)
-    os.waitpid(gone, 0)
-    Turn.objects.filter(pk=turn.pk).update(worker=f"{host}:{gone}:x", lease_until=timezone.now() + timedelta(hours=1))
+    os.waitpid(child, 0)
+    Turn.objects.filter(pk=turn.pk).update(worker=f"{host}:{child}:x", lease_until=timezone.now() + timedelta(hours=1))
 
     assert finish.recover_abandoned_turns() == [turn]
 
 
-def test_process_that_got_the_number_of_a_dead_one_takes_its_turns(turn: Turn) -> None:
+def test_process_with_the_id_of_a_dead_one_takes_over_its_turns(turn: Turn) -> None:
     name = leases.worker().rpartition(":")[0] + ":another-life"
     Turn.objects.filter(pk=turn.pk).update(worker=name, lease_until=timezone.now() + timedelta(hours=1))
 
@@ -137,7 +135,7 @@ def test_process_that_got_the_number_of_a_dead_one_takes_its_turns(turn: Turn) -
 
 
 @pytest.mark.django_db(transaction=True)
-def test_process_that_lost_its_lease_writes_nothing_more(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_process_that_lost_its_lease_cannot_write(turn: Turn, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Turn.objects.get(pk=turn.pk)
     abandon(slow)
     slow.refresh_from_db()
@@ -155,7 +153,7 @@ def test_process_that_lost_its_lease_writes_nothing_more(turn: Turn, monkeypatch
     assert "late" not in str(eventlog.history(turn.conversation_id))
 
 
-def test_process_that_renews_at_the_last_moment_keeps_its_turn(turn: Turn) -> None:
+def test_process_that_renews_at_the_last_moment_has_its_lease(turn: Turn) -> None:
     abandon(turn)
     renewed: list[bool] = []
 
@@ -171,7 +169,7 @@ def test_process_that_renews_at_the_last_moment_keeps_its_turn(turn: Turn) -> No
     assert renewed
 
 
-def test_renewal_moves_the_end_and_names_what_is_gone(turn: Turn, settings: LazySettings) -> None:
+def test_renewal_extends_leases_and_returns_the_lost_ones(turn: Turn, settings: LazySettings) -> None:
     settings.LEASE_EXPIRY_S = 300
 
     assert leases.renew([turn.pk]) == set()
