@@ -61,11 +61,7 @@ _DIALECTS = (
         control="thinking",
     ),
     Dialect(
-        name="kimi-preserved",
-        checked="2026-10",
-        text_field="reasoning_content",
-        needs="everything",
-        placeholder=BLANK,
+        name="kimi-preserved", checked="2026-10", text_field="reasoning_content", needs="everything", placeholder=BLANK
     ),
     # Refuses reasoning in history, tools, and two messages of one role in a row.
     Dialect(name="deepseek-r1", checked="2026-03", text_field="", takes_tools=False, alternates_roles=True),

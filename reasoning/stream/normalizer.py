@@ -7,7 +7,7 @@ space that may be the last. ``finish`` releases it all and must be called on eve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from reasoning.stream.output import ContentOutput, Counters, NativeOutput, Respo
 from reasoning.stream.surrogates import SurrogateJoiner
 from reasoning.stream.tags import TagScanner
 from reasoning.stream.think_blocks import ThinkTagParser
-from reasoning.stream.tool_calls import ToolCallReader
+from reasoning.stream.tool_calls import ToolCallReader, mappings_in
 
 NATIVE_FIELDS = ("reasoning_content", "reasoning", "thinking")
 _NATIVE_KEYS = frozenset({*NATIVE_FIELDS, "reasoning_details"})
@@ -142,7 +142,7 @@ def answer_text(content: object) -> str:
     """Return the text of ``content``: a string, or a list of parts of which the text parts count."""
     if isinstance(content, str):
         return content
-    return "".join(_string(part, "text") for part in _mappings(content) if part.get("type", "text") == "text")
+    return "".join(_string(part, "text") for part in mappings_in(content) if part.get("type", "text") == "text")
 
 
 def native_text(delta: Mapping[str, Any]) -> tuple[str, str]:
@@ -156,20 +156,15 @@ def native_text(delta: Mapping[str, Any]) -> tuple[str, str]:
         if value and isinstance(value, str):
             return value, name
     if details := delta.get("reasoning_details"):
-        texts = (_string(element, "text") or _string(element, "summary") for element in _mappings(details))
+        texts = (_string(element, "text") or _string(element, "summary") for element in mappings_in(details))
         if text := "".join(texts):
             return text, "reasoning_details"
     content = delta.get("content")
     if isinstance(content, str):
         return "", ""
-    parts = (part.get("thinking") for part in _mappings(content) if part.get("type") == "thinking")
+    parts = (part.get("thinking") for part in mappings_in(content) if part.get("type") == "thinking")
     text = "".join(map(answer_text, parts))
     return (text, "thinking") if text else ("", "")
-
-
-def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(value, list | tuple):
-        yield from (element for element in value if isinstance(element, Mapping))
 
 
 def _string(mapping: Mapping[str, Any], key: str) -> str:

@@ -30,7 +30,7 @@ class ToolCallReader:
     def feed(self, tool_calls: object) -> Iterator[Delta]:
         """Yield one delta for each piece that has an id, a name or arguments."""
         self._listed.clear()
-        for piece in _pieces([tool_calls] if isinstance(tool_calls, Mapping) else tool_calls):
+        for piece in mappings_in([tool_calls] if isinstance(tool_calls, Mapping) else tool_calls):
             function = piece.get("function")
             function = function if isinstance(function, Mapping) else {}
             call_id, name = _string(piece.get("id")), _string(function.get("name"))
@@ -104,7 +104,7 @@ class ToolCallAssembler:
 
     def feed_signatures(self, tool_calls: object) -> None:
         """Remember what the service put on its calls (``extra_content``): it must go back as it came."""
-        for position, piece in enumerate(_pieces(tool_calls)):
+        for position, piece in enumerate(mappings_in(tool_calls)):
             extra = piece.get("extra_content")
             if not isinstance(extra, Mapping):
                 continue
@@ -130,9 +130,10 @@ class ToolCallAssembler:
                 yield {"call_id": call.call_id, "extra_content": extra}
 
 
-def _pieces(tool_calls: object) -> Iterator[Mapping[str, Any]]:
-    if isinstance(tool_calls, list | tuple):
-        yield from (piece for piece in tool_calls if isinstance(piece, Mapping))
+def mappings_in(value: object) -> Iterator[Mapping[str, Any]]:
+    """Yield the mappings of a list; anything else that a server sends is ignored."""
+    if isinstance(value, list | tuple):
+        yield from (element for element in value if isinstance(element, Mapping))
 
 
 def _string(value: object) -> str:

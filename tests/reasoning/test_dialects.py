@@ -67,7 +67,7 @@ def test_text_is_sent_under_the_name_that_its_service_reads(dialect: str, name: 
     assert names == ({name} if name else set())
 
 
-def test_glm_keeps_thinking_only_where_all_of_it_is_sent() -> None:
+def test_glm_is_asked_to_use_thinking_only_where_all_of_it_is_sent() -> None:
     some = ReasoningSettings(include_in_context=True, strip_from_context="all")
     keeps = {"type": "enabled", "clear_thinking": False}
 

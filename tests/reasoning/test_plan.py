@@ -113,7 +113,7 @@ def test_compaction_replaces_what_it_summarises() -> None:
     assert "short" in made.entries[0]["content"]
 
 
-def test_compaction_inside_a_step_keeps_the_step() -> None:
+def test_compaction_splits_no_step() -> None:
     steps = (thought(), call(), result(), call(2, step=1), result(2, step=1))
 
     made = plan(turn(*steps, Compaction(to_seq=3, summary="s"), end=None))

@@ -162,14 +162,14 @@ def test_secrets_deep_in_arguments_are_masked() -> None:
 
 
 @pytest.mark.spec("product 12")
-def test_secrets_only_keeps_people() -> None:
+def test_secrets_only_shows_people() -> None:
     args = {"first_name": "Ann", "email": "a.b@example.com", "password": "hunter2"}
 
     assert Redactor(SECRETS_ONLY).redact_args(args) == {**args, "password": "[redacted]"}
 
 
 @pytest.mark.spec("004 trace")
-def test_trace_keeps_its_shape() -> None:
+def test_trace_has_the_same_shape() -> None:
     step = {
         "tool": "searchFilings",
         "args": {"query": "risk factors", "token": "abc"},

@@ -104,7 +104,7 @@ def test_bullets_and_their_continuation_lines(mark: str) -> None:
 
 
 @pytest.mark.spec("004 summary")
-def test_at_most_five_bullets_are_kept() -> None:
+def test_at_most_five_bullets_are_shown() -> None:
     text = "Reasoning Summary:\n" + "".join(f"- b{at}\n" for at in range(8)) + "\nFinal Answer: x"
 
     assert stream([text]) == (("b0", "b1", "b2", "b3", "b4"), "x")

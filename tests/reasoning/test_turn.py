@@ -244,7 +244,7 @@ def test_quotation_is_checked_against_its_source() -> None:
     ],
     ids=["as sent", "by output index", "empty message", "several messages", "message unmarked", "thinking first"],
 )
-def test_events_keep_the_order_of_the_service(raws: list[Any], expected: list[str]) -> None:
+def test_events_are_in_the_order_of_the_service(raws: list[Any], expected: list[str]) -> None:
     assert names(run(*raws)[1].events) == expected
 
 
