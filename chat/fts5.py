@@ -17,7 +17,8 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils.translation import gettext as _
 
 
-@dataclass(frozen=True)  # no slots: signals hold their receivers by weak references
+# No slots: signals hold their receivers by weak references.
+@dataclass(frozen=True)
 class SearchIndex:
     """``name`` is the FTS5 table, ``source`` the table whose rows it indexes, those that ``where`` selects.
 

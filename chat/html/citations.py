@@ -161,7 +161,8 @@ class AnswerMarking:
             for match in _QUOTE_MARK.finditer(node) if isinstance(node, str) else ():
                 at, mark = match.start(), match[0]
                 if opening is None:
-                    is_inch = mark == '"' and at > 0 and node[at - 1].isdigit()  # as in 12" pipe
+                    # As in 12" pipe.
+                    is_inch = mark == '"' and at > 0 and node[at - 1].isdigit()
                     opening = (index, at, mark) if mark in _CLOSING_MARKS and not is_inch else None
                 elif _CLOSING_MARKS[opening[2]] == mark:
                     words = nodes_between(nodes, (opening[0], opening[1] + 1), (index, at))

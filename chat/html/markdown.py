@@ -21,7 +21,8 @@ from chat.html.links import check_url
 
 MAX_NESTING = 20
 MAX_EMPHASIS = 6
-MAX_ELEMENTS = 10_000  # bleach is quadratic in siblings: beyond this it takes more than a second
+# Bleach is quadratic in siblings: beyond this it takes more than a second.
+MAX_ELEMENTS = 10_000
 
 _PARSER = (
     MarkdownIt("commonmark", {"html": False, "linkify": False, "typographer": False, "maxNesting": MAX_NESTING})

@@ -159,7 +159,8 @@ MAX_DEPTH = 30  # of MathML elements
 MAX_ELEMENTS = 1_500
 
 _SWITCH = re.compile("true|false")
-_LENGTH = re.compile(r"0|[0-2]?(?:\.[0-9]{1,4})?em")  # too short to cover neighbouring text
+# Too short to cover neighbouring text.
+_LENGTH = re.compile(r"0|[0-2]?(?:\.[0-9]{1,4})?em")
 _SIDE = re.compile("left|center|right")
 _VARIANT = {"mathvariant": re.compile("normal|bold|italic|bold-italic|sans-serif|monospace")}
 # The MathML elements that a page may hold, their attributes, and the values of these.
@@ -198,12 +199,14 @@ _ENVIRONMENTS = {
 _GROUP = re.compile(
     r"(?P<open>\{|\\(?:left|begin)(?![A-Za-z]))|(?P<close>\}|\\(?:right|end)(?![A-Za-z]))|\\.", re.DOTALL
 )
-_UNKNOWN = re.compile(r"\\[A-Za-z]|\A[&{}]\Z")  # what the library leaves where it doesn't know a command
+# What the library leaves where it doesn't know a command.
+_UNKNOWN = re.compile(r"\\[A-Za-z]|\A[&{}]\Z")
 _ESCAPED = re.compile(r"\\([%$&#_{}])")
 _REFUSED = frozenset({"href", "style", "class"})  # \href, \style and \class change what their content means
 _THOUSANDS = re.compile(r"[0-9]{3}(?:\.[0-9]+)?")
 _LIMITS = frozenset({"lim", "max", "min", "sup", "inf"})
-_SYMBOLS = frozenset("∞∅∂∇∀∃")  # set as letters, without an operator's space on both sides
+# Set as letters, without an operator's space on both sides.
+_SYMBOLS = frozenset("∞∅∂∇∀∃")
 
 
 class UnknownTexError(ValueError):

@@ -36,7 +36,8 @@ _NAMES = """
     kotlin lua make makefile markdown md nginx php powershell py python r rb rs ruby rust sh shell sql swift toml ts tsx
     typescript xml yaml yml zsh
 """
-LANGUAGES = frozenset(_NAMES.split())  # a model names the language, so only these lexers run
+# A model names the language, so only these lexers run.
+LANGUAGES = frozenset(_NAMES.split())
 # First match wins; the classes are documented in static/css/chat.css.
 _CLASSES: tuple[tuple[_TokenType, str], ...] = (
     (Comment, "c"),
@@ -78,7 +79,8 @@ def text_of(element: HtmlElement) -> str:
 
 def append_text(element: HtmlElement, text: str) -> None:
     """Add text at the end of an element."""
-    last = next(element.iterchildren(reversed=True), None)  # len() counts all children
+    # len() counts all children.
+    last = next(element.iterchildren(reversed=True), None)
     if last is None:
         element.text = (element.text or "") + text
     else:

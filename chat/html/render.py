@@ -35,7 +35,8 @@ T = TypeVar("T")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _FORMULA_MARK = re.compile(r"[$\\]")
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
-_executor = ThreadPoolExecutor(2, thread_name_prefix="render")  # asgiref's single thread is for the ORM
+# Asgiref's single thread is for the ORM.
+_executor = ThreadPoolExecutor(2, thread_name_prefix="render")
 
 
 def render_markdown(text: str, *, user_text: UserText = EMPTY) -> SafeString:
@@ -74,7 +75,8 @@ def is_quick(texts: Iterable[str], most_chars: int) -> bool:
 
 async def arender(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a rendering function off the event loop, in the caller's language."""
-    language = get_language()  # asgiref (3.13) doesn't carry it to other threads
+    # Asgiref (3.13) doesn't carry it to other threads.
+    language = get_language()
 
     def work() -> T:
         with override(language):
@@ -103,7 +105,8 @@ def render_policy() -> tuple[object, ...]:
     return (tuple(safe_hosts()),)
 
 
-@lru_cache(maxsize=512)  # an answer is rendered block by block while it streams, then whole
+# An answer is rendered block by block while it streams, then whole.
+@lru_cache(maxsize=512)
 def render_block(block: str, user_text: UserText, _policy: tuple[object, ...], _language: str | None) -> str:
     """Render one top-level block. Policy and language are what else the result depends on."""
     if len(block) > MAX_BLOCK_BYTES or len(block.encode()) > MAX_BLOCK_BYTES:

@@ -16,7 +16,8 @@ SCHEMES = frozenset({"http", "https", "mailto"})
 
 _LANGUAGE = re.compile(r"language-[A-Za-z0-9_+-]{1,32}")
 _START = re.compile(r"[0-9]{1,9}")
-_local = threading.local()  # a Cleaner has state while it works, so each thread has its own
+# A Cleaner has state while it works, so each thread has its own.
+_local = threading.local()
 
 
 def sanitize_html(html: str) -> str:

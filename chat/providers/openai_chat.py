@@ -15,7 +15,8 @@ from reasoning.deltas import RawDelta, RawEnd, RawFields
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
-_CACHE_KEY_HOSTS = frozenset({"api.openai.com"})  # elsewhere an unknown parameter may be refused without a name
+# Elsewhere an unknown parameter may be refused without a name.
+_CACHE_KEY_HOSTS = frozenset({"api.openai.com"})
 _THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
 

@@ -22,10 +22,12 @@ _TEXT_FIELDS = {
     "response.reasoning_text.delta": "reasoning_content",
     "response.reasoning_summary_text.delta": "reasoning_summary",
 }
-_PARAGRAPH_END = "\n\n"  # parts of a summary are paragraphs; nothing in their text says so
+# Parts of a summary are paragraphs; nothing in their text says so.
+_PARAGRAPH_END = "\n\n"
 _FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 _OPAQUE_ITEMS = ("reasoning", "compaction")
-_MESSAGE_MARK: Mapping[str, Any] = {"type": "message"}  # its text was sent before; replay needs the order of items
+# Its text was sent before; replay needs the order of items.
+_MESSAGE_MARK: Mapping[str, Any] = {"type": "message"}
 _FINISH_REASONS = {"max_output_tokens": "length"}
 
 

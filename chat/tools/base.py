@@ -77,7 +77,8 @@ class Tool(Protocol):
     """One tool that a model may call."""
 
     name: str
-    running_label: str  # shown while it runs, translated at display: "Searching filings…"
+    # Shown while it runs, translated at display: "Searching filings…".
+    running_label: str
     shown_args: frozenset[str]  # arguments whose values are shown, redacted; of others, type and size
 
     @property

@@ -20,7 +20,8 @@ from chat.tools.base import (
 )
 from reasoning.citations import Source
 
-MAX_CONTENT_CHARS = 18_000  # the turn cuts results at 20,000, which would leave half a JSON text
+# The turn cuts results at 20,000, which would leave half a JSON text.
+MAX_CONTENT_CHARS = 18_000
 MAX_COMPANIES = 40
 SHOWN_TO_MODEL = ("ref", "company", "filing", "date", "period", "section", "url", "text")
 
