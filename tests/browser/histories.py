@@ -13,7 +13,7 @@ from tests.server import ROOT
 def long_conversation(site: Site, turns: int, *, like_demo: bool = False) -> str:
     """Return the address of a new conversation with so many turns, each a question and an answer.
 
-    ``like_demo``: with all that stands behind the answer of the demo's own conversation, again and again.
+    ``like_demo``: each a copy of the demo's conversation, with its steps and thinking.
     """
     return long_conversations(site, turns, "like-demo" if like_demo else "plain")[0]
 

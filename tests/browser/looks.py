@@ -1,4 +1,4 @@
-"""Look at a page as it is: rules of WCAG that axe-core checks, and words or controls that don't fit their place."""
+"""Check a page in its present state: rules of WCAG that axe-core checks, words and controls that don't fit."""
 
 from __future__ import annotations
 

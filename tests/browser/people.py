@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.browser.cards import AnswerCard
 from tests.browser.sites import Site
-from tests.browser.watching import Watch
+from tests.browser.watching import Watch, wait_until
 from tests.server import PASSWORD
 
 Visit = Callable[..., "Person"]
@@ -111,9 +111,11 @@ class Person:
         return AnswerCard(self.page.locator("[data-role=assistant]").nth(index))
 
     def in_another_tab(self) -> Page:
-        """Return a second tab on the same address."""
+        """Return a second tab on the same address, once its socket is open: the server greets each with a frame."""
+        before = len(self.watch.frames)
         tab = self.context.new_page()
         tab.goto(self.page.url)
+        wait_until(tab, lambda: len(self.watch.frames) > before)
         return tab
 
     @property

@@ -1,4 +1,4 @@
-"""A reader whose page looks at itself on each change, so that nothing goes unseen that a vector may have done."""
+"""A reader whose page looks at itself on each change, so that whatever a vector does is seen."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ LOOK = r"""
       if (element.matches("a[href]")) lookAtLink(element);
     }
   };
-  // The page itself divides long thinking into parts, and marks what was taken out of it.
+  // The page itself divides long thinking into parts, and marks what was redacted.
   const isPart = (box, child) => box.matches(".thinking-text")
     && (child.matches("span.mask") ? child.attributes.length === 1
       : child.localName === "div" && !child.attributes.length && child.parentElement === box);
@@ -78,7 +78,7 @@ LOOK = r"""
 
   const shown = window.alert;
   window.alert = (...said) => { window.ran = true; shown(...said); };
-  // The window's icon tells how an answer goes.
+  // The window's icon shows the state of an answer.
   const ignored = "#messages, #conversations, #context, #jump, .visually-hidden, link[rel=icon]";
   const outside = (element) => !element.closest(ignored);
   const written = (element) => [element.localName, ...[...element.attributes]
@@ -104,7 +104,7 @@ class Reader:
         person.context.add_init_script(LOOK)
 
     def begins(self, question: str) -> None:
-        """Have one exchange in a new chat, and remember the page as it stands then."""
+        """Have one exchange in a new chat, and remember the page in that state."""
         self.person.starts_chat()
         self.person.asks(question).ends()
         self.person.page.reload()

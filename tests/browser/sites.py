@@ -1,7 +1,7 @@
 """Whole servers for the browser: each a child process over its own copy of one prepared database.
 
 Migrating, seeding and signing people in is done once a run. A server listens when ``/healthz`` says so; what it writes,
-to either stream, is kept in a file. Children end by their handles.
+to either stream, is stored in a file. Children end by their handles.
 """
 
 from __future__ import annotations
@@ -120,7 +120,7 @@ class Site:
 
 
 def _look_until(site: Site, holds: Callable[[], bool]) -> None:
-    """Look again and again, as nobody outside the server is told."""
+    """Poll: nothing outside the server is notified."""
     until = time.monotonic() + START_TIMEOUT_S
     pause = threading.Event()
     while not holds():

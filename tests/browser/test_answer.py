@@ -168,20 +168,6 @@ def test_leaked_closing_tag_never_flashes_up(visit: Visit, connected: Site, mode
     assert not [text for text in demo.watch.seen("answer", card=card.id) if "think" in text or "<" in text]
 
 
-@pytest.mark.slow
-@pytest.mark.spec("003 invariant 1")
-def test_tagged_thinking_becomes_thinking_and_not_answer(visit: Visit, connected: Site, model: ContractHandle) -> None:
-    model.script([{"reasoning": "Hidden marrow.", "tags": "think", "content": opening() + "Plain bone.", "chunk": 2}])
-    demo = visit(connected)
-    demo.starts_chat()
-
-    card = demo.asks("Bone or marrow?").ends()
-    card.opens_thinking()
-
-    expect(card.thought).to_have_text("Hidden marrow.")
-    assert not [text for text in demo.watch.seen("answer", card=card.id) if "marrow" in text or "<" in text]
-
-
 SUM = " + ".join(f"x_{{{at}}}" for at in range(1, 30))
 FORMULAS = rf"""From $5 to $10, so $r = \frac{{10}}{{5}} - 1$ and ${" + ".join("abcdefghijkl")}$.
 

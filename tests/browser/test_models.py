@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, expect
 from tests.browser.conftest import MakeSite
 from tests.browser.people import Person, Visit
 from tests.browser.sites import Site
-from tests.browser.upstream import opening, plain, reply, says, waits
+from tests.browser.upstream import plain
 from tests.contract_server.fixture import ContractHandle
 
 OTHER = "generic-openai-compatible"
@@ -48,7 +48,6 @@ def test_chosen_model_answers_next_and_every_tab_shows_it(visit: Visit, staffed:
     demo.starts_chat()
     demo.asks("First?").ends()
     tab = demo.in_another_tab()
-    expect(tab.locator("#connection")).to_be_hidden()
 
     demo.writes("Second?")
     picker(demo).focus()
@@ -87,28 +86,10 @@ def test_model_that_staff_withdrew_is_refused_with_those_that_are_offered(
 
 
 @pytest.mark.slow
-def test_model_is_chosen_by_a_form_without_javascript(visit: Visit, staffed: Site, model: ContractHandle) -> None:
-    model.script([reply(says(opening(), "Plain forms choose."), waits("rest"))])
-    demo = visit(staffed, java_script_enabled=False)
-    demo.starts_chat()
-
-    picker(demo).select_option("House model")
-    demo.submits(demo.page.get_by_role("button", name="Use this model"))
-    expect(picker(demo)).to_have_value("vllm")
-    expect(demo.page.locator("[data-context-usage]")).to_contain_text("/64000")
-    demo.writes("Who answers?")
-    demo.submits(demo.send_button)
-    model.wait_for(held="rest")
-
-    assert [request["model"] for request in model.requests()] == [OTHER]
-
-
-@pytest.mark.slow
 def test_effort_is_chosen_and_every_tab_shows_it(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
     demo = visit(serve(OPENAI_BASE_URL=model.base_url, OPENAI_API="responses", OPENAI_MODEL="gpt-5-mini"))
     demo.starts_chat()
     tab = demo.in_another_tab()
-    expect(tab.locator("#connection")).to_be_hidden()
     effort = demo.page.get_by_role("combobox", name="Effort")
 
     effort.focus()

@@ -47,19 +47,6 @@ def test_actions_are_in_a_sheet_that_keys_and_taps_open_and_close(visit: Visit, 
 
 
 @pytest.mark.slow
-def test_sheet_opens_without_script(visit: Visit, offline: Site) -> None:
-    demo = visit(offline, viewport=NARROW, java_script_enabled=False)
-    card = demo.reads_finished()
-
-    named(card, "More actions").click()
-    demo.submits(named(card, "Good answer"))
-    named(card, "More actions").click()
-
-    expect(named(card, "Good answer")).to_have_attribute("aria-pressed", "true")
-    demo.submits(named(card, "Good answer"))
-
-
-@pytest.mark.slow
 def test_failed_card_offers_retry_at_once_and_a_stopped_one_an_opinion_of_its_text(
     visit: Visit, connected: Site, model: ContractHandle
 ) -> None:

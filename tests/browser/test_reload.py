@@ -107,8 +107,8 @@ def test_page_asks_for_text_that_it_missed(visit: Visit, connected: Site, model:
 
     wire.loses = "two,"
     model.release("two")
+    wire.wait_for_loss()
     expect(card.status).to_contain_text(re.compile(r"([2-9]|\d\d) s"))  # a page asks at most once a second
-    assert wire.lost
     wire.loses = ""
     model.release("three")
 
@@ -228,26 +228,6 @@ def test_end_of_an_answer_is_what_a_reload_brings(
     demo.page.reload()
     assert live == drawn(card.ends().root)
     expect(card.answer.locator("[data-verified=false]")).not_to_have_count(0)
-
-
-@pytest.mark.slow
-def test_answer_ends_in_the_language_of_each_viewer(visit: Visit, connected: Site, model: ContractHandle) -> None:
-    script_mixed(model)
-    demo = visit(connected)
-    demo.starts_chat()
-    card = demo.asks("What was found?")
-    expect(card.answer).to_contain_text("So the passage says")
-    german = visit(connected, locale="de-DE")
-    german.open(demo.page.url)
-    other = german.answer()
-    expect(other.answer).to_contain_text("So the passage says")
-
-    model.release("rest")
-    live = drawn(other.ends().root)
-
-    german.page.reload()
-    assert live == drawn(other.ends().root)
-    assert live != drawn(card.ends().root)
 
 
 @pytest.mark.slow

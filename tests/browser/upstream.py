@@ -50,7 +50,7 @@ def calls(tool: str, *pieces: str, id_: str = "call_1") -> list[Delta]:
 
 
 def opening(*points: str) -> str:
-    """Return what stands before the answer: the summary, as the instructions ask for it."""
+    """Return the text before the answer: the summary, as the instructions ask for it."""
     bullets = "\n".join(f"- {point}" for point in points or POINTS)
     return f"Reasoning Summary:\n{bullets}\n\nFinal Answer:\n"
 

@@ -1,4 +1,4 @@
-"""What a page does while a test looks elsewhere: noted by the page itself, or by the browser, and kept across reloads.
+"""What a page does while a test looks elsewhere: noted by the page or the browser, and stored across reloads.
 
 The page's notes are debug lines on its console. Whatever a browser complains about (errors, refused scripts, requests
 to another host) fails the test that met it, unless the test says that it expects it.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -40,6 +41,15 @@ TAKE_NOTES = """
   new MutationObserver(look).observe(document, everything);
 })();
 """
+
+
+def wait_until(page: Page, holds: Callable[[], bool]) -> None:
+    """Let the events of the browser in, frame by frame, until this holds."""
+    for _frame in range(2000):
+        if holds():
+            return
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+    raise TimeoutError("it did not come to that")
 
 
 @dataclass  # no slots: Playwright notes on the owner of a handler that it wrapped it
@@ -106,6 +116,6 @@ class Watch:
     def _keep_body(self, session: CDPSession, event: dict[str, Any]) -> None:
         asked = {"requestId": event["requestId"]}
         if event.get("responseStatusCode", 0) not in WITHOUT_BODY:
-            kept = session.send("Fetch.getResponseBody", asked)
-            self.bodies.append(b64decode(kept["body"]) if kept["base64Encoded"] else kept["body"].encode())
+            body = session.send("Fetch.getResponseBody", asked)
+            self.bodies.append(b64decode(body["body"]) if body["base64Encoded"] else body["body"].encode())
         session.send("Fetch.continueRequest", asked)

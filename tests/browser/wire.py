@@ -6,11 +6,14 @@ import re
 
 from playwright.sync_api import BrowserContext, WebSocketRoute
 
+from tests.browser.watching import wait_until
+
 
 class Wire:
     """Every socket that a context opens from now on."""
 
     def __init__(self, context: BrowserContext) -> None:
+        self._context = context
         self.sockets: list[WebSocketRoute] = []
         self.is_held = False
         self.loses = ""  # frames that contain it are lost
@@ -28,6 +31,9 @@ class Wire:
         for socket, frame in self._held:
             socket.send(frame)
         self._held.clear()
+
+    def wait_for_loss(self) -> None:
+        wait_until(self._context.pages[-1], lambda: bool(self.lost))
 
     def _open(self, socket: WebSocketRoute) -> None:
         self.sockets.append(socket)
