@@ -14,8 +14,8 @@ from chat.models import Conversation, QueuedMessage, Turn
 
 
 def find_conversation(person: User, conversation_id: uuid.UUID) -> Conversation | None:
-    """Return this person's conversation with its model profile, or None."""
-    return person.conversations.select_related("profile").filter(pk=conversation_id).first()
+    """Return this person's conversation, or None."""
+    return person.conversations.filter(pk=conversation_id).first()
 
 
 def get_conversation(request: HttpRequest, conversation_id: uuid.UUID) -> Conversation:

@@ -34,11 +34,11 @@ class InactiveBranchError(Exception):
 
 
 def lock_conversation(conversation_id: uuid.UUID) -> Conversation:
-    """Return a conversation with its owner and model profile, locked until the end of the transaction.
+    """Return a conversation with its owner, locked until the end of the transaction.
 
     The owner is locked too, so that limits per person hold over conversations. Raises Conversation.DoesNotExist.
     """
-    found = Conversation.objects.select_for_update(of=("self", "owner")).select_related("owner", "profile")
+    found = Conversation.objects.select_for_update(of=("self", "owner")).select_related("owner")
     return found.get(pk=conversation_id)
 
 

@@ -82,14 +82,22 @@ class TurnManager:
         """
         if self._draining and conversation_id not in self._runs:
             raise InvalidInputError("restarting", _("The server is restarting; try again in a moment."))
-        store = partial(queue.submit, conversation_id, message, replaces=replaces, may_wait=may_wait)
-        submission = await database_sync_to_async(store)()
-        if submission.started:
-            await self._launch(submission.started)
-        elif submission.turn_id is None:
-            await self._publish_queue(conversation_id)
-            await self.start_next(conversation_id)  # the turn before it may have ended meanwhile
-        return submission
+
+        async def store() -> queue.Submission:
+            submit = partial(queue.submit, conversation_id, message, replaces=replaces, may_wait=may_wait)
+            submission = await database_sync_to_async(submit)()
+            if submission.started:
+                await self._launch(submission.started)
+            elif submission.turn_id is None:
+                await self._publish_queue(conversation_id)
+                await self.start_next(conversation_id)  # the turn before it may have ended meanwhile
+            return submission
+
+        # A client that disconnects cancels its request, and a turn that is in the database must not wait for its lease.
+        task = asyncio.create_task(store())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
 
     async def retry(self, turn: Turn, message: Message | None = None) -> queue.Submission:
         """Ask the question of ``turn`` again in its place, or another one. Raises InvalidInputError."""

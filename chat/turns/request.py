@@ -191,7 +191,7 @@ def plan_step(
         turn.model, turn.provider = provider.name, provider.identity
         turn.save(update_fields=["model", "provider"])
     if conversation is None:
-        conversation = Conversation.all_objects.select_related("owner", "profile").get(pk=turn.conversation_id)
+        conversation = Conversation.all_objects.select_related("owner").get(pk=turn.conversation_id)
     target = target_of(chosen, model=provider.model, identity=provider.identity)
     history = eventlog.history(turn.conversation_id)
     anchor = anchor or _newest_anchor(conversation, history)
