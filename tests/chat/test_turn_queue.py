@@ -16,6 +16,7 @@ from django.db import connections
 from accounts.models import User
 from chat.html import render
 from chat.models import Conversation, QueuedMessage, Turn
+from chat.turns import queue
 from tests.chat import api_client
 from tests.chat.asking import ask, ended, owner_of, questions, send, signed_in
 from tests.contract_server.fixture import ContractHandle
@@ -166,3 +167,18 @@ async def test_deleted_conversation_starts_nothing_more(
     await ask(await database_sync_to_async(make_conversation)(owner=alice), "elsewhere")
 
     assert await conversation.turns.acount() == 1
+
+
+async def test_stored_turn_runs_although_its_request_was_cancelled(
+    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    upstream.script([{"content": "one"}])
+    gate = Gate(queue.submit)
+    monkeypatch.setattr(queue, "submit", gate)
+
+    request = asyncio.create_task(send(conversation, "first"))
+    assert await asyncio.to_thread(gate.reached.wait, 30)
+    request.cancel()
+    gate.opened.set()
+
+    assert (await ended(conversation)).status == Turn.Status.COMPLETED
