@@ -9,19 +9,20 @@ from typing import Any, TypeVar
 
 import redis
 from django import forms
+from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm
 from django.core.cache import cache
 from django.core.cache.backends.base import BaseCache
 from django.core.cache.backends.locmem import LocMemCache
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import AccessToken, User
 from accounts.preferences import HELP, LABELS, error_text, value_text
 from reasoning.errors import SettingError
-from reasoning.settings import MAX_TOKENS, SETTINGS, parse_setting
+from reasoning.settings import MAX_TOKENS, SETTINGS, ReasoningSettings, parse_setting
 
-UNSET_LABEL = _("Default")
 FAILURES_ALLOWED = 10
 WINDOW_S = 300
 T = TypeVar("T")
@@ -117,15 +118,17 @@ class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in 
 class SettingField(forms.CharField):
     """One ``reasoning.*`` setting; empty leaves it to the model or the site. Spec 001 ERR-001."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, site_value: str) -> None:
+        names = {"true": gettext("Yes"), "false": gettext("No")}
+        unset = gettext("Default (%(value)s)") % {"value": names.get(site_value, site_value)}
+        unset = unset if site_value else gettext("Default")
         widget: forms.Widget
         if allowed := SETTINGS[key].allowed:
-            labels = {"true": _("Yes"), "false": _("No")}
             # the empty choice leaves the setting to the other layers
-            choices = [("", UNSET_LABEL), *((value, labels.get(value, value)) for value in allowed)]
+            choices = [("", unset), *((value, names.get(value, value)) for value in allowed)]
             widget = forms.Select(choices=choices)
         else:
-            widget = forms.NumberInput(attrs={"min": 1, "max": MAX_TOKENS, "placeholder": UNSET_LABEL})
+            widget = forms.NumberInput(attrs={"min": 1, "max": MAX_TOKENS, "placeholder": unset})
         super().__init__(label=LABELS[key], help_text=HELP[key], required=False, widget=widget)
         self.key = key
 
@@ -142,8 +145,9 @@ class ReasoningForm(forms.Form):
 
     def __init__(self, data: Any = None, *, layer: Mapping[str, Any]) -> None:
         super().__init__(data, initial={key: value_text(layer.get(key)) for key in SETTINGS})
+        of_site = ReasoningSettings.from_layers(settings.REASONING_DEFAULTS).as_dict()
         for key in SETTINGS:
-            self.fields[key] = SettingField(key)
+            self.fields[key] = SettingField(key, value_text(of_site[key]))
 
     def layer(self) -> dict[str, Any]:
         """Return only the values that are set."""

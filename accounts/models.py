@@ -84,9 +84,9 @@ class AuditEntry(models.Model):
 
         SCRATCHPAD_ON = "scratchpad_on", _("scratchpad switched on")
         SCRATCHPAD_OFF = "scratchpad_off", _("scratchpad switched off")
-        TOKEN_CREATED = "token_created", _("access token made")
+        TOKEN_CREATED = "token_created", _("access token created")
         TOKEN_REVOKED = "token_revoked", _("access token revoked")
-        SHARE_CREATED = "share_created", _("link made")
+        SHARE_CREATED = "share_created", _("link created")
         SHARE_REVOKED = "share_revoked", _("link revoked")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

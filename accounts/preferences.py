@@ -34,17 +34,17 @@ LABELS = {
     "reasoning.summary": gettext_lazy("Provider’s summary"),
 }
 HELP = {
-    "reasoning.enabled": gettext_lazy(
-        "Whether the model is asked to reason. What it sends unasked is kept all the same."
-    ),
+    "reasoning.enabled": gettext_lazy("Whether the model is asked to reason. What it sends anyway is stored."),
     "reasoning.effort": gettext_lazy("How much the model reasons, if it supports that setting."),
-    "reasoning.maxTokens": gettext_lazy("A limit for thinking, where the model takes one."),
-    "reasoning.includeInContext": gettext_lazy("Whether earlier thinking goes back to the model; some models need it."),
+    "reasoning.maxTokens": gettext_lazy("A limit for thinking, where the model has such a setting."),
+    "reasoning.includeInContext": gettext_lazy(
+        "Whether earlier thinking is sent back to the model; some models need it."
+    ),
     "reasoning.includeInResponse": gettext_lazy("Whether you see the model’s thinking under an answer."),
     "reasoning.stripFromContext": gettext_lazy(
         "Which earlier thinking is left out first: all, all but the last, or none."
     ),
-    "reasoning.format": gettext_lazy("How thinking goes back; native works like field."),
+    "reasoning.format": gettext_lazy("How thinking is sent back; native works like field."),
     "reasoning.summary": gettext_lazy("How long a summary of its reasoning the service is asked for."),
 }
 

@@ -22,7 +22,7 @@ def user_message(error: BaseException) -> str:
         return _("Something went wrong on this server. Send it again.")
     text = " ".join(map(str, _causes(error))).lower()
     if any(part in text for part in _FULL):
-        return _("The server’s disk is full, so nothing can be kept. Send it again when there is room.")
+        return _("The server’s disk is full, so nothing can be stored. Send it again when there is room.")
     if any(part in text for part in _BUSY):
         return _("The server’s database is busy. Send it again in a moment.")
     return _("The server’s database does not answer. Send it again in a moment.")

@@ -67,7 +67,7 @@ class UploadForm(forms.Form):
     documents = FilesField(
         label=gettext_lazy("Files"),
         max_length=255,
-        help_text=gettext_lazy("HTML, inline XBRL or text, as EDGAR hands them out."),
+        help_text=gettext_lazy("HTML, inline XBRL or text, as published by EDGAR."),
     )
     filed_on = forms.DateField(
         label=gettext_lazy("Filing date"),

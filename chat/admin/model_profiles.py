@@ -37,7 +37,9 @@ class ModelProfileForm(ModelForm):
     dialect = forms.ChoiceField(
         label=gettext_lazy("Dialect"),
         required=False,
-        help_text=gettext_lazy("What the service takes back of its own reasoning. In doubt: found by itself."),
+        help_text=gettext_lazy(
+            "Which of its own reasoning the service accepts. In doubt leave it to the automatic choice."
+        ),
     )
 
     class Meta:
@@ -61,7 +63,9 @@ class ModelProfileForm(ModelForm):
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise forms.ValidationError(_("An http:// or https:// address, such as https://api.example.com/v1"))
         if "@" in parts.netloc or parts.query or parts.fragment:
-            raise forms.ValidationError(_("An address without user, query or fragment: keys stand in the environment."))
+            raise forms.ValidationError(
+                _("An address without user, query or fragment: keys belong into the environment.")
+            )
         return address
 
     def clean_api_key_env(self) -> str:

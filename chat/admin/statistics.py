@@ -28,7 +28,7 @@ BAR_WIDTHS = {7: 8, 30: 3, 90: 1}
 BAR_GAP = 1
 GUARD_LABELS: Mapping[str, str | Promise] = {
     "stripped_delimiters": gettext_lazy("Delimiters stripped, stray closers among them"),
-    "extracted_blocks": gettext_lazy("Thoughts taken out of the text"),
+    "extracted_blocks": gettext_lazy("Thoughts removed from the text"),
     "masked": gettext_lazy("Secrets masked"),
     "dropped_bullets": gettext_lazy("Summary points dropped"),
 }
@@ -81,7 +81,7 @@ def urls(site: AdminSite) -> list[URLPattern]:
 
     return [
         page("usage", gettext_lazy("Usage by user and model"), usage_values),
-        page("guards", gettext_lazy("What the guards took out"), guard_values),
+        page("guards", gettext_lazy("What the guards removed"), guard_values),
     ]
 
 

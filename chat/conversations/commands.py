@@ -61,7 +61,7 @@ def parse(text: str) -> Command | None:
         case "/help" if len(words) == 1:
             return Command("help")
         case "/help":
-            raise invalid_command(_("/help takes nothing after it."))
+            raise invalid_command(_("/help has no arguments."))
     # Other texts may begin with a slash ("/etc/hosts is what?"), but a lone "/word", or one that is followed by a
     # setting's name, is more likely a typing error than a question.
     if words and _LONE_WORD.fullmatch(words[0]) and (len(words) == 1 or words[1].lower().startswith(PREFIX)):
@@ -103,7 +103,7 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
             case "load":
                 values = preferences.load_profile(person, command.name)
                 settings.replace(conversation.pk, values)
-                text = _("Profile %(name)s holds from the next request on: %(values)s")
+                text = _("Profile %(name)s applies from the next request on: %(values)s")
                 return CommandAnswer(text % {"name": command.name, "values": layer_text(values)}, is_change=True)
             case "delete":
                 preferences.delete_profile(person, command.name)
@@ -122,7 +122,7 @@ def completions(person: User) -> list[list[str]]:
     for name, setting in SETTINGS.items():
         found.append([f"/set {name} ", str(LABELS[name])])
         found += [[f"/set {name} {word}", ""] for word in setting.allowed]
-        found.append([f"/set {name} unset", _("as it is elsewhere")])
+        found.append([f"/set {name} unset", _("use the default")])
     found += [[f"/profile {verb} ", hint] for verb, hint in zip(PROFILE_VERBS, profile_hints(), strict=True)]
     for verb in PROFILE_VERBS:
         found += [[f"/profile {verb} {name}", _("saved")] for name in saved]
@@ -138,7 +138,7 @@ def parse_set(words: list[str]) -> Command:
         case [name, value]:
             return Command("set", *parse_change(name, None if value.lower() in UNSET_WORDS else value))
     name, _value = parse_change(words[0], None)
-    raise invalid_command(_("%(name)s takes one value: %(allowed)s.") % {"name": name, "allowed": allowed_text(name)})
+    raise invalid_command(_("%(name)s needs one value: %(allowed)s.") % {"name": name, "allowed": allowed_text(name)})
 
 
 def parse_profile(words: list[str]) -> Command:
@@ -175,7 +175,7 @@ def set_value(command: Command, person: User, conversation: Conversation) -> Com
 def profiles_table(person: User) -> CommandAnswer:
     saved = [(profile.name, _("saved"), layer_text(profile.values)) for profile in preferences.saved_profiles(person)]
     built_in = [(name, _("built in"), layer_text(preset.reasoning)) for name, preset in PRESETS.items()]
-    head = (_("Profile"), _("Kind"), _("Holds"))
+    head = (_("Profile"), _("Kind"), _("Settings"))
     return CommandAnswer(_("Profiles, to be loaded by name"), head=head, rows=(*saved, *built_in))
 
 
@@ -184,7 +184,7 @@ def help_rows() -> tuple[tuple[str, str], ...]:
     return (
         ("/set", _("show all settings, where each comes from, and what it may be")),
         ("/set reasoning.effort low", _("set one for this conversation")),
-        ("/set reasoning.effort unset", _("let the other layers decide again")),
+        ("/set reasoning.effort unset", _("remove the value of this conversation")),
         ("/profile", _("list saved and built-in profiles")),
         ("/profile save NAME", save),
         ("/profile load NAME", load),
@@ -195,9 +195,9 @@ def help_rows() -> tuple[tuple[str, str], ...]:
 
 def profile_hints() -> tuple[str, str, str]:
     return (
-        _("keep what you have set, under a name"),
-        _("set here what a profile holds, and nothing else"),
-        _("forget a saved profile"),
+        _("save your settings under a name"),
+        _("replace the settings of this conversation with a profile"),
+        _("delete a saved profile"),
     )
 
 

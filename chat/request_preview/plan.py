@@ -69,7 +69,7 @@ async def plan_preview(conversation: Conversation, chosen: ModelChoice) -> NextR
     except ProviderError as error:
         raise PreviewError(model_choice.in_its_words(error, chosen).message) from error
     except InvalidToken as error:
-        raise PreviewError(_("What was said here can’t be opened: none of CONTENT_KEYS fits it.")) from error
+        raise PreviewError(_("This conversation can’t be decrypted: none of CONTENT_KEYS fits it.")) from error
 
 
 def exact_json(preview: NextRequest) -> dict[str, Any]:

@@ -40,7 +40,7 @@ SHARES = {
 }
 # Reasons and notes of a plan, which the core gives in plain English, and how the page says them.
 REASONS = {
-    "part of the summary": gettext_noop("A summary stands for it"),
+    "part of the summary": gettext_noop("Replaced by a summary"),
     "a result without its call": gettext_noop("A result that belongs to no call"),
     r"reasoning\.stripFromContext is (?P<value>\w+)": gettext_noop(
         "Thinking of an earlier turn; reasoning.stripFromContext is “%(value)s”"
@@ -53,18 +53,18 @@ REASONS = {
         "Thinking that led to nothing, of a turn that did not end well"
     ),
     "of a response that did not end well": gettext_noop("Sealed thinking of a response that did not end well"),
-    "it was purged": gettext_noop("It was forgotten after its time (THINKING_RETENTION_DAYS)"),
+    "it was purged": gettext_noop("It was deleted after THINKING_RETENTION_DAYS"),
     r"reasoning of this kind has no place in a (?P<value>\w+) request": gettext_noop(
         "Thinking of this kind has no place in this API (%(value)s)"
     ),
-    r"(?P<value>\S+) takes no tools": gettext_noop("This service takes no tools (%(value)s)"),
-    r"(?P<value>\S+) takes no reasoning back": gettext_noop("This service takes no thinking back (%(value)s)"),
+    r"(?P<value>\S+) takes no tools": gettext_noop("This service accepts no tools (%(value)s)"),
+    r"(?P<value>\S+) takes no reasoning back": gettext_noop("This service accepts no thinking (%(value)s)"),
     r"(?P<value>\S+) takes no reasoning details back": gettext_noop(
-        "This service takes no reasoning details back (%(value)s)"
+        "This service accepts no reasoning details (%(value)s)"
     ),
-    r"(?P<value>\S+) takes no signatures back": gettext_noop("This service takes no signatures back (%(value)s)"),
+    r"(?P<value>\S+) takes no signatures back": gettext_noop("This service accepts no signatures (%(value)s)"),
     r"(?P<value>\S+) takes no such step without its reasoning": gettext_noop(
-        "This service takes no such step without its thinking (%(value)s)"
+        "This service accepts no such step without its thinking (%(value)s)"
     ),
     r"made by (?P<value>.+)": gettext_noop("Written by another model (%(value)s) than the one asked now"),
     "made at another endpoint or with another key": gettext_noop("Written at another endpoint, or with another key"),

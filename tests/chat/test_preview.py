@@ -140,7 +140,7 @@ def test_summary_replaces_a_run_of_events(ada: User, own: Conversation) -> None:
 
     page = get_page(ada, own)
 
-    assert [row[:4] for row in omissions(page)] == [["1–4", "4 events", "A summary stands for it", "compaction"]]
+    assert [row[:4] for row in omissions(page)] == [["1–4", "4 events", "Replaced by a summary", "compaction"]]
     assert ["7", "compaction", "They asked first."] in [row[:3] for row in table(page, "go")]
 
 

@@ -30,7 +30,7 @@ from tests.factories import make_conversation, open_turn
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
 LONG = "A line that takes its room on the disk, and more of it than any page has left. " * 300
 LONGER = LONG * 4  # than what the search index may leave free when it puts its parts together
-FULL = "The server’s disk is full, so nothing can be kept. Send it again when there is room."
+FULL = "The server’s disk is full, so nothing can be stored. Send it again when there is room."
 
 
 class FullDisk:
