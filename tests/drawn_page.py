@@ -34,26 +34,25 @@ class DrawnPage:
                 self._swap(element, how)
 
     def state(self) -> dict[str, Any]:
-        """Return what the page shows: its cards with their parts, whether a turn runs, and what waits."""
-        messages = self._by_id("messages")
-        assert messages is not None
-        state: dict[str, Any] = {"cards": [card.get("id") for card in messages.iter("article")]}
-        for card in messages.iter("article"):
+        """Return what the page shows: its cards with their parts, whether a turn runs, and what is queued."""
+        by_id = {element.get("id"): element for element in self._root.iter() if element.get("id")}
+        state: dict[str, Any] = {"cards": [card.get("id") for card in by_id["messages"].iter("article")]}
+        for card in by_id["messages"].iter("article"):
             name = card.get("id", "")
             status = state[f"{name} status"] = card.get("data-status")
             names = _LIVE_PARTS if status == "streaming" else _PARTS
-            state |= {f"{name}-{part}": self._part(f"{name}-{part}") for part in names}
+            state |= {f"{name}-{part}": _text(by_id.get(f"{name}-{part}")) for part in names}
             if status is None:
                 state[name] = _text(card)
             if status == "streaming":
-                state[f"{name} says"] = _words(self._by_id(f"{name}-status"))
-        queue, stop = self._by_id("queue"), self._root.find(".//*[@data-stop]")
-        picker = self._by_id("model-pick")
+                status_text = by_id[f"{name}-status"].find("span")
+                state[f"{name} says"] = (status_text.text or "").strip()
+        stop, picker = self._root.find(".//*[@data-stop]"), by_id.get("model-pick")
         chosen = picker.xpath("option[@selected]") if picker is not None else []
-        state |= {"title": _words_in(self._by_id("title")), "model": _words_in(chosen[0] if chosen else picker)}
-        state |= {"queue": _text(queue), "running": stop is not None and stop.get("hidden") is None}
+        state |= {"title": _words_in(by_id.get("title")), "model": _words_in(chosen[0] if chosen else picker)}
+        state |= {"queue": _text(by_id.get("queue")), "running": stop is not None and stop.get("hidden") is None}
         if not state["running"]:  # the meter of an open page changes when its turn ends
-            state["context"] = _words_in(self._by_id("context"))
+            state["context"] = _words_in(by_id.get("context"))
         return state
 
     def _take_json(self, form: dict[str, Any]) -> None:
@@ -134,9 +133,6 @@ class DrawnPage:
         found = self._root.xpath("//*[@id=$name]", name=name)
         return found[0] if found else None
 
-    def _part(self, name: str) -> str:
-        return _text(self._by_id(name))
-
 
 def _prune(card: HtmlElement) -> None:
     """Remove what a finished card has nothing to show in, as ``chat.js`` does."""
@@ -168,8 +164,3 @@ def _text(element: HtmlElement | None) -> str:
 
 def _words_in(element: HtmlElement | None) -> str:
     return " ".join(element.text_content().split()) if element is not None else ""
-
-
-def _words(status: HtmlElement | None) -> str:
-    span = status.find("span") if status is not None else None
-    return (span.text or "").strip() if span is not None else ""

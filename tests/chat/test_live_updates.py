@@ -111,9 +111,9 @@ class LivePage:
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.05)
+    monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.2)
     monkeypatch.setattr(consumer, "REAUTHORIZE_EVERY_S", 1.0)
-    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0.05)
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0.2)
 
 
 @pytest.fixture
