@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Protocol
 
 from reasoning.deltas import Channel, Delta
@@ -14,6 +16,7 @@ from reasoning.scratchpad import Scratchpad
 from reasoning.stream.tags import SeamGuard, Token, raw_text
 
 BLOCK_BREAK = "\n\n"
+_JOINED = (Channel.VISIBLE, Channel.ANSWER, Channel.THINKING)  # on the others each delta is a thing of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,36 +36,30 @@ class Counters:
 
 
 class DeltaBuffer:
-    """Collect what one call yields; neighbours on one channel leave as one delta."""
+    """Collect what one call yields; neighbours on one channel of text leave as one delta."""
 
     def __init__(self) -> None:
         self._deltas: list[Delta] = []
-        self._channel = Channel.VISIBLE
-        self._pieces: list[str] = []
 
     def put(self, channel: Channel, text: str) -> None:
-        if not text:
-            return
-        if channel is not self._channel:
-            self._join_pieces()
-            self._channel = channel
-        self._pieces.append(text)
+        if text:
+            self._deltas.append(Delta(channel, text))
 
     def append(self, delta: Delta) -> None:
-        self._join_pieces()
         self._deltas.append(delta)
 
     def drain(self) -> tuple[Delta, ...]:
         """Return everything since the last call, in order."""
-        self._join_pieces()
-        deltas = tuple(self._deltas)
-        self._deltas.clear()
-        return deltas
-
-    def _join_pieces(self) -> None:
-        if self._pieces:
-            self._deltas.append(Delta(self._channel, "".join(self._pieces)))
-            self._pieces.clear()
+        deltas, self._deltas = self._deltas, []
+        if len(deltas) < 2:
+            return tuple(deltas)  # nearly always
+        joined: list[Delta] = []
+        for channel, group in groupby(deltas, key=attrgetter("channel")):
+            if channel in _JOINED:
+                joined.append(Delta(channel, "".join(str(delta.text) for delta in group)))
+            else:
+                joined += group
+        return tuple(joined)
 
 
 class WhitespaceTrimmer:

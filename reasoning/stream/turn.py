@@ -244,9 +244,8 @@ class TurnMachine:
             self._updates.append(ShowStatus(redact_text(lines[-1])[:MAX_STATUS_CHARS]))
 
     def _drain(self) -> tuple[Update, ...]:
-        updates = tuple(self._updates)
-        self._updates.clear()
-        return updates
+        updates, self._updates = self._updates, []
+        return tuple(updates)
 
     def _reasoning_events(self, calls: Mapping[int, ToolCall]) -> Iterator[Event]:
         normalizer = self._normalizer
