@@ -16,6 +16,15 @@ from cryptography.fernet import Fernet
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery staple"
 STOP_TIMEOUT_S = 30
+# One process for both commands: starting one takes longer than its work.
+PREPARE = """
+import os, django
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+django.setup()
+from django.core.management import call_command
+call_command("migrate", verbosity=0, interactive=False)
+call_command("seed_demo", verbosity=0)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +57,26 @@ def environment_in(folder: Path, **variables: str) -> dict[str, str]:
 
 def manage(environment: Mapping[str, str], *arguments: str) -> str:
     """Run ``manage.py`` and return its output. Raises AssertionError with its error output."""
-    done = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_python(environment, "manage.py", *arguments)
+
+
+def prepare_database(environment: Mapping[str, str]) -> None:
+    """Migrate, and load the demo."""
+    run_python(environment, "-c", PREPARE)
+
+
+def run_python(environment: Mapping[str, str], *arguments: str) -> str:
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @contextmanager
-def running_server(folder: Path, *, seeded: bool = True, **variables: str) -> Iterator[RunningServer]:
-    """Migrate, seed and serve. The log is ``folder/server.log``."""
+def running_server(folder: Path, **variables: str) -> Iterator[RunningServer]:
+    """Prepare a database and serve. The log is ``folder/server.log``."""
     environment = environment_in(folder, **variables)
-    manage(environment, "migrate", "--no-input", "--verbosity", "0")
-    if seeded:
-        manage(environment, "seed_demo", "--verbosity", "0")
+    prepare_database(environment)
     with serving(environment, folder) as running:
         yield running
 

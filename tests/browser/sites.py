@@ -20,7 +20,7 @@ from pathlib import Path
 from urllib.request import urlopen
 from uuid import UUID
 
-from tests.server import ROOT, environment_in, manage, stop
+from tests.server import ROOT, environment_in, manage, prepare_database, stop
 
 START_TIMEOUT_S = 60
 LOOK_AGAIN_S = 0.05
@@ -43,8 +43,7 @@ class Prepared:
 def prepare(folder: Path) -> Prepared:
     """Migrate, seed, and sign people in."""
     environment = environment_in(folder, ENV_FILE="/dev/null")
-    manage(environment, "migrate", "--no-input", "--verbosity", "0")
-    manage(environment, "seed_demo", "--verbosity", "0")
+    prepare_database(environment)
     done = subprocess.run(
         [sys.executable, "-m", "tests.browser.sessions"], cwd=ROOT, env=environment, capture_output=True, check=True
     )

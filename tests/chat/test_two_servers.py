@@ -20,7 +20,7 @@ from psycopg import sql
 
 from tests.contract_server.fixture import ContractHandle
 from tests.open_page import Person
-from tests.server import RunningServer, environment_in, manage, serving
+from tests.server import RunningServer, environment_in, prepare_database, serving
 
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 TEXT = "\n\n".join(f"Paragraph {number} says this and that, at some length." for number in range(12))
@@ -51,8 +51,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, database: str, server: Contra
         OPENAI_MODEL="plain-model",
         **FAST,
     )
-    manage(shared, "migrate", "--no-input", "--verbosity", "0")
-    manage(shared, "seed_demo", "--verbosity", "0")
+    prepare_database(shared)
     return shared
 
 

@@ -16,7 +16,7 @@ from tests.browser.upstream import opening, reply, says, waits
 from tests.contract_server.fixture import ContractHandle, running_contract_server
 from tests.faults.site import Services, running_services
 from tests.open_page import Person
-from tests.server import environment_in, manage, serving
+from tests.server import environment_in, prepare_database, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.redis, pytest.mark.timeout(180)]
 FAST = {"LEASE_HEARTBEAT_S": "1", "LEASE_EXPIRY_S": "5"}
@@ -44,8 +44,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory, model: ContractHandle,
     """Return what two servers need to know, over a database that is ready."""
     own = {"OPENAI_BASE_URL": model.base_url, "OPENAI_MODEL": "plain-model", **services.addresses, **FAST}
     made = environment_in(tmp_path_factory.mktemp("servers"), **own)
-    manage(made, "migrate", "--no-input", "--verbosity", "0")
-    manage(made, "seed_demo", "--verbosity", "0")
+    prepare_database(made)
     return made
 
 
