@@ -86,7 +86,7 @@ document.addEventListener("keydown", ({ key, target }) => {
   if (["ArrowUp", "PageUp", "Home"].includes(key) && !target.matches("textarea, input")) setFollowing(false);
 });
 
-// An opened panel may push the end away; whoever opened it reads there.
+// An opened panel may push the end out of sight; its reader reads there.
 document.addEventListener("click", ({ target }) => {
   if (!target.closest(".disclosure__bar")) return;
   const wasFollowing = isFollowing;
