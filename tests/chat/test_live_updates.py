@@ -327,34 +327,27 @@ async def test_block_whose_citations_fail_is_shown_without_them(
     assert not failures
 
 
-@pytest.mark.parametrize(
-    ("language", "shows_trace", "status"),
-    [("en", True, "Reading {} results…"), ("de", True, "Liest {} Treffer …"), ("en", False, "Thinking…")],
-)
 async def test_status_names_the_results_that_the_model_reads(
-    upstream: ContractHandle,
-    alice: User,
-    conversation: Conversation,
-    settings: LazySettings,
-    language: str,
-    shows_trace: bool,
-    status: str,
+    upstream: ContractHandle, alice: User, conversation: Conversation
 ) -> None:
-    settings.REASONING_TOOL_TRACE_DEFAULT = shows_trace
     await database_sync_to_async(load_demo)()
     upstream.script([{"tool_calls": [SEARCH]}, {"content": "Done.", "faults": held("go", "first_event")}])
-    async with page_of(alice, conversation, language=language) as page:
+    async with AsyncExitStack() as stack:
+        pages = [
+            await stack.enter_async_context(page_of(alice, conversation, language=language))
+            for language in ("en", "de", "en")
+        ]
+        await pages[2].post("/accounts/toggles/show-trace/", {"on": "false"})
         await started(conversation)
-        await asyncio.to_thread(upstream.wait_for, held="go")
-        await page.is_as_reloaded()
-        shown = (await page.load()).state()
+        await pages[0].sees("Reading ")
+        await all_as_reloaded(*pages)
+        states = [(await page.load()).state() for page in pages]
         upstream.release("go")
-        await ended(conversation)
+        turn = await ended(conversation)
 
-    result = await Event.objects.aget(type="tool_result")
-    assert [text for name, text in shown.items() if name.endswith(" says")] == [
-        status.format(result.public["trace"]["results"])
-    ]
+    count = (await Event.objects.aget(type="tool_result")).public["trace"]["results"]
+    shown = [state[f"m-{turn.public_id} says"] for state in states]
+    assert shown == [f"Reading {count} results…", f"Liest {count} Treffer …", "Thinking…"]
 
 
 async def test_turn_of_a_dead_process_ends_on_every_page(
