@@ -1,4 +1,4 @@
-"""The strict upstream as the configured model, over real HTTP; a conversation, and a page that is open on it."""
+"""The strict contract server as the configured model, over real HTTP, and an empty conversation."""
 
 from __future__ import annotations
 
