@@ -142,6 +142,23 @@ def test_every_rule_has_a_test_and_every_test_names_a_rule() -> None:
     assert tested - listed == set()
 
 
+def test_every_rule_that_code_or_a_document_cites_exists() -> None:
+    rules = set(re.findall(r"^- `([^`]+)`", RULES.read_text(encoding="utf-8"), re.MULTILINE))
+    decisions = {f"product {int(path.name[8:10])}" for path in (ROOT / "docs/decisions").glob("product-*.md")}
+    numbered = r"rule \d|BR-\d+|EC-\d+|ERR-\d+|invariant \d|case \d|decision \d"
+    cited = re.compile(rf"\b(?:normaliser \d+|replay D?\d[\d.]*\d|replay D?\d|product \d+|spec \d+ (?:{numbered}))")
+    paths = [*SOURCES, *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").rglob("*.py")]
+    texts = {path: re.sub("Spec |Replay |Product ", _lower, path.read_text(encoding="utf-8")) for path in paths}
+
+    found = {(_name(path), rule) for path, text in texts.items() for rule in cited.findall(text)}
+    assert len(found) > 100
+    assert {(path, rule) for path, rule in found if rule not in rules | decisions} == set()
+
+
+def _lower(word: re.Match[str]) -> str:
+    return word[0].lower()
+
+
 def _marked(source: str) -> Iterator[str]:
     for arguments in re.findall(r"mark\.spec\(([^)]*)\)", source):
         yield from (rule.removeprefix("spec ") for rule in re.findall(r"""["']([^"']+)["']""", arguments))

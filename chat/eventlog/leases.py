@@ -3,7 +3,7 @@
 A process that dies stops renewing, and any other may then take the turn over, once, to end it as interrupted. A slow
 process finds its lease lost and writes nothing more, because every write requires it. A dead PID on this host is
 detected immediately. After a database outage expired leases get one grace period, because live workers couldn't renew
-them. Only the database's clock counts: clocks of machines differ. All functions are synchronous. Replay 2.11.
+them. Only the database's clock counts: clocks of machines differ. All functions are synchronous.
 """
 
 from __future__ import annotations

@@ -158,7 +158,7 @@ def save_checkpoints(released: Mapping[uuid.UUID, Released]) -> None:
 
 
 def cancel_open_calls(turn: Turn) -> None:
-    """Give every tool call without a result the constant one, shown as cancelled. Replay rule 8."""
+    """Give every tool call without a result the constant one, shown as cancelled. Replay 8."""
     calls = open_calls(turn_record(turn))
     results = [ToolResult(call_id=call["call_id"], output=NOT_RUN, ok=False, step=call["step"]) for call in calls]
     cancelled = {"args": {}, "durationMs": 0, "results": None, "topCitations": [], "status": "cancelled"}

@@ -26,7 +26,7 @@ REDIS_TIMEOUT_S = 2
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """Answer 200 where everything answers, else 503; names what does not, never why. Contracts, HTTP."""
+    """Answer 200 where everything answers, else 503; names what does not, never why."""
     probes = {"database": ask_database, "turns": check_heartbeat} | ({"redis": ask_redis} if settings.REDIS_URL else {})
     checks = {}
     for name, probe in probes.items():

@@ -2,7 +2,7 @@
 
 Services wrap their errors in many envelopes and reword them from month to month, so codes and fragments of texts
 decide, never a whole sentence. Every message is safe to show: keys are cut out of a service's own words, which are
-redacted and shortened before they are quoted. Replay 1, 1.1 and D4.
+redacted and shortened before they are quoted. Replay D4.
 """
 
 from __future__ import annotations

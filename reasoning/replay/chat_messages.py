@@ -84,7 +84,7 @@ def chat_messages(step: HistoryStep, dialect: Dialect, call_ids: CallIds, *, pla
 
 
 def join_roles(messages: Sequence[Entry]) -> list[Entry]:
-    """Join neighbours of one role, for services that want questions and answers to alternate. Replay rule 9."""
+    """Join neighbours of one role, for services that want questions and answers to alternate. Replay 9."""
     joined: list[Entry] = []
     for message in messages:
         before = joined[-1] if joined else None
@@ -99,7 +99,7 @@ def repair_messages(messages: Sequence[Entry]) -> tuple[list[Entry], tuple[Repai
     """Return chat messages with each call answered once, directly behind it, and no result without its call.
 
     The last check before a request leaves. Selection is built so that nothing is found here; what is found all the same
-    (an old row, a broken event) must not end a conversation for good. Replay rule 10.
+    (an old row, a broken event) must not end a conversation for good. Replay 10.
     """
     repairs: list[Repair] = []
     repaired: list[Entry] = []

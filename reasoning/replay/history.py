@@ -71,7 +71,7 @@ class HistoryTurn:
 
     @property
     def has_failed(self) -> bool:
-        """Errored, stopped, capped, or broken off: no end, and a later turn. Replay rule 4."""
+        """Errored, stopped, capped, or broken off: no end, and a later turn. Replay 4."""
         return self.end != "completed" and not self.is_running
 
     @property
@@ -102,7 +102,7 @@ def read_history(events: Iterable[Event]) -> History:
     border = newest.to_seq
     for step in (step for turn in turns_of(active) for step in turn.steps):
         seqs = [event.seq for event in step.events()]
-        if seqs and min(seqs) <= border < max(seqs):  # no step is torn: replay rule 2
+        if seqs and min(seqs) <= border < max(seqs):  # no step is torn: replay 2
             border = min(seqs) - 1
             break
     step_events = (Reasoning, AssistantMessage, ToolCall, ToolResult)

@@ -1,7 +1,8 @@
 """Steps of history as the input items of the Responses API.
 
 Reasoning items are sent back verbatim, with their ids; calls and messages without ids, so that a dropped reasoning item
-harms nothing (replay 1.1). Items are sent in the order in which they came; outputs follow the last call of their step.
+harms nothing (spec 002 decision 3). Items are sent in the order in which they came; outputs follow the last call of
+their step.
 """
 
 from __future__ import annotations

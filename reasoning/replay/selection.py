@@ -128,7 +128,7 @@ class Selector:
         return self._drop(left, left.reasoning, ("spec 002 drop", "reasoning of a failed turn, without a follower"))
 
     def _provenance_reason(self, block: Reasoning, turn: HistoryTurn) -> Reason | None:
-        """Return why a service would refuse an opaque block. Spec 002 drop, replay 1.1 and 2.4."""
+        """Return why a service would refuse an opaque block. Spec 002 drop, replay 2.4."""
         if block.kind == "text":
             return None
         if block.model != self.origin.model:

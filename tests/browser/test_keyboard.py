@@ -1,4 +1,4 @@
-"""The same without a mouse: stops of Tab that show the focus, and the shortcuts of the page. Ui bar A3, section 3."""
+"""The same without a mouse: stops of Tab that show the focus, and the shortcuts of the page."""
 
 from __future__ import annotations
 

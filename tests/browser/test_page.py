@@ -1,4 +1,4 @@
-"""What the page weighs, what its policy refuses, and what closed panels hide. Ui bars P1 to P3, A4, L6."""
+"""What the page weighs, what its policy refuses, and what closed panels hide."""
 
 from __future__ import annotations
 

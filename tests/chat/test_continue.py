@@ -1,4 +1,4 @@
-"""Continue: a cut-off answer is continued in a new turn, which is sent its text. Replay 2.12."""
+"""Continue: a cut-off answer is continued in a new turn, which is sent its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models over the API: what there is, and which one answers. Contracts, HTTP."""
+"""Models over the API: what there is, and which one answers."""
 
 from __future__ import annotations
 

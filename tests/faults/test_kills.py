@@ -1,4 +1,4 @@
-"""A server that is killed at any moment loses nothing that was acknowledged. Replay 2.11; product, Durable turns."""
+"""A server that is killed at any moment loses nothing that was acknowledged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that is asked to end tells every page and every script how its turn ended. Replay 2.12."""
+"""A server that is asked to end tells every page and every script how its turn ended."""
 
 from __future__ import annotations
 

@@ -76,6 +76,7 @@ def test_glm_is_asked_to_use_thinking_only_where_all_of_it_is_sent() -> None:
     assert "thinking" not in body("glm-preserved", *loop(thought()), by=ReasoningSettings())
 
 
+@pytest.mark.spec("replay 9")
 def test_r1_gets_neither_tools_nor_two_messages_of_one_role_in_a_row() -> None:
     events = [*loop(thought()), *loop(turn="b", first=11)[:1], *loop(turn="c", first=21)[:1]]
 

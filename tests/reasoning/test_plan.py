@@ -79,6 +79,7 @@ def test_turn_becomes_question_call_result_and_answer() -> None:
     ]
 
 
+@pytest.mark.spec("replay 8")
 def test_open_call_of_the_running_turn_gets_a_constant_result() -> None:
     made = plan(turn(call(1), call(2), result(2), end=None))
 
@@ -113,6 +114,7 @@ def test_compaction_replaces_what_it_summarises() -> None:
     assert "short" in made.entries[0]["content"]
 
 
+@pytest.mark.spec("replay 2")
 def test_compaction_splits_no_step() -> None:
     steps = (thought(), call(), result(), call(2, step=1), result(2, step=1))
 
@@ -127,6 +129,8 @@ def test_steps_without_an_index_begin_at_results_and_thoughts() -> None:
     assert [entry.get("reasoning_content") for entry in plan(turn(*bare)).entries] == [None, "one", None, "two"]
 
 
+@pytest.mark.spec("replay 4")
+@pytest.mark.spec("replay 5")
 @pytest.mark.spec("002 drop")
 @pytest.mark.parametrize("end", ["errored", "aborted", "interrupted", "iteration_capped"])
 def test_failed_turn_sends_answered_calls_only(end: str) -> None:
@@ -262,6 +266,7 @@ def test_items_are_sent_verbatim_in_order_and_alone_have_ids() -> None:
     assert (made.body["include"], made.body["store"]) == (["reasoning.encrypted_content"], False)
 
 
+@pytest.mark.spec("replay 2.4")
 @pytest.mark.spec("002 decision 3")
 @pytest.mark.parametrize(
     ("target", "rule"),
@@ -278,6 +283,7 @@ def test_item_is_sent_to_its_own_model_endpoint_and_api_only(target: RequestTarg
     assert rules(plan(loop, to=RESPONSES)) == []
 
 
+@pytest.mark.spec("replay 7")
 @pytest.mark.spec("002 drop")
 @pytest.mark.parametrize(
     ("events", "rule"),

@@ -57,6 +57,7 @@ def broken_rule(request: CheckedRequest) -> tuple[str, str] | None:
     return (broken[0].id, broken[1].message) if broken else None
 
 
+@pytest.mark.spec("replay 10")
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 @settings(suppress_health_check=list(HealthCheck))
 @given(data=st.data())
