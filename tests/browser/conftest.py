@@ -22,7 +22,14 @@ from tests.browser.upstream import contract_server
 from tests.contract_server.fixture import ContractHandle
 
 PATIENCE_MS = 30_000  # a loaded machine is slow, and a condition that holds costs nothing
+TEST_TIMEOUT_S = 300  # the first test of a worker also prepares a database and starts the servers
 MakeSite = Callable[..., Site]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.timeout(TEST_TIMEOUT_S))
 
 
 @pytest.fixture(scope="session")

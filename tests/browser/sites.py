@@ -22,7 +22,7 @@ from uuid import UUID
 
 from tests.server import ROOT, environment_in, manage, prepare_database, stop
 
-START_TIMEOUT_S = 60
+START_TIMEOUT_S = 120
 LOOK_AGAIN_S = 0.05
 DATABASE = "legible.sqlite3"
 

@@ -24,7 +24,6 @@ GROUPS = {
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)  # axe-core needs about a second for each look
 @pytest.mark.parametrize("group", GROUPS)
 def test_every_state_is_accessible_and_has_room_for_longer_words(
     visit: Visit, offline: Site, serve: MakeSite, group: str

@@ -28,14 +28,14 @@ def test_title_is_in_header_window_and_list_and_a_search_finds_the_text(
 
     demo.page.keyboard.press("Control+k")
     expect(demo.page.get_by_role("searchbox", name="Search conversations")).to_be_focused()
-    demo.page.keyboard.type("wombat")
+    demo.page.keyboard.insert_text("wombat")
     found = demo.page.locator("#conversations").get_by_role("link", name=re.compile("Marsupials dig"))
     expect(found.locator("mark").first).to_have_text("wombats")
     expect(demo.listed("Nothing else")).to_have_count(0)
     demo.page.keyboard.press("Escape")
     expect(demo.listed("Nothing else")).to_be_visible()
     expect(demo.page.get_by_role("searchbox")).to_have_value("")
-    demo.page.keyboard.type("zeppelin")
+    demo.page.keyboard.insert_text("zeppelin")
 
     expect(demo.page.get_by_text("No conversation found.")).to_be_visible()
 
