@@ -1,4 +1,4 @@
-"""A conversation's page as frames change it, without a browser: what htmx and ``chat.js`` do with them."""
+"""A conversation's page changed by frames as htmx and ``chat.js`` do it, without a browser."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ class DrawnPage:
         cards = self._root.xpath("//*[@id='messages']/*[@data-role='assistant']")
         return (cards[-1].get("data-message-id", ""), cards[-1].get("data-status", "")) if cards else ("", "")
 
-    def take(self, frame: str) -> None:
-        """Change the page as a frame says."""
+    def apply(self, frame: str) -> None:
+        """Apply a frame to the page."""
         if frame.startswith("{"):
-            self._take_json(json.loads(frame))
+            self._apply_json(json.loads(frame))
             return
         for element in lxml.html.fragments_fromstring(frame):
             if not isinstance(element, str) and (how := element.get("hx-swap-oob")):
@@ -55,7 +55,7 @@ class DrawnPage:
             state["context"] = _words_in(by_id.get("context"))
         return state
 
-    def _take_json(self, form: dict[str, Any]) -> None:
+    def _apply_json(self, form: dict[str, Any]) -> None:
         if "text" in form:
             element = self._by_id(form["id"])
             if element is None:
@@ -135,7 +135,7 @@ class DrawnPage:
 
 
 def _prune(card: HtmlElement) -> None:
-    """Remove what a finished card has nothing to show in, as ``chat.js`` does."""
+    """Remove the empty panels of a finished card, as ``chat.js`` does."""
     for fold in card.xpath(".//*[contains(@class, 'disclosure')]"):
         steps = fold.xpath(".//*[contains(@class, 'steps')]")
         is_empty = fold.get("data-token-est") == "0" or (steps and not len(steps[0]))

@@ -1,4 +1,4 @@
-"""The words that a page was sent, put together: a piece ends where its window did, so any phrase may be split."""
+"""The text that a page was sent. Pieces are joined, because a piece may end inside any phrase."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def heard(frames: Iterable[str]) -> str:
-    """Return all that these frames hold: each as it was sent, then each text that they let grow, in one."""
+    """Return the content of frames: each frame as sent, then each streamed text in one."""
     sent = list(frames)
     texts: dict[str, str] = {}
     for frame in sent:

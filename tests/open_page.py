@@ -59,7 +59,7 @@ class Person:
     async def sees_end(self, turn_id: str, status: str, *, within_s: float = 60) -> None:
         """Wait until the page was sent this end of a turn, as an event or in a card that was drawn again."""
         async with asyncio.timeout(within_s):
-            while not tells_end(self.frames, turn_id, status):
+            while not shows_end(self.frames, turn_id, status):
                 self.frames.append(await self._socket.receive_str())
 
     async def visit(self) -> tuple[int, str]:
@@ -87,7 +87,7 @@ class Person:
         await self._http.close()
 
 
-def tells_end(frames: Sequence[str], turn_id: str, status: str) -> bool:
+def shows_end(frames: Sequence[str], turn_id: str, status: str) -> bool:
     """Return whether a page was sent this end of a turn, as an event or in a card that was drawn again."""
     cards = [card for frame in frames for card in frame.split("</article>")]
     has_event = any(f'"card":"{turn_id}"' in frame and f'"status":"{status}"' in frame for frame in frames)

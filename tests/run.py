@@ -36,7 +36,7 @@ CHECKS = {
     "template lint": ["djlint", "--quiet", "--lint", "templates"],
 }
 OUTSIDE_BROWSER = ["--ignore=tests/browser"]  # Playwright's event loop and pytest-asyncio's can't share a process
-# Loadscope keeps the tests of a module in one worker, so that a module's server is started once.
+# Loadscope runs the tests of a module in one worker, so that a module's server is started once.
 PYTEST = [sys.executable, "-m", "pytest", "-n", "2", "--dist", "loadscope"]
 
 

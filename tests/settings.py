@@ -32,7 +32,7 @@ from config.settings import *  # noqa: E402, F403
 from config.settings import CHANNEL_LAYERS, DATABASES, REDIS_URL  # noqa: E402
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-# A thread that outlives its test must not keep a connection: PostgreSQL would not drop the test database.
+# A thread that outlives its test must not hold a connection: PostgreSQL would not drop the test database.
 DATABASES["default"]["CONN_MAX_AGE"] = 0
 # Several runs at once must not meet: a database, and a prefix in Redis, for each. Redis is never the cache under test,
 # for emptying that cache empties all of it.

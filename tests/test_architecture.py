@@ -27,7 +27,7 @@ def _name(path: Path) -> str:
 
 
 def _markup_matching(pattern: str) -> list[str]:
-    """Return where ``pattern`` stands in the templates' markup, their own tags and comments blanked."""
+    """Return where ``pattern`` matches in the templates' markup, their own tags and comments blanked."""
     found = re.compile(pattern, re.IGNORECASE | re.DOTALL)
     return [f"{_name(path)}: {match[0][:80]}" for path in TEMPLATES for match in found.finditer(_markup(path))]
 

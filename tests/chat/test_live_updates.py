@@ -103,7 +103,7 @@ class LivePage:
             message = self._communicator.output_queue.get_nowait()
             assert message["type"] == "websocket.send", message
             self.frames.append(message["text"])
-            self._drawn.take(message["text"])
+            self._drawn.apply(message["text"])
 
     async def close(self) -> None:
         await self._communicator.disconnect()

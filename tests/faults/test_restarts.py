@@ -102,7 +102,7 @@ async def come_in(base_url: str) -> None:
 async def until_leases_ran_out(one: Person) -> None:
     """Wait until no turn was renewed for as long as a lease lasts."""
     async with asyncio.timeout(60):
-        while (await one.health())[1]["turns"] == "ok":  # noqa: ASYNC110 - it tells nobody
+        while (await one.health())[1]["turns"] == "ok":  # noqa: ASYNC110 - the server does not notify
             await asyncio.sleep(0.1)
 
 
@@ -162,7 +162,7 @@ if not missing_packages({}):
     async def test_database_restarted_in_mid_stream(
         services: Services, model: ContractHandle, people: list[Person], chat: uuid.UUID
     ) -> None:
-        """It is unavailable for longer than leases last, and yet the process that continues keeps its turn."""
+        """It is unavailable for longer than leases last, and yet the process that continues has its turn to the end."""
         near, far = people
         script(model)
         await near.send(text="Why?", id="q1")

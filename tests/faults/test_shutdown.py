@@ -1,4 +1,4 @@
-"""A server that is asked to end tells every page and every script how its turn ended."""
+"""A server that is asked to end sends every page and every script the end of its turn."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import aiohttp
 from tests.faults.questions import Question
 from tests.faults.site import DoomedSite
 from tests.frame_words import heard
-from tests.open_page import tells_end
+from tests.open_page import shows_end
 
 TIMEOUT_S = 60
 POLL_INTERVAL_S = 0.02
@@ -60,7 +60,7 @@ class Visitor:
 
     def has_seen_end(self, turn_id: str, status: str) -> bool:
         """Return whether a page was sent this end of a turn, as an event or in a card that was drawn again."""
-        return any(tells_end(frames, turn_id, status) for frames in self._frames.values())
+        return any(shows_end(frames, turn_id, status) for frames in self._frames.values())
 
     def sees(self, text: str) -> bool:
         """Return whether a page was sent ``text``, which pieces may share."""
