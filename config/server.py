@@ -58,7 +58,7 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
         for host, port in self.listening_addresses:
             sys.stdout.write(startup_message(host, port, self.demo_logins))
         sys.stdout.flush()
-        await asyncio.gather(runner.look_after_others(), runner.listen_for_stops(), purge_conversations_regularly())
+        await asyncio.gather(runner.recover_abandoned(), runner.listen_for_stops(), purge_conversations_regularly())
 
     def on_signal(self) -> None:
         """Shut down gracefully; a second signal stops at once."""

@@ -43,7 +43,7 @@ STEP_STATES: dict[str, StepState] = {"ok": "done", "error": "failed", "denied": 
 
 
 def items(
-    rows: Sequence[TurnRecord], sees: Visibility, *, opened: Mapping[str, ThinkingText] | None = None
+    records: Sequence[TurnRecord], sees: Visibility, *, opened: Mapping[str, ThinkingText] | None = None
 ) -> list[dict[str, Any]]:
     """Return the cards of stored turns, oldest first; ``rendering.load`` has loaded their HTML.
 
@@ -51,16 +51,19 @@ def items(
     """
     texts = opened or {}
     return [
-        {"question": question_card(row), "answer": answer_card(row, sees, opened=texts.get(row.turn.public_id))}
-        for row in rows
+        {
+            "question": question_card(record),
+            "answer": answer_card(record, sees, opened=texts.get(record.turn.public_id)),
+        }
+        for record in records
     ]
 
 
-def record_of(rows: TurnRecord) -> AnswerRecord:
+def record_of(turn_record: TurnRecord) -> AnswerRecord:
     """Return what the public payloads of a stored turn say of its answer."""
-    turn = rows.turn
+    turn = turn_record.turn
     return answer_record(
-        rows.events,
+        turn_record.events,
         turn_id=turn.public_id,
         turn_status=turn.status,
         model=turn.model,
@@ -69,15 +72,15 @@ def record_of(rows: TurnRecord) -> AnswerRecord:
     )
 
 
-def question_card(rows: TurnRecord) -> QuestionView:
+def question_card(turn_record: TurnRecord) -> QuestionView:
     """Return the card of the question of a stored turn."""
-    text = next((event["text"] for event in rows.events if event["type"] == "user_message"), "")
-    turn = rows.turn
+    text = next((event["text"] for event in turn_record.events if event["type"] == "user_message"), "")
+    turn = turn_record.turn
     view = question_view(turn.public_id, turn.number, text, turn.started_at)
     if turn.status == Turn.Status.RUNNING:
         return view
     edit_url = "" if view.handed_over else reverse("chat:edit", args=[turn.conversation_id, turn.pk])
-    return replace(view, edit_url=edit_url, branch=branch_view(rows))
+    return replace(view, edit_url=edit_url, branch=branch_view(turn_record))
 
 
 def live_question_card(live: TurnState) -> QuestionView:
@@ -91,24 +94,24 @@ def question_view(public_id: str, number: int, text: str, at: datetime) -> Quest
     return QuestionView(f"{public_id}-q", number, text, at, handed_over)
 
 
-def branch_view(rows: TurnRecord) -> BranchView | None:
+def branch_view(turn_record: TurnRecord) -> BranchView | None:
     """Return which of the turns asked in one place this is, ``2/3``; None where it is the only one."""
-    if len(rows.siblings) < 2:
+    if len(turn_record.siblings) < 2:
         return None
 
     def step_to(index: int) -> BranchStep | None:
-        if not 0 <= index < len(rows.siblings):
+        if not 0 <= index < len(turn_record.siblings):
             return None
-        sibling = rows.siblings[index]
-        return BranchStep(sibling.hex, reverse("chat:select", args=[rows.turn.conversation_id, sibling]))
+        sibling = turn_record.siblings[index]
+        return BranchStep(sibling.hex, reverse("chat:select", args=[turn_record.turn.conversation_id, sibling]))
 
-    at = rows.siblings.index(rows.turn.pk)
-    return BranchView(at + 1, len(rows.siblings), step_to(at - 1), step_to(at + 1))
+    at = turn_record.siblings.index(turn_record.turn.pk)
+    return BranchView(at + 1, len(turn_record.siblings), step_to(at - 1), step_to(at + 1))
 
 
-def answer_card(rows: TurnRecord, sees: Visibility, *, opened: ThinkingText | None = None) -> AnswerView:
+def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingText | None = None) -> AnswerView:
     """Return the card of a stored turn. ``opened`` is its thinking where the page was asked for with it open."""
-    turn, record = rows.turn, record_of(rows)
+    turn, record = turn_record.turn, record_of(turn_record)
     args = [turn.conversation_id, turn.pk]
     can_continue = continuation.can_continue(turn, record.answer)
     return AnswerView(

@@ -46,33 +46,39 @@ def answer_html(turn: Turn, record: AnswerRecord) -> SafeString:
     return _render(record, UNKNOWN)
 
 
-def load(rows: Sequence[TurnRecord], *, again: bool = False) -> None:
+def load(records: Sequence[TurnRecord], *, again: bool = False) -> None:
     """Read the stored HTML of these turns of one conversation; render and store what is missing in this language.
 
     ``again``: render all of it. Reads and writes the database. The HTML of a running turn isn't stored.
     """
-    prefetch_related_objects([row.turn for row in rows], "stored_card")
-    missing = [row for row in rows if again or not ((card := _card(row.turn)) and _is_current(card))]
+    prefetch_related_objects([turn_record.turn for turn_record in records], "stored_card")
+    missing = [
+        turn_record for turn_record in records if again or not ((card := _card(turn_record.turn)) and _is_current(card))
+    ]
     if not missing:
         return
-    linking = {row.turn.pk for row in missing if any(may_contain_link(event["text"]) for event in _messages(row))}
+    linking = {
+        turn_record.turn.pk
+        for turn_record in missing
+        if any(may_contain_link(event["text"]) for event in _messages(turn_record))
+    }
     asked = user_text_of(missing[0].turn.conversation_id, linking)  # matters only to links
     version, language = render_version(), _language()
-    for row in missing:
-        card = _card(row.turn) or StoredCard(turn=row.turn)
+    for turn_record in missing:
+        card = _card(turn_record.turn) or StoredCard(turn=turn_record.turn)
         others = card.answer_html if card.render_version == version else {}
-        card.answer_html = {**others, language: _render(_record(row), asked.get(row.turn.pk, EMPTY))}
+        card.answer_html = {**others, language: _render(_record(turn_record), asked.get(turn_record.turn.pk, EMPTY))}
         card.render_version = version
-    save([row.turn.stored_card for row in missing if row.turn.status != Turn.Status.RUNNING])
+    save([turn_record.turn.stored_card for turn_record in missing if turn_record.turn.status != Turn.Status.RUNNING])
 
 
-def new_card(row: TurnRecord) -> StoredCard:
+def new_card(turn_record: TurnRecord) -> StoredCard:
     """Render the answer of a turn that has just ended; the caller saves it."""
     asked = EMPTY
-    if any(may_contain_link(event["text"]) for event in _messages(row)):
-        asked = user_text_of(row.turn.conversation_id, {row.turn.pk}).get(row.turn.pk, EMPTY)
-    html = {_language(): _render(_record(row), asked)}
-    return StoredCard(turn=row.turn, render_version=render_version(), answer_html=html)
+    if any(may_contain_link(event["text"]) for event in _messages(turn_record)):
+        asked = user_text_of(turn_record.turn.conversation_id, {turn_record.turn.pk}).get(turn_record.turn.pk, EMPTY)
+    html = {_language(): _render(_record(turn_record), asked)}
+    return StoredCard(turn=turn_record.turn, render_version=render_version(), answer_html=html)
 
 
 def save(cards: Sequence[StoredCard]) -> None:
@@ -93,13 +99,13 @@ def _is_current(card: StoredCard) -> bool:
     return card.render_version == render_version() and _language() in card.answer_html
 
 
-def _record(row: TurnRecord) -> AnswerRecord:
-    turn = row.turn
-    return answer_record(_messages(row), turn_id=turn.public_id, turn_status=turn.status, model=turn.model)
+def _record(turn_record: TurnRecord) -> AnswerRecord:
+    turn = turn_record.turn
+    return answer_record(_messages(turn_record), turn_id=turn.public_id, turn_status=turn.status, model=turn.model)
 
 
-def _messages(row: TurnRecord) -> list[Mapping[str, Any]]:
-    return [event for event in row.events if event["type"] == AssistantMessage.type]
+def _messages(turn_record: TurnRecord) -> list[Mapping[str, Any]]:
+    return [event for event in turn_record.events if event["type"] == AssistantMessage.type]
 
 
 def _render(record: AnswerRecord, asked: UserText) -> SafeString:

@@ -64,7 +64,7 @@ class PageSession:
         self._cards: set[str] = set()  # that the page has: from this socket, or by its own word
         self._must_sync = False  # it has cards that we don't know; nothing of a card is sent before it names them
         self._scratchpads: dict[str, Scratchpad] = {}
-        self._drawn_pad = ""
+        self._panel_card = ""
         self._actions: dict[str, Callable[[Mapping[str, Any]], Awaitable[list[str]]]] = {
             "stop": self._stop,
             "sync": self._sync,
@@ -182,11 +182,11 @@ class PageSession:
             self._user,
             self.key.session_key,
             card_id=dom_id(turn.public_id),
-            is_first=self._drawn_pad != turn.public_id,
+            is_first=self._panel_card != turn.public_id,
         )
         if panel is None:
             return []
-        self._drawn_pad = turn.public_id
+        self._panel_card = turn.public_id
         return [panel]
 
     # Following a turn
@@ -345,7 +345,7 @@ class PageSession:
         return []
 
     async def _refresh(self, form: Mapping[str, Any]) -> list[str]:
-        self._drawn_pad = ""
+        self._panel_card = ""
         return self._snapshot(await self._running())
 
     async def _sync(self, form: Mapping[str, Any]) -> list[str]:

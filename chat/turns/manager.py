@@ -156,7 +156,7 @@ class TurnManager:
         while await running.aexists():  # noqa: ASYNC110 - in another process, which has no event for us
             await asyncio.sleep(POLL_INTERVAL_S)
 
-    async def look_after_others(self) -> None:
+    async def recover_abandoned(self) -> None:
         """End the turns of dead processes, and start queued messages where no turn runs, until the server ends."""
         while not self._draining:
             try:

@@ -358,7 +358,7 @@ async def test_turn_of_a_dead_process_ends_on_every_page(
     async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
         await all_as_reloaded(near, far)
         await database_sync_to_async(abandon)(turn)
-        looking = asyncio.create_task(elsewhere.look_after_others())
+        looking = asyncio.create_task(elsewhere.recover_abandoned())
         for page in (near, far):
             await page.sees('"status":"interrupted"')
         looking.cancel()
