@@ -87,8 +87,8 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     turn_request = TurnRequest(request, person, found.pk, sees)
     if form.get("model") is None:
         return await respond(turn_request, message)
+    previous = await sync_to_async(getattr)(found, "profile")  # a query
     # before the turn, which reads its model from the conversation
-    previous = found.profile
     await sync_to_async(model_choice.set_model)(found, await model_choice.find_model(form["model"]))
     try:
         return await respond(turn_request, message)
