@@ -7,7 +7,7 @@ import contextvars
 import json
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, cast
@@ -16,8 +16,8 @@ from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
-from django.http import QueryDict
-from django.utils.translation import activate
+from django.http import HttpRequest, QueryDict
+from django.utils.translation import activate, get_language_from_request
 from django.utils.translation import gettext as _
 
 from accounts.models import User
@@ -25,7 +25,6 @@ from chat.db_errors import user_message
 from chat.live.broadcast import group_of
 from chat.live.turn import LiveTurn
 from chat.socket.frames import error_frame
-from chat.socket.language import language_of
 from chat.socket.page import PageSession, client_id_of
 from chat.socket.reauthorize import PageKey, SignedOutError, Viewers, authorize, read_viewers
 from chat.turns.manager import TurnManager, runner
@@ -147,6 +146,16 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def language_of(scope: Mapping[str, Any]) -> str:
+    """Return the language of the page that opened a socket: that of its cookie, then what the browser prefers."""
+    # Django's middleware chooses a language for requests alone.
+    handshake = HttpRequest()
+    handshake.COOKIES = dict(scope.get("cookies", {}))
+    accepted = [value for name, value in scope.get("headers", ()) if name == b"accept-language"]
+    handshake.META["HTTP_ACCEPT_LANGUAGE"] = b",".join(accepted).decode("latin-1")
+    return get_language_from_request(handshake)
 
 
 def start_checks() -> None:
