@@ -338,6 +338,8 @@ async def test_status_names_the_results_that_the_model_reads(
             for language in ("en", "de", "en")
         ]
         await pages[2].post("/accounts/toggles/show-trace/", {"on": "false"})
+        await pages[2].send(action="none such")  # whatever a page asks, its viewer is read again first
+        await pages[2].sees("there is no such action")
         await started(conversation)
         await pages[0].sees("Reading ")
         await all_as_reloaded(*pages)
