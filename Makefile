@@ -11,7 +11,7 @@ help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  -/'
 
 run: writable .venv/.app  ## install what is missing, load the demo, serve on 127.0.0.1:8000
-	@$(PY) -m config.first_run --write .env
+	@$(PY) -m config.env_file --write .env
 	@$(PY) -m config.serve --check
 	@umask 077 && $(PY) manage.py migrate --no-input --verbosity 0
 	@$(PY) manage.py seed_demo --verbosity 0
@@ -30,7 +30,7 @@ snapshots: .venv/.dev  ## pictures of the page, compared with those of another c
 	@$(PY) -m tests.browser.snapshots $(or $(AGAINST),HEAD)
 
 cluster: writable .venv/.app  ## several web processes over PostgreSQL and Redis behind one address; WEB=3 for three
-	@$(PY) -m config.first_run --write .env
+	@$(PY) -m config.env_file --write .env
 	@exec $(PY) -m deploy.cluster
 
 docs: .venv/.app  ## write docs/settings.md and .env.example from the settings schema

@@ -26,7 +26,7 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in the stub
     def clean_reasoning(self) -> dict[str, Any]:
         layer = self.cleaned_data["reasoning"] or {}
         if not isinstance(layer, dict):
-            raise forms.ValidationError(_("An object of settings by name."))
+            raise forms.ValidationError(_('Enter a JSON object, such as {"reasoning.effort": "low"}.'))
         try:
             ReasoningSettings.from_layers(layer)
         except SettingError as error:

@@ -24,12 +24,12 @@ def unsafe_flags(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list
         (
             not settings.SECRET_KEY_IS_SET,
             "accounts.E003",
-            _("SECRET_KEY is not set: every restart ends all sessions. `python -m config.first_run` makes one."),
+            _("SECRET_KEY is not set: every restart ends all sessions. `python -m config.env_file` makes one."),
         ),
         (
             not settings.CONTENT_KEYS,
             "accounts.E004",
-            _("CONTENT_KEYS is not set: nothing private can be stored. `python -m config.first_run` makes one."),
+            _("CONTENT_KEYS is not set: nothing private can be stored. `python -m config.env_file` makes one."),
         ),
     ]
     messages: list[CheckMessage] = [Error(text, id=code) for is_unsafe, code, text in errors if is_unsafe]

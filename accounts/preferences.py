@@ -26,7 +26,7 @@ LayerName = Literal["site", "model", "user", "conversation"]
 LABELS = {
     "reasoning.enabled": gettext_lazy("Ask for reasoning"),
     "reasoning.effort": gettext_lazy("Effort"),
-    "reasoning.maxTokens": gettext_lazy("Most tokens of thinking"),
+    "reasoning.maxTokens": gettext_lazy("Thinking limit (tokens)"),
     "reasoning.includeInContext": gettext_lazy("Send thinking back"),
     "reasoning.includeInResponse": gettext_lazy("Show thinking"),
     "reasoning.stripFromContext": gettext_lazy("Leave out earlier thinking"),
@@ -44,7 +44,7 @@ HELP = {
     "reasoning.stripFromContext": gettext_lazy(
         "Which earlier thinking is left out first: all, all but the last, or none."
     ),
-    "reasoning.format": gettext_lazy("How thinking is sent back; native works like field."),
+    "reasoning.format": gettext_lazy("How thinking is sent back; native means field."),
     "reasoning.summary": gettext_lazy("How long a summary of its reasoning the service is asked for."),
 }
 

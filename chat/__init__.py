@@ -1,1 +1,1 @@
-"""Conversations, and the world."""
+"""Chat: conversations, turns, models, filings and their pages."""

@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     if not settings.CONTENT_KEYS:
         environment.refuse_start(
-            "CONTENT_KEYS: nothing is not allowed here; allowed: what `python -m config.first_run` prints"
+            "CONTENT_KEYS: nothing is not allowed here; allowed: what `python -m config.env_file` prints"
         )
     # daphne would report a port in use only after Django and the models are loaded.
     problem = why_not_bindable(settings.HOST, settings.PORT)

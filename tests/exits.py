@@ -4,21 +4,21 @@ from __future__ import annotations
 
 # Addresses that show something of a turn, with the Visibility that it goes through.
 SHOWN_BY = {
-    "chat:conversation": "layers.visibility_for, of the person and this session",
-    "chat:messages": "layers.visibility_for",
-    "chat:thinking": "layers.visibility_for, then log.thinking_for",
-    "chat:trace": "layers.visibility_for; 404 without the trace",
+    "chat:conversation": "reasoning_settings.visibility_for, of the person and this session",
+    "chat:messages": "reasoning_settings.visibility_for",
+    "chat:thinking": "reasoning_settings.visibility_for, then eventlog.thinking_for",
+    "chat:trace": "reasoning_settings.visibility_for; 404 without the trace",
     "chat:copy": "the answer and its sources alone, which everybody sees who sees the conversation",
-    "chat:export": "layers.visibility_for, narrowed by the choice",
-    "chat:share": "layers.visibility_for, for what can be chosen; no text but the title",
+    "chat:export": "reasoning_settings.visibility_for, narrowed by the choice",
+    "chat:share": "reasoning_settings.visibility_for, for what can be chosen; no text but the title",
     "chat:share_preview": "sharing.link_visibility, as anybody",
     "chat:shared": "sharing.link_visibility, as anybody",
-    "chat:shared_thinking": "sharing.link_visibility, then log.thinking_for",
+    "chat:shared_thinking": "sharing.link_visibility, then eventlog.thinking_for",
     "chat:edit": "one's own question, as it was typed",
-    "chat:preview": "administrators; layers.visibility_for, all of it redacted",
+    "chat:preview": "administrators; reasoning_settings.visibility_for, all of it redacted",
     "chat:conversations": "search, over public halves: titles and snippets of what its person sees anyhow",
     "chat:home": "only where it leads",
-    "chat:api_messages": "layers.visibility_for; of a token without a session",
+    "chat:api_messages": "reasoning_settings.visibility_for; of a token without a session",
 }
 # Addresses that show nothing of a turn.
 SILENT = {

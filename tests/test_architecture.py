@@ -114,7 +114,7 @@ def test_settings_are_read_from_the_environment_in_one_place() -> None:
     assert readers <= {
         "config/asgi.py",  # names the settings module
         "config/environment.py",
-        "config/first_run.py",  # leaves out what the environment sets already
+        "config/env_file.py",  # leaves out what the environment sets already
         "config/serve.py",  # names the settings module
         "config/settings.py",  # ENV_FILE
     }

@@ -57,7 +57,7 @@ DOORS = {
     "chat/audit/turns.py": KEEPS,
     "chat/audit/scan.py": KEEPS,
     "chat/turns/compaction.py": SENDS,
-    "chat/turns/request.py": SENDS,
+    "chat/turns/planning.py": SENDS,
     "chat/request_preview/plan.py": SENDS,  # drawn by view_model.py, for administrators
 }
 

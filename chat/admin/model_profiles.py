@@ -81,7 +81,7 @@ class ModelProfileForm(ModelForm):
         """Name every value that is not allowed, with those that are. Spec 001 ERR-001."""
         layer = self.cleaned_data["reasoning"] or {}
         if not isinstance(layer, dict):
-            raise forms.ValidationError(_("An object of settings by name."))
+            raise forms.ValidationError(_('Enter a JSON object, such as {"reasoning.effort": "low"}.'))
         errors = []
         for key, value in layer.items():
             try:

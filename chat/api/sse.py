@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from chat.live.broadcast import Subscription, group_of
+from chat.live.groups import Subscription, group_of
 from chat.live.turn import LiveTurn
 from chat.turns.manager import runner
 from reasoning.trace import step_to_json

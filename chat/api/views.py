@@ -19,8 +19,7 @@ from chat import eventlog
 from chat.api.endpoint import ApiError, endpoint, get_conversation, read_body, session_of
 from chat.api.sse import TurnEvents
 from chat.cards import build
-from chat.conversations import actions, commands, model_choice
-from chat.conversations import settings as layers
+from chat.conversations import actions, commands, model_choice, reasoning_settings
 from chat.live.turn import LiveTurn
 from chat.models import Conversation, Turn
 from chat.sharing.export import envelope_of
@@ -77,7 +76,7 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     A ``model`` is chosen for the conversation, as on the page: it answers this message and those after it.
     """
     found = await get_conversation(person, conversation_id)
-    sees = await sync_to_async(layers.visibility_for)(person, session_of(request), found)
+    sees = await sync_to_async(reasoning_settings.visibility_for)(person, session_of(request), found)
     if request.method == "GET":
         return JsonResponse(await sync_to_async(message_forms)(conversation_id, sees), safe=False)
     form = read_body(request)
@@ -103,9 +102,9 @@ async def settings(request: HttpRequest, person: User, conversation_id: uuid.UUI
     found = await get_conversation(person, conversation_id)
     if request.method == "PATCH":
         changes = dict(commands.parse_change(name, value) for name, value in (read_body(request)).items())
-        await sync_to_async(layers.change)(found.pk, changes)
+        await sync_to_async(reasoning_settings.change)(found.pk, changes)
         await found.arefresh_from_db()
-    return JsonResponse(await sync_to_async(layers.as_form)(person, found))
+    return JsonResponse(await sync_to_async(reasoning_settings.as_form)(person, found))
 
 
 @endpoint("GET")
@@ -136,7 +135,7 @@ class TurnRequest:
     async def run(self, message: Message) -> uuid.UUID:
         accepted = await runner.submit(self.conversation_id, message, may_wait=False)
         if accepted.turn_id is None:
-            raise ApiError(409, "turn_running", _("This message waits for its turn already."))
+            raise ApiError(409, "turn_running", _("A message with this id is already queued."))
         return accepted.turn_id
 
     def receive_notes(self) -> AbstractContextManager[None]:
@@ -150,7 +149,7 @@ class TurnRequest:
     def envelope(self, turn_id: uuid.UUID) -> dict[str, Any]:
         """Return the envelope of the finished turn, as settings are now (spec 001 BR-008). Reads the database."""
         turn = Turn.objects.select_related("conversation__owner").get(pk=turn_id)
-        sees = layers.visibility_for(turn.conversation.owner, self.session, turn.conversation)
+        sees = reasoning_settings.visibility_for(turn.conversation.owner, self.session, turn.conversation)
         notes = [scratchpad for turn_of_note, scratchpad in self.notes if turn_of_note == turn_id]
         revealed = reveal(Scratchpad.join(notes), self.person, self.session_key) if notes else None
         return envelope_of(eventlog.turn_record(turn), sees, scratchpad=revealed)

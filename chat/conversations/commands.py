@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from accounts import preferences
 from accounts.models import User
 from accounts.preferences import LABELS, allowed_text, error_text, layer_text, value_text
-from chat.conversations import settings
-from chat.conversations.settings import EffectiveSetting
+from chat.conversations import reasoning_settings
+from chat.conversations.reasoning_settings import EffectiveSetting
 from chat.models import Conversation
 from chat.validation import InvalidInputError
 from reasoning.errors import SettingError
@@ -98,11 +98,11 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
                 head = (_("Command"), _("What it does"))
                 return CommandAnswer(_("Commands; they are not sent to the model"), head=head, rows=help_rows())
             case "save":
-                preferences.save_profile(person, command.name, settings.chosen_by(person, conversation))
+                preferences.save_profile(person, command.name, reasoning_settings.chosen_by(person, conversation))
                 return CommandAnswer(_("Profile %(name)s is saved.") % {"name": command.name}, is_change=True)
             case "load":
                 values = preferences.load_profile(person, command.name)
-                settings.replace(conversation.pk, values)
+                reasoning_settings.replace(conversation.pk, values)
                 text = _("Profile %(name)s applies from the next request on: %(values)s")
                 return CommandAnswer(text % {"name": command.name, "values": layer_text(values)}, is_change=True)
             case "delete":
@@ -156,7 +156,7 @@ def parse_profile(words: list[str]) -> Command:
 
 def settings_table(name: str, person: User, conversation: Conversation) -> CommandAnswer:
     """Describe the setting of this name, or all of them."""
-    rows = [row for row in settings.listed(person, conversation) if name in ("", row.name)]
+    rows = [row for row in reasoning_settings.listed(person, conversation) if name in ("", row.name)]
     return CommandAnswer(
         _("The settings of the next request"),
         head=(_("Setting"), _("Value"), _("Set by"), _("Allowed")),
@@ -165,9 +165,9 @@ def settings_table(name: str, person: User, conversation: Conversation) -> Comma
 
 
 def set_value(command: Command, person: User, conversation: Conversation) -> CommandAnswer:
-    settings.change(conversation.pk, {command.name: command.value})
+    reasoning_settings.change(conversation.pk, {command.name: command.value})
     conversation.refresh_from_db()
-    row = next(row for row in settings.listed(person, conversation) if row.name == command.name)
+    row = next(row for row in reasoning_settings.listed(person, conversation) if row.name == command.name)
     values = {"name": row.name, "value": value_label(row), "layer": layer_label(row)}
     return CommandAnswer(_("%(name)s: %(value)s (%(layer)s), from the next request on") % values, is_change=True)
 

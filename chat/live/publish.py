@@ -1,4 +1,7 @@
-"""Send events to all who follow a conversation. Only ``chat.turns`` and ``chat.conversations`` may import this."""
+"""Send events to everyone who follows a conversation.
+
+Only ``chat.turns``, ``chat.conversations`` and ``LiveTurn`` may import this module; import-linter checks it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import transaction
 
-from chat.live.broadcast import STOP_GROUP, group_of
+from chat.live.groups import STOP_GROUP, group_of
 from chat.live.state import Event
 
 logger = logging.getLogger(__name__)
@@ -22,7 +25,7 @@ RETRY_AFTER_S = 1.0
 
 
 async def publish(conversation_id: uuid.UUID, event: Event) -> None:
-    """Publish an event of a turn or of its conversation. Never raises: a lost one shows as a gap in ``seq``."""
+    """Publish an event of a turn or of its conversation. Never raises: pages find a turn's lost events by ``seq``."""
     await _sender.send(group_of(conversation_id), {"type": "live.event", "event": event})
 
 

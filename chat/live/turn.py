@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(kw_only=True, eq=False)
 class LiveTurn(TurnState):
-    """See the module. All of it belongs to the event loop that runs the turn."""
+    """The state of a running turn in the process that runs it. It belongs to the event loop of the turn."""
 
     replaces: uuid.UUID | None = None
     working_status: StrOrPromise = ""  # of a model that works; with it the status line may say what the model reads

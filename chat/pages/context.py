@@ -17,7 +17,7 @@ from chat.cards import build, rendering
 from chat.cards.view_models import ContextView, ModelView, QueuedView
 from chat.conversations import commands, model_choice, sidebar
 from chat.conversations.access import get_conversation
-from chat.conversations.settings import visibility_for
+from chat.conversations.reasoning_settings import visibility_for
 from chat.conversations.sidebar import Sidebar
 from chat.eventlog import pagination
 from chat.live.state import TurnState

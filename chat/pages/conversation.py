@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import reswap
 
 from accounts.views import HtmxHttpRequest, request_user
-from chat.conversations import commands, model_choice, settings
+from chat.conversations import commands, model_choice, reasoning_settings
 from chat.conversations.access import get_conversation
 from chat.html import check_url
 from chat.live.stored import read_running
@@ -98,7 +98,7 @@ async def effort(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRe
         name, value = commands.parse_change(summary.EFFORT, request.POST.get("effort") or None)
     except InvalidInputError as error:
         return await conversation_page(request, conversation_id, status=400, error=error.message)
-    await sync_to_async(settings.change)(conversation_id, {name: value})
+    await sync_to_async(reasoning_settings.change)(conversation_id, {name: value})
     return redirect_back(request, conversation_id)
 
 

@@ -23,7 +23,7 @@ from chat.cards import feedback as opinions
 from chat.cards.view_models import dom_id
 from chat.conversations import actions
 from chat.conversations.access import get_turn
-from chat.conversations.settings import visibility_for
+from chat.conversations.reasoning_settings import visibility_for
 from chat.models import Turn
 from chat.pages.conversation import conversation_page, redirect_back
 from chat.turns.manager import runner

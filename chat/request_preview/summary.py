@@ -13,10 +13,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from chat.cards.view_models import ContextView, ModelOption, ModelView
-from chat.conversations import model_choice, settings
+from chat.conversations import model_choice, reasoning_settings
 from chat.conversations.model_choice import ModelChoice
 from chat.models import Conversation, Turn
-from chat.turns import request
+from chat.turns import planning
 from reasoning.replay.dialects import dialect_named
 from reasoning.settings import SETTINGS
 
@@ -42,7 +42,7 @@ def context_usage(conversation: Conversation, chosen: ModelChoice, turns: Sequen
     # a running turn has no size yet: the newest ended one is counted
     ended = [turn for turn in turns if turn.status != Turn.Status.RUNNING]
     try:
-        effective, unsent = request.context_size(
+        effective, unsent = planning.context_size(
             conversation, chosen, newest=ended[-1] if ended else None, is_running=len(ended) < len(turns)
         )
     except InvalidToken:  # a key is lost: the public payloads can still be shown
@@ -96,7 +96,7 @@ def efforts_of(chosen: ModelChoice) -> tuple[str, ...]:
 def effort_options(conversation: Conversation, chosen: ModelChoice) -> tuple[ModelOption, ...]:
     """Return the efforts to choose from, first the default of the other layers; none where there is no choice."""
     efforts = efforts_of(chosen)
-    if not efforts or not settings.effective_settings(conversation.owner, conversation, chosen).enabled:
+    if not efforts or not reasoning_settings.effective_settings(conversation.owner, conversation, chosen).enabled:
         return ()
     own = (conversation.reasoning or {}).get(EFFORT, "")
     # one that was set while another model was chosen is listed too

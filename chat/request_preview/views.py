@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from accounts.views import request_user
-from chat.conversations import model_choice, settings
+from chat.conversations import model_choice, reasoning_settings
 from chat.conversations.access import get_conversation
 from chat.models import Conversation
 from chat.request_preview.plan import PreviewError, chosen_model, plan_preview
@@ -40,7 +40,7 @@ async def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpRespo
     try:
         chosen = await chosen_model(conversation, request.GET.get("model"))
         planned = await plan_preview(conversation, chosen)
-        sees = await sync_to_async(settings.visibility_for)(conversation.owner, request.session, conversation)
+        sees = await sync_to_async(reasoning_settings.visibility_for)(conversation.owner, request.session, conversation)
         shown["preview"] = await sync_to_async(preview_values)(planned, sees)
     except InvalidInputError as error:
         shown["error"], status = error.message, 400

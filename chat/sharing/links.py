@@ -23,7 +23,7 @@ from accounts.visibility import site_flags
 from chat import eventlog
 from chat.cards import build, rendering
 from chat.cards.view_models import AnswerView, QuestionView
-from chat.conversations import settings as layers
+from chat.conversations import reasoning_settings
 from chat.eventlog import branches, read
 from chat.models import Conversation, Share, Turn
 from chat.sharing.export import Choice
@@ -90,7 +90,7 @@ def find_link(token: str) -> Share | None:
 
 def link_visibility(link: Share) -> Visibility:
     """Decide what everybody sees through this link. Product 4, 13, 15."""
-    settings = layers.effective_settings(link.conversation.owner, link.conversation)
+    settings = reasoning_settings.effective_settings(link.conversation.owner, link.conversation)
     anybody = Viewer(show_reasoning=True, include_in_response=settings.include_in_response)
     choice = Choice(link.with_summary, link.with_trace, link.with_thinking)
     return choice.within(visibility(site_flags(), anybody))

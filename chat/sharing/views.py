@@ -24,7 +24,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
 from chat.conversations.access import get_conversation
-from chat.conversations.settings import visibility_for
+from chat.conversations.reasoning_settings import visibility_for
 from chat.models import Conversation, Share, Turn
 from chat.sharing import links
 from chat.sharing.export import Choice, Export, as_json, as_markdown

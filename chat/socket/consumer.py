@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from chat.db_errors import user_message
-from chat.live.broadcast import group_of
+from chat.live.groups import group_of
 from chat.live.turn import LiveTurn
 from chat.socket.frames import error_frame
 from chat.socket.page import PageSession, client_id_of
@@ -116,7 +116,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         except StopConsumer:
             raise
         except Exception:
-            logger.exception("socket broke")
+            logger.exception("socket handler failed; closing the socket")
             await self.close(BROKEN)
 
     def send_soon(self, draw: Callable[[], Awaitable[list[str]]]) -> asyncio.Task[None]:

@@ -47,7 +47,7 @@ MAX_EARLY = 1000  # events that wait for a checkpoint
 
 
 class PageSession:
-    """See the module."""
+    """One open page: the turn that it follows, and the frames that answer its messages and the events."""
 
     def __init__(self, manager: TurnManager, key: PageKey, viewer: PageViewer) -> None:
         self.turn: TurnState | None = None  # the running turn that the page follows

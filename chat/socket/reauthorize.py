@@ -12,7 +12,7 @@ from django.db.models import OuterRef, Subquery
 
 from accounts.models import User
 from accounts.visibility import read_sessions, reread
-from chat.conversations import model_choice, settings
+from chat.conversations import model_choice, reasoning_settings
 from chat.models import Conversation, Turn
 from reasoning.visibility import Visibility
 
@@ -71,7 +71,7 @@ def read_viewers(pages: Collection[PageKey]) -> Viewers:
             viewers[page] = ConversationGoneError()
         else:
             model = model_choice.chosen_model(conversation, profiles)
-            sees = settings.visibility_for(*current, conversation, model)
+            sees = reasoning_settings.visibility_for(*current, conversation, model)
             newest_id = conversation.newest_turn.hex if conversation.newest_turn else ""
             viewers[page] = PageViewer(current[0], sees, newest_id)
     return viewers

@@ -15,7 +15,7 @@ from chat import eventlog
 from chat.conversations import model_choice
 from chat.models import Conversation, Turn
 from chat.providers.base import Provider, ProviderError, ProviderRequest
-from chat.turns import request as planning
+from chat.turns import planning
 from reasoning.deltas import Channel, RawEnd, RawFields
 from reasoning.events import Compaction, UserMessage
 from reasoning.prompt import SUMMARISER

@@ -20,7 +20,7 @@ from chat.cards import rendering
 from chat.conversations.titles import title_from_answer
 from chat.eventlog import leases, read, write
 from chat.models import Conversation, QueuedMessage, StoredCard, Turn
-from chat.turns import request
+from chat.turns import planning
 from chat.turns.start import StartedTurn
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, TurnEnd, TurnStatus
 from reasoning.replay.tokens import UsageAnchor
@@ -109,8 +109,8 @@ def _store_context_size(
     """Set on a card how large the next request is. The turn has ended, whatever goes wrong here."""
     try:
         conversation = started.turn.conversation
-        plan = request.context_after(conversation, started.choice, history=history, anchor=anchor)
-        request.set_context_size(card, conversation, started.choice, plan)
+        plan = planning.context_after(conversation, started.choice, history=history, anchor=anchor)
+        planning.set_context_size(card, conversation, started.choice, plan)
     except Exception:
         logger.exception("context size not stored", extra={"turn": started.turn.public_id})
 

@@ -24,7 +24,7 @@ from django.utils.translation import gettext as _
 
 from chat import eventlog
 from chat.eventlog import branches
-from chat.live.broadcast import STOP_GROUP, Subscription
+from chat.live.groups import STOP_GROUP, Subscription
 from chat.live.publish import publish, publish_stop
 from chat.live.turn import LiveTurn
 from chat.models import Turn
@@ -165,7 +165,7 @@ class TurnManager:
                 for conversation_id in await database_sync_to_async(queue.conversations_with_queue)():
                     await self.start_next(conversation_id)
             except Exception:
-                logger.warning("abandoned turns not looked for", exc_info=True)
+                logger.warning("recovery of abandoned turns failed", exc_info=True)
             await asyncio.sleep(settings.LEASE_HEARTBEAT_S)
 
     async def drain(self, *, within_s: float = 10.0) -> None:
@@ -235,7 +235,9 @@ class TurnManager:
         try:
             queued = await database_sync_to_async(queue.queued_messages)(conversation_id)
         except OperationalError:
-            return logger.warning("queue not shown")  # the message is stored: its sender must not send it again
+            # The message is stored: its sender must not be asked to send it again.
+            logger.warning("queue event not published", extra={"conversation": conversation_id.hex})
+            return
         texts = [[str(message.pk), message.text] for message in queued]
         await publish(conversation_id, {"kind": "queue", "waiting": texts})
 

@@ -24,7 +24,7 @@ from chat.eventlog import write
 from chat.live.turn import LiveTurn
 from chat.providers.base import Provider, ProviderError
 from chat.tools import registry
-from chat.turns import compaction, finish, request
+from chat.turns import compaction, finish, planning
 from chat.turns.metrics import TurnMetrics
 from chat.turns.retry import RetryPolicy, explain_refusal, retry_on_db_outage
 from chat.turns.start import StartedTurn
@@ -133,7 +133,7 @@ class TurnRun:
             turn_id=self.turn.public_id,
             model=provider.model,
             provider=provider.identity,
-            system_prompt=request.system_prompt(self._started.choice.dialect),
+            system_prompt=planning.system_prompt(self._started.choice.dialect),
             starts_in_reasoning=provider.starts_in_reasoning,
         )
 
@@ -157,7 +157,7 @@ class TurnRun:
 
     async def _plan(self, provider: Provider, machine: TurnMachine) -> EgressPlan:
         """Plan the next request; compact first where history has grown too long for a turn's first request."""
-        plan_step = partial(request.plan_step, self.turn, self._started.choice, provider)
+        plan_step = partial(planning.plan_step, self.turn, self._started.choice, provider)
         omit = self._retry.omits_items
         # The conversation was read when the turn started: fresh enough for its first request.
         conversation = None if self._metrics.requests else self.turn.conversation
@@ -202,7 +202,7 @@ class TurnRun:
         self.live.show_status(THINKING)
         loop = asyncio.get_running_loop()
         slow = loop.call_later(SLOW_S, partial(self.live.show_status, SLOW, announce=True))
-        stream = provider.stream(request.request_of(plan, self._started.choice, self.turn.conversation_id))
+        stream = provider.stream(planning.request_of(plan, self._started.choice, self.turn.conversation_id))
         try:
             async with self._until_stopped(), aclosing(stream):
                 yielded_at = loop.time()

@@ -19,7 +19,7 @@ NARROW = {"width": 390, "height": 844}
 
 
 class Person:
-    """See the module. ``options`` are those of a browser context."""
+    """A user with a browser context of their own. ``options`` are those of a browser context."""
 
     def __init__(self, browser: Browser, site: Site, username: str, *, signed_in: bool = True, **options: Any) -> None:
         self.site = site

@@ -10,7 +10,7 @@ from django.test import AsyncClient
 
 from accounts.models import User
 from chat import eventlog
-from chat.live.broadcast import Subscription, group_of
+from chat.live.groups import Subscription, group_of
 from chat.live.state import Event as LiveEvent
 from chat.models import Conversation, Turn
 from chat.socket.page import PageSession

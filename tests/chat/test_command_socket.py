@@ -11,7 +11,7 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.models import Session
 
 from accounts.models import User
-from chat.conversations import settings
+from chat.conversations import reasoning_settings
 from chat.models import Conversation
 from chat.socket import consumer
 from tests.chat.api_client import ask
@@ -163,7 +163,7 @@ async def test_script_sends_a_command_as_the_message_that_it_is(
 
     assert answer.json()["answer"] == "That is a command."
     assert upstream.requests()[0]["body"]["messages"][-1]["content"] == "/set reasoning.effort low"
-    assert (await database_sync_to_async(settings.effective_settings)(alice, conversation)).effort is None
+    assert (await database_sync_to_async(reasoning_settings.effective_settings)(alice, conversation)).effort is None
 
 
 @pytest.mark.spec("001 BR-008")

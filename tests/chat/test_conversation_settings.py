@@ -13,8 +13,7 @@ from accounts import preferences
 from accounts.models import User
 from accounts.tokens import create_token
 from chat import eventlog
-from chat.conversations import commands
-from chat.conversations import settings as layers
+from chat.conversations import commands, reasoning_settings
 from chat.conversations.commands import parse
 from chat.models import Conversation
 from chat.validation import InvalidInputError
@@ -76,7 +75,7 @@ def test_change_in_mid_conversation_leaves_what_is_stored_as_it_was(conversation
     obey("/set reasoning.stripFromContext all", conversation)
 
     assert eventlog.history(conversation.pk) == before
-    assert layers.effective_settings(conversation.owner, conversation).strip_from_context == "all"
+    assert reasoning_settings.effective_settings(conversation.owner, conversation).strip_from_context == "all"
 
 
 @pytest.mark.spec("001 EC-005")
@@ -132,7 +131,7 @@ def test_conversation_governs_its_own_cards_everywhere(
     alice.save()
     conversation = make_conversation(owner=alice)
     turn = make_answer(conversation)
-    layers.change(conversation.pk, {"reasoning.includeInResponse": here})
+    reasoning_settings.change(conversation.pk, {"reasoning.includeInResponse": here})
     client, url = client_of(alice), conversation.get_absolute_url()
 
     assert ("data-ai-reasoning" in client.get(url).text) is is_shown
@@ -165,7 +164,7 @@ def _patch(conversation: Conversation, form: Any, *, by: User | None = None) -> 
 
 
 def test_script_reads_sets_and_unsets(conversation: Conversation) -> None:
-    layers.change(conversation.pk, {"reasoning.format": "native"})
+    reasoning_settings.change(conversation.pk, {"reasoning.format": "native"})
 
     answer = _patch(conversation, {"reasoning.effort": "low", "reasoning.format": None}).json()
 

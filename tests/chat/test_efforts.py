@@ -13,7 +13,7 @@ from chat.conversations import model_choice
 from chat.models import Conversation, ModelProfile
 from chat.request_preview import summary
 from chat.request_preview.summary import model_view
-from chat.turns import request
+from chat.turns import planning
 from tests.factories import make_conversation, make_profile
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +66,7 @@ def test_chosen_effort_is_asked_for_from_the_next_request_on(page: Client, conve
     answer = page.post(f"{conversation.get_absolute_url()}effort/", {"effort": "low"})
     conversation.refresh_from_db()
     chosen = model_choice.chosen_model(conversation)
-    plan = request.plan_coming(conversation, chosen, request.target_of(chosen))
+    plan = planning.plan_coming(conversation, chosen, planning.target_of(chosen))
 
     assert (answer.status_code, answer["Location"]) == (303, conversation.get_absolute_url())
     assert plan.body["reasoning_effort"] == "low"

@@ -15,7 +15,7 @@ from django.db import OperationalError
 from accounts import scratchpad as gate
 from accounts.models import User
 from chat import eventlog
-from chat.live.broadcast import Subscription
+from chat.live.groups import Subscription
 from chat.live.state import Event
 from chat.models import Conversation, QueuedMessage, Turn
 from chat.socket import consumer

@@ -9,7 +9,7 @@ import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
 
-from chat.conversations import settings as layers
+from chat.conversations import reasoning_settings
 from chat.models import Conversation, Event
 from chat.turns.manager import TurnManager
 from tests.chat.asking import ask
@@ -20,7 +20,7 @@ from tests.contract_server.script import WORDINGS
 pytestmark = pytest.mark.django_db(transaction=True)
 INSISTING = [model for model, kind in KINDS.items() if kind.needs_reasoning]
 NEXT_YEAR = "Fri, 31 Dec 2100 23:59:59 GMT"
-change = database_sync_to_async(layers.replace)
+change = database_sync_to_async(reasoning_settings.replace)
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ async def test_unexplained_refusal_names_the_settings_that_held_back_reasoning(
     upstream: ContractHandle, conversation: Conversation, settings: LazySettings
 ) -> None:
     settings.OPENAI_MODEL = "vendor/model-a"
-    await database_sync_to_async(layers.change)(conversation.pk, {"reasoning.includeInContext": False})
+    await database_sync_to_async(reasoning_settings.change)(conversation.pk, {"reasoning.includeInContext": False})
     call = {"name": "searchFilings", "arguments": '{"query": "sales"}'}
     upstream.script([{"reasoning": "Look first.", "tool_calls": [call]}, {"content": "Done."}])
 

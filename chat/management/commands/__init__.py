@@ -1,1 +1,1 @@
-"""The commands that the README lists."""
+"""Management commands for operators and staff."""

@@ -22,7 +22,7 @@ from chat.conversations.model_choice import RESPONSES, ModelChoice, natural_dial
 from chat.models import ModelProfile
 from chat.providers.base import Provider, ProviderError, ProviderRequest
 from chat.providers.openai_http import Connection, client_for, close_clients
-from chat.turns.request import target_of
+from chat.turns.planning import target_of
 from reasoning.deltas import Channel, RawDelta, RawFields, RawItem, RawUsage
 from reasoning.events import UserMessage
 from reasoning.replay.dialects import AS_RECEIVED, dialect_named
@@ -69,7 +69,7 @@ class CheckRow(NamedTuple):
 
 
 class Command(BaseCommand):
-    """See the module."""
+    """Make one request and compare its response with the profile."""
 
     help = (
         "Make one tiny call to a model and compare what was found with its profile. Prints no key and nothing it said."

@@ -54,7 +54,7 @@ class Command(BaseCommand):
             if file == path or file.suffix.lower() in _SUFFIXES:
                 yield file
             else:
-                self.stdout.write(_("%(file)s: skipped: not a filing by its ending") % {"file": file.name})
+                self.stdout.write(_("%(file)s: skipped: unknown file extension") % {"file": file.name})
 
     def load_file(self, file: Path, filed_on: dt.date | None, *, is_demo: bool) -> bool:
         try:

@@ -21,7 +21,7 @@ from chat.validation import InvalidInputError
 
 
 class Command(BaseCommand):
-    """See the module."""
+    """Print what the next request of a conversation contains."""
 
     help = "Print as JSON what the next request of a conversation will hold. Not redacted; nothing is sent."
 

@@ -13,7 +13,7 @@ from chat.eventlog import maintenance
 
 
 class Command(BaseCommand):
-    """See the module."""
+    """Delete stored thinking that is older than the retention period."""
 
     help = "Delete thinking older than THINKING_RETENTION_DAYS; without that setting nothing is deleted."
 

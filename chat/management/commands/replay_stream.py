@@ -66,7 +66,7 @@ def replay_recording(recording: Recording, *, starts_in_reasoning: bool = False)
 
 
 class Command(BaseCommand):
-    """See the module."""
+    """Run recorded streams through the turn machine."""
 
     help = "Run a captured provider response through the real pipeline and print its channels as JSON."
 

@@ -15,7 +15,7 @@ from chat.cards import rendering
 from chat.conversations import model_choice
 from chat.eventlog import maintenance
 from chat.models import Conversation, StoredCard, Turn
-from chat.turns import request
+from chat.turns import planning
 
 
 class Command(BaseCommand):
@@ -44,7 +44,7 @@ class Command(BaseCommand):
                 conversation = Conversation.all_objects.select_related("owner", "profile").get(pk=conversation_id)
                 choice = model_choice.chosen_model(conversation)
                 # counted here, so that no page view has to decrypt and plan
-                request.context_size(conversation, choice, newest=newest, is_running=False)
+                planning.context_size(conversation, choice, newest=newest, is_running=False)
         self.stdout.write(f"{answers} answers rendered, {steps} trace steps redacted.")
 
 

@@ -10,7 +10,7 @@ from chat.eventlog import maintenance
 
 
 class Command(BaseCommand):
-    """See the module."""
+    """Encrypt stored private payloads with the newest key."""
 
     help = "Encrypt every private payload again with the newest key of CONTENT_KEYS."
 

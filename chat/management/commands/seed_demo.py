@@ -23,7 +23,7 @@ OFFLINE = {"OPENAI_API_KEY": None, "OPENAI_BASE_URL": None, "OPENAI_MODEL": None
 
 
 class Command(BaseCommand):
-    """See the module."""
+    """Create the demo users, filings and conversation."""
 
     help = "Make the demo people, load the bundled filings, and hold one conversation with the offline analyst."
 

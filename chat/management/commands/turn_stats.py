@@ -19,9 +19,9 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 class Command(BaseCommand):
-    """See the module."""
+    """Print statistics of recent turns."""
 
-    help = "Figures of recent turns: how they ended, how long they took, tokens, and what the guards took out."
+    help = "Figures of recent turns: how they ended, how long they took, tokens, and what filters removed."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--since", type=time_span, default="24h", metavar="24h", help="how far back: 90m, 24h, 7d")

@@ -20,8 +20,7 @@ from django.conf import settings
 from accounts.visibility import site_flags
 from chat import eventlog
 from chat.cards import rendering
-from chat.conversations import model_choice
-from chat.conversations import settings as layers
+from chat.conversations import model_choice, reasoning_settings
 from chat.models import Conversation, StoredCard, Turn
 from chat.providers.base import Provider, ProviderRequest
 from chat.tools import registry
@@ -60,14 +59,15 @@ def plan_next(
 ) -> EgressPlan:
     """Plan the next request.
 
-    ``history`` with ``anchor``: where they are known, else they are read. ``and_then``: events as if recorded.
+    ``history`` with ``anchor``: where they are known, else they are read. ``and_then``: events that
+    are planned with as if they were in the log.
     """
     if history is None:
         history = eventlog.history(conversation.pk)
         anchor = anchor or _newest_anchor(conversation, history)
     return plan_request(
         (*history, *and_then),
-        layers.effective_settings(conversation.owner, conversation, chosen),
+        reasoning_settings.effective_settings(conversation.owner, conversation, chosen),
         target,
         usage_anchor=anchor,
         omit_items=omit_items,
@@ -130,7 +130,7 @@ def set_context_size(
 
 def _context_key(conversation: Conversation, chosen: model_choice.ModelChoice) -> str:
     """Return a digest of what the size of a request depends on beside the history."""
-    in_force = layers.effective_settings(conversation.owner, conversation, chosen)
+    in_force = reasoning_settings.effective_settings(conversation.owner, conversation, chosen)
     return blake2b(repr((target_of(chosen), in_force)).encode(), digest_size=16).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Create the first ``.env``: ``.env.example`` with fresh secrets. Run with ``python -m config.first_run``.
+"""Create the first ``.env``: ``.env.example`` with fresh secrets. Run with ``python -m config.env_file``.
 
 Printed by default. ``--write PATH`` creates the file, readable by its owner only, or adds the secrets that an existing
 file lacks. Existing lines, and secrets that the environment sets, are left alone.
@@ -66,7 +66,7 @@ def write(path: Path) -> None:
 
 def main() -> None:
     """Print the file, or write it with ``--write``."""
-    parser = argparse.ArgumentParser(prog="python -m config.first_run", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m config.env_file", description=__doc__)
     parser.add_argument("--write", type=Path, metavar="PATH")
     path = parser.parse_args().write
     if path:

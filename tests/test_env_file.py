@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 
-from config import first_run
+from config import env_file
 
 ROOT = Path(__file__).resolve().parent.parent
 SECRETS = ("SECRET_KEY", "CONTENT_KEYS", "DEMO_PASSWORD")
@@ -25,13 +25,13 @@ def _values(text: str) -> dict[str, str]:
 
 
 def test_command_prints_the_example_with_fresh_secrets() -> None:
-    command = [sys.executable, "-m", "config.first_run"]
+    command = [sys.executable, "-m", "config.env_file"]
     first, second = (
         subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout  # noqa: S603
         for _ in range(2)
     )
 
-    example, filled = _values(first_run.EXAMPLE.read_text(encoding="utf-8")), _values(first)
+    example, filled = _values(env_file.EXAMPLE.read_text(encoding="utf-8")), _values(first)
     assert {name for name in example if example[name] != filled[name]} == set(SECRETS)
     assert all(filled[name] != _values(second)[name] for name in SECRETS)
     Fernet(filled["CONTENT_KEYS"])
@@ -40,10 +40,10 @@ def test_command_prints_the_example_with_fresh_secrets() -> None:
 
 def test_new_file_is_private_and_a_complete_one_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / ".env"
-    first_run.write(path)
+    env_file.write(path)
     before = path.read_text()
 
-    first_run.write(path)
+    env_file.write(path)
 
     assert path.read_text() == before
     assert path.stat().st_mode & 0o077 == 0
@@ -54,7 +54,7 @@ def test_existing_file_keeps_its_lines_and_gets_the_missing_secrets(tmp_path: Pa
     path = tmp_path / ".env"
     path.write_text("OPENAI_BASE_URL=http://127.0.0.1:11434/v1\nDEMO_PASSWORD=mine\nSECRET_KEY=")
 
-    first_run.write(path)
+    env_file.write(path)
 
     text = path.read_text()
     assert text.startswith("OPENAI_BASE_URL=http://127.0.0.1:11434/v1\nDEMO_PASSWORD=mine\nSECRET_KEY=\n")
@@ -67,7 +67,7 @@ def test_secret_from_the_environment_is_not_written(tmp_path: Path, monkeypatch:
     path.write_text("")
     monkeypatch.setenv("CONTENT_KEYS", "from outside")
 
-    first_run.write(path)
+    env_file.write(path)
 
     assert "CONTENT_KEYS" not in path.read_text()
 
@@ -76,9 +76,9 @@ def test_failed_write_leaves_no_partial_file(tmp_path: Path, monkeypatch: pytest
     def fail(handle: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(first_run.os, "fsync", fail)
+    monkeypatch.setattr(env_file.os, "fsync", fail)
 
     with pytest.raises(OSError, match="No space left"):
-        first_run.write(tmp_path / ".env")
+        env_file.write(tmp_path / ".env")
 
     assert not (tmp_path / ".env").exists()
