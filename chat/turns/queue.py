@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models import Value
 from django.utils.translation import gettext as _
 
 from chat import eventlog
@@ -52,9 +53,7 @@ def submit(
 @transaction.atomic
 def _submit(conversation_id: uuid.UUID, message: Message, replaces: Turn | None, *, may_wait: bool) -> Submission:
     conversation = eventlog.lock_conversation(conversation_id)
-    of_owner = Turn.objects.filter(conversation__owner=conversation.owner_id, status=Turn.Status.RUNNING).order_by()
-    running = set(of_owner.values_list("conversation_id", flat=True))
-    queued = QueuedMessage.objects.filter(conversation=conversation).count()
+    running, queued = running_and_queued(conversation)
     if conversation.pk not in running and not queued:
         if len(running) >= settings.MAX_CONCURRENT_TURNS:
             words = _("%(most)s of your answers are being written already; wait for one or stop one.")
@@ -72,6 +71,16 @@ def _submit(conversation_id: uuid.UUID, message: Message, replaces: Turn | None,
         raise InvalidInputError("queue_full", words % {"most": MAX_QUEUED})
     QueuedMessage.objects.create(conversation=conversation, text=message.text, client_id=message.client_id)
     return Submission(None)
+
+
+def running_and_queued(conversation: Conversation) -> tuple[set[uuid.UUID], int]:
+    """Return the conversations of this owner in which a turn runs, and how many messages are queued in this one."""
+    running = Turn.objects.filter(conversation__owner=conversation.owner_id, status=Turn.Status.RUNNING).order_by()
+    queued = QueuedMessage.objects.filter(conversation=conversation).order_by()
+    # One statement: every question of every user asks this.
+    columns = (running.values_list(Value("turn"), "conversation"), queued.values_list(Value("message"), "conversation"))
+    rows = list(columns[0].union(columns[1], all=True))
+    return {pk for kind, pk in rows if kind == "turn"}, sum(kind == "message" for kind, _pk in rows)
 
 
 @transaction.atomic

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
 from django.db import IntegrityError, transaction
+from django.db.backends.signals import connection_created
 from django.db.models import Model
 
 from accounts.models import User
 from chat import eventlog
 from chat.models import Checkpoint, Conversation, Event, StoredCard, Turn
+from chat.turns import heartbeat
 from chat.turns.finish import recover_abandoned_turns
+from chat.turns.manager import TurnManager
+from chat.validation import Message
 from reasoning.events import ToolCall
 from tests.chat.asking import ask, ended, owner_of, send
 from tests.chat.sockets import frames_until, socket_of
@@ -231,3 +237,47 @@ def test_database_itself_refuses_a_second_running_turn(alice: User) -> None:
 
     with pytest.raises(IntegrityError), transaction.atomic():
         Turn.objects.create(conversation=conversation, number=2)
+
+
+@contextmanager
+def statements_of_all_threads() -> Iterator[list[str]]:
+    """Record the SQL statements of all connections that are opened meanwhile, without BEGIN."""
+    statements: list[str] = []
+    connections: set[int] = set()
+
+    def record(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if not sql.startswith("BEGIN"):
+            statements.append(sql)
+        return execute(sql, params, many, context)
+
+    with ExitStack() as stack:
+
+        def watch(connection: Any, **_more: Any) -> None:
+            if id(connection) not in connections:  # it is opened again for each call
+                connections.add(id(connection))
+                stack.enter_context(connection.execute_wrapper(record))
+
+        connection_created.connect(watch)
+        stack.callback(connection_created.disconnect, watch)
+        yield statements
+
+
+async def test_turn_without_tools_takes_at_most_14_statements(
+    upstream: ContractHandle,
+    runner: TurnManager,
+    conversation: Conversation,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # leases are renewed and checkpoints written for all turns of a process together
+    settings.LEASE_HEARTBEAT_S = 60
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 60)
+    upstream.script([{"reasoning": "Hm.", "content": "Because."}] * 2)
+
+    for question in ("Why?", "And then?"):
+        with statements_of_all_threads() as statements:
+            accepted = await runner.submit(conversation.pk, Message(question))
+            assert accepted.turn_id is not None
+            await runner.finished(conversation.pk, accepted.turn_id)
+
+        assert 0 < len(statements) <= 14, statements
