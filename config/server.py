@@ -22,7 +22,7 @@ from accounts import demo  # isort: skip
 from accounts.models import User  # isort: skip
 from chat.conversations import actions  # isort: skip
 from chat.socket.consumer import open_pages  # isort: skip
-from chat.turns.manager import runner  # isort: skip
+from chat.turns.manager import turn_manager  # isort: skip
 from chat.turns.finish import recover_abandoned_turns  # isort: skip
 
 CLOSE_SERVICE_RESTART = 1012
@@ -58,7 +58,12 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
         for host, port in self.listening_addresses:
             sys.stdout.write(startup_message(host, port, self.demo_logins))
         sys.stdout.flush()
-        await asyncio.gather(runner.recover_abandoned(), runner.listen_for_stops(), purge_conversations_regularly())
+        background = (
+            turn_manager.recover_abandoned(),
+            turn_manager.listen_for_stops(),
+            purge_conversations_regularly(),
+        )
+        await asyncio.gather(*background)
 
     def on_signal(self) -> None:
         """Shut down gracefully; a second signal stops at once."""
@@ -74,7 +79,7 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
             port.stopListening()
         try:
             # turns first: their ends go out over the requests and sockets that are open
-            await runner.drain()
+            await turn_manager.drain()
             await wait_until(has_sent_ends, PAGES_TIMEOUT_S)
             await wait_until(self.has_answered_requests, REQUESTS_TIMEOUT_S)
             # Daphne's own stop would drop sockets without a close frame
@@ -122,7 +127,7 @@ def serve(host: str, port: int) -> str | None:
 
 async def purge_conversations_regularly() -> None:
     """Purge until the server drains. Several processes may do so at once."""
-    while not runner.is_draining():
+    while not turn_manager.is_draining():
         try:
             await purge_conversations()
         except Exception:
@@ -133,7 +138,7 @@ async def purge_conversations_regularly() -> None:
 async def purge_conversations() -> None:
     """Stop turns of deleted and expired conversations; delete those where nothing runs and nothing can be undone."""
     for conversation_id in await database_sync_to_async(actions.still_running)():
-        await runner.stop(conversation_id)
+        await turn_manager.stop(conversation_id)
     count = await database_sync_to_async(actions.purge)()
     if count:
         logger.info("conversations purged", extra={"count": count})

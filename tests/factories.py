@@ -68,7 +68,7 @@ def make_conversation(*, owner: User, title: str = "") -> Conversation:
 
 
 def open_turn(conversation_id: uuid.UUID, *, text: str, client_id: str = "", replaces: Turn | None = None) -> Turn:
-    """Begin a turn in the log, as the runner does before it plans a request."""
+    """Begin a turn in the log, as the turn_manager does before it plans a request."""
     with transaction.atomic():
         return eventlog.open_turn(
             eventlog.lock_conversation(conversation_id),
@@ -87,7 +87,7 @@ def make_turn(conversation: Conversation, *, question: str = "Why?", answer: str
 
 
 def end_turn(turn: Turn, events: Sequence[Event], *, status: TurnStatus = "completed") -> finish.TurnResult:
-    """End a running turn with its last events, as the runner does."""
+    """End a running turn with its last events, as the turn_manager does."""
     started = StartedTurn(turn, "", model_choice.chosen_model(turn.conversation))
     result = finish.finish_turn(started, status, {}, events)
     assert result is not None

@@ -14,7 +14,7 @@ from typing import Any
 
 from chat.live.groups import Subscription, group_of
 from chat.live.turn import LiveTurn
-from chat.turns.manager import runner
+from chat.turns.manager import turn_manager
 from reasoning.trace import step_to_json
 from reasoning.visibility import Visibility
 
@@ -36,7 +36,7 @@ class TurnEvents:
         """Yield what the turn shows until it ends."""
         # subscribed before the state is read: no event is lost in between
         async with Subscription(group_of(self.conversation_id)) as messages:
-            while live := runner.live(self.conversation_id):
+            while live := turn_manager.live(self.conversation_id):
                 if live.id != self.turn_id:
                     return
                 for event in self.new_events(live):

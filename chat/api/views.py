@@ -23,7 +23,7 @@ from chat.conversations import actions, commands, model_choice, reasoning_settin
 from chat.live.turn import LiveTurn
 from chat.models import Conversation, Turn
 from chat.sharing.export import envelope_of
-from chat.turns.manager import runner
+from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError, Message, clean_message
 from reasoning.scratchpad import Scratchpad
 from reasoning.visibility import Visibility
@@ -44,7 +44,7 @@ async def conversation(request: HttpRequest, person: User, conversation_id: uuid
     """GET: as in the list. PATCH ``{"title", "pinned"}``: all or nothing. DELETE: 204."""
     found = await get_conversation(person, conversation_id)
     if request.method == "DELETE":
-        await runner.stop(found.pk)
+        await turn_manager.stop(found.pk)
         await sync_to_async(actions.delete)(found)
         return HttpResponse(status=204)
     if request.method == "PATCH":
@@ -133,7 +133,7 @@ class TurnRequest:
         self.notes: list[tuple[uuid.UUID, Scratchpad]] = []
 
     async def run(self, message: Message) -> uuid.UUID:
-        accepted = await runner.submit(self.conversation_id, message, may_wait=False)
+        accepted = await turn_manager.submit(self.conversation_id, message, may_wait=False)
         if accepted.turn_id is None:
             raise ApiError(409, "turn_running", _("A message with this id is already queued."))
         return accepted.turn_id
@@ -144,7 +144,7 @@ class TurnRequest:
         def add(live: LiveTurn, scratchpad: Scratchpad) -> None:
             self.notes.append((live.id, scratchpad))
 
-        return runner.reading_scratchpads(self.conversation_id, add) if self.sees.scratchpad else nullcontext()
+        return turn_manager.reading_scratchpads(self.conversation_id, add) if self.sees.scratchpad else nullcontext()
 
     def envelope(self, turn_id: uuid.UUID) -> dict[str, Any]:
         """Return the envelope of the finished turn, as settings are now (spec 001 BR-008). Reads the database."""
@@ -158,7 +158,7 @@ class TurnRequest:
 async def envelope_response(turn_request: TurnRequest, message: Message) -> HttpResponseBase:
     with turn_request.receive_notes():
         turn_id = await turn_request.run(message)
-        await runner.finished(turn_request.conversation_id, turn_id)
+        await turn_manager.wait_until_finished(turn_request.conversation_id, turn_id)
     return JsonResponse(await sync_to_async(turn_request.envelope)(turn_id))
 
 
@@ -179,7 +179,7 @@ async def event_response(turn_request: TurnRequest, message: Message) -> HttpRes
             async with aclosing(turn_events.stream()) as running:
                 async for event in running:
                     yield event
-            await runner.finished(turn_request.conversation_id, turn_id)
+            await turn_manager.wait_until_finished(turn_request.conversation_id, turn_id)
             for event in turn_events.last(await sync_to_async(turn_request.envelope)(turn_id)):
                 yield event
 

@@ -193,14 +193,6 @@ class AnswerView:
         return self.may_be_written_again or self.feedback is not None or self.may_ask_for_steps
 
     @property
-    def has_form(self) -> bool:
-        return bool(self.feedback and self.feedback.verdict) or self.sees.trace_on_request
-
-    @property
-    def has_private_text(self) -> bool:
-        return bool(self.thinking and self.thinking.text)
-
-    @property
     def has_notice(self) -> bool:
         return bool(self.error or self.notice or self.ended_label)
 

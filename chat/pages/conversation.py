@@ -23,7 +23,7 @@ from chat.live.stored import read_running
 from chat.pages import context
 from chat.providers.base import ProviderError
 from chat.request_preview import summary
-from chat.turns.manager import runner
+from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError, clean_message
 
 CARDS = "chat/_messages.html"  # the cards alone, for the page's script
@@ -48,7 +48,7 @@ async def messages(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> Http
         message = clean_message(request.POST.get("text"), request.POST.get("id", ""))
         command = commands.parse(message.text)
         if command is None:
-            await runner.submit(found.pk, message)
+            await turn_manager.submit(found.pk, message)
         else:
             answer = await sync_to_async(commands.execute)(command, person, found.pk)
             if not answer.is_change:
@@ -65,7 +65,7 @@ async def messages(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> Http
 async def stop(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     """Stop the running turn."""
     await sync_to_async(get_conversation)(request, conversation_id)
-    await runner.stop(conversation_id)
+    await turn_manager.stop(conversation_id)
     return redirect_back(request, conversation_id)
 
 
@@ -125,9 +125,9 @@ async def conversation_page(
     """Draw a conversation: what is stored, and the running turn at this moment of the event loop."""
     load = sync_to_async(context.load)
     page = await load(request, conversation_id, is_part=template == CARDS)
-    if page.is_running and not runner.live(conversation_id):  # its turn may have ended since
+    if page.is_running and not turn_manager.live(conversation_id):  # its turn may have ended since
         page = await load(request, conversation_id, is_part=template == CARDS)
-    turn = runner.live(conversation_id) or (await read_running(conversation_id) if page.is_running else None)
+    turn = turn_manager.live(conversation_id) or (await read_running(conversation_id) if page.is_running else None)
     shown = context.template_context(page, turn) | extra
     return await sync_to_async(render)(request, template, shown, status=status)
 

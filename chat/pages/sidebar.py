@@ -19,7 +19,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from accounts.views import HtmxHttpRequest, request_user
 from chat.conversations import actions, sidebar
 from chat.conversations.access import get_conversation
-from chat.turns.manager import runner
+from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError
 
 
@@ -56,7 +56,7 @@ async def manage(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRe
     # before it is hidden: the service would be paid for an answer that nobody can read
     if request.POST.get("do") == "delete":
         await sync_to_async(get_conversation)(request, conversation_id)
-        await runner.stop(conversation_id)
+        await turn_manager.stop(conversation_id)
     return await sync_to_async(change)(request, conversation_id)
 
 

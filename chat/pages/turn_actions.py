@@ -26,7 +26,7 @@ from chat.conversations.access import get_turn
 from chat.conversations.reasoning_settings import visibility_for
 from chat.models import Turn
 from chat.pages.conversation import conversation_page, redirect_back
-from chat.turns.manager import runner
+from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError, clean_message
 from reasoning.trace import step_to_json
 
@@ -38,7 +38,7 @@ async def retry(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: u
     """Ask the question of a turn again, in its place."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
     try:
-        await runner.retry(turn)
+        await turn_manager.retry(turn)
     except InvalidInputError as error:
         return await conversation_page(request, conversation_id, status=409, error=error.message)
     return redirect_back(request, conversation_id)
@@ -51,7 +51,7 @@ async def continue_answer(request: HtmxHttpRequest, conversation_id: uuid.UUID, 
     record = build.record_of(await sync_to_async(eventlog.turn_record)(turn))
     try:
         message = await sync_to_async(continuation.continuation_message)(turn, record.answer)
-        await runner.submit(conversation_id, message, may_wait=False)
+        await turn_manager.submit(conversation_id, message, may_wait=False)
     except InvalidInputError as error:
         return await conversation_page(request, conversation_id, status=409, error=error.message)
     return redirect_back(request, conversation_id)
@@ -73,7 +73,7 @@ async def edit(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uu
             if "save" in request.POST:
                 turn = await sync_to_async(actions.save_unasked)(turn, message.text)
             else:
-                await runner.retry(turn, message)
+                await turn_manager.retry(turn, message)
             return redirect_back(request, conversation_id, dom_id(turn.public_id + "-q"))
         except InvalidInputError as error:
             shown["error"] = error.message

@@ -27,7 +27,7 @@ from chat.live.turn import LiveTurn
 from chat.socket.frames import error_frame
 from chat.socket.page import PageSession, client_id_of
 from chat.socket.reauthorize import PageKey, SignedOutError, Viewers, authorize, read_viewers
-from chat.turns.manager import TurnManager, runner
+from chat.turns.manager import TurnManager, turn_manager
 from reasoning.scratchpad import Scratchpad
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ _checks: asyncio.Task[None] | None = None
 class ConversationConsumer(AsyncWebsocketConsumer):
     """One socket of one page. It is accepted before it is refused, so that the page learns the close code."""
 
-    manager: TurnManager = runner
+    manager: TurnManager = turn_manager
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

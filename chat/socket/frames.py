@@ -186,8 +186,13 @@ def queue_frame(waiting: Sequence[Sequence[str]]) -> str:
 
 
 def error_frame(message: str, client_id: str = "") -> str:
-    """Return the composer's error: what was wrong and what is allowed. An empty one clears it."""
+    """Return the composer's error: what was wrong and what is allowed."""
     return render_to_string("chat/_error.html", {"message": message, "client_id": client_id, "oob": True})
+
+
+def accepted_frame() -> str:
+    """Return the frame that clears the composer's error: the message was accepted."""
+    return error_frame("")
 
 
 def context_frame(context: ContextView) -> str:

@@ -29,7 +29,7 @@ from chat.live.turn import LiveTurn
 from chat.models import QueuedMessage, Turn
 from chat.request_preview import summary
 from chat.socket import frames
-from chat.socket.frames import PageFrames, error_frame, json_frame
+from chat.socket.frames import PageFrames, accepted_frame, error_frame, json_frame
 from chat.socket.reauthorize import (
     ConversationGoneError,
     PageKey,
@@ -109,7 +109,7 @@ class PageSession:
                 return await self._redraw()
             case "model" | "settings":
                 drawn = await self.reauthorize()
-                return [*await database_sync_to_async(self._next_request)(), *drawn]
+                return [*await database_sync_to_async(self.composer_frames)(), *drawn]
         self._heard = True
         if self._must_sync:
             return []
@@ -298,9 +298,9 @@ class PageSession:
                 return None, []
             record = eventlog.turn_record(turn)
         rendering.load([record])  # in this viewer's language
-        return record, self._next_request([record.turn])
+        return record, self.composer_frames([record.turn])
 
-    def _next_request(self, turns: Sequence[Turn] | None = None) -> list[str]:
+    def composer_frames(self, turns: Sequence[Turn] | None = None) -> list[str]:
         """Return what the page says of the next request: who answers it, how full it is; and the title.
 
         ``turns``: the newest ones of the selected branch, where they were read already. Reads the database.
@@ -320,13 +320,13 @@ class PageSession:
         if command is None:
             submission = await self._manager.submit(self._conversation_id, message)
             if submission.turn_id is not None:
-                return [error_frame("")]
+                return [accepted_frame()]
             # Queued. Other pages learn it from an event; this one must not depend on the channel layer for it.
             waiting = await database_sync_to_async(queue.queued_messages)(self._conversation_id)
-            return [error_frame(""), frames.queue_frame([(str(queued.pk), queued.text) for queued in waiting])]
+            return [accepted_frame(), frames.queue_frame([(str(queued.pk), queued.text) for queued in waiting])]
         answer = await database_sync_to_async(commands.execute)(command, self._user, self._conversation_id)
         completions = await database_sync_to_async(commands.completions)(self._user)
-        return [error_frame(""), *frames.command_frames(answer, completions)]
+        return [accepted_frame(), *frames.command_frames(answer, completions)]
 
     async def _stop(self, form: Mapping[str, Any]) -> list[str]:
         await self._manager.stop(self._conversation_id)
@@ -349,19 +349,28 @@ class PageSession:
         return self._snapshot(await self._running())
 
     async def _sync(self, form: Mapping[str, Any]) -> list[str]:
-        """Bring a page up to date that was away: cards it misses, the end of one it saw running, the live one."""
+        """Bring a page up to date that was disconnected.
+
+        ``last``: the newest card that the page has; ``status``: how it shows that card.
+        """
         self._must_sync = False
-        last, was_streaming = _text_in(form, "last"), form.get("status") == "streaming"
+        last = _text_in(form, "last")
         done, waiting, turn = await self._stored()
-        known = [record.turn.public_id for record in done]
+        ids = [record.turn.public_id for record in done]
         if form.get("fresh") is True:  # its cards have just been drawn again, up to ``last``, over those it was sent
             self._cards = set()
-        had, self._cards = self._cards, self._cards.union(known)
-        if last and last not in known and (turn is None or last != turn.public_id):
+        already_sent, self._cards = self._cards, self._cards.union(ids)
+        if last and last not in ids and (turn is None or last != turn.public_id):
+            # Its newest card isn't among the newest turns of the selected branch any more.
             return [*self._frames.replace_all(done), *self._show_after_sync(turn, last), waiting]
-        drawn = self._frames.finished(done[known.index(last)]) if last in known and was_streaming else []
-        after = known.index(last) + 1 if last in known else len(done) if last else 0
-        missing = [record for record in done[after:] if record.turn.public_id not in had]
+        drawn: list[str] = []
+        missing = [] if last else done
+        if last in ids:
+            position = ids.index(last)
+            missing = done[position + 1 :]
+            if form.get("status") == "streaming":  # it has ended since
+                drawn = self._frames.finished(done[position])
+        missing = [record for record in missing if record.turn.public_id not in already_sent]
         return [*drawn, *self._frames.append_cards(missing), *self._show_after_sync(turn, last), waiting]
 
     def _show_after_sync(self, turn: TurnState | None, last: str) -> list[str]:

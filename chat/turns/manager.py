@@ -146,7 +146,7 @@ class TurnManager:
                 logger.warning("not listening for stops", exc_info=True)
                 await asyncio.sleep(RESUBSCRIBE_AFTER_S)
 
-    async def finished(self, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> None:
+    async def wait_until_finished(self, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> None:
         """Wait for the end of a turn, wherever it runs."""
         live = self.live(conversation_id)
         if live and live.id == turn_id:
@@ -251,4 +251,4 @@ class TurnManager:
         return task
 
 
-runner = TurnManager()
+turn_manager = TurnManager()

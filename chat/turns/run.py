@@ -92,7 +92,7 @@ class TurnRun:
             machine = self._machine = self._new_machine(provider)
             self.live.show_model(provider.name)
             for _step in range(settings.MAX_STEPS):
-                outcome = await self._request(provider, machine)
+                outcome = await self.run_step(provider, machine)
                 if not outcome.calls:
                     status = "completed"
                     if outcome.finish_reason in CUT_SHORT:
@@ -137,7 +137,7 @@ class TurnRun:
             starts_in_reasoning=provider.starts_in_reasoning,
         )
 
-    async def _request(self, provider: Provider, machine: TurnMachine) -> StepOutcome:
+    async def run_step(self, provider: Provider, machine: TurnMachine) -> StepOutcome:
         """Make the request of one step, and again where that can help and nothing of its answer came yet."""
         machine.begin_step()
         self._in_step = True

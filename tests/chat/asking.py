@@ -15,7 +15,7 @@ from chat.live.state import Event as LiveEvent
 from chat.models import Conversation, Turn
 from chat.socket.page import PageSession
 from chat.socket.reauthorize import PageKey, authorize
-from chat.turns.manager import TurnManager, runner
+from chat.turns.manager import TurnManager, turn_manager
 from reasoning.events import Event
 from tests.factories import client_of, session_key_of
 
@@ -89,7 +89,7 @@ def kinds(events: list[Event]) -> list[str]:
 
 
 async def opened_page(
-    conversation: Conversation, user: User, *, session_key: str = "", manager: TurnManager = runner
+    conversation: Conversation, user: User, *, session_key: str = "", manager: TurnManager = turn_manager
 ) -> PageSession:
     """Return the session of a page of this user, as their socket opens it; ``manager``: the turns of its process."""
     key = session_key or await database_sync_to_async(session_key_of)(user)

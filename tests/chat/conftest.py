@@ -38,7 +38,7 @@ def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def runner() -> AsyncIterator[TurnManager]:
+async def turn_manager() -> AsyncIterator[TurnManager]:
     """A process of its own, at rest when the tables are emptied."""
     one = TurnManager()
     yield one

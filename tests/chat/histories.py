@@ -69,9 +69,9 @@ KINDS = {
 class Talk:
     """One conversation over the strict upstream, and the words that its models say."""
 
-    def __init__(self, upstream: ContractHandle, runner: TurnManager, conversation: Conversation) -> None:
+    def __init__(self, upstream: ContractHandle, turn_manager: TurnManager, conversation: Conversation) -> None:
         self.upstream = upstream
-        self.runner = runner
+        self.turn_manager = turn_manager
         self.conversation = conversation
         self.kind = KINDS["plain-model"]
         self._count = 0
@@ -124,20 +124,20 @@ class Talk:
     async def stop(self, *replies: Reply) -> Turn:
         """Ask, and stop as soon as a reply stalls. Its connection is closed; the turn may have ended before."""
         async with _StalledTurn(self, replies) as turn:
-            await self.runner.stop(self.conversation.pk)
-            await self.runner.finished(self.conversation.pk, turn.pk)
+            await self.turn_manager.stop(self.conversation.pk)
+            await self.turn_manager.wait_until_finished(self.conversation.pk, turn.pk)
         return turn
 
     async def kill(self, *replies: Reply) -> Turn:
         """Ask, and let the process die as soon as a reply stalls: no write comes after its last checkpoint."""
         async with _StalledTurn(self, replies) as turn:
-            live = self.runner.live(self.conversation.pk)
+            live = self.turn_manager.live(self.conversation.pk)
             assert live is not None
             shown = {"answer": live.published_answer, "thinking": live.thinking}
             await database_sync_to_async(save_checkpoint)(turn, **shown)
             with dead_database():
-                await self.runner.stop(self.conversation.pk)
-                await self.runner.finished(self.conversation.pk, turn.pk)
+                await self.turn_manager.stop(self.conversation.pk)
+                await self.turn_manager.wait_until_finished(self.conversation.pk, turn.pk)
         return turn
 
     def _thinking(self) -> Reply:
@@ -165,7 +165,7 @@ class _StalledTurn:
     async def __aenter__(self) -> Turn:
         talk = self._talk
         talk.upstream.script(self._count)
-        accepted = await talk.runner.submit(talk.conversation.pk, Message("Go on?"))
+        accepted = await talk.turn_manager.submit(talk.conversation.pk, Message("Go on?"))
         await asyncio.to_thread(talk.upstream.wait_for, held="held")
         self._serial = next(stream["serial"] for stream in talk.upstream.open_streams() if stream["held"] == "held")
         return await Turn.objects.aget(pk=accepted.turn_id)

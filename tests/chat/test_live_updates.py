@@ -29,7 +29,7 @@ from chat.models import Conversation, Event, Passage, Turn
 from chat.socket import consumer
 from chat.socket.consumer import ConversationConsumer
 from chat.turns import heartbeat
-from chat.turns.manager import TurnManager, runner
+from chat.turns.manager import TurnManager, turn_manager
 from reasoning.events import AssistantMessage
 from tests.chat.asking import ask, ended, send, signed_in
 from tests.contract_server.fixture import ContractHandle
@@ -126,7 +126,7 @@ async def elsewhere() -> AsyncIterator[TurnManager]:
 
 @asynccontextmanager
 async def page_of(
-    user: User, conversation: Conversation, manager: TurnManager = runner, *, language: str = "en"
+    user: User, conversation: Conversation, manager: TurnManager = turn_manager, *, language: str = "en"
 ) -> AsyncIterator[LivePage]:
     """Open a page at a process."""
     client = await signed_in(user)

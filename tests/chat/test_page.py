@@ -21,7 +21,7 @@ from chat.models import Conversation, QueuedMessage, Turn
 from chat.socket import consumer
 from chat.socket.page import PageSession
 from chat.socket.reauthorize import SignedOutError
-from chat.turns.manager import runner
+from chat.turns.manager import turn_manager
 from chat.validation import Message
 from reasoning.scratchpad import Scratchpad
 from tests.chat.asking import following, opened_page, until
@@ -60,14 +60,14 @@ def cards_in(frames: list[str]) -> int:
 
 
 async def submit(conversation: Conversation, text: str = "hi") -> str:
-    accepted = await runner.submit(conversation.pk, Message(text))
+    accepted = await turn_manager.submit(conversation.pk, Message(text))
     assert accepted.turn_id is not None
     return accepted.turn_id.hex
 
 
 async def finished(conversation: Conversation) -> None:
     turn = await conversation.turns.alatest("number")
-    await runner.finished(conversation.pk, turn.pk)
+    await turn_manager.wait_until_finished(conversation.pk, turn.pk)
 
 
 @pytest.mark.parametrize("asked", [SYNC, REDRAW])
@@ -181,7 +181,7 @@ async def test_page_that_may_never_show_a_scratchpad_is_sent_none(
     settings.REASONING_SCRATCHPAD_ENABLED = True
     upstream.script([{"content": "Yes.", "faults": HOLD}])
     await submit(conversation)
-    turn = runner.live(conversation.pk)
+    turn = turn_manager.live(conversation.pk)
     assert turn is not None
 
     assert await opened.session.reveal(turn, Scratchpad("quokka-canary-9921")) == []
@@ -199,7 +199,7 @@ async def test_each_reveal_asks_the_gate_again(upstream: ContractHandle, ada: Us
     page = await opened_page(conversation, ada, session_key=key)
 
     await submit(conversation, "Why?")
-    turn = runner.live(conversation.pk)
+    turn = turn_manager.live(conversation.pk)
     assert turn is not None
     shown = await page.reveal(turn, Scratchpad("quokka-canary-5513"))
     await database_sync_to_async(_switch)(ada, key, on=False)

@@ -34,8 +34,8 @@ QUESTION = "And what of the next one?"
 
 
 @pytest.fixture
-def talk(upstream: ContractHandle, runner: TurnManager, conversation: Conversation) -> Talk:
-    return Talk(upstream, runner, conversation)
+def talk(upstream: ContractHandle, turn_manager: TurnManager, conversation: Conversation) -> Talk:
+    return Talk(upstream, turn_manager, conversation)
 
 
 async def preview(talk: Talk, name: str | None = None) -> dict[str, Any]:
@@ -87,10 +87,10 @@ async def test_previewed_body_follows_the_settings_of_this_moment(talk: Talk, la
 
 @pytest.mark.spec("product 9")
 async def test_scratchpad_is_in_no_preview(
-    upstream: ContractHandle, runner: TurnManager, ada: User, settings: LazySettings
+    upstream: ContractHandle, turn_manager: TurnManager, ada: User, settings: LazySettings
 ) -> None:
     settings.REASONING_SCRATCHPAD_ENABLED = True
-    talk = Talk(upstream, runner, await database_sync_to_async(make_conversation)(owner=ada))
+    talk = Talk(upstream, turn_manager, await database_sync_to_async(make_conversation)(owner=ada))
     text = "Reasoning Summary:\n- Looked.\n- Read.\n\nFinal Answer:\nYes.\n<scratchpad>canary-note</scratchpad>"
     await talk.choose(KINDS["kimi-k2-thinking"])
     await talk.ask({"reasoning": "<scratchpad>canary-thought</scratchpad>Hm.", "content": text})

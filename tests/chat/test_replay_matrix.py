@@ -101,9 +101,9 @@ async def step_cap(talk: Talk) -> None:
 async def answer_asked_again(talk: Talk) -> None:
     turn = await talk.ask(talk.step(), talk.answer())
     talk.upstream.script([talk.step(calls=2), talk.answer()])
-    accepted = await talk.runner.retry(turn)
+    accepted = await talk.turn_manager.retry(turn)
     assert accepted.turn_id is not None
-    await talk.runner.finished(talk.conversation.pk, accepted.turn_id)
+    await talk.turn_manager.wait_until_finished(talk.conversation.pk, accepted.turn_id)
 
     assert (await Turn.objects.aget(pk=accepted.turn_id)).status == "completed"
 
@@ -187,8 +187,8 @@ async def places(talk: Talk, *, calls: int) -> list[int]:
 
 
 @pytest.fixture
-def talk(upstream: ContractHandle, runner: TurnManager, conversation: Conversation) -> Talk:
-    return Talk(upstream, runner, conversation)
+def talk(upstream: ContractHandle, turn_manager: TurnManager, conversation: Conversation) -> Talk:
+    return Talk(upstream, turn_manager, conversation)
 
 
 async def assert_continues(talk: Talk) -> None:

@@ -24,8 +24,8 @@ change = database_sync_to_async(reasoning_settings.replace)
 
 
 @pytest.fixture
-def talk(upstream: ContractHandle, runner: TurnManager, conversation: Conversation) -> Talk:
-    return Talk(upstream, runner, conversation)
+def talk(upstream: ContractHandle, turn_manager: TurnManager, conversation: Conversation) -> Talk:
+    return Talk(upstream, turn_manager, conversation)
 
 
 def verdicts(talk: Talk) -> list[str]:

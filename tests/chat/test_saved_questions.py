@@ -74,7 +74,7 @@ def test_card_of_a_saved_question_offers_to_send_it(alice: User, asked: Turn) ->
 
 
 async def test_saved_question_is_sent_on_request_and_replaces_its_version(
-    upstream: ContractHandle, runner: TurnManager, conversation: Conversation
+    upstream: ContractHandle, turn_manager: TurnManager, conversation: Conversation
 ) -> None:
     upstream.script([{"content": "One."}, {"content": "Two."}])
     first = await ask(conversation, "q1")
@@ -82,9 +82,9 @@ async def test_saved_question_is_sent_on_request_and_replaces_its_version(
     assert kinds(await events_of(kept)) == ["user_message", "turn_end"]
     assert len(upstream.requests()) == 1
 
-    accepted = await runner.retry(kept)
+    accepted = await turn_manager.retry(kept)
     assert accepted.turn_id is not None
-    await runner.finished(conversation.pk, accepted.turn_id)
+    await turn_manager.wait_until_finished(conversation.pk, accepted.turn_id)
 
     sent = await Turn.objects.aget(pk=accepted.turn_id)
     assert (sent.status, len(upstream.requests())) == ("completed", 2)

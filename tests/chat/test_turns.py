@@ -264,7 +264,7 @@ def statements_of_all_threads() -> Iterator[list[str]]:
 
 async def test_turn_without_tools_takes_at_most_14_statements(
     upstream: ContractHandle,
-    runner: TurnManager,
+    turn_manager: TurnManager,
     conversation: Conversation,
     settings: LazySettings,
     monkeypatch: pytest.MonkeyPatch,
@@ -276,8 +276,8 @@ async def test_turn_without_tools_takes_at_most_14_statements(
 
     for question in ("Why?", "And then?"):
         with statements_of_all_threads() as statements:
-            accepted = await runner.submit(conversation.pk, Message(question))
+            accepted = await turn_manager.submit(conversation.pk, Message(question))
             assert accepted.turn_id is not None
-            await runner.finished(conversation.pk, accepted.turn_id)
+            await turn_manager.wait_until_finished(conversation.pk, accepted.turn_id)
 
         assert 0 < len(statements) <= 14, statements

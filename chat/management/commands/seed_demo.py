@@ -14,7 +14,7 @@ from accounts.demo import ensure_users
 from accounts.models import User
 from chat.filings.ingest import load_demo
 from chat.models import Conversation, Turn
-from chat.turns.manager import runner
+from chat.turns.manager import turn_manager
 from chat.validation import Message
 
 QUESTION = "What did Northwind Tidal Power say about its turbines at Skerry Sound?"
@@ -41,9 +41,9 @@ def make_conversation(owner: User) -> Conversation:
     conversation = Conversation.objects.create(owner=owner)
 
     async def ask() -> None:
-        accepted = await runner.submit(conversation.pk, Message(QUESTION))
+        accepted = await turn_manager.submit(conversation.pk, Message(QUESTION))
         if accepted.turn_id is not None:
-            await runner.finished(conversation.pk, accepted.turn_id)
+            await turn_manager.wait_until_finished(conversation.pk, accepted.turn_id)
 
     logging.disable(logging.INFO)  # log lines would hide what `make run` prints
     try:
