@@ -193,10 +193,6 @@ class AnswerView:
         return self.may_be_written_again or self.feedback is not None or self.may_ask_for_steps
 
     @property
-    def has_notice(self) -> bool:
-        return bool(self.error or self.notice or self.ended_label)
-
-    @property
     def is_live(self) -> bool:
         return self.status == "streaming"
 

@@ -108,11 +108,6 @@ class SeamGuard:
         return joined[seam:]
 
 
-def has_delimiter(text: str) -> bool:
-    """Say whether ``text`` contains a delimiter."""
-    return _TAG.search(text) is not None
-
-
 def raw_text(tokens: Iterable[Token]) -> str:
     """Return the characters as received."""
     return "".join(token.raw if isinstance(token, Tag) else token for token in tokens)

@@ -7,9 +7,9 @@ from channels.db import database_sync_to_async
 from django.db import connection
 
 from chat.models import Conversation
-from reasoning.stream.tags import has_delimiter
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
+from tests.delimiters import has_delimiter
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LEAKS = [

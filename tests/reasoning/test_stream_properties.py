@@ -20,7 +20,7 @@ from reasoning.deltas import Channel, Delta, RawFields
 from reasoning.events import AssistantMessage
 from reasoning.stream.normalizer import Normalizer, normalize_stream
 from reasoning.stream.sections import SectionParser
-from reasoning.stream.tags import has_delimiter
+from tests.delimiters import has_delimiter
 from tests.reasoning.streamed import (
     PIECES,
     calls_made,
