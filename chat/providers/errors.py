@@ -8,6 +8,7 @@ redacted and shortened before they are quoted. Replay D4.
 from __future__ import annotations
 
 import json
+import math
 import re
 import ssl
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ from typing import Any, Literal
 from chat.providers.base import ProviderError
 
 MAX_QUOTED_CHARS = 300
-_MAX_WAIT_S = 86_400.0
+_MAX_WAIT_S, _TOMORROW_S = 86_400.0, 64_800.0  # a day; 18 hours
 _MAX_DEPTH = 6
 _CODE_KEYS = ("code", "type", "status", "param")
 _TEXT_KEYS = ("message", "msg", "error_message", "error_msg", "detail", "reason", "raw", "error")
@@ -28,6 +29,7 @@ _HTTP_STATUS = re.compile(r"[45][0-9]{2}")
 _RETRYABLE = frozenset({"unreachable", "timeout", "disconnected", "rate_limited", "server_error"})
 _CODE_OF_STATUS = {
     **dict.fromkeys((401, 403), "authentication"),
+    402: "rate_limited",  # payment required: the quota
     **dict.fromkeys((408, 504, 522, 524), "timeout"),
     413: "context_overflow",
     429: "rate_limited",
@@ -35,6 +37,7 @@ _CODE_OF_STATUS = {
 # The status that an error's name means. An error inside an open stream has no HTTP status.
 _STATUS_OF_NAME = (
     (re.compile(r"invalid_api_key|authentication|permission|unauthori"), 401),
+    (re.compile(r"payment_required|insufficient_(?:balance|credit|funds)"), 402),
     (re.compile(r"quota|rate_limit|too_many_requests|throttl|resource_exhausted"), 429),
     (re.compile(r"model_not_found|not_found"), 404),
     (re.compile(r"timeout|deadline"), 504),
@@ -71,21 +74,38 @@ _RATE_LIMIT = re.compile(
     r"per[ -](?:minute|min|day|hour|second)|\b[tr]p[md]\b|rate.?limit|too many requests|throttl", re.IGNORECASE
 )
 _QUOTA = re.compile(
-    r"insufficient_quota|exceeded your current quota|insufficient (?:balance|credit|funds)|billing", re.IGNORECASE
+    r"insufficient_quota|exceeded_current_quota|exceeded your current quota|insufficient (?:balance|credit|funds)"
+    r"|credit balance is too low|requires more credits|key limit exceeded|budget has been exceeded"
+    r"|\barrearage\b|(?:余额|额度)不足",
+    re.IGNORECASE,
 )
+_BILLING = re.compile("billing", re.IGNORECASE)  # means the quota under a rate limit's status only
 _BAD_KEY = re.compile(
     r"invalid_api_key|(?:incorrect|invalid|missing|expired|no) api[ _-]?key"
     r"|api[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)",
     re.IGNORECASE,
 )
 _UNKNOWN_MODEL = re.compile(
-    r"model_not_found|(?:unknown|no such|invalid) model"
-    r"|model\W.{0,120}(?:not (?:found|exist|available|supported)|does not exist|unknown)",
+    r"model_not_(?:found|available|exist)|\binvalid_model\b|model_decommissioned|deploymentnotfound"
+    r"|(?:unknown|no such|invalid) model(?! (?:config|parameter|output|input|response|state|provider))"
+    r"|(?:not a valid|not found the|unable to access) model\b"
+    r"|\bmodels?\W(?:(?!\btools?\b|\bfunction|\bparameter|\bimages?\b|[.!?] ).){0,120}?"
+    r"(?:(?:is |was )?not (?:found|exist|available|supported)|does not exist|is unknown|decommissioned|no longer|"
+    r"has been (?:deprecated|retired|removed))"
+    # OpenRouter; Anthropic; Zhipu
+    r"|no endpoints found for [\w.:-]+/|^model: \S+ .*not_found_error|模型不存在",
     re.IGNORECASE | re.DOTALL,
 )
 _NOTHING_SAID = re.compile(  # beyond what the status says
-    r"(?:40[45]\W*)?(?:page |file |method |the requested url )?(?:was )?not (?:found|allowed)\W*$"
-    r"|invalid url \(|cannot post ",
+    r"(?:40[45]\W*)?(?:(?:page|file|method|route|resource|endpoint|path|the requested url) )?(?:was )?"
+    r"not (?:found|allowed)\W*$|invalid url \(|cannot post |no such (?:route|endpoint)"
+    r"|unknown request url|404 route not found",
+    re.IGNORECASE,
+)
+# What a 403 says of the key. Other ones are about the place, the content or the account.
+_ABOUT_KEY = re.compile(
+    r"\bkeys?\b|\btokens?\b|credential|permission|scopes?\b|unauthori[sz]ed|not authori[sz]ed|authenticat"
+    r"|unregistered callers|^(?:forbidden|access denied|403)\W*$",
     re.IGNORECASE,
 )
 _OTHER_API = {
@@ -251,25 +271,22 @@ def malformed(received: str) -> ProviderError:
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
     """Read how long to wait, in seconds, from any form of the header; None where it says nothing usable."""
-    milliseconds = parse_seconds(headers.get("retry-after-ms"))
-    if milliseconds is not None:
-        return milliseconds / 1000
     value = headers.get("retry-after")
-    seconds = parse_seconds(value)
-    until = parse_date(value)
-    if seconds is not None or until is None:
-        return seconds
-    now = parse_date(headers.get("date")) or datetime.now(UTC)
-    return min(max((until - now).total_seconds(), 0.0), _MAX_WAIT_S)
+    milliseconds, seconds = parse_number(headers.get("retry-after-ms")), parse_number(value)
+    if milliseconds is not None:
+        seconds = milliseconds / 1000
+    elif seconds is None and (until := parse_date(value)) is not None:
+        seconds = (until - (parse_date(headers.get("date")) or datetime.now(UTC))).total_seconds()
+    return None if seconds is None else min(max(seconds, 0.0), _MAX_WAIT_S)
 
 
-def parse_seconds(value: str | None) -> float | None:
-    """Read a number of a header, bounded."""
+def parse_number(value: str | None) -> float | None:
+    """Read a number of a header that is neither negative nor infinite."""
     try:
         number = float(value or "")
     except ValueError:
         return None
-    return min(number, _MAX_WAIT_S * 1000) if 0 <= number < float("inf") else None
+    return number if 0 <= number < float("inf") else None
 
 
 def parse_date(value: str | None) -> datetime | None:
@@ -279,6 +296,16 @@ def parse_date(value: str | None) -> datetime | None:
     except (TypeError, ValueError, OverflowError):
         return None
     return date if date.tzinfo else date.replace(tzinfo=UTC)
+
+
+def describe_wait(wait_s: float | None) -> str:
+    """Say when to try again, in plain words, since services send anything up to years: ``in about 2 minutes``."""
+    if wait_s is None or wait_s < 2:
+        return "in a moment"
+    if wait_s >= _TOMORROW_S:
+        return "tomorrow"
+    unit, unit_s = ("seconds", 1) if wait_s <= 90 else ("minutes", 60) if wait_s <= 5400 else ("hours", 3600)
+    return f"in about {math.ceil(wait_s / unit_s)} {unit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,13 +326,15 @@ def build_error(
     if code in ("refused", "server_error") and not reason:
         reason = refusal_reason(details.text, is_refusal=code == "refused")
     code = "refused" if reason else code
-    is_quota = bool(_QUOTA.search(details.text))
+    is_quota = code == "rate_limited" and bool(
+        status == 402 or _QUOTA.search(details.text) or _BILLING.search(details.text)
+    )
     if code == "refused":
         message = describe_refusal(status, where, details, endpoint, reason)
-    elif code == "rate_limited" and is_quota:
+    elif is_quota:
         message = _NO_QUOTA
     else:
-        message = _MESSAGES[code].format(where=where, wait=f"in {wait_s:g} s" if wait_s else "in a moment")
+        message = _MESSAGES[code].format(where=where, wait=describe_wait(wait_s))
     retryable = code in _RETRYABLE and not is_quota
     return ProviderError(code, message, retryable=retryable, retry_after_s=wait_s, reason=reason)
 
@@ -317,6 +346,10 @@ def error_code(status: int, text: str) -> str:
         return "context_overflow"
     if 400 <= status < 500 and _BAD_KEY.search(text):
         return "authentication"
+    if status != 429 and status < 500 and _QUOTA.search(text):
+        return "rate_limited"
+    if status == 403 and text and (_UNKNOWN_MODEL.search(text) or not _ABOUT_KEY.search(text)):
+        return "refused"
     if is_rate_limit and status in (400, 413, 503):
         return "rate_limited"
     return _CODE_OF_STATUS.get(status, "server_error" if status >= 500 else "refused")
@@ -338,19 +371,22 @@ def describe_refusal(status: int, where: str, details: ErrorDetails, endpoint: E
     """Say what was refused and what to change."""
     other_api, mention = _OTHER_API[endpoint.api]
     names_other_api = bool(mention.search(details.text))
-    if status in (404, 405) and not reason and not names_other_api:
-        is_bare = not details.message or bool(_NOTHING_SAID.match(details.message))
-        if status == 404 and (_UNKNOWN_MODEL.search(details.text) or not is_bare):
-            return f"The model service does not offer the model “{endpoint.model}”. Check OPENAI_MODEL."
+    is_unknown_model = not reason and bool(_UNKNOWN_MODEL.search(details.text))
+    is_bare = not details.message or bool(_NOTHING_SAID.match(details.message))
+    if status in (404, 405) and is_bare and not reason and not names_other_api and not is_unknown_model:
         hint = " Not every server speaks Responses: OPENAI_API=chat is the other way." if endpoint.api != "chat" else ""
         return (
             f"Nothing is served at that address of {endpoint.host} (HTTP {status}). "
             f"Check OPENAI_BASE_URL; it often ends in /v1.{hint}"
         )
+    if status == 404 and is_unknown_model and not names_other_api:
+        return f"The model service does not offer the model “{endpoint.model}”. Check OPENAI_MODEL."
     if names_other_api:
         advice = f"Set OPENAI_API={other_api}{', or reasoning.effort to none' if reason == 'effort' else ''}."
     elif reason == "reasoning_refused" and not details.message:
         advice = _ADVICE_WITHOUT_REASON
+    elif is_unknown_model:
+        advice = "Check OPENAI_MODEL."
     else:
         advice = _ADVICE.get(reason, "")
     if not details.message:

@@ -15,6 +15,7 @@ from chat.providers import OPENAI_URL
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.errors import (
     Endpoint,
+    failure_from_object,
     failure_from_status,
     failure_from_transport,
     retry_after_s,
@@ -133,8 +134,8 @@ def said(text: str, **more: Any) -> dict[str, Any]:
 
 
 STATUSES = {
-    "refused": (400, 402, 404, 422),
-    "authentication": (401, 403),
+    "refused": (400, 404, 422),
+    "authentication": (401,),
     "context_overflow": (413,),
     "rate_limited": (429,),
     "timeout": (408, 504),
@@ -250,11 +251,172 @@ def test_context_overflow_is_recognised_by_its_text(text: str) -> None:
     assert {failure(status, said(text)).code for status in (400, 500)} == {"context_overflow"}
 
 
-def test_exhausted_quota_is_not_retried() -> None:
-    error = failure(429, said("You exceeded your current quota", code="insufficient_quota"))
+NO_MODEL = "The model service does not offer the model “kimi-k9”. Check OPENAI_MODEL."
+NO_QUOTA = "The account at the model service has no quota left. Top it up, or use another key."
+NO_KEY = "The model service did not accept the key, or the key may not use this model. Check OPENAI_API_KEY."
+NOT_THERE = "Nothing is served at that address of models.example:8443 (HTTP 404)."
+LOST = "The API deployment for this resource does not exist. If you created it just now, please wait a moment."
+NO_ACCESS = "The model `kimi-k9` does not exist or you do not have access to it."
+ANSWERS: dict[str, list[tuple[int, Any, str]]] = {  # by service: status, body, the words that people see
+    "OpenAI": [
+        (404, said(NO_ACCESS, type="invalid_request_error", param=None, code="model_not_found"), NO_MODEL),
+        (404, said("The model `gpt-4-32k` has been deprecated, learn more here: https://x.example"), NO_MODEL),
+        (403, said("Project `proj_1` does not have access to model `kimi-k9`", code="model_not_found"), "proj_1"),
+        (403, said("Country, region, or territory not supported", code="unsupported_country_region"), "territory not"),
+        (403, said("You have insufficient permissions for this operation. Missing scopes: model.request"), NO_KEY),
+        (429, said("You exceeded your current quota", code="insufficient_quota"), NO_QUOTA),
+        (404, said("Invalid URL (POST /v1/v1/chat/completions)"), NOT_THERE),
+    ],
+    "Azure": [
+        (404, said(LOST, code="DeploymentNotFound"), NO_MODEL),
+        (404, said("Resource not found", code="404"), NOT_THERE),
+    ],
+    "OpenRouter": [
+        (400, said("kimi-k9 is not a valid model ID", code=400), "not a valid model ID. Check OPENAI_MODEL."),
+        (404, said("No endpoints found for vendor/kimi-k9.", code=404), NO_MODEL),
+        (
+            404,
+            said("No endpoints found that support tool use. To learn more see https://x.example"),
+            "that support tool",
+        ),
+        (404, said("No endpoints found matching your data policy (Free model publication)."), "matching your data"),
+        (403, said("kimi-k9 requires moderation on X. Your input was flagged for “violence”."), "requires moderation"),
+        (402, said("This request requires more credits, or fewer max_tokens.", code=402), NO_QUOTA),
+        (403, said("Key limit exceeded (total limit). Manage it in your settings.", code=403), NO_QUOTA),
+    ],
+    "DeepSeek": [
+        (400, said("Model Not Exist", code="invalid_request_error"), "Model Not Exist. Check OPENAI_MODEL."),
+        (402, said("Insufficient Balance", type="unknown_error", code="invalid_request_error"), NO_QUOTA),
+    ],
+    "Anthropic's OpenAI address": [
+        (404, {"type": "error", "error": {"type": "not_found_error", "message": "model: kimi-k9"}}, NO_MODEL),
+        (400, said("Your credit balance is too low to access the Anthropic API.", type="invalid_request"), NO_QUOTA),
+        (403, said("OAuth authentication is currently not allowed for this organization."), NO_KEY),
+    ],
+    "vLLM": [
+        (404, {"object": "error", "message": "The model `kimi-k9` does not exist.", "code": 404}, NO_MODEL),
+        (404, {"detail": "Not Found"}, NOT_THERE),
+        (400, said('"auto" tool choice requires --enable-auto-tool-choice to be set'), "requires --enable-auto-tool"),
+    ],
+    "llama.cpp": [
+        (404, said("File Not Found", type="not_found_error", code=404), NOT_THERE),
+        (400, said("model 'kimi-k9' not found", type="invalid_request_error"), "not found. Check OPENAI_MODEL."),
+        (401, said("Invalid API Key", type="authentication_error", code=401), NO_KEY),
+    ],
+    "Ollama": [
+        (404, said("model 'kimi-k9' not found, try pulling it first", type="api_error"), NO_MODEL),
+        (404, {"error": "model 'kimi-k9' not found"}, NO_MODEL),
+        (400, said("registry.ollama.ai/library/gemma:2b does not support tools"), "does not support tools."),
+        (404, b"404 page not found", NOT_THERE),
+    ],
+    "LiteLLM": [
+        (
+            400,
+            said("Invalid model name passed in model=kimi-k9. Call `/v1/models`.", code="400"),
+            "Check OPENAI_MODEL.",
+        ),
+        (400, said("No connected db.", type="no_db_connection", code="400"), "No connected db."),
+        (400, said("Budget has been exceeded! Current cost: 0.2, Max budget: 0.1", type="budget_exceeded"), NO_QUOTA),
+    ],
+    "Gemini's OpenAI address": [
+        (
+            404,
+            [{"error": {"code": 404, "message": "models/x is not found for API version v1", "status": "NOT_FOUND"}}],
+            NO_MODEL,
+        ),
+        (400, [{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key."}}], NO_KEY),
+        (403, [{"error": {"code": 403, "message": "Your project has been denied access."}}], "been denied access."),
+    ],
+    "Mistral": [
+        (
+            400,
+            {"object": "error", "message": "Invalid model: kimi-k9", "type": "invalid_model", "code": "1500"},
+            "Invalid model: kimi-k9. Check OPENAI_MODEL.",
+        ),
+        (404, {"message": "no Route matched with those values"}, "no Route matched"),
+        (401, {"message": "Unauthorized", "request_id": "x"}, NO_KEY),
+    ],
+    "Groq": [
+        (404, said(NO_ACCESS, code="model_not_found"), NO_MODEL),
+        (
+            400,
+            said("The model `x` has been decommissioned and is no longer supported.", code="model_decommissioned"),
+            "no longer supported. Check OPENAI_MODEL.",
+        ),
+        (403, said("Access denied. Please check your network settings."), "check your network settings."),
+    ],
+    "aimock": [(404, said("No fixture matched", code="no_fixture_match"), "the request: No fixture matched.")],
+    "a proxy": [
+        (403, b"<html><title>403 Forbidden</title></html>", NO_KEY),
+        (403, b"", NO_KEY),
+        (404, b"", NOT_THERE),
+        (404, b"no healthy upstream", "no healthy upstream"),
+        (402, b"<html>pay</html>", NO_QUOTA),
+        (403, b'"only a string"', "only a string."),
+        (404, [], NOT_THERE),
+    ],
+}
 
-    assert (error.code, error.retryable) == ("rate_limited", False)
-    assert "quota" in error.message
+
+# review U D3
+@pytest.mark.parametrize(
+    ("status", "body", "words"),
+    [pytest.param(*row, id=f"{name} {row[0]}") for name, rows in ANSWERS.items() for row in rows],
+)
+def test_answer_of_a_service_is_read_as_it_means(status: int, body: Any, words: str) -> None:
+    error = failure(status, body)
+
+    assert words in error.message
+    assert not error.retryable
+    assert len(error.message) < 500
+    # Each sentence of ours is either the whole message or no part of it.
+    assert all(error.message == whole for whole in (NO_MODEL, NO_QUOTA, NO_KEY) if whole in error.message)
+    assert (error.code == "authentication") == (words == NO_KEY)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        ({"message": "Insufficient Balance", "code": "402"}, "rate_limited", NO_QUOTA),
+        ({"message": "Nope", "type": "insufficient_balance"}, "rate_limited", NO_QUOTA),
+        ("model 'kimi-k9' not found", "server_error", "The model service failed (in the middle of its answer)."),
+        ({"message": NO_ACCESS, "code": "model_not_found"}, "refused", NO_MODEL),
+        ({"message": "Your input was flagged", "code": 403}, "refused", "Your input was flagged."),
+        (["odd", {"message": "Invalid model: x", "type": "invalid_model"}], "refused", "Check OPENAI_MODEL."),
+        (None, "server_error", "The model service failed (in the middle of its answer)."),
+    ],
+)
+def test_error_inside_a_stream_is_read_as_it_means(error: Any, code: str, words: str) -> None:
+    found = failure_from_object(error, ENDPOINT)
+
+    assert found.code == code
+    assert words in found.message
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ("0", "in a moment"),
+        ("-5", "in a moment"),
+        ("nan", "in a moment"),
+        ("soon", "in a moment"),
+        ("7.2", "in about 8 seconds"),
+        ("90", "in about 90 seconds"),
+        ("100", "in about 2 minutes"),
+        ("7200", "in about 2 hours"),
+        ("86400", "tomorrow"),
+        ("8.64e7", "tomorrow"),
+        ("9" * 300, "tomorrow"),
+        ("9" * 400, "in a moment"),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", "tomorrow"),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", "in a moment"),
+    ],
+)
+def test_time_of_the_next_try_is_said_in_plain_words(header: str, words: str) -> None:  # review S L8
+    error = failure(429, said("Slow down"), retry_after=header)
+
+    assert error.message == f"The model service takes no more requests just now. Try again {words}."
+    assert 0 <= (error.retry_after_s or 0) <= 86_400
 
 
 @pytest.mark.parametrize(
