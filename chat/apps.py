@@ -4,7 +4,10 @@ from django.apps import AppConfig
 from django.contrib.auth.signals import user_logged_out
 from django.core import checks
 from django.db.models.signals import post_migrate, pre_migrate
+from django.urls import register_converter
 from django.utils.translation import gettext_lazy as _
+
+from chat.url_converters import IdConverter
 
 
 class ChatConfig(AppConfig):
@@ -18,6 +21,7 @@ class ChatConfig(AppConfig):
         from chat.conversations import actions, search_index  # noqa: PLC0415 - models must be loaded first
         from chat.filings import search_index as filing_index  # noqa: PLC0415
 
+        register_converter(IdConverter, "id")  # before any URLs are read
         post_migrate.connect(filing_index.INDEX.ensure, sender=self, dispatch_uid="chat.search_index")
         checks.register("database")(filing_index.check_index)
         pre_migrate.connect(search_index.INDEX.drop_triggers, sender=self, dispatch_uid="chat.talk_triggers")

@@ -5,5 +5,5 @@ from django.urls import path
 from chat.socket.consumer import ConversationConsumer
 
 websocket_urlpatterns = [
-    path("ws/chats/<uuid:conversation_id>/", ConversationConsumer.as_asgi()),  # type: ignore[arg-type]  # Channels' own
+    path("ws/chats/<id:conversation_id>/", ConversationConsumer.as_asgi()),  # type: ignore[arg-type]  # Channels' own
 ]

@@ -8,6 +8,6 @@ app_name = "chat"
 urlpatterns = [
     path("", include("chat.pages.urls")),
     path("", include("chat.sharing.urls")),
-    path("chats/<uuid:conversation_id>/preview/", preview, name="preview"),
+    path("chats/<id:conversation_id>/preview/", preview, name="preview"),
     path("api/", include("chat.api.urls")),
 ]

@@ -5,11 +5,11 @@ from django.urls import path
 from chat.sharing import views
 
 urlpatterns = [
-    path("chats/<uuid:conversation_id>/export/", views.export, name="export"),
-    path("chats/<uuid:conversation_id>/share/", views.share, name="share"),
-    path("chats/<uuid:conversation_id>/share/preview/", views.preview, name="share_preview"),
+    path("chats/<id:conversation_id>/export/", views.export, name="export"),
+    path("chats/<id:conversation_id>/share/", views.share, name="share"),
+    path("chats/<id:conversation_id>/share/preview/", views.preview, name="share_preview"),
     path("shares/", views.share_list, name="shares"),
-    path("shares/<uuid:link_id>/revoke/", views.revoke, name="share_revoke"),
+    path("shares/<id:link_id>/revoke/", views.revoke, name="share_revoke"),
     path("s/<slug:token>/", views.shared, name="shared"),
-    path("s/<slug:token>/<uuid:turn_id>/thinking/", views.shared_thinking, name="shared_thinking"),
+    path("s/<slug:token>/<id:turn_id>/thinking/", views.shared_thinking, name="shared_thinking"),
 ]

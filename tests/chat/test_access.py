@@ -45,9 +45,9 @@ def patterns(entries: list[Any], prefix: str = "") -> Iterator[str]:
 def addresses(conversation: Conversation) -> list[str]:
     """Return every address of the site that names the conversation, its turn or its link."""
     named = {
-        "<uuid:conversation_id>": str(conversation.pk),
-        "<uuid:turn_id>": str(conversation.turns.get().pk),
-        "<uuid:link_id>": str(conversation.shares.get().pk),
+        "<id:conversation_id>": str(conversation.pk),
+        "<id:turn_id>": str(conversation.turns.get().pk),
+        "<id:link_id>": str(conversation.shares.get().pk),
     }
     found = []
     for route in patterns(get_resolver().url_patterns):
@@ -101,3 +101,26 @@ def test_visitors_are_sent_to_sign_in(conversation: Conversation) -> None:
         allowed = {401, 405} if address.startswith("/api/") else {302}
         assert statuses(Client(), address) <= allowed, address
     assert rows() == before
+
+
+def test_ids_without_dashes_lead_to_the_same_addresses(alice: User, conversation: Conversation) -> None:
+    alice.is_superuser = True  # who may open the preview, too
+    alice.save()
+    client = client_of(alice)  # review A S4
+
+    for address in addresses(conversation):
+        answers = [client.get(address).status_code, client.get(without_dashes(address)).status_code]
+        assert answers in ([200, 200], [405, 405]), address
+
+
+def without_dashes(address: str) -> str:
+    return "/".join(part.replace("-", "") if len(part) == 36 else part for part in address.split("/"))
+
+
+def test_envelope_names_its_turn_for_every_address(alice: User, conversation: Conversation) -> None:
+    client = client_of(alice)
+    envelope = client.get(f"/api/chats/{conversation.pk}/messages/").json()[-1]
+
+    copied = client.get(f"/chats/{conversation.pk.hex}/turns/{envelope['id']}/copy/")
+
+    assert copied.content.decode() == "Because **so**."
