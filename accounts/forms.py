@@ -1,4 +1,4 @@
-"""Forms of sign-in (ten failures in five minutes), sign-up, the settings page and the switches."""
+"""Forms of sign-in, sign-up and password change, with limits on attempts; of the settings page and the switches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import redis
 from django import forms
 from django.conf import settings
-from django.contrib.auth.forms import AuthenticationForm, BaseUserCreationForm
+from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, UserCreationForm
 from django.core.cache import cache
 from django.core.cache.backends.base import BaseCache
 from django.core.cache.backends.locmem import LocMemCache
@@ -24,34 +24,38 @@ from reasoning.errors import SettingError
 from reasoning.settings import MAX_TOKENS, SETTINGS, ReasoningSettings, parse_setting
 
 FAILURES_ALLOWED = 10
+SIGN_UPS_ALLOWED = 60  # behind a proxy all have one address
 WINDOW_S = 300
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
-fallback_cache = LocMemCache("sign-in", {})
+fallback_cache = LocMemCache("attempts", {})
 
 
-class FailedSignIns:
-    """Count failed sign-ins of a user name from an address, in Django's cache: Redis, where all processes share one."""
+class AttemptLimit:
+    """Count attempts at one door in Django's cache: Redis, where all processes share one.
 
-    def __init__(self, username: str, address: str) -> None:
+    ``parts`` say whose attempts are counted together. The window of ``WINDOW_S`` starts with the first attempt.
+    """
+
+    def __init__(self, door: str, *parts: str | bytes, allowed: int = FAILURES_ALLOWED) -> None:
         # a hash, so that neither name nor address is stored
-        text = f"{username.strip().casefold()[:254]}\n{address}"
-        self.key = "sign-in:" + hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        digest = hashlib.sha256(repr(parts).encode("ascii", "backslashreplace")).hexdigest()
+        self.key = f"{door}:{digest}"
+        self.allowed = allowed
 
-    def are_too_many(self) -> bool:
-        return self.with_cache(lambda counts: int(counts.get(self.key, 0)) >= FAILURES_ALLOWED)
+    def take(self) -> bool:
+        """Count one attempt, before it is tried, so that parallel ones count too; return whether it is allowed."""
 
-    def add(self) -> None:
-        """Count one failure; the window starts with the first."""
+        def count(counts: BaseCache) -> int:
+            if counts.add(self.key, 1, WINDOW_S):
+                return 1
+            try:
+                return int(counts.incr(self.key))
+            except ValueError:  # the window ended between the two calls
+                counts.add(self.key, 1, WINDOW_S)
+                return 1
 
-        def count(counts: BaseCache) -> None:
-            if not counts.add(self.key, 1, WINDOW_S):
-                try:
-                    counts.incr(self.key)
-                except ValueError:  # the window ended between the two calls
-                    counts.add(self.key, 1, WINDOW_S)
-
-        self.with_cache(count)
+        return self.with_cache(count) <= self.allowed
 
     def reset(self) -> None:
         self.with_cache(lambda counts: counts.delete(self.key))
@@ -61,42 +65,67 @@ class FailedSignIns:
         try:
             return operation(cache)
         except redis.RedisError as error:
-            logger.warning(
-                "Redis is unavailable, failed sign-ins counted locally", extra={"error": type(error).__name__}
-            )
+            logger.warning("Redis is unavailable, attempts counted locally", extra={"error": type(error).__name__})
             return operation(fallback_cache)
+
+
+def throttled(message: str) -> ValidationError:
+    """Return the error of a form that was sent too often; ``is_throttled`` finds it."""
+    return ValidationError(message, code="throttled", params={"minutes": WINDOW_S // 60})
+
+
+def is_throttled(form: forms.BaseForm) -> bool:
+    return any(form.has_error(field, "throttled") for field in form.errors)
 
 
 class SignInForm(AuthenticationForm):
     """Django's sign-in form, limited per user name and address."""
 
-    is_throttled = False
-
     def clean(self) -> dict[str, Any]:
+        name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
+        if not name or not password:  # nothing is tried
+            return super().clean()
         address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
-        failures = FailedSignIns(self.data.get("username", ""), address)
-        if failures.are_too_many():
-            self.is_throttled = True
-            raise ValidationError(
-                _("Too many failed attempts for this name from your address. Try again in %(minutes)d minutes."),
-                code="throttled",
-                params={"minutes": WINDOW_S // 60},
+        # The field has normalised the name (NFKC), as the account's was. Of the letters only those of ASCII are taken
+        # for the same in both cases: so does the check for taken names on SQLite, and nobody can own a second account
+        # whose sign-ins reset the count of the first.
+        attempts = AttemptLimit("sign-in", name.encode("utf-8", "replace").lower(), address)
+        if not attempts.take():
+            raise throttled(
+                gettext("Too many failed attempts for this name from your address. Try again in %(minutes)d minutes.")
             )
-        try:
-            cleaned = super().clean()
-        except ValidationError:
-            failures.add()
-            raise
-        failures.reset()
+        cleaned = super().clean()
+        attempts.reset()
         return cleaned
 
 
-class SignUpForm(BaseUserCreationForm):  # type: ignore[type-arg]  # generic in the stubs alone
-    """User name and password."""
+class LimitedPasswordChangeForm(PasswordChangeForm):
+    """Django's form with a limit on wrong old passwords: a session left open must not let others guess them."""
 
-    class Meta:
+    def clean_old_password(self) -> str:
+        attempts = AttemptLimit("password-change", str(self.user.pk))
+        if not attempts.take():
+            raise throttled(gettext("Too many attempts. Try again in %(minutes)d minutes."))
+        old_password = super().clean_old_password()
+        attempts.reset()
+        return old_password
+
+
+class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # generic in the stubs alone
+    """User name and password, limited per address."""
+
+    def __init__(self, *args: Any, address: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.address = address
+
+    def clean_username(self) -> Any:
+        # before the name is looked up: the answer says which names are taken
+        if not AttemptLimit("sign-up", self.address, allowed=SIGN_UPS_ALLOWED).take():
+            raise throttled(gettext("Too many attempts. Try again in %(minutes)d minutes."))
+        return super().clean_username()
+
+    class Meta(UserCreationForm.Meta):
         model = User
-        fields = ("username",)
 
 
 class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs alone

@@ -1,7 +1,7 @@
 """URLs below ``/accounts/``."""
 
 from django.contrib.auth import views as auth_views
-from django.urls import path, reverse_lazy
+from django.urls import path
 
 from accounts import scratchpad, views, visibility
 
@@ -10,13 +10,7 @@ urlpatterns = [
     path("login/", views.SignInView.as_view(), name="login"),
     path("logout/", auth_views.LogoutView.as_view(), name="logout"),
     path("signup/", views.sign_up, name="signup"),
-    path(
-        "password/",
-        auth_views.PasswordChangeView.as_view(
-            template_name="accounts/password.html", success_url=reverse_lazy("accounts:settings")
-        ),
-        name="password",
-    ),
+    path("password/", views.PasswordView.as_view(), name="password"),
     path("settings/", views.settings_page, name="settings"),
     path("settings/reasoning/", views.save_reasoning, name="settings_reasoning"),
     path("profiles/<int:pk>/use/", views.use_profile, name="profile_use"),

@@ -8,9 +8,10 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login
 from django.contrib.auth.decorators import login_not_required
-from django.contrib.auth.views import LoginView, redirect_to_login
+from django.contrib.auth.views import LoginView, PasswordChangeView, redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse_lazy
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -19,7 +20,16 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.middleware import HtmxDetails
 
 from accounts import preferences, tokens
-from accounts.forms import PreferencesForm, ReasoningForm, SignInForm, SignUpForm, ToggleForm, TokenForm
+from accounts.forms import (
+    LimitedPasswordChangeForm,
+    PreferencesForm,
+    ReasoningForm,
+    SignInForm,
+    SignUpForm,
+    ToggleForm,
+    TokenForm,
+    is_throttled,
+)
 from accounts.models import AccessToken, ReasoningProfile, User
 from accounts.visibility import SHOW_REASONING, visibility
 from reasoning.errors import SettingError
@@ -48,7 +58,20 @@ class SignInView(LoginView):
 
     def form_invalid(self, form: Any) -> HttpResponse:
         response = super().form_invalid(form)
-        response.status_code = 429 if form.is_throttled else 200
+        response.status_code = 429 if is_throttled(form) else 200
+        return response
+
+
+class PasswordView(PasswordChangeView):
+    """Django's password change, also of the admin; responds with 429 after too many wrong old passwords."""
+
+    template_name = "accounts/password.html"
+    form_class = LimitedPasswordChangeForm
+    success_url = reverse_lazy("accounts:settings")
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        response = super().form_invalid(form)
+        response.status_code = 429 if is_throttled(form) else 200
         return response
 
 
@@ -72,9 +95,9 @@ def sign_up(request: HttpRequest) -> HttpResponse:
         raise Http404
     if request.user.is_authenticated:
         return redirect(settings.LOGIN_REDIRECT_URL)
-    form = SignUpForm(request.POST or None)
+    form = SignUpForm(request.POST or None, address=request.META.get("REMOTE_ADDR", ""))
     if not form.is_valid():
-        return render(request, "accounts/signup.html", {"form": form})
+        return render(request, "accounts/signup.html", {"form": form}, status=429 if is_throttled(form) else 200)
     login(request, form.save(), backend="django.contrib.auth.backends.ModelBackend")
     return redirect(settings.LOGIN_REDIRECT_URL)
 

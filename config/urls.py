@@ -3,6 +3,7 @@
 from django.contrib import admin
 from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
+from django.views.generic import RedirectView
 from django.views.i18n import set_language
 
 from accounts.views import admin_sign_in
@@ -13,6 +14,8 @@ handler500 = "chat.pages.errors.server_error"
 urlpatterns = [
     path("accounts/", include("accounts.urls")),
     path("admin/login/", admin_sign_in),
+    # the admin's own page has no limit on wrong passwords
+    path("admin/password_change/", RedirectView.as_view(pattern_name="accounts:password")),
     path("admin/", admin.site.urls),
     path("i18n/setlang/", login_not_required(set_language), name="set_language"),
     path("", include("chat.urls")),

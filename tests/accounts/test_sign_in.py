@@ -76,18 +76,67 @@ def test_success_resets_the_count(client: Client, alice: User) -> None:
         client.logout()
 
 
+# review S H1, H2
+@pytest.mark.parametrize(
+    ("username", "password"),
+    [
+        ("alice", ""),  # nothing is tried, so nothing is forgotten
+        ("", "wrong"),
+        ("ａｌｉｃｅ", "wrong"),  # the field turns it into "alice" (NFKC)
+        ("𝒂𝒍𝒊𝒄𝒆", "wrong"),
+        ("\u00a0alice \t", "wrong"),
+        ("Alice", "wrong"),
+        ("alice\0", "wrong"),
+        ("alice" * 100_000, "wrong"),
+    ],
+)
+def test_no_other_spelling_opens_a_blocked_name(client: Client, alice: User, username: str, password: str) -> None:
+    for _failure in range(10):
+        sign_in(client, "wrong")
+
+    sign_in(client, password, username=username)
+
+    assert sign_in(client).status_code == 429
+    assert sign_in(client, username=username).status_code in (200, 429)
+    assert user_id(client) is None
+
+
+def test_failures_of_all_spellings_are_counted_together(client: Client, alice: User) -> None:
+    for username in ("alice", "ａｌｉｃｅ", "𝒂𝒍𝒊𝒄𝒆", "ALICE", " alice") * 2:
+        assert sign_in(client, "wrong", username=username).status_code == 200
+
+    assert sign_in(client).status_code == 429
+
+
+def test_attempts_count_while_others_are_still_checked(
+    client: Client, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = 0
+
+    def check(*_args: object, **_more: object) -> None:
+        nonlocal tried
+        tried += 1
+        if tried < 50:  # as many requests as there are, none of which has ended yet
+            sign_in(client, "wrong")
+
+    monkeypatch.setattr("django.contrib.auth.forms.authenticate", check)
+    sign_in(client, "wrong")
+
+    assert tried == 10
+
+
 def test_window_that_ends_while_counting_starts_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    failures = forms.FailedSignIns("\ud800" * 10_000, "192.0.2.1")
-    cache.set(failures.key, 5)
+    attempts = forms.AttemptLimit("sign-in", "\ud800" * 10_000, "192.0.2.1")
+    cache.set(attempts.key, 10)
 
     def expire(key: str) -> int:
         cache.delete(key)
         raise ValueError(key)
 
     monkeypatch.setattr(cache, "incr", expire, raising=False)
-    failures.add()
 
-    assert cache.get(failures.key) == 1
+    assert attempts.take()
+    assert cache.get(attempts.key) == 1
 
 
 def test_redirect_to_another_site_is_not_followed(client: Client, alice: User) -> None:
@@ -145,6 +194,39 @@ def test_password_change_needs_the_old_one_and_ends_other_sessions(alice: User) 
     assert alice.check_password(NEW_PASSWORD["new_password1"])
     assert here.get("/accounts/settings/").status_code == 200
     assert elsewhere.get("/accounts/settings/").status_code == 302
+
+
+# review S H1
+def test_wrong_old_passwords_are_limited(alice: User) -> None:
+    client = client_of(alice)
+    wrong = {"old_password": "wrong", **NEW_PASSWORD}
+    for number in range(10):
+        address = f"192.0.2.{number}"  # whoever has the session may come from anywhere
+        assert client.post("/accounts/password/", wrong, REMOTE_ADDR=address).status_code == 200
+
+    response = client.post("/accounts/password/", wrong | {"old_password": PASSWORD})
+
+    alice.refresh_from_db()
+    assert response.status_code == 429
+    assert "Too many attempts" in response.text
+    assert alice.check_password(PASSWORD)
+
+
+def test_admin_changes_passwords_on_the_same_page(sam: User) -> None:
+    for answer in (client_of(sam).get("/admin/password_change/"), client_of(sam).post("/admin/password_change/")):
+        assert answer["Location"] == "/accounts/password/"
+
+
+def test_sign_ups_are_limited_before_a_name_is_looked_up(client: Client, alice: User, settings: Settings) -> None:
+    settings.SIGNUP_ENABLED = True
+    for _attempt in range(forms.SIGN_UPS_ALLOWED):
+        assert client.post(SIGN_UP, NEW_ACCOUNT | {"username": "ALICE"}).status_code == 200
+
+    taken, free = (client.post(SIGN_UP, NEW_ACCOUNT | {"username": name}) for name in ("alice", "carol"))
+
+    assert (taken.status_code, free.status_code) == (429, 429)
+    assert taken.context["form"].errors == free.context["form"].errors
+    assert User.objects.get() == alice
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
