@@ -23,6 +23,17 @@ _STATUS: dict[str, EnvelopeStatus] = {
     "errored": "error",
     "interrupted": "interrupted",
 }
+FinishReason = Literal["stop", "length", "content_filter", "step_limit", "user_stop", "error", "interrupted"]
+
+# Why an answer ended: by the code of its turn's end where that is listed, else by the turn's status.
+FINISH_REASON_OF_CODE: dict[str, FinishReason] = {"length": "length", "content_filter": "content_filter"}
+FINISH_REASON_OF_STATUS: dict[str, FinishReason] = {
+    "completed": "stop",
+    "aborted": "user_stop",
+    "iteration_capped": "step_limit",
+    "errored": "error",
+    "interrupted": "interrupted",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,7 @@ class AnswerRecord:
 
     id: str
     status: EnvelopeStatus
+    finish_reason: FinishReason | None  # None while the turn runs
     model: str
     answer: str
     summary: tuple[str, ...]
@@ -49,15 +61,20 @@ def answer_record(
     turn_id: str,
     turn_status: str,
     model: str,
+    error_code: str = "",
     summary_source: str = "",
     tokens: tuple[int | None, int | None, int | None] = (None, None, None),
 ) -> AnswerRecord:
-    """Put the record together. ``events`` are public halves with ``type``; ``tokens`` are input, output, reasoning."""
+    """Put the record together. ``events`` are public halves with ``type``; ``tokens`` are input, output, reasoning.
+
+    ``error_code``: why the turn failed, or why its answer is not complete.
+    """
     listed = list(events)
     messages = [event for event in listed if event["type"] == "assistant_message"]
     return AnswerRecord(
         id=turn_id,
         status=_STATUS[turn_status],
+        finish_reason=finish_reason(turn_status, error_code),
         model=model,
         answer="\n\n".join(message["text"] for message in messages if message["text"]),
         summary=next((tuple(message["summary"]) for message in reversed(messages) if message["summary"]), ()),
@@ -71,6 +88,13 @@ def answer_record(
     )
 
 
+def finish_reason(turn_status: str, error_code: str = "") -> FinishReason | None:
+    """Return why a turn ended; None while it runs. A failed turn may have any code, and its reason is ``error``."""
+    if turn_status in ("errored", "interrupted", "running"):
+        return FINISH_REASON_OF_STATUS.get(turn_status)
+    return FINISH_REASON_OF_CODE.get(error_code, FINISH_REASON_OF_STATUS[turn_status])
+
+
 def envelope(
     record: AnswerRecord, sees: Visibility, *, thinking: Mapping[str, Any] | None = None, scratchpad: str | None = None
 ) -> dict[str, Any]:
@@ -82,6 +106,7 @@ def envelope(
     form: dict[str, Any] = {
         "id": record.id,
         "status": record.status,
+        "finishReason": record.finish_reason,
         "model": record.model,
         "answer": record.answer,
         "citations": [citation_to_json(citation) for citation in record.citations],

@@ -67,6 +67,7 @@ def record_of(turn_record: TurnRecord) -> AnswerRecord:
         turn_id=turn.public_id,
         turn_status=turn.status,
         model=turn.model,
+        error_code=turn.error_code,
         summary_source=turn.summary_source,
         tokens=(turn.input_tokens, turn.output_tokens, turn.reasoning_tokens),
     )

@@ -45,6 +45,9 @@ class Turn(models.Model):
     stop_requested = models.BooleanField(_("stop requested"), default=False)  # by a page of another process
     error_code = models.CharField(_("error code"), max_length=40, blank=True)
     error_message = models.CharField(_("error message"), max_length=500, blank=True)
+    # As the model service said it when the turn failed; None where it is not known.
+    is_retryable = models.BooleanField(_("may be tried again"), null=True, blank=True)
+    retry_after_s = models.PositiveIntegerField(_("try again after s"), null=True, blank=True)
     model = models.CharField(_("model"), max_length=200, blank=True)
     provider = models.CharField(_("provider"), max_length=300, blank=True)
     input_tokens = models.PositiveIntegerField(_("input tokens"), null=True, blank=True)

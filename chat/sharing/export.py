@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from chat import eventlog
 from chat.cards import build, labels
@@ -24,6 +25,11 @@ from reasoning.redaction import redact_text
 from reasoning.trace import ToolTraceStep
 from reasoning.visibility import Visibility
 
+RETRYABLE_CODES = frozenset({"disconnected", "rate_limited", "server_error", "timeout", "unreachable"})
+CUT_LINES = {
+    "length": gettext_lazy("The answer was cut off at the length limit."),
+    "content_filter": gettext_lazy("The model’s service withheld the rest of this answer."),
+}
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|])")
 
 
@@ -74,8 +80,16 @@ def envelope_of(record: eventlog.TurnRecord, sees: Visibility, *, scratchpad: st
     thinking = {"text": text.text, "tokensEst": text.tokens_est, "truncated": text.truncated} if text else None
     form = envelope(build.record_of(record), sees, thinking=thinking, scratchpad=scratchpad)
     if record.turn.status == Turn.Status.ERRORED:
-        form["error"] = {"code": record.turn.error_code, "message": record.turn.error_message}
+        form["error"] = error_form(record.turn)
     return form
+
+
+def error_form(turn: Turn) -> dict[str, Any]:
+    """Return why a turn failed. ``retryAfter``: seconds, where the model service said so when it failed."""
+    # rows of earlier versions don't say whether another try may help
+    retryable = turn.error_code in RETRYABLE_CODES if turn.is_retryable is None else turn.is_retryable
+    form: dict[str, Any] = {"code": turn.error_code, "message": turn.error_message, "retryable": retryable}
+    return form if turn.retry_after_s is None else {**form, "retryAfter": turn.retry_after_s}
 
 
 def as_json(export: Export) -> str:
@@ -113,6 +127,8 @@ def turn_parts(record: eventlog.TurnRecord, export: Export) -> Iterator[str]:
     # the model of a profile is named by staff
     yield f"*{join_parts(escape(answer.model), at, status)}*"
     yield renumber(answer.answer, citation_numbers(answer.citations)) or _("There is no answer.")
+    # how any other answer ended is in the line above it
+    yield str(CUT_LINES.get(answer.finish_reason or "", ""))
     yield source_lines(answer, export.origin)
     if export.sees.summary:
         yield section(_("How this answer was produced"), [f"- {escape(point)}" for point in answer.summary])

@@ -12,6 +12,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
+from math import ceil
 from typing import Any
 
 from django.conf import settings
@@ -110,6 +111,10 @@ class TurnRun:
         except ProviderError as error:
             named = model_choice.in_its_words(error, self._started.choice)
             status, fields = "errored", {"error_code": named.code, "error_message": named.message[:500]}
+            fields |= {
+                "is_retryable": named.retryable,
+                "retry_after_s": named.retry_after_s and ceil(named.retry_after_s),
+            }
             logger.warning("turn failed", extra={"turn": self.turn.public_id, "code": error.code})
         except Exception:
             status, fields = "errored", {"error_code": "internal", "error_message": BROKEN}

@@ -10,6 +10,7 @@ from reasoning.visibility import Visibility
 RECORD = AnswerRecord(
     id="t",
     status="complete",
+    finish_reason="stop",
     model="m",
     answer="Yes.",
     summary=("Looked.",),
