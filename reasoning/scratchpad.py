@@ -104,8 +104,12 @@ def reveal(scratchpad: Scratchpad, grant: ScratchpadGrant, *, max_tokens: int = 
     """
     # The grant is checked where the text is read, so no caller can forget it.
     text = scratchpad._reveal(grant)
-    short = text[: max_tokens * CHARS_PER_TOKEN]
-    return text if len(short) == len(text) else short.rstrip() + TRUNCATED
+    if estimate_tokens(text) <= max_tokens:
+        return text
+    # Tokens are counted in UTF-16 units, of which an emoji has two; half of one is dropped.
+    units = text[: max_tokens * CHARS_PER_TOKEN].encode("utf-16-le", "surrogatepass")
+    short = units[: 2 * max_tokens * CHARS_PER_TOKEN].decode("utf-16-le", "ignore")
+    return short.rstrip() + TRUNCATED
 
 
 def _words(text: str) -> list[str]:

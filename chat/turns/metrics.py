@@ -9,10 +9,12 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 from chat.models import Turn
 from chat.providers.base import ProviderError
+from reasoning.stream.output import Counters
 from reasoning.stream.turn import TurnMachine
 
 logger = logging.getLogger(__name__)
@@ -69,8 +71,8 @@ class TurnMetrics:
             "reasoning_tokens": usage.reasoning_tokens,
             "cached_tokens": usage.cached_tokens,
             "summary_source": machine.summary_source,
-            "stripped_delimiters": machine.stripped_delimiters,
-            "extracted_blocks": machine.extracted_blocks,
+            "stripped_delimiters": machine.counters.stripped_delimiters,
+            "extracted_blocks": machine.counters.extracted_blocks,
             "masked": machine.masked,
             "dropped_bullets": machine.dropped_bullets,
         }
@@ -96,8 +98,7 @@ class TurnMetrics:
                 "output_tokens": turn.output_tokens,
                 "reasoning_tokens": turn.reasoning_tokens,
                 "cached_tokens": turn.cached_tokens,
-                "stripped_delimiters": turn.stripped_delimiters,
-                "extracted_blocks": turn.extracted_blocks,
+                **asdict(machine.counters if machine else Counters()),
                 "masked": turn.masked,
                 "dropped_bullets": turn.dropped_bullets,
             },

@@ -73,15 +73,19 @@ def entry_tokens(entries: Sequence[Any]) -> int:
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate without a tokeniser: four characters to a token, rounded up. Never fails. Spec 000 rule 5."""
-    return -(-len(text) // CHARS_PER_TOKEN)
+    """Estimate without a tokeniser: four UTF-16 units to a token, rounded up. Never fails. Spec 000 rule 5, product 19.
+
+    The formula is JavaScript's, where an emoji counts two.
+    """
+    units = len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return -(-units // CHARS_PER_TOKEN)
 
 
 def text_tokens(text: str) -> int:
-    """Estimate a text: four characters to a token, but each wide character (Chinese, Japanese, Korean) is one."""
+    """Estimate a text as ``estimate_tokens`` does, but each wide character (Chinese, Japanese, Korean) as one token."""
     # Chinese, Japanese and Korean have about one character to a token.
-    wide = len(text) - len(_WIDE.sub("", text))
-    return estimate_tokens(text) + -(-3 * wide // 4)
+    narrow = _WIDE.sub("", text)
+    return estimate_tokens(narrow) + len(text) - len(narrow)
 
 
 def event_tokens(event: Event) -> int:

@@ -101,12 +101,13 @@ class Normalizer:
             self._details += details
         text, name = native_text(delta)
         response = self._response
-        if not text or (name == "reasoning_details" and response.has_native and response.source_field != name):
+        if not text or (name == "reasoning_details" and response.has_native and response.native_field != name):
             return  # no native text, or the same text once more in a delta of its own
         if not response.has_native:
-            response.has_native, response.source_field = True, name
-            self._content.parser.note_native_text()
+            response.native_field = name
         self._native.feed(text)
+        if response.has_native:
+            self._content.parser.note_native_text()
 
 
 class _Field:
@@ -148,23 +149,20 @@ def answer_text(content: object) -> str:
 def native_text(delta: Mapping[str, Any]) -> tuple[str, str]:
     """Return native reasoning text and the field it came from; two empty strings where there is none.
 
-    The first field that has text counts, for servers mirror one text into several. A field of another type counts as
-    absent. Spec 003 precedence.
+    The first field that has text counts, for servers mirror one text into several; blanks only where no field has
+    more. A field of another type counts as absent. Spec 003 precedence, product 18.
     """
-    for name in NATIVE_FIELDS:
-        value = delta.get(name)
-        if value and isinstance(value, str):
-            return value, name
-    if details := delta.get("reasoning_details"):
-        texts = (_string(element, "text") or _string(element, "summary") for element in mappings_in(details))
-        if text := "".join(texts):
-            return text, "reasoning_details"
-    content = delta.get("content")
-    if isinstance(content, str):
-        return "", ""
-    parts = (part.get("thinking") for part in mappings_in(content) if part.get("type") == "thinking")
-    text = "".join(map(answer_text, parts))
-    return (text, "thinking") if text else ("", "")
+    details = (
+        _string(element, "text") or _string(element, "summary")
+        for element in mappings_in(delta.get("reasoning_details"))
+    )
+    parts = (part.get("thinking") for part in mappings_in(delta.get("content")) if part.get("type") == "thinking")
+    found = [
+        *((_string(delta, name), name) for name in NATIVE_FIELDS),
+        ("".join(details), "reasoning_details"),
+        ("".join(map(answer_text, parts)), "thinking"),
+    ]
+    return next((one for one in found if one[0].strip()), next((one for one in found if one[0]), ("", "")))
 
 
 def _string(mapping: Mapping[str, Any], key: str) -> str:

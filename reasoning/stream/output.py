@@ -6,10 +6,10 @@ Normaliser 4, 8, 10 and 13.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Protocol
 
 from reasoning.deltas import Channel, Delta
 from reasoning.scratchpad import Scratchpad
@@ -23,16 +23,25 @@ _JOINED = (Channel.VISIBLE, Channel.ANSWER, Channel.THINKING)  # on the others e
 class Counters:
     """What the normaliser did, in numbers only, for the structured log. Normaliser 13.
 
-    ``extracted_blocks`` counts tagged blocks whose text became thinking, ``longest_hold`` is in characters.
+    ``extracted_blocks`` counts tagged blocks whose text is the thinking, ``dropped_blocks`` those that native text
+    replaced. ``longest_hold`` is in characters.
     """
 
     stripped_delimiters: int = 0
     extracted_blocks: int = 0
+    dropped_blocks: int = 0
     native_reasoning: bool = False
     longest_hold: int = 0
 
-    def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+    def plus(self, other: Counters) -> Counters:
+        """Add up the counters of two responses."""
+        return Counters(
+            self.stripped_delimiters + other.stripped_delimiters,
+            self.extracted_blocks + other.extracted_blocks,
+            self.dropped_blocks + other.dropped_blocks,
+            self.native_reasoning or other.native_reasoning,
+            max(self.longest_hold, other.longest_hold),
+        )
 
 
 class DeltaBuffer:
@@ -111,22 +120,28 @@ class ResponseState:
 
     def __init__(self) -> None:
         self.deltas = DeltaBuffer()
-        self.source_field: str | None = None
+        self.native_field = ""  # the field of the newest native text, until there is more than blanks
         self.has_native = False
         self.native: list[str] = []
         self.tagged: list[str] = []
         self.stripped_delimiters = 0
-        self.extracted_blocks = 0
+        self.tagged_blocks = 0
         self.longest_hold = 0
 
     @property
     def thinking(self) -> str | None:
         """The thinking of the whole response: native text where there is any, else the tagged blocks. Normaliser 8."""
-        return "".join(self.native or self.tagged) or None
+        return "".join(self.native if self.has_native else self.tagged) or None
+
+    @property
+    def source_field(self) -> str | None:
+        """The native field that the thinking came from, ``think_tags``, or None."""
+        return self.native_field if self.has_native else "think_tags" if self.tagged else None
 
     @property
     def counters(self) -> Counters:
-        return Counters(self.stripped_delimiters, self.extracted_blocks, self.has_native, self.longest_hold)
+        extracted, dropped = (0, self.tagged_blocks) if self.has_native else (self.tagged_blocks, 0)
+        return Counters(self.stripped_delimiters, extracted, dropped, self.has_native, self.longest_hold)
 
     def count_hold(self, tokens: Sequence[Token]) -> None:
         self.longest_hold = max(self.longest_hold, len(raw_text(tokens)))
@@ -168,15 +183,14 @@ class ContentOutput:
 
     def thought(self, text: str) -> None:
         response = self.response
-        # Servers may send one thought natively and as tags: native text has precedence (spec 003).
-        text = "" if response.has_native else self._thought_ends.feed(text)
-        if not text:
-            return
-        if not self._is_in_block:
+        text = self._thought_ends.feed(text)
+        if text and not self._is_in_block:
             self._is_in_block = True
-            response.extracted_blocks += 1
-            response.source_field = response.source_field or "think_tags"
+            response.tagged_blocks += 1
             text = BLOCK_BREAK + text if response.tagged else text
+        # Servers may send one thought natively and as tags: native text has precedence (spec 003).
+        if not text or response.has_native:
+            return
         response.tagged.append(text)
         response.deltas.put(Channel.THINKING, text)
 
@@ -191,11 +205,15 @@ class ContentOutput:
 
 
 class NativeOutput:
-    """The output of the native field: all of it is one block of thinking, however it is interleaved."""
+    """The output of the native field: all of it is one block of thinking, however it is interleaved.
+
+    Blanks alone are none: they are held until more comes. Product 18.
+    """
 
     def __init__(self, response: ResponseState) -> None:
         self.response = response
         self._seam = SeamGuard()
+        self._blanks: list[str] = []  # before the first text
 
     def visible(self, text: str) -> None:
         self.thought(text)
@@ -203,10 +221,14 @@ class NativeOutput:
     def thought(self, text: str) -> None:
         response = self.response
         text = self._seam.feed(text)
-        if not text:
+        if not response.has_native and (not text or text.isspace()):
+            self._blanks.append(text)
             return
         # Tagged text was emitted before native text came; a blank line separates the two on the page.
-        starts_block = response.tagged and not response.native
+        starts_block = response.tagged and not response.has_native
+        text = "".join([*self._blanks, text])
+        self._blanks.clear()
+        response.has_native = True
         response.native.append(text)
         response.deltas.put(Channel.THINKING, BLOCK_BREAK + text if starts_block else text)
 

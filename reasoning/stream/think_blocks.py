@@ -29,11 +29,13 @@ class ThinkState:
     """In a thought that one of ``closers`` ends.
 
     ``buffer``: the tokens from the first on that may not belong to it. Where native text came before the opener that is
-    all of them, since the opener may be a stray.
+    all of them, since the opener may be a stray; so it is for a thought that the template opened, whenever native text
+    comes. ``emitted`` holds what went out of such a thought before.
     """
 
     closers: frozenset[str]
     is_prefilled: bool = False  # the chat template wrote the opener; one repeated opener is dropped
+    emitted: list[Token] = field(default_factory=list)
     is_empty: bool = True  # nothing but blanks so far
     buffer: list[Token] | None = None
     other_closer_at: int | None = None
@@ -104,10 +106,16 @@ class ThinkTagParser:
 
     def note_native_text(self) -> None:
         """Native text came: openers from here on may be strays, the template's own included. Normaliser 5, 8."""
+        if self._native_seen:
+            return
         self._native_seen = True
         state = self._state
-        if isinstance(state, ThinkState) and state.is_prefilled and state.is_empty and state.buffer is None:
-            state.buffer = []
+        if isinstance(state, ThinkState) and state.is_prefilled:
+            # The profile may be wrong: where no closer follows, what looked like a thought is the answer.
+            state.buffer = [*state.emitted, *(state.buffer or ())]
+            if state.other_closer_at is not None:
+                state.other_closer_at += len(state.emitted)
+            state.emitted.clear()
 
     def settle(self, *, is_final: bool) -> None:
         """Resolve what is open: at the end of the stream all, at a tool call thoughts and code. Normaliser 5, 11."""
@@ -145,6 +153,8 @@ class ThinkTagParser:
                 thought.is_empty = thought.is_empty and text.isspace()
                 if thought.buffer is None:
                     self._output.thought(text)
+                    if thought.is_prefilled:
+                        thought.emitted.append(token)
                 else:
                     thought.buffer.append(token)
 
@@ -183,6 +193,7 @@ class ThinkTagParser:
         elif tag.kind is TagKind.OPEN:
             if thought.is_prefilled and thought.is_empty:
                 thought.closers, thought.is_prefilled, thought.is_empty = frozenset({tag.name}), False, False
+                thought.emitted.clear()
                 self._response.stripped_delimiters += 1
             else:
                 self._emit(tag)

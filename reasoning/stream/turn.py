@@ -19,7 +19,7 @@ from reasoning.leak_guard import guard_bullets
 from reasoning.redaction import SECRETS_ONLY, StreamRedactor, redact_text
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.normalizer import Normalizer
-from reasoning.stream.output import BLOCK_BREAK
+from reasoning.stream.output import BLOCK_BREAK, Counters
 from reasoning.stream.sections import SectionParser
 from reasoning.stream.tool_calls import ToolCallAssembler
 from reasoning.trace import ToolTraceStep, summary_from_trace
@@ -112,8 +112,7 @@ class TurnMachine:
         self.summary: tuple[str, ...] = ()
         self.summary_source = ""
         self.dropped_bullets = 0
-        self.stripped_delimiters = 0
-        self.extracted_blocks = 0
+        self.counters = Counters()  # of all steps
         self.masked = 0  # places in the answer, the thinking and the trace
 
     @property
@@ -167,9 +166,7 @@ class TurnMachine:
         answer, thinking = (redactor.abort() if partial else redactor.flush() for redactor in redactors)
         self._show_answer(answer)
         self._show_thinking(thinking)
-        counters = self._normalizer.counters
-        self.stripped_delimiters += counters.stripped_delimiters
-        self.extracted_blocks += counters.extracted_blocks
+        self.counters = self.counters.plus(self._normalizer.counters)
         self.masked += sum(redactor.counts.total() for redactor in redactors)
         # Of a response that was cut off no call is run: its arguments may be half.
         calls = {} if partial else self._tool_calls.finish(turn_id=self._turn_id, step=self.step)

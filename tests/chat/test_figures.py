@@ -61,7 +61,9 @@ async def test_end_of_a_turn_is_one_line_of_figures(
     upstream: ContractHandle, conversation: Conversation, written: io.StringIO
 ) -> None:
     busy = {"kind": "rate_limit", "times": 1}
-    upstream.script([{"tool_calls": [CALL], "faults": [busy]}, {"reasoning": CANARY, "content": f"So: {CANARY}."}])
+    upstream.script(
+        [{"tool_calls": [CALL], "faults": [busy]}, {"reasoning": CANARY, "content": f"<think>Hm.</think>So: {CANARY}."}]
+    )
 
     turn = await ask(conversation, f"What of {CANARY}?")
 
@@ -76,6 +78,9 @@ async def test_end_of_a_turn_is_one_line_of_figures(
         "tools": 1,
         "retries": 1,
     }
+    # review A S2: native text came, so the tagged thought was dropped
+    counters = ("stripped_delimiters", "extracted_blocks", "dropped_blocks", "native_reasoning", "longest_hold")
+    assert [line[name] for name in counters] == [2, 0, 1, True, 3]
     assert 0 <= line["first_token_ms"] <= line["duration_ms"]
     assert 0 <= line["tools_ms"] <= line["duration_ms"]
     assert line["masked"] == turn.masked == 1

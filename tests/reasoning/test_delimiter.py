@@ -78,6 +78,17 @@ def test_estimate_rounds_up(chars: int, tokens: int) -> None:
     assert estimate_tokens("x" * chars) == tokens
 
 
+# review A D7
+@pytest.mark.spec("000 rule 5")
+@pytest.mark.spec("product 19")
+@pytest.mark.parametrize(("text", "tokens"), [("🤔" * 8, 4), ("é" * 8, 2), ("漢" * 8, 2), ("a🤔", 1), ("abc🤔", 2)])
+def test_estimate_counts_utf16_units(text: str, tokens: int) -> None:
+    assert estimate_tokens(text) == tokens
+    block = parse_message(f"<REASONING>{text}</REASONING>").reasoning
+    assert block is not None
+    assert block.tokens_est == tokens
+
+
 @pytest.mark.spec("001 ERR-002")
 def test_estimate_accepts_any_text() -> None:
-    assert estimate_tokens("\ud800\x00é🙂") == 1
+    assert estimate_tokens("\ud800\x00é🙂") == 2

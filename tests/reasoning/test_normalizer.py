@@ -8,6 +8,7 @@ import pytest
 
 from reasoning.deltas import Channel, Delta
 from reasoning.stream.normalizer import Normalizer, normalize_stream
+from reasoning.stream.output import Counters
 from tests.reasoning.streamed import channels, of_text
 
 
@@ -285,12 +286,17 @@ def test_counters() -> None:
     feed(normalizer, "<think>a</think>b</think><think>c</think><scratchpad>d</scratchpad><REASONING>12345")
     normalizer.finish()
 
-    assert normalizer.counters.as_dict() == {
-        "stripped_delimiters": 8,
-        "extracted_blocks": 2,
-        "native_reasoning": False,
-        "longest_hold": 5,
-    }
+    assert normalizer.counters == Counters(stripped_delimiters=8, extracted_blocks=2, longest_hold=5)
+
+
+# review A S2
+@pytest.mark.spec("normaliser 13")
+def test_blocks_that_native_text_replaced_count_as_dropped() -> None:
+    late = normalize_stream([{"content": "<think>a</think><think>b</think>x"}, {"reasoning": "n"}])
+    early = normalize_stream([{"reasoning": "n"}, {"content": "<think>a</think>x"}])
+
+    assert (late.counters.extracted_blocks, late.counters.dropped_blocks) == (0, 2)
+    assert (early.counters.extracted_blocks, early.counters.dropped_blocks) == (0, 1)
 
 
 # Native fields
@@ -350,6 +356,55 @@ def test_empty_native_field_is_no_thinking(native: dict[str, Any]) -> None:
 
     assert (normalizer.thinking, normalizer.source_field) == (None, None)
     assert not normalizer.counters.native_reasoning
+
+
+# review A D5, B D9
+@pytest.mark.spec("product 18")
+@pytest.mark.parametrize(
+    "native",
+    [
+        *({name: blanks} for name in ("reasoning_content", "reasoning", "thinking") for blanks in ("\n", " \t\n\n")),
+        {
+            "reasoning_details": [
+                {"type": "reasoning.text", "text": " "},
+                {"type": "reasoning.summary", "summary": "\n"},
+            ]
+        },
+        {"reasoning_content": "<think>\n</think>"},
+    ],
+)
+def test_blank_native_text_is_no_thinking(native: dict[str, Any]) -> None:
+    tagged = normalize_stream([native, {"content": "<think>real</think>A"}, native])
+
+    assert (tagged.visible, tagged.thinking) == ("A", "real")
+    assert (tagged.counters.native_reasoning, tagged.counters.extracted_blocks) == (False, 1)
+    assert channels([native, {"content": "A"}]).thinking == ""
+    assert normalize_stream([native, {"content": "A"}]).thinking is None
+
+
+@pytest.mark.spec("product 18")
+def test_blanks_before_native_text_belong_to_it() -> None:
+    blanks_first = [{"reasoning_content": "\n", "reasoning": "a"}, {"reasoning": " b"}]
+
+    assert normalize_stream([{"reasoning": "\n"}, {"reasoning": " a"}]).thinking == "\n a"
+    assert normalize_stream(blanks_first).thinking == "a b"
+
+
+# review A D6
+@pytest.mark.spec("normaliser 5")
+@pytest.mark.parametrize(
+    ("deltas", "answer"),
+    [
+        ([{"content": "Ans"}, {"reasoning": "n"}, {"content": "wer"}], "Answer"),
+        ([{"content": "hm"}, {"reasoning": "n"}, {"content": "</think>Answer"}], "Answer"),
+        ([{"content": "a <think>b"}, {"reasoning": "n"}, {"content": " c"}], "a b c"),
+        ([{"content": "<think>hm"}, {"reasoning": "n"}, {"content": "</think>Answer"}], "Answer"),
+    ],
+)
+def test_late_native_text_revokes_the_profile_hint(deltas: list[dict[str, Any]], answer: str) -> None:
+    result = normalize_stream(deltas, starts_in_reasoning=True)
+
+    assert (result.visible, result.thinking) == (answer, "n")
 
 
 def test_content_parts_are_read() -> None:

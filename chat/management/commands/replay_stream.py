@@ -41,7 +41,6 @@ def replay_recording(recording: Recording, *, starts_in_reasoning: bool = False)
     texts = [(delta.channel, delta.text) for delta in visible if not isinstance(delta.text, Scratchpad)]
     items = [raw.item for raw in recording.deltas if isinstance(raw, RawItem) and raw.item.get("type") == "reasoning"]
     usage = [raw for raw in recording.deltas if isinstance(raw, RawUsage)]
-
     counters = normalizer.counters
     form: dict[str, Any] = {
         "visible": "".join(text for channel, text in texts if channel is not Channel.SUMMARY),
