@@ -20,11 +20,14 @@ STORED = frozenset(
         ),
         gettext_noop("The account at the model service has no quota left. Top it up, or use another key."),
         gettext_noop("The model service takes no more requests just now. Try again in a moment."),
+        gettext_noop("The model service takes no more requests just now. Try again tomorrow."),
+        gettext_noop("The service is still loading the model. Try again in a moment."),
         gettext_noop(
             "The conversation is longer than the model can read. Start a new chat, or send a shorter message."
         ),
         # ToolTraceStep.error
         gettext_noop("The arguments did not fit the tool."),
+        gettext_noop("The model asked for a tool that doesn't exist: %(name)s"),
         gettext_noop("Timed out."),
         gettext_noop("The tool failed."),
         # ToolTraceStep.args
@@ -38,7 +41,11 @@ STORED = frozenset(
 
 def translate_stored(text: str) -> str:
     """Return a stored text in the reader's language; a text that isn't ours, such as a model's name, unchanged."""
-    return gettext(text) if text in STORED else text
+    if text in STORED:
+        return gettext(text)
+    words, colon, name = text.partition(": ")
+    pattern = f"{words}{colon}%(name)s"
+    return gettext(pattern) % {"name": name} if pattern in STORED else text
 
 
 def reading_results(results: int) -> str:

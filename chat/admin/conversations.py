@@ -147,7 +147,7 @@ class TurnAdmin(TurnDisplay, OfConversation):
             {
                 "fields": (
                     *("conversation_link", "number", "is_active", "status"),
-                    *("error_code", "error", "answered_by", "provider"),
+                    *("error_code", "error", "service_said", "answered_by", "provider"),
                 )
             },
         ),
@@ -165,6 +165,10 @@ class TurnAdmin(TurnDisplay, OfConversation):
     @admin.display(description=gettext_lazy("error message"))
     def error(self, turn: Turn) -> str:
         return redact_text(turn.error_message) or _("no error")
+
+    @admin.display(description=gettext_lazy("the model service said"))
+    def service_said(self, turn: Turn) -> str:
+        return redact_text(turn.error_detail)
 
     @admin.display(description=gettext_lazy("summary source"))
     def source(self, turn: Turn) -> str:

@@ -45,6 +45,7 @@ def scan_turns() -> Iterator[Finding]:
     for table, rows, column in (
         (CONVERSATIONS, Conversation.all_objects.all(), "title"),
         (TURNS, Turn.objects.all(), "error_message"),
+        (TURNS, Turn.objects.all(), "error_detail"),
     ):
         for pk, text in rows.exclude(**{column: ""}).values_list("pk", column).iterator(chunk_size=BATCH_ROWS):
             if has_personal_data(text):
@@ -103,9 +104,9 @@ def repetitions(turn_id: uuid.UUID, events: Sequence[Event]) -> Iterator[Finding
                 yield Finding(EVENTS, str(event.pk), place, Kind.REPEATED)
     if checkpoint and matcher.finds_whole_in(checkpoint.answer):
         yield Finding(CHECKPOINTS, str(checkpoint.pk), "answer", Kind.REPEATED)
-    turn = Turn.objects.values_list("error_message", "conversation_id", "conversation__title").get(pk=turn_id)
-    error_message, conversation_id, title = turn
-    if matcher.finds_run_in(error_message):
-        yield Finding(TURNS, str(turn_id), "error_message", Kind.REPEATED)
+    columns = ("error_message", "error_detail", "conversation_id", "conversation__title")
+    error_message, error_detail, conversation_id, title = Turn.objects.values_list(*columns).get(pk=turn_id)
+    of_turn = {"error_message": error_message, "error_detail": error_detail}
+    yield from (Finding(TURNS, str(turn_id), at, Kind.REPEATED) for at in of_turn if matcher.finds_run_in(of_turn[at]))
     if matcher.finds_run_in(title):
         yield Finding(CONVERSATIONS, str(conversation_id), "title", Kind.REPEATED)

@@ -48,6 +48,8 @@ class Turn(models.Model):
     # As the model service said it when the turn failed; None where it is not known.
     is_retryable = models.BooleanField(_("may be tried again"), null=True, blank=True)
     retry_after_s = models.PositiveIntegerField(_("try again after s"), null=True, blank=True)
+    # What the model service itself said, redacted: for staff, who look for the cause.
+    error_detail = models.CharField(_("error detail"), max_length=500, blank=True)
     model = models.CharField(_("model"), max_length=200, blank=True)
     provider = models.CharField(_("provider"), max_length=300, blank=True)
     input_tokens = models.PositiveIntegerField(_("input tokens"), null=True, blank=True)

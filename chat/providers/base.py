@@ -36,11 +36,21 @@ class ProviderError(Exception):
     item that the service cannot verify), ``missing_reasoning`` (it wants earlier thinking back), ``reasoning_refused``
     (it accepts none), ``not_found_item`` (it stores no item of that id), ``unpaired_item`` (an item without the one
     that belongs to it), and ``effort``, ``max_tokens``, ``summary``, ``include``, ``enabled`` (a parameter that it does
-    not accept).
+    not accept). Of a ``server_error``, ``loading`` says that the service is still loading the model.
+
+    ``detail`` is what the service itself said, redacted and at most 300 characters: for the log and for staff, since
+    ``message`` quotes it only where the request was refused.
     """
 
     def __init__(
-        self, code: str, message: str, *, retryable: bool, retry_after_s: float | None = None, reason: str = ""
+        self,
+        code: str,
+        message: str,
+        *,
+        retryable: bool,
+        retry_after_s: float | None = None,
+        reason: str = "",
+        detail: str = "",
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -48,6 +58,7 @@ class ProviderError(Exception):
         self.retryable = retryable
         self.retry_after_s = retry_after_s
         self.reason = reason
+        self.detail = detail
 
 
 class Provider(Protocol):

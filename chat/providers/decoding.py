@@ -152,9 +152,12 @@ def read_usage(usage: Any) -> RawUsage | None:
         return None
     output_details = (usage.get("completion_tokens_details"), usage.get("output_tokens_details"), usage)
     input_details = (usage.get("prompt_tokens_details"), usage.get("input_tokens_details"), usage)
+    # A server that doesn't count sends zeros, but no request is empty.
+    received = first_count([usage], "prompt_tokens", "input_tokens") or None
+    sent = first_count([usage], "completion_tokens", "output_tokens")
     counts = RawUsage(
-        first_count([usage], "prompt_tokens", "input_tokens"),
-        first_count([usage], "completion_tokens", "output_tokens"),
+        received,
+        sent if received else sent or None,
         first_count(output_details, "reasoning_tokens"),
         first_count(input_details, "cached_tokens") or first_count([usage], "prompt_cache_hit_tokens"),
     )

@@ -52,6 +52,7 @@ _MESSAGES = {
     "server_error": "The model service failed ({where}). Try again in a moment.",
     "rate_limited": "The model service takes no more requests just now. Try again {wait}.",
 }
+_STILL_LOADING = "The service is still loading the model. Try again in a moment."
 _NO_QUOTA = "The account at the model service has no quota left. Top it up, or use another key."
 
 # What a text of a service is about.
@@ -108,6 +109,11 @@ _ABOUT_KEY = re.compile(
     r"|unregistered callers|^(?:forbidden|access denied|403)\W*$",
     re.IGNORECASE,
 )
+# llama.cpp, Hugging Face: under a 5xx status, so that there is no doubt.
+_LOADING = re.compile(
+    r"\bloading (?:the )?model|\bmodel\b.{0,120}?\b(?:is |still |currently )+(?:being loaded|loading)", re.IGNORECASE
+)
+_TITLE = re.compile(r"<title[^>]*>(.{1,200}?)</title", re.IGNORECASE | re.DOTALL)
 _OTHER_API = {
     "chat": ("responses", re.compile(r"\bv1/responses\b|\bresponses (?:api|endpoint)\b", re.IGNORECASE)),
     "responses": ("chat", re.compile(r"\bchat/completions\b|\bchat completions\b", re.IGNORECASE)),
@@ -220,8 +226,10 @@ def failure_from_status(
     try:
         details = read_object(json.loads(text))
     except (ValueError, RecursionError):
-        # Plain text; but a web page says nothing.
-        details = ErrorDetails() if text.startswith("<") else ErrorDetails(message=text, text=text)
+        # Plain text; but a web page says nothing beyond its title.
+        title = _TITLE.search(text)
+        is_page = text.startswith("<")
+        details = ErrorDetails(title=title[1] if title else "") if is_page else ErrorDetails(message=text, text=text)
     return build_error(status, f"HTTP {status}", details, endpoint, wait_s=wait_s, reason=reason)
 
 
@@ -316,6 +324,7 @@ class ErrorDetails:
     text: str = ""
     codes: str = ""
     status: int = 0  # an HTTP status that the error names itself
+    title: str = ""  # of a web page, such as a proxy's: nothing for users
 
 
 def build_error(
@@ -326,6 +335,7 @@ def build_error(
     if code in ("refused", "server_error") and not reason:
         reason = refusal_reason(details.text, is_refusal=code == "refused")
     code = "refused" if reason else code
+    is_loading = code == "server_error" and bool(_LOADING.search(details.text))
     is_quota = code == "rate_limited" and bool(
         status == 402 or _QUOTA.search(details.text) or _BILLING.search(details.text)
     )
@@ -333,10 +343,13 @@ def build_error(
         message = describe_refusal(status, where, details, endpoint, reason)
     elif is_quota:
         message = _NO_QUOTA
+    elif is_loading:
+        message, reason = _STILL_LOADING, "loading"
     else:
         message = _MESSAGES[code].format(where=where, wait=describe_wait(wait_s))
     retryable = code in _RETRYABLE and not is_quota
-    return ProviderError(code, message, retryable=retryable, retry_after_s=wait_s, reason=reason)
+    detail = quote_service(details.message or details.title, endpoint.secrets)
+    return ProviderError(code, message, retryable=retryable, retry_after_s=wait_s, reason=reason, detail=detail)
 
 
 def error_code(status: int, text: str) -> str:

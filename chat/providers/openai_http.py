@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 _BODY_END_S = 0.2  # how long the body's own end may take to follow the end mark
 _USAGE_S = 5.0  # how long the token counts may take to follow the end of the answer
+# Models that servers list beside those that answer, often before them.
+_NO_CHAT_MODEL = re.compile(r"embed|rerank|whisper|moderation|\btts\b|dall-e|stable-diffusion", re.IGNORECASE)
+ECHO_CHARS = 16
+_ECHO = "(not shown: it repeats a part of the conversation)"
 BUSY_STREAMS = 20  # in this process; from there on reads are joined
 WINDOW_PER_STREAM_S, LONGEST_WINDOW_S = 0.002, 0.1
 
@@ -143,14 +148,15 @@ class OpenAIService:
             client = self._client or await client_for(self._connection)
             listing = (await client.models.with_raw_response.list()).http_response.json()
         except Exception as error:
-            raise self._failure(error, endpoint, {}) from error
-        rows = listing.get("data") if isinstance(listing, dict) else listing
-        rows = rows if isinstance(rows, list) else []
-        names = [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
+            failure = self._failure(error, endpoint, {})
+            # Some servers can't list their models and answer all the same.
+            failure.message += " Or name the model in OPENAI_MODEL."
+            raise failure from error
+        names = listed_models(listing)
         if not names:
-            message = f"{endpoint.host} lists no models. Name one in OPENAI_MODEL."
+            message = f"{endpoint.host} lists no models. Name the model in OPENAI_MODEL."
             raise ProviderError("refused", message, retryable=False)
-        self.model = self.name = names[0]
+        self.model = self.name = next((name for name in names if not _NO_CHAT_MODEL.search(name)), names[0])
         return self.model
 
     def request_body(self, request: ProviderRequest) -> dict[str, Any]:
@@ -190,10 +196,13 @@ class OpenAIService:
                         async with asyncio.timeout(_BODY_END_S):
                             async for _chunk in chunks:
                                 pass
-        except ProviderError:
+        except ProviderError as error:
+            error.detail = without_conversation(error.detail, request.body)
             raise
         except Exception as error:
-            raise self._failure(error, endpoint, request.body) from error
+            failure = self._failure(error, endpoint, request.body)
+            failure.detail = without_conversation(failure.detail, request.body)
+            raise failure from error
         finally:
             OpenAIService.open_streams -= 1
 
@@ -235,6 +244,31 @@ class OpenAIService:
             return malformed("an answer that cannot be read")
         connection = self._connection
         return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=connection.idle_s)
+
+
+def listed_models(listing: Any) -> list[str]:
+    """Return the names in a listing of models, in its order: OpenAI's form, a bare list, Ollama's ``models``."""
+    if isinstance(listing, dict):
+        listing = listing.get("data") or listing.get("models")
+    rows = listing if isinstance(listing, list) else []
+    names = [row.get("id") or row.get("name") or row.get("model") if isinstance(row, dict) else row for row in rows]
+    return [name for name in names if isinstance(name, str) and name]
+
+
+def without_conversation(detail: str, body: Mapping[str, Any]) -> str:
+    """Return what a service said for the log and for staff; not where it repeats what it was sent. Product 12."""
+    sent = " ".join(" ".join(texts_in(body.get("messages") or body.get("input"))).split())
+    windows = (detail[at : at + ECHO_CHARS] for at in range(max(1, len(detail) - ECHO_CHARS + 1)))
+    return _ECHO if detail and any(window in sent for window in windows) else detail
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield all strings of a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for inner in value.values() if isinstance(value, Mapping) else value:
+            yield from texts_in(inner)
 
 
 def joining_window_s(streams: int) -> float:

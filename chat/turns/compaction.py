@@ -75,7 +75,7 @@ async def _summary(provider: Provider, target: RequestTarget, text: str) -> str:
                 elif isinstance(raw, RawEnd):
                     ended = raw.finish_reason
     except ProviderError as error:
-        logger.warning("summariser failed", extra={"code": error.code})
+        logger.warning("summariser failed", extra={"code": error.code, "detail": error.detail})
         return ""
     pieces += [str(delta.text) for delta in normalizer.finish() if delta.channel is Channel.VISIBLE]
     summary = "".join(pieces).strip()

@@ -21,6 +21,7 @@ Action = Literal["omit items", "compact", "wait"]
 DB_RETRY_TIMEOUT_S = 20.0
 DB_FIRST_WAIT_S, DB_MAX_WAIT_S = 0.1, 5.0
 MAX_WAITS = 2
+LOADING_LIMIT_S, LONGEST_LOADING_WAIT_S = 180.0, 16.0  # a large model is loaded in minutes
 MAX_WAIT_S = 30.0  # longer, and the user would rather decide
 FIRST_WAIT_S = 0.5
 _ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item"})
@@ -64,13 +65,16 @@ def _log_outage(state: RetryCallState) -> None:
 class RetryPolicy:
     """What to do about requests of one turn that failed before any output. Replay 2.10, D6.
 
-    Each remedy is tried once, waiting at most twice. After the first piece of an answer and (unless the request was
-    refused whole) after a tool has run, a failure ends the turn: what a service accepted is never requested again.
+    Each remedy is tried once, waiting at most twice, or for minutes while a model is being loaded. After the first
+    piece of an answer and (unless the request was refused whole) after a tool has run, a failure ends the turn: what a
+    service accepted is never requested again.
     """
 
     omits_items: bool = False
     _has_compacted: bool = False
     _waits: int = 0
+    _loading_waits: int = 0
+    _loading_s: float = 0.0  # their sum
 
     def next_action(self, error: ProviderError, *, tool_ran: bool) -> Action | None:
         """Return what may help, and count it as tried; None where the turn fails."""
@@ -80,6 +84,10 @@ class RetryPolicy:
         if error.code == "context_overflow" and not self._has_compacted:
             self._has_compacted = True
             return "compact"
+        if error.reason == "loading":
+            self._loading_waits += 1
+            self._loading_s += self.wait_s(error)
+            return "wait" if self._loading_s <= LOADING_LIMIT_S else None
         if tool_ran or not error.retryable or error.code not in _TRANSIENT_CODES:
             return None
         if self._waits >= MAX_WAITS or self.wait_s(error) > MAX_WAIT_S:
@@ -88,7 +96,12 @@ class RetryPolicy:
         return "wait"
 
     def wait_s(self, error: ProviderError) -> float:
-        """Return how long to wait: what the service says, else half a second, then twice that."""
+        """Return how long to wait: what the service says, else half a second, then twice that.
+
+        While a model is being loaded: 1, 2, 4, 8, 16, 16, … seconds.
+        """
+        if error.reason == "loading":
+            return min(2.0 ** (self._loading_waits - 1), LONGEST_LOADING_WAIT_S)
         if error.retry_after_s is not None:
             return error.retry_after_s
         return FIRST_WAIT_S * 2.0 ** max(0, self._waits - 1)
@@ -100,4 +113,6 @@ def explain_refusal(error: ProviderError, plan: EgressPlan) -> ProviderError:
     if error.code != "refused" or error.reason or not withheld:
         return error
     advice = "It may want its earlier thinking back: reasoning.includeInContext true, reasoning.stripFromContext none."
-    return ProviderError(error.code, f"{error.message} {advice}", retryable=False, reason="missing_reasoning")
+    return ProviderError(
+        error.code, f"{error.message} {advice}", retryable=False, reason="missing_reasoning", detail=error.detail
+    )

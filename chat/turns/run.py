@@ -44,6 +44,7 @@ MAX_HOLD_S = 0.02
 LONG_STEP_CHARS = 65_536  # the end of a longer step is processed in a thread
 WRITING = _("Writing…")
 WAITING = _("The model service is busy; trying again…")
+LOADING = _("The model service is loading the model…")
 MAKING_ROOM = _("Summarising earlier messages…")
 BROKEN = gettext_noop("Stopped: something went wrong on this server.")
 
@@ -112,10 +113,12 @@ class TurnRun:
             named = model_choice.in_its_words(error, self._started.choice)
             status, fields = "errored", {"error_code": named.code, "error_message": named.message[:500]}
             fields |= {
+                "error_detail": named.detail,
                 "is_retryable": named.retryable,
                 "retry_after_s": named.retry_after_s and ceil(named.retry_after_s),
             }
-            logger.warning("turn failed", extra={"turn": self.turn.public_id, "code": error.code})
+            said = {"code": error.code, "detail": error.detail}
+            logger.warning("turn failed", extra={"turn": self.turn.public_id, **said})
         except Exception:
             status, fields = "errored", {"error_code": "internal", "error_message": BROKEN}
             logger.exception("turn broke", extra={"turn": self.turn.public_id})
@@ -186,8 +189,9 @@ class TurnRun:
             case "compact":
                 return await self._compact(provider, plan, is_overflow=True)
             case "wait":
-                logger.warning("request made again", extra={"turn": self.turn.public_id, "code": error.code})
-                self.live.show_status(WAITING)
+                said = {"code": error.code, "detail": error.detail}
+                logger.warning("request made again", extra={"turn": self.turn.public_id, **said})
+                self.live.show_status(LOADING if error.reason == "loading" else WAITING)
                 await self._stoppable(asyncio.sleep(self._retry.wait_s(error)))
                 return True
         return False

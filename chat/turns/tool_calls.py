@@ -18,7 +18,7 @@ from django.conf import settings
 from django.utils.translation import gettext_noop
 
 from chat.filings.search import read_passages, search_passages
-from chat.tools.base import SearchQuery, SearchResult, Tool, ToolArgumentsError, ToolContext, ToolOutput
+from chat.tools.base import SearchQuery, SearchResult, Tool, ToolArgumentsError, ToolContext
 from reasoning import trace
 from reasoning.citations import Source
 from reasoning.events import ToolCall
@@ -26,6 +26,7 @@ from reasoning.events import ToolCall
 logger = logging.getLogger(__name__)
 MAX_OUTPUT_CHARS = 20_000
 CUT = "\n(truncated)"
+UNKNOWN_TOOL = "The model asked for a tool that doesn't exist: %(name)s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,13 @@ async def execute_tool_call(call: ToolCall, tool: Tool | None, *, first_ref: int
     step = trace.start(
         call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=tool.shown_args if tool else frozenset()
     )
+    if tool is None:
+        name = call.name[:80]
+        return _failed(step, f"there is no tool named {name!r}", UNKNOWN_TOOL % {"name": name})
     try:
         async with asyncio.timeout(settings.TOOL_TIMEOUT_S):
-            output = await _run(tool, call, first_ref)
+            context = ToolContext(first_ref=first_ref, search=_search, read=_read)
+            output = await tool.run(call.arguments, context)
     except ToolArgumentsError as error:
         return _failed(step, str(error), gettext_noop("The arguments did not fit the tool."))
     except TimeoutError:
@@ -59,12 +64,6 @@ async def execute_tool_call(call: ToolCall, tool: Tool | None, *, first_ref: int
         return _failed(step, "the tool failed", gettext_noop("The tool failed."))
     finished = trace.finish(step, at_ms=_now_ms(), status="ok", results=output.results, sources=output.sources)
     return ToolCallResult(_capped(output.content), finished, output.sources)
-
-
-async def _run(tool: Tool | None, call: ToolCall, first_ref: int) -> ToolOutput:
-    if tool is None:
-        raise ToolArgumentsError(f"there is no tool named {call.name[:80]!r}")
-    return await tool.run(call.arguments, ToolContext(first_ref=first_ref, search=_search, read=_read))
 
 
 def _failed(step: trace.OpenStep, output: str, error: str) -> ToolCallResult:

@@ -143,3 +143,45 @@ def test_refused_key_is_named_by_its_variable_and_never_printed(
 )
 def test_limit_is_read_under_every_name(row: dict[str, Any], limit: int | None) -> None:
     assert reported_limit(row) == limit
+
+
+# review U D4
+def test_words_of_the_service_are_printed(endpoint: ContractHandle) -> None:
+    broken = {"kind": "server_error", "message": "model requires more system memory", "times": 9}
+
+    with pytest.raises(CommandError, match="The service said: model requires more system"):
+        checked(endpoint, {"content": "Five.", "faults": [broken]})
+
+
+# review U D3
+def test_request_is_made_without_tools_where_the_service_has_no_place_for_them(endpoint: ContractHandle) -> None:
+    refusal = {"kind": "http_error", "status": 404, "message": "No endpoints found that support tool use."}
+
+    said = rows(checked(endpoint, {"content": "Five.", "faults": [refusal]}))
+
+    assert said["tools"].startswith("refused")
+
+
+# review U D10
+def test_name_may_be_left_out(endpoint: ContractHandle) -> None:
+    endpoint.script([{"content": "5"}], models={"first-model": "openai-chat"})
+    out = StringIO()
+
+    call_command("check_model", stdout=out)
+
+    assert out.getvalue().startswith(f"Model: first-model at 127.0.0.1:{endpoint.port}")
+
+
+def test_name_may_be_left_out_where_a_profile_is_the_default(endpoint: ContractHandle) -> None:
+    make_profile("k", base_url=endpoint.base_url, model="plain-model", is_default=True)
+    endpoint.script([{"content": "5"}])
+    out = StringIO()
+
+    call_command("check_model", stdout=out)
+
+    assert out.getvalue().startswith("Model: plain-model at ")
+
+
+def test_without_a_model_there_is_nothing_to_check() -> None:
+    with pytest.raises(CommandError, match="OPENAI_BASE_URL"):
+        call_command("check_model")

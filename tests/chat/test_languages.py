@@ -12,6 +12,7 @@ from django.utils.translation import override
 
 from accounts.models import User
 from chat.models import Conversation
+from chat.stored_text import translate_stored
 from chat.turns.tool_calls import execute_tool_call
 from config.asgi import application
 from reasoning.events import ToolCall
@@ -80,4 +81,8 @@ async def test_stored_texts_are_english() -> None:
     with override("de"):
         finished = await execute_tool_call(call, None, first_ref=1)
 
-    assert finished.trace.error == "The arguments did not fit the tool."
+        shown = translate_stored(finished.trace.error or "")
+
+    # review U D12
+    assert finished.trace.error == "The model asked for a tool that doesn't exist: fly"
+    assert shown == "Das Modell wollte ein Werkzeug benutzen, das es nicht gibt: fly"

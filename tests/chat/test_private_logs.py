@@ -95,6 +95,7 @@ async def test_failing_tool_is_logged_by_class_and_frames_alone(
     [
         {"kind": "http_error", "status": 400, "message": f"bad request: {PRIVATE}"},
         {"kind": "error_event", "at": "event:1", "times": 3, "message": f"failed on: {PRIVATE}"},
+        {"kind": "server_error", "times": 3, "message": f"failed on: {CANARY}"},
     ],
 )
 async def test_service_that_echoes_the_prompt_is_logged_by_its_code_alone(
@@ -110,6 +111,7 @@ async def test_service_that_echoes_the_prompt_is_logged_by_its_code_alone(
     assert turn.status == "errored"
     told = next(line for line in _lines(written) if line["message"] == "turn failed")
     assert told["code"] == turn.error_code
+    assert CANARY not in turn.error_detail
     assert kinds(await events_of(turn))[-1] == "turn_end"
 
 

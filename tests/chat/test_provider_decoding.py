@@ -125,6 +125,9 @@ def test_running_totals_leave_once_and_last() -> None:
         ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 8}}, RawUsage(9, None, None, 8)),
         ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 7}, RawUsage(9, None, None, 7)),
         ({"prompt_tokens": "many", "completion_tokens": None, "prompt_tokens_details": None}, None),
+        ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, None),  # review U N2
+        ({"input_tokens": 0, "output_tokens": 3}, RawUsage(None, 3)),
+        ({"prompt_tokens": 9, "completion_tokens": 0}, RawUsage(9, 0)),
         ({}, None),
         ("none", None),
     ],

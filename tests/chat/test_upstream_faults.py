@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
+from accounts.demo import staff_group
 from accounts.models import User
 from chat.cards.build import answer_card
 from chat.eventlog import turn_record
 from chat.models import Conversation, Turn
+from chat.providers.base import ProviderError
 from chat.turns import retry, run
 from reasoning.visibility import Visibility
-from tests.chat.asking import ask, owner_of, send
+from tests.chat.asking import ask, owner_of, send, signed_in
 from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation
@@ -90,3 +92,54 @@ async def test_slow_first_token_is_announced_until_it_comes(
         await frames_until(socket, "Answer ready")
 
     assert "Still waiting" not in page.content.decode()
+
+
+# review U D4
+async def test_model_that_is_being_loaded_is_waited_for(
+    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retry, "LONGEST_LOADING_WAIT_S", 0.0)
+    loading = {"kind": "http_error", "status": 503, "message": "Loading model", "times": 5}
+    upstream.script([{"content": "Loaded.", "faults": [loading]}])
+
+    turn = await ask(conversation)
+
+    assert turn.status == "completed"
+    assert len(upstream.requests()) == 6
+
+
+def test_loading_is_waited_for_with_longer_pauses_and_not_for_ever() -> None:
+    error = ProviderError("server_error", "", retryable=True, reason="loading")
+    policy, waits = retry.RetryPolicy(), []
+    while policy.next_action(error, tool_ran=True) == "wait":
+        waits.append(policy.wait_s(error))
+
+    assert waits[:6] == [1, 2, 4, 8, 16, 16]
+    assert retry.LOADING_LIMIT_S - 16 < sum(waits) <= retry.LOADING_LIMIT_S
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"kind": "server_error", "message": "model requires more system memory (8.4 GiB)", "times": 9}, "8.4 GiB"),
+        ({"kind": "error_event", "message": "OpenAIException - Connection error.", "times": 9}, "OpenAIException"),
+        ({"kind": "server_error", "message": "worker key sk-proj-" + "Z9y8X7w6V5u4" * 4, "times": 9}, "worker key"),
+        ({"kind": "server_error", "status": 502, "body": "html", "times": 9}, "502"),
+    ],
+)
+async def test_words_of_a_failing_service_reach_staff_alone(
+    upstream: ContractHandle, conversation: Conversation, sam: User, caplog: Any, fault: dict[str, Any], said: str
+) -> None:
+    upstream.script([{"content": "x", "faults": [fault]}])
+
+    turn = await ask(conversation)
+
+    page = await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")
+    await database_sync_to_async(lambda: sam.groups.add(staff_group()))()
+    admin = await (await signed_in(sam)).get(f"/admin/chat/turn/{turn.pk}/change/")
+    [logged] = [record for record in caplog.records if record.message == "turn failed"]
+    assert said in turn.error_detail == logged.detail
+    assert said in admin.content.decode()
+    assert turn.error_message.startswith("The model service failed (")
+    assert said not in page.content.decode().replace("HTTP 502", "")
+    assert "Z9y8X7w6V5u4" not in turn.error_detail + admin.content.decode()

@@ -76,24 +76,33 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("name", help="a model of the admin by its name, or a model name at the configured endpoint")
+        parser.add_argument(
+            "name",
+            nargs="?",
+            default="",
+            help="a model of the admin by its name, or a model name at the configured endpoint; "
+            "without a name the model that answers new conversations",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         chosen = model_named(options["name"])
         host = model_choice.host_of(chosen.config)
 
-        async def call() -> Findings:
+        async def call() -> tuple[str, Findings]:
             try:
-                return await check(await model_choice.provider(chosen), chosen)
+                provider = await model_choice.provider(chosen)
+                return provider.model, await check(provider, chosen)
             finally:
                 await close_clients()
 
         try:
-            found = asyncio.run(call())
+            model, found = asyncio.run(call())
         except ProviderError as error:
-            raise CommandError(model_choice.in_its_words(error, chosen).message) from error
+            message = model_choice.in_its_words(error, chosen).message
+            said = f"\nThe service said: {error.detail}" if error.detail and error.detail not in message else ""
+            raise CommandError(message + said) from error
         rows = list(report(chosen, found))
-        self.stdout.write(f"Model: {chosen.config.model_name} at {host}")
+        self.stdout.write(f"Model: {model} at {host}")
         self.stdout.write(f"  {'':26}  {'found':34}  profile")
         for row in rows:
             line = f"{'!' if row.differs else ' '} {row.name:26}  {row.found:34}  {row.configured}".rstrip()
@@ -103,7 +112,15 @@ class Command(BaseCommand):
 
 
 def model_named(name: str) -> ModelChoice:
-    """Return the profile of this name, enabled or not; else this model at the environment's endpoint."""
+    """Return the profile of this name, enabled or not; else this model at the environment's endpoint.
+
+    Without a name it is the model that answers where none was chosen.
+    """
+    if not name:
+        chosen = model_choice.offered_models()[0]
+        if chosen.config.is_offline:
+            raise CommandError(_("No model is configured: set OPENAI_BASE_URL, or name a model of the admin."))
+        return chosen
     profile = ModelProfile.objects.filter(name=name).first()
     if profile:
         return model_choice.of_profile(profile)
