@@ -2,30 +2,58 @@
 
 from __future__ import annotations
 
+import re
+import uuid
 from collections.abc import Iterator
-from operator import attrgetter
+from functools import reduce
+from operator import attrgetter, or_
 from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.text import smart_split, unescape_string_literal
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.admin import DeclaredLookupsMixin
 from chat.models import Conversation
 from chat.stored_text import translate_stored
 from reasoning.redaction import redact_text
 
+MAX_SEARCHED = 1000  # rows whose masked texts are compared with what was searched for
+
 if TYPE_CHECKING:
-    ModelAdmin = admin.ModelAdmin[Any]
     TabularInline = admin.TabularInline[Any, Any]
 else:
-    ModelAdmin = admin.ModelAdmin
     TabularInline = admin.TabularInline
+
+
+class ModelAdmin(DeclaredLookupsMixin):
+    """The base of every page of this app."""
+
+
+class MaskedSearchMixin(ModelAdmin):
+    """Searches texts by what is shown of them: a secret that is masked can't be guessed letter by letter."""
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        found, may_have_duplicates = super().get_search_results(request, queryset, search_term)
+        if not search_term:
+            return found, may_have_duplicates
+        is_quoted = re.compile(r"""(["']).*\1|["']""", re.DOTALL).fullmatch  # as Django reads the term
+        words = [unescape_string_literal(word) if is_quoted(word) else word for word in smart_split(search_term)]
+        shown = []
+        for key, *texts in found.values_list("pk", *self.get_search_fields(request))[:MAX_SEARCHED]:
+            text = "\n".join(redact_text(text or "") for text in texts).casefold()
+            if all(word.casefold() in text for word in words):
+                shown.append(key)
+        return queryset.filter(pk__in=shown), False
 
 
 class ReadOnlyMixin:
@@ -47,16 +75,29 @@ class ReadOnly(ReadOnlyMixin, ModelAdmin):
     list_per_page = 50
 
 
-class OfConversation(ReadOnly):
-    """Rows of conversations, without those of deleted and expired ones. ``conversation_path`` leads to theirs."""
+class OfConversation(MaskedSearchMixin, ReadOnly):
+    """Rows of conversations, without those of deleted and expired ones. ``conversation_path`` leads to theirs.
+
+    They are also found by the whole id of what ``id_paths`` lead to.
+    """
 
     conversation_path = "conversation"
+    id_paths: tuple[str, ...] = ("conversation",)
     list_select_related = ("conversation",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         # Conversation.objects leaves out deleted and expired ones
         listed = Conversation.objects.order_by().values("pk")
         return super().get_queryset(request).filter(**{f"{self.conversation_path}__in": listed})
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
+    ) -> tuple[QuerySet[Any], bool]:
+        try:
+            wanted = uuid.UUID(search_term.strip())
+        except ValueError:
+            return super().get_search_results(request, queryset, search_term)
+        return queryset.filter(reduce(or_, (Q(**{path: wanted}) for path in self.id_paths))), False
 
     @admin.display(description=gettext_lazy("conversation"))
     def conversation_link(self, row: Any) -> SafeString:

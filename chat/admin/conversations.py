@@ -9,6 +9,7 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -16,7 +17,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.visibility import site_flags
-from chat.admin.base import LabelledValuesFilter, OfConversation, ReadOnly, ReadOnlyInline, counted, title_of
+from chat.admin.base import (
+    LabelledValuesFilter,
+    MaskedSearchMixin,
+    OfConversation,
+    ReadOnly,
+    ReadOnlyInline,
+    counted,
+    title_of,
+)
 from chat.admin.statistics import urls as statistics_urls
 from chat.eventlog.serialization import upgrade_payload
 from chat.models import Conversation, Event, Turn
@@ -25,6 +34,7 @@ from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text, redact_trac
 from reasoning.visibility import Viewer, Visibility, visibility
 
 Fact = tuple[str | Promise, object]
+NEWEST_TURNS = 50  # on the page of a conversation
 
 EVENT_LABELS: Mapping[str, str | Promise] = {
     "user_message": gettext_lazy("Question"),
@@ -62,13 +72,21 @@ class EventDisplay:
 
 
 class TurnInline(TurnDisplay, ReadOnlyInline):
-    """The turns of a conversation, on its page."""
+    """The newest turns of a conversation, on its page; the list of turns has all of them."""
 
     model = Turn
+    verbose_name_plural = gettext_lazy("newest turns")
     show_change_link = True
     ordering = ("started_at",)
     fields = ("number", "is_active", "status", "answered_by", "started_at", "ended_at", "output_tokens", "error_code")
     readonly_fields = fields
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Turn]:
+        found: QuerySet[Turn] = super().get_queryset(request)
+        conversation = request.resolver_match.kwargs["object_id"] if request.resolver_match else None
+        newest = found.filter(conversation=conversation).order_by("-started_at").values_list("pk", flat=True)
+        # as a list: the formset filters and orders it again, which a slice doesn't allow
+        return found.filter(pk__in=list(newest[:NEWEST_TURNS]))
 
 
 class EventInline(EventDisplay, ReadOnlyInline):
@@ -85,7 +103,7 @@ class EventInline(EventDisplay, ReadOnlyInline):
 
 
 @admin.register(Conversation)
-class ConversationAdmin(ReadOnly):
+class ConversationAdmin(MaskedSearchMixin, ReadOnly):
     """Conversations by owner."""
 
     inlines = (TurnInline,)
@@ -96,7 +114,10 @@ class ConversationAdmin(ReadOnly):
     list_select_related = ("owner",)
     search_fields = ("title", "owner__username")
     search_help_text = gettext_lazy("Search titles and owners")
-    fields = ("masked_title", "owner", "profile", "reasoning", "is_pinned", "expires_at", "created_at", "updated_at")
+    fields = (
+        *("masked_title", "owner", "profile", "reasoning", "is_pinned", "expires_at", "created_at", "updated_at"),
+        *("all_turns", "all_events"),
+    )
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
         found: QuerySet[Conversation] = super().get_queryset(request)
@@ -109,13 +130,24 @@ class ConversationAdmin(ReadOnly):
             found.title = title_of(found)
         return found
 
-    @admin.display(description=gettext_lazy("title"), ordering="title")
+    # not sortable: with titles of their own beside it staff could find out what the mask hides
+    @admin.display(description=gettext_lazy("title"))
     def masked_title(self, conversation: Conversation) -> str:
         return title_of(conversation)
 
     @admin.display(description=gettext_lazy("turns"), ordering="turns_")
     def turn_count(self, conversation: Any) -> int:
         return int(conversation.turns_)
+
+    @admin.display(description=gettext_lazy("turns"))
+    def all_turns(self, conversation: Any) -> SafeString:
+        url = reverse("admin:chat_turn_changelist", query={"q": conversation.pk})
+        return format_html('<a href="{}">{}</a>', url, _("All turns"))
+
+    @admin.display(description=gettext_lazy("events"))
+    def all_events(self, conversation: Any) -> SafeString:
+        url = reverse("admin:chat_event_changelist", query={"q": conversation.pk})
+        return format_html('<a href="{}">{}</a>', url, _("All events"))
 
     @admin.display(description=gettext_lazy("temporary"), boolean=True)
     def is_temporary(self, conversation: Conversation) -> bool:
@@ -136,8 +168,9 @@ class TurnAdmin(TurnDisplay, OfConversation):
         *("status", "started_at"),
         *((name, LabelledValuesFilter) for name in ("model", "provider", "error_code")),
     )
+    id_paths = ("conversation", "pk")
     search_fields = ("conversation__title",)
-    search_help_text = gettext_lazy("Search titles of conversations")
+    search_help_text = gettext_lazy("Search titles of conversations, or the id of a conversation or turn")
     ordering = ("-started_at",)
     # a count of all rows scans the table on PostgreSQL
     show_full_result_count = False
@@ -182,6 +215,10 @@ class EventAdmin(EventDisplay, OfConversation):
     list_display = ("created_at", "conversation_link", "seq", "kind", "step")
     list_display_links = ("created_at", "seq")
     list_filter = ("type", "created_at")
+    id_paths = ("conversation", "turn")
+    # no texts: most are masked, and none is indexed
+    search_fields = ("conversation__title",)
+    search_help_text = gettext_lazy("Search titles of conversations, or the id of a conversation or turn")
     ordering = ("-pk",)
     show_full_result_count = False
     fields = ("conversation_link", "seq", "step", "kind", "schema", "details", "created_at")

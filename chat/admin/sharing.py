@@ -45,6 +45,7 @@ class FeedbackAdmin(OfConversation):
     """Ratings of answers."""
 
     conversation_path = "turn__conversation"
+    id_paths = ("turn__conversation", "turn")
 
     list_display = ("created_at", "conversation_link", "is_good", "why", "model_name", "short_note")
     list_filter = ("is_good", ReasonFilter, "created_at", ("turn__model", LabelledValuesFilter))

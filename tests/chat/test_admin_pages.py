@@ -17,11 +17,19 @@ from django.utils import timezone
 from accounts import tokens
 from accounts.models import AuditEntry, User
 from chat import eventlog
-from chat.models import Conversation, Feedback, Turn
+from chat.models import Conversation, Event, Feedback, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
-from tests.factories import make_conversation, make_profile, open_turn, save_checkpoint, sign_in_staff
+from tests.factories import (
+    make_conversation,
+    make_profile,
+    make_turn,
+    make_user,
+    open_turn,
+    save_checkpoint,
+    sign_in_staff,
+)
 
 THOUGHT, ARGUMENT, RESULT = "plover-thought-canary", "plover-argument-canary", "plover-result-canary"
 PARTIAL = "plover-checkpoint-canary"
@@ -139,3 +147,77 @@ def test_figures_are_for_staff_who_may_see_turns(client: Client, alice: User, sa
         statuses.append(client.get(url).status_code)
 
     assert statuses == [302, 302, 403]
+
+
+# review S M2
+def test_lists_take_only_the_lookups_that_they_offer(client: Client, everything: list[str]) -> None:
+    # a superuser, who may open every list
+    client.force_login(make_user("root", is_staff=True, is_superuser=True))
+    ours = {
+        model: page for model, page in admin.site._registry.items() if model._meta.app_label in ("accounts", "chat")
+    }
+    assert len(ours) > 8
+
+    for model, page in ours.items():
+        url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        names = [field.name for field in model._meta.get_fields()]
+        for name in [*names, "public__text", "conversation__title", "user__password", "owner__password"]:
+            for kind in ("regex", "gt"):
+                assert client.get(url, {f"{name}__{kind}": "a"}).status_code == 400, (url, name, kind)
+        for choice in page.list_filter:
+            offered = (
+                choice.parameter_name if isinstance(choice, type) else choice if isinstance(choice, str) else choice[0]
+            )
+            for kind in ("", "__exact", "__isnull", "__isempty", "__gte", "__year", "__id__exact"):
+                for value in ("", "x", "-1", "9999", "99999999999999999999", "\0", "[1]"):
+                    status = client.get(url, {f"{offered}{kind}": value}).status_code
+                    assert status in (200, 302, 400), (url, offered, kind, value)
+        for query in ("o=-1.99.x", "p=-5", "p=999999", "all=1", "e=1", "q=%00", "q='", "_facets=1", "_to_field=token"):
+            assert client.get(f"{url}?{query}").status_code in (200, 302, 400), (url, query)
+
+
+@pytest.mark.parametrize("model", ["conversation", "turn", "event", "share", "feedback"])
+def test_search_finds_only_what_is_shown(client: Client, everything: list[str], model: str) -> None:
+    sign_in_staff(client)
+    url = reverse(f"admin:chat_{model}_changelist")
+
+    def found(words: object) -> int:
+        return int(client.get(url, {"q": words}).context["cl"].result_count)
+
+    assert found("key") == found('"key"') > 0
+    assert found(SECRET) == found(SECRET[:12]) == found(SECRET[12:]) == found(f"key {SECRET[9:14]}") == 0
+
+
+# review B D10
+def test_events_and_turns_are_found_by_the_id_of_their_conversation_or_turn(
+    client: Client, turn: Turn, alice: User
+) -> None:
+    sign_in_staff(client)
+    make_turn(make_conversation(owner=alice))
+
+    def found(model: str, words: object) -> set[Any]:
+        return {
+            row.pk for row in client.get(reverse(f"admin:chat_{model}_changelist"), {"q": words}).context["cl"].queryset
+        }
+
+    own = Turn.objects.filter(conversation=turn.conversation)
+    assert found("turn", turn.conversation_id) == {each.pk for each in own}
+    assert found("turn", turn.pk) == {turn.pk}
+    assert found("event", turn.pk.hex) == {event.pk for event in turn.events.all()}
+    assert found("event", turn.conversation_id) == set(Event.objects.filter(turn__in=own).values_list("pk", flat=True))
+    assert found("event", alice.pk) == set()
+
+
+# review B D10
+def test_page_of_a_long_conversation_lists_its_newest_turns(client: Client, alice: User) -> None:
+    sign_in_staff(client)
+    conversation = make_conversation(owner=alice)
+    for _number in range(60):
+        make_turn(conversation)
+
+    page = client.get(reverse("admin:chat_conversation_change", args=[conversation.pk]))
+
+    shown = [form.instance.number for form in page.context["inline_admin_formsets"][0].formset.forms]
+    assert shown == list(range(11, 61))
+    assert f"/admin/chat/turn/?q={conversation.pk}" in page.text
+    assert client.get(f"/admin/chat/turn/?q={conversation.pk}").context["cl"].result_count == 60
