@@ -14,6 +14,11 @@ STORED = frozenset(
         gettext_noop("Offline analyst"),
         # Turn.error_message
         gettext_noop("Stopped: something went wrong on this server."),
+        gettext_noop("Stopped: the answer took longer than this site allows (MAX_TURN_S)."),
+        gettext_noop("The answer reached the length that this site allows (MAX_ANSWER_BYTES); it is cut off here."),
+        gettext_noop("The thinking reached the length that this site allows (MAX_THINKING_BYTES); it is cut off here."),
+        gettext_noop("The arguments of a tool call were longer than this site allows (MAX_ARGUMENTS_BYTES)."),
+        gettext_noop("The model asked for more tool calls at once than this site allows (MAX_CALLS_PER_RESPONSE)."),
         gettext_noop("The model service ended the answer in the middle. Try again."),
         gettext_noop(
             "The model service did not accept the key, or the key may not use this model. Check OPENAI_API_KEY."
@@ -30,6 +35,7 @@ STORED = frozenset(
         gettext_noop("The model asked for a tool that doesn't exist: %(name)s"),
         gettext_noop("Timed out."),
         gettext_noop("The tool failed."),
+        gettext_noop("Not run: the limit of tool calls was reached."),
         # ToolTraceStep.args
         gettext_noop("[arguments that are no JSON]"),
         # Tool.running_label

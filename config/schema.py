@@ -139,13 +139,55 @@ SCHEMA: dict[str, tuple[Variable, ...]] = {
         Variable("MESSAGE_MAX_CHARS", "32000", env.integer(1, 1_000_000), "Longest accepted message, in characters."),
         Variable("CONNECT_TIMEOUT_S", "10", env.integer(1, 600), "Seconds to wait for a connection."),
         Variable(
+            "FIRST_WORD_TIMEOUT_S",
+            "180",
+            env.integer(1, 3600),
+            "Seconds to wait for the first word of a response: a busy model server queues requests and reads long "
+            "prompts first.",
+        ),
+        Variable(
             "UPSTREAM_IDLE_TIMEOUT_S",
             "60",
             env.integer(1, 3600),
-            "Seconds without data after which a model call fails.",
+            "Seconds without another word, after the first one, after which a model call fails. Keep-alive comments "
+            "and empty pieces don't count.",
         ),
         Variable("TOOL_TIMEOUT_S", "30", env.integer(1, 600), "Seconds that one tool call may take."),
         Variable("MAX_STEPS", "8", env.integer(1, 100), "Model responses per turn, including those that call tools."),
+        Variable(
+            "MAX_TURN_S", "1800", env.integer(1, 86_400), "Seconds that a whole turn may take, with all its tool calls."
+        ),
+        Variable(
+            "MAX_ANSWER_BYTES",
+            "1000000",
+            env.integer(1000, 100_000_000),
+            "Longest answer of a turn, in bytes of UTF-8. A longer one is cut off there, with a notice.",
+        ),
+        Variable(
+            "MAX_THINKING_BYTES",
+            "2000000",
+            env.integer(1000, 100_000_000),
+            "Longest thinking of a turn, in bytes of UTF-8. Where it is reached the turn ends with what came.",
+        ),
+        Variable(
+            "MAX_ARGUMENTS_BYTES",
+            "256000",
+            env.integer(100, 8_000_000),
+            "Longest arguments of one tool call, in bytes of UTF-8. Where they are longer the turn ends.",
+        ),
+        Variable(
+            "MAX_CALLS_PER_RESPONSE",
+            "32",
+            env.integer(1, 1000),
+            "Tool calls of one model response that are run. As many more are refused in words that the model can "
+            "read; at more than that the turn ends.",
+        ),
+        Variable(
+            "MAX_CALLS_PER_TURN",
+            "64",
+            env.integer(1, 10_000),
+            "Tool calls of a turn that are run; the others are refused in words that the model can read.",
+        ),
         Variable("MAX_CONCURRENT_TURNS", "4", env.integer(1, 1000), "Turns that one user may have running at once."),
         Variable("LEASE_HEARTBEAT_S", "5", env.integer(1, 600), "Seconds between two heartbeats of a running turn."),
         Variable(

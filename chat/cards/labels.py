@@ -39,6 +39,8 @@ def notice_label(turn: Turn, record: AnswerRecord) -> str:
             return _("Saved, not asked yet.")
         case Turn.Status.INTERRUPTED:
             return _("Interrupted: the server restarted. What was written is kept.")
+        case Turn.Status.COMPLETED | Turn.Status.ITERATION_CAPPED if turn.error_message:
+            return translate_stored(turn.error_message)
         case Turn.Status.ITERATION_CAPPED:
             return _("Stopped at the limit of steps for one answer.")
         case Turn.Status.COMPLETED if turn.error_code == "length":

@@ -208,6 +208,7 @@ def provider_config(
         model=model or None,
         api=cast('Literal["chat", "responses"]', api),
         connect_s=settings.CONNECT_TIMEOUT_S,
+        first_s=settings.FIRST_WORD_TIMEOUT_S,
         idle_s=settings.UPSTREAM_IDLE_TIMEOUT_S,
         starts_in_reasoning=starts_in_reasoning,
     )

@@ -29,6 +29,7 @@ class ProviderConfig:
     model: str | None = None
     api: Literal["chat", "responses"] = "chat"
     connect_s: float = 10.0
+    first_s: float = 180.0
     idle_s: float = 60.0
     offline_delay_ms: float = 12.0
     starts_in_reasoning: bool = False
@@ -53,6 +54,7 @@ def build_provider(config: ProviderConfig) -> Provider:
         config.api_key or "none",
         config.model_name,
         connect_s=config.connect_s,
+        first_s=config.first_s,
         idle_s=config.idle_s,
         starts_in_reasoning=config.starts_in_reasoning,
     )

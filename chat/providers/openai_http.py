@@ -10,11 +10,11 @@ import asyncio
 import hashlib
 import re
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 from weakref import WeakKeyDictionary
 
@@ -26,6 +26,7 @@ from reasoning.deltas import RawDelta, RawFields
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+T = TypeVar("T")
 _BODY_END_S = 0.2  # how long the body's own end may take to follow the end mark
 _USAGE_S = 5.0  # how long the token counts may take to follow the end of the answer
 # Models that servers list beside those that answer, often before them.
@@ -40,11 +41,15 @@ _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, AsyncOpe
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """Where a service is, whose key is used there, and how long to wait."""
+    """Where a service is, whose key is used there, and how long to wait: to connect, for the first word, for the next.
+
+    A slow service queues a request or reads a long prompt before its first word; between words it has no such reason.
+    """
 
     base_url: str
     api_key: str = field(repr=False)
     connect_s: float = 10.0
+    first_s: float = 180.0
     idle_s: float = 60.0
 
     @property
@@ -78,7 +83,9 @@ def build_client(connection: Connection, **http_options: Any) -> AsyncOpenAI:
     from httpx2 import Timeout  # noqa: PLC0415
     from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: PLC0415
 
-    timeout = Timeout(connection.idle_s, connect=connection.connect_s, pool=connection.connect_s)
+    # Of words, not of bytes, is the stream's own limit; this one is for what is not a stream.
+    patience_s = max(connection.first_s, connection.idle_s)
+    timeout = Timeout(patience_s, connect=connection.connect_s, pool=connection.connect_s)
     return AsyncOpenAI(
         api_key=connection.api_key,
         base_url=connection.base_url,
@@ -115,11 +122,12 @@ class OpenAIService:
         model: str,
         *,
         connect_s: float = 10.0,
+        first_s: float = 180.0,
         idle_s: float = 60.0,
         starts_in_reasoning: bool = False,
         client: AsyncOpenAI | None = None,
     ) -> None:
-        self._connection = Connection(base_url, api_key, connect_s, idle_s)
+        self._connection = Connection(base_url, api_key, connect_s, first_s, idle_s)
         self._client = client
         self._refused_parameters: set[str] = set()
         self.model = model
@@ -146,7 +154,8 @@ class OpenAIService:
         endpoint = self._endpoint("")
         try:
             client = self._client or await client_for(self._connection)
-            listing = (await client.models.with_raw_response.list()).http_response.json()
+            listed = await client.models.with_raw_response.list(timeout=self._connection.idle_s)
+            listing = listed.http_response.json()
         except Exception as error:
             failure = self._failure(error, endpoint, {})
             # Some servers can't list their models and answer all the same.
@@ -170,23 +179,23 @@ class OpenAIService:
             await self.find_model()
         endpoint = self._endpoint(request.body.get("model") or self.model)
         decoder = self.new_decoder(endpoint)
-        has_text = False
+        patience = Patience(self._connection, endpoint)
         OpenAIService.open_streams += 1
         try:
             async with AsyncExitStack() as stack:
-                response = await self._send(request, stack)
+                response = await patience.wait(self._send(request, stack))
                 events, chunks = EventParser(), response.iter_bytes()
                 content_type = response.headers.get("content-type", "").lower()
                 if "text/html" in content_type:
                     raise malformed("a web page instead of an answer")
                 if "application/json" in content_type:
                     # The service ignored that we asked for a stream.
-                    for delta in decoder.feed(await read_whole(chunks)):
+                    for delta in decoder.feed(await patience.wait(read_whole(chunks))):
                         yield delta
                 else:
-                    while (chunk := await next_chunk(chunks, decoder, may_wait=has_text)) is not None:
+                    while (chunk := await patience.wait(next_chunk(chunks, decoder, patience))) is not None:
                         for delta in decode_together(events.feed(chunk), decoder):
-                            has_text = True
+                            patience.note(delta)
                             yield delta
                 for delta in finish_events(events, decoder):
                     yield delta
@@ -243,7 +252,59 @@ class OpenAIService:
         if isinstance(error, ValueError):
             return malformed("an answer that cannot be read")
         connection = self._connection
-        return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=connection.idle_s)
+        waited_s = max(connection.first_s, connection.idle_s)
+        return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=waited_s)
+
+
+class Patience:
+    """How long one response may keep silent: ``first_s`` until its first word, ``idle_s`` after each.
+
+    By the event loop's clock. Comments that keep a connection open, and empty pieces, are no words.
+    """
+
+    def __init__(self, connection: Connection, endpoint: Endpoint) -> None:
+        self._connection, self._host = connection, endpoint.host
+        self._deadline = asyncio.get_running_loop().time() + connection.first_s
+        self.has_heard = False
+
+    def note(self, delta: RawDelta) -> None:
+        """Begin to wait anew after a word."""
+        if says_something(delta):
+            self._deadline = asyncio.get_running_loop().time() + self._connection.idle_s
+            self.has_heard = True
+
+    async def wait(self, work: Awaitable[T]) -> T:
+        """Return what ``work`` returns. Raises ProviderError ``timeout`` when the time for the next word is over."""
+        try:
+            async with asyncio.timeout_at(self._deadline) as scope:
+                return await work
+        except TimeoutError as error:
+            if not scope.expired():
+                raise
+            raise ProviderError("timeout", self._complaint(), retryable=True) from error
+
+    def _complaint(self) -> str:
+        if self.has_heard:
+            waited = f"was silent for {self._connection.idle_s:g} s (UPSTREAM_IDLE_TIMEOUT_S)"
+        else:
+            waited = f"did not begin to answer within {self._connection.first_s:g} s (FIRST_WORD_TIMEOUT_S)"
+        return f"The model service at {self._host} {waited}. Try again."
+
+
+def says_something(delta: RawDelta) -> bool:
+    """Say whether a piece is a sign of life: a service may send empty ones for ever."""
+    if not isinstance(delta, RawFields):
+        return True
+    for name, value in delta.fields.items():
+        if name != "tool_calls":
+            if value:
+                return True
+            continue
+        for piece in value if isinstance(value, list) else [value]:
+            function = piece.get("function") if isinstance(piece, dict) else None
+            if isinstance(function, dict) and (function.get("name") or function.get("arguments")):
+                return True
+    return False
 
 
 def listed_models(listing: Any) -> list[str]:
@@ -276,7 +337,7 @@ def joining_window_s(streams: int) -> float:
     return 0.0 if streams < BUSY_STREAMS else min(LONGEST_WINDOW_S, WINDOW_PER_STREAM_S * streams)
 
 
-async def next_chunk(chunks: AsyncIterator[bytes], decoder: ResponseDecoder, *, may_wait: bool) -> bytes | None:
+async def next_chunk(chunks: AsyncIterator[bytes], decoder: ResponseDecoder, patience: Patience) -> bytes | None:
     """Return the next bytes, None at the end.
 
     In a busy process what arrives within a window is read together: working on forty characters costs hardly more than
@@ -285,7 +346,7 @@ async def next_chunk(chunks: AsyncIterator[bytes], decoder: ResponseDecoder, *, 
     if decoder.done:
         return None
     if not decoder.ended:
-        if may_wait and (window_s := joining_window_s(OpenAIService.open_streams)):
+        if patience.has_heard and (window_s := joining_window_s(OpenAIService.open_streams)):
             await asyncio.sleep(window_s)
         return await anext(chunks, None)
     try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from math import ceil
@@ -29,11 +29,12 @@ from chat.turns import compaction, finish, planning
 from chat.turns.metrics import TurnMetrics
 from chat.turns.retry import RetryPolicy, explain_refusal, retry_on_db_outage
 from chat.turns.start import StartedTurn
-from chat.turns.tool_calls import execute_tool_call
+from chat.turns.tool_calls import execute_tool_call, refuse_tool_call
 from reasoning.deltas import Channel, in_slices
 from reasoning.events import Event, ToolCall, TurnStatus
 from reasoning.replay.plan import EgressPlan, UsageAnchor
 from reasoning.scratchpad import Scratchpad
+from reasoning.stream.limits import Cap, TurnLimits
 from reasoning.stream.turn import CUT_SHORT, ShowScratchpad, ShowStatus, StepOutcome, TurnMachine, Update
 
 logger = logging.getLogger(__name__)
@@ -46,11 +47,46 @@ WRITING = _("Writing…")
 WAITING = _("The model service is busy; trying again…")
 LOADING = _("The model service is loading the model…")
 MAKING_ROOM = _("Summarising earlier messages…")
+# For the model: people read the trace.
+TOO_MANY_IN_RESPONSE = "not run: too many tool calls in one response; make fewer at a time"
+TOO_MANY_IN_TURN = "not run: no more tool calls are allowed in this answer; answer with what you have"
 BROKEN = gettext_noop("Stopped: something went wrong on this server.")
+TOO_LATE = gettext_noop("Stopped: the answer took longer than this site allows (MAX_TURN_S).")
+# How a turn ends that reached a limit of its size: its status, the code, and what people read. Product 25.
+_ENDS: Mapping[Cap, tuple[TurnStatus, str, str]] = {
+    "answer": (
+        "completed",
+        "length",
+        gettext_noop("The answer reached the length that this site allows (MAX_ANSWER_BYTES); it is cut off here."),
+    ),
+    "thinking": (
+        "completed",
+        "length",
+        gettext_noop("The thinking reached the length that this site allows (MAX_THINKING_BYTES); it is cut off here."),
+    ),
+    "arguments": (
+        "completed",
+        "length",
+        gettext_noop("The arguments of a tool call were longer than this site allows (MAX_ARGUMENTS_BYTES)."),
+    ),
+    "calls": (
+        "iteration_capped",
+        "too_many_calls",
+        gettext_noop("The model asked for more tool calls at once than this site allows (MAX_CALLS_PER_RESPONSE)."),
+    ),
+}
 
 
 class TurnCancelledError(Exception):
-    """Somebody asked the turn to stop."""
+    """Somebody asked the turn to stop, or its time is over."""
+
+
+class LimitReachedError(Exception):
+    """The turn reached a limit of its size."""
+
+    def __init__(self, cap: Cap) -> None:
+        super().__init__(cap)
+        self.cap = cap
 
 
 class TurnRun:
@@ -67,6 +103,8 @@ class TurnRun:
         self._metrics = TurnMetrics(self.turn.public_id)
         self._retry = RetryPolicy()
         self._stop_requested = False
+        self._is_late = False
+        self._calls_run = 0
         self._stop_scope: asyncio.Timeout | None = None
         self._machine: TurnMachine | None = None
         self._in_step = False
@@ -85,8 +123,20 @@ class TurnRun:
         if self._stop_scope is not None:
             self._stop_scope.reschedule(asyncio.get_running_loop().time())
 
+    def _end_late(self) -> None:
+        self._is_late = True
+        self.stop()
+
     async def run(self) -> None:
         """Run to the end. Raises only where the end can't be written."""
+        # The event loop's clock, which no change of the wall clock moves.
+        deadline = asyncio.get_running_loop().call_later(settings.MAX_TURN_S, self._end_late)
+        try:
+            await self._run()
+        finally:
+            deadline.cancel()
+
+    async def _run(self) -> None:
         status: TurnStatus = "iteration_capped"
         fields: dict[str, Any] = {}
         try:
@@ -102,10 +152,15 @@ class TurnRun:
                     break
                 await self._append(outcome.events)
                 self._unwritten = ()
-                for call in outcome.calls:
-                    await self._run_tool(machine, call)
+                await self._run_tools(machine, outcome.calls)
         except TurnCancelledError:
             status = "aborted"
+            if self._is_late:
+                status, fields = "errored", {"error_code": "turn_timeout", "error_message": TOO_LATE}
+        except LimitReachedError as error:
+            status, code, message = _ENDS[error.cap]
+            fields = {"error_code": code, "error_message": message}
+            logger.warning("turn reached a limit", extra={"turn": self.turn.public_id, "limit": error.cap})
         except eventlog.LeaseLostError:
             logger.warning("turn was taken over", extra={"turn": self.turn.public_id})
             return
@@ -143,6 +198,12 @@ class TurnRun:
             provider=provider.identity,
             system_prompt=planning.system_prompt(self._started.choice.dialect),
             starts_in_reasoning=provider.starts_in_reasoning,
+            limits=TurnLimits(
+                answer_bytes=settings.MAX_ANSWER_BYTES,
+                thinking_bytes=settings.MAX_THINKING_BYTES,
+                arguments_bytes=settings.MAX_ARGUMENTS_BYTES,
+                calls_per_response=settings.MAX_CALLS_PER_RESPONSE,
+            ),
         )
 
     async def run_step(self, provider: Provider, machine: TurnMachine) -> StepOutcome:
@@ -161,7 +222,10 @@ class TurnRun:
             if machine.reported_input:
                 self._anchor = plan.anchored(machine.reported_input)
                 self._has_own_anchor = True
-            return await self._end_step(machine)
+            outcome = await self._end_step(machine)
+            if machine.reached:  # by what was held back until the end
+                raise LimitReachedError(machine.reached)
+            return outcome
 
     async def _plan(self, provider: Provider, machine: TurnMachine) -> EgressPlan:
         """Plan the next request; compact first where history has grown too long for a turn's first request."""
@@ -223,6 +287,8 @@ class TurnRun:
                     for piece in in_slices(raw):
                         for update in machine.feed(piece):
                             self._show(update)
+                        if machine.reached:
+                            raise LimitReachedError(machine.reached)
                         # A stream that is faster than we are never waits, so let the other tasks run.
                         if loop.time() - yielded_at > MAX_HOLD_S:
                             await asyncio.sleep(0)
@@ -238,6 +304,24 @@ class TurnRun:
             self._show(update)
         self._unwritten = outcome.events
         return outcome
+
+    async def _run_tools(self, machine: TurnMachine, calls: Sequence[ToolCall]) -> None:
+        """Run the calls of a response, as many as a response and a turn may have; refuse the others."""
+        left = max(0, settings.MAX_CALLS_PER_TURN - self._calls_run)
+        allowed = min(left, settings.MAX_CALLS_PER_RESPONSE)
+        for call in calls[:allowed]:
+            self._calls_run += 1
+            await self._run_tool(machine, call)
+        reason = TOO_MANY_IN_TURN if left < settings.MAX_CALLS_PER_RESPONSE else TOO_MANY_IN_RESPONSE
+        refused = {call.call_id: refuse_tool_call(call, registry().get(call.name), reason) for call in calls[allowed:]}
+        results = []
+        for call in calls[allowed:]:
+            done = refused[call.call_id]
+            self.live.step_started(call.call_id, call.name)
+            results.append(machine.tool_finished(call, done.output, done.trace, done.sources))
+            self.live.step_finished(call.call_id, done.trace)
+        if results:
+            await self._append(results, {call_id: done.trace_form for call_id, done in refused.items()})
 
     async def _run_tool(self, machine: TurnMachine, call: ToolCall) -> None:
         tool = registry().get(call.name)

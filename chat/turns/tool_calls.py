@@ -66,6 +66,14 @@ async def execute_tool_call(call: ToolCall, tool: Tool | None, *, first_ref: int
     return ToolCallResult(_capped(output.content), finished, output.sources)
 
 
+def refuse_tool_call(call: ToolCall, tool: Tool | None, reason: str) -> ToolCallResult:
+    """Answer ``call`` without running it; ``reason`` is for the model."""
+    shown = tool.shown_args if tool else frozenset()
+    step = trace.start(call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=shown)
+    error = gettext_noop("Not run: the limit of tool calls was reached.")
+    return ToolCallResult(f"error: {reason}", trace.finish(step, at_ms=_now_ms(), status="denied", error=error), ())
+
+
 def _failed(step: trace.OpenStep, output: str, error: str) -> ToolCallResult:
     return ToolCallResult(f"error: {output}", trace.finish(step, at_ms=_now_ms(), status="error", error=error), ())
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from reasoning.deltas import Channel, Delta
 from reasoning.events import ToolCall
+from reasoning.stream.limits import utf8_bytes
 from reasoning.stream.surrogates import SurrogateJoiner, repair_surrogates
 
 
@@ -80,6 +81,7 @@ class _PartialCall:
     call_id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
+    bytes: int = 0  # of id, name and arguments
 
 
 class ToolCallAssembler:
@@ -88,9 +90,10 @@ class ToolCallAssembler:
     def __init__(self) -> None:
         self._calls: dict[int, _PartialCall] = {}
         self._signatures: dict[str | int, Any] = {}  # by call id, or by index where the piece had no id
+        self.longest_bytes = 0  # of the longest call, with its id and name
 
-    def __bool__(self) -> bool:
-        return bool(self._calls)
+    def __len__(self) -> int:
+        return len(self._calls)
 
     def feed(self, delta: Delta) -> bool:
         """Add a piece of a call; return whether it begins one."""
@@ -100,16 +103,21 @@ class ToolCallAssembler:
         call.call_id = call.call_id or delta.call_id or ""
         call.name = call.name or delta.name or ""
         call.arguments.append(str(delta.text))
+        call.bytes += utf8_bytes(f"{delta.call_id or ''}{delta.name or ''}{delta.text}")
+        self.longest_bytes = max(self.longest_bytes, call.bytes)
         return is_new
 
-    def feed_signatures(self, tool_calls: object) -> None:
-        """Remember what the service put on its calls (``extra_content``): it must go back as it came."""
+    def feed_signatures(self, tool_calls: object) -> list[Mapping[str, Any]]:
+        """Remember what the service put on its calls (``extra_content``): it must go back as it came. Return it."""
+        found = []
         for position, piece in enumerate(mappings_in(tool_calls)):
             extra = piece.get("extra_content")
             if not isinstance(extra, Mapping):
                 continue
             call_id, index = _string(piece.get("id")), piece.get("index")
             self._signatures[call_id or (index if isinstance(index, int) else position)] = extra
+            found.append(extra)
+        return found
 
     def finish(self, *, turn_id: str, step: int) -> dict[int, ToolCall]:
         """Return the calls by index, each under an id of its own: ours where none came or it was used before."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from reasoning.citations import Source, check_citations, citation_to_json
@@ -18,6 +19,7 @@ from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolR
 from reasoning.leak_guard import guard_bullets
 from reasoning.redaction import SECRETS_ONLY, StreamRedactor, redact_text
 from reasoning.scratchpad import Scratchpad
+from reasoning.stream.limits import Cap, TurnLimits, cut_to_bytes, utf8_bytes
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import BLOCK_BREAK, Counters
 from reasoning.stream.sections import SectionParser
@@ -89,17 +91,32 @@ class StepOutcome:
 class TurnMachine:
     """Feed it the deltas of each step (a provider response) of one turn.
 
-    For each step: ``begin_step``, ``feed`` as deltas arrive, ``end_step``, then ``tool_finished`` for each call.
+    For each step: ``begin_step``, ``feed`` as deltas arrive, ``end_step``, then ``tool_finished`` for each call. Once
+    ``reached`` names a limit, nothing more is taken in: the stream is to be closed, and the step ended as partial.
     """
 
     def __init__(
-        self, *, turn_id: str, model: str, provider: str, system_prompt: str, starts_in_reasoning: bool = False
+        self,
+        *,
+        turn_id: str,
+        model: str,
+        provider: str,
+        system_prompt: str,
+        starts_in_reasoning: bool = False,
+        limits: TurnLimits | None = None,
     ) -> None:
         self._turn_id = turn_id
         self._model = model
         self._provider = provider
         self._system_prompt = system_prompt
         self._starts_in_reasoning = starts_in_reasoning
+        self._limits = limits or TurnLimits()
+        # Bytes that the turn may still have of each. What is held back is on no channel yet, so what comes in is
+        # limited too, generously: a service may send one text under two names.
+        self._answer_room = self._limits.answer_bytes
+        self._thinking_room = self._opaque_room = self._limits.thinking_bytes
+        self._intake_room = 2 * (self._limits.answer_bytes + self._limits.thinking_bytes)
+        self.reached: Cap | None = None
         self._updates: list[Update] = []
         self._has_thinking = False
         self._has_answer = False
@@ -140,13 +157,17 @@ class TurnMachine:
         self._status_line = ""
         self._finish_reason: str | None = None
         self._step_has_thinking = False
+        self._step_thinking_room = self._thinking_room
 
     def feed(self, raw: RawDelta) -> tuple[Update, ...]:
         """Return what may be shown now."""
+        if self.reached:
+            return ()
         match raw:
             case RawFields(fields):
                 self._feed_fields(fields)
             case RawItem():
+                self._count_opaque(raw.item)
                 self._items.append(raw)
                 self._order.append(_MESSAGE if raw.item.get("type") == _MESSAGE else _ITEM)
             case RawUsage():
@@ -182,11 +203,17 @@ class TurnMachine:
 
     def _feed_fields(self, fields: Mapping[str, Any]) -> None:
         if "tool_calls" in fields:
-            self._tool_calls.feed_signatures(fields["tool_calls"])
+            self._count_opaque(self._tool_calls.feed_signatures(fields["tool_calls"]))
         elif "reasoning_summary" in fields:
             self._show_status(fields["reasoning_summary"])
             return
+        if "reasoning_details" in fields:
+            self._count_opaque(fields["reasoning_details"])
         self.step_chars += len(fields.get("content") or "")
+        for text in fields.values():
+            self._intake_room -= utf8_bytes(text) if isinstance(text, str) else 0
+        if self._intake_room < 0:
+            self.reached = "answer" if "content" in fields else "thinking"
         self._route(self._normalizer.feed(fields))
         if self._sections.has_pending_newline:
             # The newline is held back, for it may turn out to be trailing. The word before it is complete.
@@ -201,13 +228,19 @@ class TurnMachine:
             elif delta.channel is Channel.VISIBLE:
                 self._route_sections(self._sections.feed(text))
             elif delta.channel is Channel.THINKING:
+                text = self._within_thinking_room(text)
                 # On the page a blank line separates the thoughts of two steps.
                 if self._has_thinking and not self._step_has_thinking:
                     self._show_thinking(BLOCK_BREAK)
                 self._step_has_thinking = self._has_thinking = True
                 self._show_thinking(self._thinking_redactor.feed(text))
-            elif self._tool_calls.feed(delta):
-                self._order.append(delta.index or 0)
+            elif not self.reached:
+                if self._tool_calls.feed(delta):
+                    self._order.append(delta.index or 0)
+                if self._tool_calls.longest_bytes > self._limits.arguments_bytes:
+                    self.reached = "arguments"
+                elif len(self._tool_calls) > self._limits.calls_read:
+                    self.reached = "calls"
 
     def _route_sections(self, deltas: Sequence[Delta]) -> None:
         for delta in deltas:
@@ -216,7 +249,24 @@ class TurnMachine:
             else:
                 self._show_answer(self._answer_redactor.feed(str(delta.text)))
 
+    def _within_thinking_room(self, text: str) -> str:
+        size = utf8_bytes(text)
+        if size > self._thinking_room:
+            text, self.reached = cut_to_bytes(text, self._thinking_room), "thinking"
+        self._thinking_room = max(0, self._thinking_room - size)
+        return text
+
+    def _count_opaque(self, value: object) -> None:
+        """Count what is stored as it came, and is no text."""
+        self._opaque_room -= len(msgspec.json.encode(value)) if value else 0
+        if self._opaque_room < 0:
+            self.reached = "thinking"
+
     def _show_answer(self, redacted: str) -> None:
+        size = utf8_bytes(redacted)
+        if size > self._answer_room:
+            redacted, self.reached = cut_to_bytes(redacted, self._answer_room), "answer"
+        self._answer_room = max(0, self._answer_room - size)
         if not redacted:
             return
         if self._has_answer and not self._answer:
@@ -246,8 +296,9 @@ class TurnMachine:
 
     def _reasoning_events(self, calls: Mapping[int, ToolCall]) -> Iterator[Event]:
         normalizer = self._normalizer
-        if normalizer.thinking:
-            yield self._reasoning(kind="text", text=normalizer.thinking, source_field=normalizer.source_field or "")
+        # The normaliser has collected it by itself, without a limit.
+        if normalizer.thinking and (text := cut_to_bytes(normalizer.thinking, self._step_thinking_room)):
+            yield self._reasoning(kind="text", text=text, source_field=normalizer.source_field or "")
         if normalizer.reasoning_details:
             yield self._reasoning(kind="details", details=list(normalizer.reasoning_details))
         for signature in self._tool_calls.signatures(calls):

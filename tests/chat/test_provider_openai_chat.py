@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -24,6 +26,10 @@ REQUEST = ProviderRequest({"messages": [QUESTION]}, "", (), "conversation-1")
 
 def provider(upstream: ContractHandle, model: str = "plain-model", **options: Any) -> OpenAIChatProvider:
     return OpenAIChatProvider(upstream.base_url, "test-key", model, **options)
+
+
+def sse(delta: dict[str, Any]) -> bytes:
+    return f"data: {json.dumps({'choices': [{'delta': delta}]})}\n\n".encode()
 
 
 async def test_address_alone_uses_the_first_listed_model(upstream: ContractHandle) -> None:
@@ -140,6 +146,44 @@ async def test_silence_ends_after_the_idle_time(upstream: ContractHandle) -> Non
 
     assert (error.code, error.retryable) == ("timeout", True)
     assert received
+
+
+# review S H4, U D9
+@pytest.mark.spec("product 25")
+@pytest.mark.parametrize(
+    ("first_s", "idle_s", "begins", "setting"),
+    [(0.3, 60, False, "FIRST_WORD_TIMEOUT_S"), (60, 0.3, True, "UPSTREAM_IDLE_TIMEOUT_S")],
+)
+@pytest.mark.parametrize(
+    "empty",
+    [b": keep-alive\n\n", sse({"content": ""}), sse({"tool_calls": [{"index": 0}]})],
+    ids=["comment", "empty text", "empty call"],
+)
+async def test_only_words_are_signs_of_life(
+    first_s: float, idle_s: float, begins: bool, setting: str, empty: bytes
+) -> None:
+    async def drip() -> AsyncIterator[bytes]:
+        if begins:
+            yield sse({"content": "Well"})
+        while True:
+            yield empty
+            await asyncio.sleep(0.01)
+
+    client = _client(httpx2.Response(200, content=drip(), headers={"content-type": "text/event-stream"}))
+    one = OpenAIChatProvider("http://models.example", "k", "m", first_s=first_s, idle_s=idle_s, client=client)
+
+    received, error = await failure(one, REQUEST)
+
+    assert (error.code, text(received)) == ("timeout", "Well" if begins else "")
+    assert setting in error.message
+    await client.close()
+
+
+async def test_first_word_may_take_longer_than_the_next(upstream: ContractHandle) -> None:
+    upstream.script([{"content": "So it is.", "faults": [{"kind": "slow_first_token"}]}])
+    asyncio.get_running_loop().call_later(0.5, upstream.release, "slow_first_token")
+
+    assert text(await answer(provider(upstream, idle_s=0.2), REQUEST)) == "So it is."
 
 
 async def test_closing_the_stream_closes_the_upstream(upstream: ContractHandle) -> None:

@@ -9,6 +9,7 @@ import pytest
 from reasoning.citations import Source
 from reasoning.deltas import Channel, RawDelta, RawEnd, RawFields, RawItem, RawUsage
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
+from reasoning.stream.limits import TurnLimits
 from reasoning.stream.turn import (
     MAX_STATUS_CHARS,
     ShowScratchpad,
@@ -337,3 +338,67 @@ def test_usage_adds_up_and_reported_input_is_of_the_newest_request() -> None:
     assert turn.usage.input_tokens == 2**31 - 1
     run(RawUsage(output_tokens=1), turn=turn)
     assert turn.reported_input == 0
+
+
+# review S H4
+@pytest.mark.spec("product 25")
+@pytest.mark.parametrize(
+    ("opening", "piece", "reached"),
+    [
+        ({"content": ""}, {"content": "word "}, "answer"),
+        ({"content": ""}, {"content": "über "}, "answer"),
+        ({"content": "<REASONING>"}, {"content": "held "}, "answer"),
+        ({"content": "<scratchpad>"}, {"content": "held "}, "answer"),
+        ({"content": "a"}, {"content": "\n\n\n\n"}, "answer"),
+        ({"content": "Reasoning Summary:\n"}, {"content": "- one more point\n"}, "answer"),
+        ({"content": "<think>"}, {"content": "thought "}, "thinking"),
+        ({"reasoning": "t"}, {"reasoning": "thought "}, "thinking"),
+        ({"reasoning": "t"}, {"reasoning": "\n\n\n\n"}, "thinking"),
+        ({"reasoning": "t"}, {"reasoning_details": [{"type": "reasoning.encrypted", "data": "x" * 50}]}, "thinking"),
+        (call(0), {"tool_calls": [{"index": 0, "function": {"arguments": "x" * 20}}]}, "arguments"),
+        (call(0), {"tool_calls": [{"index": 0, "id": "c" * 20, "function": {"name": "n" * 20}}]}, "arguments"),
+    ],
+)
+def test_endless_response_reaches_a_limit_whatever_it_consists_of(
+    opening: dict[str, Any], piece: dict[str, Any], reached: str
+) -> None:
+    limits = TurnLimits(answer_bytes=1_000, thinking_bytes=1_000, arguments_bytes=1_000)
+    turn = TurnMachine(turn_id="0" * 16, model="m", provider="p", system_prompt="", limits=limits)
+    turn.begin_step()
+    updates = [*turn.feed(RawFields(opening))]
+    for _number in range(5_000):
+        updates += turn.feed(RawFields(piece))
+        if turn.reached:
+            break
+
+    outcome = turn.end_step(partial=True)
+
+    updates += outcome.updates
+    assert turn.reached == reached
+    for channel in (Channel.ANSWER, Channel.THINKING):
+        assert len(text_on(channel, updates).encode()) <= 1_000
+    assert sum(len(repr(event)) for event in outcome.events) < 8_000
+    assert outcome.calls == ()
+
+
+# review S M7
+@pytest.mark.spec("product 25")
+def test_flood_of_calls_in_one_piece_is_not_put_together() -> None:
+    calls = [piece for index in range(100_000) for piece in call(index)["tool_calls"]]
+
+    _updates, outcome = run({"tool_calls": calls}, turn=(turn := new_turn()), partial=True)
+
+    assert turn.reached == "calls"
+    assert outcome.events == ()
+
+
+@pytest.mark.spec("product 25")
+def test_limits_count_over_the_steps_of_a_turn() -> None:
+    limits = TurnLimits(answer_bytes=1_000, thinking_bytes=1_000)
+    turn = TurnMachine(turn_id="0" * 16, model="m", provider="p", system_prompt="", limits=limits)
+
+    run({"reasoning": "t" * 600}, {"content": "a" * 600}, call(0), turn=turn)
+    _updates, outcome = run({"reasoning": "t" * 600}, {"content": "a" * 600}, turn=turn, partial=True)
+
+    [thought] = [event for event in outcome.events if isinstance(event, Reasoning)]
+    assert (turn.reached, len(thought.text)) == ("thinking", 400)

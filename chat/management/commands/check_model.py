@@ -151,7 +151,9 @@ async def check(provider: Provider, chosen: ModelChoice) -> Findings:
 
     # what the service reports about the model, if it lists its models
     config = chosen.config
-    connection = Connection(config.base_url or "", config.api_key or "none", config.connect_s, config.idle_s)
+    connection = Connection(
+        config.base_url or "", config.api_key or "none", config.connect_s, config.first_s, config.idle_s
+    )
     try:
         listed = await (await client_for(connection)).models.with_raw_response.list()
         rows = listed.http_response.json().get("data") or ()

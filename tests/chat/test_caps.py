@@ -1,0 +1,131 @@
+"""Limits of one turn: it ends, or refuses what is too much, says which limit that was, and keeps what came."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from django.conf import LazySettings
+
+from chat.models import Checkpoint, Conversation, Event
+from tests.chat.asking import ask, owner_of
+from tests.contract_server.fixture import ContractHandle
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SEARCH = {"name": "searchFilings", "arguments": '{"query": "turbine", "limit": 1}'}
+PROSE = "The turbine turned. " * 500  # 10,000 bytes
+
+
+async def envelope_of(conversation: Conversation) -> dict[str, Any]:
+    answer = await (await owner_of(conversation)).get(f"/api/chats/{conversation.pk}/messages/")
+    return dict(answer.json()[-1])
+
+
+async def page_of(conversation: Conversation) -> str:
+    return (await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")).content.decode()
+
+
+# review S H4
+@pytest.mark.spec("product 25")
+@pytest.mark.parametrize(
+    ("reply", "limit"),
+    [
+        pytest.param({"content": PROSE, "chunk": "word"}, "MAX_ANSWER_BYTES", id="answer"),
+        pytest.param({"content": PROSE, "chunk": "whole"}, "MAX_ANSWER_BYTES", id="answer in one piece"),
+        pytest.param({"reasoning": PROSE, "content": "Late."}, "MAX_THINKING_BYTES", id="thinking"),
+        pytest.param({"reasoning": PROSE, "tags": "think", "content": "Late."}, "MAX_THINKING_BYTES", id="tagged"),
+        pytest.param(
+            {"tool_calls": [{"name": "searchFilings", "arguments": '{"query": "' + PROSE + '"}'}], "chunk": 100},
+            "MAX_ARGUMENTS_BYTES",
+            id="arguments",
+        ),
+    ],
+)
+async def test_size_limit_ends_the_turn_with_what_came(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, reply: dict[str, Any], limit: str
+) -> None:
+    settings.REASONING_THINKING_FOR_USERS = "full"
+    setattr(settings, limit, 2_000)
+    upstream.script([reply, {"content": "Next."}])
+
+    turn = await ask(conversation)
+    envelope, page = await envelope_of(conversation), await page_of(conversation)
+    again = await ask(conversation, "And now?")
+
+    kept = envelope["answer"] if limit == "MAX_ANSWER_BYTES" else envelope.get("thinking", {}).get("text", "")
+    assert (turn.status, turn.error_code, envelope["status"]) == ("completed", "length", "complete")
+    assert limit == "MAX_ARGUMENTS_BYTES" or 1_900 < len(kept) <= 2_000
+    assert limit in page
+    assert again.status == "completed"
+    assert [request["verdict"] for request in upstream.requests()] == ["accepted"] * 2
+
+
+# review S H4
+async def test_limit_closes_the_upstream_connection(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.MAX_ANSWER_BYTES = 2_000
+    upstream.script([{"content": PROSE, "chunk": "word", "faults": [{"kind": "stall", "at": "event:450"}]}])
+
+    await ask(conversation)
+
+    await asyncio.to_thread(upstream.wait_for, closed=upstream.requests()[0]["serial"])
+
+
+# review S M7
+@pytest.mark.spec("product 25")
+async def test_surplus_calls_are_refused_in_words_and_the_model_goes_on(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.MAX_CALLS_PER_RESPONSE, settings.MAX_CALLS_PER_TURN = 4, 6
+    calls = {"tool_calls": [SEARCH] * 5}
+    upstream.script([calls, calls, calls, {"content": "That is all."}, {"content": "Next."}])
+
+    turn = await ask(conversation)
+    envelope = await envelope_of(conversation)
+    await ask(conversation, "next")
+
+    assert (turn.status, envelope["answer"]) == ("completed", "That is all.")
+    denied = [step["status"] == "denied" for step in envelope["toolTrace"]]
+    assert denied == [*[False] * 4, True, *[False] * 2, *[True] * 3, *[True] * 5]
+    results = [
+        message["content"] for message in upstream.requests()[1]["body"]["messages"] if message["role"] == "tool"
+    ]
+    assert ("too many tool calls in one response" in results[4], len(results)) == (True, 5)
+    assert upstream.refusals() == []
+
+
+# review S M7
+@pytest.mark.parametrize("count", [65, 5_000])
+async def test_flood_of_calls_ends_the_turn_before_any_is_run(
+    upstream: ContractHandle, conversation: Conversation, count: int
+) -> None:
+    piece = {"id": None, "type": "function", "function": SEARCH}
+    calls = [{**piece, "index": n, "id": f"call_{n}"} for n in range(count)]
+    pieces = [{"tool_calls": calls[at : at + 100]} for at in range(0, count, 100)]
+    upstream.script([{"deltas": pieces}])
+
+    turn = await ask(conversation)
+
+    assert (turn.status, turn.error_code) == ("iteration_capped", "too_many_calls")
+    assert "MAX_CALLS_PER_RESPONSE" in await page_of(conversation)
+    assert await Event.objects.filter(turn=turn).acount() == 2
+
+
+@pytest.mark.spec("product 25")
+async def test_turn_that_takes_too_long_ends_with_what_came(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.MAX_TURN_S = 1
+    upstream.script(
+        [{"content": "First part. Never sent.", "chunk": 12, "faults": [{"kind": "stall", "at": "event:2"}]}]
+    )
+
+    turn = await ask(conversation)
+
+    envelope = await envelope_of(conversation)
+    assert (turn.status, turn.error_code, envelope["answer"]) == ("errored", "turn_timeout", "First part.")
+    assert "MAX_TURN_S" in await page_of(conversation)
+    assert not await Checkpoint.objects.filter(turn=turn).aexists()
+    await asyncio.to_thread(upstream.wait_for, ended=1)
