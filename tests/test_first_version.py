@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,13 @@ for chat in sys.argv[1:]:
     found[chat] = {"messages": messages.json(), "page": page.content.decode(), "status": page.status_code}
 print(json.dumps(found))
 """
+READ_SHARED = (
+    READ[: READ.index("found =")]
+    + """
+page, listed = Client(SERVER_NAME="localhost").get(f"/s/{sys.argv[1]}/"), client.get("/shares/")
+print(json.dumps({"status": page.status_code, "listed": listed.content.decode()}))
+"""
+)
 
 
 @pytest.fixture(scope="module")
@@ -56,9 +65,9 @@ def found(environment: dict[str, str], expected: dict[str, Any]) -> dict[str, An
     return read(environment, expected)
 
 
-def read(environment: dict[str, str], chats: dict[str, Any]) -> dict[str, Any]:
+def read(environment: dict[str, str], chats: dict[str, Any], code: str = READ) -> dict[str, Any]:
     done = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-c", READ, *chats], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, *chats], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -95,3 +104,17 @@ def test_rerendered_answers_are_the_same(
     after = read(environment, expected)
     assert {chat: after[chat]["messages"] for chat in after} == {chat: found[chat]["messages"] for chat in found}
     assert "<strong>several</strong>" in "".join(chat["page"] for chat in after.values())
+
+
+# review S M3
+def test_shared_links_go_on_working_and_their_tokens_are_gone(environment: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "before.sqlite3").write_bytes(gzip.decompress((DATA / "first_version.db.gz").read_bytes()))
+    with closing(sqlite3.connect(tmp_path / "before.sqlite3")) as before:
+        (token,) = before.execute("SELECT token FROM chat_share").fetchone()
+
+    found = read(environment, {token: None}, READ_SHARED)
+
+    assert found["status"] == 200
+    assert f"/s/{token}/" in found["listed"]
+    with closing(sqlite3.connect(environment["DATABASE_URL"].removeprefix("sqlite:///"))) as after:
+        assert token not in "\n".join(after.iterdump())

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from chat.eventlog import encryption
-from chat.models import Checkpoint, Event, StoredCard, Turn
+from chat.models import Checkpoint, Event, Share, StoredCard, Turn
 from reasoning import redact_trace
 from reasoning.events import Reasoning
 
@@ -48,8 +48,9 @@ def decrypted_payloads(turn_id: uuid.UUID) -> Iterator[tuple[str, Any]]:
 def rotate_keys() -> int:
     """Encrypt everything again under the newest key; return how many payloads. Safe to repeat and to interrupt."""
     count = 0
-    for model in (Event, Checkpoint):
-        for row in model.objects.filter(sealed__isnull=False).only("pk", "sealed").iterator():
-            model.objects.filter(pk=row.pk).update(sealed=encryption.rotate(row.sealed or b""))
+    for model, column in ((Event, "sealed"), (Checkpoint, "sealed"), (Share, "sealed_token")):
+        rows = model._default_manager.filter(**{f"{column}__isnull": False}).values_list("pk", column)
+        for key, sealed in rows.iterator():
+            model._default_manager.filter(pk=key).update(**{column: encryption.rotate(sealed)})
             count += 1
     return count

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import uuid
 
 from django.db import models
@@ -13,18 +12,14 @@ from chat.models.conversation import Conversation
 from chat.models.turn import Turn
 
 
-def new_token() -> str:
-    """Return an unguessable token."""
-    # 192 bits: whoever has the link can read the conversation
-    return secrets.token_urlsafe(24)
-
-
 class Share(models.Model):
     """A link by which anyone may read a conversation as it stood: the answers, and what its owner added to them."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="shares")
-    token = models.CharField(_("token"), max_length=64, unique=True, default=new_token, editable=False)
+    # The token is looked up by its digest. Encrypted it stays for its owner, who may copy the link again.
+    digest = models.CharField(_("digest"), max_length=64, unique=True, editable=False)
+    sealed_token = models.BinaryField(_("encrypted token"), null=True, editable=False)
     last_turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="+")  # later turns are not shown
     with_summary = models.BooleanField(_("with summary"), default=True)
     with_trace = models.BooleanField(_("with steps"), default=False)

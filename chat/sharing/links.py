@@ -15,7 +15,6 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
-from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
 from accounts.models import AuditEntry, User
@@ -24,7 +23,7 @@ from chat import eventlog
 from chat.cards import build, rendering
 from chat.cards.view_models import AnswerView, QuestionView
 from chat.conversations import reasoning_settings
-from chat.eventlog import branches, read
+from chat.eventlog import branches, link_tokens, read
 from chat.models import Conversation, Share, Turn
 from chat.sharing.export import Choice
 from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text
@@ -45,6 +44,7 @@ def create_link(person: User, conversation: Conversation, choice: Choice, *, day
         if active_links(person, conversation).count() >= MAX_LINKS:
             raise ShareError(_("There are %(most)s links already; revoke one first.") % {"most": MAX_LINKS})
         link.expires_at = timezone.now() + timedelta(days=days) if days else None
+        link_tokens.add_token(link)
         link.save(force_insert=True)
         AuditEntry.record(person, AuditEntry.Action.SHARE_CREATED, conversation.pk)
     return link
@@ -83,9 +83,9 @@ def active_links(person: User, conversation: Conversation | None = None) -> Quer
 
 def find_link(token: str) -> Share | None:
     """Return the link with this token if it can be opened now."""
-    known = Share.objects.filter(openable(timezone.now()), token=token, conversation__owner__is_active=True)
-    link = known.select_related("conversation__owner", "conversation__profile", "last_turn").first()
-    return link if link and constant_time_compare(link.token, token) else None
+    digest = link_tokens.digest_of(token)
+    known = Share.objects.filter(openable(timezone.now()), digest=digest, conversation__owner__is_active=True)
+    return known.select_related("conversation__owner", "conversation__profile", "last_turn").first()
 
 
 def link_visibility(link: Share) -> Visibility:

@@ -25,6 +25,7 @@ from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
+from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, Share, Turn
 from chat.sharing import links
 from chat.sharing.export import Choice, Export, as_json, as_markdown
@@ -159,7 +160,8 @@ def link_rows(request: HttpRequest, conversation: Conversation | None) -> list[d
             "link": link,
             "title": links.shared_title(link),
             "sees": links.link_visibility(link),
-            "url": origin_of(request) + reverse("chat:shared", args=[link.token]),
+            # without the key that encrypted it, nobody knows the address any more; the link itself works
+            "url": origin_of(request) + reverse("chat:shared", args=[token]) if (token := token_of(link)) else "",
         }
         for link in links.active_links(request_user(request), conversation)
     ]

@@ -17,6 +17,7 @@ from django.utils import timezone
 from accounts import tokens
 from accounts.models import AuditEntry, User
 from chat import eventlog
+from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, Event, Feedback, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
@@ -67,7 +68,7 @@ def everything(turn: Turn, alice: User) -> list[str]:
     Feedback.objects.create(turn=turn, is_good=False, reason="wrong", note=f"It said {SECRET}")
     AuditEntry.record(alice, AuditEntry.Action.SHARE_CREATED, turn.conversation_id)
     make_profile("kimi")
-    return [THOUGHT, ARGUMENT, RESULT, PARTIAL, SECRET, link.token, plaintext]
+    return [THOUGHT, ARGUMENT, RESULT, PARTIAL, SECRET, token_of(link), plaintext]
 
 
 def _pages() -> Iterator[str]:

@@ -17,6 +17,7 @@ from django.test import AsyncClient, Client
 
 from accounts.models import User
 from accounts.tokens import create_token
+from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, Turn
 from chat.sharing import links
 from chat.sharing.export import Choice
@@ -159,7 +160,7 @@ def _everything(turn: Turn, owner: User) -> dict[str, str]:
     client = client_of(owner)
     sent = {
         name: "\n".join(read(client, address) for address in addresses)
-        for name, addresses in doors(turn, link.token).items()
+        for name, addresses in doors(turn, token_of(link)).items()
     }
     staff = client_of(make_user("root", is_staff=True, is_superuser=True))
     sent["admin"] = "\n".join(_admin_page(staff, address) for address in admin_pages(turn))

@@ -12,10 +12,13 @@ from django.utils import timezone
 
 from accounts.models import User
 from chat import eventlog
+from chat.eventlog.link_tokens import token_of
 from chat.models import Event, Turn
+from chat.sharing.export import Choice
+from chat.sharing.links import create_link, find_link
 from reasoning.events import Reasoning, ToolCall
 from reasoning.visibility import SiteFlags, Viewer, visibility
-from tests.factories import make_conversation, open_turn
+from tests.factories import make_conversation, make_turn, open_turn
 
 pytestmark = pytest.mark.engine
 
@@ -32,11 +35,16 @@ def make_thought(owner: User) -> Turn:
 def test_old_key_is_not_needed_after_rotation(alice: User, settings: LazySettings) -> None:
     turn = make_thought(alice)
     old, new = settings.CONTENT_KEYS[0], Fernet.generate_key().decode()
+    talk = make_conversation(owner=alice)
+    make_turn(talk)
+    link = create_link(alice, talk, Choice(), days=7)
     settings.CONTENT_KEYS = [new, old]
 
     call_command("rotate_keys")
     settings.CONTENT_KEYS = [new]
 
+    link.refresh_from_db()
+    assert find_link(token_of(link) or "") == link
     assert eventlog.history(turn.conversation_id)[2].arguments == '{"a": 1}'  # type: ignore[union-attr]
 
 

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+import uuid
 from datetime import timedelta
 
 import pytest
+from cryptography.fernet import Fernet
 from django.conf import LazySettings
 from django.test import Client
 from django.utils import timezone
 
 from accounts.models import AuditEntry, User
 from chat import eventlog
+from chat.eventlog import link_tokens
+from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, Share
 from chat.sharing import links
 from chat.sharing.export import Choice
 from reasoning.events import AssistantMessage
+from tests.chat.audits import audit
 from tests.chat.shared_talk import SECRET, make_talk
 from tests.factories import client_of, end_turn, make_conversation, make_turn, open_turn
 
@@ -28,13 +33,13 @@ def make_link(conversation: Conversation, choice: Choice = EVERYTHING, days: int
 
 
 def opened(link: Share, query: str = "", client: Client | None = None) -> str:
-    answer = (client or Client()).get(f"/s/{link.token}/{query}")
+    answer = (client or Client()).get(f"/s/{token_of(link)}/{query}")
     assert answer.status_code == 200
     return answer.content.decode()
 
 
 def status_of(link: Share) -> int:
-    return Client().get(f"/s/{link.token}/").status_code
+    return Client().get(f"/s/{token_of(link)}/").status_code
 
 
 def test_a_stranger_reads_the_question_the_answer_and_its_sources(alice: User) -> None:
@@ -75,7 +80,7 @@ def test_a_link_shows_what_its_owner_chose(alice: User, chosen: Choice) -> None:
 def test_thinking_is_for_anybody_what_it_is_for_users(ada: User, settings: LazySettings) -> None:
     link = make_link(make_talk(ada))
     turn = link.last_turn
-    address = f"/s/{link.token}/{turn.pk}/thinking/"
+    address = f"/s/{token_of(link)}/{turn.pk}/thinking/"
 
     assert Client().get(address).content.decode().endswith("…(truncated)")
     assert "…(truncated)" in opened(link, f"?open={turn.public_id}")
@@ -88,7 +93,7 @@ def test_thinking_stays_closed_where_it_was_not_chosen(alice: User) -> None:
     link = make_link(make_talk(alice), Choice())
     turn = link.last_turn
 
-    assert Client().get(f"/s/{link.token}/{turn.pk}/thinking/").status_code == 404
+    assert Client().get(f"/s/{token_of(link)}/{turn.pk}/thinking/").status_code == 404
     assert "thought-canary" not in opened(link, f"?open={turn.public_id}")
 
 
@@ -165,7 +170,7 @@ def test_strangers_read_no_service_words_on_what_failed(alice: User) -> None:
 
 
 def test_a_link_is_excluded_from_search_engines_and_shared_caches(alice: User) -> None:
-    answer = Client().get(f"/s/{make_link(make_talk(alice)).token}/")
+    answer = Client().get(f"/s/{token_of(make_link(make_talk(alice)))}/")
 
     assert "noindex" in answer["X-Robots-Tag"]
     assert "no-store" in answer["Cache-Control"]
@@ -189,14 +194,14 @@ def test_an_ended_link_looks_like_an_unknown_one(alice: User, end: str) -> None:
         case _:
             User.objects.update(is_active=False)
 
-    ended = Client().get(f"/s/{link.token}/")
+    ended = Client().get(f"/s/{token_of(link)}/")
     unknown = Client().get(f"/s/{'x' * 32}/")
 
     assert (ended.status_code, unknown.status_code) == (404, 404)
     assert b"can create a new one" in ended.content
     csrf = rb'"X-CSRFToken": "\w+"'  # drawn anew for each page
     assert re.sub(csrf, b"", ended.content) == re.sub(csrf, b"", unknown.content)
-    assert Client().get(f"/s/{link.token}/{link.last_turn_id}/thinking/").status_code == 404
+    assert Client().get(f"/s/{token_of(link)}/{link.last_turn_id}/thinking/").status_code == 404
 
 
 def test_links_are_created_and_revoked_by_forms_and_both_are_audited(alice: User) -> None:
@@ -209,7 +214,7 @@ def test_links_are_created_and_revoked_by_forms_and_both_are_audited(alice: User
 
     assert (made.status_code, ended.status_code) == (303, 303)
     assert (link.with_summary, link.with_trace, link.expires_at) == (True, False, None)
-    assert f"http://testserver/s/{link.token}/" in listed
+    assert f"http://testserver/s/{token_of(link)}/" in listed
     assert status_of(link) == 404
     entries = AuditEntry.objects.order_by("created_at").values_list("action", "conversation", "user__username")
     assert list(entries) == [
@@ -253,12 +258,38 @@ def test_only_the_users_links_are_listed(alice: User, bob: User) -> None:
 
     page = client_of(alice).get("/shares/").content.decode()
 
-    assert mine.token in page
-    assert theirs.token not in page
+    assert token_of(mine) in page
+    assert token_of(theirs) not in page
 
 
 def test_only_turns_of_the_shared_branch_give_their_thinking(alice: User) -> None:
     link = make_link(make_talk(alice))
     other = make_link(make_talk(alice)).last_turn
 
-    assert Client().get(f"/s/{link.token}/{other.pk}/thinking/").status_code == 404
+    assert Client().get(f"/s/{token_of(link)}/{other.pk}/thinking/").status_code == 404
+
+
+# review S M3
+def test_the_database_alone_opens_no_link(alice: User, settings: LazySettings) -> None:
+    link = make_link(make_talk(alice))
+    token, client = token_of(link), client_of(alice)
+    (row,) = Share.objects.values()
+
+    assert token not in str(row)
+    assert f"/s/{token}/" in client.get("/shares/").text
+    assert Client().get(f"/s/{row['digest']}/").status_code == 404
+
+    settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
+    assert "can no longer be shown" in client.get("/shares/").text
+    assert Client().get(f"/s/{token}/").status_code == 200, "a link doesn't need the key"
+
+
+# review S M3
+def test_the_audit_finds_nothing_in_200_links(alice: User) -> None:
+    link = make_link(make_talk(alice))
+    for _each in range(200):
+        link.pk = uuid.uuid4()
+        link_tokens.add_token(link)
+        link.save(force_insert=True)
+
+    assert audit() == ""
