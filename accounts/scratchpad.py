@@ -12,6 +12,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.sessions.backends.base import SessionBase
+from django.dispatch import Signal
 from django.http import Http404, HttpResponse
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -26,6 +27,8 @@ from accounts.views import HtmxHttpRequest, invalid_toggle, toggled
 from accounts.visibility import SCRATCHPAD_UNTIL, Session, reread, visibility
 from reasoning import scratchpad as core
 from reasoning.scratchpad import Scratchpad, ScratchpadGrant
+
+switched = Signal()  # ``user`` switched the scratchpad of a session on or off, and that is stored
 
 
 @require_POST
@@ -50,6 +53,8 @@ def switch(user: User, session: SessionBase, *, on: bool, conversation: uuid.UUI
     else:
         session.pop(SCRATCHPAD_UNTIL, None)
     AuditEntry.record(user, AuditEntry.Action.SCRATCHPAD_ON if on else AuditEntry.Action.SCRATCHPAD_OFF, conversation)
+    session.save()  # not with the response only: open pages read it as soon as they are told
+    switched.send(sender=switch, user=user)
 
 
 def grant_for(user: User, session: Session | None) -> ScratchpadGrant | None:

@@ -18,6 +18,7 @@ class ChatConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from accounts import scratchpad  # noqa: PLC0415 - models must be loaded first
         from chat.conversations import actions, search_index  # noqa: PLC0415 - models must be loaded first
         from chat.filings import search_index as filing_index  # noqa: PLC0415
 
@@ -27,4 +28,5 @@ class ChatConfig(AppConfig):
         pre_migrate.connect(search_index.INDEX.drop_triggers, sender=self, dispatch_uid="chat.talk_triggers")
         post_migrate.connect(search_index.INDEX.ensure, sender=self, dispatch_uid="chat.talk_index")
         checks.register("database")(search_index.check_talk_index)
+        scratchpad.switched.connect(actions.publish_viewer, dispatch_uid="chat.scratchpad")
         user_logged_out.connect(actions.end_temporary, dispatch_uid="chat.temporary")

@@ -50,6 +50,8 @@ class DrawnPage:
         stop, picker = self._root.find(".//*[@data-stop]"), by_id.get("model-pick")
         chosen = picker.xpath("option[@selected]") if picker is not None else []
         state |= {"title": _words_in(by_id.get("title")), "model": _words_in(chosen[0] if chosen else picker)}
+        switches = self._root.xpath("//*[@data-toggle='show-scratchpad']/@aria-checked")
+        state |= {"scratchpad": switches, "panels": len(self._root.xpath("//*[@data-scratchpad]"))}
         state |= {"queue": _text(by_id.get("queue")), "running": stop is not None and stop.get("hidden") is None}
         if not state["running"]:  # the meter of an open page changes when its turn ends
             state["context"] = _words_in(by_id.get("context"))
@@ -57,15 +59,7 @@ class DrawnPage:
 
     def _apply_json(self, form: dict[str, Any]) -> None:
         if "text" in form:
-            element = self._by_id(form["id"])
-            if element is None:
-                return
-            if form["n"] == 0:
-                _empty(element)
-            else:
-                assert form["n"] == int(element.get("data-n", "0")) + 1, "a piece is missing"
-            element.set("data-n", str(form["n"]))
-            element.text = (element.text or "") + form["text"]
+            self._add_text(form)
         elif "card" in form and "status" in form:
             card = self._by_id(f"m-{form['card']}")
             if card is not None:
@@ -79,6 +73,8 @@ class DrawnPage:
             assert title is not None
             _empty(title)
             title.text = form["title"]
+        elif "switch" in form:
+            self._set_switch(form)
         elif "model" in form:
             self._take_model(form)
         elif "running" in form:
@@ -87,6 +83,23 @@ class DrawnPage:
             stop.attrib.pop("hidden", None)
             if not form["running"]:
                 stop.set("hidden", "")
+
+    def _add_text(self, form: dict[str, Any]) -> None:
+        element = self._by_id(form["id"])
+        if element is None:
+            return
+        if form["n"] == 0:
+            _empty(element)
+        else:
+            assert form["n"] == int(element.get("data-n", "0")) + 1, "a piece is missing"
+        element.set("data-n", str(form["n"]))
+        element.text = (element.text or "") + form["text"]
+
+    def _set_switch(self, form: dict[str, Any]) -> None:
+        for button in self._root.xpath("//*[@data-toggle=$name]", name=form["switch"]):
+            button.set("aria-checked", str(form["on"]).lower())
+            if not form["possible"]:
+                button.getparent().drop_tree()
 
     def _take_model(self, form: dict[str, Any]) -> None:
         picker = self._by_id("model-pick")

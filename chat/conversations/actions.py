@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from chat import eventlog
 from chat.eventlog import branches
-from chat.live.publish import publish_changes
+from chat.live.publish import publish_changes, publish_viewer_change
 from chat.models import Conversation, Turn
 from chat.validation import InvalidInputError, storable
 from reasoning.redaction import redact_text
@@ -110,6 +110,11 @@ def end_temporary(sender: object, *, user: User | None, **kwargs: Any) -> None:
     """Expire the temporary conversations of a user who signs out. Receiver of ``user_logged_out``."""
     if user is not None:
         user.conversations.exclude(expires_at=None).update(expires_at=timezone.now())
+
+
+def publish_viewer(sender: object, *, user: User, **kwargs: Any) -> None:
+    """Let the open pages of a user read what they may see. Receiver of ``accounts.scratchpad.switched``."""
+    publish_viewer_change(user.pk)
 
 
 def still_running() -> list[uuid.UUID]:

@@ -1,4 +1,4 @@
-"""The channel layer groups of conversations, and a subscription for code that is no consumer."""
+"""The channel layer groups of conversations and of viewers, and a subscription for code that is no consumer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from typing import Any, Self
 from channels.layers import get_channel_layer
 
 STOP_GROUP = "turns.stop"
+
+
+def viewer_group(user_id: int) -> str:
+    """Return the name of the group of a user's open pages."""
+    return f"viewer.{user_id}"
 
 
 def group_of(conversation_id: uuid.UUID) -> str:

@@ -16,7 +16,7 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import transaction
 
-from chat.live.groups import STOP_GROUP, group_of
+from chat.live.groups import STOP_GROUP, group_of, viewer_group
 from chat.live.state import Event
 
 logger = logging.getLogger(__name__)
@@ -33,6 +33,12 @@ def publish_changes(conversation_id: uuid.UUID, *kinds: str) -> None:
     """Publish changes of a conversation after the present transaction. For synchronous code."""
     for kind in kinds:
         transaction.on_commit(partial(async_to_sync(publish), conversation_id, {"kind": kind}))
+
+
+def publish_viewer_change(user_id: int) -> None:
+    """Ask the open pages of a user to read what they may see, after the present transaction."""
+    send = partial(async_to_sync(_sender.send), viewer_group(user_id), {"type": "viewer.changed"})
+    transaction.on_commit(send)
 
 
 async def publish_stop(turn_id: uuid.UUID) -> None:

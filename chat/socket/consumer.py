@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from chat.db_errors import user_message
-from chat.live.groups import group_of
+from chat.live.groups import group_of, viewer_group
 from chat.live.turn import LiveTurn
 from chat.socket.frames import error_frame
 from chat.socket.page import PageSession, client_id_of
@@ -47,6 +47,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._page: PageSession | None = None
+        self._groups: tuple[str, ...] = ()
         self._lock = asyncio.Lock()
         self._stack = ExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -72,7 +73,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._stack.callback(open_pages.pop, self)
         self._stack.enter_context(self.manager.reading_scratchpads(self._conversation_id, self._take_scratchpad))
         # Before the state is read, so that no event is missed between the two.
-        await self.channel_layer.group_add(group_of(self._conversation_id), self.channel_name)
+        self._groups = (group_of(self._conversation_id), viewer_group(key.user_id))
+        for group in self._groups:
+            await self.channel_layer.group_add(group, self.channel_name)
         await self._send(page.opened(QueryDict(self.scope["query_string"]).get("shows")))
         start_checks()
 
@@ -80,7 +83,8 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._stack.close()
         for task in self._tasks:
             task.cancel()
-        await self.channel_layer.group_discard(group_of(self._conversation_id), self.channel_name)
+        for group in self._groups:
+            await self.channel_layer.group_discard(group, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._page is None:
@@ -106,6 +110,11 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Draw an event of the conversation."""
         if self._page is not None:
             await self._send(self._page.on_event(message["event"]))
+
+    async def viewer_changed(self, message: dict[str, Any]) -> None:
+        """Draw what the viewer may see now: another tab switched the scratchpad."""
+        if self._page is not None:
+            await self._send(self._page.reauthorize())
 
     async def dispatch(self, message: dict[str, Any]) -> None:
         """Handle one message at a time, in order; what goes wrong closes the socket, and the page reconnects."""

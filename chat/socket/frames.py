@@ -172,6 +172,11 @@ def json_frame(**form: Any) -> str:
     return msgspec.json.encode(form).decode().translate(_ESCAPES)
 
 
+def scratchpad_switch_frame(sees: Visibility) -> str:
+    """Return the state of the scratchpad's switch in the top bar."""
+    return json_frame(switch="show-scratchpad", on=sees.scratchpad, possible=sees.scratchpad_possible)
+
+
 def started_frames(replaced: str) -> list[str]:
     """Return what goes before the card of a turn that starts: the removal of the cards whose place it takes."""
     names = [dom_id(replaced), dom_id(f"{replaced}-q")] if replaced else []

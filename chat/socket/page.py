@@ -144,7 +144,15 @@ class PageSession:
         before, self._user, self._frames.sees = self._frames.sees, viewer.user, viewer.sees
         # A switch of the page's own is followed by a request of the page for its cards (spec 001 EC-005).
         is_changed = before.thinking != viewer.sees.thinking and before.show_reasoning == viewer.sees.show_reasoning
-        return await self._redraw() if is_changed else []
+        drawn: list[str] = []
+        if before.scratchpad != viewer.sees.scratchpad or before.scratchpad_possible != viewer.sees.scratchpad_possible:
+            # Switched in another tab, expired or withdrawn: the cards are drawn again without their panels (product 9).
+            is_changed, self._panel_card = True, ""
+            drawn.append(frames.scratchpad_switch_frame(viewer.sees))
+        if before.scratchpad_possible != viewer.sees.scratchpad_possible:
+            self._scratchpads.clear()
+            drawn += await database_sync_to_async(self.composer_frames)()  # an administrator's have more
+        return [*drawn, *(await self._redraw() if is_changed else [])]
 
     async def catch_up(self) -> list[str]:
         """Bring the page up to date where events of the turn that it follows were lost."""
@@ -244,6 +252,8 @@ class PageSession:
             self._seq += 1
             if not isinstance(turn, LiveTurn):
                 turn.apply(event)
+            if event["kind"] == "rewritten":
+                return self._snapshot(turn)
             return self._frames.draw(turn, event)
         if isinstance(turn, LiveTurn):
             return self._snapshot(turn)

@@ -172,12 +172,25 @@ const announce = ({ announce: text, assertive }) => {
   document.getElementById(assertive ? "alert-node" : "status-node").textContent = text;
 };
 
+const setSwitch = (button, isOn) => {
+  button?.setAttribute("aria-checked", isOn);
+  if (button) button.form.elements.on.value = !isOn;
+};
+
+// Another tab, or time, switched it; or this person may not use it any more.
+const updateSwitch = ({ switch: name, on, possible }) => {
+  const button = document.querySelector(`[data-toggle=${name}]`);
+  if (possible) setSwitch(button, on);
+  else button?.form.remove();
+};
+
 const handleFrame = (frame) => {
   if ("text" in frame) return receiveText(frame);
   draw();
   if ("settles" in frame) return stayAtText();
   if ("card" in frame) return markCard(frame);
   if ("running" in frame) return setRunning(frame);
+  if ("switch" in frame) return updateSwitch(frame);
   if ("model" in frame) return updateModel(frame);
   if ("named" in frame) return updateTitle(frame);
   if ("announce" in frame) return announce(frame);
@@ -230,19 +243,11 @@ document.addEventListener("legible:send", ({ detail }) => send(detail));
 
 // A switch was thrown: draw the messages again, and keep the place.
 
-const flip = (form) => {
-  const button = form.querySelector("[role=switch]");
-  if (!button) return;
-  const isOn = form.elements.on.value;
-  button.setAttribute("aria-checked", isOn);
-  form.elements.on.value = isOn !== "true";
-};
-
 let returnToPlace = () => {};
 
 document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
   if (!detail.successful || !target.matches("[data-refresh]")) return;
-  flip(target);
+  setSwitch(target.querySelector("[role=switch]"), detail.requestConfig.parameters.on === "true");
   send({ action: "refresh" });
   returnToPlace = holdPosition();
   const since = document.querySelector("#earlier")?.dataset.before ?? 1; // what the page holds

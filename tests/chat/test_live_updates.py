@@ -9,6 +9,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -21,7 +22,9 @@ from channels.testing import WebsocketCommunicator
 from django.conf import LazySettings
 from django.test import AsyncClient
 from django.urls import path
+from django.utils import timezone
 
+from accounts import visibility
 from accounts.models import User
 from chat.filings.ingest import load_demo
 from chat.html import render
@@ -105,6 +108,10 @@ class LivePage:
             self.frames.append(message["text"])
             self._drawn.apply(message["text"])
 
+    def state(self) -> dict[str, Any]:
+        assert self._drawn is not None
+        return self._drawn.state()
+
     async def close(self) -> None:
         await self._communicator.disconnect()
 
@@ -126,10 +133,15 @@ async def elsewhere() -> AsyncIterator[TurnManager]:
 
 @asynccontextmanager
 async def page_of(
-    user: User, conversation: Conversation, manager: TurnManager = turn_manager, *, language: str = "en"
+    user: User,
+    conversation: Conversation,
+    manager: TurnManager = turn_manager,
+    *,
+    language: str = "en",
+    client: AsyncClient | None = None,
 ) -> AsyncIterator[LivePage]:
-    """Open a page at a process."""
-    client = await signed_in(user)
+    """Open a page at a process, in the session of ``client``."""
+    client = client or await signed_in(user)
     kind = type("Consumer", (ConversationConsumer,), {"manager": manager})
     routes: Any = URLRouter([path("ws/chats/<uuid:conversation_id>/", kind.as_asgi())])  # type: ignore[list-item]
     headers = {"cookie": f"sessionid={client.cookies['sessionid'].value}", "accept-language": language}
@@ -433,6 +445,48 @@ async def test_channel_layer_carries_nothing_private(
     assert PAD in heard(near.frames)
     assert PAD not in heard(far.frames)
     assert "in another server process" in heard(far.frames)
+
+
+@pytest.mark.spec("product 9")
+@pytest.mark.parametrize("ends_by", ["switch", "expiry", "permission"])
+async def test_scratchpad_leaves_every_open_page_when_the_right_to_it_ends(  # review B D2
+    upstream: ContractHandle,
+    ada: User,
+    settings: LazySettings,
+    monkeypatch: pytest.MonkeyPatch,
+    elsewhere: TurnManager,
+    ends_by: str,
+) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    monkeypatch.setattr(consumer, "REAUTHORIZE_EVERY_S", 60.0 if ends_by == "switch" else 0.2)
+    upstream.script([{"content": f"A wombat.<scratchpad>{PAD}</scratchpad>"}])
+    conversation = await database_sync_to_async(make_conversation)(owner=ada)
+    client = await signed_in(ada)
+    async with AsyncExitStack() as stack:
+        tabs = [await stack.enter_async_context(page_of(ada, conversation, client=client)) for _tab in range(2)]
+        far = await stack.enter_async_context(page_of(ada, conversation, elsewhere, client=client))
+        await tabs[0].post("/accounts/toggles/show-scratchpad/", {"on": "true"})
+        for page in (*tabs, far):
+            await page.sees('"switch":"show-scratchpad","on":true')
+        await ask(conversation)
+        for page in tabs:
+            await page.sees(PAD)
+            await page.sees("Answer ready")
+            assert page.state()["panels"] == 1
+
+        if ends_by == "switch":
+            await tabs[1].post("/accounts/toggles/show-scratchpad/", {"on": "false"})
+        elif ends_by == "expiry":
+            later = timezone.now() + timedelta(minutes=settings.SCRATCHPAD_TOGGLE_MINUTES, seconds=1)
+            monkeypatch.setattr(visibility.timezone, "now", lambda: later)
+        else:
+            await ada.user_permissions.aclear()
+
+        for page in (*tabs, far):
+            await page.sees('"switch":"show-scratchpad","on":false')
+            await page.is_as_reloaded()
+            assert page.state()["panels"] == 0
+            assert page.state()["scratchpad"] == ([] if ends_by == "permission" else ["false"])
 
 
 @pytest.fixture
