@@ -62,7 +62,7 @@ def drop_reason(
     try:
         if word_runs(text) & prompt:
             return "system prompt"
-        if scratchpad and scratchpad.overlaps(text, words=RUN_WORDS):
+        if scratchpad and (scratchpad.overlaps(text, words=RUN_WORDS) or scratchpad.remove_repeats(text)[1]):
             return "scratchpad"
         # Web addresses are removed first: the path of one is no file path.
         if _PATH.search(_ADDRESS.sub(" ", text)):

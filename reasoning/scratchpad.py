@@ -8,13 +8,16 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable
+from functools import lru_cache
 from typing import Final, Never, final
 
 from reasoning.errors import ScratchpadError
+from reasoning.redaction import REDACTED
 from reasoning.replay.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 WITHHELD: Final = "<scratchpad withheld>"
 TRUNCATED: Final = "…(truncated)"
+REPEAT_CHARS: Final = 40  # of a scratchpad that occur elsewhere are a leak, product 22
 GRANT_KEY: Final = object()  # only accounts/scratchpad.py imports it; an architecture test checks that
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _WORD = re.compile(r"\w+")
@@ -29,7 +32,7 @@ def _refuse(action: str) -> Callable[..., Never]:
 
 @final
 class Scratchpad:
-    """Private notes. All that can be learnt without a grant: truth, size, and ``overlaps``."""
+    """Private notes. All that can be learnt without a grant: truth, size, and what another text repeats of it."""
 
     __slots__ = ("__text",)
 
@@ -57,6 +60,35 @@ class Scratchpad:
             set(zip(*(each[start:] for start in range(length)), strict=False)) for each in (own, other)
         )
         return length > 0 and not own_runs.isdisjoint(other_runs)
+
+    def remove_repeats(self, text: str) -> tuple[str, int]:
+        """Return ``text`` with ``[redacted]`` for each run of REPEAT_CHARS or more that this has too; and their number.
+
+        Case, width, accents' encoding, invisible characters and the amount of white space don't count. Linear.
+        Product 22.
+        """
+        own, _places = _fold(self.__text)
+        if len(own) < REPEAT_CHARS:
+            return text, 0
+        # Hashes, since the runs of a long scratchpad would take 40 times its memory.
+        runs = set(map(hash, _runs(own)))
+        folded, places = _fold(text)
+        found: list[tuple[int, int]] = []
+        for at, run in enumerate(_runs(folded)):
+            if hash(run) in runs:
+                start, end = places[at], places[at + REPEAT_CHARS - 1] + 1
+                if found and start <= found[-1][1]:
+                    start = found.pop()[0]
+                found.append((start, end))
+        parts: list[str] = []
+        done = 0
+        for start, end in found:
+            # White space around a run stays: it is part of the structure of the text.
+            value = text[start:end]
+            start += len(value) - len(value.lstrip())
+            parts += (text[done:start], REDACTED)
+            done = start + len(value.strip())
+        return "".join((*parts, text[done:])), len(found)
 
     def _reveal(self, grant: ScratchpadGrant) -> str:
         if type(grant) is not ScratchpadGrant:
@@ -110,6 +142,28 @@ def reveal(scratchpad: Scratchpad, grant: ScratchpadGrant, *, max_tokens: int = 
     units = text[: max_tokens * CHARS_PER_TOKEN].encode("utf-16-le", "surrogatepass")
     short = units[: 2 * max_tokens * CHARS_PER_TOKEN].decode("utf-16-le", "ignore")
     return short.rstrip() + TRUNCATED
+
+
+def _fold(text: str) -> tuple[str, list[int]]:
+    """Return ``text`` as it is compared, and for each of its characters the place in ``text``."""
+    chars: list[str] = []
+    places: list[int] = []
+    for place, char in enumerate(text):
+        for folded in _fold_char(char):
+            if folded != " " or chars[-1:] != [" "]:
+                chars.append(folded)
+                places.append(place)
+    return "".join(chars), places
+
+
+@lru_cache(maxsize=4_096)
+def _fold_char(char: str) -> str:
+    # Decomposed, because composing depends on the neighbours.
+    return " " if char.isspace() else _INVISIBLE.sub("", unicodedata.normalize("NFKD", char).casefold())
+
+
+def _runs(folded: str) -> Iterable[str]:
+    return (folded[start : start + REPEAT_CHARS] for start in range(len(folded) - REPEAT_CHARS + 1))
 
 
 def _words(text: str) -> list[str]:

@@ -8,12 +8,13 @@ rules to stored steps. Time is passed in. Spec 004 trace, product 10.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from typing import Any, Literal
 
 from reasoning.citations import Citation, Source, citation_from_json, citation_to_json
 from reasoning.redaction import SECRETS_ONLY, Redactor
+from reasoning.scratchpad import Scratchpad
 
 StepStatus = Literal["ok", "error", "denied", "cancelled"]
 
@@ -45,6 +46,7 @@ class OpenStep:
     arguments: str = field(repr=False)
     started_ms: float
     shown: frozenset[str] | None
+    scratchpad: Scratchpad
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +70,20 @@ class ToolTraceStep:
             raise TypeError("a trace step comes from finish or step_from_json alone")
 
 
-def start(call_id: str, name: str, arguments: str, *, at_ms: float, shown: frozenset[str] | None) -> OpenStep:
-    """Begin a step. ``shown`` names the arguments whose values people may see; None shows all, redacted."""
-    return OpenStep(call_id, name, arguments, at_ms, shown)
+def start(
+    call_id: str,
+    name: str,
+    arguments: str,
+    *,
+    at_ms: float,
+    shown: frozenset[str] | None,
+    scratchpad: Scratchpad | None = None,
+) -> OpenStep:
+    """Begin a step. ``shown`` names the arguments whose values people may see; None shows all, redacted.
+
+    What they repeat of the ``scratchpad`` is masked (product 22).
+    """
+    return OpenStep(call_id, name, arguments, at_ms, shown, scratchpad or Scratchpad())
 
 
 def finish(
@@ -83,7 +96,7 @@ def finish(
     error: str | None = None,
 ) -> ToolTraceStep:
     """End a step: arguments, error and snippets come out redacted, the first three sources as citations."""
-    redactor = Redactor()
+    redactor = Redactor(remove_repeats=opened.scratchpad.remove_repeats)
     # A snippet is a public filing's words, in which only secrets are masked (product 12).
     snippets = Redactor(SECRETS_ONLY)
     try:
@@ -141,9 +154,16 @@ def step_from_json(form: Mapping[str, Any]) -> ToolTraceStep:
     )
 
 
-def summary_from_trace(steps: Sequence[ToolTraceStep]) -> tuple[str, ...]:
-    """Return two to five plain bullets on what was done, or () where nothing was. Spec 004 summary."""
-    done = [step_bullet(step) for step in steps]
+def summary_from_trace(
+    steps: Sequence[ToolTraceStep], guard: Callable[[Sequence[str]], Collection[str]] = lambda bullets: bullets
+) -> tuple[str, ...]:
+    """Return two to five plain bullets on what was done, or () where nothing was. Spec 004 summary.
+
+    ``guard`` returns the bullets that may be shown. Of another the query is left out, or all of it.
+    """
+    worded = [(step_bullet(step), step_bullet(step, with_query=False)) for step in steps]
+    safe = guard([bullet for choices in worded for bullet in choices])
+    done = [bullet for choices in worded for bullet in [each for each in choices if each in safe][:1]]
     cited = [citation for step in steps for citation in step.top_citations]
     labels = ((citation.filing, citation.date, citation.section) for citation in cited)
     read = list(dict.fromkeys(" · ".join(filter(None, parts)) for parts in labels))
@@ -153,14 +173,14 @@ def summary_from_trace(steps: Sequence[ToolTraceStep]) -> tuple[str, ...]:
     return tuple(bullets[:MAX_BULLETS])
 
 
-def step_bullet(step: ToolTraceStep) -> str:
+def step_bullet(step: ToolTraceStep, *, with_query: bool = True) -> str:
     if step.status != "ok":
         return _BULLETS[step.status].format(tool=step.tool)
     if step.results is None:
         return _BULLETS["used_only"].format(tool=step.tool)
     results = "1 result" if step.results == 1 else f"{step.results} results"
     query = step.args.get("query") if isinstance(step.args, dict) else None
-    if isinstance(query, str) and step.tool == "searchFilings":
+    if with_query and isinstance(query, str) and step.tool == "searchFilings":
         if len(query) > MAX_QUERY_CHARS:  # a bullet is one line
             query = query[:MAX_QUERY_CHARS].rpartition(" ")[0].rstrip(" ,;") + "…"
         return _BULLETS["searched"].format(query=query, results=results)

@@ -1,7 +1,8 @@
 """A turn as server-sent events: the pieces as they come, the steps of the trace, the envelope at the end.
 
-Wherever a client joins, pieces continue what it was sent before: joined, they are always the whole. Of a turn that runs
-in another process (a request that was sent again) all comes at the end.
+Wherever a client joins, pieces continue what it was sent before: joined, they are the whole. Only where something that
+was sent repeats the scratchpad, the envelope alone has the text that is stored (product 22). Of a turn that runs in
+another process (a request that was sent again) all comes at the end.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from chat.live.groups import Subscription, group_of
 from chat.live.turn import LiveTurn
 from chat.turns.manager import turn_manager
+from reasoning.deltas import Channel
 from reasoning.trace import step_to_json
 from reasoning.visibility import Visibility
 
@@ -31,20 +33,31 @@ class TurnEvents:
     answer_chars: int = 0
     thinking_chars: int = 0
     steps: int = 0
+    rewrites: int = 0
 
     async def stream(self) -> AsyncGenerator[str, None]:
         """Yield what the turn shows until it ends."""
         # subscribed before the state is read: no event is lost in between
         async with Subscription(group_of(self.conversation_id)) as messages:
-            while live := turn_manager.live(self.conversation_id):
-                if live.id != self.turn_id:
-                    return
+            live = turn_manager.live(self.conversation_id)
+            is_running = live is not None and live.id == self.turn_id
+            while live and is_running:
+                # Asked before the events are read, so that the last ones are read once more.
+                is_running = turn_manager.live(self.conversation_id) is live
                 for event in self.new_events(live):
                     yield event
-                await messages.next(within_s=LOOK_AGAIN_S)
+                if is_running:
+                    await messages.next(within_s=LOOK_AGAIN_S)
 
     def new_events(self, live: LiveTurn) -> list[str]:
         """Return what was published since the last call."""
+        for channel, same_chars, chars in live.rewrites[self.rewrites :]:
+            # What was sent can't be taken back; what comes continues the text that replaced it.
+            if channel is Channel.ANSWER and self.answer_chars > same_chars:
+                self.answer_chars = chars
+            elif channel is Channel.THINKING and self.thinking_chars > same_chars:
+                self.thinking_chars = chars
+        self.rewrites = len(live.rewrites)
         thinking, answer = live.thinking[self.thinking_chars :], live.published_answer[self.answer_chars :]
         shown = self.sees.thinking_piece(thinking, offset=self.thinking_chars, chars=live.thinking_chars)
         finished = [step.trace for step in live.steps if step.trace] if self.sees.trace else []

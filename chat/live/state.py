@@ -9,6 +9,7 @@ Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rise
     text      n, text: the n-th piece of the open block
     block     text, html, tail: text that finished blocks, their HTML, and the text of the new open block
     thinking  offset, chars, text: redacted thinking; chars is its new length. Only as ordinary viewers may read it
+    rewritten channel (answer: html, tail, chars; thinking: text, chars): the whole of a text that changed
     status    text (English), announce, reads, model, thought
     step      at, tool, trace: the step at this index
     ended     the last one; its record is in the log
@@ -98,6 +99,12 @@ class TurnState:
             case "thinking":
                 self.thinking += event["text"]
                 self.thinking_chars = event["chars"]
+            case "rewritten":
+                if event["channel"] == "answer":
+                    self.frozen = [event["html"]] if event["html"] else []
+                    self.tail, self.tail_n, self.answer_chars = event["tail"], 0, event["chars"]
+                else:
+                    self.thinking, self.thinking_chars = event["text"], event["chars"]
             case "status":
                 self.status_text, self.reads, self.model = event["text"], event["reads"], event["model"]
                 self.thought_line = event["thought"]

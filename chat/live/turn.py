@@ -11,7 +11,8 @@ import logging
 import time
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from os.path import commonprefix
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.utils.translation import override
 
@@ -21,6 +22,7 @@ from chat.live.blocks import BlockRenderer
 from chat.live.publish import publish
 from chat.live.state import Event, LiveStep, TurnState
 from reasoning.citations import Source
+from reasoning.deltas import Channel
 from reasoning.redaction import redact_text
 from reasoning.trace import ToolTraceStep
 from reasoning.visibility import EXCERPT_CHARS, Viewer, visibility
@@ -34,6 +36,14 @@ MAX_TOOL_CHARS = 80
 logger = logging.getLogger(__name__)
 
 
+class Rewrite(NamedTuple):
+    """A text that was shown and changed behind ``same_chars``; it has ``chars`` now."""
+
+    channel: Channel
+    same_chars: int
+    chars: int
+
+
 @dataclass(kw_only=True, eq=False)
 class LiveTurn(TurnState):
     """The state of a running turn in the process that runs it. It belongs to the event loop of the turn."""
@@ -44,6 +54,7 @@ class LiveTurn(TurnState):
     record: TurnRecord | None = None  # as stored, once the turn has ended
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     answer: str = ""  # all that was released, published or not
+    rewrites: list[Rewrite] = field(default_factory=list)
     _pending: list[Event] = field(default_factory=list)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
@@ -88,6 +99,10 @@ class LiveTurn(TurnState):
         if self._thinking_since is None:
             self._thinking_since = time.monotonic()
         self._add_text("thinking", text)
+
+    def replace_text(self, channel: Channel, chars: int, text: str) -> None:
+        """Replace the last ``chars`` characters that were shown of the answer or the thinking."""
+        self._add({"kind": "rewritten", "channel": channel.value, "chars": chars, "text": text})
 
     def show_status(self, text: StrOrPromise, *, announce: bool = False) -> None:
         """Set the status line. While there is trouble, it is only remembered."""
@@ -156,6 +171,8 @@ class LiveTurn(TurnState):
             event = await self._answer_event(event["text"])
         elif event["kind"] == "thinking":
             event |= {"offset": self.thinking_chars, "chars": self.thinking_chars + len(event["text"])}
+        elif event["kind"] == "rewritten":
+            event = await self._rewritten_event(event)
         event |= {"turn": self.public_id, "seq": self.seq + 1}
         self.apply(event)
         await publish(self.conversation_id, _public(event))
@@ -166,6 +183,25 @@ class LiveTurn(TurnState):
             return {"kind": "text", "text": text, "n": self.tail_n + 1}
         html = await self._blocks.render(blocks, self.sources)
         return {"kind": "block", "text": text, "html": str(html), "tail": self._splitter.tail}
+
+    async def _rewritten_event(self, change: Event) -> Event:
+        """Return an event with the whole of a text of which the last part changed."""
+        if change["channel"] == Channel.THINKING:
+            thinking = self._replaced_end(self.thinking, change)
+            return {"kind": "rewritten", "channel": "thinking", "text": thinking, "offset": 0, "chars": len(thinking)}
+        answer = self._replaced_end(self.published_answer, change)
+        self.answer = answer + self.answer[self.answer_chars :]
+        self._splitter, self._blocks = BlockSplitter(), BlockRenderer(self.conversation_id)
+        blocks = self._splitter.feed(answer)
+        html = str(await self._blocks.render(blocks, self.sources)) if blocks else ""
+        tail = self._splitter.tail
+        return {"kind": "rewritten", "channel": "answer", "html": html, "tail": tail, "chars": len(answer)}
+
+    def _replaced_end(self, before: str, change: Event) -> str:
+        after = before[: len(before) - change["chars"]] + str(change["text"])
+        same_chars = len(commonprefix([before, after]))  # noqa: RUF071 - of characters, they are no paths
+        self.rewrites.append(Rewrite(Channel(change["channel"]), same_chars, len(after)))
+        return after
 
     def _add(self, event: Event) -> None:
         self._pending.append(event)
@@ -194,7 +230,7 @@ class LiveTurn(TurnState):
 
 def _public(event: Event) -> Event:
     """Return an event as it may leave the process: of thinking, what ordinary viewers may read. Product 4."""
-    if event["kind"] not in ("thinking", "status"):
+    if event["kind"] not in ("thinking", "status") and event.get("channel") != Channel.THINKING:
         return event
     allowed = visibility(site_flags(), Viewer(show_reasoning=True)).thinking
     if event["kind"] == "status":

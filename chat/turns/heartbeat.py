@@ -59,7 +59,7 @@ async def keep_alive(runs: Mapping[uuid.UUID, TurnRun]) -> None:
             released: dict[uuid.UUID, write.Released] = {}
             for pk, run in running.items():
                 if run.live.seq > saved_seqs.get(pk, 0):
-                    released[pk] = (run.live.published_answer, run.live.thinking, run.live.to_json())
+                    released[pk] = run.released()
                     run.has_checkpoint = True
             try:
                 to_stop = await database_sync_to_async(save_heartbeat)(list(running), released)

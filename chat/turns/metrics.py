@@ -101,6 +101,7 @@ class TurnMetrics:
                 **asdict(machine.counters if machine else Counters()),
                 "masked": turn.masked,
                 "dropped_bullets": turn.dropped_bullets,
+                "scratchpad_repeats": machine.scratchpad_repeats if machine else 0,
             },
         )
 

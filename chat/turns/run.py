@@ -35,7 +35,7 @@ from reasoning.events import Event, ToolCall, TurnStatus
 from reasoning.replay.plan import EgressPlan, UsageAnchor
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.limits import Cap, TurnLimits
-from reasoning.stream.turn import CUT_SHORT, ShowScratchpad, ShowStatus, StepOutcome, TurnMachine, Update
+from reasoning.stream.turn import CUT_SHORT, ReplaceText, ShowScratchpad, ShowStatus, StepOutcome, TurnMachine, Update
 
 logger = logging.getLogger(__name__)
 THINKING = _("Thinking…")
@@ -126,6 +126,14 @@ class TurnRun:
     def _end_late(self) -> None:
         self._is_late = True
         self.stop()
+
+    def released(self) -> write.Released:
+        """Return what a checkpoint stores."""
+        answer, thinking = self.live.published_answer, self.live.thinking
+        if self._machine and (scratchpad := self._machine.scratchpad):
+            # The texts of this step still repeat the scratchpad; only its end removes that from the page.
+            answer, thinking = (scratchpad.remove_repeats(text)[0] for text in (answer, thinking))
+        return answer, thinking, self.live.to_json()
 
     async def run(self) -> None:
         """Run to the end. Raises only where the end can't be written."""
@@ -327,7 +335,9 @@ class TurnRun:
         tool = registry().get(call.name)
         self.live.show_status(_(tool.running_label) if tool else _("Using a tool…"), announce=True)
         self.live.step_started(call.call_id, call.name)
-        done = await self._stoppable(execute_tool_call(call, tool, first_ref=len(machine.sources) + 1))
+        first_ref = len(machine.sources) + 1
+        executing = execute_tool_call(call, tool, first_ref=first_ref, scratchpad=machine.scratchpad)
+        done = await self._stoppable(executing)
         result = machine.tool_finished(call, done.output, done.trace, done.sources)
         self.live.sources = machine.sources
         self.live.step_finished(call.call_id, done.trace)
@@ -345,6 +355,8 @@ class TurnRun:
                 self._deliver_scratchpad(self.live, scratchpad)
             case ShowStatus(text):
                 self.live.show_thought_line(text)
+            case ReplaceText(channel, chars, text):
+                self.live.replace_text(channel, chars, text)
             case _ if update.channel is Channel.ANSWER:
                 self._metrics.token_came()
                 self.live.show_status(WRITING)

@@ -22,6 +22,7 @@ from chat.tools.base import SearchQuery, SearchResult, Tool, ToolArgumentsError,
 from reasoning import trace
 from reasoning.citations import Source
 from reasoning.events import ToolCall
+from reasoning.scratchpad import Scratchpad
 
 logger = logging.getLogger(__name__)
 MAX_OUTPUT_CHARS = 20_000
@@ -43,11 +44,12 @@ class ToolCallResult:
         return form
 
 
-async def execute_tool_call(call: ToolCall, tool: Tool | None, *, first_ref: int) -> ToolCallResult:
+async def execute_tool_call(
+    call: ToolCall, tool: Tool | None, *, first_ref: int, scratchpad: Scratchpad
+) -> ToolCallResult:
     """Run ``call``. A failure becomes a trace step and a short text for the model, which may try again."""
-    step = trace.start(
-        call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=tool.shown_args if tool else frozenset()
-    )
+    shown = tool.shown_args if tool else frozenset()
+    step = trace.start(call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=shown, scratchpad=scratchpad)
     if tool is None:
         name = call.name[:80]
         return _failed(step, f"there is no tool named {name!r}", UNKNOWN_TOOL % {"name": name})

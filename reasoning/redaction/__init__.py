@@ -14,12 +14,13 @@ from reasoning.redaction.policy import (
     RedactionPolicy,
     SafeText,
 )
-from reasoning.redaction.redactor import Redactor, redact_args, redact_text, redact_trace
+from reasoning.redaction.redactor import REPEAT, Redactor, redact_args, redact_text, redact_trace
 from reasoning.redaction.stream import StreamRedactor, clean
 
 __all__ = [
     "DEFAULT",
     "REDACTED",
+    "REPEAT",
     "SECRETS_ONLY",
     "TRUNCATED",
     "UNAVAILABLE",

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from reasoning.redaction.classify import KeyKind, classify
 from reasoning.redaction.json_walk import JsonWalk, json_bytes, size_note
@@ -26,14 +26,21 @@ from reasoning.redaction.secrets import find_cut_token
 from reasoning.redaction.stream import MAX_HELD, StreamRedactor, clean, rule_book
 
 _OMITTED_STEP_BYTES = 96  # of the last step, which counts what was left out
+REPEAT: Final = "repeat"  # the kind under which ``remove_repeats`` is counted
 _COUNT_NAME = re.compile(r"[a-z_]{2,16}")
 
 
 class Redactor:
-    """Applies one policy. ``counts`` adds up what was masked, by kind only."""
+    """Applies one policy. ``counts`` adds up what was masked, by kind only.
 
-    def __init__(self, policy: RedactionPolicy = DEFAULT) -> None:
+    ``remove_repeats`` masks what a text repeats of a scratchpad, and returns how often it does (product 22).
+    """
+
+    def __init__(
+        self, policy: RedactionPolicy = DEFAULT, remove_repeats: Callable[[str], tuple[str, int]] | None = None
+    ) -> None:
         self.policy = policy
+        self._remove_repeats = remove_repeats
         self.counts: Counter[str] = Counter()
 
     def redact_text(self, text: str) -> SafeText:
@@ -97,6 +104,9 @@ class Redactor:
         return shown
 
     def _redact(self, text: str) -> str:
+        if self._remove_repeats:
+            text, count = self._remove_repeats(text)
+            self.counts[REPEAT] += count
         book = rule_book(personal=self.policy.personal)
         # Most strings of a trace are short and contain nothing; no machine has to be built for them.
         is_plain = (

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,14 +18,14 @@ from reasoning.citations import Source, check_citations, citation_to_json
 from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawItem, RawUsage
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult
 from reasoning.leak_guard import guard_bullets
-from reasoning.redaction import SECRETS_ONLY, StreamRedactor, redact_text
+from reasoning.redaction import REPEAT, SECRETS_ONLY, StreamRedactor, redact_text
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.limits import Cap, TurnLimits, cut_to_bytes, utf8_bytes
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import BLOCK_BREAK, Counters
 from reasoning.stream.sections import SectionParser
 from reasoning.stream.tool_calls import ToolCallAssembler
-from reasoning.trace import ToolTraceStep, summary_from_trace
+from reasoning.trace import MIN_BULLETS, ToolTraceStep, summary_from_trace
 
 CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answer that is not complete
 MAX_TOKENS = 2**31 - 1  # a service may report any number; the database column takes this one
@@ -37,6 +38,15 @@ class ShowText(Struct, frozen=True):  # one for nearly every token, like Delta
     """Append this redacted text on ``channel``: answer or thinking."""
 
     channel: Channel
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceText:
+    """Replace the last ``chars`` characters that were shown on ``channel`` by this redacted text."""
+
+    channel: Channel
+    chars: int
     text: str
 
 
@@ -54,7 +64,7 @@ class ShowStatus:
     text: str
 
 
-Update = ShowText | ShowScratchpad | ShowStatus
+Update = ShowText | ReplaceText | ShowScratchpad | ShowStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +141,12 @@ class TurnMachine:
         self.dropped_bullets = 0
         self.counters = Counters()  # of all steps
         self.masked = 0  # places in the answer, the thinking and the trace
+        self.scratchpad_repeats = 0  # those of them that repeated the scratchpad
+
+    @property
+    def scratchpad(self) -> Scratchpad:
+        """All notes of the turn so far."""
+        return Scratchpad.join(self._scratchpads)
 
     @property
     def sources(self) -> tuple[Source, ...]:
@@ -150,6 +166,7 @@ class TurnMachine:
         self._answer_redactor = StreamRedactor(SECRETS_ONLY)
         self._thinking_redactor = StreamRedactor()
         self._answer: list[str] = []
+        self._shown_thinking: list[str] = []
         self._bullets: list[str] = []
         self._tool_calls = ToolCallAssembler()
         self._items: list[RawItem] = []
@@ -189,6 +206,7 @@ class TurnMachine:
         self._show_thinking(thinking)
         self.counters = self.counters.plus(self._normalizer.counters)
         self.masked += sum(redactor.counts.total() for redactor in redactors)
+        self._remove_repeats()
         # Of a response that was cut off no call is run: its arguments may be half.
         calls = {} if partial else self._tool_calls.finish(turn_id=self._turn_id, step=self.step)
         events = (*self._reasoning_events(calls), *self._ordered_events(calls, partial=partial))
@@ -199,6 +217,7 @@ class TurnMachine:
         self._trace.append(trace)
         self._sources += sources
         self.masked += sum(trace.redactions.values())
+        self.scratchpad_repeats += trace.redactions.get(REPEAT, 0)
         return ToolResult(call_id=call.call_id, output=output, ok=trace.status == "ok", step=call.step)
 
     def _feed_fields(self, fields: Mapping[str, Any]) -> None:
@@ -277,7 +296,22 @@ class TurnMachine:
 
     def _show_thinking(self, redacted: str) -> None:
         if redacted:
+            self._shown_thinking.append(redacted)
             self._updates.append(ShowText(Channel.THINKING, redacted))
+
+    def _remove_repeats(self) -> None:
+        """Remove what repeats the scratchpad from the texts of this step, also where it was shown. Product 22."""
+        scratchpad = self.scratchpad
+        # Only now: a model writes its notes behind the answer.
+        for channel, shown in ((Channel.ANSWER, self._answer), (Channel.THINKING, self._shown_thinking)):
+            before = "".join(shown)
+            text, count = scratchpad.remove_repeats(before)
+            if count:
+                shown[:] = [text]
+                self._updates.append(ReplaceText(channel, len(before), text))
+                self.scratchpad_repeats += count
+                self.masked += count
+        self._thinking, _count = scratchpad.remove_repeats(self._normalizer.thinking or "")
 
     def _show_status(self, text: object) -> None:
         """Show the last line that ended, redacted."""
@@ -297,7 +331,7 @@ class TurnMachine:
     def _reasoning_events(self, calls: Mapping[int, ToolCall]) -> Iterator[Event]:
         normalizer = self._normalizer
         # The normaliser has collected it by itself, without a limit.
-        if normalizer.thinking and (text := cut_to_bytes(normalizer.thinking, self._step_thinking_room)):
+        if self._thinking and (text := cut_to_bytes(self._thinking, self._step_thinking_room)):
             yield self._reasoning(kind="text", text=text, source_field=normalizer.source_field or "")
         if normalizer.reasoning_details:
             yield self._reasoning(kind="details", details=list(normalizer.reasoning_details))
@@ -349,10 +383,12 @@ class TurnMachine:
 
     def _summarise(self) -> None:
         """Guard the model's bullets; with fewer than two left, build them from the trace. Spec 004 summary."""
-        scratchpad = Scratchpad.join(self._scratchpads)
-        guarded = guard_bullets(self._bullets, system_prompt=self._system_prompt, scratchpad=scratchpad)
+        guard = partial(guard_bullets, system_prompt=self._system_prompt, scratchpad=self.scratchpad)
+        guarded = guard(self._bullets)
         self.dropped_bullets += guarded.dropped
-        from_trace = () if len(guarded.shown) > 1 else summary_from_trace(self._trace)
+        from_trace: tuple[str, ...] = ()
+        if len(guarded.shown) < MIN_BULLETS:
+            from_trace = summary_from_trace(self._trace, guard=lambda bullets: set(guard(bullets).shown))
         self.summary = from_trace or tuple(redact_text(bullet) for bullet in guarded.shown)
         self.summary_source = ("trace" if from_trace else "model") if self.summary else ""
 

@@ -155,3 +155,19 @@ async def test_scratchpad_is_in_the_envelope_of_an_entitled_session_only(
     body = b"".join([piece async for piece in answer]) if answer.streaming else answer.content
 
     assert (b'"scratchpad"' in body, b"quokka-canary-3307" in body) == (seen, seen)
+
+
+@pytest.mark.spec("product 22")
+async def test_events_after_a_repeated_scratchpad_continue_the_stored_text(  # review B D3
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    notes = "ZEBRA9 unique private plan of the assistant here"
+    step = {"content": f"I noted: {notes}.<scratchpad>{notes}</scratchpad>", "tool_calls": [CALL]}
+    upstream.script([step, {"content": "And this."}])
+
+    texts, names, form = await streamed(await post(await client_of(alice), conversation, {"text": "x"}, **EVENTS))
+
+    assert form["answer"] == "I noted: [redacted].\n\nAnd this."
+    assert texts["answer"] in (form["answer"], f"I noted: {notes}.\n\nAnd this.")
+    assert "ZEBRA9" not in str(form)
+    assert names[-1] == "done"

@@ -112,6 +112,10 @@ class LivePage:
         assert self._drawn is not None
         return self._drawn.state()
 
+    @property
+    def shown(self) -> str:
+        return json.dumps(self.state(), ensure_ascii=False)
+
     async def close(self) -> None:
         await self._communicator.disconnect()
 
@@ -487,6 +491,60 @@ async def test_scratchpad_leaves_every_open_page_when_the_right_to_it_ends(  # r
             await page.is_as_reloaded()
             assert page.state()["panels"] == 0
             assert page.state()["scratchpad"] == ([] if ends_by == "permission" else ["false"])
+
+
+NOTES = "The owner wants us to hide the wallaby breach from the bank, so cite only Item 1A."
+REPEATED = "the  OWNER wants us to hide the\nwallaby breach from the bank"
+
+
+@pytest.mark.spec("product 22")
+async def test_repeated_scratchpad_is_replaced_where_it_is_stored_and_where_it_was_shown(  # review B D3
+    upstream: ContractHandle, ada: User, settings: LazySettings, elsewhere: TurnManager
+) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    await database_sync_to_async(load_demo)()
+    conversation = await database_sync_to_async(make_conversation)(owner=ada)
+    search = {"name": "searchFilings", "arguments": json.dumps({"query": REPEATED}), "id": "call_0"}
+    pad, said = f"<scratchpad>{NOTES}</scratchpad>", f"I noted: {REPEATED}.\n\nAnd a wombat."
+    upstream.script(
+        [
+            {
+                "reasoning": said,
+                "content": said + pad,
+                "tool_calls": [search],
+                "chunk": 8,
+                "faults": held("pad", "event:24"),
+            },
+            {"content": "Then more.", "faults": held("second", "first_event")},
+            {"content": "Next."},
+        ]
+    )
+    async with page_of(ada, conversation) as near, page_of(ada, conversation, elsewhere) as far:
+        await started(conversation)
+        for page in (near, far):
+            await page.sees("wallaby")  # until the step ends
+        upstream.release("pad")
+
+        # the next request, and so the page, has the text that is stored
+        await asyncio.to_thread(upstream.wait_for, held="second")
+        for page in (near, far):
+            await page.is_as_reloaded()
+            assert "I noted: [redacted]." in page.shown
+            assert "wallaby" not in page.shown
+        upstream.release("second")
+        turn = await ended(conversation)
+        await all_as_reloaded(near, far)
+
+    sent = upstream.requests()[1]["body"]["messages"]
+    assert json.loads(sent[-2]["tool_calls"][0]["function"]["arguments"])["query"] == REPEATED  # product 10
+    assert "wallaby" not in sent[-2]["content"]
+    envelope = (await (await signed_in(ada)).get(f"/api/chats/{conversation.pk}/messages/")).json()[-1]
+    assert envelope["answer"] == "I noted: [redacted].\n\nAnd a wombat.\n\nThen more."
+    assert envelope["toolTrace"][0]["args"]["query"] == "[redacted]"
+    assert "wallaby" not in json.dumps(envelope)
+    assert turn.masked >= 3
+    stored = [event.public async for event in turn.events.all()]
+    assert "wallaby" not in json.dumps(stored)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 
 from reasoning import scratchpad as core
 from reasoning.errors import ScratchpadError
-from reasoning.scratchpad import Scratchpad, ScratchpadGrant, reveal
+from reasoning.scratchpad import REPEAT_CHARS, Scratchpad, ScratchpadGrant, reveal
 
 SECRET = "canary7 discarded the quarterly reports and kept the annual ones"
 GRANT = ScratchpadGrant(core.GRANT_KEY)
@@ -153,3 +153,38 @@ def test_short_scratchpad_overlaps_as_a_whole() -> None:
     assert Scratchpad("use 10-K").overlaps("I chose to use 10-K filings")
     assert not Scratchpad("use 10-K").overlaps("I chose the 10-K")
     assert not Scratchpad("…").overlaps("anything …")
+
+
+PLAN = "The quick plan: hide the Straße figures, then cite only the annual report of 2024."
+
+
+@pytest.mark.spec("product 22")
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (f"So: {PLAN} Done.", "So: [redacted] Done."),
+        (PLAN[:REPEAT_CHARS], "[redacted]"),
+        (PLAN[5 : REPEAT_CHARS + 4 - 1], PLAN[5 : REPEAT_CHARS + 4 - 1]),
+        (f"- {PLAN.upper()}\n- next", "- [redacted]\n- next"),
+        (f"a\n\n{PLAN.replace(' ', chr(10) + '  ')}\n\nb", "a\n\n[redacted]\n\nb"),
+        (f"{PLAN.replace('a', 'a' + chr(0x200B))}!", "[redacted]!"),
+        (f"{PLAN[:45]} but {PLAN[30:]}", "[redacted] but [redacted]"),
+        (f"{PLAN}{PLAN}", "[redacted]"),
+        ("Nothing of it. " * 9, "Nothing of it. " * 9),
+        ("", ""),
+    ],
+)
+def test_repeated_run_is_replaced(text: str, shown: str) -> None:
+    assert Scratchpad(f"Notes first.  {PLAN}").remove_repeats(text) == (shown, shown.count("[redacted]"))
+
+
+def test_short_scratchpad_is_repeated_by_nothing() -> None:
+    assert Scratchpad("Yes.").remove_repeats("Yes. " * 20) == ("Yes. " * 20, 0)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("unit", ["a", "ab ", " ", "é", "note that, "])
+def test_repeats_are_found_in_linear_time(unit: str) -> None:
+    text = unit * (400_000 // len(unit))
+
+    assert Scratchpad(text + "x").remove_repeats(text)[1] <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
 from reasoning.stream.limits import TurnLimits
 from reasoning.stream.turn import (
     MAX_STATUS_CHARS,
+    ReplaceText,
     ShowScratchpad,
     ShowStatus,
     ShowText,
@@ -198,6 +200,46 @@ def test_bullet_that_repeats_the_prompt_or_an_earlier_scratchpad_is_dropped() ->
     run({"content": "Reasoning Summary:\n- " + "\n- ".join(bullets) + "\n\nFinal Answer:\nNo."}, turn=turn)
 
     assert (turn.summary, turn.dropped_bullets) == (("Looked.", "Compared."), 2)
+
+
+@pytest.mark.spec("004 summary")
+@pytest.mark.parametrize(
+    "query",
+    ["return the following sections exactly and no others", "owner asked us to hide the breach", "/etc/app/keys"],
+)
+def test_query_that_repeats_something_private_is_in_no_bullet_of_the_trace(query: str) -> None:  # review B D3
+    turn = new_turn("Return the following sections exactly and no others.")
+    run({"content": "<scratchpad>The owner asked us to hide the breach.</scratchpad>"}, call(0, "c"), turn=turn)
+    use_tool(turn, json.dumps({"query": query}))
+
+    run({"content": "It was 1.31."}, turn=turn)
+
+    assert turn.summary_source == "trace"
+    assert turn.summary[0] == "Used searchFilings and got 1 result."
+    assert query not in repr(turn.summary)
+
+
+@pytest.mark.spec("product 22")
+def test_texts_of_every_step_lose_what_they_repeat_of_the_scratchpad() -> None:  # review B D3
+    notes = "ZEBRA9 unique private plan of the assistant here"
+    turn = new_turn()
+    updates, first = run(
+        {"reasoning": f"Hm. {notes}"}, {"content": f"I noted: {notes}.<scratchpad>{notes}</scratchpad>"}, turn=turn
+    )
+    _updates, second = run({"reasoning_content": notes.upper()}, {"content": f"As noted, {notes}!"}, turn=turn)
+
+    replaced = [update for update in updates if isinstance(update, ReplaceText)]
+    assert [(update.channel, update.text) for update in replaced] == [
+        (Channel.ANSWER, "I noted: [redacted]."),
+        (Channel.THINKING, "Hm. [redacted]"),
+    ]
+    assert replaced[0].chars == len(text_on(Channel.ANSWER, updates))
+    assert (answer(first).text, answer(second).text) == ("I noted: [redacted].", "As noted, [redacted]!")
+    assert [event.text for event in (first.events[0], second.events[0]) if isinstance(event, Reasoning)] == [
+        "Hm. [redacted]",
+        "[redacted]",
+    ]
+    assert turn.scratchpad_repeats == 4
 
 
 @pytest.mark.spec("004 summary")
