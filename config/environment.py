@@ -12,17 +12,19 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
 import environ  # type: ignore[import-untyped]  # it ships no types
 from cryptography.fernet import Fernet
 
+from chat.providers.address import check_address, in_brackets, port_of, split
+
 EXIT_INVALID_SETTING = 2
 BOOLEANS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "off": False, "no": False, "0": False}
 DATABASE_SCHEMES = {"sqlite", "postgres", "postgresql", "pgsql"}
 VALID_LINE = re.compile(r"\s*(#.*)?\Z|(export )?[A-Za-z_0-9]+=")
-API_KEY_NAME = re.compile(r"(KEY|TOKEN)\Z")
+ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,26 +87,52 @@ def refuse_start(line: str) -> NoReturn:
     raise SystemExit(EXIT_INVALID_SETTING)
 
 
+class KeyBinding(NamedTuple):
+    """An environment variable with an API key, and the host that its value may be sent to; port None: any."""
+
+    variable: str
+    host: str
+    port: int | None
+
+
 class ApiKeys:
     """API keys of model services by variable name, from the environment or ``.env``.
 
-    Staff choose both the variable and the URL that its value is sent to. So a name must look like a key's, and the
-    site's own secrets are excluded.
+    Staff choose both the variable and the address that its value is sent to, so the operator says which belong together
+    (``MODEL_KEYS``). No other variable is ever read. ``own_address``: where ``OPENAI_API_KEY`` belongs.
     """
 
-    def __init__(self, schema: Sequence[Variable], env_file: Path) -> None:
-        self._reserved = {variable.name for variable in schema} - {"OPENAI_API_KEY"}
-        self._at_start = {name: text for name, text in read_environment(env_file).items() if self.is_allowed(name)}
+    def __init__(
+        self, schema: Sequence[Variable], env_file: Path, bindings: Sequence[KeyBinding], own_address: str
+    ) -> None:
+        reserved = {variable.name for variable in schema} - {"OPENAI_API_KEY"}
+        for binding in bindings:
+            if binding.variable in reserved:
+                refuse_start(f"MODEL_KEYS: {binding.variable!r} is not allowed; allowed: none of this server's own")
+        host = urlsplit(own_address).hostname or ""
+        self._bindings = (*bindings, KeyBinding("OPENAI_API_KEY", host, port_of(own_address)))
+        names = {binding.variable for binding in self._bindings}
+        self._at_start = {name: text for name, text in read_environment(env_file).items() if name in names}
 
-    def is_allowed(self, name: str) -> bool:
-        """Return whether a variable of this name may hold the API key of a model service."""
-        return bool(API_KEY_NAME.search(name)) and name not in self._reserved
+    def hosts_of(self, variable: str) -> tuple[str, ...]:
+        """Return the hosts that the key of this variable may be sent to."""
+        found = [binding for binding in self._bindings if binding.variable == variable]
+        return tuple(f"{in_brackets(one.host)}{f':{one.port}' if one.port else ''}" for one in found)
 
-    def get(self, name: str) -> str:
-        """Return the key; empty if the variable is unset or not allowed."""
-        if not self.is_allowed(name):
+    def variables_for(self, address: str) -> tuple[str, ...]:
+        """Return the variables whose keys may be sent to this address."""
+        host, port = (split(address).hostname or "").rstrip("."), port_of(address)
+        return tuple(
+            binding.variable
+            for binding in self._bindings
+            if host and binding.host == host and binding.port in (None, port)
+        )
+
+    def get(self, variable: str, address: str) -> str:
+        """Return the key; empty if the variable is unset or not bound to the host of this address."""
+        if variable not in self.variables_for(address):
             return ""
-        return (os.environ.get(name) or self._at_start.get(name, "")).strip()
+        return (os.environ.get(variable) or self._at_start.get(variable, "")).strip()
 
 
 def one_of(*words: str) -> ValueType:
@@ -151,14 +179,17 @@ def parse_list(text: str) -> list[str]:
     return [item.strip() for item in text.split(",") if item.strip()]
 
 
-def parse_endpoint(text: str) -> str:
-    """Return the URL of a model service without a trailing slash. Credentials belong into a variable of their own."""
-    parts = urlsplit(text)
-    has_extras = "@" in parts.netloc or parts.query or parts.fragment
-    # Reading an invalid port raises ValueError.
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0 or has_extras:
-        raise ValueError(text)
-    return text.rstrip("/")
+def parse_key_bindings(text: str) -> list[KeyBinding]:
+    """Read ``NAME@host`` and ``NAME@host:port``. No wildcards: a key belongs to the services that are named."""
+    bindings = []
+    for item in parse_list(text):
+        variable, _at, place = item.partition("@")
+        if not ENVIRONMENT_NAME.fullmatch(variable) or "/" in place:
+            raise ValueError(item)
+        address = check_address(f"https://{place}")
+        parts = urlsplit(address)
+        bindings.append(KeyBinding(variable, (parts.hostname or "").rstrip("."), parts.port))
+    return bindings
 
 
 def parse_redis_url(text: str) -> str:
@@ -186,7 +217,12 @@ TEXT = ValueType("any text", str)
 BOOLEAN = ValueType("true or false", parse_boolean)
 FRACTION = ValueType("a number above 0, at most 1", parse_fraction)
 LIST = ValueType("words with commas between", parse_list)
-ENDPOINT = ValueType("an http:// or https:// address without user, query or fragment", parse_endpoint)
+ENDPOINT = ValueType("an http:// or https:// address without user, query or fragment", check_address)
+KEY_BINDINGS = ValueType(
+    "NAME@host or NAME@host:port with commas between, without wildcards: variables with keys, each with the host that "
+    "its key may be sent to",
+    parse_key_bindings,
+)
 REDIS_URL = ValueType("redis://…, rediss://… or unix://…", parse_redis_url)
 DATABASE_URL = ValueType("sqlite:///… or postgres://…", parse_database_url)
 FERNET_KEYS = ValueType("Fernet keys (32 bytes in URL-safe base64) with commas between", parse_fernet_keys)

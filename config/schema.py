@@ -5,9 +5,18 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from config import environment as env
 from config.environment import Variable
+from reasoning.replay.dialects import PRESETS
 
+# The key of each preset goes to its own service, over HTTPS.
+PRESET_KEYS = ",".join(
+    f"{preset.api_key_env}@{urlsplit(preset.base_url).hostname}:443"
+    for preset in PRESETS.values()
+    if preset.api_key_env not in ("", "OPENAI_API_KEY")
+)
 SCHEMA: dict[str, tuple[Variable, ...]] = {
     "Model service": (
         Variable(
@@ -32,6 +41,16 @@ SCHEMA: dict[str, tuple[Variable, ...]] = {
             "chat",
             env.one_of("chat", "responses"),
             "API to use: chat (chat completions) or responses (OpenAI Responses, with store=false).",
+        ),
+        Variable(
+            "MODEL_KEYS",
+            PRESET_KEYS,
+            env.KEY_BINDINGS,
+            "Environment variables whose API keys model profiles of the admin may use, each with the host that its key "
+            "may be sent to, such as MISTRAL_API_KEY@api.mistral.ai,TEAM_KEY@10.0.0.7:8000. A variable may be listed "
+            "with several hosts. No other variable is read. OPENAI_API_KEY belongs to the host of OPENAI_BASE_URL by "
+            "itself.",
+            is_secret=True,
         ),
     ),
     "Reasoning": (

@@ -56,7 +56,8 @@ OPENAI_API: str = ENV["OPENAI_API"]
 OPENAI_API_KEY: str | None = (_key or "none") if _is_connected else None
 OPENAI_BASE_URL: str | None = (_base_url or DEFAULT_OPENAI_BASE_URL) if _is_connected else None
 OPENAI_MODEL: str | None = (_model or (None if _base_url else DEFAULT_OPENAI_MODEL)) if _is_connected else None
-MODEL_KEYS = env.ApiKeys(VARIABLES, ENV_FILE)  # variables that model profiles may name
+# Variables that model profiles may name.
+MODEL_KEYS = env.ApiKeys(VARIABLES, ENV_FILE, ENV["MODEL_KEYS"], OPENAI_BASE_URL or DEFAULT_OPENAI_BASE_URL)
 
 MESSAGE_MAX_CHARS: int = ENV["MESSAGE_MAX_CHARS"]
 CONNECT_TIMEOUT_S: int = ENV["CONNECT_TIMEOUT_S"]

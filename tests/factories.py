@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import Permission
@@ -21,6 +23,8 @@ from chat.eventlog.write import save_checkpoints
 from chat.models import Conversation, ModelProfile, Turn
 from chat.turns import finish
 from chat.turns.start import StartedTurn
+from config import environment
+from config.schema import VARIABLES
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult, TurnStatus
 
 PASSWORD = "correct horse battery staple"
@@ -45,6 +49,12 @@ def client_of(user: User) -> Client:
     client = Client()
     client.force_login(user)
     return client
+
+
+def bind_keys(settings: Any, bindings: str) -> None:
+    """List key variables with their hosts, as MODEL_KEYS does."""
+    parsed = environment.parse_key_bindings(bindings)
+    settings.MODEL_KEYS = environment.ApiKeys(VARIABLES, Path(os.devnull), parsed, "https://api.openai.com/v1")
 
 
 def sign_in_staff(client: Client) -> User:

@@ -79,6 +79,15 @@ def test_error_names_the_variable_its_value_and_what_is_allowed(
         ("OPENAI_BASE_URL", "https://example.com/v1?key=hunter2"),
         ("OPENAI_BASE_URL", "ftp://hunter2"),
         ("OPENAI_BASE_URL", "http://hunter2:99999/v1"),
+        ("OPENAI_BASE_URL", "http://hunter2 .example/v1"),
+        ("MODEL_KEYS", "sk-hunter2@api.openai.com"),
+        ("MODEL_KEYS", "HUNTER_KEY=hunter2"),
+        ("MODEL_KEYS", "TEAM_KEY@*"),
+        ("MODEL_KEYS", "TEAM_KEY@*.hunter2.example"),
+        ("MODEL_KEYS", "TEAM_KEY@https://hunter2.example"),
+        ("MODEL_KEYS", "TEAM_KEY@hunter2.example:99999"),
+        ("MODEL_KEYS", "TEAM_KEY@"),
+        ("MODEL_KEYS", "TEAM_KEY"),
     ],
 )
 def test_error_never_prints_the_value_of_a_secret(
@@ -90,6 +99,35 @@ def test_error_never_prints_the_value_of_a_secret(
     line = capsys.readouterr().err
     assert line.startswith(f"{name}: (not shown) is not allowed; allowed: ")
     assert "hunter2" not in line
+
+
+# review S M1
+@pytest.mark.parametrize("name", ["SECRET_KEY", "CONTENT_KEYS", "DATABASE_URL", "MODEL_KEYS"])
+def test_own_secrets_are_bound_to_no_host(
+    read_settings: ReadSettings, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        read_settings(MODEL_KEYS=f"{name}@evil.example")
+
+    assert capsys.readouterr().err == f"MODEL_KEYS: '{name}' is not allowed; allowed: none of this server's own\n"
+
+
+@pytest.mark.parametrize(
+    ("variables", "host"),
+    [
+        ({}, "api.openai.com:443"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:11434/v1"}, "127.0.0.1:11434"),
+        ({"OPENAI_BASE_URL": "http://[::1]/v1"}, "[::1]:80"),
+    ],
+)
+def test_own_key_belongs_to_the_configured_host(
+    read_settings: ReadSettings, variables: dict[str, str], host: str
+) -> None:
+    keys = read_settings(OPENAI_API_KEY="k", **variables)["MODEL_KEYS"]
+
+    assert keys.hosts_of("OPENAI_API_KEY") == (host,)
+    assert keys.get("OPENAI_API_KEY", f"http://{host}/v1") == "k"
+    assert keys.get("OPENAI_API_KEY", "http://evil.example/v1") == ""
 
 
 def test_malformed_line_of_the_file_is_named_by_its_number(

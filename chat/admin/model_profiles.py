@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
@@ -19,6 +18,7 @@ from django.utils.translation import gettext_lazy
 from chat.admin.base import ModelAdmin
 from chat.conversations import model_choice
 from chat.models import ModelProfile
+from chat.providers.address import InvalidAddressError, check_address, host_of
 from reasoning.errors import SettingError
 from reasoning.replay.dialects import DIALECTS, PRESETS
 from reasoning.settings import SETTINGS, ReasoningSettings
@@ -53,29 +53,39 @@ class ModelProfileForm(ModelForm):
         super().__init__(*args, **kwargs)
         if "dialect" in self.fields:  # a form that may only be looked at has no fields
             self.fields["dialect"].choices = dialect_choices()  # type: ignore[attr-defined]  # a ChoiceField, as above
+            self.fields["api_key_env"].help_text = _(
+                "An environment variable that MODEL_KEYS lists for the host of the address; empty where none is needed."
+            )
             self.fields["reasoning"].widget.attrs["rows"] = 4
             self.fields["reasoning"].help_text = settings_help()
 
     def clean_base_url(self) -> str:
-        """Accept a URL without user information, which would be a secret stored in the database."""
-        address = str(self.cleaned_data["base_url"]).strip().rstrip("/")
-        parts = urlsplit(address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise forms.ValidationError(_("An http:// or https:// address, such as https://api.example.com/v1"))
-        if "@" in parts.netloc or parts.query or parts.fragment:
-            raise forms.ValidationError(
-                _("An address without user, query or fragment: keys belong into the environment.")
-            )
-        return address
+        """Refuse what is no usable address, and user information, which would be a secret stored in the database."""
+        try:
+            return check_address(str(self.cleaned_data["base_url"]))
+        except InvalidAddressError as error:
+            raise forms.ValidationError(model_choice.address_text(error.problem)) from error
 
-    def clean_api_key_env(self) -> str:
-        """Refuse this server's own secrets, which would be sent to that address."""
-        name = str(self.cleaned_data["api_key_env"])
-        if name and not settings.MODEL_KEYS.is_allowed(name):
-            raise forms.ValidationError(
-                _("The name of a variable that ends in KEY or TOKEN, and none of this server’s own.")
+    def check_key(self, variable: str, address: str) -> None:
+        """Refuse a key that the operator has not bound to the host of this address: it would be sent there."""
+        keys = settings.MODEL_KEYS
+        if not variable or variable in keys.variables_for(address):
+            return
+        words = {
+            "variable": variable,
+            "host": host_of(address),
+            "hosts": ", ".join(keys.hosts_of(variable)),
+            "variables": ", ".join(keys.variables_for(address)) or _("none"),
+        }
+        message = (
+            _("%(variable)s may not be sent to %(host)s: it is for %(hosts)s. Variables for this host: %(variables)s.")
+            if words["hosts"]
+            else _(
+                "%(variable)s may not be sent to %(host)s: MODEL_KEYS does not list it. "
+                "Variables for this host: %(variables)s."
             )
-        return name
+        )
+        self.add_error("api_key_env", message % words)
 
     def clean_reasoning(self) -> dict[str, Any]:
         """Name every value that is not allowed, with those that are. Spec 001 ERR-001."""
@@ -96,6 +106,8 @@ class ModelProfileForm(ModelForm):
         found = super().clean() or self.cleaned_data
         if found.get("is_default") and not found.get("is_enabled"):
             self.add_error("is_default", _("The default must be offered as well."))
+        if "base_url" in found and "api_key_env" in found:
+            self.check_key(found["api_key_env"], found["base_url"])
         return found
 
     def _get_validation_exclusions(self) -> set[str]:
@@ -110,12 +122,22 @@ class ModelProfileAdmin(ModelAdmin):
 
     form = ModelProfileForm
     change_list_template = "admin/chat/modelprofile/change_list.html"
-    list_display = ("name", "label", "model", "base_url", "effective_dialect", "key", "is_enabled", "is_default")
+    list_display = (
+        "name",
+        "label",
+        "model",
+        "base_url",
+        "effective_dialect",
+        "key",
+        "problem",
+        "is_enabled",
+        "is_default",
+    )
     search_fields = ("name", "label", "model", "base_url")
-    readonly_fields = ("key", "how_to_check")
+    readonly_fields = ("key", "problem", "how_to_check")
     fieldsets = (
         (None, {"fields": ("name", "label", "is_enabled", "is_default")}),
-        (gettext_lazy("Endpoint"), {"fields": ("base_url", "api", "model", "api_key_env", "key")}),
+        (gettext_lazy("Endpoint"), {"fields": ("base_url", "api", "model", "api_key_env", "key", "problem")}),
         (
             gettext_lazy("Reasoning and context"),
             {"fields": ("dialect", "reasoning", "starts_in_reasoning", "context_limit")},
@@ -134,11 +156,15 @@ class ModelProfileAdmin(ModelAdmin):
             return _("Save it first.")
         if not variable:
             return _("none needed")
-        return (
-            _("%(name)s is set") % {"name": variable}
-            if settings.MODEL_KEYS.get(variable)
-            else _("%(name)s is empty") % {"name": variable}
-        )
+        words = {"name": variable, "host": host_of(profile.base_url)}
+        if variable not in settings.MODEL_KEYS.variables_for(profile.base_url):
+            return _("%(name)s is not for %(host)s") % words
+        has_key = settings.MODEL_KEYS.get(variable, profile.base_url)
+        return (_("%(name)s is set") if has_key else _("%(name)s is empty")) % words
+
+    @admin.display(description=gettext_lazy("problem"))
+    def problem(self, profile: ModelProfile) -> str:
+        return model_choice.of_profile(profile).problem if profile.pk else ""
 
     @admin.display(description=gettext_lazy("check"))
     def how_to_check(self, profile: ModelProfile) -> str | SafeString:

@@ -10,7 +10,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
-from urllib.parse import urlsplit
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -19,6 +18,8 @@ from django.utils.translation import gettext as _
 from chat.live.publish import publish_changes
 from chat.models import Conversation, ModelProfile
 from chat.providers import OPENAI_URL, ProviderConfig, known_provider_for, provider_for
+from chat.providers.address import MAX_CHARS as MAX_ADDRESS_CHARS
+from chat.providers.address import AddressProblem, InvalidAddressError, check_address, host_of
 from chat.providers.base import Provider, ProviderError
 from chat.providers.openai_http import Connection
 from chat.validation import InvalidInputError
@@ -37,7 +38,7 @@ class ModelChoice:
 
     ``name``: the profile's; without a profile the model's, or empty where the endpoint chooses. ``dialect``: a name of
     ``replay.dialects``. ``reasoning``: the model's layer of ``reasoning.*`` settings. ``key_variable``: the environment
-    variable that holds its API key; ``missing_key`` names that variable where it is empty.
+    variable that holds its API key. ``problem``: why no request can be made, in the reader's language, or empty.
     """
 
     name: str
@@ -46,7 +47,7 @@ class ModelChoice:
     dialect: str
     context_limit: int
     reasoning: Mapping[str, Any] = field(default_factory=dict)
-    missing_key: str = ""
+    problem: str = ""
     key_variable: str = ""
     is_profile: bool = False
 
@@ -126,16 +127,15 @@ def request_target(chosen: ModelChoice) -> RequestTarget:
 
 
 def known_provider(chosen: ModelChoice) -> Provider | None:
-    """Return the provider of a model; None where its key is missing or its endpoint has to be asked for a model."""
-    return None if chosen.missing_key else known_provider_for(chosen.config)
+    """Return the provider of a model; None where it isn't usable or its endpoint has to be asked for a model."""
+    return None if chosen.problem else known_provider_for(chosen.config)
 
 
 async def provider(chosen: ModelChoice) -> Provider:
-    """Return the provider of a model. Raises ProviderError naming the variable where its key is missing."""
-    if chosen.missing_key:
-        message = _("%(model)s needs a key, and %(variable)s is empty. Set it in the server’s environment or .env.")
-        words = {"model": chosen.label, "variable": chosen.missing_key}
-        raise ProviderError("authentication", message % words, retryable=False)
+    """Return the provider of a model. Raises ProviderError with its problem where it isn't usable."""
+    if chosen.problem:
+        code = "authentication" if chosen.key_variable else "unreachable"
+        raise ProviderError(code, chosen.problem, retryable=False)
     return await provider_for(chosen.config)
 
 
@@ -151,7 +151,7 @@ def of_environment(*, model: str | None = None) -> ModelChoice:
         return ModelChoice(OFFLINE, _("Offline analyst"), config, find_dialect("", OFFLINE), settings.CONTEXT_LIMIT)
     return ModelChoice(
         name=config.model_name,
-        label=config.model_name or host_of(config),
+        label=config.model_name or host_of(config.base_url or ""),
         config=config,
         dialect=natural_dialect(config),
         context_limit=settings.CONTEXT_LIMIT,
@@ -162,7 +162,7 @@ def of_profile(profile: ModelProfile) -> ModelChoice:
     """Return the model of a profile, whether it is offered or not."""
     variable = profile.api_key_env
     # a local service needs no key, but the SDK insists on one
-    key = settings.MODEL_KEYS.get(variable) if variable else "none"
+    key = settings.MODEL_KEYS.get(variable, profile.base_url) if variable else "none"
     config = provider_config(
         profile.base_url, key or None, profile.model, profile.api, starts_in_reasoning=profile.starts_in_reasoning
     )
@@ -173,10 +173,39 @@ def of_profile(profile: ModelProfile) -> ModelChoice:
         dialect=profile.dialect or natural_dialect(config),
         context_limit=profile.context_limit or settings.CONTEXT_LIMIT,
         reasoning=profile.reasoning or {},
-        missing_key="" if key else variable,
+        problem=profile_problem(profile, has_key=bool(key)),
         key_variable=variable,
         is_profile=True,
     )
+
+
+def profile_problem(profile: ModelProfile, *, has_key: bool) -> str:
+    """Return why a stored profile can't be used: its address, or its key."""
+    words = {"model": str(profile), "variable": profile.api_key_env, "host": host_of(profile.base_url)}
+    try:
+        check_address(profile.base_url)
+    except InvalidAddressError as error:
+        problem = address_text(error.problem)
+        return _("%(model)s has an address that cannot be used. %(problem)s") % {**words, "problem": problem}
+    if profile.api_key_env not in ("", *settings.MODEL_KEYS.variables_for(profile.base_url)):
+        return _("%(model)s may not use its key: MODEL_KEYS does not list %(variable)s for %(host)s.") % words
+    if not has_key:
+        message = _("%(model)s needs a key, and %(variable)s is empty. Set it in the server’s environment or .env.")
+        return message % words
+    return ""
+
+
+def address_text(problem: AddressProblem) -> str:
+    """Say what is wrong with the address of a model service, and what is allowed."""
+    return {
+        "characters": _("The address has a space, a line break or another character that addresses don’t have."),
+        "length": _("The address is longer than %(count)s characters.") % {"count": MAX_ADDRESS_CHARS},
+        "scheme": _("An http:// or https:// address, such as https://api.example.com/v1"),
+        "user": _("An address without user, query or fragment: keys belong into the environment."),
+        "query": _("An address without user, query or fragment: keys belong into the environment."),
+        "host": _("The address has no valid host, such as api.example.com, 127.0.0.1 or [::1]."),
+        "port": _("The port of the address must be a number from 1 to 65535."),
+    }[problem]
 
 
 def enabled_profiles() -> list[ModelProfile]:
@@ -216,7 +245,7 @@ def provider_config(
 
 def natural_dialect(config: ProviderConfig) -> str:
     """Return the dialect that a model's address, API and name point to, whatever its profile says."""
-    return RESPONSES if config.api == "responses" else find_dialect(host_of(config), config.model_name)
+    return RESPONSES if config.api == "responses" else find_dialect(host_of(config.base_url or ""), config.model_name)
 
 
 def in_its_words(error: ProviderError, chosen: ModelChoice) -> ProviderError:
@@ -233,8 +262,3 @@ def in_its_words(error: ProviderError, chosen: ModelChoice) -> ProviderError:
     }
     error.message = _VARIABLE.sub(lambda found: words[found[0]], error.message)
     return error
-
-
-def host_of(config: ProviderConfig) -> str:
-    """Return host and port of an address, as people may see them: without user information."""
-    return urlsplit(config.base_url or "").netloc.rpartition("@")[2]

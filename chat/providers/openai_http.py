@@ -15,9 +15,10 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import urlunsplit
 from weakref import WeakKeyDictionary
 
+from chat.providers.address import host_of, split
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.decoding import MAX_EVENT_BYTES, EventParser, ResponseDecoder
 from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed
@@ -55,14 +56,12 @@ class Connection:
     @property
     def host(self) -> str:
         """Host and port, as people may see them."""
-        parts = urlsplit(self.base_url)
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.hostname or self.base_url}{port}"
+        return host_of(self.base_url)
 
     @property
     def identity(self) -> str:
         """Base URL without user information, and a fingerprint of the credential. Guards opaque items."""
-        parts = urlsplit(self.base_url)
+        parts = split(self.base_url)
         url = urlunsplit((parts.scheme.lower(), self.host.lower(), parts.path.rstrip("/"), parts.query, ""))
         return f"{url}#{hashlib.sha256(self.api_key.encode()).hexdigest()[:12]}"
 

@@ -73,11 +73,16 @@ def model_options(
 ) -> tuple[ModelOption, ...]:
     """Return the models that may be chosen, with ``chosen`` marked."""
     return tuple(
-        ModelOption(model.name, model.label, is_chosen=model == chosen)
+        ModelOption(model.name, option_label(model), is_chosen=model == chosen)
         if model.is_profile
         else ModelOption(model_choice.SITE_DEFAULT, default_label(model, conversation), is_chosen=model == chosen)
         for model in offered
     )
+
+
+def option_label(model: ModelChoice) -> str:
+    """Return a model's label; of one that can't be used, marked so."""
+    return _("%(model)s (not usable)") % {"model": model.label} if model.problem else model.label
 
 
 def efforts_of(chosen: ModelChoice) -> tuple[str, ...]:

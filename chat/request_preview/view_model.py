@@ -8,14 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
-from chat.conversations import model_choice
 from chat.providers import OPENAI_URL
+from chat.providers.address import host_of
 from chat.request_preview.masking import masked_body
 from chat.request_preview.plan import NextRequest
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, UserMessage
@@ -113,7 +112,7 @@ class LeftOutRow(NamedTuple):
 def preview_values(preview: NextRequest, sees: Visibility) -> dict[str, Any]:
     """Return what this viewer may see of a planned request; ``sent``, ``left_out``, ``stored``, ``limit`` in tokens."""
     plan, target, config = preview.plan, preview.target, preview.chosen.config
-    host = model_choice.host_of(config) or urlsplit(OPENAI_URL).netloc
+    host = host_of(config.base_url or OPENAI_URL)
     rows = list(sent_rows(preview, sees))
     return {
         "model": target.model,

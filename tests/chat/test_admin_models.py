@@ -13,7 +13,8 @@ from accounts.demo import ensure_users
 from accounts.models import User
 from chat.models import ModelProfile
 from reasoning.replay.dialects import PRESETS
-from tests.factories import make_profile, make_user
+from tests.chat.test_models_upstream import BAD_ADDRESSES
+from tests.factories import bind_keys, make_profile, make_user
 
 ADD, LIST = "/admin/chat/modelprofile/add/", "/admin/chat/modelprofile/"
 FORM = {
@@ -104,10 +105,14 @@ def test_setting_that_is_not_allowed_is_named_with_what_is(client: Client, layer
         ("base_url", "ftp://example.com/v1"),
         ("base_url", "https://user:word@example.com/v1"),
         ("base_url", "https://example.com/v1?key=1"),
+        *(("base_url", address) for address in BAD_ADDRESSES),
         ("api_key_env", "SECRET_KEY"),
         ("api_key_env", "CONTENT_KEYS"),
         ("api_key_env", "DATABASE_URL"),
         ("api_key_env", "sk-123"),
+        ("api_key_env", "OPENAI_API_KEY"),
+        ("api_key_env", "GITHUB_TOKEN"),
+        ("api_key_env", "DEEPSEEK_API_KEY"),
         ("dialect", "nonsense"),
         ("name", "two words"),
         ("is_enabled", ""),
@@ -129,7 +134,56 @@ def test_new_default_replaces_the_previous_one(client: Client) -> None:
     assert ModelProfile.objects.get(is_default=True).name == "kimi"
 
 
-def test_key_is_reported_as_set_and_never_shown(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+# review S M1
+def test_key_of_another_host_is_refused_with_what_would_be_allowed(client: Client, settings: LazySettings) -> None:
+    bind_keys(settings, "TEAM_KEY@10.0.0.7:8000,KIMI_KEY@api.moonshot.ai")
+
+    bound_elsewhere = refused(client, api_key_env="TEAM_KEY")["api_key_env"]
+    unlisted = refused(client, api_key_env="GITHUB_TOKEN")["api_key_env"]
+    client.cookies["django_language"] = "de"
+    german = refused(client, api_key_env="TEAM_KEY")["api_key_env"]
+
+    assert bound_elsewhere == [
+        "TEAM_KEY may not be sent to api.moonshot.ai: it is for 10.0.0.7:8000. Variables for this host: KIMI_KEY."
+    ]
+    assert unlisted == [
+        "GITHUB_TOKEN may not be sent to api.moonshot.ai: MODEL_KEYS does not list it. "
+        "Variables for this host: KIMI_KEY."
+    ]
+    assert german[0].startswith("TEAM_KEY darf nicht an api.moonshot.ai gesendet werden")
+    assert client.post(ADD, FORM | {"api_key_env": "KIMI_KEY"}).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("typed", "saved"),
+    [
+        ("  https://api.example.com/v1/ ", "https://api.example.com/v1"),
+        ("http://[0:0::1]:8080/v1", "http://[::1]:8080/v1"),
+        ("https://bücher.example/v1", "https://xn--bcher-kva.example/v1"),
+        ("http://model_server:8000", "http://model_server:8000"),
+        ("HTTP://10.0.0.7/v1", "http://10.0.0.7/v1"),
+    ],
+)
+def test_address_is_saved_in_one_form(client: Client, typed: str, saved: str) -> None:
+    assert client.post(ADD, FORM | {"base_url": typed}).status_code == 302
+
+    assert ModelProfile.objects.get().base_url == saved
+
+
+def test_problem_of_a_stored_model_is_listed(client: Client) -> None:
+    make_profile("odd", base_url="http://127.0.0.1:99999/v1")
+    make_profile("thief", api_key_env="OPENAI_API_KEY")
+
+    listed = client.get(LIST).content.decode()
+
+    assert "The port of the address must be a number from 1 to 65535." in listed
+    assert "OPENAI_API_KEY is not for 127.0.0.1:9" in listed
+
+
+def test_key_is_reported_as_set_and_never_shown(
+    client: Client, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bind_keys(settings, "MOONSHOT_API_KEY@127.0.0.1,ZAI_API_KEY@127.0.0.1")
     monkeypatch.setenv("MOONSHOT_API_KEY", "canary-key-77")
     monkeypatch.delenv("ZAI_API_KEY", raising=False)
     kimi = make_profile("kimi", api_key_env="MOONSHOT_API_KEY")

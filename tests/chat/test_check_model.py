@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from chat.management.commands.check_model import reported_limit
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import make_profile
+from tests.factories import bind_keys, make_profile
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CALL = {"tool_calls": [{"name": "add", "arguments": {"a": 2, "b": 3}}]}
@@ -107,7 +107,10 @@ def test_unknown_model_fails_with_its_name(endpoint: ContractHandle) -> None:
         checked(endpoint, model="no-such-model")
 
 
-def test_missing_key_is_named_by_its_variable(endpoint: ContractHandle, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_key_is_named_by_its_variable(
+    endpoint: ContractHandle, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bind_keys(settings, "ABSENT_API_KEY@127.0.0.1")
     monkeypatch.delenv("ABSENT_API_KEY", raising=False)
     make_profile("k", base_url=endpoint.base_url, api_key_env="ABSENT_API_KEY")
 
@@ -117,8 +120,9 @@ def test_missing_key_is_named_by_its_variable(endpoint: ContractHandle, monkeypa
 
 
 def test_refused_key_is_named_by_its_variable_and_never_printed(
-    endpoint: ContractHandle, monkeypatch: pytest.MonkeyPatch
+    endpoint: ContractHandle, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    bind_keys(settings, "PRESENT_API_KEY@127.0.0.1")
     monkeypatch.setenv("PRESENT_API_KEY", "canary-key-4")
     make_profile("k", base_url=endpoint.base_url, model="plain-model", api_key_env="PRESENT_API_KEY")
     refusal = {"kind": "http_error", "status": 401, "message": "bad key canary-key-4", "times": 9}

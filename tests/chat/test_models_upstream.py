@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
+from django.test import Client
 
 from chat.conversations import model_choice
 from chat.conversations.model_choice import chosen_model
 from chat.models import Conversation
 from chat.providers.base import ProviderError
-from tests.factories import make_profile
+from tests.chat.asking import ask
+from tests.factories import bind_keys, make_profile
 
 make_soon = database_sync_to_async(make_profile)
 LOCAL = "http://127.0.0.1:9/v1"
@@ -84,18 +86,24 @@ def test_environments_endpoint_has_a_dialect(connected: LazySettings, api: str, 
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_missing_key_is_reported_by_the_name_of_its_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_missing_key_is_reported_by_the_name_of_its_variable(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bind_keys(settings, "ABSENT_API_KEY@127.0.0.1")
     monkeypatch.delenv("ABSENT_API_KEY", raising=False)
     profile = await make_soon("kimi", api_key_env="ABSENT_API_KEY")
 
-    with pytest.raises(ProviderError, match="ABSENT_API_KEY") as missing:
+    with pytest.raises(ProviderError, match="ABSENT_API_KEY is empty") as missing:
         await model_choice.provider(model_choice.of_profile(profile))
 
     assert missing.value.code == "authentication"
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_key_is_read_from_its_variable_and_shown_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_key_is_read_from_its_variable_and_shown_nowhere(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bind_keys(settings, "PRESENT_API_KEY@127.0.0.1:9")
     monkeypatch.setenv("PRESENT_API_KEY", "canary-key-1")
 
     chosen = model_choice.of_profile(await make_soon("kimi", api_key_env="PRESENT_API_KEY"))
@@ -105,12 +113,112 @@ async def test_key_is_read_from_its_variable_and_shown_nowhere(monkeypatch: pyte
     assert "canary-key-1" not in f"{chosen!r} {found.identity} {found.name}"
 
 
+# review S M1
 @pytest.mark.django_db
-@pytest.mark.parametrize("variable", ["SECRET_KEY", "CONTENT_KEYS", "DATABASE_URL", "PATH"])
-def test_our_own_secrets_are_sent_to_nobody_as_a_key(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("variable", "address"),
+    [
+        *((name, LOCAL) for name in ("SECRET_KEY", "CONTENT_KEYS", "DATABASE_URL", "PATH", "GITHUB_TOKEN")),
+        ("OPENAI_API_KEY", LOCAL),
+        ("OPENAI_API_KEY", "http://api.openai.com/v1"),
+        ("OPENAI_API_KEY", "https://api.openai.com.evil.example/v1"),
+        ("OPENAI_API_KEY", "https://evil.example/api.openai.com"),
+        ("OPENAI_API_KEY", "https://api.openai.com@evil.example/v1"),
+        ("TEAM_KEY", "https://models.example:8444/v1"),
+        ("TEAM_KEY", "https://sub.models.example:8443/v1"),
+        ("OTHER_KEY", "https://models.example:8443/v1"),
+    ],
+)
+def test_stored_profile_gets_no_key_that_is_not_bound_to_its_host(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch, variable: str, address: str
+) -> None:
+    bind_keys(settings, "TEAM_KEY@models.example:8443,OTHER_KEY@[::1]")
     monkeypatch.setenv(variable, "canary-secret-1")
 
-    chosen = model_choice.of_profile(make_profile("thief", api_key_env=variable))
+    chosen = model_choice.of_profile(make_profile("thief", api_key_env=variable, base_url=address))
 
     assert chosen.config.api_key is None
-    assert chosen.missing_key == variable
+    assert chosen.problem
+    assert "canary" not in chosen.problem
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("variable", "address"),
+    [
+        ("OPENAI_API_KEY", "https://API.openai.com/v1"),
+        ("TEAM_KEY", "https://models.example:8443/v1"),
+        ("TEAM_KEY", "http://10.0.0.7:11434/v1"),
+        ("OTHER_KEY", "http://[::1]:8080/v1"),
+    ],
+)
+def test_key_is_sent_to_the_hosts_that_it_is_bound_to(
+    settings: LazySettings, monkeypatch: pytest.MonkeyPatch, variable: str, address: str
+) -> None:
+    bind_keys(settings, "TEAM_KEY@Models.example:8443, TEAM_KEY@10.0.0.7,OTHER_KEY@[::1]")
+    monkeypatch.setenv(variable, "key-1")
+
+    chosen = model_choice.of_profile(make_profile("own", api_key_env=variable, base_url=address))
+
+    assert (chosen.config.api_key, chosen.problem) == ("key-1", "")
+
+
+BAD_ADDRESSES = (
+    "http://127.0.0.1:99999/v1",
+    "http://127.0.0.1:0/v1",
+    "http://127.0.0.1:x/v1",
+    "http://127.0.0.1:/v1",
+    "http://[::1/v1",
+    "http://[::g]/v1",
+    "http://[fe80::1%25eth0]/v1",
+    "http://",
+    "http:///v1",
+    "http://.example/v1",
+    "http://a..b/v1",
+    "http://-a.example/v1",
+    "http://256.1.1.1/v1",
+    f"http://{'a' * 64}.example/v1",
+    f"http://{'a.' * 140}example",
+    "http://a b.example/v1",
+    "http://a.example/v1\r\nX: y",
+    "http://a.example/\x00",
+    "http://a.example/\u202e",
+    "http://a.example\\@b.example/v1",
+    "https://user:word@a.example/v1",
+    "https://a.example/v1?key=1",
+    "https://a.example/v1?",
+    "https://a.example/v1#x",
+    "file:///etc/passwd",
+    "a.example/v1",
+    "",
+)
+
+
+# review S M4
+@pytest.mark.django_db
+@pytest.mark.parametrize("address", BAD_ADDRESSES)
+def test_stored_address_that_cannot_be_used_is_a_problem_of_its_model_alone(
+    client: Client, conversation: Conversation, address: str
+) -> None:
+    conversation.profile = make_profile("odd", base_url=address, is_default=True)
+    conversation.save()
+    client.force_login(conversation.owner)
+
+    page = client.get(f"/chats/{conversation.pk}/")
+    listed = client.get("/api/models/")
+    settings_form = client.get(f"/api/chats/{conversation.pk}/settings/")
+
+    assert "odd (not usable)" in page.content.decode()
+    assert [page.status_code, listed.status_code, settings_form.status_code] == [200, 200, 200]
+    assert "odd has an address that cannot be used." in chosen_model(conversation).problem
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_question_to_a_model_that_cannot_be_used_is_answered_with_its_problem(conversation: Conversation) -> None:
+    conversation.profile = await make_soon("odd", base_url="http://127.0.0.1:99999/v1")
+    await conversation.asave()
+
+    turn = await ask(conversation)
+
+    assert (turn.status, turn.error_code) == ("errored", "unreachable")
+    assert "The port of the address must be a number from 1 to 65535." in turn.error_message

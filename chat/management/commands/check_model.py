@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from chat.conversations import model_choice
 from chat.conversations.model_choice import RESPONSES, ModelChoice, natural_dialect
 from chat.models import ModelProfile
+from chat.providers.address import host_of
 from chat.providers.base import Provider, ProviderError, ProviderRequest
 from chat.providers.openai_http import Connection, client_for, close_clients
 from chat.turns.planning import target_of
@@ -86,7 +87,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         chosen = model_named(options["name"])
-        host = model_choice.host_of(chosen.config)
+        host = host_of(chosen.config.base_url or "")
 
         async def call() -> tuple[str, Findings]:
             try:
