@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from reasoning.citations import Citation, citation_from_json, citation_to_json
-from reasoning.trace import ToolTraceStep, step_from_json, step_to_json
+from reasoning.trace import ToolTraceStep, step_from_json, step_to_json, within_room
 from reasoning.visibility import Visibility
 
 EnvelopeStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
@@ -79,7 +79,7 @@ def answer_record(
         answer="\n\n".join(message["text"] for message in messages if message["text"]),
         summary=next((tuple(message["summary"]) for message in reversed(messages) if message["summary"]), ()),
         summary_source=summary_source,
-        trace=tuple(step_from_json(event["trace"]) for event in listed if event.get("trace")),
+        trace=within_room(step_from_json(event["trace"]) for event in listed if event.get("trace")),
         citations=tuple(citation_from_json(form) for message in messages for form in message["citations"]),
         thinking_tokens=sum(event.get("tokens_est", 0) for event in listed if event["type"] == "reasoning"),
         input_tokens=tokens[0],

@@ -8,18 +8,20 @@ rules to stored steps. Time is passed in. Spec 004 trace, product 10.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass, field, replace
 from typing import Any, Literal
 
 from reasoning.citations import Citation, Source, citation_from_json, citation_to_json
 from reasoning.redaction import SECRETS_ONLY, Redactor
+from reasoning.redaction.policy import DEFAULT, TRUNCATED
 from reasoning.scratchpad import Scratchpad
 
 StepStatus = Literal["ok", "error", "denied", "cancelled"]
 
 TOP_CITATIONS = 3
 UNREADABLE = "[arguments that are no JSON]"
+_OMITTED_STEP_BYTES = 512  # more than the step has that counts those left out
 _CREATED_HERE = object()
 
 _BULLETS = {
@@ -51,7 +53,10 @@ class OpenStep:
 
 @dataclass(frozen=True, slots=True)
 class ToolTraceStep:
-    """One finished step, redacted. ``redactions`` counts what was masked, by kind."""
+    """One finished step, redacted. ``redactions`` counts what was masked, by kind.
+
+    ``omitted`` is 0, or the number of steps that this one stands for: those for which a trace had no room.
+    """
 
     tool: str
     args: Any
@@ -61,6 +66,7 @@ class ToolTraceStep:
     status: StepStatus
     error: str | None = None
     redactions: Mapping[str, int] = field(default_factory=dict)
+    omitted: int = 0
     _: KW_ONLY
     created_by: InitVar[object]
 
@@ -136,6 +142,8 @@ def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
         form["error"] = step.error
     if step.redactions:
         form["redactions"] = dict(step.redactions)
+    if step.omitted:
+        form["omitted"] = step.omitted
     return form
 
 
@@ -150,8 +158,59 @@ def step_from_json(form: Mapping[str, Any]) -> ToolTraceStep:
         status=form.get("status", "ok"),
         error=form.get("error"),
         redactions=form.get("redactions", {}),
+        omitted=form.get("omitted", 0),
         created_by=_CREATED_HERE,
     )
+
+
+class TraceRoom:
+    """The room of one trace, 100 KB of JSON in whichever form it leaves the server: the one limit of all doors.
+
+    Steps are shown in order for as long as they fit; then one step stands for all others. Product 25.
+    """
+
+    def __init__(self) -> None:
+        self._bytes_left = DEFAULT.trace_bytes - _OMITTED_STEP_BYTES
+        self._duration_ms = 0.0
+        self._results = 0
+        self.omitted = 0
+
+    def takes(self, step: ToolTraceStep) -> bool:
+        """Say whether the next step is shown; one that isn't is counted."""
+        if not self.omitted:
+            # Escaped and widely indented: no door writes more.
+            self._bytes_left -= len(json.dumps([step_to_json(step)], indent=4))
+        if self.omitted or self._bytes_left < 0:
+            self.omitted += step.omitted or 1
+            self._duration_ms += step.duration_ms
+            self._results += step.results or 0
+            return False
+        return True
+
+    def omitted_step(self) -> ToolTraceStep:
+        """Return the step that stands for those that were not shown; their times and results are added up."""
+        return ToolTraceStep(
+            tool=TRUNCATED,
+            args={},
+            duration_ms=round(self._duration_ms, 1),
+            results=self._results,
+            top_citations=(),
+            status="ok",
+            omitted=self.omitted,
+            created_by=_CREATED_HERE,
+        )
+
+
+def within_room(steps: Iterable[ToolTraceStep]) -> tuple[ToolTraceStep, ...]:
+    """Return the steps that are shown of a trace, the last standing for those that are not."""
+    room = TraceRoom()
+    shown = [step for step in steps if room.takes(step)]
+    return (*shown, room.omitted_step()) if room.omitted else tuple(shown)
+
+
+def count_steps(steps: Iterable[ToolTraceStep]) -> int:
+    """Return how many steps a trace has, shown or not."""
+    return sum(step.omitted or 1 for step in steps)
 
 
 def summary_from_trace(

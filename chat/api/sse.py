@@ -60,8 +60,9 @@ class TurnEvents:
         self.rewrites = len(live.rewrites)
         thinking, answer = live.thinking[self.thinking_chars :], live.published_answer[self.answer_chars :]
         shown = self.sees.thinking_piece(thinking, offset=self.thinking_chars, chars=live.thinking_chars)
-        finished = [step.trace for step in live.steps if step.trace] if self.sees.trace else []
-        steps = [sse_event("tool_step", step_to_json(step)) for step in finished[self.steps :]]
+        # The step that stands for others still counts them: it is sent at the end.
+        finished = [step.trace for step in live.steps if step.trace and not step.trace.omitted]
+        steps = [sse_event("tool_step", step_to_json(step)) for step in finished[self.steps :] if self.sees.trace]
         # counts what was published, not what this viewer may read of it
         self.thinking_chars += len(thinking)
         self.answer_chars += len(answer)

@@ -36,7 +36,7 @@ from chat.models import Turn
 from chat.stored_text import reading_results, translate_stored
 from reasoning.citations import Citation, citation_numbers, renumber
 from reasoning.envelope import AnswerRecord, answer_record
-from reasoning.trace import ToolTraceStep
+from reasoning.trace import ToolTraceStep, count_steps
 from reasoning.visibility import Visibility
 
 STEP_STATES: dict[str, StepState] = {"ok": "done", "error": "failed", "denied": "denied", "cancelled": "cancelled"}
@@ -126,7 +126,8 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         points=record.summary if sees.summary else (),
         points_from_trace=record.summary_source == "trace",
         steps=tuple(map(step_view, record.trace)) if sees.trace else (),
-        steps_label=labels.steps_label(len(record.trace)),
+        step_count=count_steps(record.trace),
+        steps_label=labels.steps_label(count_steps(record.trace)),
         steps_detail=labels.steps_detail(record.trace),
         thinking=_stored_thinking(turn, record, sees, opened),
         sources=source_views(record.citations),
@@ -159,7 +160,7 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         status_text=_status_text(live, sees),
         elapsed_s=live.elapsed_s,
         steps=tuple(_live_step_view(step) for step in live.steps) if sees.trace else (),
-        steps_label=labels.steps_label(len(live.steps)),
+        steps_label=labels.steps_label(sum(step.trace.omitted or 1 if step.trace else 1 for step in live.steps)),
         steps_detail=labels.steps_detail([step.trace for step in live.steps if step.trace]),
         thinking=_live_thinking(live, sees),
         **_urls(live.conversation_id, live.id),
@@ -167,7 +168,9 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
 
 
 def step_view(step: ToolTraceStep) -> StepView:
-    """Return one finished step of the trace."""
+    """Return one finished step of the trace, or what stands for those that are not shown."""
+    if step.omitted:
+        return StepView(tool="", state="done", state_label=labels.omitted_label(step.omitted))
     state = STEP_STATES[step.status]
     return StepView(
         tool=step.tool,

@@ -92,6 +92,11 @@ def steps_label(count: int) -> str:
     return ngettext("%(count)s step", "%(count)s steps", count) % {"count": count}
 
 
+def omitted_label(count: int) -> str:
+    """Return what is said in place of steps that are not shown."""
+    return ngettext("%(count)s more step is not shown", "%(count)s more steps are not shown", count) % {"count": count}
+
+
 def steps_detail(steps: Sequence[ToolTraceStep]) -> str:
     """Return ``5 results · 1.2 s``, of all steps together."""
     if not steps:

@@ -91,7 +91,7 @@ class LinkView:
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One step of the trace."""
+    """One step of the trace. Without a tool it is what is said in place of steps that are not shown."""
 
     tool: str
     state: StepState
@@ -156,6 +156,7 @@ class AnswerView:
     points: tuple[str, ...] = ()
     points_from_trace: bool = False
     steps: tuple[StepView, ...] = ()
+    step_count: int = 0  # with those that are not shown
     steps_label: str = ""  # "3 steps"
     steps_detail: str = ""  # "5 results · 1.2 s"
     trace_url: str = ""

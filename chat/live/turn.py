@@ -24,7 +24,7 @@ from chat.live.state import Event, LiveStep, TurnState
 from reasoning.citations import Source
 from reasoning.deltas import Channel
 from reasoning.redaction import redact_text
-from reasoning.trace import ToolTraceStep
+from reasoning.trace import ToolTraceStep, TraceRoom
 from reasoning.visibility import EXCERPT_CHARS, Viewer, visibility
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ class LiveTurn(TurnState):
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
     _splitter: BlockSplitter = field(default_factory=BlockSplitter)
     _call_ids: list[str] = field(default_factory=list)
+    _trace_room: TraceRoom = field(default_factory=TraceRoom)
     _new_results: int | None = None  # of the calls since the model was last given results
     _reads: int = 0
     _given_results: int = 0
@@ -137,12 +138,16 @@ class LiveTurn(TurnState):
         """Show a call that runs. Its name is a model's word, so it is redacted."""
         self._stop_thinking_clock()
         self._call_ids.append(call_id)
-        self._add_step(len(self._call_ids) - 1, LiveStep(redact_text(tool[:MAX_TOOL_CHARS])))
+        if not self._trace_room.omitted:
+            self._add_step(len(self._call_ids) - 1, LiveStep(redact_text(tool[:MAX_TOOL_CHARS])))
 
     def step_finished(self, call_id: str, trace: ToolTraceStep) -> None:
         """Show what a call became."""
         at = len(self._call_ids) - 1 - self._call_ids[::-1].index(call_id)  # an earlier step may have the same id
         self._new_results = (self._new_results or 0) + (trace.results or 0)
+        if not self._trace_room.takes(trace):
+            trace = self._trace_room.omitted_step()
+            at = len(self._call_ids) - trace.omitted
         self._add_step(at, LiveStep(trace.tool, trace))
 
     async def pump(self) -> None:

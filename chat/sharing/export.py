@@ -164,7 +164,8 @@ def step_lines(number: int, step: ToolTraceStep, origin: str) -> str:
     notes += [link_to(citation.label, origin, citation.url) for citation in view.citations]
     if view.error:
         notes.append(escape(view.error))
-    head = join_parts(f"**{escape(view.tool)}**", view.state_label, view.results_label, view.duration_label)
+    tool = f"**{escape(view.tool)}**" if view.tool else ""
+    head = join_parts(tool, view.state_label, view.results_label, view.duration_label)
     return "\n".join([f"{number}. {head}", *(f"    - {note}" for note in notes)])
 
 

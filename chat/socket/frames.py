@@ -257,7 +257,7 @@ def _tokens(card: AnswerView) -> int:
 def _ending(card: AnswerView) -> str:
     match card.status:
         case "complete" if card.steps:
-            count = len(card.steps)
+            count = card.step_count
             return ngettext("Answer ready, %(count)s step", "Answer ready, %(count)s steps", count) % {"count": count}
         case "complete":
             return _("Answer ready")

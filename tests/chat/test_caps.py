@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
 from django.conf import LazySettings
+from django.test import AsyncClient
 
 from chat.models import Checkpoint, Conversation, Event
+from chat.sharing.export import Choice
+from chat.sharing.links import create_link
+from reasoning.redaction import RedactionPolicy
+from tests.chat.api_client import streamed
 from tests.chat.asking import ask, owner_of
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -129,3 +137,51 @@ async def test_turn_that_takes_too_long_ends_with_what_came(
     assert "MAX_TURN_S" in await page_of(conversation)
     assert not await Checkpoint.objects.filter(turn=turn).aexists()
     await asyncio.to_thread(upstream.wait_for, ended=1)
+
+
+# review B D1
+@pytest.mark.spec("product 25")
+async def test_trace_is_bounded_at_every_door(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.MAX_CALLS_PER_RESPONSE = 60
+    # ten times smaller than it is, so that few calls reach it
+    monkeypatch.setattr("reasoning.trace.DEFAULT", RedactionPolicy(trace_bytes=10_240))
+    search = {"name": "searchFilings", "arguments": '{"query": "' + "turbine " * 30 + '"}'}
+    upstream.script([{"tool_calls": [search] * 60}, {"content": "That is all."}])
+    owner = await owner_of(conversation)
+    url = f"/chats/{conversation.pk}/"
+
+    async with socket_of(conversation, conversation.owner) as socket:
+        stream = await owner.post(
+            f"/api{url}messages/",
+            {"text": "Why?"},
+            content_type="application/json",
+            headers={"Accept": "text/event-stream"},
+        )
+        _texts, names, form = await streamed(stream)
+        frames = await frames_until(socket, "not shown")
+    shown, last = form["toolTrace"][:-1], form["toolTrace"][-1]
+    export = f"{url}export/?trace=1&format="
+    doors = {
+        name: (await owner.get(at)).content
+        for name, at in [
+            ("trace", f"{url}turns/{form['id']}/trace/"),
+            ("page", url),
+            ("markdown", f"{export}md"),
+            ("json", f"{export}json"),
+        ]
+    }
+    link = await database_sync_to_async(create_link)(conversation.owner, conversation, Choice(trace=True), days=7)
+    doors["shared"] = (await AsyncClient().get(f"/s/{link.token}/")).content
+
+    assert (len(shown) + last["omitted"], len(shown) > 5) == (60, True)
+    assert names.count("tool_step") == len(form["toolTrace"])
+    assert len(doors["trace"]) <= 10_240
+    assert json.loads(doors["trace"]) == form["toolTrace"]
+    for name in ("page", "shared"):
+        assert doors[name].count(b"data-tool-step") == len(form["toolTrace"]), name
+    for name in ("page", "markdown", "shared"):
+        assert f"{last['omitted']} more steps are not shown" in doors[name].decode(), name
+    assert len(json.loads(doors["json"])["messages"][1]["toolTrace"]) == len(form["toolTrace"])
+    assert max(frame.count("data-tool-step") for frame in frames) == len(form["toolTrace"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reasoning.citations import Source
-from reasoning.trace import ToolTraceStep, finish, start, step_from_json, step_to_json, summary_from_trace
+from reasoning.trace import ToolTraceStep, finish, start, step_from_json, step_to_json, summary_from_trace, within_room
 
 
 def source(ref: int = 1, **changes: Any) -> Source:
@@ -160,3 +160,16 @@ def test_summary_bullet_is_one_short_line() -> None:
 
 def test_summary_counts_one_result_as_one() -> None:
     assert summary_from_trace([step(results=1)])[0].endswith("and got 1 result.")
+
+
+# review B D1
+@pytest.mark.spec("product 25")
+def test_trace_as_a_whole_has_100_kb() -> None:
+    steps = [step(json.dumps({"query": "\u00fc" * 200})) for _number in range(300)]
+
+    shown = within_room(steps)
+
+    assert 80_000 < len(json.dumps([step_to_json(one) for one in shown], indent=4)) <= 102_400
+    assert len(shown) - 1 + shown[-1].omitted == 300
+    assert within_room(shown) == shown
+    assert within_room(steps[:9]) == tuple(steps[:9])
