@@ -257,6 +257,9 @@ def failure_from_transport(exc: BaseException, endpoint: Endpoint, *, connect_s:
     code = next(codes, "disconnected")
     if any(isinstance(link, ssl.SSLError) for link in chain):
         return ProviderError(code, f"{endpoint.host} shows a certificate that is not trusted here.", retryable=False)
+    if any(type(link).__name__ == "TooManyRedirects" for link in chain):
+        message = f"{endpoint.host} redirects requests in a circle. Check OPENAI_BASE_URL."
+        return ProviderError("refused", message, retryable=False)
     messages = {
         "unreachable": f"Nothing answers at {endpoint.host} (waited at most {connect_s:g} s). "
         "Is the model server running, and is OPENAI_BASE_URL right?",
@@ -269,6 +272,12 @@ def failure_from_transport(exc: BaseException, endpoint: Endpoint, *, connect_s:
 def cut_off() -> ProviderError:
     """Return the error of a stream that ended without an end mark."""
     return ProviderError("disconnected", "The model service ended the answer in the middle. Try again.", retryable=True)
+
+
+def redirected(host: str, target: str, status: int) -> ProviderError:
+    """Return the error of a redirect that is not followed; ``target``: a host, empty where it can't be read."""
+    message = f"{host} redirects requests to {target or 'an unreadable address'} (HTTP {status}), which is not followed"
+    return ProviderError("refused", f"{message}. Check OPENAI_BASE_URL.", retryable=False)
 
 
 def malformed(received: str) -> ProviderError:

@@ -21,10 +21,11 @@ from weakref import WeakKeyDictionary
 from chat.providers.address import host_of, split
 from chat.providers.base import ProviderError, ProviderRequest
 from chat.providers.decoding import MAX_EVENT_BYTES, EventParser, ResponseDecoder
-from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed
+from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed, redirected
 from reasoning.deltas import RawDelta, RawFields
 
 if TYPE_CHECKING:
+    from httpx2 import Response
     from openai import AsyncOpenAI
 
 T = TypeVar("T")
@@ -92,8 +93,30 @@ def build_client(connection: Connection, **http_options: Any) -> AsyncOpenAI:
         max_retries=0,
         timeout=timeout,
         # The aiohttp transport costs about half of what the default one does for each token.
-        http_client=DefaultAioHttpClient(timeout=timeout, **http_options),
+        http_client=DefaultAioHttpClient(
+            timeout=timeout, event_hooks={"response": [refuse_redirect_elsewhere]}, **http_options
+        ),
     )
+
+
+async def refuse_redirect_elsewhere(response: Response) -> None:
+    """Raise ProviderError for a redirect that would take the conversation, or the key, somewhere else.
+
+    Redirects within the same scheme, host and port are followed, of a posted body only those that keep it.
+    """
+    from httpx2 import InvalidURL  # noqa: PLC0415
+
+    if not response.has_redirect_location:
+        return
+    request, location = response.request, response.headers["location"]
+    try:
+        target = request.url.join(location)
+    except (InvalidURL, ValueError):
+        target = None
+    here = (request.url.scheme, request.url.netloc)
+    keeps_body = request.method == "GET" or response.status_code in (307, 308)
+    if target is None or (target.scheme, target.netloc) != here or not keeps_body:
+        raise redirected(host_of(str(request.url)), host_of(str(target or "")), response.status_code)
 
 
 async def close_clients() -> None:
@@ -248,6 +271,8 @@ class OpenAIService:
             )
             status, content, headers = error.status_code, error.response.content, error.response.headers
             return failure_from_status(status, content, headers, endpoint, replays_thinking=replays)
+        if isinstance(error, ProviderError):
+            return error  # a redirect that is not followed
         if isinstance(error, ValueError):
             return malformed("an answer that cannot be read")
         connection = self._connection

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from channels.db import database_sync_to_async
+from django.conf import settings
 from django.db import InterfaceError, OperationalError
 from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay, wait_exponential
 from tenacity.stop import stop_never
@@ -21,7 +22,7 @@ Action = Literal["omit items", "compact", "wait"]
 DB_RETRY_TIMEOUT_S = 20.0
 DB_FIRST_WAIT_S, DB_MAX_WAIT_S = 0.1, 5.0
 MAX_WAITS = 2
-LOADING_LIMIT_S, LONGEST_LOADING_WAIT_S = 180.0, 16.0  # a large model is loaded in minutes
+LONGEST_LOADING_WAIT_S = 16.0
 MAX_WAIT_S = 30.0  # longer, and the user would rather decide
 FIRST_WAIT_S = 0.5
 _ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item"})
@@ -87,7 +88,7 @@ class RetryPolicy:
         if error.reason == "loading":
             self._loading_waits += 1
             self._loading_s += self.wait_s(error)
-            return "wait" if self._loading_s <= LOADING_LIMIT_S else None
+            return "wait" if self._loading_s <= settings.FIRST_WORD_TIMEOUT_S else None
         if tool_ran or not error.retryable or error.code not in _TRANSIENT_CODES:
             return None
         if self._waits >= MAX_WAITS or self.wait_s(error) > MAX_WAIT_S:
