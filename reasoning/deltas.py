@@ -47,10 +47,12 @@ class RawFields:
     """Text fields of one provider delta.
 
     Any of ``content``, ``reasoning_content``, ``reasoning``, ``thinking``, ``reasoning_details``, ``tool_calls`` and
-    ``reasoning_summary`` (of the Responses API); the core ignores others.
+    ``reasoning_summary`` (of the Responses API); the core ignores others. ``message`` numbers the message item that the
+    content belongs to; over the chat API there is one only.
     """
 
     fields: Mapping[str, Any]
+    message: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,17 @@ class RawItem:
 
     output_index: int
     item: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RawMessage:
+    """The place of a finished message item among the other items; its text came before, under this number.
+
+    ``phase`` is what the service says of it (``commentary``, ``final_answer``), empty where it says nothing.
+    """
+
+    number: int
+    phase: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +95,7 @@ class RawEnd:
     model: str = field(default="")
 
 
-RawDelta = RawFields | RawItem | RawUsage | RawEnd
+RawDelta = RawFields | RawItem | RawMessage | RawUsage | RawEnd
 
 
 MAX_SLICE_CHARS = 16_384
@@ -97,6 +110,6 @@ def in_slices(raw: RawDelta) -> Iterator[RawDelta]:
         ((name, text),) = raw.fields.items()
         if isinstance(text, str) and len(text) > MAX_SLICE_CHARS:
             for start in range(0, len(text), MAX_SLICE_CHARS):
-                yield RawFields({name: text[start : start + MAX_SLICE_CHARS]})
+                yield RawFields({name: text[start : start + MAX_SLICE_CHARS]}, raw.message)
             return
     yield raw

@@ -67,13 +67,24 @@ class Reasoning(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssistantMessage(BaseEvent):
-    """The answer of one step, with its summary and checked citations."""
+    """One message of a step, with its citations, and the summary on the last one. Product 20.
+
+    ``phase`` is the service's own word for the message; it goes back to the model and endpoint that said it, which are
+    recorded with it. Spec 002 decision 2.
+    """
 
     type: ClassVar[str] = "assistant_message"
     text: str
     summary: tuple[str, ...] = ()
     citations: tuple[Mapping[str, Any], ...] = ()
     partial: bool = False
+    phase: str = ""
+    model: str = ""
+    provider: str = ""
+
+    def json_fields(self) -> list[str]:
+        origin = ["phase", "model", "provider"] if self.phase else []
+        return ["text", "summary", "citations", "partial", *origin]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

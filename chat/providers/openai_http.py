@@ -388,10 +388,10 @@ def decode_together(payloads: Iterable[bytes], decoder: ResponseDecoder) -> Iter
         for payload in payloads:
             for delta in decoder.feed(payload):
                 match pending, delta:
-                    case RawFields(first), RawFields(second) if len(first) == 1 and first.keys() == second.keys():
+                    case RawFields(first, one), RawFields(second, other) if len(first) == 1 and one == other:
                         ((name, start),) = first.items()
-                        if isinstance(start, str) and isinstance(second[name], str):
-                            pending = RawFields({name: start + second[name]})
+                        if first.keys() == second.keys() and isinstance(start, str) and isinstance(second[name], str):
+                            pending = RawFields({name: start + second[name]}, one)
                             continue
                 if pending is not None:
                     yield pending

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from chat.providers.base import ProviderRequest
 from chat.providers.decoding import ResponseDecoder, read_usage, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
-from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem
+from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -26,8 +27,8 @@ _TEXT_FIELDS = {
 _PARAGRAPH_END = "\n\n"
 _FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
 _OPAQUE_ITEMS = ("reasoning", "compaction")
-# Its text was sent before; replay needs the order of items.
-_MESSAGE_MARK: Mapping[str, Any] = {"type": "message"}
+_MAX_MESSAGES = 256  # of one response; what a service sends in more is read as part of the last
+_MAX_HELD_CHARS = 1_000_000  # of messages that wait for an earlier one to end
 _FINISH_REASONS = {"max_output_tokens": "length"}
 
 
@@ -70,16 +71,19 @@ class ResponsesDecoder(ResponseDecoder):
 
     An item is read from its done event, since the one that announced it holds provisional ciphertext; where a done
     event is missing, from the final snapshot. Reasoning items, calls and a mark for each message are emitted at the
-    end, in the order of ``output_index``. Items whose index is missing or always 0 are distinguished by their id, and
-    one recording may hold several responses. Raw reasoning text is thinking; the provider's summary of it is
-    ``reasoning_summary``, shown while it streams and never stored.
+    end, in the order of ``output_index``; the text of a message comes before, as ``MessageTexts`` releases it. Items
+    whose index is missing or always 0 are distinguished by their id, and one recording may hold several responses. Raw
+    reasoning text is thinking; the provider's summary of it is ``reasoning_summary``, shown while it streams and never
+    stored.
     """
 
     def __init__(self, endpoint: Endpoint = UNKNOWN_ENDPOINT) -> None:
         super().__init__(endpoint)
-        self._items: list[tuple[int, Mapping[str, Any]]] = []  # finished items with their output_index
+        # Finished items with their output_index, and those that are messages as such.
+        self._items: list[tuple[int, Mapping[str, Any], MessageItem | None]] = []
+        self._messages = MessageTexts()
         self._seen: set[int | str] = set()  # output_index and id of each of them
-        self._streamed: set[tuple[int | str, str]] = set()  # (output_index or item id, field) whose text came in deltas
+        self._streamed: set[tuple[int | str, str]] = set()  # (output_index or item id, field) of thinking in deltas
         self._call_count = 0
 
     def mend(self, event: Any) -> Any:
@@ -95,10 +99,11 @@ class ResponsesDecoder(ResponseDecoder):
         """Yield what an event holds."""
         kind = string_in(event, "type")
         if kind in _TEXT_FIELDS:
-            field, text = _TEXT_FIELDS[kind], event.get("delta")
-            if isinstance(text, str) and text:
-                self._streamed |= {(index_of(event), field), (string_in(event, "item_id") or index_of(event), field)}
-                yield RawFields({field: text})
+            yield from self._read_text(kind, event)
+        elif kind == "response.output_item.added":
+            item = event.get("item")
+            if isinstance(item, dict) and item.get("type") == "message":
+                self._messages.announce(string_in(item, "id"), index_of(event))
         elif kind == "response.reasoning_summary_text.done":
             yield RawFields({"reasoning_summary": _PARAGRAPH_END})
         elif kind == "response.output_item.done":
@@ -114,20 +119,34 @@ class ResponsesDecoder(ResponseDecoder):
         elif event.get("object") == "response" or (not kind and isinstance(event.get("output"), list)):
             yield from self._end(event)
 
+    def _read_text(self, kind: str, event: Mapping[str, Any]) -> Iterator[RawFields]:
+        field, text = _TEXT_FIELDS[kind], string_in(event, "delta")
+        if not text:
+            return
+        item_id, index = string_in(event, "item_id"), index_of(event)
+        if field == "content":
+            message = self._messages.find(item_id, index)
+            yield from self._messages.add(message, text, is_refusal=kind == "response.refusal.delta")
+        else:
+            self._streamed |= {(index, field), (item_id or index, field)}
+            yield RawFields({field: text})
+
     def _add_item(self, index: int, item: dict[str, Any]) -> Iterator[RawFields]:
         """Collect a finished item, and emit those of its texts that didn't come in deltas."""
-        self._items.append((index, item))
+        message = self._messages.find(string_in(item, "id"), index) if item.get("type") == "message" else None
+        self._items.append((index, item, message))
         self._seen |= {index, string_in(item, "id") or index}
-        keys = (index, string_in(item, "id"), _NO_INDEX)
-        texts = {
-            "content": join_parts(item.get("content"), "output_text", "refusal"),
-            "reasoning_summary": join_parts(item.get("summary"), "summary_text", end=_PARAGRAPH_END),
-            "reasoning_content": join_parts(item.get("content"), "reasoning_text", "text"),
-        }
-        fields = {"message": ("content",), "reasoning": ("reasoning_summary", "reasoning_content")}
-        for field in fields.get(string_in(item, "type"), ()):
-            if texts[field] and self._streamed.isdisjoint((key, field) for key in keys):
-                yield RawFields({field: texts[field]})
+        if message is not None:
+            for kind, text in texts_of(item.get("content"), "output_text", "refusal") if message.is_empty else ():
+                yield from self._messages.add(message, text, is_refusal=kind == "refusal")
+            yield from self._messages.end(message)
+        elif item.get("type") == "reasoning":
+            summary = "".join(text + _PARAGRAPH_END for _kind, text in texts_of(item.get("summary"), "summary_text"))
+            raw = "".join(text for _kind, text in texts_of(item.get("content"), "reasoning_text", "text"))
+            keys = (index, string_in(item, "id"), _NO_INDEX)
+            for field, whole in (("reasoning_summary", summary), ("reasoning_content", raw)):
+                if whole and self._streamed.isdisjoint((key, field) for key in keys):
+                    yield RawFields({field: whole})
 
     def _end(self, response: Any) -> Iterator[RawDelta]:
         """Read the final snapshot: items that had no done event, token counts, and how the response ended."""
@@ -153,20 +172,116 @@ class ResponsesDecoder(ResponseDecoder):
         yield RawEnd(_FINISH_REASONS.get(reason, reason), str(response.get("model") or ""))
 
     def _release_items(self) -> Iterator[RawDelta]:
-        items = sorted(self._items, key=lambda pair: pair[0])
+        yield from self._messages.release_all()
+        items = sorted(self._items, key=lambda found: found[0])
         self._items.clear()
         self._seen.clear()
         self._streamed.clear()
-        for index, item in items:
+        for index, item, message in items:
             if item.get("type") in _OPAQUE_ITEMS:
                 yield RawItem(index, item)
-            elif item.get("type") == "message":
-                yield RawItem(index, _MESSAGE_MARK)
+            elif message is not None:
+                yield RawMessage(message.number, string_in(item, "phase"))
             elif item.get("type") == "function_call":
                 function = {"name": item.get("name"), "arguments": item.get("arguments")}
                 call = {"index": self._call_count, "id": item.get("call_id"), "type": "function", "function": function}
                 self._call_count += 1
                 yield RawFields({"tool_calls": [call]})
+
+
+@dataclass(slots=True, eq=False)
+class MessageItem:
+    """One message item of a response. ``number`` is its own among all messages of the stream."""
+
+    number: int
+    item_id: str
+    index: int
+    is_done: bool = False
+    is_empty: bool = True
+    is_refusal: bool = False  # its newest part
+    held: list[str] = field(default_factory=list)
+
+
+class MessageTexts:
+    """The texts of a response's message items, released one message after the other, since a page grows at its end.
+
+    Services may send the deltas of two messages in turn: the text of the second waits until the first is done. A part
+    that is a refusal is separated from what was said before.
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._messages: list[MessageItem] = []
+        self._waiting: list[MessageItem] = []
+        self._current: MessageItem | None = None
+        self._held_chars = 0
+        self._trusts_index = True  # some services number every item 0, others change its id from event to event
+
+    def announce(self, item_id: str, index: int) -> None:
+        """Note that a message begins."""
+        if self._with_index(index) and not self._with_id(item_id):
+            self._trusts_index = False
+        self.find(item_id, index)
+
+    def find(self, item_id: str, index: int) -> MessageItem:
+        """Return the message that an event is about: by its id, else by its index; one that begins if there is none."""
+        return self._with_id(item_id) or self._with_index(index) or self._begin(item_id, index)
+
+    def add(self, message: MessageItem, text: str, *, is_refusal: bool) -> Iterator[RawFields]:
+        """Yield the text, or hold it until it is this message's turn."""
+        if message.is_refusal != is_refusal and not message.is_empty:
+            text = _PARAGRAPH_END + text
+        message.is_empty, message.is_refusal = False, is_refusal
+        if message not in self._waiting:
+            yield RawFields({"content": text}, message.number)
+            return
+        message.held.append(text)
+        self._held_chars += len(text)
+        if self._current and self._held_chars > _MAX_HELD_CHARS:  # it may never end
+            yield from self.end(self._current)
+
+    def end(self, message: MessageItem) -> Iterator[RawFields]:
+        """Note that a message has ended, and yield what waited for that."""
+        message.is_done = True
+        while self._current and self._current.is_done:
+            self._current = min(self._waiting, key=lambda one: one.index, default=None)
+            if self._current:
+                yield from self._release(self._current)
+
+    def release_all(self) -> Iterator[RawFields]:
+        """Yield everything that is held, and begin another response."""
+        for message in sorted(self._waiting, key=lambda one: one.index):
+            yield from self._release(message)
+        self._messages.clear()
+        self._current = None
+
+    def _release(self, message: MessageItem) -> Iterator[RawFields]:
+        self._waiting.remove(message)
+        text = "".join(message.held)
+        message.held.clear()
+        self._held_chars -= len(text)
+        if text:
+            yield RawFields({"content": text}, message.number)
+
+    def _begin(self, item_id: str, index: int) -> MessageItem:
+        if len(self._messages) >= _MAX_MESSAGES:
+            return self._messages[-1]
+        message = MessageItem(self._count, item_id, index)
+        self._count += 1
+        self._messages.append(message)
+        if self._current is None:
+            self._current = message
+        else:
+            self._waiting.append(message)
+        return message
+
+    def _with_id(self, item_id: str) -> MessageItem | None:
+        return next((one for one in self._messages if item_id and one.item_id == item_id), None)
+
+    def _with_index(self, index: int) -> MessageItem | None:
+        """Return the newest unfinished message at this index, or at none."""
+        open_ones = [one for one in self._messages if not one.is_done] if self._trusts_index else []
+        return next((one for one in reversed(open_ones) if one.index == index or _NO_INDEX in (one.index, index)), None)
 
 
 def index_of(event: Mapping[str, Any]) -> int:
@@ -181,8 +296,10 @@ def string_in(mapping: Mapping[str, Any], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def join_parts(parts: Any, *kinds: str, end: str = "") -> str:
-    """Return the texts of the parts of these kinds."""
-    dicts = [part for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
-    texts = [part.get("text") or part.get("refusal") for part in dicts if part.get("type") in kinds]
-    return "".join(text + end for text in texts if isinstance(text, str))
+def texts_of(parts: Any, *kinds: str) -> Iterator[tuple[str, str]]:
+    """Yield kind and text of the parts of these kinds."""
+    for part in parts if isinstance(parts, list) else ():
+        kind = string_in(part, "type") if isinstance(part, dict) else ""
+        text = (string_in(part, "text") or string_in(part, "refusal")) if kind in kinds else ""
+        if text:
+            yield kind, text

@@ -7,6 +7,7 @@ was. The summariser gets no tools and no reasoning (replay 2.8).
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from contextlib import aclosing
 
 from channels.db import database_sync_to_async
@@ -16,13 +17,14 @@ from chat.conversations import model_choice
 from chat.models import Conversation, Turn
 from chat.providers.base import Provider, ProviderError, ProviderRequest
 from chat.turns import planning
-from reasoning.deltas import Channel, RawEnd, RawFields
+from reasoning.deltas import Channel, Delta, RawEnd, RawFields
 from reasoning.events import Compaction, UserMessage
 from reasoning.prompt import SUMMARISER
 from reasoning.replay.compaction import choose_border, is_worth_it, transcript
 from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
 from reasoning.settings import ReasoningSettings
 from reasoning.stream.normalizer import Normalizer
+from reasoning.stream.output import BLOCK_BREAK
 
 logger = logging.getLogger(__name__)
 MAX_SUMMARY_CHARS = 12_000
@@ -65,18 +67,24 @@ async def _summary(provider: Provider, target: RequestTarget, text: str) -> str:
     request = ProviderRequest(body=body, instructions=SUMMARISER, tools=(), conversation="")
     normalizer, ended = Normalizer(starts_in_reasoning=provider.starts_in_reasoning), ""
     pieces: list[str] = []
+    message = 0
     try:
         async with aclosing(provider.stream(request)) as stream:
             async for raw in stream:
                 if isinstance(raw, RawFields):
-                    pieces += [
-                        str(delta.text) for delta in normalizer.feed(raw.fields) if delta.channel is Channel.VISIBLE
-                    ]
+                    if raw.message != message and "content" in raw.fields:
+                        message = raw.message
+                        pieces += [*visible_texts(normalizer.end_message()), BLOCK_BREAK]
+                    pieces += visible_texts(normalizer.feed(raw.fields))
                 elif isinstance(raw, RawEnd):
                     ended = raw.finish_reason
     except ProviderError as error:
         logger.warning("summariser failed", extra={"code": error.code, "detail": error.detail})
         return ""
-    pieces += [str(delta.text) for delta in normalizer.finish() if delta.channel is Channel.VISIBLE]
+    pieces += visible_texts(normalizer.finish())
     summary = "".join(pieces).strip()
     return summary if ended == "stop" and len(summary) <= MAX_SUMMARY_CHARS else ""
+
+
+def visible_texts(deltas: Iterable[Delta]) -> list[str]:
+    return [str(delta.text) for delta in deltas if delta.channel is Channel.VISIBLE]

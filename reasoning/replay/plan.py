@@ -91,7 +91,8 @@ def plan_request(
     """
     dialect = dialect_named(target.dialect)
     history = read_history(events)
-    selector = Selector(settings, dialect, Origin(target.api, target.model, target.provider), omit_items)
+    origin = Origin(target.api, target.model, target.provider)
+    selector = Selector(settings, dialect, origin, omit_items)
     turns = selector.select(history)
 
     entries: list[Entry] = []
@@ -104,7 +105,7 @@ def plan_request(
             entries.append(question_item(question) if is_responses else {"role": "user", "content": question})
         for selected in steps:
             if is_responses:
-                entries += response_items(selected.step, call_ids)
+                entries += response_items(selected.step, call_ids, origin)
             else:
                 entries += chat_messages(selected.step, dialect, call_ids, placeholder=selected.placeholder)
 

@@ -1,8 +1,8 @@
 """Steps of history as the input items of the Responses API.
 
 Reasoning items are sent back verbatim, with their ids; calls and messages without ids, so that a dropped reasoning item
-harms nothing (spec 002 decision 3). Items are sent in the order in which they came; outputs follow the last call of
-their step.
+harms nothing (spec 002 decision 3). Items are sent in the order in which they came, a message with the phase that this
+model gave it; outputs follow the last call of their step.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from reasoning.replay.chat_messages import (
     without_tags,
 )
 from reasoning.replay.history import HistoryStep
+from reasoning.replay.selection import Origin
 
 
-def response_items(step: HistoryStep, call_ids: CallIds) -> list[Entry]:
-    """Return a step, of which only what may be sent is left, as input items."""
+def response_items(step: HistoryStep, call_ids: CallIds, origin: Origin) -> list[Entry]:
+    """Return a step, of which only what may be sent is left, as input items for ``origin``."""
     items: list[Entry] = []
     outputs: list[Entry] = []
     for part in step.parts:
@@ -34,7 +35,9 @@ def response_items(step: HistoryStep, call_ids: CallIds) -> list[Entry]:
             case Reasoning(kind="item"):
                 items.append(dict(part.item))
             case AssistantMessage() if part.text:
-                items.append({"type": "message", "role": "assistant", "content": without_tags(part.text)})
+                message = {"type": "message", "role": "assistant", "content": without_tags(part.text)}
+                has_phase = part.phase and origin.is_same_model(part)
+                items.append({**message, "phase": part.phase} if has_phase else message)
             case ToolCall():
                 call_id = call_ids.unique(wire_id(part))
                 call = {"call_id": call_id, "name": wire_name(part), "arguments": wire_arguments(part)}

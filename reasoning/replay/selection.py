@@ -57,8 +57,8 @@ class Origin:
     model: str
     provider: str
 
-    def is_same_model(self, block: Reasoning) -> bool:
-        return (block.model, block.provider) == (self.model, self.provider)
+    def is_same_model(self, part: Reasoning | AssistantMessage) -> bool:
+        return (part.model, part.provider) == (self.model, self.provider)
 
 
 @dataclass(slots=True)

@@ -40,8 +40,8 @@ class Normalizer:
 
     def __init__(self, *, starts_in_reasoning: bool = False, live: bool = False) -> None:
         self._response = ResponseState()
-        content = ContentOutput(self._response, live=live)
-        self._content = _Field(ThinkTagParser(content, starts_in_reasoning=starts_in_reasoning))
+        self._live = live
+        self._content = self._new_content(starts_in_reasoning=starts_in_reasoning)
         self._native = _Field(ThinkTagParser(NativeOutput(self._response), is_native=True))
         self._tool_calls = ToolCallReader()
         self._details: list[Any] = []
@@ -84,6 +84,14 @@ class Normalizer:
                 self._response.deltas.append(piece)
         return self._response.deltas.drain()
 
+    def end_message(self) -> tuple[Delta, ...]:
+        """Release what was held back of the content. Content that follows is another message's. Product 20."""
+        self._content.finish()
+        self._content = self._new_content()
+        if self._response.has_native:
+            self._content.parser.note_native_text()
+        return self._response.deltas.drain()
+
     def finish(self) -> tuple[Delta, ...]:
         """Release everything that was held back. Later calls of this or ``feed`` yield nothing. Normaliser 11."""
         if self._is_finished:
@@ -94,6 +102,10 @@ class Normalizer:
         for piece in self._tool_calls.finish():
             self._response.deltas.append(piece)
         return self._response.deltas.drain()
+
+    def _new_content(self, *, starts_in_reasoning: bool = False) -> _Field:
+        output = ContentOutput(self._response, live=self._live)
+        return _Field(ThinkTagParser(output, starts_in_reasoning=starts_in_reasoning))
 
     def _feed_native(self, delta: Mapping[str, Any]) -> None:
         details = delta.get("reasoning_details")

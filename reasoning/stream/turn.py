@@ -7,7 +7,7 @@ log. A scratchpad leaves as a ``Scratchpad`` only. No clock, no I/O.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from reasoning.citations import Source, check_citations, citation_to_json
-from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawItem, RawUsage
+from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult
 from reasoning.leak_guard import guard_bullets
 from reasoning.redaction import REPEAT, SECRETS_ONLY, StreamRedactor, redact_text
@@ -31,7 +31,8 @@ CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answ
 MAX_TOKENS = 2**31 - 1  # a service may report any number; the database column takes this one
 MAX_STATUS_CHARS = 120
 _MAX_LINE_CHARS = 1_000  # of a status line that has no end yet; more of it would not be shown
-_ITEM, _MESSAGE = "item", "message"
+MAX_PHASE_CHARS = 64
+_ITEM = "item"
 
 
 class ShowText(Struct, frozen=True):  # one for nearly every token, like Delta
@@ -86,6 +87,15 @@ class TokenUsage:
             _add(self.reasoning_tokens, usage.reasoning_tokens),
             _add(self.cached_tokens, usage.cached_tokens),
         )
+
+
+@dataclass(slots=True)
+class _MessageText:
+    """One message of a step: its answer, as shown, and the bullets of its summary."""
+
+    number: int
+    answer: list[str] = field(default_factory=list)
+    bullets: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,16 +171,14 @@ class TurnMachine:
         self.step += 1
         self.step_chars = 0  # of content: the end of a long step takes longer
         self._normalizer = Normalizer(starts_in_reasoning=self._starts_in_reasoning, live=True)
-        self._sections = SectionParser(live=True)
-        # People in an answer may be shown, people in thinking not (product 12).
-        self._answer_redactor = StreamRedactor(SECRETS_ONLY)
         self._thinking_redactor = StreamRedactor()
-        self._answer: list[str] = []
         self._shown_thinking: list[str] = []
-        self._bullets: list[str] = []
+        self._messages: list[_MessageText] = []
+        self._begin_message(0)
         self._tool_calls = ToolCallAssembler()
         self._items: list[RawItem] = []
-        self._order: list[str | int] = []  # of items, message and calls (their index), as the service sent them
+        # Of items, messages and calls (their index), as the service sent them.
+        self._order: list[str | RawMessage | int] = []
         self._status_line = ""
         self._finish_reason: str | None = None
         self._step_has_thinking = False
@@ -181,12 +189,18 @@ class TurnMachine:
         if self.reached:
             return ()
         match raw:
-            case RawFields(fields):
+            case RawFields(fields, message):
+                if message != self._messages[-1].number and "content" in fields:
+                    self._route(self._normalizer.end_message())
+                    self._end_message()
+                    self._begin_message(message)
                 self._feed_fields(fields)
             case RawItem():
                 self._count_opaque(raw.item)
                 self._items.append(raw)
-                self._order.append(_MESSAGE if raw.item.get("type") == _MESSAGE else _ITEM)
+                self._order.append(_ITEM)
+            case RawMessage():
+                self._order.append(raw)
             case RawUsage():
                 self.usage = self.usage.plus(raw)
                 self.reported_input = raw.input_tokens or 0
@@ -197,15 +211,11 @@ class TurnMachine:
     def end_step(self, *, partial: bool = False) -> StepOutcome:
         """Emit what was held back, and return what the step leaves. ``partial``: the stream was cut or stopped."""
         self._route(self._normalizer.finish())
-        self._route_sections(self._sections.finish())
-        # Only now: the parsers may still release text into both.
-        redactors = (self._answer_redactor, self._thinking_redactor)
+        self._end_message(partial=partial)
         # Of a stream that was cut, what can be the beginning of a secret is dropped.
-        answer, thinking = (redactor.abort() if partial else redactor.flush() for redactor in redactors)
-        self._show_answer(answer)
-        self._show_thinking(thinking)
+        self._show_thinking(self._thinking_redactor.abort() if partial else self._thinking_redactor.flush())
         self.counters = self.counters.plus(self._normalizer.counters)
-        self.masked += sum(redactor.counts.total() for redactor in redactors)
+        self.masked += self._thinking_redactor.counts.total()
         self._remove_repeats()
         # Of a response that was cut off no call is run: its arguments may be half.
         calls = {} if partial else self._tool_calls.finish(turn_id=self._turn_id, step=self.step)
@@ -219,6 +229,19 @@ class TurnMachine:
         self.masked += sum(trace.redactions.values())
         self.scratchpad_repeats += trace.redactions.get(REPEAT, 0)
         return ToolResult(call_id=call.call_id, output=output, ok=trace.status == "ok", step=call.step)
+
+    def _begin_message(self, number: int) -> None:
+        """Start another message of the step. Each has sections and a redaction of its own (product 20)."""
+        self._messages.append(_MessageText(number))
+        self._sections = SectionParser(live=True)
+        # People in an answer may be shown, people in thinking not (product 12).
+        self._answer_redactor = StreamRedactor(SECRETS_ONLY)
+
+    def _end_message(self, *, partial: bool = False) -> None:
+        self._route_sections(self._sections.finish())
+        # Only now: the section parser may still release text.
+        self._show_answer(self._answer_redactor.abort() if partial else self._answer_redactor.flush())
+        self.masked += self._answer_redactor.counts.total()
 
     def _feed_fields(self, fields: Mapping[str, Any]) -> None:
         if "tool_calls" in fields:
@@ -264,7 +287,7 @@ class TurnMachine:
     def _route_sections(self, deltas: Sequence[Delta]) -> None:
         for delta in deltas:
             if delta.channel is Channel.SUMMARY:
-                self._bullets.append(str(delta.text))
+                self._messages[-1].bullets.append(str(delta.text))
             else:
                 self._show_answer(self._answer_redactor.feed(str(delta.text)))
 
@@ -288,10 +311,11 @@ class TurnMachine:
         self._answer_room = max(0, self._answer_room - size)
         if not redacted:
             return
-        if self._has_answer and not self._answer:
+        answer = self._messages[-1].answer
+        if self._has_answer and not answer:
             self._updates.append(ShowText(Channel.ANSWER, BLOCK_BREAK))
         self._has_answer = True
-        self._answer.append(redacted)
+        answer.append(redacted)
         self._updates.append(ShowText(Channel.ANSWER, redacted))
 
     def _show_thinking(self, redacted: str) -> None:
@@ -303,12 +327,12 @@ class TurnMachine:
         """Remove what repeats the scratchpad from the texts of this step, also where it was shown. Product 22."""
         scratchpad = self.scratchpad
         # Only now: a model writes its notes behind the answer.
-        for channel, shown in ((Channel.ANSWER, self._answer), (Channel.THINKING, self._shown_thinking)):
-            before = "".join(shown)
-            text, count = scratchpad.remove_repeats(before)
+        answers = [message.answer for message in self._messages if message.answer]
+        for channel, blocks in ((Channel.ANSWER, answers), (Channel.THINKING, [self._shown_thinking])):
+            before = BLOCK_BREAK.join(map("".join, blocks))
+            count = sum(_remove_repeats(scratchpad, block) for block in blocks)
             if count:
-                shown[:] = [text]
-                self._updates.append(ReplaceText(channel, len(before), text))
+                self._updates.append(ReplaceText(channel, len(before), BLOCK_BREAK.join(map("".join, blocks))))
                 self.scratchpad_repeats += count
                 self.masked += count
         self._thinking, _count = scratchpad.remove_repeats(self._normalizer.thinking or "")
@@ -339,58 +363,75 @@ class TurnMachine:
             yield self._reasoning(kind="signature", item=signature)
 
     def _ordered_events(self, calls: Mapping[int, ToolCall], *, partial: bool) -> Iterator[Event]:
-        """Yield items, message and calls as the service sent them; without a mark the message precedes the calls.
+        """Yield items, messages and calls as the service sent them; a message without a mark precedes the calls.
 
         Items that came out of turn are put in the order of their index. Spec 002 decision 2.
         """
         # An item of an answer that was cut is incomplete, and its service refuses it.
         is_whole = not partial and self._finish_reason not in CUT_SHORT
-        opaque = [raw for raw in self._items if raw.item.get("type") != _MESSAGE]
-        items = iter(sorted(opaque, key=lambda raw: raw.output_index))
-        message = self._message_event(partial=partial)
-        message_at = max((at for at, what in enumerate(self._order) if what == _MESSAGE), default=None)
-        for at, what in enumerate(self._order):
-            if what == _ITEM:
-                yield self._reasoning(kind="item", item=dict(next(items).item), whole=is_whole)
-            if message and (at == message_at or (message_at is None and isinstance(what, int))):
-                yield message
-                message = None
-            if isinstance(what, int) and what in calls:
-                yield calls[what]
-        if message:
-            yield message
+        items = iter(sorted(self._items, key=lambda raw: raw.output_index))
+        phases = {mark.number: mark.phase for mark in self._order if isinstance(mark, RawMessage)}
+        messages = self._message_events(phases, partial=partial)
+        unmarked = [number for number in messages if number not in phases]
+        for what in self._order:
+            match what:
+                case RawMessage(number):
+                    yield from messages.pop(number, ())
+                case int():
+                    for number in unmarked:
+                        yield from messages.pop(number, ())
+                    if what in calls:
+                        yield calls[what]
+                case _:
+                    yield self._reasoning(kind="item", item=dict(next(items).item), whole=is_whole)
+        for rest in messages.values():
+            yield from rest
 
     def _reasoning(self, **values: Any) -> Reasoning:
         return Reasoning(model=self._model, provider=self._provider, step=self.step, **values)
 
-    def _message_event(self, *, partial: bool) -> AssistantMessage | None:
-        # What is stored is what was shown, redacted once.
-        text = "".join(self._answer).rstrip()  # live, the last blanks were emitted
-        has_calls = bool(self._tool_calls)
-        if not has_calls:
+    def _message_events(self, phases: Mapping[int, str], *, partial: bool) -> dict[int, list[AssistantMessage]]:
+        """Return the messages by number. The last one has the summary, which may be all that it has."""
+        if not self._tool_calls:
             self._summarise()
-        elif not text:
-            return None
-        if not (text or self.summary):
-            return None
-        return AssistantMessage(
-            text=text,
-            summary=() if has_calls else self.summary,
-            citations=tuple(citation_to_json(citation) for citation in check_citations(text, self._sources)),
-            partial=partial,
-            step=self.step,
-        )
+        summary = () if self._tool_calls else self.summary
+        # What is stored is what was shown, redacted once. Live, the last blanks were emitted.
+        texts = [(message.number, "".join(message.answer).rstrip()) for message in self._messages]
+        spoken = [(number, text) for number, text in texts if text] or (texts[-1:] if summary else [])
+        events: dict[int, list[AssistantMessage]] = {}
+        for position, (number, text) in enumerate(spoken, 1):
+            phase = phases.get(number, "")[:MAX_PHASE_CHARS]
+            message = AssistantMessage(
+                text=text,
+                summary=summary if position == len(spoken) else (),
+                citations=tuple(map(citation_to_json, check_citations(text, self._sources))),
+                partial=partial,
+                step=self.step,
+                phase=phase,
+                model=self._model if phase else "",
+                provider=self._provider if phase else "",
+            )
+            events.setdefault(number, []).append(message)
+        return events
 
     def _summarise(self) -> None:
-        """Guard the model's bullets; with fewer than two left, build them from the trace. Spec 004 summary."""
+        """Guard the newest summary's bullets; with fewer than two left, build them from the trace. Spec 004 summary."""
         guard = partial(guard_bullets, system_prompt=self._system_prompt, scratchpad=self.scratchpad)
-        guarded = guard(self._bullets)
+        guarded = guard(next((message.bullets for message in reversed(self._messages) if message.bullets), []))
         self.dropped_bullets += guarded.dropped
         from_trace: tuple[str, ...] = ()
         if len(guarded.shown) < MIN_BULLETS:
             from_trace = summary_from_trace(self._trace, guard=lambda bullets: set(guard(bullets).shown))
         self.summary = from_trace or tuple(redact_text(bullet) for bullet in guarded.shown)
         self.summary_source = ("trace" if from_trace else "model") if self.summary else ""
+
+
+def _remove_repeats(scratchpad: Scratchpad, pieces: list[str]) -> int:
+    """Remove what repeats the scratchpad from a text in pieces; return how often."""
+    text, count = scratchpad.remove_repeats("".join(pieces))
+    if count:
+        pieces[:] = [text]
+    return count
 
 
 def _add(total: int | None, more: int | None) -> int | None:

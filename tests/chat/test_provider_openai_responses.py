@@ -11,7 +11,7 @@ import pytest
 from chat.providers.base import ProviderRequest
 from chat.providers.openai_http import Connection, build_client
 from chat.providers.openai_responses import OpenAIResponsesProvider
-from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawUsage
+from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
 from tests.chat.streams import answer, failure, text
 from tests.contract_server.fixture import ContractHandle
 
@@ -52,8 +52,9 @@ def places(deltas: list[RawDelta]) -> list[tuple[str, str]]:
     found = []
     for delta in deltas:
         if isinstance(delta, RawItem):
-            is_message = delta.item == {"type": "message"}
-            found.append(("message", "") if is_message else ("item", delta.item["id"]))
+            found.append(("item", delta.item["id"]))
+        elif isinstance(delta, RawMessage):
+            found.append(("message", ""))
         elif isinstance(delta, RawFields):
             found += [("call", call["id"]) for call in delta.fields.get("tool_calls", ())]
     return found
@@ -63,7 +64,7 @@ def replayed(deltas: list[RawDelta]) -> list[dict[str, Any]]:
     """Return the items of the next request: as they came, calls and message without ids, then the outputs."""
     back, outputs = [], []
     for delta in deltas:
-        if isinstance(delta, RawItem) and delta.item["type"] == "message":
+        if isinstance(delta, RawMessage):
             back.append({"role": "assistant", "content": text(deltas)})
         elif isinstance(delta, RawItem):
             back.append(dict(delta.item))

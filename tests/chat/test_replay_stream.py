@@ -312,7 +312,7 @@ def test_several_responses_are_read_one_after_another() -> None:
     third = [done(MESSAGE, output_index=1), completed(MESSAGE, MESSAGE, usage={"input_tokens": 3})]
     form = replay(*first, *second, *third)
 
-    assert form["visible"] == "So Said."
+    assert form["visible"] == "So\n\nSaid."
     assert [call["name"] for call in form["tool_calls"]] == ["look_1", "look_2"]
     assert form["reasoning_items"] == [SHOWN_THOUGHT]
     assert form["usage"]["input_tokens"] == 3

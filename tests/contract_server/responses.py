@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import zip_longest
 from typing import Any, Literal
 
 from msgspec import UNSET
@@ -62,6 +63,8 @@ class Draft:
 
     kind: Literal["reasoning", "message", "function_call"]
     parts: list[list[Piece]] = field(default_factory=list)
+    part_types: tuple[str, ...] = ()  # of a message's parts
+    phase: str = ""
     call_id: str | None = None
     name: str = ""
     hold: str | None = None
@@ -175,7 +178,9 @@ def _drafts_of(reply: Reply) -> Iterator[Draft]:
             case ReasoningOutput():
                 yield Draft("reasoning", [pieces(part) for part in item.summary if part])
             case MessageOutput():
-                yield Draft("message", [pieces(item.text)])
+                parts = {"output_text": item.text, "refusal": item.refusal}
+                types = tuple(kind for kind, text in parts.items() if text)
+                yield Draft("message", [pieces(parts[kind]) for kind in types], types, item.phase)
             case CallOutput():
                 arguments = arguments_text(item.arguments)
                 yield Draft("function_call", [pieces(arguments)], call_id=item.call_id, name=item.name)
@@ -228,8 +233,10 @@ def _complete(draft: Draft, state: State, request: CheckedRequest, response_id: 
             item |= {"summary": summary, "encrypted_content": seal(content)}
             draft.item = item | request.knobs.extra_item_keys
         case "message":
-            parts = [_text_part("output_text", text) for text in draft.texts()]
+            types = draft.part_types or ("output_text",)
+            parts = [_text_part(kind, text) for kind, text in zip(types, draft.texts(), strict=True)]
             item = {"type": "message", "id": f"msg_{state.number('msg')}", "role": "assistant", "content": parts}
+            item |= {"phase": draft.phase} if draft.phase else {}
             draft.item, draft.announced = {**item, "status": status}, {**item, "content": [], **IN_PROGRESS}
         case "function_call":
             call_id = draft.call_id or f"call_{state.number('call')}"
@@ -263,9 +270,15 @@ def numbered(number: int, name: str, hold: str | None = None, /, **values: Any) 
 def _item_events(drafts: Sequence[Draft], knobs: Knobs) -> Iterator[tuple[str, Mapping[str, Any], str | None]]:
     """Yield the events of all items; done events at once, or in reverse at the end."""
     late = []
+    if knobs.interleaved:
+        for index, draft in enumerate(drafts):
+            yield "response.output_item.added", {"output_index": index, "item": draft.announced}, draft.hold
+        for events in zip_longest(*(_text_events(index, draft) for index, draft in enumerate(drafts))):
+            yield from filter(None, events)
     for index, draft in enumerate(drafts):
-        yield "response.output_item.added", {"output_index": index, "item": draft.announced}, draft.hold
-        yield from _text_events(index, draft)
+        if not knobs.interleaved:
+            yield "response.output_item.added", {"output_index": index, "item": draft.announced}, draft.hold
+            yield from _text_events(index, draft)
         done = ("response.output_item.done", {"output_index": index, "item": draft.item}, None)
         if draft.kind == "reasoning" and knobs.omit_reasoning_done:
             continue
@@ -282,13 +295,13 @@ def _text_events(index: int, draft: Draft) -> Iterator[tuple[str, Mapping[str, A
         yield from _delta_events("response.function_call_arguments", where, "arguments", draft.parts[0])
         return
     is_summary = draft.kind == "reasoning"
-    part_type = "summary_text" if is_summary else "output_text"
     part_event = "response.reasoning_summary_part" if is_summary else "response.content_part"
-    text_event = "response.reasoning_summary_text" if is_summary else "response.output_text"
-    for n, (pieces, text) in enumerate(zip(draft.parts, draft.texts(), strict=True)):
+    types = draft.part_types or ("summary_text" if is_summary else "output_text",) * len(draft.parts)
+    for n, (pieces, text, part_type) in enumerate(zip(draft.parts, draft.texts(), types, strict=True)):
         place = where | {"summary_index" if is_summary else "content_index": n}
+        text_event = f"response.{'reasoning_' if is_summary else ''}{part_type}"
         yield f"{part_event}.added", {**place, "part": _text_part(part_type, "")}, None
-        yield from _delta_events(text_event, place, "text", pieces)
+        yield from _delta_events(text_event, place, "refusal" if part_type == "refusal" else "text", pieces)
         yield f"{part_event}.done", {**place, "part": _text_part(part_type, text)}, None
 
 
@@ -301,4 +314,6 @@ def _delta_events(
 
 
 def _text_part(part_type: str, text: str) -> dict[str, Any]:
+    if part_type == "refusal":
+        return {"type": part_type, "refusal": text}
     return {"type": part_type, "text": text} | ({"annotations": []} if part_type == "output_text" else {})

@@ -150,7 +150,11 @@ class ReasoningOutput(OutputItem, frozen=True, tag="reasoning"):
 
 
 class MessageOutput(OutputItem, frozen=True, tag="message"):
-    text: str
+    """``refusal`` is a part of its own, behind the text. ``phase``: what the service calls the message."""
+
+    text: str = ""
+    refusal: str = ""
+    phase: str = ""
 
 
 class CallOutput(OutputItem, frozen=True, tag="function_call"):
@@ -229,6 +233,7 @@ class Knobs(Struct, frozen=True, forbid_unknown_fields=True):
     pairing: Literal["position", "strict"] = "position"
     extra_item_keys: dict[str, Any] = {}
     done_order: Literal["index", "reversed"] = "index"
+    interleaved: bool = False  # the text events of all items in turn
     omit_reasoning_done: bool = False
     omit_completed_output: bool = False
     empty_summary: bool = False

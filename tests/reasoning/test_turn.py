@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reasoning.citations import Source
-from reasoning.deltas import Channel, RawDelta, RawEnd, RawFields, RawItem, RawUsage
+from reasoning.deltas import Channel, RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
 from reasoning.stream.limits import TurnLimits
 from reasoning.stream.turn import (
@@ -25,7 +25,6 @@ from reasoning.stream.turn import (
 from reasoning.trace import finish, start
 from tests.reasoning.streamed import machine, shown
 
-MESSAGE = {"type": "message"}
 SECRET = "sk-" + "a1b2c3d4" * 5
 WORDS = [f"w{number} " for number in range(60)]
 SOURCE = Source(
@@ -242,6 +241,19 @@ def test_texts_of_every_step_lose_what_they_repeat_of_the_scratchpad() -> None: 
     assert turn.scratchpad_repeats == 4
 
 
+@pytest.mark.spec("product 20")
+def test_repeats_are_removed_from_each_message_of_a_step() -> None:
+    notes = "the covenant is close to its limit, and the waiver ends in May of next year"
+    first = RawFields({"content": f"<scratchpad>{notes}</scratchpad>I noted: {notes}."})
+
+    updates, outcome = run(first, RawFields({"content": "Between."}, 1), RawFields({"content": f"So {notes}!"}, 2))
+
+    texts = [event.text for event in outcome.events if isinstance(event, AssistantMessage)]
+    assert texts == ["I noted: [redacted].", "Between.", "So [redacted]!"]
+    replaced = next(update for update in updates if isinstance(update, ReplaceText))
+    assert (replaced.chars, replaced.text) == (len(text_on(Channel.ANSWER, updates)), "\n\n".join(texts))
+
+
 @pytest.mark.spec("004 summary")
 def test_summary_comes_from_the_trace_where_fewer_than_two_bullets_are_left() -> None:
     turn = new_turn()
@@ -273,14 +285,21 @@ def test_quotation_is_checked_against_its_source() -> None:
     ("raws", "expected"),
     [
         (
-            [item(0), call(0, "a"), item(2), {"content": "One moment."}, RawItem(3, MESSAGE), call(1, "b")],
+            [item(0), call(0, "a"), item(2), {"content": "One moment."}, RawMessage(0), call(1, "b")],
             ["rs_0", "a", "rs_2", "message", "b"],
         ),
         ([item(2), item(0)], ["rs_0", "rs_2"]),
-        ([item(0), RawItem(1, MESSAGE), call(0, "a")], ["rs_0", "a"]),
+        ([item(0), RawMessage(0), call(0, "a")], ["rs_0", "a"]),
         (
-            [{"content": "1"}, RawItem(0, MESSAGE), item(1), {"content": "2"}, RawItem(2, MESSAGE), call(0, "a")],
-            ["rs_1", "message", "a"],
+            [
+                {"content": "1"},
+                RawFields({"content": "2"}, 1),
+                RawMessage(0),
+                item(1),
+                RawMessage(1),
+                call(0, "a"),
+            ],
+            ["message", "rs_1", "message", "a"],
         ),
         ([call(0, "a"), {"content": "Looking."}, call(1, "b")], ["message", "a", "b"]),
         ([item(0), call(0, "a"), {"reasoning_content": "hm"}], ["text", "rs_0", "a"]),

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,34 +18,46 @@ from chat.management.recordings import MAX_BYTES, Recording, RecordingError, rea
 from reasoning.deltas import Channel, Delta, RawFields, RawItem, RawUsage
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.normalizer import Normalizer
-from reasoning.stream.sections import SectionParser
+from reasoning.stream.sections import SectionParser, Sections
 
 
 def replay_recording(recording: Recording, *, starts_in_reasoning: bool = False) -> dict[str, Any]:
     """Return what the command prints: the channels of one response, without the text of a scratchpad."""
-    normalizer, sections = Normalizer(starts_in_reasoning=starts_in_reasoning), SectionParser()
-    visible: list[Delta] = []
+    normalizer = Normalizer(starts_in_reasoning=starts_in_reasoning)
+    messages: list[Sections] = []
+    visible: list[str] = []  # of the present message
+    number = 0
     calls: dict[int, dict[str, str]] = {}
     has_scratchpad = False
-    fields = [raw.fields for raw in recording.deltas if isinstance(raw, RawFields)]
-    for delta in (*chain.from_iterable(map(normalizer.feed, fields)), *normalizer.finish()):
-        if isinstance(delta.text, Scratchpad):
-            has_scratchpad = True
-        elif delta.channel is Channel.VISIBLE:
-            visible += sections.feed(delta.text)
-        elif delta.channel is Channel.TOOL:
-            call = calls.setdefault(delta.index or 0, {"name": "", "arguments": ""})
-            call["name"] = call["name"] or delta.name or ""
-            call["arguments"] += delta.text
-    visible += sections.finish()
-    texts = [(delta.channel, delta.text) for delta in visible if not isinstance(delta.text, Scratchpad)]
+
+    def read(deltas: Iterable[Delta]) -> None:
+        nonlocal has_scratchpad
+        for delta in deltas:
+            if isinstance(delta.text, Scratchpad):
+                has_scratchpad = True
+            elif delta.channel is Channel.VISIBLE:
+                visible.append(delta.text)
+            elif delta.channel is Channel.TOOL:
+                call = calls.setdefault(delta.index or 0, {"name": "", "arguments": ""})
+                call["name"] = call["name"] or delta.name or ""
+                call["arguments"] += delta.text
+
+    for raw in recording.deltas:
+        if isinstance(raw, RawFields):
+            if raw.message != number and "content" in raw.fields:
+                read(normalizer.end_message())
+                messages.append(sections_of(visible))
+                number, visible = raw.message, []
+            read(normalizer.feed(raw.fields))
+    read(normalizer.finish())
+    messages.append(sections_of(visible))
     items = [raw.item for raw in recording.deltas if isinstance(raw, RawItem) and raw.item.get("type") == "reasoning"]
     usage = [raw for raw in recording.deltas if isinstance(raw, RawUsage)]
     counters = normalizer.counters
     form: dict[str, Any] = {
-        "visible": "".join(text for channel, text in texts if channel is not Channel.SUMMARY),
+        "visible": "\n\n".join(message.answer for message in messages if message.answer),
         "thinking": normalizer.thinking,
-        "summary": [text for channel, text in texts if channel is Channel.SUMMARY],
+        "summary": next((list(message.summary) for message in reversed(messages) if message.summary), []),
         "tool_calls": [call for _index, call in sorted(calls.items())],
         "reasoning_items": [
             {"id": item.get("id"), "has_encrypted_content": bool(item.get("encrypted_content"))} for item in items
@@ -62,6 +74,14 @@ def replay_recording(recording: Recording, *, starts_in_reasoning: bool = False)
     if recording.failure:
         form["error"] = {"code": recording.failure.code, "message": recording.failure.message}
     return form
+
+
+def sections_of(visible: Sequence[str]) -> Sections:
+    """Return the sections of one message that went through the normaliser."""
+    parser = SectionParser()
+    parts = [delta for text in visible for delta in parser.feed(text)] + list(parser.finish())
+    summary = tuple(str(part.text) for part in parts if part.channel is Channel.SUMMARY)
+    return Sections(summary, "".join(str(part.text) for part in parts if part.channel is Channel.ANSWER))
 
 
 class Command(BaseCommand):
