@@ -19,7 +19,7 @@ class ChatConfig(AppConfig):
 
     def ready(self) -> None:
         from accounts import scratchpad  # noqa: PLC0415 - models must be loaded first
-        from chat.conversations import actions, search_index  # noqa: PLC0415 - models must be loaded first
+        from chat.conversations import actions, search_index, sessions  # noqa: PLC0415 - models must be loaded first
         from chat.filings import search_index as filing_index  # noqa: PLC0415
 
         register_converter(IdConverter, "id")  # before any URLs are read
@@ -29,4 +29,5 @@ class ChatConfig(AppConfig):
         post_migrate.connect(search_index.INDEX.ensure, sender=self, dispatch_uid="chat.talk_index")
         checks.register("database")(search_index.check_talk_index)
         scratchpad.switched.connect(actions.publish_viewer, dispatch_uid="chat.scratchpad")
+        sessions.connect()
         user_logged_out.connect(actions.end_temporary, dispatch_uid="chat.temporary")

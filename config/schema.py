@@ -208,6 +208,12 @@ SCHEMA: dict[str, tuple[Variable, ...]] = {
             "Tool calls of a turn that are run; the others are refused in words that the model can read.",
         ),
         Variable("MAX_CONCURRENT_TURNS", "4", env.integer(1, 1000), "Turns that one user may have running at once."),
+        Variable(
+            "MAX_OPEN_PAGES",
+            "50",
+            env.integer(1, 10_000),
+            "Conversation pages that one user may have open at once in one server process.",
+        ),
         Variable("LEASE_HEARTBEAT_S", "5", env.integer(1, 600), "Seconds between two heartbeats of a running turn."),
         Variable(
             "LEASE_EXPIRY_S",

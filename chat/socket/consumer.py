@@ -6,6 +6,7 @@ import asyncio
 import contextvars
 import json
 import logging
+import time
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import ExitStack
@@ -16,6 +17,7 @@ from channels.consumer import get_handler_name
 from channels.db import database_sync_to_async
 from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
 from django.http import HttpRequest, QueryDict
 from django.utils.translation import activate, get_language_from_request
 from django.utils.translation import gettext as _
@@ -32,11 +34,36 @@ from reasoning.scratchpad import Scratchpad
 
 logger = logging.getLogger(__name__)
 SIGNED_OUT = 4401
+TOO_MANY = 4429  # the page reconnects after a while
 BROKEN = 1011  # the page reconnects by itself
+FRAMES_AT_ONCE = 50  # of one page, and then so many a second; a page in use sends far fewer
+FRAMES_PER_S = 10
+MAX_REFUSED_FRAMES = 200  # in a row; then the socket is closed
 CATCH_UP_EVERY_S = 2.0
 REAUTHORIZE_EVERY_S = 10.0
 open_pages: dict[ConversationConsumer, PageSession] = {}  # of this process
 _checks: asyncio.Task[None] | None = None
+
+
+class FrameBudget:
+    """A token bucket: how many frames one socket may send now. A long frame counts as up to ten."""
+
+    def __init__(self) -> None:
+        self._tokens = float(FRAMES_AT_ONCE)
+        self._counted_at = time.monotonic()
+        self.refused = 0  # since the last frame that was accepted
+
+    def accepts(self, chars: int) -> bool:
+        now = time.monotonic()
+        self._tokens = min(FRAMES_AT_ONCE, self._tokens + FRAMES_PER_S * (now - self._counted_at))
+        self._counted_at = now
+        cost = 1 + 9 * chars // settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        if self._tokens < cost:
+            self.refused += 1
+            return False
+        self._tokens -= cost
+        self.refused = 0
+        return True
 
 
 class ConversationConsumer(AsyncWebsocketConsumer):
@@ -51,6 +78,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._lock = asyncio.Lock()
         self._stack = ExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._budget = FrameBudget()
 
     async def connect(self) -> None:
         await self.accept()
@@ -61,10 +89,16 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self.close(SIGNED_OUT)
             return
         key = PageKey(user.pk, self.scope["session"].session_key, self._conversation_id)
+        if has_too_many_pages(user):  # before the database is read
+            await self.close(TOO_MANY)
+            return
         try:
             viewer = await authorize(key)
         except SignedOutError as ended:
             await self.close(ended.code)
+            return
+        if has_too_many_pages(user):  # others were opened meanwhile
+            await self.close(TOO_MANY)
             return
         self._page = page = PageSession(self.manager, key, viewer)
         # Tasks that others start for this page draw in its language.
@@ -89,6 +123,9 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._page is None:
             return
+        if not self._budget.accepts(len(text_data or bytes_data or "")):
+            await self._refuse(text_data)
+            return
         try:
             form = json.loads(text_data or "")
         except (ValueError, RecursionError):
@@ -99,6 +136,22 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         except Exception as error:
             logger.exception("message not accepted")
             await self.send(error_frame(user_message(error), client_id_of(form)))
+
+    async def _refuse(self, text_data: str | None) -> None:
+        """Say once that frames come too fast, drop the ones that follow, and close the socket if they don't end."""
+        if self._budget.refused == 1:
+            try:
+                form = json.loads(text_data or "")
+            except (ValueError, RecursionError):
+                form = None
+            message = _("Too many messages at once. Wait a few seconds and try again.")
+            await self.send(error_frame(message, client_id_of(form)))
+        elif self._budget.refused > MAX_REFUSED_FRAMES:
+            logger.warning(
+                "socket closed: too many frames", extra={"user": self._page.key.user_id if self._page else 0}
+            )
+            self._page = None  # what is still in its queue is ignored
+            await self.close(TOO_MANY)
 
     def has_sent_end(self) -> bool:
         """Return whether the page was sent the end of its turn, if its turn has ended."""
@@ -112,7 +165,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self._send(self._page.on_event(message["event"]))
 
     async def viewer_changed(self, message: dict[str, Any]) -> None:
-        """Draw what the viewer may see now: another tab switched the scratchpad."""
+        """Draw what the viewer may see now, if their session goes on: something of it changed elsewhere."""
         if self._page is not None:
             await self._send(self._page.reauthorize())
 
@@ -155,6 +208,12 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+
+def has_too_many_pages(user: User) -> bool:
+    """Return whether this process serves as many pages of a user as they may have open."""
+    own = sum(page.key.user_id == user.pk for page in open_pages.values())
+    return own >= settings.MAX_OPEN_PAGES
 
 
 def language_of(scope: Mapping[str, Any]) -> str:

@@ -14,6 +14,7 @@ const MORE_CARDS = '<div hx-swap-oob="beforeend:#messages"'; // brings some
 const CARD_ID = /<article\s+class="card"\s+id="([^"]+)"/g;
 const PART_CHARS = 4000; // a long text grows in parts: not all is laid out again
 const EDGE_PX = 24; // closer to the end of a panel counts as being there
+const TOO_MANY = 4429; // close code: too many pages, or too many messages
 const RETRIED_BY_HTMX = [1006, 1011, 1012, 1013];
 
 const NOTHING_TO_SHOW =
@@ -236,7 +237,9 @@ document.addEventListener("htmx:wsClose", ({ detail }) => {
   if (code === 4401) return location.assign(chat.dataset.login);
   if (code === 4404) return location.assign(chat.dataset.gone); // there it can be restored for a while
   banner.hidden = false;
-  if (!RETRIED_BY_HTMX.includes(code)) setTimeout(() => detail.socketWrapper.reconnect(), reconnectDelay(0));
+  if (code === TOO_MANY) banner.textContent = banner.dataset.tooMany;
+  const delay = code === TOO_MANY ? 15000 + reconnectDelay(20) : reconnectDelay(0);
+  if (!RETRIED_BY_HTMX.includes(code)) setTimeout(() => detail.socketWrapper.reconnect(), delay);
 });
 
 document.addEventListener("legible:send", ({ detail }) => send(detail));

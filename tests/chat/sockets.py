@@ -39,6 +39,11 @@ async def socket_of(
         await socket.disconnect()
 
 
+def session_of(socket: WebsocketCommunicator) -> str:
+    """Return the key of the session that a socket was opened with."""
+    return dict(socket.scope["headers"])[b"cookie"].decode().removeprefix("sessionid=")
+
+
 async def frames_until(socket: WebsocketCommunicator, text: str) -> list[str]:
     """Return the frames up to the first by which the page was sent ``text``."""
     frames: list[str] = []

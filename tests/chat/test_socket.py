@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
 from django.contrib.sessions.models import Session
+from django.test import Client
 
 from accounts.models import User
 from chat.models import Conversation
 from tests.chat.asking import ended, owner_of
 from tests.chat.card_samples import HOSTILE
-from tests.chat.sockets import frames_until, socket_of
+from tests.chat.sockets import frames_until, session_of, socket_of
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import make_profile
+from tests.factories import PASSWORD, make_profile
 from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -57,6 +59,92 @@ async def test_message_of_a_page_that_was_signed_out_is_not_asked_and_closes_it(
 
     assert closed == {"type": "websocket.close", "code": 4401}
     assert not await conversation.turns.aexists()
+
+
+# review S L5
+@pytest.mark.parametrize("end", ["signed out", "deactivated", "password", "deleted"])
+async def test_sockets_close_at_once_when_their_session_or_user_ends(
+    alice: User, bob: User, conversation: Conversation, end: str
+) -> None:
+    def finish() -> None:
+        match end:
+            case "signed out":  # of the first session alone
+                client = Client()
+                client.cookies["sessionid"] = first
+                client.post("/accounts/logout/")
+            case "deactivated":
+                alice.is_active = False
+                alice.save()
+            case "password":
+                client = Client()
+                client.force_login(alice)
+                new = {"new_password1": "a quite different phrase", "new_password2": "a quite different phrase"}
+                client.post("/accounts/password/", {"old_password": PASSWORD, **new})
+            case _:
+                alice.delete()
+
+    theirs = await Conversation.objects.acreate(owner=bob)
+    async with (
+        socket_of(conversation, alice) as socket,
+        socket_of(conversation, alice) as other,
+        socket_of(theirs, bob) as of_bob,
+    ):
+        for each in (socket, other, of_bob):
+            await frames_until(each, "running")
+        first = session_of(socket)
+        await database_sync_to_async(finish)()
+
+        closed: Any = await socket.receive_output(timeout=30)
+        assert closed == {"type": "websocket.close", "code": 4401}
+        if end == "signed out":
+            await other.send_to("{")
+            assert "That was not JSON." in await other.receive_from(timeout=30)
+        else:
+            assert await other.receive_output(timeout=30) == closed
+        await of_bob.send_to("{")
+        assert "That was not JSON." in await of_bob.receive_from(timeout=30)
+
+
+# review S M5
+async def test_a_flood_is_told_once_and_closed_and_no_other_page_is(alice: User, conversation: Conversation) -> None:
+    async with socket_of(conversation, alice) as socket, socket_of(conversation, alice) as other:
+        await frames_until(other, "running")
+        await frames_until(socket, "running")
+        for number in range(1000):
+            await socket.send_to(json.dumps({"action": "close", "part": "thinking", "id": str(number)}))
+
+        sent = [await socket.receive_output(timeout=30) for _each in range(2)]
+        await other.send_to("{")
+
+        assert "Too many messages at once" in sent[0]["text"]
+        assert re.search(r'data-rejected="\d+"', sent[0]["text"]), "the page gives the text back that was refused"
+        assert sent[1] == {"type": "websocket.close", "code": 4429}
+        assert await socket.receive_nothing()
+        assert "That was not JSON." in await other.receive_from(timeout=30)
+
+
+async def test_longer_frames_count_for_more(alice: User, conversation: Conversation, settings: LazySettings) -> None:
+    long = json.dumps({"action": "close", "padding": "x" * (settings.DATA_UPLOAD_MAX_MEMORY_SIZE - 100)})
+    async with socket_of(conversation, alice) as socket:
+        await frames_until(socket, "running")
+        for _each in range(8):
+            await socket.send_to(long)
+
+        assert "Too many messages at once" in await socket.receive_from(timeout=30)
+
+
+async def test_pages_of_one_user_are_limited(
+    alice: User, bob: User, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.MAX_OPEN_PAGES = 2
+    theirs = await Conversation.objects.acreate(owner=bob)
+    async with socket_of(conversation, alice) as first, socket_of(conversation, alice):
+        async with socket_of(conversation, alice) as third, socket_of(theirs, bob) as of_bob:
+            assert await third.receive_output(timeout=30) == {"type": "websocket.close", "code": 4429}
+            await frames_until(of_bob, "running")
+        await first.disconnect()
+        async with socket_of(conversation, alice) as third:
+            await frames_until(third, "running")
 
 
 async def test_bad_input_gets_a_clear_error_and_the_socket_stays_open(
