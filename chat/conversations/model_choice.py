@@ -20,7 +20,7 @@ from chat.models import Conversation, ModelProfile
 from chat.providers import OPENAI_URL, ProviderConfig, known_provider_for, provider_for
 from chat.providers.address import MAX_CHARS as MAX_ADDRESS_CHARS
 from chat.providers.address import AddressProblem, InvalidAddressError, check_address, host_of
-from chat.providers.base import Provider, ProviderError
+from chat.providers.base import Provider, ProviderError, shown_model
 from chat.providers.openai_http import Connection
 from chat.validation import InvalidInputError
 from reasoning.replay.dialects import find_dialect
@@ -150,8 +150,8 @@ def of_environment(*, model: str | None = None) -> ModelChoice:
     if config.is_offline:
         return ModelChoice(OFFLINE, _("Offline analyst"), config, find_dialect("", OFFLINE), settings.CONTEXT_LIMIT)
     return ModelChoice(
-        name=config.model_name,
-        label=config.model_name or host_of(config.base_url or ""),
+        name=shown_model(config.model_name),
+        label=shown_model(config.model_name) or host_of(config.base_url or ""),
         config=config,
         dialect=natural_dialect(config),
         context_limit=settings.CONTEXT_LIMIT,
@@ -223,7 +223,7 @@ async def with_names(offered: Sequence[ModelChoice]) -> list[tuple[str, str]]:
     """Return names and labels; where an endpoint chooses its model, both are the name that it has chosen."""
     named = [(model.name, model.label) for model in offered]
     if not offered[0].name:
-        found = (await provider(offered[0])).model
+        found = (await provider(offered[0])).name
         named[0] = (found, found)
     return named
 

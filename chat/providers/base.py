@@ -6,11 +6,14 @@ Django nor the database.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from reasoning.deltas import RawDelta
+
+_HOST_PATH = re.compile(r"\s*(?:/|~|\.{1,2}[/\\]|\\|[A-Za-z]:[/\\]|file:)")  # /m/x, ~/x, ./x, \\host\x, C:\x
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +64,21 @@ class ProviderError(Exception):
         self.detail = detail
 
 
+def shown_model(model: str) -> str:
+    """Return a model's name as people may see it: of a path on the service's machine, its last part.
+
+    llama.cpp and others name a model by the file that they loaded. ``vendor/model`` is no path and stays whole.
+    """
+    if not _HOST_PATH.match(model):
+        return model
+    parts = [part for part in re.split(r"[/\\]", model) if part.strip(". ~")]
+    return parts[-1] if parts else "model"
+
+
 class Provider(Protocol):
     """An adapter to a model service."""
 
-    name: str  # shown on the card: "Offline analyst", "kimi-k2.6"
+    name: str  # shown on the card: "Offline analyst", "kimi-k2.6"; never a path
     model: str  # the requested model name; the guard of opaque items compares it
     identity: str  # endpoint identity: base URL and a fingerprint of the credential
     starts_in_reasoning: bool

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
-from chat.providers.base import ProviderError
+from chat.providers.base import ProviderError, shown_model
 
 MAX_QUOTED_CHARS = 300
 _MAX_WAIT_S, _TOMORROW_S = 86_400.0, 64_800.0  # a day; 18 hours
@@ -357,7 +357,7 @@ def build_error(
     else:
         message = _MESSAGES[code].format(where=where, wait=describe_wait(wait_s))
     retryable = code in _RETRYABLE and not is_quota
-    detail = quote_service(details.message or details.title, endpoint.secrets)
+    detail = quote_service(details.message or details.title, endpoint)
     return ProviderError(code, message, retryable=retryable, retry_after_s=wait_s, reason=reason, detail=detail)
 
 
@@ -402,7 +402,7 @@ def describe_refusal(status: int, where: str, details: ErrorDetails, endpoint: E
             f"Check OPENAI_BASE_URL; it often ends in /v1.{hint}"
         )
     if status == 404 and is_unknown_model and not names_other_api:
-        return f"The model service does not offer the model “{endpoint.model}”. Check OPENAI_MODEL."
+        return f"The model service does not offer the model “{shown_model(endpoint.model)}”. Check OPENAI_MODEL."
     if names_other_api:
         advice = f"Set OPENAI_API={other_api}{', or reasoning.effort to none' if reason == 'effort' else ''}."
     elif reason == "reasoning_refused" and not details.message:
@@ -413,18 +413,20 @@ def describe_refusal(status: int, where: str, details: ErrorDetails, endpoint: E
         advice = _ADVICE.get(reason, "")
     if not details.message:
         return f"The model service refused ({where}). {advice}".rstrip()
-    quotation = quote_service(details.message, endpoint.secrets)
+    quotation = quote_service(details.message, endpoint)
     full_stop = "" if quotation.endswith((".", "!", "?", "…", ")")) else "."
     return f"The model service refused the request: {quotation}{full_stop} {advice}".rstrip()
 
 
-def quote_service(text: str, secrets: Sequence[str]) -> str:
-    """Return a service's words on one line, without keys, redacted and shortened."""
+def quote_service(text: str, endpoint: Endpoint) -> str:
+    """Return a service's words on one line, without keys and the path of its model, redacted and shortened."""
     from reasoning.redaction import redact_text  # noqa: PLC0415  (its tables cost start-up time; errors are rare)
 
-    for secret in secrets:
+    for secret in endpoint.secrets:
         if len(secret) > 3:
             text = text.replace(secret, "[redacted]")
+    if endpoint.model:
+        text = text.replace(endpoint.model, shown_model(endpoint.model))
     safe = redact_text(" ".join(text[: 20 * MAX_QUOTED_CHARS].split()))
     return safe if len(safe) <= MAX_QUOTED_CHARS else f"{safe[:MAX_QUOTED_CHARS].rstrip()}…"
 

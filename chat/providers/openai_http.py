@@ -19,7 +19,7 @@ from urllib.parse import urlunsplit
 from weakref import WeakKeyDictionary
 
 from chat.providers.address import host_of, split
-from chat.providers.base import ProviderError, ProviderRequest
+from chat.providers.base import ProviderError, ProviderRequest, shown_model
 from chat.providers.decoding import MAX_EVENT_BYTES, EventParser, ResponseDecoder
 from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed, redirected
 from reasoning.deltas import RawDelta, RawFields
@@ -153,7 +153,7 @@ class OpenAIService:
         self._client = client
         self._refused_parameters: set[str] = set()
         self.model = model
-        self.name = model or self._connection.host
+        self.name = shown_model(model) or self._connection.host
         self.identity = self._connection.identity
         self.starts_in_reasoning = starts_in_reasoning
 
@@ -187,7 +187,8 @@ class OpenAIService:
         if not names:
             message = f"{endpoint.host} lists no models. Name the model in OPENAI_MODEL."
             raise ProviderError("refused", message, retryable=False)
-        self.model = self.name = next((name for name in names if not _NO_CHAT_MODEL.search(name)), names[0])
+        self.model = next((name for name in names if not _NO_CHAT_MODEL.search(name)), names[0])
+        self.name = shown_model(self.model)
         return self.model
 
     def request_body(self, request: ProviderRequest) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_noop, ngettext
 
 from chat.providers import OPENAI_URL
 from chat.providers.address import host_of
+from chat.providers.base import shown_model
 from chat.request_preview.masking import masked_body
 from chat.request_preview.plan import NextRequest
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, UserMessage
@@ -115,7 +116,7 @@ def preview_values(preview: NextRequest, sees: Visibility) -> dict[str, Any]:
     host = host_of(config.base_url or OPENAI_URL)
     rows = list(sent_rows(preview, sees))
     return {
-        "model": target.model,
+        "model": shown_model(target.model),
         "host": _("this server, offline") if config.is_offline else host,
         "api": target.api,
         "dialect": dialect_named(target.dialect).name,

@@ -8,10 +8,24 @@ from typing import Any
 import httpx2
 import pytest
 
-from chat.providers.base import ProviderError
+from chat.providers.base import ProviderError, shown_model
 from chat.providers.openai_chat import OpenAIChatProvider
 from chat.providers.openai_http import Connection, build_client
 
+PATHS = {
+    "/models/Tiny-Q4.gguf": "Tiny-Q4.gguf",
+    "/models/Qwen3/": "Qwen3",
+    "~/models/x.gguf": "x.gguf",
+    "./x.gguf": "x.gguf",
+    "..\\models\\x.gguf": "x.gguf",
+    "C:\\Users\\Ann\\x.gguf": "x.gguf",
+    "d:/models/x.gguf": "x.gguf",
+    "\\\\server\\share\\x.gguf": "x.gguf",
+    "file:///srv/models/x": "x",
+    "/": "model",
+    "/..": "model",
+}
+NAMES = ("Qwen/Qwen3-8B", "vendor/model:free", "accounts/a/models/b", "gpt-5-mini", "llama3.2:3b", "models/gemini", "")
 LOCAL = "http://127.0.0.1:9/v1"
 Answer = Callable[[httpx2.Request], httpx2.Response]
 
@@ -65,3 +79,9 @@ async def test_listing_that_fails_is_no_dead_end(answer: Answer) -> None:  # rev
 )
 async def test_first_model_that_can_chat_is_found_in_any_listing(listing: Any, name: str) -> None:
     assert await found_model(lambda _sent: httpx2.Response(200, json=listing)) == name
+
+
+# review U D7
+@pytest.mark.parametrize(("model", "shown"), [*PATHS.items(), *zip(NAMES, NAMES, strict=True)])
+def test_path_is_shown_by_its_last_part_and_a_name_whole(model: str, shown: str) -> None:
+    assert shown_model(model) == shown

@@ -58,6 +58,48 @@ async def test_model_that_the_endpoint_chooses_is_listed_by_its_name(
     assert answer.json() == [{"name": "first-model", "label": "first-model"}]
 
 
+# review U D7
+@pytest.mark.parametrize("is_named", [False, True])
+async def test_model_that_is_a_path_is_shown_by_its_last_part_and_asked_for_whole(
+    alice: User,
+    upstream: ContractHandle,
+    conversation: Conversation,
+    url: str,
+    settings: LazySettings,
+    is_named: bool,
+) -> None:
+    path = "/home/operator/models/Tiny-Q4.gguf"
+    settings.OPENAI_MODEL = path if is_named else None
+    upstream.script([{"content": "One."}, {"content": "Two."}], models={path: "openai-chat"})
+    client = await client_of(alice)
+
+    listed = (await client.get(MODELS)).json()
+    _status, form = await _posted(alice, url, text="a", model=listed[0]["name"])
+    page = (await client.get(f"/chats/{conversation.pk}/")).content.decode()
+    exported = [
+        (await client.get(f"/chats/{conversation.pk}/export/?format={kind}")).content.decode()
+        for kind in ("md", "json")
+    ]
+
+    assert listed == [{"name": "Tiny-Q4.gguf", "label": "Tiny-Q4.gguf"}]
+    assert form["model"] == "Tiny-Q4.gguf"
+    assert all("Q4.gguf" in text for text in (page, *exported))
+    assert "/home/operator" not in "".join((page, *exported, json.dumps(form)))
+    assert upstream.requests()[0]["body"]["model"] == path
+
+
+async def test_path_of_an_unknown_model_is_shown_in_no_error(
+    alice: User, upstream: ContractHandle, url: str, settings: LazySettings
+) -> None:
+    settings.OPENAI_MODEL = "/home/operator/models/nothing.gguf"
+
+    _status, form = await _posted(alice, url, text="a")
+
+    assert form["status"] == "error"
+    assert "nothing.gguf" in form["error"]["message"]
+    assert "/home" not in json.dumps(form)
+
+
 async def test_message_is_answered_by_the_model_it_names_and_so_is_the_next(
     alice: User, upstream: ContractHandle, conversation: Conversation, url: str
 ) -> None:
