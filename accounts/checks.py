@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 @register(Tags.security, deploy=True)
 def unsafe_flags(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Return an error for each unsafe flag, and a warning for demo users on a public site."""
+    """Return an error for each unsafe flag, and a warning for what a public site should not have."""
     errors: list[tuple[bool, str, str]] = [
         (
             not settings.SCRATCHPAD_ADMIN_ONLY,
@@ -33,7 +33,22 @@ def unsafe_flags(app_configs: Sequence[AppConfig] | None, **kwargs: Any) -> list
         ),
     ]
     messages: list[CheckMessage] = [Error(text, id=code) for is_unsafe, code, text in errors if is_unsafe]
-    if settings.DEMO_PASSWORD and not settings.IS_LOOPBACK_ONLY:
-        text = _("DEMO_PASSWORD is set and ALLOWED_HOSTS goes beyond this machine: delete the demo people.")
-        messages.append(Warning(text, id="accounts.W001"))
+    warnings: list[tuple[bool, str, str]] = [
+        (
+            bool(settings.DEMO_PASSWORD) and not settings.IS_LOOPBACK_ONLY,
+            "accounts.W001",
+            _("DEMO_PASSWORD is set and ALLOWED_HOSTS goes beyond this machine: delete the demo people."),
+        ),
+        (
+            settings.REASONING_SCRATCHPAD_ENABLED,
+            "accounts.W002",
+            _("REASONING_SCRATCHPAD_ENABLED is true: every answer pays for a scratchpad. Production needs false."),
+        ),
+        (
+            not settings.BEHIND_HTTPS_PROXY and not settings.IS_LOOPBACK_ONLY,
+            "accounts.W003",
+            _("BEHIND_HTTPS_PROXY is false: share links begin with http://. Set it to true behind a proxy with TLS."),
+        ),
+    ]
+    messages += [Warning(text, id=code) for is_unsafe, code, text in warnings if is_unsafe]
     return messages

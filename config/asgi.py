@@ -1,21 +1,25 @@
 """The ASGI application: HTTP, static files and WebSockets.
 
-A WebSocket must come from a page of this site (its Origin is checked) and carries the session of its user.
+A WebSocket must come from a page of this site (its Host and Origin are checked) and carries the session of its user.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+from urllib.parse import urlsplit
 
 from channels.auth import AuthMiddlewareStack
 from channels.routing import ProtocolTypeRouter, URLRouter
-from channels.security.websocket import AllowedHostsOriginValidator
+from channels.security.websocket import WebsocketDenier
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
 from django.core.asgi import get_asgi_application
+from django.core.exceptions import DisallowedHost
+from django.http import HttpRequest
+from django.utils.http import is_same_domain
 from whitenoise import WhiteNoise  # type: ignore[import-untyped]  # it ships no types
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
@@ -72,11 +76,41 @@ def add_headers(headers: Any, _path: str, _url: str) -> None:
     headers["Cross-Origin-Resource-Policy"] = "same-origin"
 
 
+def with_origin_check(application: AsgiApplication) -> AsgiApplication:
+    """Return an application that refuses WebSockets of other sites' pages with 403."""
+
+    async def check(scope: Any, receive: Any, send: Any) -> None:
+        headers: dict[bytes, bytes] = {}
+        for name, value in scope["headers"]:
+            headers[name] = headers[name] + b"," + value if name in headers else value
+        allowed = is_own_origin({name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()})
+        await (application if allowed else WebsocketDenier())(scope, receive, send)
+
+    return check
+
+
+def is_own_origin(headers: Mapping[str, str]) -> bool:
+    """Compare scheme, host and port of the Origin as Django's CSRF check does; Channels compares the host alone."""
+    handshake = HttpRequest()
+    handshake.META = {f"HTTP_{name.upper().replace('-', '_')}": value for name, value in headers.items()}
+    origin = headers.get("origin", "")
+    try:
+        if not headers.get("host") or not (parts := urlsplit(origin)).netloc:
+            return False
+        own = f"{handshake.scheme}://{handshake.get_host()}"
+    except (DisallowedHost, ValueError):
+        return False
+    trusted = [urlsplit(each) for each in settings.CSRF_TRUSTED_ORIGINS]
+    return origin == own or any(
+        parts.scheme == each.scheme and is_same_domain(parts.netloc, each.netloc.removeprefix("*")) for each in trusted
+    )
+
+
 sockets: Any = URLRouter(websocket_urlpatterns)  # type: ignore[arg-type]  # the stubs know only path() of channels
 
 application = ProtocolTypeRouter(
     {
         "http": with_static_files(django_application),
-        "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(sockets)),
+        "websocket": with_origin_check(cast("AsgiApplication", AuthMiddlewareStack(sockets))),
     }
 )

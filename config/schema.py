@@ -133,6 +133,13 @@ SCHEMA: dict[str, tuple[Variable, ...]] = {
             "Host names of this site. With any name beyond this machine, cookies need HTTPS.",
         ),
         Variable(
+            "BEHIND_HTTPS_PROXY",
+            "false",
+            env.BOOLEAN,
+            "True behind a proxy that ends TLS and sets X-Forwarded-Proto, as deploy/nginx.conf does: addresses are "
+            "https:// then, and HSTS is sent. Without such a proxy anybody could send that header.",
+        ),
+        Variable(
             "DATABASE_URL",
             "sqlite:///legible.sqlite3",
             env.DATABASE_URL,

@@ -184,8 +184,12 @@ LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "accounts:login"
 
+BEHIND_HTTPS_PROXY: bool = ENV["BEHIND_HTTPS_PROXY"]
+if BEHIND_HTTPS_PROXY:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SECURE_HSTS_SECONDS = 365 * 24 * 3600
 # Plain HTTP works on this machine only; any other host name is behind TLS.
-SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = not DEBUG and not IS_LOOPBACK_ONLY
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = BEHIND_HTTPS_PROXY or (not DEBUG and not IS_LOOPBACK_ONLY)
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_TRUSTED_ORIGINS = [f"https://{'*' if name.startswith('.') else ''}{name}" for name in ALLOWED_HOSTS if name != "*"]
@@ -193,7 +197,7 @@ CSRF_TRUSTED_ORIGINS = [f"https://{'*' if name.startswith('.') else ''}{name}" f
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# The proxy that ends TLS redirects to HTTPS and sends HSTS.
+# The proxy that ends TLS redirects to HTTPS, and sends HSTS where BEHIND_HTTPS_PROXY doesn't.
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]
 _CSP_SELF = ("default-src", "script-src", "style-src", "img-src", "connect-src", "form-action")
 _CSP_NONE = ("object-src", "base-uri", "frame-src", "frame-ancestors")

@@ -188,6 +188,17 @@ def test_cookies_need_https_unless_the_site_is_local(read_settings: ReadSettings
     assert read_settings(ALLOWED_HOSTS=hosts)["SESSION_COOKIE_SECURE"] is is_secure
 
 
+# review S L2
+def test_https_of_the_proxy_is_believed_only_where_the_site_says_so(read_settings: ReadSettings) -> None:
+    assert "SECURE_PROXY_SSL_HEADER" not in read_settings(ALLOWED_HOSTS="chat.example.com")
+
+    found = read_settings(ALLOWED_HOSTS="chat.example.com", BEHIND_HTTPS_PROXY="true")
+
+    assert found["SECURE_PROXY_SSL_HEADER"] == ("HTTP_X_FORWARDED_PROTO", "https")
+    assert found["SESSION_COOKIE_SECURE"]
+    assert found["SECURE_HSTS_SECONDS"] > 0
+
+
 def test_messages_in_redis_are_encrypted(read_settings: ReadSettings) -> None:
     layer = read_settings(REDIS_URL="redis://127.0.0.1/0", SECRET_KEY="s3cret")["CHANNEL_LAYERS"]["default"]
 

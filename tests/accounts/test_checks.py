@@ -39,10 +39,20 @@ def test_unsafe_flag_is_an_error_of_deployment_only(settings: Settings, setting:
     assert findings(is_deployment=False) == {}
 
 
-def test_demo_users_on_a_public_site_are_a_warning(settings: Settings) -> None:
-    settings.DEMO_PASSWORD = "known to many"
-    assert findings() == {}
+@pytest.mark.parametrize(
+    ("public", "setting", "value", "found"),
+    [
+        (False, "DEMO_PASSWORD", "known to many", []),
+        (True, "DEMO_PASSWORD", "known to many", ["accounts.W001"]),
+        (False, "REASONING_SCRATCHPAD_ENABLED", True, ["accounts.W002"]),  # review B D10
+        (True, "BEHIND_HTTPS_PROXY", False, ["accounts.W003"]),
+        (False, "BEHIND_HTTPS_PROXY", False, []),
+    ],
+)
+def test_what_a_public_site_should_not_have_is_a_warning(
+    settings: Settings, public: bool, setting: str, value: object, found: list[str]
+) -> None:
+    settings.IS_LOOPBACK_ONLY, settings.BEHIND_HTTPS_PROXY = not public, True
+    setattr(settings, setting, value)
 
-    settings.IS_LOOPBACK_ONLY = False
-
-    assert list(findings()) == ["accounts.W001"]
+    assert list(findings()) == found

@@ -25,10 +25,16 @@ def cookies_of(user: User) -> str:
 
 @asynccontextmanager
 async def socket_of(
-    conversation: Conversation, user: User | None, *, origin: str = "http://localhost"
+    conversation: Conversation,
+    user: User | None,
+    *,
+    origin: str = "http://localhost",
+    host: str = "localhost",
+    proto: str = "",
 ) -> AsyncIterator[WebsocketCommunicator]:
-    """Connect as this user; ``accepted`` says whether the handshake was."""
-    headers = [(b"origin", origin.encode()), (b"host", b"localhost")]
+    """Connect as this user; ``accepted`` says whether the handshake was. An empty header is not sent."""
+    sent = {b"origin": origin, b"host": host, b"x-forwarded-proto": proto}
+    headers = [(name, value.encode()) for name, value in sent.items() if value]
     if user is not None:
         headers.append((b"cookie", (await database_sync_to_async(cookies_of)(user)).encode()))
     socket = WebsocketCommunicator(application, f"/ws/chats/{conversation.pk}/", headers=headers)

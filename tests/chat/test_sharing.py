@@ -293,3 +293,16 @@ def test_the_audit_finds_nothing_in_200_links(alice: User) -> None:
         link.save(force_insert=True)
 
     assert audit() == ""
+
+
+# review S L2
+@pytest.mark.parametrize(("header", "scheme"), [(None, "http"), (("HTTP_X_FORWARDED_PROTO", "https"), "https")])
+def test_link_has_the_scheme_that_the_proxy_may_say(
+    alice: User, settings: LazySettings, header: tuple[str, str] | None, scheme: str
+) -> None:
+    settings.SECURE_PROXY_SSL_HEADER = header
+    link = make_link(make_talk(alice))
+
+    page = client_of(alice).get("/shares/", headers={"Host": "testserver", "X-Forwarded-Proto": "https"})
+
+    assert f'"{scheme}://testserver/s/{token_of(link)}/"' in page.text

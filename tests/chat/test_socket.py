@@ -43,9 +43,47 @@ async def test_socket_without_a_session_is_closed(conversation: Conversation) ->
         assert (await socket.receive_output(timeout=30))["code"] == 4401
 
 
-async def test_foreign_origin_is_refused(alice: User, conversation: Conversation) -> None:
-    async with socket_of(conversation, alice, origin="https://elsewhere.example") as socket:
-        assert not socket.accepted
+# review S L1
+@pytest.mark.parametrize(
+    ("host", "origin", "is_own"),
+    [
+        ("localhost", "http://localhost", True),
+        ("localhost:8123", "http://localhost:8123", True),
+        ("localhost:8123", "http://localhost:9999", False),
+        ("localhost:8123", "http://localhost", False),
+        ("localhost", "http://127.0.0.1", False),
+        ("localhost", "https://localhost:8443", False),
+        ("localhost", "https://localhost", True),  # behind a proxy that ends TLS: in CSRF_TRUSTED_ORIGINS
+        ("localhost", "https://app.example.com", True),
+        ("localhost", "http://app.example.com", False),
+        ("localhost", "https://example.com.evil.test", False),
+        ("localhost", "https://elsewhere.example", False),
+        ("localhost", "http://[", False),
+        ("localhost", "null", False),
+        ("localhost", "", False),
+        ("elsewhere.example", "http://elsewhere.example", False),
+        ("", "http://localhost", False),
+    ],
+)
+async def test_only_pages_of_this_site_are_let_in(
+    alice: User, conversation: Conversation, settings: LazySettings, host: str, origin: str, is_own: bool
+) -> None:
+    settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
+    settings.CSRF_TRUSTED_ORIGINS = ["https://localhost", "https://*.example.com"]
+
+    async with socket_of(conversation, alice, origin=origin, host=host) as socket:
+        assert socket.accepted == is_own
+
+
+# review S L2
+@pytest.mark.parametrize("header", [None, ("HTTP_X_FORWARDED_PROTO", "https")])
+async def test_the_proxy_says_that_the_page_is_https_where_it_may(
+    alice: User, conversation: Conversation, settings: LazySettings, header: tuple[str, str] | None
+) -> None:
+    settings.SECURE_PROXY_SSL_HEADER, settings.CSRF_TRUSTED_ORIGINS = header, []
+
+    async with socket_of(conversation, alice, origin="https://localhost", proto="https") as socket:
+        assert socket.accepted == (header is not None)
 
 
 async def test_message_of_a_page_that_was_signed_out_is_not_asked_and_closes_it(
