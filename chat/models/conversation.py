@@ -28,6 +28,8 @@ class Conversation(models.Model):
         "ModelProfile", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("model")
     )  # None: the site's default
     reasoning = models.JSONField(_("reasoning settings"), default=dict, blank=True)  # only what was set here
+    # By endpoint and model: the seq up to which it refused its own opaque items; see chat.turns.planning.
+    refused_items = models.JSONField(default=dict, blank=True, editable=False)
     is_renamed = models.BooleanField(_("renamed"), default=False)  # by its owner: no title is generated any more
     is_pinned = models.BooleanField(_("pinned"), default=False)
     deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)  # purged some time after

@@ -16,6 +16,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.db import transaction
 
 from accounts.visibility import site_flags
 from chat import eventlog
@@ -54,7 +55,6 @@ def plan_next(
     *,
     history: Sequence[Event] | None = None,
     anchor: UsageAnchor | None = None,
-    omit_items: bool = False,
     and_then: Sequence[Event] = (),
 ) -> EgressPlan:
     """Plan the next request.
@@ -70,8 +70,21 @@ def plan_next(
         reasoning_settings.effective_settings(conversation.owner, conversation, chosen),
         target,
         usage_anchor=anchor,
-        omit_items=omit_items,
+        refused_to_seq=conversation.refused_items.get(_refusal_key(target.model, target.provider), 0),
     )
+
+
+@transaction.atomic
+def remember_refusal(turn: Turn, provider: Provider, to_seq: int) -> None:
+    """Leave the opaque parts up to this event out of later requests to this model of this endpoint. Product 21."""
+    conversation = Conversation.all_objects.select_for_update().get(pk=turn.conversation_id)
+    conversation.refused_items[_refusal_key(provider.model, provider.identity)] = to_seq
+    conversation.save(update_fields=["refused_items"])
+    turn.conversation.refused_items = conversation.refused_items  # of which the request after this turn is planned
+
+
+def _refusal_key(model: str, provider: str) -> str:
+    return f"{provider} {model}"
 
 
 def plan_coming(
@@ -131,7 +144,8 @@ def set_context_size(
 def _context_key(conversation: Conversation, chosen: model_choice.ModelChoice) -> str:
     """Return a digest of what the size of a request depends on beside the history."""
     in_force = reasoning_settings.effective_settings(conversation.owner, conversation, chosen)
-    return blake2b(repr((target_of(chosen), in_force)).encode(), digest_size=16).hexdigest()
+    depends_on = (target_of(chosen), in_force, *conversation.refused_items.items())
+    return blake2b(repr(depends_on).encode(), digest_size=16).hexdigest()
 
 
 def request_of(plan: EgressPlan, chosen: model_choice.ModelChoice, conversation_id: uuid.UUID) -> ProviderRequest:
@@ -184,7 +198,6 @@ def plan_step(
     *,
     conversation: Conversation | None,
     anchor: UsageAnchor | None,
-    omit_items: bool,
 ) -> PlannedRequest:
     """Plan a request of a turn; ``conversation``: where it was read just now. The first one names the model."""
     if (turn.model, turn.provider) != (provider.name, provider.identity):
@@ -195,7 +208,7 @@ def plan_step(
     target = target_of(chosen, model=provider.model, identity=provider.identity)
     history = eventlog.history(turn.conversation_id)
     anchor = anchor or _newest_anchor(conversation, history)
-    plan = plan_next(conversation, chosen, target, history=history, anchor=anchor, omit_items=omit_items)
+    plan = plan_next(conversation, chosen, target, history=history, anchor=anchor)
     for repair in plan.repairs:
         logger.warning("request repaired", extra={"turn": turn.public_id, "rule": repair.rule, "index": repair.index})
     return PlannedRequest(plan, history, anchor)

@@ -66,21 +66,19 @@ def _log_outage(state: RetryCallState) -> None:
 class RetryPolicy:
     """What to do about requests of one turn that failed before any output. Replay 2.10, D6.
 
-    Each remedy is tried once, waiting at most twice, or for minutes while a model is being loaded. After the first
-    piece of an answer and (unless the request was refused whole) after a tool has run, a failure ends the turn: what a
-    service accepted is never requested again.
+    Each remedy is tried once, that against refused items once for each request that holds some; waiting at most twice,
+    or for minutes while a model is being loaded. After the first piece of an answer and (unless the request was refused
+    whole) after a tool has run, a failure ends the turn: what a service accepted is never requested again.
     """
 
-    omits_items: bool = False
     _has_compacted: bool = False
     _waits: int = 0
     _loading_waits: int = 0
     _loading_s: float = 0.0  # their sum
 
-    def next_action(self, error: ProviderError, *, tool_ran: bool) -> Action | None:
-        """Return what may help, and count it as tried; None where the turn fails."""
-        if error.reason in _ITEM_REASONS and not self.omits_items:
-            self.omits_items = True
+    def next_action(self, error: ProviderError, plan: EgressPlan, *, tool_ran: bool) -> Action | None:
+        """Return what may help after ``plan`` was refused, and count it as tried; None where the turn fails."""
+        if error.reason in _ITEM_REASONS and plan.sends_opaque:
             return "omit items"
         if error.code == "context_overflow" and not self._has_compacted:
             self._has_compacted = True

@@ -238,15 +238,14 @@ class TurnRun:
     async def _plan(self, provider: Provider, machine: TurnMachine) -> EgressPlan:
         """Plan the next request; compact first where history has grown too long for a turn's first request."""
         plan_step = partial(planning.plan_step, self.turn, self._started.choice, provider)
-        omit = self._retry.omits_items
         # The conversation was read when the turn started: fresh enough for its first request.
         conversation = None if self._metrics.requests else self.turn.conversation
-        read = partial(plan_step, conversation=conversation, anchor=self._anchor, omit_items=omit)
+        read = partial(plan_step, conversation=conversation, anchor=self._anchor)
         plan, self._history, self._anchor = await retry_on_db_outage(read)
         if plan.should_compact and machine.step == 0 and not self._has_compacted:
             self._has_compacted = True
             if await self._compact(provider, plan):
-                read = partial(plan_step, conversation=None, anchor=None, omit_items=omit)
+                read = partial(plan_step, conversation=None, anchor=None)
                 plan, self._history, self._anchor = await retry_on_db_outage(read)
         return plan
 
@@ -254,9 +253,11 @@ class TurnRun:
         self, error: ProviderError, provider: Provider, machine: TurnMachine, plan: EgressPlan
     ) -> bool:
         """Do what may help after a failed request; False where nothing does."""
-        match self._retry.next_action(error, tool_ran=machine.step > 0):
+        match self._retry.next_action(error, plan, tool_ran=machine.step > 0):
             case "omit items":
                 logger.warning("opaque items refused", extra={"turn": self.turn.public_id, "reason": error.reason})
+                to_seq = self._history[-1].seq if self._history else 0
+                await retry_on_db_outage(partial(planning.remember_refusal, self.turn, provider, to_seq))
                 return True
             case "compact":
                 return await self._compact(provider, plan, is_overflow=True)

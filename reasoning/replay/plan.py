@@ -53,7 +53,8 @@ class EgressPlan:
     """The next request without instructions and tools.
 
     ``notes`` explain what could not be asked for; ``repairs`` list what the last check dropped or added.
-    ``offers_tools`` is false where the service accepts none.
+    ``offers_tools`` is false where the service accepts none; ``sends_opaque``: something in it is sealed, so its
+    service may refuse it.
     """
 
     body: dict[str, Any]
@@ -64,6 +65,7 @@ class EgressPlan:
     notes: tuple[str, ...] = ()
     repairs: tuple[Repair, ...] = ()
     offers_tools: bool = True
+    sends_opaque: bool = False
 
     @property
     def entries(self) -> list[Entry]:
@@ -82,17 +84,17 @@ def plan_request(
     target: RequestTarget,
     *,
     usage_anchor: UsageAnchor | int | None = None,
-    omit_items: bool = False,
+    refused_to_seq: int = 0,
 ) -> EgressPlan:
     """Plan the next request from ``events`` (any order, all branches), deterministically.
 
-    ``usage_anchor`` is what an earlier request was reported to cost (spec 001 BR-004). ``omit_items`` omits opaque
-    items after the service refused them (replay D6).
+    ``usage_anchor`` is what an earlier request was reported to cost (spec 001 BR-004). ``refused_to_seq``: the service
+    refused the opaque parts up to this event, which are omitted (product 21).
     """
     dialect = dialect_named(target.dialect)
     history = read_history(events)
     origin = Origin(target.api, target.model, target.provider)
-    selector = Selector(settings, dialect, origin, omit_items)
+    selector = Selector(settings, dialect, origin, refused_to_seq)
     turns = selector.select(history)
 
     entries: list[Entry] = []
@@ -132,4 +134,5 @@ def plan_request(
         notes=notes,
         repairs=repairs,
         offers_tools=dialect.takes_tools,
+        sends_opaque=any(block.kind != "text" for steps in answers for sent in steps for block in sent.step.reasoning),
     )

@@ -18,6 +18,7 @@ from reasoning.settings import ReasoningSettings
 
 BY_SETTING = frozenset({"spec 001 BR-001", "spec 001 BR-005", "replay D1"})
 _PURGED = "product 3"
+_REFUSED = "product 21"
 Reason = tuple[str, str]  # rule id, words
 
 
@@ -68,7 +69,7 @@ class Selector:
     settings: ReasoningSettings
     dialect: Dialect
     origin: Origin
-    omit_items: bool = False  # after a service refused them: replay D6
+    refused_to_seq: int = 0  # opaque parts up to this event were refused by the receiver: product 21
     omissions: list[Omission] = field(default_factory=list)
     _seen_items: set[str] = field(default_factory=set)
 
@@ -135,10 +136,10 @@ class Selector:
             return ("spec 002 decision 3", f"made by {block.model}")
         if not self.origin.is_same_model(block):
             return ("replay 2.4", "made at another endpoint or with another key")
+        if block.seq <= self.refused_to_seq:
+            return (_REFUSED, "the service refused its own items")
         if block.kind != "item":
             return None
-        if self.omit_items:
-            return ("replay D6", "the service refused its own items")
         if turn.has_failed or not block.whole:
             return ("spec 002 drop", "of a response that did not end well")
         item = block.item
@@ -156,14 +157,14 @@ class Selector:
     def _apply_requirements(
         self, left: HistoryStep, whole: HistoryStep, reasons: list[Reason], *, is_newest: bool
     ) -> SelectedStep | None:
-        """Give a step what its service insists on, or omit it. Replay D4, D5; product 3 for what was purged."""
+        """Give a step what its service insists on, or omit it. Replay D4, D5; product 3, 21 for what was lost."""
         rules = {rule for rule, _words in reasons}
         # A setting of the user wins over what the service insists on; the refusal then names the setting.
         if self.origin.api == "responses" or rules & BY_SETTING:
             return SelectedStep(left)
-        # A call whose signature or details were purged is refused by the service that made them.
+        # A call whose signature or details were purged, or refused, is refused by the service that made them.
         takes_opaque = self.dialect.takes_signatures or self.dialect.takes_details
-        if takes_opaque and left.calls and _PURGED in rules:
+        if takes_opaque and left.calls and rules & {_PURGED, _REFUSED}:
             self._omit_step(left)
             return None
         has_text = any(block.kind == "text" for block in left.reasoning)

@@ -9,10 +9,11 @@ import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
 
-from chat.conversations import reasoning_settings
+from accounts.models import User
+from chat.conversations import actions, reasoning_settings
 from chat.models import Conversation, Event
 from chat.turns.manager import TurnManager
-from tests.chat.asking import ask
+from tests.chat.asking import ask, owner_of
 from tests.chat.histories import KINDS, LONG, Talk, cut
 from tests.contract_server.fixture import ContractHandle
 from tests.contract_server.script import WORDINGS
@@ -75,17 +76,97 @@ async def test_rejected_ciphertext_is_retried_once_without_items(talk: Talk) -> 
     assert again == [kind for kind in refused if kind != "reasoning"]
 
 
+REJECTED = {"faults": [{"kind": "reject_ciphertext"}]}
+
+
+def ids_sent(talk: Talk) -> list[list[str]]:
+    """Return the ids of the reasoning items in each request."""
+    bodies = [request["body"] for request in talk.upstream.requests()]
+    return [[item["id"] for item in body["input"] if item.get("type") == "reasoning"] for body in bodies]
+
+
 @pytest.mark.spec("replay D6")
-async def test_rejected_items_stay_in_the_log_and_are_sent_again(talk: Talk) -> None:
+@pytest.mark.spec("product 21")
+async def test_refused_items_stay_in_the_log_and_newer_ones_are_sent(talk: Talk) -> None:  # review A D2
     await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.step(), talk.answer())
-    kept = await Event.objects.filter(type="reasoning").acount()
-    await talk.ask({**talk.answer(), "faults": [{"kind": "reject_ciphertext"}]})
 
+    healed = await talk.ask({**talk.step(), **REJECTED}, talk.step(), talk.answer())
+    later = await talk.ask(talk.step(), talk.answer())
+
+    assert (healed.status, later.status) == ("completed", "completed")
+    assert verdicts(talk) == [*["accepted"] * 2, "fault", *["accepted"] * 5]
+    new = ["rs_3", "rs_4", "rs_5", "rs_6"]
+    assert ids_sent(talk) == [[], ["rs_1"], ["rs_1", "rs_2"], [], new[:1], new[:2], new[:3], new]
+    assert await Event.objects.filter(type="reasoning", sealed__isnull=False).acount() == 7
+
+
+@pytest.mark.spec("product 21")
+async def test_items_made_since_may_be_refused_as_well(talk: Talk) -> None:
+    await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.answer())
 
-    assert await Event.objects.filter(type="reasoning", sealed__isnull=False).acount() >= kept > 0
-    assert kinds_sent(talk)[-1].count("reasoning") == 3
+    turn = await talk.ask({**talk.step(), **REJECTED}, {**talk.step(), **REJECTED}, talk.answer())
+
+    assert turn.status == "completed"
+    assert verdicts(talk) == ["accepted", "fault", "accepted", "fault", "accepted", "accepted"]
+    assert ids_sent(talk) == [[], ["rs_1"], [], ["rs_2"], [], ["rs_3"]]
+
+
+@pytest.mark.spec("product 21")
+async def test_refusal_holds_for_one_model_of_one_conversation(talk: Talk) -> None:
+    await talk.choose(KINDS["gpt-5-mini"])
+    await talk.ask(talk.answer())
+    await talk.choose(KINDS["gpt-5.4"])
+    await talk.ask(talk.answer())
+    await talk.ask({**talk.answer(), **REJECTED})
+    await talk.choose(KINDS["gpt-5-mini"])
+    await talk.ask(talk.answer())
+
+    assert ids_sent(talk) == [[], [], ["rs_2"], [], ["rs_1"]]
+    assert await Conversation.objects.exclude(refused_items={}).acount() == 1
+
+
+@pytest.mark.spec("product 21")
+async def test_refusal_holds_on_every_branch_for_what_was_there(talk: Talk) -> None:
+    await talk.choose(KINDS["gpt-5-mini"])
+    first = await talk.ask(talk.answer())
+    await talk.ask({**talk.answer(), **REJECTED})
+    talk.upstream.script([talk.answer(), talk.answer()])
+    again = await talk.turn_manager.retry(first)
+    await talk.turn_manager.wait_until_finished(talk.conversation.pk, again.turn_id)
+    await talk.ask(talk.answer())
+    await database_sync_to_async(actions.select_branch)(first)
+    await talk.ask(talk.answer())
+
+    assert ids_sent(talk) == [[], ["rs_1"], [], [], ["rs_3"], ["rs_2"]]
+    assert verdicts(talk).count("fault") == 1
+
+
+@pytest.mark.spec("product 21")
+async def test_refused_details_are_left_out_with_their_step(talk: Talk) -> None:
+    await talk.choose(KINDS["vendor/model-a"])
+    await talk.ask(talk.step(), talk.answer())
+
+    turn = await talk.ask({**talk.step(), **REJECTED}, talk.answer())
+    await talk.ask(talk.answer())
+
+    assert turn.status == "completed"
+    assert verdicts(talk) == ["accepted", "accepted", "fault", "accepted", "accepted", "accepted"]
+
+
+@pytest.mark.spec("product 21")
+async def test_preview_names_the_rule_by_which_refused_items_are_left_out(talk: Talk) -> None:
+    await talk.choose(KINDS["gpt-5-mini"])
+    await talk.ask(talk.answer())
+    await talk.ask({**talk.answer(), **REJECTED})
+    await User.objects.filter(pk=talk.conversation.owner_id).aupdate(is_superuser=True)
+
+    page = await (await owner_of(talk.conversation)).get(f"/chats/{talk.conversation.pk}/preview/")
+
+    text = page.content.decode()
+    assert "product 21" in text
+    assert "The service refused its own sealed thinking" in text
 
 
 @pytest.mark.spec("replay D6")

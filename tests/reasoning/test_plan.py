@@ -311,4 +311,4 @@ def test_items_are_omitted_by_settings_or_after_a_refusal_only() -> None:
     assert rules(plan(loop, to=RESPONSES, by=DEFAULTS)) == []
     assert rules(plan(loop, to=RESPONSES, by=ReasoningSettings(include_in_context=False))) == ["replay D1"]
     assert rules(plan(*earlier, to=RESPONSES, by=ReasoningSettings(strip_from_context="all"))) == ["spec 001 BR-005"]
-    assert rules(plan(loop, to=RESPONSES, omit_items=True)) == ["replay D6"]
+    assert rules(plan(loop, to=RESPONSES, refused_to_seq=99)) == ["product 21"]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reasoning.events import Reasoning
 from reasoning.replay.plan import RequestTarget, plan_request
 from reasoning.settings import ReasoningSettings
 from tests.chat.histories import KINDS, Kind
@@ -81,14 +82,17 @@ def test_only_what_settings_hold_back_is_refused(kind: Kind, data: st.DataObject
     assert broken is None or broken[0] in allowed | ({"K0"} if chosen.effort == "none" else set())
 
 
-@pytest.mark.parametrize("model", ["gpt-5-mini", "gpt-5.4"])
+@pytest.mark.spec("product 21")
+@pytest.mark.parametrize("model", ["gpt-5-mini", "gpt-5.4", "vendor/model-a", "signed-model"])
 @settings(suppress_health_check=list(HealthCheck))
 @given(data=st.data())
-def test_request_without_items_is_accepted(model: str, data: st.DataObject) -> None:
-    request = asked(KINDS[model], data.draw(logs(model)), ROUND_TRIP, omit_items=True)
+def test_request_without_refused_items_is_accepted(model: str, data: st.DataObject) -> None:
+    log, border = data.draw(logs(model)), data.draw(st.integers(0, 40))
+    request = asked(KINDS[model], log, ROUND_TRIP, refused_to_seq=border)
 
+    refused = [event.item for event in log.events if isinstance(event, Reasoning) and event.seq <= border]
     assert broken_rule(request) is None
-    assert all(item["type"] != "reasoning" for item in request.input)
+    assert not [item for item in request.body.get("input", ()) if item.get("type") == "reasoning" and item in refused]
 
 
 @settings(suppress_health_check=list(HealthCheck))
