@@ -1,10 +1,12 @@
-"""Middleware for the response headers that Django doesn't set, and for the compression of pages.
+"""Middleware for the response headers that Django doesn't set, for request ids, and for the compression of pages.
 
 Pages differ by viewer and session, so no shared cache may store them. A view's own ``Cache-Control`` wins.
 """
 
 from __future__ import annotations
 
+import re
+import uuid
 from collections.abc import Awaitable, Callable
 from inspect import iscoroutinefunction
 from typing import TypeAlias, cast
@@ -13,6 +15,8 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 from django.utils.decorators import sync_and_async_middleware
+
+from config.logs import request_id
 
 View: TypeAlias = Callable[[HttpRequest], HttpResponseBase]
 AsyncView: TypeAlias = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
@@ -23,6 +27,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in DISABLED_FEATURES),
 }
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 
 @sync_and_async_middleware
@@ -39,6 +45,36 @@ def headers_middleware(get_response: View | AsyncView) -> View | AsyncView:
         return with_headers(cast("View", get_response)(request))
 
     return middleware
+
+
+@sync_and_async_middleware
+def request_id_middleware(get_response: View | AsyncView) -> View | AsyncView:
+    """Name every request in its log lines and in ``X-Request-Id``: as its client or proxy named it, else anew."""
+    if iscoroutinefunction(get_response):
+
+        async def async_middleware(request: HttpRequest) -> HttpResponseBase:
+            # Never reset: the lines of a streamed response are logged after this returned, in the request's own task.
+            request_id.set(id_for(request))
+            return with_request_id(await get_response(request))
+
+        return async_middleware
+
+    def middleware(request: HttpRequest) -> HttpResponseBase:
+        request_id.set(id_for(request))
+        return with_request_id(cast("View", get_response)(request))
+
+    return middleware
+
+
+def id_for(request: HttpRequest) -> str:
+    """Return the client's id of a request where it is well-formed, else a new one."""
+    named = request.headers.get("X-Request-Id", "")
+    return named if _REQUEST_ID.fullmatch(named) else uuid.uuid4().hex
+
+
+def with_request_id(response: HttpResponseBase) -> HttpResponseBase:
+    response.headers["X-Request-Id"] = request_id.get()
+    return response
 
 
 def with_headers(response: HttpResponseBase) -> HttpResponseBase:

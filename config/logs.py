@@ -13,6 +13,7 @@ import logging
 import re
 import traceback
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 from pythonjsonlogger.json import JsonFormatter
@@ -28,6 +29,7 @@ UNAVAILABLE = "[unavailable]"
 WITHHELD = "[withheld]"
 OUR_LOGGERS = frozenset({"accounts", "chat", "config", "reasoning"})
 _UNTIL_FIRST_VALUE = re.compile(r"[^\n:(<=\[{'\"]*")
+request_id: ContextVar[str] = ContextVar("request_id", default="")  # of the HTTP request that is being handled
 _STANDARD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "request"}
 
 
@@ -59,6 +61,8 @@ def redact_record(record: logging.LogRecord) -> logging.LogRecord:
         for key, value in vars(record).items()
         if key not in _STANDARD_ATTRIBUTES and not key.startswith("_")
     }
+    if current := request_id.get():
+        extras["request_id"] = current
     if errors:
         extras["exception"] = [describe(error) for error in errors]
     return copy_of(record, message, **extras)

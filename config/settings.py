@@ -104,6 +104,7 @@ INSTALLED_APPS = [
     "chat",
 ]
 MIDDLEWARE = [
+    "config.headers.request_id_middleware",
     "django.middleware.security.SecurityMiddleware",
     "config.headers.headers_middleware",
     "config.headers.PageGzipMiddleware",
