@@ -60,12 +60,16 @@ class Visibility:
         return replace(
             self,
             summary=self.summary and summary,
-            trace=trace and (self.trace or self.trace_on_request),
+            trace=trace and self.with_trace().trace,
             trace_on_request=False,
             thinking=self.thinking if thinking and self.may_open_thinking else "none",
             scratchpad=False,
             scratchpad_possible=False,
         )
+
+    def with_trace(self) -> Visibility:
+        """Return this with the steps that are left out until somebody asks for them. Product 13."""
+        return replace(self, trace=self.trace or self.trace_on_request, trace_on_request=False)
 
     def thinking_text(self, redacted: str) -> tuple[str, bool]:
         """Cut redacted thinking to what this viewer may read: (text, was it cut). Product 4."""

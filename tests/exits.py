@@ -19,6 +19,7 @@ SHOWN_BY = {
     "chat:conversations": "search, over public halves: titles and snippets of what its person sees anyhow",
     "chat:home": "only where it leads",
     "chat:api_messages": "reasoning_settings.visibility_for; of a token without a session",
+    "chat:api_message": "reasoning_settings.visibility_for; of a token without a session",
 }
 # Addresses that show nothing of a turn.
 SILENT = {
@@ -26,6 +27,7 @@ SILENT = {
     "chat:effort",  # a setting
     *("chat:shares", "chat:share_revoke"),  # titles, redacted
     *("chat:filings", "chat:filing", "chat:external_link"),  # filings, and what an address says itself
-    *("chat:api_chats", "chat:api_chat", "chat:api_settings", "chat:api_models", "chat:api_nowhere", "chat:healthz"),
+    *("chat:api_chats", "chat:api_chat", "chat:api_settings", "chat:api_models", "chat:api_stop", "chat:api_nowhere"),
+    "chat:healthz",
     "set_language",
 }

@@ -21,7 +21,7 @@ from tests.exits import SHOWN_BY, SILENT
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("accounts", "chat", "config")
 READERS = {
-    "turns", "turn_record", "path_to", "thinking_for", "history", "question_of", "checkpoint_answer",
+    "turns", "turn_record", "path_to", "thinking_for", "thinking_of", "history", "question_of", "checkpoint_answer",
     "checkpoint_thinking", "decrypted_payloads",
 }  # fmt: skip
 ROWS = {"Event", "Checkpoint"}
@@ -37,7 +37,8 @@ OWN = "gives people back what they typed themselves"
 SEARCHES = "titles, questions and answers alone: what Visibility never hides from their owner"
 STAFF = "public halves, for staff (product 14)"
 DOORS = {
-    "chat/api/views.py": PAGES,
+    "chat/api/messages.py": PAGES,
+    "chat/api/sse.py": PAGES,
     "chat/cards/build.py": PAGES,
     "chat/sharing/export.py": PAGES,
     "chat/socket/frames.py": PAGES,

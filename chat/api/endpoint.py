@@ -1,22 +1,26 @@
 """What every endpoint of the JSON API shares: authentication, the error form, and reading a body.
 
 A request carries a session cookie and a CSRF token, or a personal access token, which has no session and so never opens
-a scratchpad (product 14). Errors are ``{"error": {"code", "message", "field"?}}``.
+a scratchpad (product 14). Errors are ``{"error": {"code", "message", "field"?, "retryable"?, "retryAfter"?}}``.
 """
 
 from __future__ import annotations
 
+import codecs
 import json
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from functools import wraps
+from math import ceil
 from typing import Any, Concatenate, ParamSpec
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http.multipartparser import MultiPartParserError
 from django.http.request import RawPostDataException, UnreadablePostError
 from django.middleware.csrf import CsrfViewMiddleware
 from django.utils.translation import gettext as _
@@ -34,7 +38,14 @@ from chat.validation import InvalidInputError
 
 P = ParamSpec("P")
 logger = logging.getLogger(__name__)
-_STATUS_OF = {"turn_running": 409, "queue_full": 409, "too_many_turns": 429, "restarting": 503}  # else 400
+RETRY_AFTER_S = 5  # where nobody says how long to wait
+# The status of an InvalidInputError's code, else 400.
+STATUS_OF = {"queue_full": 409, "restarting": 503, "too_many_turns": 429, "turn_running": 409}
+# The same request may succeed later.
+RETRYABLE = frozenset({"queue_full", "restarting", "too_many_turns", "turn_running", "unavailable"})
+CURL_DEFAULT = "application/x-www-form-urlencoded"
+MULTIPART = "multipart/form-data"
+MAX_NAME_CHARS = 60
 
 
 class ApiError(Exception):
@@ -43,11 +54,15 @@ class ApiError(Exception):
     def __init__(self, status: int, code: str, message: str, *, field: str | None = None) -> None:
         super().__init__(message)
         self.status = status
-        self.form = {"code": code, "message": message} | ({"field": field} if field else {})
+        self.form: dict[str, Any] = {"code": code, "message": message} | ({"field": field} if field else {})
 
 
 def endpoint(*methods: str) -> Callable[..., Any]:
-    """Authenticate by token, or by session with CSRF, pass the user to the view, and turn errors into the form."""
+    """Authenticate by token, or by session with CSRF, pass the user to the view, and turn errors into the form.
+
+    Where GET is allowed, HEAD is; the server leaves out the body.
+    """
+    allowed = sorted({*methods, "OPTIONS", *(("HEAD",) if "GET" in methods else ())})
 
     def decorate(
         view: Callable[Concatenate[HttpRequest, User, P], Awaitable[HttpResponseBase]],
@@ -55,13 +70,15 @@ def endpoint(*methods: str) -> Callable[..., Any]:
         @wraps(view)
         async def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
             try:
-                if request.method not in methods:
-                    message = _("Allowed here: %(methods)s.") % {"methods": ", ".join(methods)}
+                if request.method == "OPTIONS":
+                    return HttpResponse(status=204, headers={"Allow": ", ".join(allowed)})
+                if request.method not in allowed:
+                    message = _("Allowed here: %(methods)s.") % {"methods": ", ".join(allowed)}
                     raise ApiError(405, "method_not_allowed", message)
                 return await view(request, await authenticate(request), *args, **kwargs)
             except Exception as error:  # noqa: BLE001 - each becomes the error form; unexpected ones are logged
                 # not Django's error pages: a script gets the form of the API whatever happens
-                return error_response(error, methods)
+                return error_response(error, allowed)
 
         # all of this happens above: Django's own would redirect a script to a form
         return csrf_exempt(login_not_required(never_cache(wrapped)))
@@ -77,15 +94,89 @@ async def get_conversation(person: User, conversation_id: uuid.UUID) -> Conversa
     return found
 
 
-def read_body(request: HttpRequest) -> dict[str, Any]:
-    """Return the JSON object of a request's body. Raises ApiError."""
+def read_body(request: HttpRequest, fields: Collection[str] | None, *, is_optional: bool = False) -> dict[str, Any]:
+    """Return the JSON object of a request's body. Raises ApiError.
+
+    ``fields``: all that it may have; None where the caller checks them. ``is_optional``: no body is an empty object.
+    """
+    if request.content_type == MULTIPART and is_optional and not (request.POST or request.FILES):
+        return {}  # a client that sends an empty form where it has nothing to send
+    check_media_type(request)
+    if not request.body:
+        if is_optional:
+            return {}
+        raise ApiError(400, "invalid_json", _("The body is empty; a JSON object is needed."))
     try:
-        form = json.loads(request.body)
+        form = json.loads(
+            request.body.decode("utf-8-sig"), parse_constant=refuse_constant, object_pairs_hook=without_duplicates
+        )
     except (ValueError, RecursionError) as error:
-        raise ApiError(400, "invalid_json", _("The body is not JSON.")) from error
+        if request.content_type == CURL_DEFAULT:
+            raise unsupported(request.content_type) from error
+        raise ApiError(400, "invalid_json", _("The body is not JSON: %(why)s.") % {"why": why(error)}) from error
     if not isinstance(form, dict):
         raise ApiError(400, "invalid_json", _("The body is not a JSON object."))
+    if fields is not None:
+        refuse_unknown(form, fields)
     return form
+
+
+def check_media_type(request: HttpRequest) -> None:
+    """Raise ApiError for a body that doesn't claim to be JSON in UTF-8. curl's default type is accepted for JSON."""
+    kind = request.content_type or ""
+    if kind not in ("", "application/json", CURL_DEFAULT) and not kind.endswith("+json"):
+        raise unsupported(kind)
+    charset = (request.content_params or {}).get("charset", "utf-8")
+    try:
+        is_utf8 = codecs.lookup(charset).name in ("utf-8", "ascii")
+    except LookupError:
+        is_utf8 = False
+    if not is_utf8 or request.headers.get("Content-Encoding", "identity") != "identity":
+        raise ApiError(415, "unsupported_media_type", _("The body must be uncompressed JSON in UTF-8."))
+
+
+def unsupported(kind: str) -> ApiError:
+    words = _("%(kind)s is not accepted; send JSON with Content-Type: application/json.")
+    return ApiError(415, "unsupported_media_type", words % {"kind": kind[:MAX_NAME_CHARS]})
+
+
+def refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object. Raises ValueError for one that has a key twice, of which one would be lost."""
+    form = dict(pairs)
+    if len(form) < len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _value in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"{json.dumps(twice[:MAX_NAME_CHARS])} occurs twice in an object")
+    return form
+
+
+def why(error: Exception) -> str:
+    """Return why a body is no JSON, without quoting it."""
+    match error:
+        case json.JSONDecodeError():
+            return f"{error.msg} (line {error.lineno}, column {error.colno})"
+        case UnicodeDecodeError():
+            return "it is not UTF-8"
+        case RecursionError():
+            return "it is nested too deeply"
+    return str(error)[:200]
+
+
+def refuse_unknown(form: Collection[str], fields: Collection[str]) -> None:
+    """Raise ApiError naming the first unknown field: a mistyped one would silently do nothing."""
+    for name in sorted(form):
+        if name not in fields:
+            names = {"field": name[:MAX_NAME_CHARS], "fields": ", ".join(fields)}
+            message = (
+                _("%(field)s: there is no such field; allowed are %(fields)s.")
+                if fields
+                else _("%(field)s: there is no such field; none is allowed here.")
+            )
+            raise ApiError(400, "unknown_field", message % names, field=names["field"])
 
 
 def session_of(request: HttpRequest) -> Session | None:
@@ -114,22 +205,53 @@ async def authenticate(request: HttpRequest) -> User:
     return user
 
 
-def error_response(error: Exception, methods: tuple[str, ...]) -> JsonResponse:
-    status, form = 500, {"code": "internal", "message": _("Something went wrong on this server.")}
+def error_response(error: Exception, allowed: Collection[str]) -> JsonResponse:
+    """Return the error form, with the headers that its status asks for. ``allowed``: the methods of the address."""
+    status, form = error_form(error)
+    headers = {}
+    if status == 401:
+        problem = ', error="invalid_token"' if form["code"] == "invalid_token" else ""
+        headers["WWW-Authenticate"] = f'Bearer realm="Legible"{problem}'
+    if status == 405:
+        headers["Allow"] = ", ".join(allowed)
+    if "retryAfter" in form:
+        headers["Retry-After"] = str(form["retryAfter"])
+    return JsonResponse({"error": form}, status=status, headers=headers)
+
+
+def error_form(error: Exception) -> tuple[int, dict[str, Any]]:
+    """Return the HTTP status and the form of an error; an unexpected one is logged."""
+    wait_s: float | None = None
+    status = 500
+    form: dict[str, Any] = {"code": "internal", "message": _("Something went wrong on this server.")}
     match error:
         case ApiError():
-            status, form = error.status, error.form
+            status, form = error.status, dict(error.form)
         case InvalidInputError():
-            status, form = _STATUS_OF.get(error.code, 400), {"code": error.code, "message": error.message}
+            status, form = STATUS_OF.get(error.code, 400), {"code": error.code, "message": error.message}
             form |= {"field": error.field} if error.field else {}
         case ProviderError():  # an endpoint that didn't report the name of its model
-            status, form = 503, {"code": error.code, "message": error.message}
+            status, form = 503, {"code": error.code, "message": error.message, "retryable": error.retryable}
+            wait_s = error.retry_after_s
         case RequestDataTooBig():
-            status, form = 413, {"code": "too_large", "message": _("The body is too large.")}
+            message = _("The body is too large; at most %(most)s bytes are allowed.")
+            status, form = (
+                413,
+                {
+                    "code": "too_large",
+                    "message": message % {"most": settings.DATA_UPLOAD_MAX_MEMORY_SIZE},
+                },
+            )
+        case MultiPartParserError():
+            return error_form(unsupported(MULTIPART))
         case SuspiciousOperation() | RawPostDataException() | UnreadablePostError():
-            status, form = 400, {"code": "invalid_json", "message": _("The body is not JSON.")}
+            status, form = 400, {"code": "invalid_json", "message": _("The body is not a JSON object.")}
         case _:
             logger.error("request failed", exc_info=error)
             if is_outage(error):
                 status, form = 503, {"code": "unavailable", "message": user_message(error)}
-    return JsonResponse({"error": form}, status=status, headers={"Allow": ", ".join(methods)} if status == 405 else {})
+    if form["code"] in RETRYABLE:
+        form["retryable"] = True
+    if status in (429, 503):
+        form["retryAfter"] = ceil(wait_s or RETRY_AFTER_S)
+    return status, form

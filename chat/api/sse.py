@@ -1,26 +1,73 @@
 """A turn as server-sent events: the pieces as they come, the steps of the trace, the envelope at the end.
 
 Wherever a client joins, pieces continue what it was sent before: joined, they are the whole. Only where something that
-was sent repeats the scratchpad, the envelope alone has the text that is stored (product 22). Of a turn that runs in
-another process (a request that was sent again) all comes at the end.
+was sent repeats the scratchpad, the envelope alone has the text that is stored (product 22). The ``id`` of an event
+says how much of each channel its client has, so that any process can continue behind it, whether the turn still runs
+there, elsewhere, or has ended.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 import uuid
-from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from dataclasses import InitVar, dataclass, field
 from typing import Any
 
+from asgiref.sync import sync_to_async
+from django.utils.translation import gettext as _
+
+from chat import eventlog
+from chat.api.endpoint import ApiError
 from chat.live.groups import Subscription, group_of
+from chat.live.state import Event
+from chat.live.stored import FollowedTurn, read_followed
 from chat.live.turn import LiveTurn
+from chat.models import Turn
 from chat.turns.manager import turn_manager
 from reasoning.deltas import Channel
 from reasoning.trace import step_to_json
 from reasoning.visibility import Visibility
 
 LOOK_AGAIN_S = 2.0  # for an event that was lost
+KEEP_ALIVE_S = 10.0  # of silence; with LOOK_AGAIN_S well below the 15 s that are promised
+COMMENT = ": the turn is running\n\n"
+RunningTurn = LiveTurn | FollowedTurn
+WHOLE = Visibility(thinking="whole")
+_POSITION = re.compile(r"a(\d{1,9})-t(\d{1,9})-s(\d{1,6})-b(\d{1,6})(?:-(error|done))?")
+
+
+@dataclass(slots=True)
+class Position:
+    """How much of a turn a client was sent: characters of answer and thinking, steps, bullets, and the last events."""
+
+    answer: int = 0
+    thinking: int = 0
+    steps: int = 0
+    bullets: int = 0
+    end: str = ""  # "error" or "done", once that was sent
+
+    def __str__(self) -> str:
+        end = f"-{self.end}" if self.end else ""
+        return f"a{self.answer}-t{self.thinking}-s{self.steps}-b{self.bullets}{end}"
+
+    @classmethod
+    def parse(cls, event_id: str) -> Position:
+        """Return the position behind the event with this id. Raises ApiError."""
+        found = _POSITION.fullmatch(event_id)
+        if found is None:
+            message = _("Last-Event-ID: the id of an event of this turn is needed.")
+            raise ApiError(400, "invalid_event_id", message, field="Last-Event-ID")
+        answer, thinking, steps, bullets = map(int, found.groups()[:4])
+        return cls(answer, thinking, steps, bullets, found[5] or "")
+
+
+async def running_turn(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> RunningTurn | None:
+    """Return a running turn with its text so far, wherever it runs; None for one that has ended."""
+    live = turn_manager.live(conversation_id)
+    return live if live and live.id == turn_id else await sync_to_async(read_followed)(turn_id)
 
 
 @dataclass(slots=True)
@@ -30,63 +77,131 @@ class TurnEvents:
     conversation_id: uuid.UUID
     turn_id: uuid.UUID
     sees: Visibility
-    answer_chars: int = 0
-    thinking_chars: int = 0
-    steps: int = 0
-    rewrites: int = 0
+    after: InitVar[Position | None] = None  # the last event that the client has; None for one that has nothing
+    turn: RunningTurn | None = None  # as it was last known while it ran
+
+    position: Position = field(init=False)
+    is_resumed: bool = field(init=False)
+    rewrites: int = 0  # that the position has followed
+
+    def __post_init__(self, after: Position | None) -> None:
+        self.position, self.is_resumed = after or Position(), after is not None
 
     async def stream(self) -> AsyncGenerator[str, None]:
-        """Yield what the turn shows until it ends."""
+        """Yield what the turn shows until it has ended; a comment at once, and whenever nothing was sent for long."""
+        clock = asyncio.get_running_loop().time
         # subscribed before the state is read: no event is lost in between
         async with Subscription(group_of(self.conversation_id)) as messages:
-            live = turn_manager.live(self.conversation_id)
-            is_running = live is not None and live.id == self.turn_id
-            while live and is_running:
-                # Asked before the events are read, so that the last ones are read once more.
-                is_running = turn_manager.live(self.conversation_id) is live
-                for event in self.new_events(live):
+            turn = await self.look()
+            yield COMMENT if self.is_resumed else await self.start()
+            sent_at = looked_at = clock()
+            while turn is not None:
+                for event in self.new_events(turn):
+                    sent_at = clock()
                     yield event
-                if is_running:
-                    await messages.next(within_s=LOOK_AGAIN_S)
+                if clock() - sent_at >= KEEP_ALIVE_S:
+                    sent_at = clock()
+                    yield COMMENT
+                message = await messages.next(within_s=LOOK_AGAIN_S)
+                has_ended = self.receive(turn, message["event"]) if message else False
+                is_due = message is None or (self.is_behind(turn) and clock() - looked_at >= LOOK_AGAIN_S)
+                if has_ended or is_due:
+                    looked_at = clock()
+                    turn = await self.look()
+        if self.turn is not None:
+            for event in self.new_events(self.turn):
+                yield event
 
-    def new_events(self, live: LiveTurn) -> list[str]:
-        """Return what was published since the last call."""
-        for channel, same_chars, chars in live.rewrites[self.rewrites :]:
+    async def look(self) -> RunningTurn | None:
+        """Return the turn as it is now, or as its checkpoint has it; None once its end is in the log."""
+        found = await running_turn(self.conversation_id, self.turn_id)
+        if isinstance(found, FollowedTurn) and isinstance(self.turn, FollowedTurn):
+            found = self.turn.continued_from(found)
+        if self.turn is None and found is not None and self.is_resumed:
+            self.rewrites = len(found.rewrites)  # the client's position is behind them already
+        self.turn = found or self.turn
+        return found
+
+    def receive(self, turn: RunningTurn, event: Event) -> bool:
+        """Follow an event of the conversation; return whether it is the end of this turn."""
+        if event.get("turn") != turn.public_id:
+            return False
+        if event["kind"] == "ended":
+            return True
+        if isinstance(turn, FollowedTurn):
+            turn.receive(event)
+        return False
+
+    def is_behind(self, turn: RunningTurn) -> bool:
+        """Return whether only a checkpoint has what this viewer may see next."""
+        if isinstance(turn, LiveTurn):
+            return False
+        # events have no more of the thinking than ordinary viewers may read
+        return bool(turn.early) or (self.sees.thinking == "whole" and len(turn.thinking) < turn.thinking_chars)
+
+    async def start(self) -> str:
+        """Return the first event: which turn this is, and the model that is expected to answer."""
+        model = self.turn.model if self.turn else (await Turn.objects.aget(pk=self.turn_id)).model
+        return self.event("start", {"id": self.turn_id.hex, "model": model})
+
+    def new_events(self, turn: RunningTurn) -> Iterator[str]:
+        """Yield what was published since the last call. The position counts it, whatever this viewer may read of it."""
+        at = self.position
+        for channel, same_chars, chars in turn.rewrites[self.rewrites :]:
             # What was sent can't be taken back; what comes continues the text that replaced it.
-            if channel is Channel.ANSWER and self.answer_chars > same_chars:
-                self.answer_chars = chars
-            elif channel is Channel.THINKING and self.thinking_chars > same_chars:
-                self.thinking_chars = chars
-        self.rewrites = len(live.rewrites)
-        thinking, answer = live.thinking[self.thinking_chars :], live.published_answer[self.answer_chars :]
-        shown = self.sees.thinking_piece(thinking, offset=self.thinking_chars, chars=live.thinking_chars)
-        # The step that stands for others still counts them: it is sent at the end.
-        finished = [step.trace for step in live.steps if step.trace and not step.trace.omitted]
-        steps = [sse_event("tool_step", step_to_json(step)) for step in finished[self.steps :] if self.sees.trace]
-        # counts what was published, not what this viewer may read of it
-        self.thinking_chars += len(thinking)
-        self.answer_chars += len(answer)
-        self.steps += len(steps)
-        return [*(delta_event("thinking", shown) if thinking else ()), *steps, *delta_event("answer", answer)]
+            if channel is Channel.ANSWER and at.answer > same_chars:
+                at.answer = chars
+            elif channel is Channel.THINKING and at.thinking > same_chars:
+                at.thinking = chars
+        self.rewrites = len(turn.rewrites)
+        thinking_chars = turn.thinking_chars if self.sees.thinking == "excerpt" else len(turn.thinking)
+        yield from self.thinking_events(turn.thinking[at.thinking : thinking_chars], thinking_chars)
+        for step in turn.steps[at.steps :] if self.sees.trace else ():
+            # It runs, or it stands for others and still counts them: such a step is sent at the end.
+            if step.trace is None or step.trace.omitted:
+                break
+            at.steps += 1
+            yield self.event("tool_step", step_to_json(step.trace))
+        yield from self.answer_events(turn.answer[at.answer : turn.answer_chars])
 
-    def last(self, form: Mapping[str, Any]) -> list[str]:
-        """Return the end: what the envelope holds and wasn't sent yet, the error, the envelope itself."""
-        # of a turn in another process nothing was sent so far
-        thinking = form.get("thinking") if not self.thinking_chars else None
-        return [
-            *(delta_event("thinking", thinking["text"]) if thinking else ()),
-            *(sse_event("tool_step", step) for step in form["toolTrace"][self.steps :]),
-            *delta_event("answer", form["answer"][self.answer_chars :]),
-            *(piece for bullet in form["reasoningSummary"] for piece in delta_event("summary", bullet)),
-            *([sse_event("error", {"error": form["error"]})] if "error" in form else ()),
-            sse_event("done", form),
-        ]
+    async def last_events(self, form: Mapping[str, Any]) -> AsyncGenerator[str, None]:
+        """Yield the rest of an ended turn: what its envelope holds and wasn't sent yet, the error, the envelope."""
+        at = self.position
+        # A turn of this process has shown all of its thinking; an event of another one may have been lost.
+        if "thinking" in form and not isinstance(self.turn, LiveTurn):
+            stored = await sync_to_async(eventlog.thinking_for)(await Turn.objects.aget(pk=self.turn_id), WHOLE)
+            whole = stored.text if stored else ""
+            for event in self.thinking_events(whole[at.thinking :], len(whole)):
+                yield event
+        for step in form["toolTrace"][at.steps :]:
+            at.steps += 1
+            yield self.event("tool_step", step)
+        sent = self.turn.answer[: at.answer] if self.turn else ""
+        if form["answer"].startswith(sent):  # else something was withheld from what was stored: only `done` has it
+            for event in self.answer_events(form["answer"][at.answer :]):
+                yield event
+        for bullet in form["reasoningSummary"][at.bullets :]:
+            at.bullets += 1
+            yield self.event("delta", {"channel": "summary", "text": bullet})
+        if "error" in form and not at.end:
+            at.end = "error"
+            yield self.event("error", {"error": form["error"]})
+        at.end = "done"
+        yield self.event("done", form)
 
+    def thinking_events(self, text: str, chars: int) -> Iterator[str]:
+        """Yield the thinking from the position to ``chars``, as far as this viewer may read it."""
+        shown = self.sees.thinking_piece(text, offset=self.position.thinking, chars=chars)
+        self.position.thinking = max(self.position.thinking, chars)
+        if shown:
+            yield self.event("delta", {"channel": "thinking", "text": shown})
 
-def sse_event(name: str, form: Any) -> str:
-    """Return one server-sent event."""
-    return f"event: {name}\ndata: {json.dumps(form, ensure_ascii=False, separators=(',', ':'))}\n\n"
+    def answer_events(self, text: str) -> Iterator[str]:
+        if text:
+            self.position.answer += len(text)
+            yield self.event("delta", {"channel": "answer", "text": text})
 
-
-def delta_event(channel: str, text: str) -> list[str]:
-    return [sse_event("delta", {"channel": channel, "text": text})] if text else []
+    def event(self, name: str, form: Any) -> str:
+        """Return an event whose id is the present position."""
+        data = json.dumps(form, ensure_ascii=False, separators=(",", ":"))
+        return f"id: {self.position}\nevent: {name}\ndata: {data}\n\n"

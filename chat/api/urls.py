@@ -1,14 +1,26 @@
-"""URLs of the JSON API, under ``/api/``."""
+"""URLs of the JSON API, under ``/api/``. Each works with and without its last slash: a script can't follow a POST."""
+
+from collections.abc import Callable
+from typing import Any
 
 from django.urls import path
 
-from chat.api import views
+from chat.api import messages, views
 
+CHAT = "chats/<id:conversation_id>"
+ENDPOINTS: tuple[tuple[str, Callable[..., Any], str], ...] = (
+    ("chats", views.conversation_list, "api_chats"),
+    (CHAT, views.conversation, "api_chat"),
+    (f"{CHAT}/messages", messages.messages, "api_messages"),
+    (f"{CHAT}/messages/<id:turn_id>", messages.message, "api_message"),
+    (f"{CHAT}/stop", messages.stop, "api_stop"),
+    (f"{CHAT}/settings", views.settings, "api_settings"),
+    ("models", views.models, "api_models"),
+)
 urlpatterns = [
-    path("chats/", views.conversation_list, name="api_chats"),
-    path("chats/<id:conversation_id>/", views.conversation, name="api_chat"),
-    path("chats/<id:conversation_id>/messages/", views.messages, name="api_messages"),
-    path("chats/<id:conversation_id>/settings/", views.settings, name="api_settings"),
-    path("models/", views.models, name="api_models"),
+    # the last pattern of a name is the one that reverse() returns
+    *(path(address, view, name=name) for address, view, name in ENDPOINTS),
+    *(path(f"{address}/", view, name=name) for address, view, name in ENDPOINTS),
+    path("", views.not_found, name="api_nowhere"),
     path("<path:rest>", views.not_found, name="api_nowhere"),
 ]

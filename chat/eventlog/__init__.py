@@ -8,7 +8,7 @@ Product 3, 7, 10; spec 001 BR-002; spec 002.
 
 from chat.eventlog.branches import TurnRunningError
 from chat.eventlog.leases import LeaseLostError
-from chat.eventlog.read import history, question_of, thinking_for, turn_record, turns
+from chat.eventlog.read import history, question_of, thinking_for, thinking_of, turn_record, turns
 from chat.eventlog.serialization import ThinkingText, TurnRecord
 from chat.eventlog.write import InactiveBranchError, append, close_turn, lock_conversation, open_turn, save_unasked
 
@@ -26,6 +26,7 @@ __all__ = [
     "question_of",
     "save_unasked",
     "thinking_for",
+    "thinking_of",
     "turn_record",
     "turns",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db.models import Exists, Max, OuterRef
@@ -60,15 +60,23 @@ def turn_record(turn: Turn, *, has_siblings: bool = True) -> TurnRecord:
 
 def thinking_for(turn: Turn, sees: Visibility) -> ThinkingText | None:
     """Return the turn's thinking as this viewer may read it, redacted, or None. Product 4, 12."""
+    return thinking_of([turn], sees).get(turn.pk)
+
+
+def thinking_of(turns: Sequence[Turn], sees: Visibility) -> dict[uuid.UUID, ThinkingText]:
+    """Return the thinking of those of these turns that have any, as this viewer may read it. Product 4, 12."""
     if not sees.may_open_thinking:
-        return None
-    rows = turn.events.filter(type=Reasoning.type, public__kind="text", sealed__isnull=False).order_by("seq")
-    blocks = [encryption.decrypt(sealed or b"").get("text", "") for sealed in rows.values_list("sealed", flat=True)]
-    whole = "\n\n".join(blocks)
-    if not whole:
-        return None
-    text, truncated = sees.thinking_text(redact_text(whole))
-    return ThinkingText(text, estimate_tokens(whole), truncated)
+        return {}
+    rows = Event.objects.filter(turn__in=turns, type=Reasoning.type, public__kind="text", sealed__isnull=False)
+    blocks: dict[uuid.UUID, list[str]] = {}
+    for turn_id, sealed in rows.order_by("seq").values_list("turn_id", "sealed"):
+        blocks.setdefault(turn_id, []).append(encryption.decrypt(sealed or b"").get("text", ""))
+    found = {}
+    for turn_id, texts in blocks.items():
+        if whole := "\n\n".join(texts):
+            text, truncated = sees.thinking_text(redact_text(whole))
+            found[turn_id] = ThinkingText(text, estimate_tokens(whole), truncated)
+    return found
 
 
 def running_turn(conversation_id: uuid.UUID) -> Turn | None:

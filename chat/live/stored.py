@@ -4,20 +4,89 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from os.path import commonprefix
 from typing import Any
 
 from channels.db import database_sync_to_async
 
 from chat import eventlog
 from chat.eventlog.questions import user_text_so_far
-from chat.eventlog.read import running_turn
+from chat.eventlog.read import checkpoint_thinking, running_turn
 from chat.filings.search import read_passages
 from chat.html import BlockSplitter, arender
 from chat.live.blocks import render_blocks
-from chat.live.state import LiveStep, TurnState
-from chat.models import Checkpoint
+from chat.live.state import Event, LiveStep, TurnState
+from chat.live.turn import Rewrite
+from chat.models import Checkpoint, Turn
 from chat.user_text import UserText
 from reasoning.citations import Source
+from reasoning.deltas import Channel
+
+MAX_EARLY = 1000  # events that wait for a checkpoint
+
+
+@dataclass(kw_only=True, eq=False)
+class FollowedTurn(TurnState):
+    """A turn of another process with its text: that of a checkpoint, continued by events.
+
+    ``thinking`` is all of it at the checkpoint; events add what ordinary viewers may read.
+    """
+
+    answer: str = ""
+    rewrites: list[Rewrite] = field(default_factory=list)
+    early: dict[int, Event] = field(default_factory=dict)  # events that wait for a later checkpoint
+
+    def apply(self, event: Event) -> None:
+        thinking = self.thinking
+        super().apply(event)
+        if event["kind"] in ("text", "block"):
+            self.answer += event["text"]
+        elif event["kind"] == "rewritten":
+            self._note_rewrite(Channel.THINKING, thinking, self.thinking, self.thinking_chars)
+
+    def receive(self, event: Event) -> None:
+        """Apply an event, and those that waited for it; one that is known is ignored."""
+        if event["seq"] > self.seq and len(self.early) < MAX_EARLY:
+            self.early[event["seq"]] = event
+        # behind a gap, and behind an answer of which an event has the HTML alone, only a checkpoint leads on
+        while (next_one := self.early.get(self.seq + 1)) and not _rewrites_answer(next_one):
+            self.apply(self.early.pop(self.seq + 1))
+
+    def continued_from(self, newer: FollowedTurn) -> FollowedTurn:
+        """Return the later one of this state and that of a checkpoint, with the events and the thinking of both."""
+        if newer.seq <= self.seq:
+            if len(newer.thinking) > len(self.thinking):
+                self.thinking = newer.thinking[: self.thinking_chars]
+            return self
+        newer.rewrites = self.rewrites
+        newer._note_rewrite(Channel.ANSWER, self.answer, newer.answer, newer.answer_chars)
+        newer._note_rewrite(Channel.THINKING, self.thinking, newer.thinking, newer.thinking_chars)
+        for seq in sorted(self.early):
+            newer.receive(self.early[seq])
+        return newer
+
+    def _note_rewrite(self, channel: Channel, before: str, after: str, chars: int) -> None:
+        if not after.startswith(before):
+            same_chars = len(commonprefix([before, after]))  # noqa: RUF071 - of characters, they are no paths
+            self.rewrites.append(Rewrite(channel, same_chars, chars))
+
+
+def _rewrites_answer(event: Event) -> bool:
+    return bool(event["kind"] == "rewritten" and event["channel"] == Channel.ANSWER)
+
+
+def read_followed(turn_id: uuid.UUID) -> FollowedTurn | None:
+    """Return a running turn as its last checkpoint has it. To show its thinking, ask ``Visibility``."""
+    turn = Turn.objects.select_related("conversation").filter(pk=turn_id, status=Turn.Status.RUNNING).first()
+    if turn is None:
+        return None
+    checkpoint = Checkpoint.objects.filter(turn=turn).only("answer", "state").first()
+    answer = checkpoint.answer if checkpoint and checkpoint.state else ""
+    state = FollowedTurn(**_fields(turn, checkpoint), answer=answer)
+    # read after the rest, so it may be that of a later checkpoint
+    state.thinking = checkpoint_thinking(turn_id)[: state.thinking_chars]
+    return state
 
 
 async def read_running(conversation_id: uuid.UUID) -> TurnState | None:
@@ -38,27 +107,40 @@ def _read(conversation_id: uuid.UUID) -> tuple[TurnState, str, Sequence[Source],
     turn = running_turn(conversation_id)
     if turn is None:
         return None
-    state = TurnState(
-        id=turn.pk,
-        conversation_id=conversation_id,
-        owner_id=turn.conversation.owner_id,
-        conversation=turn.conversation,
-        number=turn.number,
-        question=eventlog.question_of(turn),
-        model=turn.model,
-        started_at=turn.started_at,
-    )
     checkpoint = Checkpoint.objects.filter(turn=turn).only("answer", "state").first()
+    state = TurnState(**_fields(turn, checkpoint))
+    asked = user_text_so_far(conversation_id)
     if checkpoint is None or not checkpoint.state:
-        return state, "", (), user_text_so_far(conversation_id)
+        return state, "", (), asked
+    sources = [source for ref, url in checkpoint.state["sources"] for source in _source(ref, url)]
+    return state, checkpoint.answer, sources, asked
+
+
+def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
+    """Return the fields of a state: those of the turn, and those of its checkpoint where it has one already."""
+    fields = {
+        "id": turn.pk,
+        "conversation_id": turn.conversation_id,
+        "owner_id": turn.conversation.owner_id,
+        "conversation": turn.conversation,
+        "number": turn.number,
+        "question": eventlog.question_of(turn),
+        "model": turn.model,
+        "started_at": turn.started_at,
+    }
+    if checkpoint is None or not checkpoint.state:
+        return fields
     form: dict[str, Any] = checkpoint.state
-    state.seq, state.tail_n, state.model = form["seq"], form["tail_n"], form["model"]
-    state.status_text, state.reads = form["status"], form["reads"]
-    state.steps = [LiveStep.from_json(step) for step in form["steps"]]
-    state.answer_chars = len(checkpoint.answer)
-    state.thinking_chars = form["thinking_chars"]
-    sources = [source for ref, url in form["sources"] for source in _source(ref, url)]
-    return state, checkpoint.answer, sources, user_text_so_far(conversation_id)
+    return fields | {
+        "seq": form["seq"],
+        "tail_n": form["tail_n"],
+        "model": form["model"],
+        "status_text": form["status"],
+        "reads": form["reads"],
+        "steps": [LiveStep.from_json(step) for step in form["steps"]],
+        "answer_chars": len(checkpoint.answer),
+        "thinking_chars": form["thinking_chars"],
+    }
 
 
 def _source(ref: int, url: str) -> list[Source]:

@@ -76,12 +76,27 @@ class Export:
 
 def envelope_of(record: eventlog.TurnRecord, sees: Visibility, *, scratchpad: str | None = None) -> dict[str, Any]:
     """Return the envelope of an ended turn for one viewer. Reads the database where they may read thinking."""
-    text = eventlog.thinking_for(record.turn, sees)
-    thinking = {"text": text.text, "tokensEst": text.tokens_est, "truncated": text.truncated} if text else None
-    form = envelope(build.record_of(record), sees, thinking=thinking, scratchpad=scratchpad)
+    return _envelope(record, sees, eventlog.thinking_for(record.turn, sees), scratchpad)
+
+
+def envelopes_of(records: Sequence[eventlog.TurnRecord], sees: Visibility) -> list[dict[str, Any]]:
+    """Return the envelopes of ended turns for one viewer. Reads the thinking of all of them in one statement."""
+    thinking = eventlog.thinking_of([record.turn for record in records], sees)
+    return [_envelope(record, sees, thinking.get(record.turn.pk)) for record in records]
+
+
+def _envelope(
+    record: eventlog.TurnRecord, sees: Visibility, text: eventlog.ThinkingText | None, scratchpad: str | None = None
+) -> dict[str, Any]:
+    form = envelope(build.record_of(record), sees, thinking=thinking_form(text), scratchpad=scratchpad)
     if record.turn.status == Turn.Status.ERRORED:
         form["error"] = error_form(record.turn)
     return form
+
+
+def thinking_form(text: eventlog.ThinkingText | None) -> dict[str, Any] | None:
+    """Return thinking as the envelope has it."""
+    return {"text": text.text, "tokensEst": text.tokens_est, "truncated": text.truncated} if text else None
 
 
 def error_form(turn: Turn) -> dict[str, Any]:
@@ -95,28 +110,29 @@ def error_form(turn: Turn) -> dict[str, Any]:
 def as_json(export: Export) -> str:
     """Return the questions, and the envelopes of the API, oldest first."""
     messages: list[dict[str, Any]] = []
-    for record in export.ended:
+    for record, form in zip(export.ended, envelopes_of(export.ended, export.sees), strict=True):
         question = build.question_card(record).text
         messages.append({"role": "user", "text": question, "at": record.turn.started_at.isoformat()})
-        messages.append({"role": "assistant", **envelope_of(record, export.sees)})
-    form = {
+        messages.append({"role": "assistant", **form})
+    exported = {
         "title": title_of(export),
         "origin": export.origin,
         "exportedAt": export.at.astimezone(UTC).isoformat(timespec="seconds"),
         "messages": messages,
     }
-    return json.dumps(form, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(exported, ensure_ascii=False, indent=2) + "\n"
 
 
 def as_markdown(export: Export) -> str:
     """Return text that reads well with and without a Markdown viewer."""
     parts = [f"# {escape(title_of(export))}"]
+    thinking = eventlog.thinking_of([record.turn for record in export.ended], export.sees)
     for record in export.ended:
-        parts += [part for part in turn_parts(record, export) if part]
+        parts += [part for part in turn_parts(record, export, thinking.get(record.turn.pk)) if part]
     return "\n\n".join(parts) + "\n"
 
 
-def turn_parts(record: eventlog.TurnRecord, export: Export) -> Iterator[str]:
+def turn_parts(record: eventlog.TurnRecord, export: Export, thinking: eventlog.ThinkingText | None) -> Iterator[str]:
     turn, answer = record.turn, build.record_of(record)
     yield "## " + _("Question %(number)s") % {"number": turn.number}
     yield block_quote(build.question_card(record).text)
@@ -135,7 +151,7 @@ def turn_parts(record: eventlog.TurnRecord, export: Export) -> Iterator[str]:
     if export.sees.trace:
         steps = [step_lines(number, step, export.origin) for number, step in enumerate(answer.trace, start=1)]
         yield section(_("Steps"), steps)
-    if thinking := eventlog.thinking_for(turn, export.sees):
+    if thinking:
         label = labels.thinking_label(turn.thinking_ms)
         yield f"### {label} · ~{thinking.tokens_est}\n\n{block_quote(thinking.text)}"
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from channels.db import database_sync_to_async
 from django.test import AsyncClient
@@ -39,21 +40,39 @@ async def post(client: AsyncClient, conversation: Conversation, body: dict[str, 
     return await client.post(url, json.dumps(body), content_type="application/json", headers=headers)
 
 
-def read_events(body: str) -> tuple[dict[str, str], list[str], dict[str, Any]]:
-    """Return the joined deltas by channel, the names of the other events, and the envelope."""
+class ServerEvent(NamedTuple):
+    """One server-sent event."""
+
+    id: str
+    name: str
+    data: Any
+
+
+def parse_events(body: str) -> list[ServerEvent]:
+    """Return the complete events of a stream, without its comments."""
+    events = []
+    for block in body.split("\n\n")[:-1]:
+        if not block.startswith(":"):
+            fields = dict(line.split(": ", 1) for line in block.split("\n"))
+            events.append(ServerEvent(fields["id"], fields["event"], json.loads(fields["data"])))
+    return events
+
+
+def joined(events: Sequence[ServerEvent]) -> dict[str, str]:
+    """Return the joined deltas by channel."""
     texts: dict[str, str] = {}
-    names: list[str] = []
-    form: dict[str, Any] = {}
-    for block in filter(None, body.split("\n\n")):
-        name, data = (line.split(": ", 1)[1] for line in block.split("\n"))
-        form = json.loads(data)
-        if name == "delta":
-            texts[form["channel"]] = texts.get(form["channel"], "") + form["text"]
-        else:
-            names.append(name)
-    return texts, names, form
+    for event in events:
+        if event.name == "delta":
+            texts[event.data["channel"]] = texts.get(event.data["channel"], "") + event.data["text"]
+    return texts
 
 
 async def streamed(answer: Any) -> tuple[dict[str, str], list[str], dict[str, Any]]:
+    """Return the joined deltas by channel, the names of the other events, and the envelope."""
+    events = await events_of(answer)
+    return joined(events), [event.name for event in events if event.name != "delta"], events[-1].data
+
+
+async def events_of(answer: Any) -> list[ServerEvent]:
     async with asyncio.timeout(30):
-        return read_events(b"".join([piece async for piece in answer]).decode())
+        return parse_events(b"".join([piece async for piece in answer]).decode())

@@ -194,17 +194,6 @@ async def test_other_addresses_answer_in_the_form_of_the_api(alice: User) -> Non
 # Errors.
 
 
-@pytest.mark.parametrize("method", ["put", "head"])
-async def test_wrong_method_names_the_right_ones(alice: User, url: str, method: str) -> None:
-    client = await client_of(alice)
-
-    for address in ("/api/chats/", url):
-        answer = await getattr(client, method)(address)
-
-        assert (answer.status_code, answer["Allow"]) == (405, "GET, POST")
-        assert method == "head" or answer.json()["error"]["code"] == "method_not_allowed"
-
-
 async def test_longest_message_fits_in_however_it_is_escaped(
     upstream: ContractHandle, alice: User, url: str, settings: LazySettings
 ) -> None:
@@ -239,4 +228,5 @@ async def test_database_that_does_not_answer_gets_the_error_form_without_details
     answer = await (await client_of(alice)).post(url, json.dumps({"text": "x"}), **JSON)
 
     words = "The server’s database is busy. Send it again in a moment."
-    assert (answer.status_code, answer.json()) == (503, {"error": {"code": "unavailable", "message": words}})
+    error = {"code": "unavailable", "message": words, "retryable": True, "retryAfter": 5}
+    assert (answer.status_code, answer["Retry-After"], answer.json()) == (503, "5", {"error": error})

@@ -126,11 +126,11 @@ async def test_open_page_gets_sound_frames_until_the_end(model: None, conversati
 
 
 def events_in(body: bytes) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield events as a strict client reads them: an event line, one data line, a blank line."""
+    """Yield events as a strict client reads them: an id, an event and one data line, a blank line."""
     blocks = body.decode().split("\n\n")
     assert blocks.pop() == ""
     for block in blocks:
-        name, data = block.split("\n")
+        _id, name, data = block.split("\n")
         (form,) = strict(f"[{data.removeprefix('data: ')}]".encode())
         yield name.removeprefix("event: "), form
 

@@ -178,20 +178,24 @@ def test_script_reads_sets_and_unsets(conversation: Conversation) -> None:
 
 @pytest.mark.spec("001 ERR-001")
 @pytest.mark.parametrize(
-    ("form", "field", "said"),
+    ("form", "code", "field", "said"),
     [
-        ({"reasoning.effort": "low", "reasoning.format": "xml"}, "reasoning.format", "'field' or 'native' only"),
-        ({"reasoning.effort": "low", "colour": "red"}, "colour", "there are reasoning.enabled"),
-        ({"reasoning.maxTokens": True}, "reasoning.maxTokens", "a whole number from 1"),
+        (
+            {"reasoning.effort": "low", "reasoning.format": "xml"},
+            *("invalid_setting", "reasoning.format", "'field' or 'native' only"),
+        ),
+        ({"reasoning.effort": "low", "colour": "red"}, "unknown_field", "colour", "there are reasoning.enabled"),
+        ({"reasoning.maxTokens": True}, "invalid_setting", "reasoning.maxTokens", "a whole number from 1"),
+        ({"reasoning.effort": "low", "effort": "high"}, "invalid_setting", "reasoning.effort", "occurs twice"),
     ],
 )
 def test_script_is_refused_by_field_and_nothing_is_changed(
-    conversation: Conversation, form: Any, field: str, said: str
+    conversation: Conversation, form: Any, code: str, field: str, said: str
 ) -> None:
     answer = _patch(conversation, form)
 
     error = answer.json()["error"]
-    assert (answer.status_code, error["code"], error["field"]) == (400, "invalid_setting", field)
+    assert (answer.status_code, error["code"], error["field"]) == (400, code, field)
     assert said in error["message"]
     conversation.refresh_from_db()
     assert conversation.reasoning == {}

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from django.conf import LazySettings
+from django.db import OperationalError
 
 from accounts.models import User
 from accounts.tokens import create_token
 from chat.api import sse
 from chat.models import Conversation
+from chat.turns import heartbeat
+from chat.turns.manager import TurnManager
+from chat.validation import Message
 from config.asgi import application
-from tests.chat.api_client import EVENTS, client_of, post, streamed
+from tests.chat.api_client import EVENTS, ServerEvent, client_of, events_of, joined, parse_events, post, streamed
 from tests.chat.asking import ended
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import make_conversation
+from tests.factories import make_conversation, make_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CALL = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
+SECTIONS = "Reasoning Summary:\n- Looked.\n- Compared.\n\nFinal Answer:\nForty-two, says the filing."
 LONG = "".join(f"Word {number} of many.\n\n" for number in range(200)) + "The end."
 
 
@@ -36,7 +43,7 @@ async def test_repeat_of_an_answered_message_gets_the_same_turn_and_ends(
 
     assert first == again
     assert first[0]["answer"] == "Once."
-    assert first[1] == ["tool_step", "done"]
+    assert first[1] == ["start", "tool_step", "done"]
 
 
 async def test_repeat_of_a_running_message_joins_its_turn_from_the_start(
@@ -73,6 +80,156 @@ async def test_listener_who_gets_no_event_misses_nothing(
     assert texts["answer"] == form["answer"] == LONG
 
 
+# review U D6
+async def test_stream_begins_before_the_models_first_word_and_is_kept_alive(
+    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sse, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(sse, "KEEP_ALIVE_S", 0.01)
+    upstream.script([{"content": "Yes.", "faults": [{"kind": "slow_first_token", "name": "go"}]}])
+
+    stream = aiter(await post(await client_of(alice), conversation, {"text": "x"}, **EVENTS))
+    [start] = parse_events((await anext(stream)).decode())
+    comment = await anext(stream)
+    upstream.release("go")
+    rest = b"".join([piece async for piece in stream])
+
+    turn = await conversation.turns.aget()
+    assert (start.name, start.data) == ("start", {"id": turn.pk.hex, "model": "plain-model"})
+    assert re.fullmatch(rb":[^\n]*\n\n", comment)
+    assert parse_events(rest.decode())[-1].data["answer"] == "Yes."
+
+
+def test_silence_is_shorter_than_what_is_promised() -> None:
+    assert sse.KEEP_ALIVE_S + sse.LOOK_AGAIN_S < 15
+
+
+THOUGHT = "Weighing this and that. " * 60
+FULL = [{"reasoning": THOUGHT, "tool_calls": [CALL], "chunk": 150}, {"content": SECTIONS, "chunk": 10}]
+
+
+async def resume(user: User, conversation: Conversation, turn_id: str, last: str) -> Any:
+    client = await client_of(user)
+    url = f"/api/chats/{conversation.pk}/messages/{turn_id}/"
+    return await client.get(url, headers={**EVENTS, "Last-Event-ID": last})
+
+
+def outcome_of(events: list[ServerEvent]) -> tuple[dict[str, str], list[tuple[str, Any]]]:
+    """Return what a client has in the end, however its pieces were cut."""
+    return joined(events), [(event.name, event.data) for event in events if event.name != "delta"]
+
+
+# review U API 3
+@pytest.mark.parametrize("persona", ["alice", "ada"])
+async def test_ended_turn_is_resumed_behind_any_event(
+    upstream: ContractHandle, conversation: Conversation, request: pytest.FixtureRequest, persona: str
+) -> None:
+    user = await database_sync_to_async(request.getfixturevalue)(persona)
+    await Conversation.objects.filter(pk=conversation.pk).aupdate(owner=user)
+    upstream.script(FULL)
+    client = await client_of(user)
+    events = await events_of(await post(client, conversation, {"text": "x"}, **EVENTS))
+    whole, turn_id = outcome_of(events), events[0].data["id"]
+
+    assert [len({event.id for event in events}), events[-1].name] == [len(events), "done"]
+    assert ("truncated" in whole[0]["thinking"]) is (persona == "alice")
+    for seen in range(len(events) - 1):
+        rest = await events_of(await resume(user, conversation, turn_id, events[seen].id))
+        assert outcome_of(events[: seen + 1] + rest) == whole
+    assert outcome_of(await events_of(await resume(user, conversation, turn_id, ""))) == whole
+    assert (await resume(user, conversation, turn_id, events[-1].id)).status_code == 204
+
+
+@pytest.mark.parametrize("persona", ["alice", "ada"])
+@pytest.mark.parametrize("loses_events", [False, True])
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+async def test_running_turn_is_resumed_in_its_own_process_and_in_another(
+    upstream: ContractHandle,
+    conversation: Conversation,
+    turn_manager: TurnManager,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+    is_elsewhere: bool,
+    loses_events: bool,
+    persona: str,
+) -> None:
+    monkeypatch.setattr(sse, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0.05)
+    user = await database_sync_to_async(request.getfixturevalue)(persona)
+    await Conversation.objects.filter(pk=conversation.pk).aupdate(owner=user)
+    hold = [{"kind": "stall", "at": f"event:{n}", "name": f"go{n}"} for n in (4, 8)]
+    upstream.script([{"reasoning": THOUGHT, "tool_calls": [CALL], "chunk": 150, "faults": hold}, FULL[1]])
+    layer = get_channel_layer()
+    sent = 0
+
+    async def lossy(group: str, message: dict[str, Any]) -> None:
+        nonlocal sent
+        sent += 1
+        if not loses_events or sent % 3:
+            await type(layer).group_send(layer, group, message)
+
+    monkeypatch.setattr(layer, "group_send", lossy)
+    manager = turn_manager if is_elsewhere else sse.turn_manager
+    turn_id = (await manager.submit(conversation.pk, Message("x"))).turn_id
+    assert turn_id
+    await asyncio.to_thread(upstream.wait_for, held="go4")
+
+    stream = aiter(await resume(user, conversation, turn_id.hex, ""))
+    body = ""
+    async with asyncio.timeout(30):
+        while "thinking" not in body:
+            body += (await anext(stream)).decode()
+    await stream.aclose()
+    first = parse_events(body)
+    upstream.release("go4")
+    await asyncio.to_thread(upstream.wait_for, held="go8")
+    second = asyncio.create_task(events_of(await resume(user, conversation, turn_id.hex, first[-1].id)))
+    upstream.release("go8")
+    events = first + await second
+
+    again = await events_of(await resume(user, conversation, turn_id.hex, ""))
+    assert outcome_of(events) == outcome_of(again)
+    assert joined(events)["answer"] == events[-1].data["answer"] == "Forty-two, says the filing."
+
+
+async def test_failed_turn_is_resumed_behind_its_error(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    upstream.script([{"content": "x", "faults": [{"kind": "server_error", "times": 3}]}])
+    events = await events_of(await post(await client_of(alice), conversation, {"text": "x"}, **EVENTS))
+
+    rest = await events_of(await resume(alice, conversation, events[0].data["id"], events[1].id))
+
+    assert [event.name for event in events] == ["start", "error", "done"]
+    assert events[1].data["error"] == events[2].data["error"]
+    assert rest == events[2:]
+
+
+@pytest.mark.parametrize("last", ["7", "a1-t2", "a-1-t0-s0-b0", "a1-t2-s3-b4-ended", "x" * 500])
+async def test_id_that_is_of_no_event_is_refused(alice: User, conversation: Conversation, last: str) -> None:
+    turn = await database_sync_to_async(make_turn)(conversation)
+
+    answer = await resume(alice, conversation, turn.pk.hex, last)
+
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], error["field"]) == (400, "invalid_event_id", "Last-Event-ID")
+
+
+async def test_stream_that_breaks_says_so_in_an_event(
+    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(_events: sse.TurnEvents) -> None:
+        raise OperationalError("database is locked: quokka-canary-7713")
+
+    turn = await database_sync_to_async(make_turn)(conversation)
+    monkeypatch.setattr(sse.TurnEvents, "look", broken)
+
+    [event] = await events_of(await resume(alice, conversation, turn.pk.hex, ""))
+
+    assert (event.name, event.data["error"]["code"], event.data["error"]["retryable"]) == ("error", "unavailable", True)
+    assert "quokka" not in str(event)
+
+
 async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(
     upstream: ContractHandle, alice: User, conversation: Conversation
 ) -> None:
@@ -81,6 +238,7 @@ async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(
 
     client = await http_client(alice, conversation)
     assert (await client.receive_output(timeout=30))["status"] == 200
+    assert b"event: start" in (await client.receive_output(timeout=30))["body"]
     assert b"One" in (await client.receive_output(timeout=30))["body"]
     await client.send_input({"type": "http.disconnect"})
     await client.wait(timeout=30)

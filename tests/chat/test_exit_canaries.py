@@ -89,7 +89,8 @@ def doors(turn: Turn, token: str) -> Mapping[str, tuple[str, ...]]:
         "chat:edit": (f"{own}edit/",),
         "chat:conversations": ("/chats/?q=covenants", *(f"/chats/?q={canary}" for canary in CANARIES)),
         "chat:home": ("/",),
-        "chat:api_messages": (f"/api{chat}messages/",),
+        "chat:api_messages": (f"/api{chat}messages/", f"/api{chat}messages/?include=trace"),
+        "chat:api_message": (f"/api{chat}messages/{turn.public_id}/",),
         "chat:preview": (f"{chat}preview/",),  # 404 for whoever is no administrator
     }
 

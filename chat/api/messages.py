@@ -1,0 +1,294 @@
+"""The endpoints of messages: ask, read, follow and stop, with the same rules as the pages."""
+
+from __future__ import annotations
+
+import logging
+import re
+import uuid
+import weakref
+from collections.abc import AsyncIterator
+from contextlib import AbstractContextManager, ExitStack, aclosing, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+from asgiref.sync import sync_to_async
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, StreamingHttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from accounts.scratchpad import reveal
+from accounts.visibility import Session
+from chat import eventlog
+from chat.api.endpoint import ApiError, endpoint, error_form, get_conversation, read_body, session_of
+from chat.api.sse import Position, TurnEvents, running_turn
+from chat.cards import build
+from chat.conversations import commands, model_choice, reasoning_settings
+from chat.live.turn import LiveTurn
+from chat.models import Conversation, Turn
+from chat.sharing.export import envelope_of, envelopes_of, thinking_form
+from chat.turns import queue
+from chat.turns.manager import turn_manager
+from chat.validation import CLIENT_ID_CHARS, InvalidInputError, Message, clean_message
+from reasoning.envelope import envelope
+from reasoning.replay.tokens import estimate_tokens
+from reasoning.scratchpad import Scratchpad
+from reasoning.trace import ToolTraceStep
+from reasoning.visibility import Visibility
+
+logger = logging.getLogger(__name__)
+MAX_LISTED_TURNS = 100  # 200 messages
+IDEMPOTENCY_KEY = "Idempotency-Key"
+_KEY = re.compile(rf"[!-~]{{1,{CLIENT_ID_CHARS}}}")
+
+
+@endpoint("GET", "POST")
+async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUID) -> HttpResponseBase:
+    """GET: the newest questions and envelopes, oldest first. POST: run a turn; the envelope, or server-sent events.
+
+    A ``model`` is chosen for the conversation, as on the page: it answers this message and those after it. A message
+    with an id that was used before gets the turn that it started then.
+    """
+    reader = await TurnReader.of(request, person, await get_conversation(person, conversation_id))
+    if request.method != "POST":
+        return JsonResponse(await reader.listed(), safe=False)
+    form = read_body(request, ("text", "model", "id"))
+    message = clean_message(form.get("text"), key_of(request, form))
+    refuse_command(message.text, reader.conversation)
+    stack = ExitStack()
+    stack.enter_context(reader.receiving_notes())
+    try:
+        turn_id = await submit(reader.conversation, message, form.get("model"))
+    except BaseException:
+        stack.close()
+        raise
+    if wants_events(request):
+        return event_response(reader, turn_id, None, stack)
+    with stack:
+        await turn_manager.wait_until_finished(conversation_id, turn_id)
+    return JsonResponse(await sync_to_async(reader.ended)(turn_id))
+
+
+@endpoint("GET")
+async def message(
+    request: HttpRequest, person: User, conversation_id: uuid.UUID, turn_id: uuid.UUID
+) -> HttpResponseBase:
+    """Return the envelope of one turn, as far as it has come; or its events, from the start or ``Last-Event-ID``."""
+    reader = await TurnReader.of(request, person, await get_conversation(person, conversation_id))
+    if not await reader.conversation.turns.filter(pk=turn_id).aexists():
+        raise ApiError(404, "not_found", _("There is no such message in this conversation."))
+    if not wants_events(request):
+        return JsonResponse(await reader.current(turn_id))
+    last_id = request.headers.get("Last-Event-ID")
+    position = Position.parse(last_id) if last_id else None
+    if position and position.end == "done":
+        return HttpResponse(status=204)  # which ends the reconnecting of an EventSource
+    stack = ExitStack()
+    stack.enter_context(reader.receiving_notes())
+    return event_response(reader, turn_id, position, stack)
+
+
+@endpoint("POST")
+async def stop(request: HttpRequest, person: User, conversation_id: uuid.UUID) -> HttpResponseBase:
+    """Stop the running turn, in whichever process it runs. What it has written is stored."""
+    found = await get_conversation(person, conversation_id)
+    read_body(request, (), is_optional=True)
+    if not await turn_manager.stop(found.pk):
+        raise ApiError(409, "no_turn", _("No answer is being written in this conversation."))
+    return HttpResponse(status=204)
+
+
+def key_of(request: HttpRequest, form: dict[str, Any]) -> object:
+    """Return the id that a message was sent with, as a header or in the body. Raises InvalidInputError."""
+    key = request.headers.get(IDEMPOTENCY_KEY)
+    if key is None:
+        return form.get("id", "")
+    if not _KEY.fullmatch(key):
+        words = _("Idempotency-Key: 1 to %(most)s printable ASCII characters without spaces.")
+        raise InvalidInputError("invalid", words % {"most": CLIENT_ID_CHARS}, field=IDEMPOTENCY_KEY)
+    if form.get("id", key) != key:
+        raise InvalidInputError("invalid", _("id: it differs from the Idempotency-Key."), field="id")
+    return key
+
+
+def refuse_command(text: str, conversation: Conversation) -> None:
+    """Raise ApiError for a command of the composer: as a question it would be paid for, and change nothing."""
+    try:
+        is_command = commands.parse(text) is not None
+    except InvalidInputError:  # a command that the page refuses, too
+        is_command = True
+    if is_command:
+        words = _("text: %(word)s is a command of the page, not a message. Settings: GET and PATCH %(url)s.")
+        url = reverse("chat:api_settings", args=[conversation.pk])
+        raise ApiError(400, "command", words % {"word": text.split()[0][:40], "url": url}, field="text")
+
+
+def wants_events(request: HttpRequest) -> bool:
+    preferred = request.get_preferred_type(["application/json", "text/event-stream"])
+    return preferred == "text/event-stream" and request.method != "HEAD"
+
+
+async def submit(conversation: Conversation, message: Message, model: object) -> uuid.UUID:
+    """Start the turn of a message with this model, where one is named; return its id.
+
+    Returns the turn that a message with the same id has started before, and chooses no model then. Raises ApiError,
+    InvalidInputError and ProviderError.
+    """
+    previous: Any = None
+    has_chosen = False
+    if model is not None and not await sync_to_async(queue.find_duplicate)(conversation.pk, message.client_id):
+        chosen = await model_choice.find_model(model)
+        previous = await sync_to_async(getattr)(conversation, "profile")  # a query
+        # before the turn, which reads its model from the conversation
+        await sync_to_async(model_choice.set_model)(conversation, chosen)
+        has_chosen = True
+    try:
+        accepted = await turn_manager.submit(conversation.pk, message, may_wait=False)
+    except InvalidInputError:  # nothing was sent: the choice is undone
+        if has_chosen:
+            await sync_to_async(model_choice.set_profile)(conversation, previous)
+        raise
+    if accepted.turn_id is None:
+        raise ApiError(409, "turn_running", _("A message with this id is already queued."))
+    if accepted.started is None:
+        first = await Turn.objects.aget(pk=accepted.turn_id)
+        if await sync_to_async(eventlog.question_of)(first) != message.text:
+            words = _("This id was used for a message with another text; send a new message with a new id.")
+            raise ApiError(422, "idempotency_key_reused", words, field="id")
+    # joins the log lines of the request, which have its id, and those of the turn
+    logger.info("message accepted", extra={"turn": accepted.turn_id.hex, "repeated": accepted.started is None})
+    return accepted.turn_id
+
+
+def event_response(
+    reader: TurnReader, turn_id: uuid.UUID, after: Position | None, stack: ExitStack
+) -> StreamingHttpResponse:
+    """Return a turn as server-sent events. A client that leaves stops nothing. ``stack``: to be closed at the end."""
+    turn_events = TurnEvents(reader.conversation.pk, turn_id, reader.sees, after)
+
+    async def events() -> AsyncIterator[str]:
+        with stack:
+            try:
+                async with aclosing(turn_events.stream()) as running:
+                    async for event in running:
+                        yield event
+                async with aclosing(turn_events.last_events(await sync_to_async(reader.ended)(turn_id))) as last:
+                    async for event in last:
+                        yield event
+            except Exception as error:  # noqa: BLE001 - logged there; the status line has been sent long ago
+                yield turn_events.event("error", {"error": error_form(error)[1]})
+
+    response = StreamingHttpResponse(events(), content_type="text/event-stream", headers={"Cache-Control": "no-store"})
+    # A client may leave before the first event: then the generator never starts and can't close the stack.
+    weakref.finalize(response, stack.close)
+    return response
+
+
+@dataclass(frozen=True, slots=True)
+class TurnReader:
+    """Reads turns of a conversation for one request, and holds the scratchpads that arrive meanwhile, in memory.
+
+    A token has no session, so it gets none of them (product 14).
+    """
+
+    person: User
+    conversation: Conversation
+    session: Session | None
+    session_key: str | None
+    include_trace: bool
+    sees: Visibility  # at the start of the request
+    notes: list[tuple[uuid.UUID, Scratchpad]] = field(default_factory=list)
+
+    @classmethod
+    async def of(cls, request: HttpRequest, person: User, conversation: Conversation) -> Self:
+        """Return the reader of a request. Raises ApiError for an ``include`` that there is not."""
+        session = session_of(request)
+        session_key = request.session.session_key if session is not None else None
+        include_trace = includes_trace(request)
+        sees = await sync_to_async(visibility_of)(person, session, conversation, include_trace)
+        return cls(person, conversation, session, session_key, include_trace, sees)
+
+    def receiving_notes(self) -> AbstractContextManager[None]:
+        """Receive the private notes of turns that run meanwhile, where this request may show them."""
+
+        def add(live: LiveTurn, scratchpad: Scratchpad) -> None:
+            self.notes.append((live.id, scratchpad))
+
+        return turn_manager.reading_scratchpads(self.conversation.pk, add) if self.sees.scratchpad else nullcontext()
+
+    def ended(self, turn_id: uuid.UUID) -> dict[str, Any]:
+        """Return the envelope of an ended turn, as settings are now (spec 001 BR-008). Reads the database."""
+        turn = Turn.objects.select_related("conversation__owner").get(pk=turn_id)
+        sees = visibility_of(turn.conversation.owner, self.session, turn.conversation, self.include_trace)
+        notes = [scratchpad for turn_of_note, scratchpad in self.notes if turn_of_note == turn_id]
+        revealed = reveal(Scratchpad.join(notes), self.person, self.session_key) if notes else None
+        return envelope_of(eventlog.turn_record(turn), sees, scratchpad=revealed)
+
+    async def current(self, turn_id: uuid.UUID) -> dict[str, Any]:
+        """Return the envelope of a turn that runs or has ended."""
+        so_far = await text_so_far(self.conversation.pk, turn_id)
+        return await sync_to_async(self._current)(turn_id, so_far)
+
+    def _current(self, turn_id: uuid.UUID, so_far: TextSoFar | None) -> dict[str, Any]:
+        record = eventlog.turn_record(Turn.objects.get(pk=turn_id))
+        if so_far and record.turn.status == Turn.Status.RUNNING:
+            return envelope_so_far(record, so_far, self.sees)
+        return envelope_of(record, self.sees)
+
+    async def listed(self) -> list[dict[str, Any]]:
+        """Return the newest questions and envelopes, oldest first."""
+        pk = self.conversation.pk
+        running = await self.conversation.turns.filter(status=Turn.Status.RUNNING).afirst()
+        so_far = await text_so_far(pk, running.pk) if running else None
+        return await sync_to_async(self._listed)(running.pk if running else None, so_far)
+
+    def _listed(self, running_id: uuid.UUID | None, so_far: TextSoFar | None) -> list[dict[str, Any]]:
+        records = eventlog.turns(self.conversation.pk, newest=MAX_LISTED_TURNS)
+        listed: list[dict[str, Any]] = []
+        for record, form in zip(records, envelopes_of(records, self.sees), strict=True):
+            is_running = record.turn.pk == running_id and record.turn.status == Turn.Status.RUNNING
+            shown = envelope_so_far(record, so_far, self.sees) if is_running and so_far else form
+            listed.append({"role": "user", "text": build.question_card(record).text})
+            listed.append({"role": "assistant", **shown})
+        return listed
+
+
+@dataclass(frozen=True, slots=True)
+class TextSoFar:
+    """What a running turn has shown. Thinking is redacted; to show it, ask ``Visibility``."""
+
+    model: str
+    answer: str
+    thinking: str
+    trace: tuple[ToolTraceStep, ...]
+
+
+async def text_so_far(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> TextSoFar | None:
+    """Return what a running turn has shown, in whichever process it runs; None for one that has ended."""
+    turn = await running_turn(conversation_id, turn_id)
+    if turn is None:
+        return None
+    trace = tuple(step.trace for step in turn.steps if step.trace)
+    return TextSoFar(turn.model, turn.answer[: turn.answer_chars], turn.thinking, trace)
+
+
+def envelope_so_far(record: eventlog.TurnRecord, so_far: TextSoFar, sees: Visibility) -> dict[str, Any]:
+    """Return the envelope of a running turn for one viewer."""
+    answer = replace(build.record_of(record), model=so_far.model, answer=so_far.answer, trace=so_far.trace)
+    text, truncated = sees.thinking_text(so_far.thinking)
+    thinking = eventlog.ThinkingText(text, estimate_tokens(so_far.thinking), truncated) if so_far.thinking else None
+    return envelope(answer, sees, thinking=thinking_form(thinking))
+
+
+def visibility_of(person: User, session: Session | None, conversation: Conversation, include_trace: bool) -> Visibility:
+    """Decide what a request may show: what its person may see, with the trace where it asks for it (product 13)."""
+    sees = reasoning_settings.visibility_for(person, session, conversation)
+    return sees.with_trace() if include_trace else sees
+
+
+def includes_trace(request: HttpRequest) -> bool:
+    """Return whether ``include`` names the trace. Raises ApiError for anything else."""
+    names = {name for value in request.GET.getlist("include") for name in value.split(",")}
+    if names - {"trace"}:
+        raise ApiError(400, "unknown_include", _("include: only trace is allowed."), field="include")
+    return bool(names)
