@@ -17,6 +17,7 @@ from django.utils import timezone
 from accounts.demo import staff_group
 from accounts.models import User
 from chat import eventlog
+from chat.cards import rendering
 from chat.conversations import model_choice
 from chat.conversations.titles import title_from
 from chat.eventlog.write import save_checkpoints
@@ -101,6 +102,7 @@ def end_turn(turn: Turn, events: Sequence[Event], *, status: TurnStatus = "compl
     started = StartedTurn(turn, "", model_choice.chosen_model(turn.conversation))
     result = finish.finish_turn(started, status, {}, events)
     assert result is not None
+    rendering.load([result.record])
     return result
 
 

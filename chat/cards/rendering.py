@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
+from channels.db import database_sync_to_async
 from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import prefetch_related_objects
@@ -19,7 +20,7 @@ from django.utils.translation import get_language
 
 from chat.eventlog import TurnRecord
 from chat.eventlog.questions import user_text_of
-from chat.html import render_answer, render_policy
+from chat.html import arender, render_answer, render_policy
 from chat.models import StoredCard, Turn
 from chat.user_text import EMPTY, UNKNOWN, UserText, may_contain_link
 from reasoning.citations import citation_numbers
@@ -72,13 +73,22 @@ def load(records: Sequence[TurnRecord], *, again: bool = False) -> None:
     save([turn_record.turn.stored_card for turn_record in missing if turn_record.turn.status != Turn.Status.RUNNING])
 
 
-def new_card(turn_record: TurnRecord) -> StoredCard:
-    """Render the answer of a turn that has just ended; the caller saves it."""
-    asked = EMPTY
-    if any(may_contain_link(event["text"]) for event in _messages(turn_record)):
-        asked = user_text_of(turn_record.turn.conversation_id, {turn_record.turn.pk}).get(turn_record.turn.pk, EMPTY)
-    html = {_language(): _render(_record(turn_record), asked)}
-    return StoredCard(turn=turn_record.turn, render_version=render_version(), answer_html=html)
+async def render_card(turn_record: TurnRecord, owner_id: int) -> None:
+    """Render the answer of a turn with a new card and store it, off the event loop and off the database's thread.
+
+    Where that fails the answer is rendered when it is needed.
+    """
+    turn, record = turn_record.turn, _record(turn_record)
+    card, asked = turn.stored_card, EMPTY
+    try:
+        if any(may_contain_link(event["text"]) for event in _messages(turn_record)):
+            asked_of = await database_sync_to_async(user_text_of)(turn.conversation_id, {turn.pk})
+            asked = asked_of.get(turn.pk, EMPTY)
+        html = await arender(owner_id, [record.answer], _render, record, asked)
+        card.render_version, card.answer_html = render_version(), {_language(): html}
+    except Exception:
+        logger.exception("answer not rendered", extra={"turn": turn.public_id})
+    await database_sync_to_async(save)([card])
 
 
 def save(cards: Sequence[StoredCard]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from chat.html.citations import cite_label
+from chat.html.cost import RenderBudget
 from chat.html.links import Address, check_url
 from chat.html.markdown import BlockSplitter, split_blocks
 from chat.html.render import arender, is_quick, render_answer, render_markdown, render_policy
@@ -11,6 +12,7 @@ from chat.html.sanitize import sanitize_html
 __all__ = [
     "Address",
     "BlockSplitter",
+    "RenderBudget",
     "arender",
     "check_url",
     "cite_label",

@@ -17,6 +17,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
 from chat.html import math
+from chat.html.cost import is_too_dense
 from chat.html.links import check_url
 
 MAX_NESTING = 20
@@ -213,10 +214,13 @@ class BlockSplitter:
         """Whether a fence or formula is open after the lines so far; note what closes the fence.
 
         The parser gets a word after these lines: if the word starts no block, the last block contains it. A formula is
-        one only if it is closed soon; until then it is asked about again, from its first line.
+        one only if it is closed soon; until then it is asked about again, from its first line. Lines that are too dense
+        to be rendered are cut.
         """
         lines = self._lines[self._first_line :]
         tokens: list[Token] = []
+        if is_too_dense("".join(lines)):
+            return False
         _PARSER.block.parse("".join([*lines, "x\n"]), _PARSER, {math.OPEN_ENDED: True}, tokens)
         start, token = [
             (token.map[0], token) for token in tokens if token.level == 0 and token.nesting >= 0 and token.map

@@ -6,12 +6,14 @@ import re
 from html import escape
 from itertools import groupby
 from operator import itemgetter
+from time import thread_time
 from unicodedata import bidirectional
 
 from django.utils.translation import gettext
 from lxml import html as lxml_html
 from lxml.builder import ElementMaker
 from lxml.html import HtmlElement
+from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, String, _TokenType
 
@@ -31,6 +33,9 @@ _NARROW_CHARS, _WIDE_CHARS = 20, 60  # a formula that fits on a line of a phone;
 _MARKER = re.compile(r"\[[0-9]{1,3}(?:, ?[0-9]{1,3})*+\]")
 
 MAX_HIGHLIGHTED_CHARS = 16_384
+# Many lexers look through the rest of the code for each token, so some texts take seconds: of processor time, in which
+# a whole block of ordinary code is read several times over.
+MAX_HIGHLIGHT_S = 0.2
 _NAMES = """
     bash c c++ console cpp csharp css diff docker dockerfile go graphql html http ini java javascript js json jsx
     kotlin lua make makefile markdown md nginx php powershell py python r rb rs ruby rust sh shell sql swift toml ts tsx
@@ -184,7 +189,7 @@ def code_figure(pre: HtmlElement) -> HtmlElement:
     code = E.code()
     # Some lexers read whole lines only.
     is_short = len(source) <= MAX_HIGHLIGHTED_CHARS
-    tokens = list(lexer.get_tokens(f"{source}\n")) if lexer and is_short else []
+    tokens = read_tokens(lexer, f"{source}\n") if lexer and is_short else []
     if "".join(text for _kind, text in tokens) == f"{source}\n":
         kind, last = tokens.pop()
         tokens.append((kind, last.removesuffix("\n")))
@@ -199,9 +204,20 @@ def code_figure(pre: HtmlElement) -> HtmlElement:
             else:
                 append_text(code, text)
     else:
-        # Not highlighted, or by a lexer that changes its input: copies would differ.
+        # Not highlighted, not in time, or by a lexer that changes its input: copies would differ.
         code.text = source
     copy = E.button(gettext("Copy"), {"type": "button", "class": "btn btn--quiet", "data-copy-code": ""})
     name = lexer.name if lexer else language or gettext("Code")
     caption = E.figcaption(f"{name} ", copy)
     return E.figure(caption, E.pre(code, {"tabindex": "0"}), {"class": "code", "dir": "ltr"})
+
+
+def read_tokens(lexer: Lexer, source: str) -> list[tuple[_TokenType, str]]:
+    """Return the tokens of code, as far as they are found in time."""
+    tokens = []
+    started = thread_time()
+    for token in lexer.get_tokens(source):
+        if thread_time() - started > MAX_HIGHLIGHT_S:
+            break
+        tokens.append(token)
+    return tokens

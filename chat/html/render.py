@@ -1,7 +1,8 @@
 """Model text to safe HTML: the only place that declares markup safe.
 
 Each top-level block passes markdown-it, bleach and our additions by itself. Nothing here raises: what can't be
-rendered is shown escaped.
+rendered is shown escaped. Time is bounded: what markup would cost is counted first, heavy blocks are rendered in a
+process that is ended at a time limit, and only so much of an answer is rendered.
 """
 
 from __future__ import annotations
@@ -14,19 +15,20 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from html import escape
 from typing import ParamSpec, TypeVar
+from weakref import WeakValueDictionary
 
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, override
 
 from chat.html.citations import cite
+from chat.html.cost import RenderBudget, any_heavy, is_heavy, is_too_dense
 from chat.html.links import safe_hosts
 from chat.html.markdown import TooDenseError, split_blocks, to_html
 from chat.html.postprocess import decorate
+from chat.html.process import PROCESSES, RenderTimeoutError, run_in_process
 from chat.html.sanitize import sanitize_html
 from chat.user_text import EMPTY, UserText, may_contain_link
 from reasoning.citations import Citation, Source
-
-MAX_BLOCK_BYTES = 65_536
 
 logger = logging.getLogger(__name__)
 P = ParamSpec("P")
@@ -35,8 +37,11 @@ T = TypeVar("T")
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 _FORMULA_MARK = re.compile(r"[$\\]")
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
-# Asgiref's single thread is for the ORM.
+# Asgiref's single thread is for the ORM. Heavy texts wait for their process in threads of their own.
 _executor = ThreadPoolExecutor(2, thread_name_prefix="render")
+_heavy_executor = ThreadPoolExecutor(PROCESSES, thread_name_prefix="render-heavy")
+# So that nobody can occupy all threads, a user's texts are rendered one after the other.
+_user_locks: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
 
 def render_markdown(text: str, *, user_text: UserText = EMPTY) -> SafeString:
@@ -44,7 +49,7 @@ def render_markdown(text: str, *, user_text: UserText = EMPTY) -> SafeString:
 
     ``user_text`` is what the users wrote before: a link that repeats words of it stays text.
     """
-    return mark_safe(render_blocks(text, user_text))  # noqa: S308  # sanitized
+    return mark_safe(render_blocks(text, user_text, RenderBudget()))  # noqa: S308  # sanitized
 
 
 def render_answer(
@@ -54,12 +59,14 @@ def render_answer(
     *,
     numbers: Mapping[int, int] | None = None,
     user_text: UserText = EMPTY,
+    budget: RenderBudget | None = None,
 ) -> SafeString:
     """Return an answer as HTML: markdown, a link for each marker of a known source, and checked quotations marked.
 
-    ``numbers`` are the numbers that refs are shown under, as ``citation_numbers`` gives them.
+    ``numbers`` are the numbers that refs are shown under, as ``citation_numbers`` gives them. ``budget`` is what is
+    left of the answer's after the blocks before this text.
     """
-    html = render_blocks(text, user_text)
+    html = render_blocks(text, user_text, budget or RenderBudget())
     try:
         html = cite(html, citations, sources, numbers)
     except Exception as error:  # noqa: BLE001  # an answer without source links is better than none
@@ -73,8 +80,8 @@ def is_quick(texts: Iterable[str], most_chars: int) -> bool:
     return sum(map(len, texts)) <= most_chars and not any(map(_FORMULA_MARK.search, texts))
 
 
-async def arender(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a rendering function off the event loop, in the caller's language."""
+async def arender(user_id: int, texts: Iterable[str], function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Run a function that renders ``texts`` for a user off the event loop, in the caller's language."""
     # Asgiref (3.13) doesn't carry it to other threads.
     language = get_language()
 
@@ -82,11 +89,13 @@ async def arender(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -
         with override(language):
             return function(*args, **kwargs)
 
-    return await asyncio.get_running_loop().run_in_executor(_executor, work)
+    executor = _heavy_executor if any_heavy(texts) else _executor
+    async with _user_locks.setdefault(user_id, asyncio.Lock()):
+        return await asyncio.get_running_loop().run_in_executor(executor, work)
 
 
-def render_blocks(text: str, user_text: UserText) -> str:
-    """Render a text block by block."""
+def render_blocks(text: str, user_text: UserText, budget: RenderBudget) -> str:
+    """Render a text block by block, as far as the budget allows."""
     text = _NOT_TEXT.sub("\ufffd", text)
     try:
         blocks = split_blocks(text)
@@ -94,10 +103,16 @@ def render_blocks(text: str, user_text: UserText) -> str:
         logger.warning("answer not split: %s", type(error).__name__)
         return as_plain_text(text)
     policy, language = render_policy(), get_language()
-    # A block without a link is the same whatever the users wrote, and is cached once.
-    return "".join(
-        render_block(block, user_text if may_contain_link(block) else EMPTY, policy, language) for block in blocks
-    )
+    parts = []
+    for block in blocks:
+        html = None
+        if budget.admits(block):
+            # A block without a link is the same whatever the users wrote, and is cached once.
+            html = render_block(block, user_text if may_contain_link(block) else EMPTY, policy, language)
+            if html is None:
+                budget.add_timeout()
+        parts.append(as_plain_text(block) if html is None else html)
+    return "".join(parts)
 
 
 def render_policy() -> tuple[object, ...]:
@@ -107,12 +122,24 @@ def render_policy() -> tuple[object, ...]:
 
 # An answer is rendered block by block while it streams, then whole.
 @lru_cache(maxsize=512)
-def render_block(block: str, user_text: UserText, _policy: tuple[object, ...], _language: str | None) -> str:
-    """Render one top-level block. Policy and language are what else the result depends on."""
-    if len(block) > MAX_BLOCK_BYTES or len(block.encode()) > MAX_BLOCK_BYTES:
+def render_block(block: str, user_text: UserText, _policy: tuple[object, ...], language: str | None) -> str | None:
+    """Render one top-level block; None where it took too long. Policy and language are what else it depends on."""
+    if is_too_dense(block):
         return as_plain_text(block)
+    if not is_heavy(block):
+        return render_markup(block, user_text, language)
     try:
-        return decorate(sanitize_html(to_html(block)), user_text)
+        return run_in_process(render_markup, block, user_text, language)
+    except RenderTimeoutError:
+        logger.warning("block not rendered in time", extra={"chars": len(block)})
+        return None
+
+
+def render_markup(block: str, user_text: UserText, language: str | None) -> str:
+    """Render one block here, however long it takes."""
+    try:
+        with override(language):
+            return decorate(sanitize_html(to_html(block)), user_text)
     except TooDenseError:
         return as_plain_text(block)
     except Exception as error:  # noqa: BLE001  # never raises: see the module

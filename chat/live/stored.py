@@ -14,7 +14,7 @@ from chat import eventlog
 from chat.eventlog.questions import user_text_so_far
 from chat.eventlog.read import checkpoint_thinking, running_turn
 from chat.filings.search import read_passages
-from chat.html import BlockSplitter, arender
+from chat.html import BlockSplitter, RenderBudget, arender
 from chat.live.blocks import render_blocks
 from chat.live.state import Event, LiveStep, TurnState
 from chat.live.turn import Rewrite
@@ -97,7 +97,9 @@ async def read_running(conversation_id: uuid.UUID) -> TurnState | None:
     state, answer, sources, asked = found
     splitter = BlockSplitter()
     if blocks := splitter.feed(answer):
-        html, _numbers = await arender(render_blocks, blocks, sources, {}, asked)
+        html, _numbers = await arender(
+            state.owner_id, blocks, render_blocks, blocks, sources, {}, asked, RenderBudget()
+        )
         state.frozen = [str(html)]
     state.tail = splitter.tail
     return state

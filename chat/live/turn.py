@@ -72,7 +72,7 @@ class LiveTurn(TurnState):
     _thinking_ms: float = 0.0
 
     def __post_init__(self) -> None:
-        self._blocks = BlockRenderer(self.conversation_id)
+        self._blocks = BlockRenderer(self.conversation_id, self.owner_id)
         self._model = self.model
         self._add({"kind": "started", "replaced": self.replaces.hex if self.replaces else ""})
         self.show_status(self.working_status)

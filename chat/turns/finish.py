@@ -16,7 +16,6 @@ from django.db import DatabaseError, transaction
 from django.db.models import Max
 
 from chat import eventlog
-from chat.cards import rendering
 from chat.conversations.titles import title_from_answer
 from chat.eventlog import leases, read, write
 from chat.models import Conversation, QueuedMessage, StoredCard, Turn
@@ -95,11 +94,12 @@ def finish_broken_turn(turn: Turn, *, answer: str, message: str) -> TurnResult:
 def load_result(
     turn: Turn, complete: Callable[[StoredCard], None] = lambda _card: None, *, has_siblings: bool = True
 ) -> TurnResult:
-    """Return an ended turn and whether a message is queued behind it; store its card, with what ``complete`` adds."""
+    """Return an ended turn and whether a message is queued behind it. Its card has what ``complete`` adds, and no HTML.
+
+    ``rendering.render_card`` renders and stores it.
+    """
     record = eventlog.turn_record(turn, has_siblings=has_siblings)
-    card = rendering.new_card(record)
-    complete(card)
-    rendering.save([card])
+    complete(StoredCard(turn=record.turn))
     return TurnResult(record, QueuedMessage.objects.filter(conversation=turn.conversation_id).exists())
 
 

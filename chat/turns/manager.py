@@ -23,6 +23,7 @@ from django.utils.translation import activate, get_language
 from django.utils.translation import gettext as _
 
 from chat import eventlog
+from chat.cards import rendering
 from chat.eventlog import branches
 from chat.live.groups import STOP_GROUP, Subscription
 from chat.live.publish import publish, publish_stop
@@ -217,6 +218,7 @@ class TurnManager:
                 end = partial(finish.finish_broken_turn, turn, answer=live.answer, message=BROKEN)
                 run.result = await retry_on_db_outage(end, timeout_s=None, give_up=self.is_draining)
             live.record, has_queued = run.result
+            await rendering.render_card(live.record, live.owner_id)
         except Exception:
             logger.exception("turn not ended in the log", extra={"turn": turn.public_id})
         finally:

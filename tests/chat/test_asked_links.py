@@ -84,7 +84,7 @@ def test_questions_that_cannot_be_read_leave_every_link_outside_text(
         raise OperationalError
 
     monkeypatch.setattr(liveblocks, "user_text_so_far", broken)
-    blocks = BlockRenderer(conversation.pk)
+    blocks = BlockRenderer(conversation.pk, conversation.owner_id)
 
     html = async_to_sync(blocks.render)([f"[a]({OTHER}) and [b](https://www.sec.gov/x)\n\n"], ())
 
