@@ -1,13 +1,12 @@
 """Processes that render heavy blocks: started when the first one comes, ended at a time limit or when idle.
 
 Counting before parsing (``chat.html.cost``) can't foresee everything, and a thread can't be ended. A process can, and
-it leaves the interpreter of the server to other users.
+it leaves the interpreter of the server to other users. It has the settings that rendering needs, and no database.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import signal
 from collections.abc import Callable
@@ -17,12 +16,14 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 import django
+from django.conf import settings
 
 logger = logging.getLogger(__name__)
 PROCESSES = 2
-TIME_LIMIT_S = 3.0
-START_LIMIT_S = 30.0
+TIME_LIMIT_S = 3.0  # of processor time, so that the load of the machine doesn't decide what is rendered
+WAIT_LIMIT_S = 30.0
 IDLE_S = 60.0
+_SETTINGS = ("LANGUAGE_CODE", "LANGUAGES", "LOCALE_PATHS", "SAFE_LINK_HOSTS", "USE_I18N")
 
 
 class RenderTimeoutError(Exception):
@@ -40,11 +41,11 @@ class RenderProcess:
         """Return what ``work`` returns. Raises RenderTimeoutError."""
         connection = self._connected()
         try:
-            connection.send((work, args))
-            if connection.poll(TIME_LIMIT_S):
+            connection.send((work, args, TIME_LIMIT_S))
+            if connection.poll(WAIT_LIMIT_S):
                 return str(connection.recv())
         except (EOFError, OSError):
-            logger.warning("render process ended")
+            logger.info("render process ended")
         self.stop()
         raise RenderTimeoutError
 
@@ -64,18 +65,12 @@ class RenderProcess:
         # Not forked: the server has threads.
         context = get_context("spawn")
         self._connection, remote = context.Pipe()
+        options = {name: getattr(settings, name) for name in _SETTINGS}
         # A daemon, so that it ends with the server.
-        self._process = context.Process(target=serve, args=(remote,), name="render", daemon=True)
+        self._process = context.Process(target=serve, args=(remote, options), name="render", daemon=True)
         self._process.start()
         remote.close()
-        try:
-            if self._connection.poll(START_LIMIT_S):
-                self._connection.recv()
-                return self._connection
-        except (EOFError, OSError):
-            logger.warning("render process not started")
-        self.stop()
-        raise RenderTimeoutError
+        return self._connection
 
 
 _idle: queue.LifoQueue[RenderProcess] = queue.LifoQueue()
@@ -86,7 +81,7 @@ for _ in range(PROCESSES):
 def run_in_process(work: Callable[..., str], *args: Any) -> str:
     """Call a function of a module with arguments that can be pickled. Raises RenderTimeoutError."""
     try:
-        process = _idle.get(timeout=TIME_LIMIT_S)
+        process = _idle.get(timeout=WAIT_LIMIT_S)
     except queue.Empty:
         raise RenderTimeoutError from None
     try:
@@ -95,18 +90,18 @@ def run_in_process(work: Callable[..., str], *args: Any) -> str:
         _idle.put(process)
 
 
-def serve(connection: Connection[Any, Any]) -> None:
+def serve(connection: Connection[Any, Any], options: dict[str, Any]) -> None:
     """Do one piece of work after another, until there was none for a while or the server has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the server ends this one
-    os.nice(5)
+    if not settings.configured:  # a new process imports the main module again, which may have done so
+        settings.configure(**options)
     django.setup()
-    connection.send("ready")
     while connection.poll(IDLE_S):
         try:
-            work, args = connection.recv()
+            work, args, limit_s = connection.recv()
         except EOFError:
             return
-        # The server ends this process at its limit; this ends it if the server was killed meanwhile.
-        signal.alarm(int(2 * TIME_LIMIT_S) + 1)
+        # Its signal ends the process, also inside of a regular expression, and if the server was killed meanwhile.
+        signal.setitimer(signal.ITIMER_PROF, limit_s)
         connection.send(work(*args))
-        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)

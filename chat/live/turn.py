@@ -196,7 +196,7 @@ class LiveTurn(TurnState):
             return {"kind": "rewritten", "channel": "thinking", "text": thinking, "offset": 0, "chars": len(thinking)}
         answer = self._replaced_end(self.published_answer, change)
         self.answer = answer + self.answer[self.answer_chars :]
-        self._splitter, self._blocks = BlockSplitter(), BlockRenderer(self.conversation_id)
+        self._splitter, self._blocks = BlockSplitter(), BlockRenderer(self.conversation_id, self.owner_id)
         blocks = self._splitter.feed(answer)
         html = str(await self._blocks.render(blocks, self.sources)) if blocks else ""
         tail = self._splitter.tail
