@@ -95,6 +95,12 @@ class KeyBinding(NamedTuple):
     port: int | None
 
 
+def describe_database_error(error: Exception) -> str:
+    """Return one line about a database that can't be used: the driver's first line says why, without any row."""
+    reason = str(error).strip().partition("\n")[0] or type(error).__name__
+    return f"The database cannot be used: {reason}. Run `manage.py migrate`, or restore a backup (docs/deployment.md)"
+
+
 class ApiKeys:
     """API keys of model services by variable name, from the environment or ``.env``.
 

@@ -1,15 +1,19 @@
-"""The server's entry point: ``python -m config.serve``. ``--check`` only tests whether the port is free."""
+"""The server's entry point: ``python -m config.serve``. ``--check`` only tests whether it could start."""
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import fcntl
 import os
 import socket
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
 
 import uvloop
+from django.db import DatabaseError
 
 EXIT_NOT_BOUND = 1
 
@@ -17,7 +21,7 @@ EXIT_NOT_BOUND = 1
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until a signal comes; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m config.serve", description=__doc__)
-    parser.add_argument("--check", action="store_true", help="only test whether the port is free")
+    parser.add_argument("--check", action="store_true", help="only test whether the port and the SQLite file are free")
     is_check = parser.parse_args(arguments).check
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from config import environment, settings  # noqa: PLC0415 - an invalid setting ends the process here
@@ -28,16 +32,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     # daphne would report a port in use only after Django and the models are loaded.
     problem = why_not_bindable(settings.HOST, settings.PORT)
-    if problem is None and not is_check:
-        asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
-        from config.server import serve  # noqa: PLC0415 - imports daphne, which takes its event loop from the policy
+    with ExitStack() as stack:
+        database = settings.DATABASES["default"]
+        if problem is None and database["ENGINE"].endswith("sqlite3"):
+            problem = lock_database(Path(database["NAME"]), stack)
+        if problem is None and not is_check:
+            asyncio.set_event_loop_policy(uvloop.EventLoopPolicy())
+            from config.server import serve  # noqa: PLC0415 - imports daphne, which takes its event loop from the policy
 
-        reason = serve(settings.HOST, settings.PORT)
-        problem = not_bound(settings.HOST, settings.PORT, reason) if reason else None
+            try:
+                reason = serve(settings.HOST, settings.PORT)
+            except DatabaseError as error:
+                problem = environment.describe_database_error(error)
+            else:
+                problem = not_bound(settings.HOST, settings.PORT, reason) if reason else None
     if problem:
         sys.stderr.write(problem + "\n")
         return EXIT_NOT_BOUND
     return 0
+
+
+def lock_database(path: Path, stack: ExitStack) -> str | None:
+    """Lock an SQLite file for as long as the stack is open, or return one line that says who uses it.
+
+    Two processes would each end the other's answers as abandoned.
+    """
+    lock = path.with_name(f"{path.name}.lock")
+    try:
+        file = stack.enter_context(lock.open("a+", encoding="ascii"))
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # ends with the process
+    except BlockingIOError:
+        return (
+            f"Another server (process {lock.read_text('ascii').strip() or 'unknown'}) uses {path}. SQLite supports one "
+            "process only: stop it, or use PostgreSQL (docs/deployment.md)"
+        )
+    except OSError as error:
+        return f"Cannot write {lock}: {error.strerror}. The server needs a folder that it can write to"
+    file.truncate(0)
+    file.write(f"{os.getpid()}\n")
+    file.flush()
+    return None
 
 
 def why_not_bindable(host: str, port: int) -> str | None:

@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.server import PASSWORD, ROOT, RunningServer, environment_in, running_server, serving, stop
+from tests.server import PASSWORD, ROOT, RunningServer, environment_in, running_server, stop
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +96,8 @@ async def test_huge_message_is_refused_and_the_socket_stays_open(
             pass
 
 
-async def test_shutdown_closes_sockets_with_1012(
-    server: RunningServer, tmp_path: Path, http: aiohttp.ClientSession
-) -> None:
-    with serving(server.environment, tmp_path) as ending:
+async def test_shutdown_closes_sockets_with_1012(tmp_path: Path, http: aiohttp.ClientSession) -> None:
+    with running_server(tmp_path) as ending:
         await _sign_in(http, ending.base_url)
         page = await http.ws_connect(
             await _socket_url(http, ending.base_url), headers={"Origin": ending.base_url}, autoclose=True
@@ -135,4 +133,42 @@ def test_server_without_content_keys_does_not_start(tmp_path: Path) -> None:
 
     assert done.returncode == 2
     assert done.stderr.startswith("CONTENT_KEYS: ")
+    assert done.stderr.count("\n") == 1
+
+
+# review S L7
+def test_second_server_on_one_sqlite_file_is_one_error_line(server: RunningServer) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "config.serve"],
+        cwd=ROOT,
+        env=dict(server.environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"Another server (process {server.process.pid}) uses ")
+    assert done.stderr.count("\n") == 1
+
+
+# review S L7
+@pytest.mark.parametrize(
+    ("command", "content"),
+    [
+        (("-m", "config.serve"), b"no database " * 1000),
+        (("manage.py", "migrate"), b"no database " * 1000),
+        (("-m", "config.serve"), b""),  # not migrated
+    ],
+)
+def test_unusable_database_is_one_error_line(tmp_path: Path, command: tuple[str, ...], content: bytes) -> None:
+    environment = environment_in(tmp_path)
+    (tmp_path / "legible.sqlite3").write_bytes(content)
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, *command], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("The database cannot be used: ")
     assert done.stderr.count("\n") == 1

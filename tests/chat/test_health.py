@@ -6,6 +6,7 @@ import time
 import pytest
 from django.db import OperationalError, connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from pytest_django import Settings
 
 from chat.pages import health
@@ -39,6 +40,40 @@ def test_database_that_fails_is_named_without_saying_why(
 
     assert response.status_code == 503
     assert response.json() == {"status": "error", "checks": {"database": "error", "turns": "ok"}}
+
+
+# review S L6
+@pytest.mark.engine
+@pytest.mark.usefixtures("no_redis")
+def test_database_that_takes_no_writes_is_named(
+    client: Client, transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_only = {"sqlite": "PRAGMA query_only = {}", "postgresql": "SET default_transaction_read_only = {}"}
+    monkeypatch.setattr(health, "_written_at", -health.WRITE_EVERY_S)
+
+    statuses = []
+    for value in ("ON", "OFF"):
+        with connection.cursor() as cursor:
+            cursor.execute(read_only[connection.vendor].format(value))
+        statuses.append(client.get("/healthz").status_code)
+
+    assert statuses == [503, 200]
+
+
+# review S L6
+@pytest.mark.usefixtures("no_redis")
+def test_strangers_cause_one_write_a_second(client: Client, db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.monotonic() + 100
+    monkeypatch.setattr(health.time, "monotonic", lambda: now)
+    heartbeat.monitor.record()
+
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        for _each in range(50):
+            assert client.get("/healthz").status_code == 200
+
+    assert sum("UPDATE" in query["sql"] for query in queries) == 1
 
 
 @pytest.mark.usefixtures("no_redis")
