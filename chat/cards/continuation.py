@@ -1,7 +1,8 @@
 """Continue: a new turn whose message hands the cut-off answer back to the model, word for word.
 
 No service can resume a stream that has died. The message has one form, a sentence, an empty line and the text so far;
-cards recognise it by that sentence in any language of the site.
+cards recognise it by that sentence in any language of the site. After the step limit the finished steps are part of the
+history that is sent, so the message only asks to go on.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from chat.models import Turn
 from chat.validation import InvalidInputError, Message
 
 SENTENCE = gettext_noop("Continue your answer exactly where it stopped. So far it reads:")
+GO_ON = gettext_noop("Go on where you stopped: the limit of steps for one answer was reached.")
 CUT_MARK = "…"
 _BREAK = "\n\n"
-_CUT_OFF = frozenset({Turn.Status.INTERRUPTED, Turn.Status.ABORTED, Turn.Status.ERRORED, Turn.Status.ITERATION_CAPPED})
+_CUT_OFF = frozenset({Turn.Status.INTERRUPTED, Turn.Status.ABORTED, Turn.Status.ERRORED})
 
 
 def can_continue(turn: Turn, answer: str) -> bool:
-    """Say whether the answer of a turn was cut off after some text."""
+    """Say whether the answer of a turn was cut off after some text, or its steps were."""
+    if turn.status == Turn.Status.ITERATION_CAPPED:
+        return True
     return bool(answer) and (turn.status in _CUT_OFF or turn.error_code == "length")
 
 
@@ -35,6 +39,8 @@ def continuation_message(turn: Turn, answer: str) -> Message:
     newer = Turn.objects.filter(conversation_id=turn.conversation_id, is_active=True, number__gt=turn.number)
     if newer.exists():
         raise InvalidInputError("not_newest", _("Only the newest answer can be continued."))
+    if turn.status == Turn.Status.ITERATION_CAPPED:
+        return Message(_(GO_ON))
     # Where the whole doesn't fit into a message, the text loses its beginning.
     opening = _(SENTENCE) + _BREAK
     room = max(0, settings.MESSAGE_MAX_CHARS - len(opening))

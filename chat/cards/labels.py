@@ -42,7 +42,8 @@ def notice_label(turn: Turn, record: AnswerRecord) -> str:
         case Turn.Status.COMPLETED | Turn.Status.ITERATION_CAPPED if turn.error_message:
             return translate_stored(turn.error_message)
         case Turn.Status.ITERATION_CAPPED:
-            return _("Stopped at the limit of steps for one answer.")
+            count = len(record.trace)
+            return ngettext("Stopped after %(count)s step.", "Stopped after %(count)s steps.", count) % {"count": count}
         case Turn.Status.COMPLETED if turn.error_code == "length":
             return _("The model reached the length that it may write; the answer is cut off here.")
         case Turn.Status.COMPLETED if turn.error_code == "content_filter":

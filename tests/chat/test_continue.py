@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 
 import pytest
@@ -11,7 +12,7 @@ from django.conf import LazySettings
 from accounts.models import User
 from chat.models import Conversation, Turn
 from reasoning.events import AssistantMessage, TurnStatus
-from tests.chat.asking import ended, owner_of
+from tests.chat.asking import ask, ended, owner_of, questions
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import client_of, end_turn, make_turn, open_turn
 
@@ -46,6 +47,7 @@ def page_of(person: User, conversation: Conversation) -> str:
         ("completed", SO_FAR, "", False),
         ("interrupted", "", "", False),
         ("aborted", "", "", False),
+        ("iteration_capped", "", "", True),
     ],
 )
 def test_only_an_answer_that_was_cut_off_can_be_continued(
@@ -123,3 +125,28 @@ def test_nobody_else_continues_an_answer(bob: User, conversation: Conversation) 
     assert [client.post(url).status_code for url in (address(turn), unknown)] == [404, 404]
     assert client.get(address(turn)).status_code == 405
     assert Turn.objects.count() == 1
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+async def test_continue_after_the_step_limit_goes_on_with_the_finished_calls(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, api: str
+) -> None:
+    settings.MAX_STEPS, settings.OPENAI_API = 2, api  # review A S7
+    settings.OPENAI_MODEL = "gpt-5-mini" if api == "responses" else "plain-model"
+    steps = [{"tool_calls": [{"name": "searchFilings", "arguments": f'{{"query": "n{n}"}}'}]} for n in range(3)]
+    upstream.script([*steps, {"content": "Found."}])
+    capped = await ask(conversation)
+    client = await owner_of(conversation)
+    page = (await client.get(f"/chats/{conversation.pk}/")).content.decode()
+
+    answer = await client.post(address(capped))
+    turn = await ended(conversation, 2)
+
+    assert "Stopped after 2 steps." in page
+    assert f'action="{address(capped)}"' in page
+    assert (capped.status, answer.status_code, turn.status) == ("iteration_capped", 303, "completed")
+    sent = json.dumps(upstream.requests()[2]["body"])
+    assert [f"n{n}" in sent for n in range(3)] == [True, True, False]
+    assert "Go on where you stopped" in sent
+    assert upstream.refusals() == []
+    assert len(await database_sync_to_async(questions)(conversation)) == 2
