@@ -16,6 +16,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 DEPLOYMENT = (ROOT / "docs/deployment.md").read_text(encoding="utf-8")
 DOCUMENTS = (
     "README.md",
+    "docs/api.md",
     "docs/architecture.md",
     "docs/deployment.md",
     "docs/subsystems/citations.md",
