@@ -17,6 +17,7 @@ from django.conf import settings
 from twisted.internet import reactor
 
 from config.asgi import application  # calls django.setup(), so it comes before imports that need models
+from config.connections import LimitedConnection, LimitedConnections
 
 from accounts import demo  # isort: skip
 from accounts.models import User  # isort: skip
@@ -44,7 +45,15 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
 
     def listen_success(self, port: Any) -> None:
         self._ports = (*self._ports, port)
+        port.factory = LimitedConnections(port.factory)  # before the first connection is accepted
         super().listen_success(port)
+
+    def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
+        """Start the application for a request that has come completely, or for a WebSocket."""
+        # None where the connection was lost meanwhile
+        if isinstance(protocol.transport, LimitedConnection):
+            protocol.transport.request_complete(is_socket=scope["type"] == "websocket")
+        return super().create_application(protocol, scope)
 
     def listen_error(self, failure: Any) -> None:
         cause = getattr(failure.value, "socketError", None)

@@ -64,6 +64,18 @@ async def test_health_check_needs_no_session(server: RunningServer, http: aiohtt
     assert (await response.json())["status"] == "ok"
 
 
+# review S M6
+@pytest.mark.parametrize("headers", ["Content-Length: 314572800", "Content-Length: 70000\r\nExpect: 100-continue"])
+def test_body_of_a_stranger_is_refused_unread(server: RunningServer, headers: str) -> None:
+    host, _, port = server.base_url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(f"POST /healthz HTTP/1.1\r\nHost: {host}:{port}\r\n{headers}\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: connection.recv(4096), b""))
+
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    assert b"at most 65536 bytes" in answer
+
+
 async def test_sign_in_works_over_plain_http_on_localhost(server: RunningServer, http: aiohttp.ClientSession) -> None:
     response = await _sign_in(http, server.base_url)
 

@@ -1,0 +1,136 @@
+"""Limits of connections: bodies that are too long and requests that come too slowly end before the application runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from twisted.internet.protocol import Factory, Protocol
+from twisted.internet.task import Clock
+from twisted.internet.testing import StringTransportWithDisconnection
+
+from config import connections
+from config.connections import LimitedConnection, LimitedConnections
+
+SESSION, TOKEN = b"Cookie: sessionid=abc\r\n", b"authorization: Bearer lgb_x\r\n"
+MB = 1024**2
+
+
+class Transport(StringTransportWithDisconnection):
+    def loseWriteConnection(self) -> None:  # noqa: N802 - Twisted's name
+        """Half a close, which the class doesn't have."""
+
+
+class Received(Protocol):
+    """What stands for daphne's connection: it stores what gets through."""
+
+    def __init__(self) -> None:
+        self.data = b""
+
+    def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+        self.data += data
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(connections.time, "monotonic", clock.seconds)
+    monkeypatch.setattr(LimitedConnection, "callLater", lambda _self, *args: clock.callLater(*args))
+    return clock
+
+
+@pytest.fixture
+def connection(clock: Clock) -> Iterator[LimitedConnection]:
+    made = LimitedConnections(Factory.forProtocol(Received)).buildProtocol(None)
+    transport = Transport()
+    transport.protocol = made
+    made.makeConnection(transport)
+    yield made
+    if transport.connected:
+        transport.loseConnection()
+    assert not clock.getDelayedCalls(), "a closed connection leaves no timer"
+
+
+def head(path: str = "/healthz", *headers: bytes, length: int | None = None) -> bytes:
+    size = b"transfer-encoding: chunked\r\n" if length is None else b"Content-Length: %d\r\n" % length
+    return b"POST %s HTTP/1.1\r\nHost: localhost\r\n%s%s\r\n" % (path.encode(), b"".join(headers), size)
+
+
+# review S M6
+@pytest.mark.parametrize(
+    ("path", "headers", "allowed"),
+    [
+        ("/healthz", (), 64 * 1024),
+        ("/accounts/login/", (b"Cookie: csrftoken=abc\r\n",), 64 * 1024),
+        ("/admin/chat/filing/add/", (), 64 * 1024),
+        ("/accounts/settings/", (SESSION,), 2_621_440),
+        ("/api/chats/?x=/admin/chat/filing/add/", (TOKEN,), 2_621_440),
+        ("/admin/chat/filing/add/?x=1", (SESSION,), 32 * MB),
+    ],
+)
+def test_long_body_is_refused_before_it_comes(
+    connection: LimitedConnection, path: str, headers: tuple[bytes, ...], allowed: int
+) -> None:
+    connection.dataReceived(head(path, *headers, length=allowed))
+    connection.request_complete(is_socket=False)
+    assert connection.transport.value() == b""
+
+    for byte in head(path, *headers, length=allowed + 1):
+        connection.dataReceived(bytes([byte]))
+
+    answer = connection.transport.value().decode()
+    assert answer.startswith("HTTP/1.1 413 ")
+    assert str(allowed) in answer
+    if path.startswith("/api/"):
+        assert json.loads(answer.partition("\r\n\r\n")[2])["error"]["code"] == "too_large"
+
+
+def test_chunked_body_is_cut_while_it_comes(connection: LimitedConnection) -> None:
+    chunk = b"4000\r\n" + b"x" * 0x4000 + b"\r\n"
+    connection.dataReceived(head())
+    for _each in range(1000):
+        connection.dataReceived(chunk)
+
+    assert connection.transport.value().startswith(b"HTTP/1.1 413 ")
+    assert len(connection.wrappedProtocol.data) < 128 * 1024
+
+
+# review S "Not done": slow-loris
+@pytest.mark.parametrize("part", [b"", b"POST /", head(length=1000), head("/", SESSION, length=100_000)])
+def test_trickling_request_ends(connection: LimitedConnection, clock: Clock, part: bytes) -> None:
+    connection.dataReceived(part)
+    for _second in range(61):
+        clock.advance(1)
+        if connection.transport.connected:
+            connection.dataReceived(b"x")
+
+    assert not connection.transport.connected
+
+
+def test_long_upload_that_comes_steadily_is_not_cut(connection: LimitedConnection, clock: Clock) -> None:
+    connection.dataReceived(head("/admin/chat/filing/add/", SESSION, length=30 * MB))
+    for _second in range(300):
+        clock.advance(1)
+        connection.dataReceived(b"x" * 100_000)
+
+    assert connection.transport.connected
+    assert connection.transport.value() == b""
+
+
+@pytest.mark.parametrize("is_socket", [False, True])
+def test_application_and_socket_take_the_time_they_need(
+    connection: LimitedConnection, clock: Clock, is_socket: bool
+) -> None:
+    connection.dataReceived(head(length=0))
+    connection.request_complete(is_socket=is_socket)
+    clock.advance(10_000)
+    assert connection.transport.connected
+
+    for _each in range(100):
+        connection.dataReceived(b"x" * MB if is_socket else head(length=0))
+        if not is_socket:
+            connection.request_complete(is_socket=False)
+
+    assert connection.transport.value() == b""
+    assert connection.transport.connected
