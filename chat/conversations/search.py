@@ -19,7 +19,6 @@ from django.db.models.expressions import RawSQL
 
 from accounts.models import User
 from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
-from chat.conversations.titles import strip_markdown
 from chat.models import Conversation, Event
 from chat.models.filing import search_terms, words_of
 from reasoning.redaction import redact_text
@@ -28,6 +27,11 @@ MAX_RESULTS = 30
 MAX_QUERY_CHARS = 200
 CHARS_BEFORE_MATCH, SNIPPET_CHARS = 48, 160
 _MAX_WORDS = 12
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_CITATION = re.compile(r"\s*\[\d{1,4}(?: ?[,;] ?\d{1,4})*\]")
+_MARKUP = re.compile(
+    r"^\s*(?:[>#]+|[-*+]|\d{1,3}[.)])\s+|\*{1,3}|~~|`+|\\(?=[^\w\s])|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)"
+)
 _MAX_MESSAGES = 5000  # keys only: one long conversation must not push the others out of the results
 _CONTEXT_CHARS = 1000
 _WORD_ENDINGS = re.compile(r"(?:ies|ing|ed|es|s|y|ly)$")
@@ -156,3 +160,8 @@ def marked_snippet(text: str, words: Sequence[str]) -> tuple[SnippetPart, ...]:
         parts += [SnippetPart(line[done : match.start()], is_match=False), SnippetPart(match[0], is_match=True)]
         done = match.end()
     return tuple(part for part in (*parts, SnippetPart(line[done:], is_match=False)) if part.text)
+
+
+def strip_markdown(line: str) -> str:
+    """Return a line of Markdown without its markup and citation numbers."""
+    return _MARKUP.sub("", _CITATION.sub("", _LINK.sub(r"\1", line))).strip()

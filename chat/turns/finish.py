@@ -16,9 +16,8 @@ from django.db import DatabaseError, transaction
 from django.db.models import Max
 
 from chat import eventlog
-from chat.conversations.titles import title_from_answer
 from chat.eventlog import leases, read, write
-from chat.models import Conversation, QueuedMessage, StoredCard, Turn
+from chat.models import QueuedMessage, StoredCard, Turn
 from chat.turns import planning
 from chat.turns.start import StartedTurn
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, TurnEnd, TurnStatus
@@ -60,16 +59,14 @@ def finish_turn(
             if unwritten:
                 eventlog.append(turn, unwritten)
             write.cancel_open_calls(turn)
-            ended = close(events=())
+            close(events=())
         else:
-            ended = close(events=unwritten, after_seq=history[-1].seq)
+            close(events=unwritten, after_seq=history[-1].seq)
             new = (*unwritten, TurnEnd(status=status))
             history = (
                 *history,
                 *(replace(e, seq=history[-1].seq + n, turn=turn.public_id) for n, e in enumerate(new, 1)),
             )
-        if ended and turn.number == 1 and status == "completed":
-            _name_conversation(turn, unwritten)
     try:
         add_size = partial(_store_context_size, started=started, history=history, anchor=anchor)
         # The turn follows the newest one, which is a leaf: only a turn that replaces another has siblings.
@@ -150,14 +147,6 @@ def interrupt_turn(turn: Turn) -> None:
     if answer:
         events.append(AssistantMessage(text=answer, partial=True, step=step))
     eventlog.close_turn(turn, events, status="interrupted")
-
-
-def _name_conversation(turn: Turn, last_events: Sequence[Event]) -> None:
-    """Name a conversation after its first answer, unless its owner named it. Thinking is never read."""
-    answers = [event.text for event in last_events if isinstance(event, AssistantMessage)] or _stored_answers(turn)
-    title = title_from_answer(answers[-1]) if answers else ""
-    if title:
-        Conversation.all_objects.filter(pk=turn.conversation_id, is_renamed=False).update(title=title)
 
 
 def _stored_answers(turn: Turn) -> list[str]:

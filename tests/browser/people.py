@@ -67,11 +67,11 @@ class Person:
     def writes(self, text: str) -> None:
         self.composer.fill(text)
 
-    def has_conversation(self, question: str, title: str) -> AnswerCard:
-        """Ask one question in a new conversation; its answer's first sentence is to be the title."""
+    def has_conversation(self, question: str) -> AnswerCard:
+        """Ask one question in a new conversation, which is named after it."""
         self.starts_chat()
         card = self.asks(question).ends()
-        expect(self.page.get_by_role("heading", level=1)).to_have_text(title)
+        expect(self.page.get_by_role("heading", level=1)).to_have_text(question)
         return card
 
     def rewords(self, number: int, text: str) -> Locator:

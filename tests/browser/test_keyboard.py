@@ -132,7 +132,7 @@ def test_question_is_edited_and_its_versions_are_stepped_through(
 ) -> None:
     model.script([plain("Herons wait. For hours."), plain("Storks clatter. Loudly.")])
     demo = visit(connected)
-    demo.has_conversation("What do you know?", "Herons wait")
+    demo.has_conversation("What do you know?")
 
     returns_to_the_top(demo)
     tabs_to(demo, demo.page.get_by_role("link", name="Edit question 1"))
@@ -162,19 +162,19 @@ def test_conversation_is_found_renamed_deleted_and_restored(
 ) -> None:
     model.script([plain("Moles tunnel. Blindly."), plain("Voles scurry. About.")])
     demo = visit(connected)
-    demo.has_conversation("What of moles?", "Moles tunnel")
-    demo.has_conversation("What of voles?", "Voles scurry")
+    demo.has_conversation("What of moles?")
+    demo.has_conversation("What of voles?")
 
     returns_to_the_top(demo)
     tabs_to(demo, demo.page.get_by_role("searchbox", name="Search conversations"))
     demo.page.keyboard.insert_text("blindly")  # one input, one search: a second would be cut off by the navigation
-    found = demo.page.locator("#conversations").get_by_role("link", name=re.compile("Moles tunnel"))
+    found = demo.page.locator("#conversations").get_by_role("link", name=re.compile("What of moles"))
     expect(found.locator("mark").first).to_be_visible()
     tabs_to(demo, found)
     demo.page.keyboard.press("Enter")
-    expect(demo.page.get_by_role("heading", level=1)).to_have_text("Moles tunnel")
+    expect(demo.page.get_by_role("heading", level=1)).to_have_text("What of moles?")
 
-    tabs_to(demo, demo.page.get_by_role("link", name="Rename, pin or delete: Voles scurry"))
+    tabs_to(demo, demo.page.get_by_role("link", name="Rename, pin or delete: What of voles?"))
     demo.page.keyboard.press("Enter")
     demo.manage_form()
     demo.page.keyboard.press("Control+a")

@@ -78,7 +78,7 @@ def test_drawer_finds_renames_and_closes_when_a_conversation_is_chosen(
     drawer = demo.page.locator("#side")
 
     demo.page.get_by_role("button", name="Conversations").click()
-    form = demo.manages("Snails crawl")
+    form = demo.manages("What of snails?")
     form.get_by_label("Title").fill("Slugs")
     form.get_by_role("button", name="Save").click()
     expect(demo.listed("Slugs")).to_be_visible()
