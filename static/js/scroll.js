@@ -3,87 +3,81 @@
 const chat = document.getElementById("chat");
 const jumpButton = document.getElementById("jump");
 const page = document.scrollingElement;
-const composerBar = jumpButton.closest(".composer-bar");
 const queue = document.getElementById("queue");
 const messages = document.getElementById("messages");
 
 const EDGE_PX = 48; // closer to the end than this counts as being at the end
-const PEEK_PX = 32; // visible below the text that is being written
 const TOGGLE_SETTLE_MS = 200;
 
 let isFollowing = false;
-let pxBelowEnd = 0; // how far below the followed end the reader has scrolled
+let hasLeft = false; // the reader scrolled away from the end
+let isEnding = false; // the end of an answer is being drawn
 let lastTop = page.scrollTop;
 
-// While an answer is being written, the end is the end of its text, once that fills the page below its question:
-// summary and steps below it stay out of sight. Otherwise it is the end of the page.
-
-const endOfText = (card) => {
-  const answer = card.querySelector("[data-answer]");
-  const text = answer.lastElementChild ?? answer;
-  const visibleEnd = composerBar.getBoundingClientRect().top - PEEK_PX;
-  const textEnd = page.scrollTop + text.getBoundingClientRect().bottom - visibleEnd;
-  const question = card.previousElementSibling ?? card;
-  const questionTop = page.scrollTop + question.getBoundingClientRect().top;
-  const questionAtTop = questionTop - Number.parseFloat(getComputedStyle(page).scrollPaddingTop);
-  if (!pxBelowEnd) card.toggleAttribute("data-long", textEnd > questionAtTop);
-  return Math.max(textEnd, questionAtTop);
-};
-
-const endPosition = () => {
-  const lastPosition = page.scrollHeight - page.clientHeight;
-  const card = chat.querySelector("#messages > [data-status=streaming]:last-child");
-  return card && !queue.childElementCount ? Math.min(lastPosition, endOfText(card)) : lastPosition;
-};
-
+const endPosition = () => page.scrollHeight - page.clientHeight;
 const distanceToEnd = () => endPosition() - page.scrollTop;
 
 const updateJumpButton = () => {
-  jumpButton.hidden = isFollowing || distanceToEnd() <= EDGE_PX || !messages.childElementCount;
+  if (distanceToEnd() <= EDGE_PX) hasLeft = false;
+  jumpButton.hidden = !hasLeft || !messages.childElementCount;
   if (jumpButton.hidden) delete jumpButton.dataset.new;
 };
 
 const setFollowing = (following) => {
   isFollowing = following;
-  if (following && messages.childElementCount) page.scrollTop = endPosition() + pxBelowEnd;
+  if (following && messages.childElementCount) page.scrollTop = endPosition();
   updateJumpButton();
 };
 
+const leave = () => {
+  hasLeft = true;
+  setFollowing(false);
+};
+
 const jumpToEnd = () => {
-  pxBelowEnd = 0;
+  hasLeft = false;
   setFollowing(true);
 };
 
 // Call after text was added.
 export const followNewText = () => {
-  if (!isFollowing && chat.querySelector("#messages > [data-status=streaming]")) jumpButton.dataset.new = "";
+  const card = chat.querySelector("#messages > [data-status=streaming]");
+  if (card) keepWorkBelowText(card);
+  if (card && !isFollowing && !isEnding && distanceToEnd() > EDGE_PX) {
+    hasLeft = true;
+    jumpButton.dataset.new = "";
+  }
   setFollowing(isFollowing);
 };
 
-// Call before the end of an answer is drawn: what then appears below it must not scroll its reader away.
+// Call before the end of an answer is drawn: what then appears below its text must not scroll its reader away.
 export const stayAtText = () => {
-  if (distanceToEnd() < EDGE_PX && !queue.childElementCount) isFollowing = false;
+  isEnding = true;
+  if (!queue.childElementCount) isFollowing = false;
 };
+
+document.addEventListener("legible:settled", () => {
+  isEnding = false;
+});
 
 addEventListener("scroll", () => {
   const movedUp = page.scrollTop < lastTop;
   const isAtEnd = distanceToEnd() <= EDGE_PX;
   // Moving up while still near the end, or down while far from it, changes nothing.
-  if (movedUp !== isAtEnd) isFollowing = isAtEnd;
-  pxBelowEnd = Math.max(0, -distanceToEnd());
-  if (pxBelowEnd <= EDGE_PX) pxBelowEnd = 0;
+  if (movedUp !== isAtEnd && !isEnding) isFollowing = isAtEnd;
+  if (movedUp && !isAtEnd) hasLeft = true;
   lastTop = page.scrollTop;
   updateJumpButton();
 }, { passive: true });
 
 addEventListener("wheel", (event) => {
-  if (event.deltaY < 0) setFollowing(false);
+  if (event.deltaY < 0) leave();
 }, { passive: true });
 
-addEventListener("touchmove", () => setFollowing(false), { passive: true });
+addEventListener("touchmove", leave, { passive: true });
 
 document.addEventListener("keydown", ({ key, target }) => {
-  if (["ArrowUp", "PageUp", "Home"].includes(key) && !target.matches("textarea, input")) setFollowing(false);
+  if (["ArrowUp", "PageUp", "Home"].includes(key) && !target.matches("textarea, input")) leave();
 });
 
 // An opened panel may push the end out of sight; its reader reads there.
@@ -103,11 +97,39 @@ new ResizeObserver(() => isFollowing && setFollowing(true)).observe(messages);
 jumpButton.addEventListener("click", jumpToEnd);
 document.addEventListener("htmx:wsAfterSend", jumpToEnd);
 
-// Keep the place while all messages are drawn again. Styles go into constructed sheets, because the content security
-// policy refuses style attributes.
+// Styles go into constructed sheets, because the content security policy refuses style attributes.
 
-const [cardHeights, answerHeights] = [new CSSStyleSheet(), new CSSStyleSheet()];
-document.adoptedStyleSheets.push(cardHeights, answerHeights);
+const [cardHeights, workPosition] = [new CSSStyleSheet(), new CSSStyleSheet()];
+document.adoptedStyleSheets.push(cardHeights, workPosition);
+
+// While an answer is written, the panel with its work is laid out above the text and moved below it by a transform: in
+// the layout each new line of the text would shift it.
+
+const LIVE = "#messages > [data-status=streaming]";
+let liveCard = null;
+
+const placeWork = () => {
+  const answer = liveCard.querySelector("[data-answer]");
+  const work = liveCard.querySelector(".work");
+  if (!answer || !work) return;
+  workPosition.replaceSync(`
+    ${LIVE} { display: flex; flex-direction: column; overflow-anchor: none }
+    ${LIVE} > .card__top { order: -2 }
+    ${LIVE} > .work { order: -1; translate: 0 ${answer.offsetHeight}px }
+    ${LIVE} > [data-answer] { translate: 0 ${-work.offsetHeight}px }
+  `);
+};
+
+const resizes = new ResizeObserver(placeWork);
+
+const keepWorkBelowText = (card) => {
+  if (card === liveCard) return;
+  liveCard = card;
+  resizes.disconnect();
+  card.querySelectorAll(":scope > :is(.work, [data-answer])").forEach((part) => resizes.observe(part));
+};
+
+// Keep the place while all messages are drawn again.
 
 const contentHeight = (card) => {
   const style = getComputedStyle(card);
@@ -127,17 +149,6 @@ export const holdPosition = () => {
   };
 };
 
-// A card that grew on this page keeps the height of its answer, so that panels in it open downwards.
-
-document.addEventListener("legible:settled", ({ target }) => target.toggleAttribute("data-held", true));
-
-document.addEventListener("click", ({ target }) => {
-  const card = target.closest(".disclosure__bar")?.closest("[data-status=streaming], [data-held]");
-  if (!card) return;
-  const selector = `#${card.id}:is([data-status=streaming], [data-held]:last-child) > .prose`;
-  answerHeights.replaceSync(`${selector} { min-height: ${card.querySelector(".prose").offsetHeight}px }`);
-}, true);
-
 // Earlier messages are inserted above: keep the place, and the focus near where it was.
 
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
@@ -154,5 +165,7 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 });
 
 isFollowing = distanceToEnd() <= EDGE_PX;
+hasLeft = !isFollowing;
 const [navigation] = performance.getEntriesByType("navigation");
-if (!location.hash && navigation?.type === "navigate") setFollowing(true);
+if (!location.hash && navigation?.type === "navigate") jumpToEnd();
+else updateJumpButton();

@@ -213,14 +213,14 @@ def test_copy_waits_until_the_answer_settles() -> None:
     assert one(card(ANSWER), "[data-copy]").get("data-copy") == "/copy/a1/"
 
 
-def test_status_line_ticks_while_live_and_keeps_its_height_after() -> None:
+def test_status_line_ticks_while_live_and_is_empty_after() -> None:
     live = one(card(LIVE), "#m-a1-status")
     ended = one(draw("chat/_status.html", card=ANSWER, oob=True), "#m-a1-status")
 
     assert words([live]) == "Searching filings… 2 s"
     assert live.get("data-live") is not None
     assert live.get("aria-hidden") == "true"
-    assert (ended.get("class"), words([ended]), ended.get("data-live")) == ("status row", "", None)
+    assert (ended.get("class"), words([ended]), ended.get("data-live")) == ("status", "", None)
 
 
 def test_open_block_is_text_with_the_number_of_its_last_piece() -> None:
