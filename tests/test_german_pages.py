@@ -135,14 +135,14 @@ def test_finished_card_is_german(alice: User) -> None:
 
     words = set(texts_of(page.content))
     assert {
-        "So entstand diese Antwort",
+        "Zusammenfassung der Begründung",
         "12 s nachgedacht",
         "Offline-Analyst",
         "Zeit abgelaufen.",
-        "4 Schritte",
+        "Werkzeugschritte",
     } <= words
     assert {"1 Zitat wörtlich gefunden", "wörtlich gefunden", "Quellen", "••• verdeckt (Schlüssel)"} <= words
-    assert "1 Treffer · 4,8 s" in words
+    assert "4 Schritte · 1 Treffer · 4,8 s" in words
     assert "10-K · Zeitraum bis 2025-12-31 · Item 7 ¶1" in words
     assert english_in(page.content) == set()
 

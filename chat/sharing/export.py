@@ -147,7 +147,7 @@ def turn_parts(record: eventlog.TurnRecord, export: Export, thinking: eventlog.T
     yield str(CUT_LINES.get(answer.finish_reason or "", ""))
     yield source_lines(answer, export.origin)
     if export.sees.summary:
-        yield section(_("How this answer was produced"), [f"- {escape(point)}" for point in answer.summary])
+        yield section(_("Reasoning summary"), [f"- {escape(point)}" for point in answer.summary])
     if export.sees.trace:
         steps = [step_lines(number, step, export.origin) for number, step in enumerate(answer.trace, start=1)]
         yield section(_("Steps"), steps)

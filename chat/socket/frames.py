@@ -28,7 +28,8 @@ from chat.models import Conversation
 from reasoning.visibility import Visibility
 
 _LIVE_PARTS = ("head", "status", "answer")
-_FINAL_PARTS = ("head", "status", "sources", "actions", "notice", "points")
+_SUMMARY_PARTS = ("points", "points_note")
+_FINAL_PARTS = ("head", "status", "sources", "actions", "notice", *_SUMMARY_PARTS)
 TOKENS_EVERY_S = 1.0
 STEPS_EVERY_S = 1.0
 FEW_STEPS = 20
@@ -98,7 +99,7 @@ class PageFrames:
             answer = _block_frame(card.id, card.answer_html[len(blocks) :], None)
         else:
             answer = _parts(card, ("answer",))
-        html = [_parts(card, [name for name in _FINAL_PARTS if name != "points" or self.sees.summary])]
+        html = [_parts(card, [name for name in _FINAL_PARTS if self.sees.summary or name not in _SUMMARY_PARTS])]
         html += self._steps(card)
         if card.thinking is not None:
             html.append(_parts(card, ("thinking_label",)))

@@ -18,7 +18,7 @@ COPIED = """async () => {
   const text = async (kind) => (await item.getType(kind)).text();
   return [await text("text/plain"), item.types.includes("text/html") ? await text("text/html") : ""];
 }"""
-NOT_THE_ANSWER = ["Answer 1", "How this answer was produced", "Searched", "step", "Thought", "Good answer", "Sources"]
+NOT_THE_ANSWER = ["Answer 1", "Reasoning summary", "Searched", "step", "Thought", "Good answer", "Sources"]
 
 
 def copies(person: Person) -> tuple[str, str]:
