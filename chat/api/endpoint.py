@@ -99,20 +99,23 @@ def read_body(request: HttpRequest, fields: Collection[str] | None, *, is_option
 
     ``fields``: all that it may have; None where the caller checks them. ``is_optional``: no body is an empty object.
     """
-    if request.content_type == MULTIPART and is_optional and not (request.POST or request.FILES):
-        return {}  # a client that sends an empty form where it has nothing to send
-    check_media_type(request)
-    if not request.body:
+    if request.content_type == MULTIPART:
+        # Nothing may read the body here: the check of the CSRF token may have done so.
+        if is_optional and not (request.POST or request.FILES):
+            return {}  # a client that sends an empty form where it has nothing to send
+        raise unsupported(MULTIPART)
+    if not request.body:  # of whatever type: clients name one where they send nothing
         if is_optional:
             return {}
         raise ApiError(400, "invalid_json", _("The body is empty; a JSON object is needed."))
+    check_media_type(request)
     try:
         form = json.loads(
             request.body.decode("utf-8-sig"), parse_constant=refuse_constant, object_pairs_hook=without_duplicates
         )
     except (ValueError, RecursionError) as error:
-        if request.content_type == CURL_DEFAULT:
-            raise unsupported(request.content_type) from error
+        if request.content_type == CURL_DEFAULT and not request.body.lstrip().startswith((b"{", b"[")):
+            raise unsupported(request.content_type) from error  # a form
         raise ApiError(400, "invalid_json", _("The body is not JSON: %(why)s.") % {"why": why(error)}) from error
     if not isinstance(form, dict):
         raise ApiError(400, "invalid_json", _("The body is not a JSON object."))

@@ -33,7 +33,9 @@ from reasoning.visibility import Visibility
 
 LOOK_AGAIN_S = 2.0  # for an event that was lost
 KEEP_ALIVE_S = 10.0  # of silence; with LOOK_AGAIN_S well below the 15 s that are promised
-COMMENT = ": the turn is running\n\n"
+RESUMED = ": resumed\n\n"
+# Without a blank line: httpx-sse 0.4 makes an empty event of a blank line behind an event with an id (seen 2026-11).
+KEEP_ALIVE = ": keep-alive\n"
 RunningTurn = LiveTurn | FollowedTurn
 WHOLE = Visibility(thinking="whole")
 _POSITION = re.compile(r"a(\d{1,9})-t(\d{1,9})-s(\d{1,6})-b(\d{1,6})(?:-(error|done))?")
@@ -93,7 +95,7 @@ class TurnEvents:
         # subscribed before the state is read: no event is lost in between
         async with Subscription(group_of(self.conversation_id)) as messages:
             turn = await self.look()
-            yield COMMENT if self.is_resumed else await self.start()
+            yield RESUMED if self.is_resumed else await self.start()
             sent_at = looked_at = clock()
             while turn is not None:
                 for event in self.new_events(turn):
@@ -101,7 +103,7 @@ class TurnEvents:
                     yield event
                 if clock() - sent_at >= KEEP_ALIVE_S:
                     sent_at = clock()
-                    yield COMMENT
+                    yield KEEP_ALIVE
                 message = await messages.next(within_s=LOOK_AGAIN_S)
                 has_ended = self.receive(turn, message["event"]) if message else False
                 is_due = message is None or (self.is_behind(turn) and clock() - looked_at >= LOOK_AGAIN_S)

@@ -52,8 +52,9 @@ def parse_events(body: str) -> list[ServerEvent]:
     """Return the complete events of a stream, without its comments."""
     events = []
     for block in body.split("\n\n")[:-1]:
-        if not block.startswith(":"):
-            fields = dict(line.split(": ", 1) for line in block.split("\n"))
+        lines = [line for line in block.split("\n") if not line.startswith(":")]
+        if lines:
+            fields = dict(line.split(": ", 1) for line in lines)
             events.append(ServerEvent(fields["id"], fields["event"], json.loads(fields["data"])))
     return events
 

@@ -166,6 +166,7 @@ JSON, CURL = "application/json", "application/x-www-form-urlencoded"
         (JSON, '{"text": "a"}'.encode("utf-16"), 400, "invalid_json"),
         (JSON, b'{"a":' * 100_000, 400, "invalid_json"),
         (CURL, b"text=Why", 415, "unsupported_media_type"),
+        (CURL, b'{"text": NaN}', 400, "invalid_json"),
         ("text/html", b'{"text": "a"}', 415, "unsupported_media_type"),
         ("application/xml", b"<text/>", 415, "unsupported_media_type"),
         ("multipart/form-data; boundary=x", b'--x\r\nContent-Disposition: form-data; name="text"\r\n\r\na\r\n--x--\r\n',
@@ -269,9 +270,10 @@ async def test_conversation_is_made_by_a_request_with_an_empty_body(alice: User)
     client = await client_of(alice, by="session")
     client.handler.enforce_csrf_checks = False
 
-    answers = [await client.post(CHATS), await send(client, CHATS, b"", ""), await send(client, CHATS, b"{}")]
+    answers = [await client.post(CHATS), await send(client, CHATS, b"{}")]
+    answers += [await send(client, CHATS, b"", kind) for kind in ("", JSON, CURL, "application/octet-stream")]
 
-    assert [answer.status_code for answer in answers] == [201] * 3
+    assert [answer.status_code for answer in answers] == [201] * 6
 
 
 # review U API 7

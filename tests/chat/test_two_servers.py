@@ -13,11 +13,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import aiohttp
 import psycopg
 import pytest
 import pytest_asyncio
 from psycopg import sql
 
+from tests.chat.api_client import EVENTS, ServerEvent, joined, parse_events
 from tests.contract_server.fixture import ContractHandle
 from tests.open_page import Person
 from tests.server import RunningServer, environment_in, prepare_database, serving
@@ -101,6 +103,45 @@ async def test_turn_is_watched_and_stopped_from_the_other_process(
     answer = (await far.cards(chat))[-1]
     assert answer["status"] == "stopped"
     assert TEXT.startswith(answer["answer"])
+
+
+# review U API 1 and 3
+async def test_turn_is_resumed_and_stopped_over_the_api_of_the_other_process(
+    server: ContractHandle, servers: list[RunningServer], people: list[Person], chat: uuid.UUID
+) -> None:
+    [token] = re.findall(r"lgb_\S+", servers[0].manage("create_token", "demo"))
+    near, far = (f"{one.base_url}/api/chats/{chat}" for one in servers)
+    faults = [{**HOLD[0], "at": "event:60"}, {**HOLD[0], "at": "event:90", "name": "never"}]
+    server.script([{"content": TEXT, "chunk": "word", "faults": faults}])
+
+    async with aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}", **EVENTS}) as client:
+        async with client.post(f"{near}/messages/", json={"text": "Why?"}) as answer:
+            first = await events_until(answer, SHOWN)
+        turn = first[0].data["id"]
+        async with client.get(f"{far}/messages/{turn}/", headers={"Last-Event-ID": first[-1].id}) as answer:
+            reading = asyncio.create_task(events_until(answer))
+            server.release("go")
+            await asyncio.to_thread(server.wait_for, held="never")
+            async with client.post(f"{far}/stop/") as stopped:
+                assert stopped.status == 204
+            events = first + await reading
+        async with client.get(f"{far}/messages/{turn}/", headers={"Accept": "application/json"}) as answer:
+            form = await answer.json()
+
+    assert events[-1].data == form
+    assert (form["status"], form["finishReason"]) == ("stopped", "user_stop")
+    assert joined(events)["answer"].rstrip() == form["answer"]
+    assert SHOWN in form["answer"]
+    assert TEXT.startswith(form["answer"])
+
+
+async def events_until(answer: aiohttp.ClientResponse, text: str = "event: done") -> list[ServerEvent]:
+    """Read server-sent events up to the one with this text."""
+    body = ""
+    async with asyncio.timeout(60):
+        while text not in body:
+            body += (await answer.content.readuntil(b"\n\n")).decode()
+    return parse_events(body)
 
 
 async def test_message_to_the_other_process_waits_and_is_answered_once(
