@@ -75,7 +75,7 @@ class ModelProfileForm(ModelForm):
             "variable": variable,
             "host": host_of(address),
             "hosts": ", ".join(keys.hosts_of(variable)),
-            "variables": ", ".join(keys.variables_for(address)) or _("none"),
+            "variables": ", ".join(keys.variables_for(address)) or _("no variable"),
         }
         message = (
             _("%(variable)s may not be sent to %(host)s: it is for %(hosts)s. Variables for this host: %(variables)s.")
