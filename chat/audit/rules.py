@@ -6,12 +6,14 @@ import base64
 import binascii
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from reasoning.redaction import REDACTED, SECRETS_ONLY, UNAVAILABLE, KeyKind, Redactor, classify
+from reasoning.stream.normalizer import normalize_stream
 from reasoning.stream.tags import Tag, TagScanner
 
 RUN_WORDS: Final = 12
@@ -79,7 +81,7 @@ def leaves(value: Any, *, key: str = "", top: str = "", depth: int = 0) -> Itera
 def kinds_in(leaf: Leaf, sought: Set[Kind] = TEXT_KINDS, canaries: Sequence[str] = ()) -> Iterator[Kind]:
     """Yield which of the kinds ``sought`` a text contains, each once."""
     if sought & {Kind.DELIMITER, Kind.SCRATCHPAD}:
-        names = {tag.name for tag in tags_in(leaf.text)}
+        names = {tag.name for tag in tags_outside_code(leaf.text)}
         if Kind.DELIMITER in sought and names - {"scratchpad"}:
             yield Kind.DELIMITER
         is_field = leaf.key.lower() == "scratchpad" and leaf.text != ""
@@ -96,6 +98,21 @@ def kinds_in(leaf: Leaf, sought: Set[Kind] = TEXT_KINDS, canaries: Sequence[str]
 def tags_in(text: str) -> list[Tag]:
     """Return the delimiters in a text."""
     return [token for token in TagScanner().feed(text) if isinstance(token, Tag)]
+
+
+def tags_outside_code(text: str) -> list[Tag]:
+    """Return the delimiters that the normaliser would remove: those in code are shown as written. Product 27."""
+    tags = tags_in(text)
+    if not tags:
+        return []
+    in_code = Counter(tag.raw for tag in tags_in(normalize_stream([{"content": text}]).visible))
+    outside: list[Tag] = []
+    for tag in tags:
+        if in_code[tag.raw]:
+            in_code[tag.raw] -= 1
+        else:
+            outside.append(tag)
+    return outside
 
 
 def has_personal_data(text: str) -> bool:

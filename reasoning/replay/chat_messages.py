@@ -21,10 +21,11 @@ from typing import Any
 from reasoning.events import ToolCall
 from reasoning.replay.dialects import AS_RECEIVED, Dialect
 from reasoning.replay.history import HistoryStep
+from reasoning.stream.normalizer import normalize_stream
+from reasoning.stream.tags import blunt
 
 MAX_ARGUMENT_CHARS = 100_000  # 25,000 tokens in one call
 NOT_RUN = "not executed: the turn ended before this call ran"
-_TAG = re.compile(r"<(/?(?:think|thinking)\s*/?)>", re.IGNORECASE)
 _FIELDS = {"reasoning": "reasoning", "thinking": "thinking", "reasoning_details": "reasoning"}
 _OTHER_API_PREFIXES = ("fc_", "rs_")
 _NAME = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
@@ -150,8 +151,14 @@ def call_output(call: ToolCall, step: HistoryStep) -> str:
 
 
 def without_tags(text: str) -> str:
-    """Return an answer without thinking tags: services refuse them in history, and models imitate them."""
-    return _TAG.sub(r"‹\1›", text) if "<" in text else text
+    """Return an answer without delimiters: services refuse them in history, and models imitate them.
+
+    What the normaliser would leave is sent as it is, for its tags are in code. Product 27.
+    """
+    blunted = blunt(text)
+    if blunted == text or normalize_stream([{"content": text}]).visible == text.strip():
+        return text
+    return blunted
 
 
 def is_sendable(arguments: str) -> bool:

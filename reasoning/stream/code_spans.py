@@ -52,11 +52,16 @@ class CodeTracker:
         if len(self._queue) >= _BATCH:
             self._parse_queue()
 
-    def is_inside(self) -> bool:
-        """Say whether a tag that comes now is in apparent code. It ends a run of backticks."""
+    def is_inside(self, *, is_opener: bool) -> bool:
+        """Say whether a tag that comes now is in apparent code. It ends a run of backticks.
+
+        An opener at the start of a line is in no span: it ends the span's paragraph. Product 17.
+        """
         self._parse_queue()
         self.end_run()
         position = self._position
+        if is_opener and position.at_line_start:
+            position.span = 0
         return bool(position.span or position.fence or position.opening)
 
     def in_fence(self) -> bool:
@@ -67,6 +72,10 @@ class CodeTracker:
     def snapshot(self) -> CodePosition:
         """Return the current position, to return to with ``distrust``."""
         return replace(self._position)
+
+    def restore(self, position: CodePosition) -> None:
+        """Return to ``position``."""
+        self._position = position
 
     def distrust(self, position: CodePosition) -> None:
         """Return to ``position``, but outside any code: what looked like code there was broken."""
@@ -84,7 +93,7 @@ class CodeTracker:
             if position.run and position.run[0] == char:
                 position.run = (char, position.run[1] + len(part[0]))
                 continue
-            if end := self.end_run():
+            if end := self.end_run(is_before_blank=char.isspace()):
                 return part.start(), end
             if char == "\n":
                 # CommonMark: a code span can't contain a blank line.
@@ -105,7 +114,7 @@ class CodeTracker:
                 position.is_closing = position.is_closing and not words
         return len(text), None
 
-    def end_run(self) -> CodeEnd | None:
+    def end_run(self, *, is_before_blank: bool = False) -> CodeEnd | None:
         """End a run of backticks or tildes, at a tag for instance; return how code ended, if it did."""
         position = self._position
         if position.run is None:
@@ -127,12 +136,20 @@ class CodeTracker:
         if position.span == length:
             position.span = 0
             return CodeEnd.CLOSED
-        position.span = position.span or length
+        # A key named in prose ("press the ` key") would otherwise pair with the next span's backtick.
+        if not position.span and not (length == 1 and is_before_blank):
+            position.span = length
         return None
 
-    def feed_tag(self) -> None:
-        """Read a tag, as one opaque character of its line."""
-        self._position.at_line_start = self._position.is_closing = False
+    def watch_tag(self, *, is_opener: bool) -> CodeEnd | None:
+        """Read a tag inside code, as one opaque character of its line; return how code ended before it, if it did."""
+        position = self._position
+        end = self.end_run()
+        if end is None and is_opener and position.at_line_start and position.span:
+            end = CodeEnd.BROKEN
+        if end is None:
+            position.at_line_start = position.is_closing = False
+        return end
 
     def finish(self) -> CodeEnd:
         """Say how the code ended, at the end of the text."""

@@ -178,7 +178,8 @@ class ContentOutput:
         self._is_in_block = False
 
     def visible(self, text: str) -> None:
-        text = self._seam.feed(text)
+        # Where two calls join into a delimiter something was removed: the scanner finds it in what was contiguous.
+        text = self._seam.feed(text, is_after_removal=True)
         self.response.deltas.put(Channel.VISIBLE, self._answer_ends.feed(text) if self._answer_ends else text)
 
     def thought(self, text: str) -> None:
@@ -220,7 +221,7 @@ class NativeOutput:
 
     def thought(self, text: str) -> None:
         response = self.response
-        text = self._seam.feed(text)
+        text = self._seam.feed(text, is_after_removal=True)
         if not response.has_native and (not text or text.isspace()):
             self._blanks.append(text)
             return

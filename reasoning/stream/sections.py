@@ -199,11 +199,12 @@ class _Answer:
         self._leading: list[str] = []  # white space before the text of a part
         self._is_first_part = True
         self._begins_part = True
+        self._is_after_removal = False
 
     def begin_section(self) -> None:
         self._leading.clear()
         self.ends.reset()
-        self._begins_part = True
+        self._begins_part = self._is_after_removal = True
 
     def feed(self, text: str) -> str:
         self.code.feed(text)
@@ -217,7 +218,9 @@ class _Answer:
             text = text[indent_at:] if self._is_first_part else "\n\n" + text[indent_at:]
             self._leading.clear()
             self._begins_part = self._is_first_part = False
-        return self._seam.feed(self.ends.feed(text))
+        shown = self._seam.feed(self.ends.feed(text), is_after_removal=self._is_after_removal)
+        self._is_after_removal = self._is_after_removal and not shown
+        return shown
 
 
 class _Bullets:

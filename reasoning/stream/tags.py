@@ -46,11 +46,6 @@ class Tag:
     kind: TagKind
     raw: str
 
-    @property
-    def defused(self) -> str:
-        """The delimiter as text that no parser recognises."""
-        return f"‹{self.raw[1:-1]}›"
-
 
 Token = str | Tag
 
@@ -89,23 +84,32 @@ class TagScanner:
 
 
 class SeamGuard:
-    """Pass text through in pieces; where two pieces join into a delimiter, its ``>`` becomes ``›``. Normaliser 10.
+    """Pass text through in pieces; where a removal joins two of them into a delimiter, its ``>`` becomes ``›``.
 
-    Emitted text can't be changed any more, so the closing bracket is changed.
+    Emitted text can't be changed any more, so the closing bracket is changed. A whole delimiter within one piece is
+    code, and stays. Normaliser 9, 10.
     """
 
     def __init__(self) -> None:
-        self._partial = ""
+        self._partial = ""  # the beginning of a delimiter at the end of the text so far
+        self._seam = 0  # where in it something was removed last
 
-    def feed(self, text: str) -> str:
-        """Return ``text``, of the same length, with no delimiter in it or across the seam before it."""
+    def feed(self, text: str, *, is_after_removal: bool) -> str:
+        """Return ``text``, of the same length, with no delimiter across a seam before it."""
+        before = len(self._partial)
+        seam = before if is_after_removal else self._seam
         joined = self._partial + text
         if "<" not in joined:
             return joined
-        seam = len(self._partial)
-        joined = _TAG.sub(lambda match: match[0][:-1] + "›", joined)
-        self._partial = joined[_partial_tag_at(joined, 0) :]
-        return joined[seam:]
+        joined = _TAG.sub(lambda match: blunt(match[0]) if match.start() < seam < match.end() else match[0], joined)
+        partial_at = _partial_tag_at(joined, 0)
+        self._partial, self._seam = joined[partial_at:], seam - partial_at
+        return joined[before:]
+
+
+def blunt(text: str) -> str:
+    """Return ``text``, of the same length, without a delimiter: the ``>`` of each becomes ``›``."""
+    return _TAG.sub(lambda match: match[0][:-1] + "›", text) if "<" in text else text
 
 
 def raw_text(tokens: Iterable[Token]) -> str:
@@ -117,13 +121,13 @@ def is_scratchpad(token: Token, kind: TagKind) -> bool:
     return isinstance(token, Tag) and token.name == "scratchpad" and token.kind is kind
 
 
-def defuse(tokens: Sequence[Token]) -> tuple[str, list[str]]:
-    """Return the text with its tags defused, and the scratchpads in it. Normaliser 7, 9.
+def without_scratchpads(tokens: Sequence[Token]) -> tuple[list[Token], list[str]]:
+    """Separate code from the scratchpads in it. Normaliser 7, 9.
 
     A complete scratchpad stays private in code as anywhere else; an opener or a closer alone is a literal.
     """
     last_closer = max((at for at, token in enumerate(tokens) if is_scratchpad(token, TagKind.CLOSE)), default=-1)
-    shown: list[str] = []
+    shown: list[Token] = []
     scratchpads: list[str] = []
     opener_at: int | None = None
     for at, token in enumerate(tokens):
@@ -134,8 +138,8 @@ def defuse(tokens: Sequence[Token]) -> tuple[str, list[str]]:
         elif at < last_closer and is_scratchpad(token, TagKind.OPEN):
             opener_at = at
         else:
-            shown.append(token.defused if isinstance(token, Tag) else token)
-    return "".join(shown), scratchpads
+            shown.append(token)
+    return shown, scratchpads
 
 
 def _partial_tag_at(text: str, start: int) -> int:

@@ -7,14 +7,18 @@ each token is parsed a bounded number of times, however many openers a text has.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reasoning.stream.code_spans import CodeEnd, CodePosition, CodeTracker
 from reasoning.stream.output import FieldOutput
-from reasoning.stream.tags import Tag, TagKind, Token, defuse, is_scratchpad, raw_text
+from reasoning.stream.tags import Tag, TagKind, Token, is_scratchpad, raw_text, without_scratchpads
 
 THINK_TAGS = frozenset({"think", "thinking"})
+_MAX_HEAD_CHARS = 80
+_BARE_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[ \t\r]*\n\s*")
+_FENCE_CHARS = " \t\r\n`~"
 
 
 @dataclass(slots=True)
@@ -22,6 +26,7 @@ class TextState:
     """Outside any block: text of the answer, or of a native field."""
 
     code: CodeTracker = field(default_factory=CodeTracker)
+    head: str = ""  # how the message begins
 
 
 @dataclass(slots=True)
@@ -38,7 +43,8 @@ class ThinkState:
     emitted: list[Token] = field(default_factory=list)
     is_empty: bool = True  # nothing but blanks so far
     buffer: list[Token] | None = None
-    other_closer_at: int | None = None
+    closer_at: int | None = None  # in the buffer: what ended the thought, if its own closer doesn't follow
+    closer_is_in_code: bool = False
     code: CodeTracker = field(default_factory=CodeTracker)
 
 
@@ -58,6 +64,7 @@ class PendingTag:
 
     tokens: list[Token]
     position: CodePosition  # before the tag
+    begins_message: bool  # in a fence without language, before any other text
 
 
 class ThinkTagParser:
@@ -93,9 +100,10 @@ class ThinkTagParser:
             self._state.code.feed(token)
             self._emit(token)
         # Whether the code closes isn't known yet. The tag waits, for text that was shown can't be hidden again.
-        elif self._may_be_literal(token) and self._state.code.is_inside():
-            self._pending = PendingTag([token], self._state.code.snapshot())
-            self._state.code.feed_tag()
+        elif self._may_be_literal(token) and self._state.code.is_inside(is_opener=token.kind is TagKind.OPEN):
+            begins_message = self._state is self._text and _BARE_FENCE.fullmatch(self._text.head) is not None
+            self._pending = PendingTag([token], self._state.code.snapshot(), begins_message)
+            self._state.code.watch_tag(is_opener=False)
         elif token.kind is TagKind.VOID or is_scratchpad(token, TagKind.CLOSE):
             self._response.stripped_delimiters += 1
         elif is_scratchpad(token, TagKind.OPEN):
@@ -113,8 +121,8 @@ class ThinkTagParser:
         if isinstance(state, ThinkState) and state.is_prefilled:
             # The profile may be wrong: where no closer follows, what looked like a thought is the answer.
             state.buffer = [*state.emitted, *(state.buffer or ())]
-            if state.other_closer_at is not None:
-                state.other_closer_at += len(state.emitted)
+            if state.closer_at is not None:
+                state.closer_at += len(state.emitted)
             state.emitted.clear()
 
     def settle(self, *, is_final: bool) -> None:
@@ -145,7 +153,9 @@ class ThinkTagParser:
         """Add text, or a tag that counts as text here, to what is open."""
         text = token.raw if isinstance(token, Tag) else token
         match self._state:
-            case TextState():
+            case TextState() as state:
+                if len(state.head) <= _MAX_HEAD_CHARS:
+                    state.head += text
                 self._output.visible(text)
             case ReasoningState() as block:
                 block.tokens.append(token)
@@ -206,11 +216,15 @@ class ThinkTagParser:
             self._output.end_thought()
         else:
             # The other name's closer: whether it ended the thought depends on whether the right one follows.
-            if thought.buffer is None:
-                thought.buffer = []
-            if thought.other_closer_at is None:
-                thought.other_closer_at = len(thought.buffer)
+            self._note_closer(thought, is_in_code=False)
             self._emit(tag)
+
+    def _note_closer(self, thought: ThinkState, *, is_in_code: bool) -> None:
+        """Remember that the token that comes next may have ended the thought. Of those in code the last counts."""
+        if thought.buffer is None:
+            thought.buffer = []
+        if thought.closer_at is None or thought.closer_is_in_code:
+            thought.closer_at, thought.closer_is_in_code = len(thought.buffer), is_in_code
 
     def _end_reasoning(self, block: ReasoningState, body: Iterable[Token]) -> None:
         self._state = self._text
@@ -219,17 +233,20 @@ class ThinkTagParser:
         self._output.end_thought()
 
     def _may_be_literal(self, tag: Tag) -> bool:
-        """In the answer any tag can be a literal; in a thought or native text only a scratchpad's opener can."""
+        """In the answer any tag can be a literal, in a thought its closers, anywhere a scratchpad's opener."""
         is_answer = self._state is self._text and not self._is_native
-        return is_answer or is_scratchpad(tag, TagKind.OPEN)
+        is_closer = isinstance(self._state, ThinkState) and is_think_closer(tag)
+        return is_answer or is_closer or is_scratchpad(tag, TagKind.OPEN)
 
     def _feed_pending(self, token: Token, pending: PendingTag) -> None:
         code = self._state.code
         rest = token
         if isinstance(token, Tag):
-            end = code.end_run() or (CodeEnd.BROKEN if self._ends_block(token) else None)
+            end = code.watch_tag(is_opener=token.kind is TagKind.OPEN)
+            # A scratchpad's opener is no literal where its code may reach beyond the block.
+            if is_scratchpad(pending.tokens[0], TagKind.OPEN) and self._ends_block(token):
+                end = end or CodeEnd.BROKEN
             if end is None:
-                code.feed_tag()
                 pending.tokens.append(token)
         else:
             offset, end = code.watch(token)
@@ -242,9 +259,9 @@ class ThinkTagParser:
 
     def _ends_block(self, tag: Tag) -> bool:
         """Say whether ``tag`` may end what is open, so that no code reaches across it."""
-        if tag.kind is not TagKind.CLOSE or isinstance(self._state, TextState):
-            return False
-        return tag.name in THINK_TAGS if isinstance(self._state, ThinkState) else tag.name == "reasoning"
+        if isinstance(self._state, ThinkState):
+            return is_think_closer(tag)
+        return isinstance(self._state, ReasoningState) and tag.kind is TagKind.CLOSE and tag.name == "reasoning"
 
     def _resolve_pending(self, pending: PendingTag, end: CodeEnd) -> None:
         self._pending = None
@@ -253,17 +270,24 @@ class ThinkTagParser:
             self._state.code.distrust(pending.position)
             self._parse_again(pending.tokens)
             return
-        text, scratchpads = defuse(pending.tokens)
+        if pending.begins_message and (opener := _opener_of_whole_thought(pending.tokens)):
+            self._state.code.restore(pending.position)
+            self._feed_block_tag(opener)
+            self._parse_again(pending.tokens[1:])
+            return
+        tokens, scratchpads = without_scratchpads(pending.tokens)
         for notes in scratchpads:
             self._response.stripped_delimiters += 2
             self._response.add_scratchpad(notes)
-        if text:
-            self._emit(text)
+        for token in tokens:
+            if isinstance(self._state, ThinkState) and is_think_closer(token):
+                self._note_closer(self._state, is_in_code=True)
+            self._emit(token)
 
     def _settle_thought(self, thought: ThinkState) -> None:
         self._state = self._text
         tokens = thought.buffer or []
-        closer_at = thought.other_closer_at
+        closer_at = thought.closer_at
         self._response.count_hold(tokens)
         if closer_at is None:
             self._never_closed |= THINK_TAGS
@@ -271,6 +295,7 @@ class ThinkTagParser:
         else:
             self._never_closed |= thought.closers
             self._response.stripped_delimiters += 1
+            self._output.thought(raw_text(tokens[:closer_at]))
             rest = tokens[closer_at + 1 :]
         self._output.end_thought()
         self._parse_again(rest)
@@ -292,3 +317,18 @@ class ThinkTagParser:
         for token in tokens:
             self.feed(token)
         self._scratchpad = self._scratchpad if scratchpad is None else scratchpad
+
+
+def is_think_closer(token: Token) -> bool:
+    return isinstance(token, Tag) and token.kind is TagKind.CLOSE and token.name in THINK_TAGS
+
+
+def _opener_of_whole_thought(tokens: Sequence[Token]) -> Tag | None:
+    """Return the opener of code that is one thought, its closer and the end of the fence, else None. Product 17."""
+    opener = tokens[0]
+    if not isinstance(opener, Tag) or opener.kind is not TagKind.OPEN or opener.name == "scratchpad":
+        return None
+    for at, token in enumerate(tokens):
+        if isinstance(token, Tag) and token.kind is TagKind.CLOSE and token.name == opener.name:
+            return opener if not raw_text(tokens[at + 1 :]).strip(_FENCE_CHARS) else None
+    return None

@@ -24,6 +24,7 @@ from reasoning.stream.limits import Cap, TurnLimits, cut_to_bytes, utf8_bytes
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import BLOCK_BREAK, Counters
 from reasoning.stream.sections import SectionParser
+from reasoning.stream.tags import blunt
 from reasoning.stream.tool_calls import ToolCallAssembler
 from reasoning.trace import MIN_BULLETS, ToolTraceStep, summary_from_trace
 
@@ -422,7 +423,8 @@ class TurnMachine:
         from_trace: tuple[str, ...] = ()
         if len(guarded.shown) < MIN_BULLETS:
             from_trace = summary_from_trace(self._trace, guard=lambda bullets: set(guard(bullets).shown))
-        self.summary = from_trace or tuple(redact_text(bullet) for bullet in guarded.shown)
+        shown = from_trace or tuple(redact_text(bullet) for bullet in guarded.shown)
+        self.summary = tuple(blunt(bullet) for bullet in shown)  # a query or code may contain a delimiter
         self.summary_source = ("trace" if from_trace else "model") if self.summary else ""
 
 

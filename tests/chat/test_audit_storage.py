@@ -230,6 +230,24 @@ def test_tag_in_an_answer_is_found_although_its_person_typed_it(turn: Turn) -> N
     assert " public.text: delimiter" in audit()
 
 
+@pytest.mark.spec("product 27")
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Use `<think>`.", ""),
+        ("```\na\n<think>\n</think>\n```\nDone.", ""),
+        ("Use `<think>` and </think>.", "public.text: delimiter"),
+        ("```\nx\n```\n<thinking>", "public.text: delimiter"),
+        ("Use `<scratchpad>x</scratchpad>`.", "public.text: scratchpad"),
+    ],
+)
+def test_tag_in_code_is_no_finding(turn: Turn, text: str, found: str) -> None:
+    plant(turn, "assistant_message", text=text)
+
+    assert found in audit()
+    assert bool(audit()) == bool(found)
+
+
 # Other tables than the log's.
 
 

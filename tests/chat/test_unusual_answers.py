@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
 
 from accounts.models import User
+from chat.audit.scan import scan_database
 from chat.models import Conversation, Event
 from tests.chat.api_client import ask, client_of
 from tests.contract_server.fixture import ContractHandle
@@ -29,3 +31,26 @@ async def test_blank_native_reasoning_is_no_thinking(
 
     assert (form["answer"], form.get("thinking")) == ("Yes.", None)
     assert not await Event.objects.filter(type="reasoning").aexists()
+
+
+# review A: over-stripping, 4.7
+@pytest.mark.spec("product 27")
+async def test_delimiters_in_code_are_shown_stored_and_sent_back_as_written(
+    upstream: ContractHandle, conversation: Conversation, alice: User
+) -> None:
+    code = '```py\nre.sub(r"<think>.*?</think>", "", text)\n```\nIt drops `<think>` blocks.'
+    summary = "Reasoning Summary:\n- Read what `<think>` is.\n- Wrote it.\n\nFinal Answer:\n"
+
+    form = await answer_to(
+        upstream, conversation, alice, {"content": f"{summary}{code}", "chunk": 3}, {"content": "Ok."}
+    )
+    client = await client_of(alice, by="session")
+    await ask(await client_of(alice), conversation)
+    page = (await client.get(conversation.get_absolute_url())).content.decode()
+
+    assert form["answer"] == code
+    assert form["reasoningSummary"] == ["Read what `<think›` is.", "Wrote it."]
+    assert code in [message["content"] for message in upstream.requests()[-1]["body"]["messages"]]
+    assert "&lt;think&gt;" in page
+    assert "<think" not in page
+    assert [str(found) for found in await database_sync_to_async(lambda: [*scan_database()])()] == []

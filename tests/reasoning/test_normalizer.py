@@ -163,25 +163,25 @@ def test_scratchpad_in_a_native_field_is_private() -> None:
 @pytest.mark.parametrize(
     ("text", "answer", "thinking"),
     [
-        ("use `<think>` and `</think>`.", "use `‹think›` and `‹/think›`.", ""),
-        ("```xml\n<think>x</think>\n```\nok", "```xml\n‹think›x‹/think›\n```\nok", ""),
+        ("use `<think>` and `</think>`.", "use `<think>` and `</think>`.", ""),
+        ("```xml\n<think>x</think>\n```\nok", "```xml\n<think>x</think>\n```\nok", ""),
         ("``<think>x</think>` y", "``` y", "x"),
         ("a `<think>x\n\ny</think> b", "a ` b", "x\n\ny"),
         ("```\n<think>x</think>\nok", "```\n\nok", "x"),
         ("`a`<think>x</think>`b`", "`a``b`", "x"),
         ("<think>use `</think>` so", "` so", "use `"),
-        ("say `<scratchpad>` and go on", "say `‹scratchpad›` and go on", ""),
-        ("`<think>\n</think>\n` x", "`‹think›\n‹/think›\n` x", ""),
-        ("<think>see `<scratchpad>` so</think>yes", "yes", "see `‹scratchpad›` so"),
-        ("<think>a `<scratchpad>`</think>b", "b", "a `‹scratchpad›`"),
+        ("say `<scratchpad>` and go on", "say `<scratchpad>` and go on", ""),
+        ("`<think>\n</think>\n` x", "`<think>\n</think>\n` x", ""),
+        ("<think>see `<scratchpad>` so</think>yes", "yes", "see `<scratchpad>` so"),
+        ("<think>a `<scratchpad>`</think>b", "b", "a `<scratchpad>`"),
         ("```` \n<think>x</think>\n```py\n<think>y</think>\n", "```` \n\n```py", "x\n\ny"),
-        ("a `b\nc <think> d`", "a `b\nc ‹think› d`", ""),
-        ("a ``b` <think> c``", "a ``b` ‹think› c``", ""),
+        ("a `b\nc <think> d`", "a `b\nc <think> d`", ""),
+        ("a ``b` <think> c``", "a ``b` <think> c``", ""),
         ("a `b\n \t\nc <think>d</think>` e", "a `b\n \t\nc ` e", "d"),
-        ("````\na\n```\n<think>\n````\n", "````\na\n```\n‹think›\n````", ""),
-        ("~~~\n<think>\n```\n~~~~\nb", "~~~\n‹think›\n```\n~~~~\nb", ""),
-        ("```\na\n``` x\n<think>\n```\nb", "```\na\n``` x\n‹think›\n```\nb", ""),
-        ("> ```\n> <think>\n> ```\nb", "> ```\n> ‹think›\n> ```\nb", ""),
+        ("````\na\n```\n<think>\n````\n", "````\na\n```\n<think>\n````", ""),
+        ("~~~\n<think>\n```\n~~~~\nb", "~~~\n<think>\n```\n~~~~\nb", ""),
+        ("```\na\n``` x\n<think>\n```\nb", "```\na\n``` x\n<think>\n```\nb", ""),
+        ("> ```\n> <think>\n> ```\nb", "> ```\n> <think>\n> ```\nb", ""),
         ("text ~~~\n<think>a</think>\n~~~", "text ~~~\n\n~~~", "a"),
         ("```a``` b <think>c</think>`", "```a``` b `", "c"),
     ],
@@ -190,11 +190,40 @@ def test_tag_in_code_that_closes_is_a_literal(text: str, answer: str, thinking: 
     check(text, answer, thinking)
 
 
+# review A D4
+@pytest.mark.spec("product 17")
+@pytest.mark.parametrize(
+    ("text", "answer", "thinking"),
+    [
+        ("<think>the tag `</think>` ends it. more</think>Answer", "Answer", "the tag `</think>` ends it. more"),
+        ("<think>a\n```\n</think>\n```\nb</think>c", "c", "a\n```\n</think>\n```\nb"),
+        ("<think>a `</think>` b `</think>` c", "` c", "a `</think>` b `"),
+        ("<think>a `</think>` b</thinking>c", "c", "a `</think>` b"),
+        ("<think>a `</think>` b</thinking>c</think>d", "d", "a `</think>` b</thinking>c"),
+        ("<think>a `</thinking>` b</think>c", "c", "a `</thinking>` b"),
+        ("<think>a</thinking>use `</think>` now", "use `</think>` now", "a"),
+        ("<think>the ` key</think>\n\nPress `x`.", "Press `x`.", "the ` key"),
+        ("<think>a `b\n</think>\n\nc `d`", "c `d`", "a `b"),
+        ("<think>```\ncut</think>Answer", "Answer", "```\ncut"),
+        ("Press the ` key. <think>plan</think> Then `x`.", "Press the ` key.  Then `x`.", "plan"),
+        ("see `\n\n<think>plan</think> a `b`", "see `\n\n a `b`", "plan"),
+        ("a `b\n<think>plan</think> c` d", "a `b\n c` d", "plan"),
+        ("a `<think>\n<think>plan</think> c` d", "a ` c` d", "<think>plan"),
+        ("```\n<think>\nplan\n</think>\n```\nAnswer", "```\n\n```\nAnswer", "plan"),
+        ("```\n<think>plan</think>\n```\nuse `<think>`", "```\n\n```\nuse `<think>`", "plan"),
+        ("So:\n```\n<think>plan</think>\n```\nb", "So:\n```\n<think>plan</think>\n```\nb", ""),
+        ("```\n<think>plan</think>\nb\n```", "```\n<think>plan</think>\nb\n```", ""),
+    ],
+)
+def test_closer_in_code_of_a_thought_ends_it_only_if_no_other_follows(text: str, answer: str, thinking: str) -> None:
+    check(text, answer, thinking)
+
+
 @pytest.mark.spec("normaliser 9")
 def test_scratchpad_in_code_is_private_when_complete() -> None:
     check("`<scratchpad>s</scratchpad>` x", "`` x", "", "s")
     check("<think>a `<scratchpad>s</think>c` d", "", "a `", "s</think>c` d")
-    check("x", "x", "use `‹scratchpad›` then x", native="use `<scratchpad>` then </think>x")
+    check("x", "x", "use `<scratchpad>` then x", native="use `<scratchpad>` then </think>x")
 
 
 @pytest.mark.spec("normaliser 9")
@@ -202,7 +231,7 @@ def test_tag_in_code_is_held_until_the_code_closes() -> None:
     normalizer = Normalizer()
 
     assert feed(normalizer, "use `<think>x") == (visible("use `"),)
-    assert feed(normalizer, "` now") == (visible("‹think›x` now"),)
+    assert feed(normalizer, "` now") == (visible("<think>x` now"),)
 
 
 @pytest.mark.spec("normaliser 10")

@@ -10,6 +10,7 @@ from typing import Any
 from tests.contract_server.ledger import REASONING_KEYS, calls_of
 from tests.contract_server.rules.base import CheckedRequest, Refusal, Rule, own
 from tests.contract_server.script import text_of
+from tests.delimiters import has_delimiter
 
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 TAGS = ("<think>", "</think>", "<thinking>", "</thinking>")
@@ -111,7 +112,9 @@ def _reasoning_role(request: CheckedRequest) -> Refusal | None:
 
 def _tags(request: CheckedRequest) -> Refusal | None:
     for i, message in request.assistants():
-        if found := next((tag for tag in TAGS if tag in text_of(message.get("content"))), None):
+        text = text_of(message.get("content"))
+        # The product sends code back as its model wrote it (product 27).
+        if (found := next((tag for tag in TAGS if tag in text), None)) and has_delimiter(text):
             return own("tags_in_history", f"messages[{i}].content contains {found}.", f"messages.[{i}].content")
     return None
 
