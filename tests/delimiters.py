@@ -7,7 +7,7 @@ import re
 from markdown_it import MarkdownIt
 
 _DELIMITER = re.compile(r"</?(?:think|thinking|reasoning|scratchpad)[ \t\r\n]{0,8}/?>", re.IGNORECASE | re.ASCII)
-_CODE_SPAN = re.compile(r"\\`|(?<!`)(?P<run>`+)(?!`).+?(?<!`)(?P=run)(?!`)", re.DOTALL)
+_CODE_SPAN = re.compile(r"\\[\\`]|(?P<run>`++).+?(?<!`)(?P=run)(?!`)|`++", re.DOTALL)
 _MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable("html_block")
 
 

@@ -14,8 +14,12 @@ from enum import Enum
 
 _BATCH = 64  # pieces
 _MAX_RUN = 16  # longer runs count as this long: it bounds how often a text can be parsed again
-_PART = re.compile(r"`+|~+|\n|[^`~\n]+")
+_PART = re.compile(r"`+|~+|\n|\\+|[^`~\n\\]+")
 _LINE_PREFIX = " \t\r>"  # may precede a fence
+# What begins a block of its own: a heading, a list item, a quote.
+_BLOCK_MARK = re.compile(r"[ \t]*(?:(?P<heading>\#{1,6})[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t]|(?P<quote>>))")
+_MAX_HEAD_CHARS = 16  # of a line
+_LONE = -1  # the length of a single backtick before a blank: a key named in prose ("press the ` key"), no code
 
 
 class CodeEnd(Enum):
@@ -29,13 +33,22 @@ class CodeEnd(Enum):
 class CodePosition:
     """Where in the Markdown the text is. Runs are (character, length)."""
 
-    span: int = 0  # length of the run that opened it, 0: none
+    # Lengths of the runs that may have opened the span: the first did, or if it is never closed the next, and so on.
+    spans: tuple[int, ...] = ()
+    is_unsure: bool = False  # a span broke off at a delimiter: to the end of its paragraph no other one counts
     fence: tuple[str, int] | None = None
     opening: tuple[str, int] | None = None  # a fence, if no backtick follows on its line
     is_closing: bool = False  # a run that closes the fence was read; the rest of its line must stay bare
     at_line_start: bool = True
+    head: str | None = ""  # of the line, while it may be the mark of a block
+    leads_block: bool = False  # nothing but blanks came since such a mark
+    in_heading: bool = False
+    in_quote: bool = False
     run: tuple[str, int] | None = None  # the run at the end of the text; more of it may follow
     run_leads_line: bool = False
+    run_leads_block: bool = False  # behind the mark of a list item or a quote
+    run_is_escaped: bool = False
+    is_escaped: bool = False  # by an odd number of backslashes before
 
 
 class CodeTracker:
@@ -44,7 +57,7 @@ class CodeTracker:
     def __init__(self) -> None:
         self._position = CodePosition()
         self._queue: list[str] = []  # parsed in batches, or when somebody asks
-        self._trusts_fences = True
+        self._trusts_code = True  # until a fence breaks: Markdown still takes what follows for code, or the reverse
 
     def feed(self, text: str) -> None:
         self._queue.append(text)
@@ -60,9 +73,10 @@ class CodeTracker:
         self._parse_queue()
         self.end_run()
         position = self._position
-        if is_opener and position.at_line_start:
-            position.span = 0
-        return bool(position.span or position.fence or position.opening)
+        if is_opener and position.at_line_start and position.spans:
+            position.spans, position.is_unsure = (), True
+        in_span = bool(position.spans) and position.spans[0] != _LONE and not position.is_unsure
+        return bool(in_span or position.fence or position.opening)
 
     def in_fence(self) -> bool:
         """Say whether a line that starts now is inside a fence."""
@@ -78,12 +92,10 @@ class CodeTracker:
         self._position = position
 
     def distrust(self, position: CodePosition) -> None:
-        """Return to ``position``, but outside any code: what looked like code there was broken."""
-        self._position = replace(position, span=0, fence=None, opening=None, is_closing=False)
-
-    def trust_fences(self, *, trusts: bool) -> None:
-        """Say whether fences that start from here on count. At the end of a text, after one broke, they don't."""
-        self._trusts_fences = trusts
+        """Return to ``position``, but outside the code that broke; a later run may have opened another span."""
+        self._trusts_code = not (position.fence or position.opening)
+        self._position = replace(position, spans=position.spans[1:], fence=None, opening=None, is_closing=False)
+        self._position.is_unsure = not self._position.spans
 
     def watch(self, text: str, start: int = 0) -> tuple[int, CodeEnd | None]:
         """Read text up to the end of the code, if it contains one: return the offset there and how it ended."""
@@ -95,23 +107,29 @@ class CodeTracker:
                 continue
             if end := self.end_run(is_before_blank=char.isspace()):
                 return part.start(), end
+            if (position.spans or position.is_unsure) and self._ends_paragraph(part[0]):
+                position.is_unsure = False
+                if position.spans:
+                    return part.start(), CodeEnd.BROKEN  # CommonMark: a code span lies within a paragraph
             if char == "\n":
-                # CommonMark: a code span can't contain a blank line.
-                if position.at_line_start and position.span:
-                    return part.start(), CodeEnd.BROKEN  # a blank line ends the paragraph
-                position.at_line_start = True
+                position.at_line_start, position.head = True, ""
+                position.in_heading = position.leads_block = False
                 if position.opening:
-                    position.fence, position.opening = position.opening, None
+                    position.fence, position.opening, position.is_unsure = position.opening, None, False
                 if position.is_closing:
                     position.fence, position.is_closing = None, False
                     return part.end(), CodeEnd.CLOSED
             elif char == "`" or (char == "~" and position.at_line_start):
-                position.run, position.run_leads_line = (char, len(part[0])), position.at_line_start
-                position.at_line_start = False
+                position.run, position.run_is_escaped = (char, len(part[0])), position.is_escaped
+                position.run_leads_line, position.run_leads_block = position.at_line_start, position.leads_block
+                position.at_line_start, position.head = False, None
             else:
                 words = part[0].lstrip(_LINE_PREFIX) if position.at_line_start else part[0].strip()
                 position.at_line_start = position.at_line_start and not words
+                self._read_head(part[0])
                 position.is_closing = position.is_closing and not words
+            # A pair of backslashes is one that escapes nothing; they may arrive one by one.
+            position.is_escaped = char == "\\" and position.is_escaped != (len(part[0]) % 2 == 1)
         return len(text), None
 
     def end_run(self, *, is_before_blank: bool = False) -> CodeEnd | None:
@@ -126,29 +144,42 @@ class CodeTracker:
             fence_char, fence_length = position.fence
             position.is_closing = position.run_leads_line and char == fence_char and length >= fence_length
             return None
-        if position.run_leads_line and length >= 3 and self._trusts_fences:
-            was_inside, position.span, position.opening = position.span, 0, (char, length)
+        if not self._trusts_code:
+            return None
+        if position.run_is_escaped:
+            if not position.spans:
+                length -= 1
+            elif length != abs(position.spans[0]):
+                return None
+        if length >= 3 and position.run_leads_block:  # a fence, whose end depends on indentation: nothing counts
+            was_inside, position.spans, position.is_unsure = position.spans, (), True
+            return CodeEnd.BROKEN if was_inside else None
+        if position.run_leads_line and length >= 3:
+            position.is_unsure = position.is_unsure or bool(position.spans)
+            was_inside, position.spans, position.opening = position.spans, (), (char, length)
             return CodeEnd.BROKEN if was_inside else None
         if position.opening and position.opening[0] == "`":  # a backtick on its line: it was a span, not a fence
-            position.span, position.opening = position.opening[1], None
+            position.spans, position.opening = (position.opening[1],), None
         if char == "~" or position.opening:
             return None
-        if position.span == length:
-            position.span = 0
-            return CodeEnd.CLOSED
-        # A key named in prose ("press the ` key") would otherwise pair with the next span's backtick.
-        if not position.span and not (length == 1 and is_before_blank):
-            position.span = length
+        lengths = tuple(map(abs, position.spans))
+        if length in lengths:
+            at = lengths.index(length)
+            position.spans = position.spans[:at]
+            return None if at else CodeEnd.BROKEN if position.is_unsure else CodeEnd.CLOSED
+        if length:
+            position.spans += (_LONE if length == 1 and is_before_blank else length,)
         return None
 
     def watch_tag(self, *, is_opener: bool) -> CodeEnd | None:
         """Read a tag inside code, as one opaque character of its line; return how code ended before it, if it did."""
         position = self._position
         end = self.end_run()
-        if end is None and is_opener and position.at_line_start and position.span:
+        if end is None and is_opener and position.at_line_start and position.spans:
             end = CodeEnd.BROKEN
         if end is None:
             position.at_line_start = position.is_closing = False
+            position.head = None
         return end
 
     def finish(self) -> CodeEnd:
@@ -163,4 +194,25 @@ class CodeTracker:
         while offset < len(text):
             offset, end = self.watch(text, offset)
             if end is CodeEnd.BROKEN:
-                self._position.span = 0
+                self._position.spans = ()
+
+    def _ends_paragraph(self, part: str) -> bool:
+        """Say whether a line break or the next words end the paragraph."""
+        position = self._position
+        if part == "\n":
+            return position.at_line_start or position.in_heading
+        mark = _BLOCK_MARK.match(position.head + part[:_MAX_HEAD_CHARS]) if position.head is not None else None
+        return mark is not None and not (mark["quote"] and position.in_quote)
+
+    def _read_head(self, part: str) -> None:
+        position = self._position
+        if position.head is None:
+            position.leads_block = position.leads_block and part.isspace()
+            return
+        head = position.head + part[:_MAX_HEAD_CHARS]
+        mark = _BLOCK_MARK.match(head)
+        position.in_heading = bool(mark and mark["heading"])
+        # A line without the mark continues a quote.
+        position.in_quote = bool(mark and mark["quote"])
+        position.leads_block = bool(mark and not mark["quote"] and not (position.head + part)[mark.end() :].strip())
+        position.head = None if mark or len(head) > _MAX_HEAD_CHARS else head

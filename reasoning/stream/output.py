@@ -16,6 +16,7 @@ from reasoning.scratchpad import Scratchpad
 from reasoning.stream.tags import SeamGuard, Token, raw_text
 
 BLOCK_BREAK = "\n\n"
+_CODE_MARKS = ("`", "~")
 _JOINED = (Channel.VISIBLE, Channel.ANSWER, Channel.THINKING)  # on the others each delta is a thing of its own
 
 
@@ -157,7 +158,7 @@ class FieldOutput(Protocol):
 
     response: ResponseState
 
-    def visible(self, text: str) -> None: ...
+    def visible(self, text: str, *, is_after_removal: bool) -> None: ...
 
     def thought(self, text: str) -> None: ...
 
@@ -176,10 +177,14 @@ class ContentOutput:
         self._answer_ends = None if live else WhitespaceTrimmer()
         self._thought_ends = WhitespaceTrimmer(live=live)
         self._is_in_block = False
+        self._last = ""  # character of the answer
 
-    def visible(self, text: str) -> None:
-        # Where two calls join into a delimiter something was removed: the scanner finds it in what was contiguous.
-        text = self._seam.feed(text, is_after_removal=True)
+    def visible(self, text: str, *, is_after_removal: bool) -> None:
+        # Backticks that join would begin or end other code than what was parsed.
+        if is_after_removal and self._last in _CODE_MARKS and text[:1] == self._last:
+            text = f" {text}"
+        self._last = text[-1:] or self._last
+        text = self._seam.feed(text, is_after_removal=is_after_removal)
         self.response.deltas.put(Channel.VISIBLE, self._answer_ends.feed(text) if self._answer_ends else text)
 
     def thought(self, text: str) -> None:
@@ -216,7 +221,7 @@ class NativeOutput:
         self._seam = SeamGuard()
         self._blanks: list[str] = []  # before the first text
 
-    def visible(self, text: str) -> None:
+    def visible(self, text: str, *, is_after_removal: bool) -> None:
         self.thought(text)
 
     def thought(self, text: str) -> None:

@@ -86,8 +86,10 @@ class ThinkTagParser:
         self._pending: PendingTag | None = None
         self._native_seen = False
         self._never_closed: frozenset[str] = frozenset()  # names whose closer is known not to come
+        self._is_after_removal = False
 
     def feed(self, token: Token) -> None:
+        self._is_after_removal = self._is_after_removal or isinstance(token, Tag)
         if self._scratchpad is not None:
             if is_scratchpad(token, TagKind.CLOSE):
                 self._response.stripped_delimiters += 1
@@ -132,8 +134,6 @@ class ThinkTagParser:
             state = self._state
             if self._pending is not None:
                 end = state.code.finish() if is_final else CodeEnd.BROKEN
-                if end is CodeEnd.BROKEN:
-                    state.code.trust_fences(trusts=False)
                 self._resolve_pending(self._pending, end)
             elif isinstance(state, ThinkState):
                 self._settle_thought(state)
@@ -146,8 +146,6 @@ class ThinkTagParser:
             self._end_scratchpad(self._scratchpad)
         # Behind a tool call closers may come again.
         self._never_closed = frozenset()
-        for state in (self._text, self._state):
-            state.code.trust_fences(trusts=True)
 
     def _emit(self, token: Token) -> None:
         """Add text, or a tag that counts as text here, to what is open."""
@@ -156,7 +154,8 @@ class ThinkTagParser:
             case TextState() as state:
                 if len(state.head) <= _MAX_HEAD_CHARS:
                     state.head += text
-                self._output.visible(text)
+                self._output.visible(text, is_after_removal=self._is_after_removal)
+                self._is_after_removal = False
             case ReasoningState() as block:
                 block.tokens.append(token)
             case ThinkState() as thought:

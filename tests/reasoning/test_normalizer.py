@@ -165,10 +165,10 @@ def test_scratchpad_in_a_native_field_is_private() -> None:
     [
         ("use `<think>` and `</think>`.", "use `<think>` and `</think>`.", ""),
         ("```xml\n<think>x</think>\n```\nok", "```xml\n<think>x</think>\n```\nok", ""),
-        ("``<think>x</think>` y", "``` y", "x"),
+        ("``<think>x</think>` y", "`` ` y", "x"),
         ("a `<think>x\n\ny</think> b", "a ` b", "x\n\ny"),
         ("```\n<think>x</think>\nok", "```\n\nok", "x"),
-        ("`a`<think>x</think>`b`", "`a``b`", "x"),
+        ("`a`<think>x</think>`b`", "`a` `b`", "x"),
         ("<think>use `</think>` so", "` so", "use `"),
         ("say `<scratchpad>` and go on", "say `<scratchpad>` and go on", ""),
         ("`<think>\n</think>\n` x", "`<think>\n</think>\n` x", ""),
@@ -221,7 +221,7 @@ def test_closer_in_code_of_a_thought_ends_it_only_if_no_other_follows(text: str,
 
 @pytest.mark.spec("normaliser 9")
 def test_scratchpad_in_code_is_private_when_complete() -> None:
-    check("`<scratchpad>s</scratchpad>` x", "`` x", "", "s")
+    check("`<scratchpad>s</scratchpad>` x", "` ` x", "", "s")
     check("<think>a `<scratchpad>s</think>c` d", "", "a `", "s</think>c` d")
     check("x", "x", "use `<scratchpad>` then x", native="use `<scratchpad>` then </think>x")
 
