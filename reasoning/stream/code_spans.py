@@ -37,6 +37,7 @@ class CodePosition:
     spans: tuple[int, ...] = ()
     is_unsure: bool = False  # a span broke off at a delimiter: to the end of its paragraph no other one counts
     fence: tuple[str, int] | None = None
+    fence_in_quote: bool = False
     opening: tuple[str, int] | None = None  # a fence, if no backtick follows on its line
     is_closing: bool = False  # a run that closes the fence was read; the rest of its line must stay bare
     at_line_start: bool = True
@@ -107,6 +108,9 @@ class CodeTracker:
                 continue
             if end := self.end_run(is_before_blank=char.isspace()):
                 return part.start(), end
+            if position.fence and position.fence_in_quote and self._leaves_quote(part[0]):
+                position.fence = None
+                return part.start(), CodeEnd.BROKEN
             if (position.spans or position.is_unsure) and self._ends_paragraph(part[0]):
                 position.is_unsure = False
                 if position.spans:
@@ -116,6 +120,7 @@ class CodeTracker:
                 position.in_heading = position.leads_block = False
                 if position.opening:
                     position.fence, position.opening, position.is_unsure = position.opening, None, False
+                    position.fence_in_quote = position.in_quote
                 if position.is_closing:
                     position.fence, position.is_closing = None, False
                     return part.end(), CodeEnd.CLOSED
@@ -151,17 +156,24 @@ class CodeTracker:
                 length -= 1
             elif length != abs(position.spans[0]):
                 return None
-        if length >= 3 and position.run_leads_block:  # a fence, whose end depends on indentation: nothing counts
-            was_inside, position.spans, position.is_unsure = position.spans, (), True
-            return CodeEnd.BROKEN if was_inside else None
-        if position.run_leads_line and length >= 3:
-            position.is_unsure = position.is_unsure or bool(position.spans)
-            was_inside, position.spans, position.opening = position.spans, (), (char, length)
-            return CodeEnd.BROKEN if was_inside else None
+        if length >= 3 and (position.run_leads_line or position.run_leads_block):
+            return self._begin_fence(char, length)
         if position.opening and position.opening[0] == "`":  # a backtick on its line: it was a span, not a fence
             position.spans, position.opening = (position.opening[1],), None
         if char == "~" or position.opening:
             return None
+        return self._end_span_run(length, is_before_blank=is_before_blank)
+
+    def _begin_fence(self, char: str, length: int) -> CodeEnd | None:
+        position = self._position
+        was_inside, position.spans = bool(position.spans), ()
+        # Where a fence in a list ends depends on indentation: until the paragraph ends nothing counts.
+        position.is_unsure = position.is_unsure or was_inside or position.run_leads_block
+        position.opening = None if position.run_leads_block else (char, length)
+        return CodeEnd.BROKEN if was_inside else None
+
+    def _end_span_run(self, length: int, *, is_before_blank: bool) -> CodeEnd | None:
+        position = self._position
         lengths = tuple(map(abs, position.spans))
         if length in lengths:
             at = lengths.index(length)
@@ -203,6 +215,12 @@ class CodeTracker:
             return position.at_line_start or position.in_heading
         mark = _BLOCK_MARK.match(position.head + part[:_MAX_HEAD_CHARS]) if position.head is not None else None
         return mark is not None and not (mark["quote"] and position.in_quote)
+
+    def _leaves_quote(self, part: str) -> bool:
+        """Say whether a line of a fence in a quote lacks the mark of the quote."""
+        head = self._position.head
+        start = head.lstrip() + part.lstrip(" \t") if head is not None else ""
+        return start != "" and not start.startswith(">")
 
     def _read_head(self, part: str) -> None:
         position = self._position
