@@ -51,6 +51,7 @@ DOORS = {
     "chat/turns/manager.py": OWN,
     "chat/conversations/search.py": SEARCHES,
     "chat/admin/conversations.py": STAFF,
+    "chat/admin/filings.py": STAFF,  # how many answers cite a filing
     "chat/turns/finish.py": KEEPS,
     "chat/cards/labels.py": WAITS,
     "chat/cards/rendering.py": WAITS,  # answers alone, which everybody sees who sees the conversation

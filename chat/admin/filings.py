@@ -26,7 +26,8 @@ from chat.admin.base import ModelAdmin, counted
 from chat.filings.ingest import ingest
 from chat.filings.search_index import check_index
 from chat.filings.submission import MAX_BYTES, DocumentError
-from chat.models import Filing, Passage
+from chat.models import Event, Filing, Passage
+from reasoning.events import AssistantMessage
 
 LIMIT_MB = MAX_BYTES // 1024**2
 MAX_FILES = 20
@@ -135,11 +136,13 @@ class FilingAdmin(ModelAdmin):
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[Any], dict[Any, int], set[str], list[Any]]:
-        """Count a filing's passages instead of listing hundreds of them."""
+        """Count a filing's passages, and the answers that cite them, instead of listing hundreds of them."""
         filings = list(objs)
         counts = {filing: filing.passages.count() for filing in filings}
         told = [
-            _("%(filing)s: %(passages)s") % {"filing": one, "passages": passage_total(counts[one])} for one in filings
+            _("%(filing)s: %(passages)s, %(answers)s")
+            % {"filing": one, "passages": passage_total(counts[one]), "answers": citing_total(one)}
+            for one in filings
         ]
         names = {self.opts.verbose_name_plural: len(filings), _("passages"): sum(counts.values())}
         return told, names, set(), []
@@ -159,6 +162,13 @@ class FilingAdmin(ModelAdmin):
 
 def passage_total(count: int) -> str:
     return ngettext("%(count)d passage", "%(count)d passages", count) % {"count": count}
+
+
+def citing_total(filing: Filing) -> str:
+    answers = Event.objects.filter(type=AssistantMessage.type)
+    # Citations are stored with the answer: their addresses are all that names the filing.
+    count = answers.filter(public__citations__icontains=f'"{filing.get_absolute_url()}#').count()
+    return ngettext("cited by %(count)d answer", "cited by %(count)d answers", count) % {"count": count}
 
 
 def load_document(file: UploadedFile[bytes], filed_on: dt.date | None) -> LoadResult:

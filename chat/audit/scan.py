@@ -1,7 +1,7 @@
 """Scan every table of the database, and files, for delimiters, scratchpads, secrets and canaries.
 
 A table without a model is scanned like any other; rows are read in small batches. Sessions and cache entries are
-decoded. What people typed is exempt from all but canaries.
+decoded. What people typed and what filings say is exempt from all but canaries.
 """
 
 from __future__ import annotations
@@ -39,6 +39,9 @@ EVENTS: Final = "chat_event"
 SESSIONS: Final = "django_session"
 _CANARIES_ONLY: Final = frozenset({Kind.CANARY})
 _NO_SECRETS: Final = TEXT_KINDS - {Kind.SECRET}
+_PASSAGE_COLUMNS: Final = ("section", "section_title", "heading", "text", "context")
+# What citations and trace steps repeat of a filing.
+_FILING_FIELDS: Final = frozenset({"company", "section", "snippet"})
 # Columns in which less than TEXT_KINDS is sought.
 _SOUGHT: Final[Mapping[tuple[str, str], frozenset[Kind]]] = {
     ("accounts_user", "password"): _NO_SECRETS,  # a hash
@@ -48,8 +51,9 @@ _SOUGHT: Final[Mapping[tuple[str, str], frozenset[Kind]]] = {
     ("accounts_user", "email"): _CANARIES_ONLY,
     ("accounts_accesstoken", "name"): _CANARIES_ONLY,
     ("chat_queuedmessage", "text"): _CANARIES_ONLY,
-    ("chat_passage", "text"): _NO_SECRETS,  # public filings, whose links may look like keys
-    ("chat_passage", "context"): _NO_SECRETS,
+    # Public filings: their links may look like keys, and their words are no model's.
+    **dict.fromkeys([("chat_passage", name) for name in _PASSAGE_COLUMNS], _CANARIES_ONLY),
+    ("chat_filing", "company"): _CANARIES_ONLY,
     ("chat_passage", INDEX_COLUMN): _CANARIES_ONLY,  # derived from the texts beside it
     (EVENTS, TALK_COLUMN): _CANARIES_ONLY,
     ("chat_storedcard", "answer_html"): _CANARIES_ONLY,  # rendered from texts of the event table
@@ -163,6 +167,8 @@ def sought_in(table: Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> 
         return _CANARIES_ONLY
     if table.name == EVENTS and (leaf.top, leaf.key) in _RANDOM_FIELDS:
         return _NO_SECRETS
+    if table.name == EVENTS and leaf.top in ("trace", "citations") and leaf.key in _FILING_FIELDS:
+        return TEXT_KINDS - {Kind.DELIMITER, Kind.SCRATCHPAD}
     if table.name == SESSIONS and (leaf.key in _SESSION_FIELDS or column == "session_key"):
         return _NO_SECRETS
     return _SOUGHT.get((table.name, column), TEXT_KINDS)

@@ -35,6 +35,7 @@ _COMMON = frozenset(
     " life motor motors data micro software systems solutions services service industries resources partners gold"
     " silver blue red green black white big super universal commercial consolidated allied associated".split()
 )
+_ADDRESS = re.compile(r"(?:https?://[^/\s]+)?/?filings/(?P<slug>[\w-]+)/?(?P<anchor>#[\w-]+)")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
@@ -74,9 +75,10 @@ def search_passages(query: SearchQuery) -> SearchResult:
 def read_passages(url: str, neighbours: int = 0) -> SearchResult:
     """Return the passage at a reader page's address, with as many neighbours on each side; empty if there is none."""
     # Models return addresses with a host or with escapes.
-    path, _sep, fragment = unquote(url.replace("\x00", "")).strip().partition("#")
-    slug, anchor = path.partition("?")[0].rstrip("/").rsplit("/", 1)[-1], f"#{fragment}"
-    passage = Passage.objects.filter(filing__slug=slug, anchor=anchor).first()
+    address = _ADDRESS.fullmatch(unquote(url.replace("\x00", "")).strip())
+    if address is None:
+        return SearchResult()
+    passage = Passage.objects.filter(filing__slug=address["slug"], anchor=address["anchor"]).first()
     if passage is None:
         return SearchResult()
     reach = max(0, min(neighbours, MAX_NEIGHBOURS))

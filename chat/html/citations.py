@@ -35,6 +35,7 @@ _SAME = {'"': "“”„‟«»″", "'": "‘’‚‛′", "-": "‐‑‒–�
 _FOLD = str.maketrans({variant: plain for plain, variants in _SAME.items() for variant in variants})
 _QUOTE_MARK = re.compile('["“”„«»]')
 _CLOSING_MARKS = {'"': '"', "“": "”", "„": "”", "«": "»"}
+MAX_SOURCE_LINKS = 2_000  # of an answer; a link is fifty times as long as its marker
 _MOST_SOURCE_LINES = 3  # of a blockquote, below the quoted words
 
 
@@ -85,6 +86,7 @@ class AnswerMarking:
     numbers: Mapping[int, int]
     quotations: dict[str, list[Citation]] = field(default_factory=lambda: defaultdict(list))
     found: set[str] = field(default_factory=set)  # folded quotations that are in the HTML
+    link_count: int = 0
 
     def citations_of(self, words: str) -> list[Citation]:
         """Return the checked quotations with these words, and remember that they were found."""
@@ -113,8 +115,9 @@ class AnswerMarking:
             done = 0
             for match in _MARKER.finditer(node):
                 refs = [int(ref) for ref in re.split("[,;]", match[1])]
-                if self.targets.keys().isdisjoint(refs):
+                if self.targets.keys().isdisjoint(refs) or self.link_count + len(refs) > MAX_SOURCE_LINKS:
                     continue
+                self.link_count += len(refs)
                 # A no-break space, so that no line begins with a source link.
                 marked.append(re.sub(r" \Z", "\u00a0", node[done : match.start()]))
                 marked += [self.source_link(ref) if ref in self.targets else f"[{ref}]" for ref in refs]

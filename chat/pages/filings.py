@@ -14,7 +14,7 @@ from itertools import groupby, takewhile
 from typing import Literal
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
@@ -82,8 +82,13 @@ def filing_list(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def filing(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a filing; the fragment of a citation opens at its passage."""
-    found = get_object_or_404(Filing, slug=slug)
+    """Show a filing; the fragment of a citation opens at its passage.
+
+    404 explains itself where there is none: answers may cite a filing that staff have deleted.
+    """
+    found = Filing.objects.filter(slug=slug).first()
+    if found is None:
+        return render(request, "chat/filing_missing.html", status=404)
     context = {"filing": found, "sections": reader_sections(found), "back_url": reverse("chat:home")}
     return render(request, "chat/filing.html", context)
 

@@ -6,7 +6,14 @@ from typing import Annotated
 
 from pydantic import Field
 
-from chat.tools.base import ToolArguments, ToolContext, ToolOutput, function_tool, read_arguments
+from chat.tools.base import (
+    ToolArguments,
+    ToolArgumentsError,
+    ToolContext,
+    ToolOutput,
+    function_tool,
+    read_arguments,
+)
 from chat.tools.search_filings import passages_output
 
 # A sentence that a passage cuts off is in the next one.
@@ -28,7 +35,12 @@ class ReadPassage:
     schema = function_tool(name, ReadPassageArguments)
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:
-        """Read, and number the passages from ``context.first_ref``. Raises ToolArgumentsError."""
+        """Read, and number the passages from ``context.first_ref``.
+
+        Raises ToolArgumentsError, also for an address that no passage has.
+        """
         wanted = read_arguments(ReadPassageArguments, arguments)
         result = await context.read(wanted.url, NEIGHBOURS)
+        if not result.passages:
+            raise ToolArgumentsError("url: no passage has this address; use one that searchFilings returned")
         return passages_output(result, {"url": wanted.url}, first_ref=context.first_ref)

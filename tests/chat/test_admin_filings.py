@@ -13,7 +13,17 @@ from django.urls import reverse
 from accounts.models import User
 from chat.admin import filings
 from chat.models import Filing, Passage
-from tests.factories import sign_in_staff
+from reasoning.events import AssistantMessage
+from tests.factories import end_turn, make_conversation, open_turn, sign_in_staff
+
+MADE = {
+    "filing": "10-K",
+    "company": "Plover",
+    "date": None,
+    "period": None,
+    "section": "Item 1",
+    "anchor": "#item-1-p1",
+}
 
 LIST, ADD = "/admin/chat/filing/", "/admin/chat/filing/add/"
 REPORT = """<html><body><p>FORM 10-K</p><p>Plover Works, Inc.</p>
@@ -87,9 +97,28 @@ def test_deletion_asks_first_and_removes_passages_from_search(client: Client) ->
     asked = client.get(url).content.decode()
     client.post(url, {"post": "yes"})
 
-    assert f"{filing}: {count} passages" in asked
+    assert f"{filing}: {count} passages, cited by 0 answers" in asked
     assert "turbines for small rivers" not in asked
     assert not Passage.objects.all().search("turbines rivers").exists()
+
+
+def test_deletion_says_how_many_answers_cite_the_filing(client: Client, alice: User) -> None:  # review B D10
+    sent(client, file("plover.htm"))
+    filing = Filing.objects.get()
+    conversation = make_conversation(owner=alice)
+    for slug in (filing.slug, filing.slug, f"{filing.slug}-2"):
+        turn = open_turn(conversation.pk, text="Why?")
+        citation = {"ref": 1, "url": f"/filings/{slug}/#item-1-p1", "snippet": f"not /filings/{filing.slug}/"}
+        end_turn(turn, [AssistantMessage(text="So [1].", citations=(MADE | citation,))])
+
+    asked = client.get(reverse("admin:chat_filing_delete", args=[filing.pk])).content.decode()
+
+    assert "cited by 2 answers" in asked
+    url = f"/filings/{filing.slug}/"
+    filing.delete()
+    answer = client.get(url)
+    assert answer.status_code == 404
+    assert "This source is not here any more" in answer.content.decode()
 
 
 def test_filing_is_never_edited(client: Client) -> None:

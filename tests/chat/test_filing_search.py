@@ -83,6 +83,14 @@ def test_unknown_address_gives_nothing(demo: list[Filing], url: str) -> None:
     assert read_passages(url, 1).passages == ()
 
 
+@pytest.mark.parametrize("form", ["/etc/{}", "/filings/../{}", "file:///filings/{}", "/chats/{}", "{}", "//x/{}"])
+def test_address_that_is_none_of_ours_gives_nothing(demo: list[Filing], form: str) -> None:
+    passage = Passage.objects.select_related("filing").first()
+    assert passage is not None
+
+    assert read_passages(form.replace("{}", f"{passage.filing.slug}/{passage.anchor}")).passages == ()
+
+
 @pytest.mark.parametrize(
     ("text", "companies"),
     [

@@ -58,6 +58,12 @@ class TestSourceLinks:
     def test_unknown_number_stays_text(self):
         assert answer("a [2] b [1, 9]", source(1)) == f"<p>a [2] b\u00a0{LINK.format(1)}[9]</p>"
 
+    def test_markers_beyond_the_limit_stay_text(self):  # review S H3
+        html = answer("a [1] " * 1_999 + "b [1, 1] [1]", source(1))
+
+        assert html.count("data-citation") == 2_000
+        assert "b [1, 1]" in html
+
     @pytest.mark.parametrize("text", ["`[1]`", "```\n[1]\n```", "[[1]](https://www.sec.gov/)", "    [1]"])
     def test_code_and_links_hold_no_source_link(self, text):
         assert "data-citation" not in answer(text, source(1))

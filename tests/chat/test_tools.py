@@ -96,3 +96,11 @@ async def test_unfit_arguments_are_named_in_a_few_words(arguments: str, names: s
         await run("searchFilings", arguments, Corpus())
 
     assert len(str(error.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "url", ["/etc/passwd", "file:///etc/passwd", "https://evil.example/", "/filings/none/#item-1-p1"]
+)
+async def test_address_without_a_passage_is_an_error(url: str) -> None:  # review B D10
+    with pytest.raises(ToolArgumentsError, match="no passage has this address"):
+        await run("readPassage", json.dumps({"url": url}), Corpus())
