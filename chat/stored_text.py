@@ -30,6 +30,10 @@ STORED = frozenset(
         gettext_noop(
             "The conversation is longer than the model can read. Start a new chat, or send a shorter message."
         ),
+        gettext_noop("The model’s service refused reasoning.effort, so the answer was made without it."),
+        gettext_noop(
+            "The model’s service refused to switch reasoning off, so the answer was made without asking for that."
+        ),
         # ToolTraceStep.error
         gettext_noop("The arguments did not fit the tool."),
         gettext_noop("The model asked for a tool that doesn't exist: %(name)s"),

@@ -5,6 +5,7 @@ Where they come from is ``accounts.preferences``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -49,11 +50,9 @@ def choice(field: str, *allowed: str) -> Setting:
 
 
 def positive_integer(value: Any) -> int:
-    try:
-        # JSON's true is an int in Python, and would mean one token.
-        number = 0 if isinstance(value, bool) else int(str(value))
-    except ValueError:
-        number = 0
+    # int() would also accept underscores, signs, blanks and digits of other scripts, and JSON's true means 1 to it.
+    is_number = not isinstance(value, bool) and re.fullmatch(r"[0-9]{1,12}", str(value))
+    number = int(str(value)) if is_number else 0
     if not 1 <= number <= MAX_TOKENS:
         raise ValueError(f"a whole number from 1 to {MAX_TOKENS}")
     return number
@@ -144,5 +143,7 @@ class ReasoningSettings:
         return settings
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the values by their public names, for display."""
-        return {key: getattr(self, setting.field) for key, setting in SETTINGS.items()}
+        """Return the values by their public names, for display; what nobody set, as its default acts (BR-001)."""
+        values = {key: getattr(self, setting.field) for key, setting in SETTINGS.items()}
+        defaults = {"reasoning.includeInContext": False, "reasoning.stripFromContext": "none"}
+        return {key: defaults.get(key) if value is None else value for key, value in values.items()}

@@ -104,7 +104,9 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
                 values = preferences.load_profile(person, command.name)
                 reasoning_settings.replace(conversation.pk, values)
                 text = _("Profile %(name)s applies from the next request on: %(values)s")
-                return CommandAnswer(text % {"name": command.name, "values": layer_text(values)}, is_change=True)
+                conversation.refresh_from_db()
+                text = with_notes(text % {"name": command.name, "values": layer_text(values)}, person, conversation)
+                return CommandAnswer(text, is_change=True)
             case "delete":
                 preferences.delete_profile(person, command.name)
                 return CommandAnswer(_("Profile %(name)s is deleted.") % {"name": command.name}, is_change=True)
@@ -158,7 +160,7 @@ def settings_table(name: str, person: User, conversation: Conversation) -> Comma
     """Describe the setting of this name, or all of them."""
     rows = [row for row in reasoning_settings.listed(person, conversation) if name in ("", row.name)]
     return CommandAnswer(
-        _("The settings of the next request"),
+        with_notes(_("The settings of the next request"), person, conversation, name),
         head=(_("Setting"), _("Value"), _("Set by"), _("Allowed")),
         rows=tuple((row.name, value_label(row), layer_label(row), allowed_text(row.name)) for row in rows),
     )
@@ -169,7 +171,14 @@ def set_value(command: Command, person: User, conversation: Conversation) -> Com
     conversation.refresh_from_db()
     row = next(row for row in reasoning_settings.listed(person, conversation) if row.name == command.name)
     values = {"name": row.name, "value": value_label(row), "layer": layer_label(row)}
-    return CommandAnswer(_("%(name)s: %(value)s (%(layer)s), from the next request on") % values, is_change=True)
+    text = _("%(name)s: %(value)s (%(layer)s), from the next request on") % values
+    return CommandAnswer(with_notes(text, person, conversation, row.name), is_change=True)
+
+
+def with_notes(text: str, person: User, conversation: Conversation, name: str = "") -> str:
+    """Add which settings reach nothing at the model of the next request: the one of this name, or all. Product 24."""
+    found = [note for of_setting, note in reasoning_settings.notes(person, conversation) if name in ("", of_setting)]
+    return ". ".join((text, " ".join(found))) if found else text
 
 
 def profiles_table(person: User) -> CommandAnswer:

@@ -5,6 +5,7 @@ Everything is synchronous and reads the database on each call, as settings may c
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
+from django.utils.translation import gettext, gettext_noop
 
 from accounts import preferences, visibility
 from accounts.models import User
@@ -21,8 +23,30 @@ from chat.conversations import model_choice
 from chat.conversations.model_choice import ModelChoice
 from chat.live.publish import publish_changes
 from chat.models import Conversation
+from chat.providers.base import ProviderRequest
+from reasoning.replay import parameters
+from reasoning.replay.dialects import dialect_named
 from reasoning.settings import SETTINGS, ReasoningSettings
 from reasoning.visibility import Visibility
+
+# Notes of a plan on settings that reach nothing, by pattern.
+NOTES = {
+    r"(?P<name>reasoning\.\w+): .+ has no parameter for it": gettext_noop(
+        "%(name)s has no effect: the service of this model has no parameter for it."
+    ),
+    r"(?P<name>reasoning\.\w+): .+ can only be switched on and off": gettext_noop(
+        "%(name)s only switches reasoning on or off: the service of this model knows no degrees."
+    ),
+    r"(?P<name>reasoning\.\w+): .+ takes none beside reasoning\.effort": gettext_noop(
+        "%(name)s has no effect beside reasoning.effort: the service of this model takes one of the two."
+    ),
+    r"(?P<name>reasoning\.\w+): .+ takes no reasoning back": gettext_noop(
+        "%(name)s has no effect: the service of this model takes no thinking back."
+    ),
+    r"(?P<name>reasoning\.\w+): refused": gettext_noop(
+        "%(name)s has no effect: the service of this model has refused it."
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +81,46 @@ def listed(person: User, conversation: Conversation) -> tuple[EffectiveSetting, 
 
 
 def as_form(person: User, conversation: Conversation) -> dict[str, Any]:
-    """Return the API's form: name to value, ``layers`` that they come from, and the ``allowed`` values."""
+    """Return the API's form: name to value, ``layers`` that they come from, the ``allowed`` values, and ``notes``."""
     found = listed(person, conversation)
     return {
         **{row.name: row.value for row in found},
         "layers": {row.name: row.layer or "default" for row in found},
         "allowed": {name: list(setting.allowed) or "integer" for name, setting in SETTINGS.items()},
+        "notes": [text for _name, text in notes(person, conversation)],
     }
+
+
+def notes(person: User, conversation: Conversation) -> tuple[tuple[str, str], ...]:
+    """Return the settings in force that reach nothing at the model of the next request, each with a sentence.
+
+    Product 24. None where the site asks no model for reasoning.
+    """
+    if not settings.REASONING_ENABLED:
+        return ()
+    chosen = model_choice.chosen_model(conversation)
+    in_force = effective_settings(person, conversation, chosen)
+    if chosen.config.is_offline:
+        found = parameters.missing("the offline analyst", *parameters.set_names(in_force))
+        return tuple(map(explain_note, found))
+    target, provider = model_choice.request_target(chosen), model_choice.known_provider(chosen)
+    model = provider.model if provider else target.model
+    asked = parameters.request_params(
+        in_force, api=target.api, model=model, dialect=dialect_named(chosen.dialect), sends_all_reasoning=False
+    )
+    found = asked.notes
+    if provider and asked.optional:
+        sent = provider.request_body(ProviderRequest(asked.body, "", (), "", asked.optional))
+        found += tuple(f"{setting}: refused" for name, setting in asked.optional.items() if name not in sent)
+    return tuple(map(explain_note, found))
+
+
+def explain_note(note: str) -> tuple[str, str]:
+    """Return the setting that a note of a plan is about, and the note in the reader's language."""
+    for pattern, sentence in NOTES.items():
+        if match := re.fullmatch(pattern, note):
+            return match["name"], gettext(sentence) % match.groupdict()
+    raise ValueError(note)
 
 
 def change(conversation_id: uuid.UUID, changes: Mapping[str, Any]) -> None:

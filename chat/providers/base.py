@@ -7,7 +7,7 @@ Django nor the database.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -21,12 +21,14 @@ class ProviderRequest:
     """One request: ``body`` is ``EgressPlan.body`` (messages, model, …); instructions and tools are separate.
 
     ``tools`` are function tools in the chat-completions form. ``conversation`` is an opaque key for prompt caches.
+    ``optional``: parameters of the body that ask for reasoning, and are left out where the service refuses them.
     """
 
     body: Mapping[str, Any]
     instructions: str
     tools: Sequence[Mapping[str, Any]]
     conversation: str
+    optional: Collection[str] = ()
 
 
 class ProviderError(Exception):

@@ -33,6 +33,7 @@ _BODY_END_S = 0.2  # how long the body's own end may take to follow the end mark
 _USAGE_S = 5.0  # how long the token counts may take to follow the end of the answer
 # Models that servers list beside those that answer, often before them.
 _NO_CHAT_MODEL = re.compile(r"embed|rerank|whisper|moderation|\btts\b|dall-e|stable-diffusion", re.IGNORECASE)
+_ABOUT_REASONING = re.compile(rb"reasoning|thinking|\bthink\b|effort|chat_template", re.IGNORECASE)
 ECHO_CHARS = 16
 _ECHO = "(not shown: it repeats a part of the conversation)"
 BUSY_STREAMS = 20  # in this process; from there on reads are joined
@@ -130,7 +131,8 @@ class OpenAIService:
     """One model at one endpoint. An empty ``model`` means the first that the endpoint lists.
 
     An API adds the request body (``build_body``), the SDK call (``open_response``) and its decoder (``new_decoder``).
-    ``_optional`` names the parameters that are left out, from then on, where the endpoint refuses them.
+    ``_optional`` names the parameters that are left out, from then on, where the endpoint refuses them; a request may
+    name others.
     """
 
     _api: ClassVar[Literal["chat", "responses"]]
@@ -194,7 +196,12 @@ class OpenAIService:
     def request_body(self, request: ProviderRequest) -> dict[str, Any]:
         """Return what ``stream`` would post now; without a model only where none was named or found yet."""
         body = self.build_body(request, request.body.get("model") or self.model)
-        return {name: value for name, value in body.items() if name not in self._refused_parameters}
+        left_out = {
+            name
+            for name in (*self._optional, *request.optional)
+            if self._refusal(name, body) in self._refused_parameters
+        }
+        return {name: value for name, value in body.items() if name not in left_out}
 
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[RawDelta, None]:
         """Yield the pieces of one response. Closing the iterator closes the upstream. Raises ProviderError."""
@@ -239,20 +246,35 @@ class OpenAIService:
             OpenAIService.open_streams -= 1
 
     async def _send(self, request: ProviderRequest, stack: AsyncExitStack) -> Any:
-        """Return the open response, having left out one by one the optional parameters that the service refuses."""
+        """Return the open response, having left out the optional parameters that the service refuses.
+
+        Its refusal is remembered once the request was accepted without them.
+        """
         client = self._client or await client_for(self._connection)
         from openai import APIStatusError  # noqa: PLC0415
 
+        body = self.request_body(request)
+        refused: set[str] = set()
         while True:
-            body = self.request_body(request)
             try:
-                return await stack.enter_async_context(self.open_response(client, body))
+                response = await stack.enter_async_context(self.open_response(client, body))
             except APIStatusError as error:
-                refused = [name for name in self._optional if name in body and name.encode() in error.response.content]
                 # Services name the parameter that they refuse somewhere in the body, never in one place.
-                if error.status_code not in (400, 422) or not refused:
+                said = error.response.content
+                named = [name for name in self._optional if name in body and name.encode() in said][:1]
+                if not named and _ABOUT_REASONING.search(said):
+                    named = [name for name in request.optional if name in body]
+                if error.status_code not in (400, 422) or not named:
                     raise
-                self._refused_parameters.add(refused[0])
+                refused |= {self._refusal(name, body) for name in named}
+                body = {name: value for name, value in body.items() if name not in named}
+            else:
+                self._refused_parameters |= refused
+                return response
+
+    def _refusal(self, name: str, body: Mapping[str, Any]) -> str:
+        """Return what is remembered of a refused parameter: of one that asks for reasoning, with its value."""
+        return name if name in self._optional else f"{name}={body.get(name)}"
 
     def _endpoint(self, model: str) -> Endpoint:
         return Endpoint(self._connection.host, model, (self._connection.api_key,), self._api)

@@ -17,7 +17,7 @@ from chat.conversations import model_choice, reasoning_settings
 from chat.conversations.model_choice import ModelChoice
 from chat.models import Conversation, Turn
 from chat.turns import planning
-from reasoning.replay.dialects import dialect_named
+from reasoning.replay.dialects import GENERIC, dialect_named
 from reasoning.settings import SETTINGS
 
 EFFORT = "reasoning.effort"
@@ -87,13 +87,14 @@ def option_label(model: ModelChoice) -> str:
 
 def efforts_of(chosen: ModelChoice) -> tuple[str, ...]:
     """Return the efforts that a model's service accepts; none where it has no such parameter."""
-    if chosen.config.is_offline:
+    is_unknown = chosen.config.api == "chat" and dialect_named(chosen.dialect) == GENERIC
+    if chosen.config.is_offline or is_unknown:
         return ()
     control = "effort" if chosen.config.api == "responses" else dialect_named(chosen.dialect).control
     match control:
         case "none":
             return ()
-        case "thinking" | "template":
+        case "thinking" | "template" | "enable_thinking":
             return _ON_OR_OFF
     return SETTINGS[EFFORT].allowed
 

@@ -13,6 +13,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
+from chat.conversations import reasoning_settings
 from chat.providers import OPENAI_URL
 from chat.providers.address import host_of
 from chat.providers.base import shown_model
@@ -75,9 +76,7 @@ REASONS = {
     ),
     "the same item a second time": gettext_noop("The same sealed item a second time"),
     "reasoning that nothing follows": gettext_noop("Thinking that nothing follows"),
-    r"(?P<value>reasoning\.\w+) has no parameter .*": gettext_noop(
-        "%(value)s is set, but this service has no parameter for it."
-    ),
+    **reasoning_settings.NOTES,
 }
 
 

@@ -63,8 +63,8 @@ def _accept(
 async def _summary(provider: Provider, target: RequestTarget, text: str) -> str:
     """Return the model's summary; empty where it gave none that is usable."""
     question = UserMessage(text=text, seq=1, turn="summary")
-    body = plan_request([question], ReasoningSettings(enabled=False), target).body
-    request = ProviderRequest(body=body, instructions=SUMMARISER, tools=(), conversation="")
+    plan = plan_request([question], ReasoningSettings(enabled=False), target)
+    request = ProviderRequest(plan.body, SUMMARISER, tools=(), conversation="", optional=plan.optional)
     normalizer, ended = Normalizer(starts_in_reasoning=provider.starts_in_reasoning), ""
     pieces: list[str] = []
     message = 0

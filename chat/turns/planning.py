@@ -155,6 +155,7 @@ def request_of(plan: EgressPlan, chosen: model_choice.ModelChoice, conversation_
         instructions=system_prompt(chosen.dialect),
         tools=tool_schemas(chosen.dialect),
         conversation=conversation_id.hex,
+        optional=plan.optional,
     )
 
 

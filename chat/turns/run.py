@@ -75,6 +75,14 @@ _ENDS: Mapping[Cap, tuple[TurnStatus, str, str]] = {
         gettext_noop("The model asked for more tool calls at once than this site allows (MAX_CALLS_PER_RESPONSE)."),
     ),
 }
+REFUSED_SETTINGS = {
+    "reasoning.effort": gettext_noop(
+        "The model’s service refused reasoning.effort, so the answer was made without it."
+    ),
+    "reasoning.enabled": gettext_noop(
+        "The model’s service refused to switch reasoning off, so the answer was made without asking for that."
+    ),
+}
 
 
 class TurnCancelledError(Exception):
@@ -110,6 +118,7 @@ class TurnRun:
         self._in_step = False
         self._has_output = False  # of the present request: a retry would repeat it
         self._has_compacted = False
+        self._refused_setting = ""  # that the service did not accept, so that the request was made without it
         self._unwritten: Sequence[Event] = ()  # of the newest step
         self._history: Sequence[Event] | None = None  # the log, unless something was appended since it was read
         self._anchor: UsageAnchor | None = None  # the newest reported size of a request
@@ -157,6 +166,8 @@ class TurnRun:
                     status = "completed"
                     if outcome.finish_reason in CUT_SHORT:
                         fields["error_code"] = outcome.finish_reason
+                    elif self._refused_setting:
+                        fields["error_message"] = REFUSED_SETTINGS[self._refused_setting]
                     break
                 await self._append(outcome.events)
                 self._unwritten = ()
@@ -284,7 +295,9 @@ class TurnRun:
         self.live.show_status(THINKING)
         loop = asyncio.get_running_loop()
         slow = loop.call_later(SLOW_S, partial(self.live.show_status, SLOW, announce=True))
-        stream = provider.stream(planning.request_of(plan, self._started.choice, self.turn.conversation_id))
+        request = planning.request_of(plan, self._started.choice, self.turn.conversation_id)
+        asked = plan.optional and provider.request_body(request).keys() & plan.optional.keys()
+        stream = provider.stream(request)
         try:
             async with self._until_stopped(), aclosing(stream):
                 yielded_at = loop.time()
@@ -304,6 +317,8 @@ class TurnRun:
                             yielded_at = loop.time()
         finally:
             slow.cancel()
+        if asked and (refused := asked - provider.request_body(request).keys()):
+            self._refused_setting = plan.optional[min(refused)]
 
     async def _end_step(self, machine: TurnMachine, *, is_partial: bool = False) -> StepOutcome:
         self._in_step = False

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 Needs = Literal["nothing", "running calls", "calls", "everything"]
-Control = Literal["none", "effort", "openrouter", "thinking", "thinking and effort", "template"]
+Control = Literal["none", "effort", "openrouter", "thinking", "thinking and effort", "enable_thinking", "template"]
 AS_RECEIVED = "as received"
 BLANK = " "  # counts as reasoning where an empty string counts as missing
 
@@ -26,7 +26,8 @@ class Dialect:
     ``text_field``: the name under which reasoning text is sent back; ``AS_RECEIVED``, or empty where it is refused.
     ``needs``: which assistant messages must carry it. ``placeholder``: what such a message carries where its response
     had none; empty where nothing is accepted instead, so that the step is omitted. ``control``: how a request asks for
-    effort.
+    effort. ``off``: what tells it not to reason, where it reasons unless it is told. ``models_differ``: some of its
+    models refuse what asks for effort, so the request is made without it then (product 24).
     """
 
     name: str
@@ -39,11 +40,18 @@ class Dialect:
     takes_tools: bool = True
     alternates_roles: bool = False
     control: Control = "none"
+    off: Mapping[str, Any] = field(default_factory=dict)
+    models_differ: bool = False
     keeps_all: Mapping[str, Any] = field(default_factory=dict)  # sent where all its reasoning is sent back
     always: Mapping[str, Any] = field(default_factory=dict)  # sent with each request
 
 
-GENERIC = Dialect(name="openai-chat", checked="2026-11", takes_details=None)
+_EFFORT_NONE: Mapping[str, Any] = {"reasoning_effort": "none"}
+_DISABLED: Mapping[str, Any] = {"thinking": {"type": "disabled"}}
+_TEMPLATE_OFF: Mapping[str, Any] = {"chat_template_kwargs": {"enable_thinking": False}}
+
+# Whatever is behind an unknown address: most servers read an effort, or ignore it.
+GENERIC = Dialect(name="openai-chat", checked="2026-11", takes_details=None, control="effort", models_differ=True)
 _DIALECTS = (
     GENERIC,
     Dialect(name="openai", checked="2026-11", text_field="", control="effort"),
@@ -51,7 +59,7 @@ _DIALECTS = (
     Dialect(name="strict-chat", checked="2026-11", text_field=""),
     Dialect(name="mistral", checked="2026-09", text_field=""),
     Dialect(name="cerebras", checked="2026-09", text_field="reasoning", control="effort"),
-    Dialect(name="groq", checked="2026-09", text_field="reasoning", control="effort"),
+    Dialect(name="groq", checked="2026-11", text_field="reasoning", control="effort", off=_EFFORT_NONE),
     Dialect(
         name="kimi",
         checked="2026-10",
@@ -59,6 +67,7 @@ _DIALECTS = (
         needs="calls",
         placeholder=BLANK,
         control="thinking",
+        off=_DISABLED,
     ),
     Dialect(
         name="kimi-preserved", checked="2026-10", text_field="reasoning_content", needs="everything", placeholder=BLANK
@@ -72,6 +81,7 @@ _DIALECTS = (
         needs="running calls",
         placeholder=BLANK,
         control="thinking and effort",
+        off=_DISABLED,
     ),
     Dialect(
         name="deepseek-v4",
@@ -80,26 +90,59 @@ _DIALECTS = (
         needs="calls",
         placeholder=BLANK,
         control="thinking and effort",
+        off=_DISABLED,
     ),
-    Dialect(name="glm", checked="2026-10", text_field="reasoning_content", control="thinking and effort"),
+    Dialect(
+        name="glm", checked="2026-10", text_field="reasoning_content", control="thinking and effort", off=_DISABLED
+    ),
     Dialect(
         name="glm-preserved",
         checked="2026-10",
         text_field="reasoning_content",
         control="thinking and effort",
+        off=_DISABLED,
         keeps_all={"thinking": {"type": "enabled", "clear_thinking": False}},
     ),
     # Sends reasoning inside the content unless it is asked to split it off.
     Dialect(name="minimax", checked="2026-07", text_field="", takes_details=True, always={"reasoning_split": True}),
-    Dialect(name="qwen", checked="2026-09", text_field="reasoning_content", control="template"),
-    Dialect(name="vllm", checked="2026-09", text_field="reasoning", control="template"),
-    Dialect(name="ollama", checked="2026-09", text_field="reasoning", control="effort"),
-    Dialect(name="sglang", checked="2026-05", text_field="reasoning_content", control="template"),
-    Dialect(name="llama.cpp", checked="2026-09", text_field="reasoning_content", control="template"),
+    # DashScope takes at the top what vLLM and others hand to the model's chat template.
+    Dialect(
+        name="qwen",
+        checked="2026-11",
+        text_field="reasoning_content",
+        control="enable_thinking",
+        off={"enable_thinking": False},
+    ),
+    Dialect(name="vllm", checked="2026-09", text_field="reasoning", control="template", off=_TEMPLATE_OFF),
+    Dialect(
+        name="ollama",
+        checked="2026-11",
+        text_field="reasoning",
+        control="effort",
+        off=_EFFORT_NONE,
+        models_differ=True,
+    ),
+    Dialect(name="sglang", checked="2026-05", text_field="reasoning_content", control="template", off=_TEMPLATE_OFF),
+    Dialect(name="llama.cpp", checked="2026-09", text_field="reasoning_content", control="template", off=_TEMPLATE_OFF),
     # OpenRouter: one of text and opaque details, depending on the model behind it.
-    Dialect(name="details", checked="2026-10", text_field="reasoning", takes_details=True, control="openrouter"),
+    Dialect(
+        name="details",
+        checked="2026-10",
+        text_field="reasoning",
+        takes_details=True,
+        control="openrouter",
+        off={"reasoning": {"enabled": False}},
+    ),
     # Gemini: thought signatures on the calls, which it demands back.
-    Dialect(name="signed-calls", checked="2026-08", text_field="", takes_signatures=True),
+    Dialect(
+        name="signed-calls",
+        checked="2026-11",
+        text_field="",
+        takes_signatures=True,
+        control="effort",
+        off=_EFFORT_NONE,
+        models_differ=True,
+    ),
 )
 DIALECTS: Mapping[str, Dialect] = {row.name: row for row in _DIALECTS}
 ALIASES = {"openrouter": "details", "gemini": "signed-calls", "gpt-oss": "groq", "generic": "openai-chat"}

@@ -6,15 +6,15 @@ is changed by it. Requests, compaction and the preview use this one value, so th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from reasoning.events import Event
 from reasoning.replay.chat_messages import CallIds, Entry, Repair, chat_messages, join_roles, repair_messages
 from reasoning.replay.dialects import dialect_named
 from reasoning.replay.history import read_history
-from reasoning.replay.parameters import chat_params, response_params
+from reasoning.replay.parameters import request_params
 from reasoning.replay.response_items import question_item, repair_items, response_items
 from reasoning.replay.selection import Omission, Origin, Selector
 from reasoning.replay.tokens import RESERVE, UsageAnchor, anchor_for, event_tokens, request_tokens
@@ -52,7 +52,8 @@ class RequestTarget:
 class EgressPlan:
     """The next request without instructions and tools.
 
-    ``notes`` explain what could not be asked for; ``repairs`` list what the last check dropped or added.
+    ``notes`` explain what could not be asked for; ``optional`` names the parameters of the body that are left out where
+    the service refuses them, each with its setting; ``repairs`` list what the last check dropped or added.
     ``offers_tools`` is false where the service accepts none; ``sends_opaque``: something in it is sealed, so its
     service may refuse it.
     """
@@ -63,6 +64,7 @@ class EgressPlan:
     stored_tokens: int
     should_compact: bool
     notes: tuple[str, ...] = ()
+    optional: Mapping[str, str] = field(default_factory=dict)
     repairs: tuple[Repair, ...] = ()
     offers_tools: bool = True
     sends_opaque: bool = False
@@ -113,25 +115,28 @@ def plan_request(
 
     if is_responses:
         entries, repairs = repair_items(entries)
-        params, notes = response_params(settings, target.model)
+        sends_all = False
     else:
         entries, repairs = repair_messages(join_roles(entries) if dialect.alternates_roles else entries)
         # Only where all reasoning text is sent back can a service be asked to use it from turn to turn.
         was_cut = any(omission.rule in ("spec 001 BR-005", "product 3") for omission in selector.omissions)
         sends_all = bool(settings.include_in_context) and not was_cut
-        params, notes = chat_params(settings, dialect, sends_all_reasoning=sends_all)
+    params = request_params(
+        settings, api=target.api, model=target.model, dialect=dialect, sends_all_reasoning=sends_all
+    )
 
     effective = request_tokens(entries, usage_anchor, target.overhead_tokens)
     # What settings omit is stored, but neither sent nor counted (spec 001 BR-004).
     omitted = {omission.seq for omission in selector.omissions}
     unsent = sum(event_tokens(event) for event in events if event.active and event.seq in omitted)
     return EgressPlan(
-        body={"model": target.model, "input" if is_responses else "messages": entries, **params},
+        body={"model": target.model, "input" if is_responses else "messages": entries, **params.body},
         omissions=tuple(sorted(selector.omissions, key=lambda omission: omission.seq)),
         effective_tokens=effective,
         stored_tokens=effective + unsent,
         should_compact=effective > min(target.limit * target.compact_at, target.limit - RESERVE),
-        notes=notes,
+        notes=params.notes,
+        optional=params.optional,
         repairs=repairs,
         offers_tools=dialect.takes_tools,
         sends_opaque=any(block.kind != "text" for steps in answers for sent in steps for block in sent.step.reasoning),

@@ -161,7 +161,7 @@ def test_parts_of_the_bar_add_up_to_what_is_sent(ada: User, own: Conversation) -
 def test_notes_say_what_the_service_will_not_get(ada: User, own: Conversation) -> None:
     own.profile = make_profile("small", context_limit=2_000)
     own.save()
-    own.reasoning = {"reasoning.effort": "high"}
+    own.reasoning = {"reasoning.effort": "high", "reasoning.maxTokens": 9}
     own.save()
     make_turn(own, question="long " * 1_600)
 
@@ -170,7 +170,7 @@ def test_notes_say_what_the_service_will_not_get(ada: User, own: Conversation) -
     assert (
         notes[0].strip().startswith("Too long for this model: before the next question is sent, earlier messages are")
     )
-    assert notes[1] == "reasoning.effort is set, but this service has no parameter for it."
+    assert notes[1:] == ["reasoning.maxTokens has no effect: the service of this model has no parameter for it."]
 
 
 def test_other_model_is_shown_by_its_name(ada: User, own: Conversation) -> None:

@@ -122,7 +122,7 @@ def test_command_prints_the_exact_body(conversation: Conversation) -> None:
 
 
 def test_command_prints_what_is_left_out_and_the_figures(conversation: Conversation) -> None:
-    conversation.reasoning = {"reasoning.effort": "high"}
+    conversation.reasoning = {"reasoning.maxTokens": 9}
     conversation.save()
     make_history(conversation, make_thought("Forty characters of thought, no more no."), *make_tool_step())
 
@@ -133,7 +133,7 @@ def test_command_prints_what_is_left_out_and_the_figures(conversation: Conversat
     ]
     assert printed["storedTokens"] - printed["effectiveTokens"] == 10
     assert (printed["limit"], printed["shouldCompact"]) == (32_000, False)
-    assert printed["notes"] == ["reasoning.effort has no parameter for this service (openai-chat)"]
+    assert printed["notes"] == ["reasoning.maxTokens: this service (openai-chat) has no parameter for it"]
 
 
 @pytest.mark.parametrize("name", ["00000000-0000-4000-8000-000000000000", "no id"])

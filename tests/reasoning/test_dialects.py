@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
-from reasoning.replay.dialects import dialect_named, find_dialect
+from reasoning.replay.dialects import DIALECTS, dialect_named, find_dialect
 from reasoning.replay.plan import RequestTarget, plan_request
 from reasoning.settings import ReasoningSettings
 
@@ -110,7 +110,25 @@ def test_signature_is_sent_on_its_call() -> None:
         ("deepseek-v4", {"effort": "high"}, {"thinking": {"type": "enabled"}, "reasoning_effort": "high"}),
         ("vllm", {"effort": "none"}, {"chat_template_kwargs": {"enable_thinking": False}}),
         ("minimax", {}, {"reasoning_split": True}),
-        ("openai-chat", {"effort": "high", "max_tokens": 5}, {}),
+        ("openai-chat", {"effort": "high", "max_tokens": 5}, {"reasoning_effort": "high"}),
+        ("openai-chat", {}, {}),
+        ("qwen", {"effort": "low", "max_tokens": 9}, {"enable_thinking": True, "thinking_budget": 9}),
+        ("gemini", {"effort": "low"}, {"reasoning_effort": "low"}),
+        ("mistral", {"effort": "low"}, {}),
+        # review B D6: switched off, where the service has a way
+        ("openai-chat", {"enabled": False, "effort": "high"}, {}),
+        ("openai", {"enabled": False, "effort": "high"}, {}),
+        ("details", {"enabled": False, "effort": "high"}, {"reasoning": {"enabled": False}}),
+        ("kimi", {"enabled": False}, {"thinking": {"type": "disabled"}}),
+        ("deepseek-v4", {"enabled": False}, {"thinking": {"type": "disabled"}}),
+        ("glm-preserved", {"enabled": False}, {"thinking": {"type": "disabled"}}),
+        ("qwen", {"enabled": False}, {"enable_thinking": False}),
+        ("vllm", {"enabled": False}, {"chat_template_kwargs": {"enable_thinking": False}}),
+        ("sglang", {"enabled": False}, {"chat_template_kwargs": {"enable_thinking": False}}),
+        ("llama.cpp", {"enabled": False}, {"chat_template_kwargs": {"enable_thinking": False}}),
+        ("groq", {"enabled": False}, {"reasoning_effort": "none"}),
+        ("ollama", {"enabled": False}, {"reasoning_effort": "none"}),
+        ("gemini", {"enabled": False}, {"reasoning_effort": "none"}),
     ],
 )
 def test_effort_uses_the_parameters_of_the_service(
@@ -119,6 +137,42 @@ def test_effort_uses_the_parameters_of_the_service(
     made = body(dialect, *loop(), by=ReasoningSettings(**settings))
 
     assert {name: value for name, value in made.items() if name not in ("model", "messages")} == sent
+
+
+def noted(api: Any, dialect: str, model: str = "m", **settings: Any) -> list[str]:
+    target = RequestTarget(api=api, model=model, provider="p", dialect=dialect)
+    return [note.partition(":")[0] for note in plan_request(loop(), ReasoningSettings(**settings), target).notes]
+
+
+# review B D6
+@pytest.mark.parametrize(("api", "dialect"), [("responses", "responses-strict"), *(("chat", one) for one in DIALECTS)])
+@pytest.mark.parametrize(
+    "settings",
+    [{"effort": "medium"}, {"effort": "none"}, {"max_tokens": 9}, {"summary": "detailed"}, {"enabled": False}],
+)
+def test_setting_changes_the_request_or_is_noted(api: Any, dialect: str, settings: dict[str, Any]) -> None:
+    plain, changed = (body(dialect, *loop(), api=api, by=ReasoningSettings(**one)) for one in ({}, settings))
+
+    assert (plain == changed) == bool(noted(api, dialect, **settings))
+
+
+@pytest.mark.parametrize(
+    ("dialect", "model", "settings", "names"),
+    [
+        ("details", "m", {"effort": "low", "max_tokens": 9}, ["reasoning.maxTokens"]),
+        ("vllm", "m", {"effort": "high"}, ["reasoning.effort"]),
+        ("openai", "gpt-4o", {"effort": "low", "max_tokens": 9}, ["reasoning.effort", "reasoning.maxTokens"]),
+        ("kimi", "kimi-k2-thinking", {"enabled": False}, ["reasoning.enabled"]),
+        ("mistral", "m", {"include_in_context": True}, ["reasoning.includeInContext"]),
+        ("gemini", "m", {"include_in_context": True}, ["reasoning.includeInContext"]),
+        ("openai-chat", "m", {"include_in_context": True, "effort": "low"}, []),
+        ("vllm", "m", {"effort": "medium"}, []),
+    ],
+)
+def test_setting_that_reaches_nothing_is_noted(
+    dialect: str, model: str, settings: dict[str, Any], names: list[str]
+) -> None:
+    assert noted("chat", dialect, model, **settings) == names
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,24 @@ def test_rejected_value_names_the_allowed_ones() -> None:
     assert settings == ReasoningSettings()
 
 
+ODD_NUMBERS: tuple[object, ...] = (
+    "1_000",
+    "١٢",
+    "１２",
+    " 5",
+    "5 ",
+    "+5",
+    "-5",
+    "5.0",
+    5.0,
+    "1e3",
+    "0x10",
+    True,
+    [5],
+    "9" * 99,
+)
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -25,12 +43,13 @@ def test_rejected_value_names_the_allowed_ones() -> None:
         ("reasoning.effort", "huge"),
         ("reasoning.maxTokens", "0"),
         ("reasoning.maxTokens", "many"),
+        *(("reasoning.maxTokens", number) for number in ODD_NUMBERS),
         ("reasoning.stripFromContext", "some"),
         ("reasoning.summary", ""),
         ("reasoning.colour", "red"),
     ],
 )
-def test_invalid_value_is_refused_by_name(key: str, value: str) -> None:
+def test_invalid_value_is_refused_by_name(key: str, value: object) -> None:
     with pytest.raises(SettingError, match=key):
         ReasoningSettings().with_value(key, value)
 
@@ -81,3 +100,11 @@ def test_error_has_key_value_and_allowed_words() -> None:
 
     assert (refused.value.key, refused.value.value) == ("reasoning.format", "xml")
     assert refused.value.allowed == ("field", "native")
+
+
+# review B D10
+def test_what_nobody_set_is_shown_as_it_acts() -> None:
+    shown = ReasoningSettings().as_dict()
+
+    assert (shown["reasoning.includeInContext"], shown["reasoning.stripFromContext"]) == (False, "none")
+    assert (shown["reasoning.effort"], shown["reasoning.maxTokens"]) == (None, None)

@@ -148,7 +148,7 @@ async def check(provider: Provider, chosen: ModelChoice) -> Findings:
             raise
         found = await call_model(provider, plan, [])
         found.takes_tools = False
-    found.notes = plan.notes
+    found.notes = (*plan.notes, *found.notes)
 
     # what the service reports about the model, if it lists its models
     config = chosen.config
@@ -213,7 +213,8 @@ def report(chosen: ModelChoice, found: Findings) -> Iterator[CheckRow]:
 async def call_model(provider: Provider, plan: EgressPlan, tools: Sequence[Mapping[str, Any]]) -> Findings:
     normalizer, found, text = Normalizer(starts_in_reasoning=provider.starts_in_reasoning), Findings(), ""
     started = time.perf_counter()
-    async with aclosing(provider.stream(ProviderRequest(plan.body, "", tools, ""))) as deltas:
+    request = ProviderRequest(plan.body, "", tools, "", plan.optional)
+    async with aclosing(provider.stream(request)) as deltas:
         async for raw in deltas:
             if isinstance(raw, RawFields):
                 found.first_s = found.first_s or time.perf_counter() - started
@@ -221,6 +222,8 @@ async def call_model(provider: Provider, plan: EgressPlan, tools: Sequence[Mappi
                 text += str(raw.fields.get("content") or "") if len(text) < _MAX_TAG_SEARCH_CHARS else ""
             note_delta(raw, found)
     normalizer.finish()
+    refused = plan.optional.keys() - provider.request_body(request).keys()
+    found.notes = tuple(f"{plan.optional[name]}: the service refused it" for name in refused)
     found.thinking_field = normalizer.source_field
     first_tag = _TAG.search(text)
     found.starts_inside = first_tag is not None and first_tag[1] == "/"  # closed before it was opened

@@ -1,0 +1,189 @@
+"""Settings that a model service does not take: what is sent, and what people are told. Product 24."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.conf import LazySettings
+
+from chat.conversations import commands
+from chat.models import Conversation
+from tests.chat.asking import ask, owner_of
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import make_profile
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 24")]
+offer = database_sync_to_async(make_profile)
+REFUSED = "The model’s service refused reasoning.effort, so the answer was made without it."
+
+
+async def patch(conversation: Conversation, **changes: Any) -> dict[str, Any]:
+    client = await owner_of(conversation)
+    path = f"/api/chats/{conversation.pk}/settings/"
+    form = {f"reasoning.{name}": value for name, value in changes.items()}
+    answer = await client.patch(path, json.dumps(form), content_type="application/json")
+    assert answer.status_code == 200, answer.content
+    found: dict[str, Any] = answer.json()
+    return found
+
+
+def said(text: str, conversation: Conversation) -> str:
+    command = commands.parse(text)
+    assert command
+    return commands.execute(command, conversation.owner, conversation.pk).text
+
+
+def efforts(upstream: ContractHandle) -> list[str | None]:
+    return [request["body"].get("reasoning_effort") for request in upstream.requests()]
+
+
+@pytest.fixture
+def conversation(conversation: Conversation, settings: LazySettings, request: pytest.FixtureRequest) -> Conversation:
+    # Each test has an endpoint of its own, which has refused nothing yet.
+    settings.CONNECT_TIMEOUT_S = 20 + sum(map(ord, request.node.name)) % 500
+    return conversation
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "Unrecognized request argument supplied: reasoning_effort"),
+        (400, 'think value "high" is not supported for this model'),
+        (400, '"llama3.2:latest" does not support thinking'),
+        (422, "[{'type': 'extra_forbidden', 'loc': ('body', 'reasoning_effort')}]"),
+        (400, "Unsupported value: 'high'. Supported values of the effort are: 'none'"),
+    ],
+)
+async def test_effort_that_a_generic_service_refuses_is_left_out_once_and_then(
+    upstream: ContractHandle, conversation: Conversation, status: int, message: str
+) -> None:
+    refusal = {"kind": "http_error", "status": status, "message": message}
+    upstream.script([{"content": "One.", "faults": [refusal]}, {"content": "Two."}, {"content": "Three."}])
+    before = await patch(conversation, effort="high")
+
+    first = await ask(conversation)
+    page = (await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")).content.decode()
+    second = await ask(conversation)
+    after = await patch(conversation)
+    other = await patch(conversation, effort="low")
+    await ask(conversation)
+
+    assert [first.status, second.status] == ["completed", "completed"]
+    assert efforts(upstream) == ["high", None, None, "low"]
+    assert first.error_message == REFUSED
+    assert REFUSED in page
+    assert second.error_message == ""
+    assert before["notes"] == other["notes"] == []
+    assert after["notes"] == ["reasoning.effort has no effect: the service of this model has refused it."]
+
+
+async def test_other_refusal_is_no_reason_to_leave_out_the_effort(
+    upstream: ContractHandle, conversation: Conversation
+) -> None:
+    refusal = {"kind": "http_error", "status": 400, "message": "temperature is too high", "times": 9}
+    upstream.script([{"content": "One.", "faults": [refusal]}])
+    await patch(conversation, effort="high")
+
+    turn = await ask(conversation)
+
+    assert (turn.status, turn.error_code) == ("errored", "refused")
+    assert efforts(upstream) == ["high"]
+
+
+async def test_refusal_that_lasts_is_reported_and_not_remembered(
+    upstream: ContractHandle, conversation: Conversation
+) -> None:
+    refusal = {"kind": "http_error", "status": 400, "message": "this reasoning_effort is odd", "times": 2}
+    upstream.script([{"content": "One.", "faults": [refusal]}, {"content": "Two."}])
+    await patch(conversation, effort="high")
+
+    failed = await ask(conversation)
+    after = await patch(conversation)
+    await ask(conversation)
+
+    assert failed.status == "errored"
+    assert efforts(upstream) == ["high", None, "high"]
+    assert after["notes"] == []
+
+
+async def test_model_that_always_reasons_is_asked_again_without_switching_it_off(
+    upstream: ContractHandle, conversation: Conversation
+) -> None:
+    refusal = {"kind": "http_error", "status": 400, "message": "Reasoning is mandatory and cannot be disabled."}
+    upstream.script([{"content": "One.", "faults": [refusal]}])
+    conversation.profile = await offer("g", base_url=upstream.base_url, model="plain-model", dialect="groq")
+    await conversation.asave()
+    await patch(conversation, enabled=False)
+
+    turn = await ask(conversation)
+
+    assert turn.status == "completed"
+    assert efforts(upstream) == ["none", None]
+    assert turn.error_message.startswith("The model’s service refused to switch reasoning off")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "change", "note"),
+    [
+        ("openai-chat", {"maxTokens": 9}, "reasoning.maxTokens has no effect: the service of this model has no param"),
+        ("mistral", {"effort": "high"}, "reasoning.effort has no effect: the service of this model has no parameter"),
+        ("mistral", {"enabled": False}, "reasoning.enabled has no effect: the service of this model has no parameter"),
+        ("vllm", {"effort": "high"}, "reasoning.effort only switches reasoning on or off"),
+        (
+            "mistral",
+            {"includeInContext": True},
+            "reasoning.includeInContext has no effect: the service of this model t",
+        ),
+        ("kimi", {"summary": "auto"}, "reasoning.summary has no effect"),
+        ("kimi", {"enabled": False}, ""),
+    ],
+)
+async def test_what_reaches_nothing_is_said_where_it_is_set(
+    conversation: Conversation, dialect: str, change: dict[str, Any], note: str
+) -> None:
+    conversation.profile = await offer("m", dialect=dialect)
+    await conversation.asave()
+    [(name, value)] = change.items()
+
+    form = await patch(conversation, **change)
+    answer = await database_sync_to_async(said)(f"/set {name} {str(value).lower()}", conversation)
+    table = await database_sync_to_async(said)("/set", conversation)
+    unset = await database_sync_to_async(said)(f"/set {name} unset", conversation)
+
+    assert [one[: len(note)] for one in form["notes"]] == ([note] if note else [])
+    assert note in answer
+    assert note in table
+    assert "has no effect" not in unset
+    assert "only switches" not in unset
+
+
+async def test_offline_analyst_takes_no_effort(conversation: Conversation) -> None:
+    form = await patch(conversation, effort="high")
+
+    assert form["notes"] == ["reasoning.effort has no effect: the service of this model has no parameter for it."]
+
+
+# review B D10
+async def test_defaults_are_shown_as_they_act(conversation: Conversation) -> None:
+    form = await patch(conversation)
+    rows = await database_sync_to_async(
+        lambda: commands.execute(commands.Command("settings"), conversation.owner, conversation.pk).rows
+    )()
+
+    assert (form["reasoning.includeInContext"], form["layers"]["reasoning.includeInContext"]) == (False, "default")
+    assert ("reasoning.includeInContext", "false", "built in", "'true' or 'false'") in rows
+
+
+@pytest.mark.parametrize("value", ["1_000", "١٢", "1e3", 5.5, True])
+async def test_odd_number_is_refused_over_the_api(conversation: Conversation, value: Any) -> None:
+    client = await owner_of(conversation)
+    path = f"/api/chats/{conversation.pk}/settings/"
+
+    answer = await client.patch(path, json.dumps({"reasoning.maxTokens": value}), content_type="application/json")
+
+    assert answer.status_code == 400
+    assert answer.json()["error"]["field"] == "reasoning.maxTokens"
+    assert "a whole number from 1 to 1000000000" in answer.json()["error"]["message"]
