@@ -40,6 +40,8 @@ STORED = frozenset(
         gettext_noop("Timed out."),
         gettext_noop("The tool failed."),
         gettext_noop("Not run: the limit of tool calls was reached."),
+        gettext_noop("Denied by the user."),
+        gettext_noop("Denied: nobody decided in time."),
         # ToolTraceStep.args
         gettext_noop("[arguments that are no JSON]"),
         # Tool.running_label

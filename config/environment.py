@@ -152,6 +152,18 @@ def one_of(*words: str) -> ValueType:
     return ValueType(" or ".join(words), parse)
 
 
+def words_of(*words: str) -> ValueType:
+    """Allow some of these words, or none, with commas between."""
+
+    def parse(text: str) -> list[str]:
+        found = parse_list(text)
+        if unknown := set(found) - set(words):
+            raise ValueError(unknown)
+        return found
+
+    return ValueType(f"{', '.join(words)}, with commas between", parse)
+
+
 def integer(low: int, high: int) -> ValueType:
     """Allow whole numbers from ``low`` to ``high``."""
 

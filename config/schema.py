@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from chat.tools import registry
 from config import environment as env
 from config.environment import Variable
 from reasoning.replay.dialects import PRESETS
@@ -179,6 +180,18 @@ SCHEMA: dict[str, tuple[Variable, ...]] = {
             "and empty pieces don't count.",
         ),
         Variable("TOOL_TIMEOUT_S", "30", env.integer(1, 600), "Seconds that one tool call may take."),
+        Variable(
+            "TOOLS_REQUIRING_APPROVAL",
+            "",
+            env.words_of(*registry()),
+            "Tools whose calls wait until the user allows them.",
+        ),
+        Variable(
+            "APPROVAL_TIMEOUT_S",
+            "600",
+            env.integer(1, 86_400),
+            "Seconds that a tool call waits for the user's decision; then it is denied. MAX_TURN_S counts as well.",
+        ),
         Variable("MAX_STEPS", "8", env.integer(1, 100), "Model responses per turn, including those that call tools."),
         Variable(
             "MAX_TURN_S", "1800", env.integer(1, 86_400), "Seconds that a whole turn may take, with all its tool calls."

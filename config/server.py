@@ -69,7 +69,7 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
         sys.stdout.flush()
         background = (
             turn_manager.recover_abandoned(),
-            turn_manager.listen_for_stops(),
+            turn_manager.listen_to_other_processes(),
             purge_conversations_regularly(),
         )
         await asyncio.gather(*background)

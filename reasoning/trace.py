@@ -17,7 +17,7 @@ from reasoning.redaction import SECRETS_ONLY, Redactor
 from reasoning.redaction.policy import DEFAULT, TRUNCATED
 from reasoning.scratchpad import Scratchpad
 
-StepStatus = Literal["ok", "error", "denied", "cancelled"]
+StepStatus = Literal["ok", "error", "denied", "cancelled", "waiting"]
 
 TOP_CITATIONS = 3
 UNREADABLE = "[arguments that are no JSON]"
@@ -53,9 +53,10 @@ class OpenStep:
 
 @dataclass(frozen=True, slots=True)
 class ToolTraceStep:
-    """One finished step, redacted. ``redactions`` counts what was masked, by kind.
+    """One finished step, or one that waits for a decision, redacted. ``redactions`` counts what was masked, by kind.
 
-    ``omitted`` is 0, or the number of steps that this one stands for: those for which a trace had no room.
+    ``call_id`` is set where the step waits: under it the call is decided (product 26). ``omitted`` is 0, or the number
+    of steps that this one stands for: those for which a trace had no room.
     """
 
     tool: str
@@ -67,6 +68,7 @@ class ToolTraceStep:
     error: str | None = None
     redactions: Mapping[str, int] = field(default_factory=dict)
     omitted: int = 0
+    call_id: str = ""
     _: KW_ONLY
     created_by: InitVar[object]
 
@@ -100,8 +102,12 @@ def finish(
     results: int | None = None,
     sources: Sequence[Source] = (),
     error: str | None = None,
+    call_id: str = "",
 ) -> ToolTraceStep:
-    """End a step: arguments, error and snippets come out redacted, the first three sources as citations."""
+    """End a step: arguments, error and snippets come out redacted, the first three sources as citations.
+
+    With the status ``waiting`` and a ``call_id``: as people see it before they decide.
+    """
     redactor = Redactor(remove_repeats=opened.scratchpad.remove_repeats)
     # A snippet is a public filing's words, in which only secrets are masked (product 12).
     snippets = Redactor(SECRETS_ONLY)
@@ -121,12 +127,13 @@ def finish(
         status=status,
         error=str(redactor.redact_args(error)) if error else None,
         redactions=dict(redactor.counts + snippets.counts),
+        call_id=call_id,
         created_by=_CREATED_HERE,
     )
 
 
 def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
-    """Return the envelope form; ``error`` and ``redactions`` only where there are any."""
+    """Return the envelope form; ``error``, ``redactions`` and ``callId`` only where there are any."""
     citations = [citation_to_json(citation) for citation in step.top_citations]
     for citation in citations:
         del citation["verified"]  # a step cites no quotation
@@ -144,6 +151,8 @@ def step_to_json(step: ToolTraceStep) -> dict[str, Any]:
         form["redactions"] = dict(step.redactions)
     if step.omitted:
         form["omitted"] = step.omitted
+    if step.call_id:
+        form["callId"] = step.call_id
     return form
 
 
@@ -159,6 +168,7 @@ def step_from_json(form: Mapping[str, Any]) -> ToolTraceStep:
         error=form.get("error"),
         redactions=form.get("redactions", {}),
         omitted=form.get("omitted", 0),
+        call_id=form.get("callId", ""),
         created_by=_CREATED_HERE,
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 import lxml.html
 from lxml.html import HtmlElement
 
-_LIVE_PARTS = ("head", "answer", "steps")
+_LIVE_PARTS = ("head", "answer", "steps", "approval")
 _PARTS = (*_LIVE_PARTS, "sources", "actions", "notice", "points", "trace-label", "thinking-label", "question-tools")
 _MOVING = ("hx-swap-oob", "data-n", "data-elapsed", "aria-busy")
 

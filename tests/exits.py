@@ -24,6 +24,7 @@ SHOWN_BY = {
 # Addresses that show nothing of a turn.
 SILENT = {
     *("chat:stop", "chat:retry", "chat:continue", "chat:select", "chat:feedback", "chat:model", "chat:manage"),
+    *("chat:decide", "chat:api_decide"),
     "chat:effort",  # a setting
     *("chat:shares", "chat:share_revoke"),  # titles, redacted
     *("chat:filings", "chat:filing", "chat:external_link"),  # filings, and what an address says itself

@@ -40,7 +40,7 @@ P = ParamSpec("P")
 logger = logging.getLogger(__name__)
 RETRY_AFTER_S = 5  # where nobody says how long to wait
 # The status of an InvalidInputError's code, else 400.
-STATUS_OF = {"restarting": 503, "too_many_turns": 429, "turn_running": 409}
+STATUS_OF = {"not_waiting": 409, "restarting": 503, "too_many_turns": 429, "turn_running": 409}
 # The same request may succeed later.
 RETRYABLE = frozenset({"restarting", "too_many_turns", "turn_running", "unavailable"})
 CURL_DEFAULT = "application/x-www-form-urlencoded"

@@ -33,7 +33,7 @@ from chat.validation import CLIENT_ID_CHARS, InvalidInputError, Message, clean_m
 from reasoning.envelope import envelope
 from reasoning.replay.tokens import estimate_tokens
 from reasoning.scratchpad import Scratchpad
-from reasoning.trace import ToolTraceStep
+from reasoning.trace import ToolTraceStep, step_to_json
 from reasoning.visibility import Visibility
 
 logger = logging.getLogger(__name__)
@@ -86,6 +86,19 @@ async def message(
     stack = ExitStack()
     stack.enter_context(reader.receiving_notes())
     return event_response(reader, turn_id, position, stack)
+
+
+@endpoint("POST")
+async def decide(
+    request: HttpRequest, person: User, conversation_id: uuid.UUID, turn_id: uuid.UUID, call_id: str
+) -> HttpResponseBase:
+    """Decide on the tool call that waits, ``{"decision": "allow"|"deny"|"always"}``: 204; 409 where it doesn't wait."""
+    found = await get_conversation(person, conversation_id)
+    turn = await found.turns.filter(pk=turn_id).afirst()
+    if turn is None:
+        raise ApiError(404, "not_found", _("There is no such message in this conversation."))
+    await turn_manager.decide(turn, call_id, read_body(request, ("decision",)).get("decision"))
+    return HttpResponse(status=204)
 
 
 @endpoint("POST")
@@ -261,6 +274,7 @@ class TextSoFar:
     answer: str
     thinking: str
     trace: tuple[ToolTraceStep, ...]
+    approval: ToolTraceStep | None
 
 
 async def text_so_far(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> TextSoFar | None:
@@ -269,7 +283,7 @@ async def text_so_far(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> TextSoF
     if turn is None:
         return None
     trace = tuple(step.trace for step in turn.steps if step.trace)
-    return TextSoFar(turn.model, turn.answer[: turn.answer_chars], turn.thinking, trace)
+    return TextSoFar(turn.model, turn.answer[: turn.answer_chars], turn.thinking, trace, turn.approval)
 
 
 def envelope_so_far(record: eventlog.TurnRecord, so_far: TextSoFar, sees: Visibility) -> dict[str, Any]:
@@ -277,7 +291,10 @@ def envelope_so_far(record: eventlog.TurnRecord, so_far: TextSoFar, sees: Visibi
     answer = replace(build.record_of(record), model=so_far.model, answer=so_far.answer, trace=so_far.trace)
     text, truncated = sees.thinking_text(so_far.thinking)
     thinking = eventlog.ThinkingText(text, estimate_tokens(so_far.thinking), truncated) if so_far.thinking else None
-    return envelope(answer, sees, thinking=thinking_form(thinking))
+    form = envelope(answer, sees, thinking=thinking_form(thinking))
+    if so_far.approval:  # whoever sees no trace has to decide all the same
+        form["toolTrace"] = [*form["toolTrace"], step_to_json(so_far.approval)]
+    return form
 
 
 def visibility_of(person: User, session: Session | None, conversation: Conversation, include_trace: bool) -> Visibility:

@@ -85,6 +85,7 @@ class TurnEvents:
     position: Position = field(init=False)
     is_resumed: bool = field(init=False)
     rewrites: int = 0  # that the position has followed
+    asked: str = ""  # the call whose waiting was sent last
 
     def __post_init__(self, after: Position | None) -> None:
         self.position, self.is_resumed = after or Position(), after is not None
@@ -164,6 +165,9 @@ class TurnEvents:
                 break
             at.steps += 1
             yield self.event("tool_step", step_to_json(step.trace))
+        if turn.approval and turn.approval.call_id != self.asked:
+            self.asked = turn.approval.call_id
+            yield self.event("tool_step", step_to_json(turn.approval))
         yield from self.answer_events(turn.answer[at.answer : turn.answer_chars])
 
     async def last_events(self, form: Mapping[str, Any]) -> AsyncGenerator[str, None]:

@@ -39,7 +39,13 @@ from reasoning.envelope import AnswerRecord, answer_record
 from reasoning.trace import ToolTraceStep, count_steps
 from reasoning.visibility import Visibility
 
-STEP_STATES: dict[str, StepState] = {"ok": "done", "error": "failed", "denied": "denied", "cancelled": "cancelled"}
+STEP_STATES: dict[str, StepState] = {
+    "ok": "done",
+    "error": "failed",
+    "denied": "denied",
+    "cancelled": "cancelled",
+    "waiting": "waiting",
+}
 
 
 def items(
@@ -159,7 +165,8 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         tail_n=live.tail_n,
         status_text=_status_text(live, sees),
         elapsed_s=live.elapsed_s,
-        steps=tuple(_live_step_view(step) for step in live.steps) if sees.trace else (),
+        steps=tuple(_live_step_view(step, live.approval) for step in live.steps) if sees.trace else (),
+        approval=_approval_view(live),
         steps_label=labels.steps_label(sum(step.trace.omitted or 1 if step.trace else 1 for step in live.steps)),
         steps_detail=labels.steps_detail([step.trace for step in live.steps if step.trace]),
         thinking=_live_thinking(live, sees),
@@ -231,9 +238,18 @@ def _status_text(live: TurnState, sees: Visibility) -> str:
     return reading_results(live.reads) if live.reads and sees.trace else live.status_text and _(live.status_text)
 
 
-def _live_step_view(step: LiveStep) -> StepView:
+def _approval_view(live: TurnState) -> StepView | None:
+    if live.approval is None:
+        return None
+    url = reverse("chat:decide", args=[live.conversation_id, live.id, live.approval.call_id])
+    return replace(step_view(live.approval), decide_url=url)
+
+
+def _live_step_view(step: LiveStep, approval: ToolTraceStep | None) -> StepView:
     if step.trace is not None:
         return step_view(step.trace)
+    if approval is not None:  # calls run one after the other: no other one is unfinished
+        return step_view(approval)
     return StepView(tool=step.tool, state="running", state_label=labels.state_label("running"))
 
 

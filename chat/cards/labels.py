@@ -116,6 +116,7 @@ def state_label(state: StepState) -> str:
     return {
         "queued": _("Queued"),
         "running": _("Running"),
+        "waiting": _("Waiting for you"),
         "done": _("Done"),
         "failed": _("Failed"),
         "cancelled": _("Cancelled"),

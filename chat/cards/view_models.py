@@ -15,11 +15,12 @@ from django.utils.safestring import SafeString
 from reasoning.visibility import Visibility
 
 CardStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
-StepState = Literal["queued", "running", "done", "failed", "cancelled", "denied"]
+StepState = Literal["queued", "running", "waiting", "done", "failed", "cancelled", "denied"]
 # By name in static/img/icons.svg.
 STEP_ICONS: dict[StepState, str] = {
     "queued": "pause",
     "running": "arc",
+    "waiting": "pause",
     "done": "check",
     "failed": "alert",
     "cancelled": "cross",
@@ -101,6 +102,7 @@ class StepView:
     duration_label: str = ""
     citations: tuple[LinkView, ...] = ()
     error: str = ""
+    decide_url: str = ""  # of a call that waits: where it is allowed or denied
 
     @property
     def icon(self) -> str:
@@ -159,6 +161,7 @@ class AnswerView:
     step_count: int = 0  # with those that are not shown
     steps_label: str = ""  # "3 steps"
     steps_detail: str = ""  # "5 results · 1.2 s"
+    approval: StepView | None = None  # while it works: the call that waits for the user, whether they see steps or not
     trace_url: str = ""
     copy_url: str = ""
     retry_url: str = ""

@@ -14,7 +14,7 @@ from typing import Any
 from chat.eventlog import branches, encryption
 from chat.models import Event, Turn
 from reasoning.events import Event as CanonicalEvent
-from reasoning.events import Reasoning, event_from_json, event_to_json
+from reasoning.events import Reasoning, ToolResult, event_from_json, event_to_json
 from reasoning.replay.tokens import estimate_tokens
 
 SCHEMA = 2
@@ -55,7 +55,7 @@ def to_row(turn: Turn, event: CanonicalEvent, seq: int, traces: Mapping[str, Map
     private = {key: public.pop(key) for key in PRIVATE_FIELDS.get(event.type, ()) if key in public}
     if isinstance(event, Reasoning):
         public["tokens_est"] = estimate_tokens(event.text)
-    trace = traces.get(public.get("call_id", ""))
+    trace = traces.get(event.call_id) if isinstance(event, ToolResult) else None
     if trace is not None:
         public["trace"] = dict(trace)
     return Event(

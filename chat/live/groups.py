@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from channels.layers import get_channel_layer
 
-STOP_GROUP = "turns.stop"
+PROCESSES_GROUP = "turns.processes"  # all that run turns
 
 
 def viewer_group(user_id: int) -> str:

@@ -16,7 +16,7 @@ from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 from django.db import transaction
 
-from chat.live.groups import STOP_GROUP, group_of, viewer_group
+from chat.live.groups import PROCESSES_GROUP, group_of, viewer_group
 from chat.live.state import Event
 
 logger = logging.getLogger(__name__)
@@ -43,7 +43,12 @@ def publish_viewer_change(user_id: int) -> None:
 
 async def publish_stop(turn_id: uuid.UUID) -> None:
     """Ask the process that runs this turn to stop it."""
-    await _sender.send(STOP_GROUP, {"type": "turn.stop", "turn": turn_id.hex})
+    await _sender.send(PROCESSES_GROUP, {"type": "turn.stop", "turn": turn_id.hex})
+
+
+async def publish_decision(turn_id: uuid.UUID) -> None:
+    """Tell the process that runs this turn that its owner has decided on a tool call."""
+    await _sender.send(PROCESSES_GROUP, {"type": "turn.decided", "turn": turn_id.hex})
 
 
 class _Sender:

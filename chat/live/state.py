@@ -12,6 +12,7 @@ Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rise
     rewritten channel (answer: html, tail, chars; thinking: text, chars): the whole of a text that changed
     status    text (English), announce, reads, model, thought
     step      at, tool, trace: the step at this index
+    approval  step: the tool call that waits for its user's decision, as they see it, or None
     ended     the last one; its record is in the log
 
 Events of a conversation have ``kind`` alone, or with what they say: ``queue`` (waiting), ``model``, ``settings``,
@@ -71,6 +72,7 @@ class TurnState:
     thinking: str = ""
     thinking_chars: int = 0  # may exceed ``thinking`` where the turn runs in another process
     steps: list[LiveStep] = field(default_factory=list)
+    approval: ToolTraceStep | None = None  # the call that waits for a decision
 
     @property
     def public_id(self) -> str:
@@ -108,6 +110,8 @@ class TurnState:
             case "status":
                 self.status_text, self.reads, self.model = event["text"], event["reads"], event["model"]
                 self.thought_line = event["thought"]
+            case "approval":
+                self.approval = step_from_json(event["step"]) if event["step"] else None
             case "step":
                 self.steps[event["at"] :] = [LiveStep.from_json(event), *self.steps[event["at"] + 1 :]]
 
@@ -121,4 +125,5 @@ class TurnState:
             "model": self.model,
             "thinking_chars": self.thinking_chars,
             "steps": [step.to_json() for step in self.steps],
+            "approval": step_to_json(self.approval) if self.approval else None,
         }

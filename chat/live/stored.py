@@ -22,6 +22,7 @@ from chat.models import Checkpoint, Turn
 from chat.user_text import UserText
 from reasoning.citations import Source
 from reasoning.deltas import Channel
+from reasoning.trace import step_from_json
 
 MAX_EARLY = 1000  # events that wait for a checkpoint
 
@@ -140,6 +141,7 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "status_text": form["status"],
         "reads": form["reads"],
         "steps": [LiveStep.from_json(step) for step in form["steps"]],
+        "approval": step_from_json(waiting) if (waiting := form.get("approval")) else None,
         "answer_chars": len(checkpoint.answer),
         "thinking_chars": form["thinking_chars"],
     }

@@ -24,7 +24,7 @@ from chat.live.state import Event, LiveStep, TurnState
 from reasoning.citations import Source
 from reasoning.deltas import Channel
 from reasoning.redaction import redact_text
-from reasoning.trace import ToolTraceStep, TraceRoom
+from reasoning.trace import ToolTraceStep, TraceRoom, step_to_json
 from reasoning.visibility import EXCERPT_CHARS, Viewer, visibility
 
 if TYPE_CHECKING:
@@ -149,6 +149,10 @@ class LiveTurn(TurnState):
             trace = self._trace_room.omitted_step()
             at = len(self._call_ids) - trace.omitted
         self._add_step(at, LiveStep(trace.tool, trace))
+
+    def show_approval(self, step: ToolTraceStep | None) -> None:
+        """Show that a call waits for the user's decision; None: no more."""
+        self._add({"kind": "approval", "step": step_to_json(step) if step else None})
 
     async def pump(self) -> None:
         """Publish what the turn shows, until cancelled. What is shown meanwhile is joined."""

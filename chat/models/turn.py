@@ -43,6 +43,9 @@ class Turn(models.Model):
     worker = models.CharField(_("process"), max_length=120, blank=True)  # that runs it; see chat.eventlog.leases
     lease_until = models.DateTimeField(_("leased until"), null=True, blank=True)
     stop_requested = models.BooleanField(_("stop requested"), default=False)  # by a page of another process
+    # The tool call that waits for its owner, and what they decided; see chat.turns.approval.
+    waiting_call = models.CharField(max_length=100, blank=True, editable=False)
+    call_decision = models.CharField(max_length=10, blank=True, editable=False)
     error_code = models.CharField(_("error code"), max_length=40, blank=True)
     error_message = models.CharField(_("error message"), max_length=500, blank=True)
     # As the model service said it when the turn failed; None where it is not known.

@@ -13,6 +13,7 @@ turn_urls = [
     path("thinking/", turn_actions.thinking, name="thinking"),
     path("trace/", turn_actions.trace, name="trace"),
     path("copy/", turn_actions.copy, name="copy"),
+    path("calls/<str:call_id>/", turn_actions.decide, name="decide"),
 ]
 urlpatterns = [
     path("", sidebar.home, name="home"),

@@ -80,6 +80,7 @@ class Tool(Protocol):
     # Shown while it runs, translated at display: "Searching filings…".
     running_label: str
     shown_args: frozenset[str]  # arguments whose values are shown, redacted; of others, type and size
+    requires_approval: bool  # each call waits for the user (product 26)
 
     @property
     def schema(self) -> dict[str, Any]:

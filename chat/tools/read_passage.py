@@ -32,6 +32,7 @@ class ReadPassage:
     name = "readPassage"
     running_label = "Reading a passage…"
     shown_args = frozenset({"url"})
+    requires_approval = False
     schema = function_tool(name, ReadPassageArguments)
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:

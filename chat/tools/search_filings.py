@@ -57,6 +57,7 @@ class SearchFilings:
     name = "searchFilings"
     running_label = "Searching filings…"
     shown_args = frozenset({"query", "form", "company", "limit"})
+    requires_approval = False
     schema = function_tool(name, SearchFilingsArguments)
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:

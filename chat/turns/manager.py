@@ -25,12 +25,12 @@ from django.utils.translation import gettext as _
 from chat import eventlog
 from chat.cards import rendering
 from chat.eventlog import branches
-from chat.live.groups import STOP_GROUP, Subscription
-from chat.live.publish import publish, publish_stop
+from chat.live.groups import PROCESSES_GROUP, Subscription
+from chat.live.publish import publish, publish_decision, publish_stop
 from chat.live.turn import LiveTurn
 from chat.models import Turn
 from chat.providers.openai_http import close_clients
-from chat.turns import finish, queue
+from chat.turns import approval, finish, queue
 from chat.turns.heartbeat import keep_alive
 from chat.turns.retry import retry_on_db_outage
 from chat.turns.run import BROKEN, THINKING, TurnRun
@@ -134,17 +134,32 @@ class TurnManager:
             await publish_stop(turn.pk)
         return turn is not None
 
-    async def listen_for_stops(self) -> None:
-        """Stop turns of this process that pages of other processes want stopped."""
+    async def decide(self, turn: Turn, call_id: str, decision: object) -> None:
+        """Allow or deny the tool call of a turn that waits for it, wherever it runs. Raises InvalidInputError.
+
+        The caller has authorized it.
+        """
+        await database_sync_to_async(approval.decide)(turn, call_id, decision)
+        if run := self._runs.get(turn.conversation_id):
+            run.approvals.wake()
+        else:
+            await publish_decision(turn.pk)
+
+    async def listen_to_other_processes(self) -> None:
+        """Stop turns of this process that pages of other processes want stopped, and hear what they have decided."""
         while not self._draining:
             try:
-                async with Subscription(STOP_GROUP) as messages:
+                async with Subscription(PROCESSES_GROUP) as messages:
                     while message := await messages.next():
                         for run in self._runs.values():
-                            if run.live.public_id == message["turn"]:
+                            if run.live.public_id != message["turn"]:
+                                continue
+                            if message["type"] == "turn.decided":
+                                run.approvals.wake()
+                            else:
                                 run.stop()
             except Exception:
-                logger.warning("not listening for stops", exc_info=True)
+                logger.warning("not listening to other processes", exc_info=True)
                 await asyncio.sleep(RESUBSCRIBE_AFTER_S)
 
     async def wait_until_finished(self, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> None:

@@ -25,13 +25,14 @@ from chat.eventlog import write
 from chat.live.turn import LiveTurn
 from chat.providers.base import Provider, ProviderError
 from chat.tools import registry
-from chat.turns import compaction, finish, planning
+from chat.tools.base import Tool
+from chat.turns import approval, compaction, finish, planning
 from chat.turns.metrics import TurnMetrics
 from chat.turns.retry import RetryPolicy, explain_refusal, retry_on_db_outage
 from chat.turns.start import StartedTurn
-from chat.turns.tool_calls import execute_tool_call, refuse_tool_call
+from chat.turns.tool_calls import execute_tool_call, refuse_tool_call, waiting_step
 from reasoning.deltas import Channel, in_slices
-from reasoning.events import Event, ToolCall, TurnStatus
+from reasoning.events import Event, PermissionDecision, ToolCall, TurnStatus
 from reasoning.replay.plan import EgressPlan, UsageAnchor
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.limits import Cap, TurnLimits
@@ -50,6 +51,7 @@ MAKING_ROOM = _("Summarising earlier messages…")
 # For the model: people read the trace.
 TOO_MANY_IN_RESPONSE = "not run: too many tool calls in one response; make fewer at a time"
 TOO_MANY_IN_TURN = "not run: no more tool calls are allowed in this answer; answer with what you have"
+WAITING_FOR_USER = _("Waiting for your decision…")
 BROKEN = gettext_noop("Stopped: something went wrong on this server.")
 TOO_LATE = gettext_noop("Stopped: the answer took longer than this site allows (MAX_TURN_S).")
 # How a turn ends that reached a limit of its size: its status, the code, and what people read. Product 25.
@@ -85,6 +87,12 @@ REFUSED_SETTINGS = {
 }
 
 
+# Of a call that isn't run: what the model reads, and what people read.
+LIMIT_OF_CALLS = gettext_noop("Not run: the limit of tool calls was reached.")
+DENIED = ("the user denied this call", gettext_noop("Denied by the user."))
+DENIED_LATE = ("denied: the user didn't decide in time", gettext_noop("Denied: nobody decided in time."))
+
+
 class TurnCancelledError(Exception):
     """Somebody asked the turn to stop, or its time is over."""
 
@@ -110,6 +118,7 @@ class TurnRun:
         self._deliver_scratchpad = deliver_scratchpad
         self._metrics = TurnMetrics(self.turn.public_id)
         self._retry = RetryPolicy()
+        self.approvals = approval.ApprovalGate(self.turn)
         self._stop_requested = False
         self._is_late = False
         self._calls_run = 0
@@ -337,7 +346,12 @@ class TurnRun:
             self._calls_run += 1
             await self._run_tool(machine, call)
         reason = TOO_MANY_IN_TURN if left < settings.MAX_CALLS_PER_RESPONSE else TOO_MANY_IN_RESPONSE
-        refused = {call.call_id: refuse_tool_call(call, registry().get(call.name), reason) for call in calls[allowed:]}
+        refused = {
+            call.call_id: refuse_tool_call(
+                call, registry().get(call.name), reason, LIMIT_OF_CALLS, scratchpad=machine.scratchpad
+            )
+            for call in calls[allowed:]
+        }
         results = []
         for call in calls[allowed:]:
             done = refused[call.call_id]
@@ -349,8 +363,14 @@ class TurnRun:
 
     async def _run_tool(self, machine: TurnMachine, call: ToolCall) -> None:
         tool = registry().get(call.name)
-        self.live.show_status(_(tool.running_label) if tool else _("Using a tool…"), announce=True)
         self.live.step_started(call.call_id, call.name)
+        if tool and approval.needs_approval(tool):
+            decided = await self._ask(machine, call, tool)
+            if decided.decision == "deny":
+                await self._deny(machine, call, tool, decided)
+                return
+            await self._append([_decision_event(call, decided)])
+        self.live.show_status(_(tool.running_label) if tool else _("Using a tool…"), announce=True)
         first_ref = len(machine.sources) + 1
         executing = execute_tool_call(call, tool, first_ref=first_ref, scratchpad=machine.scratchpad)
         done = await self._stoppable(executing)
@@ -358,6 +378,26 @@ class TurnRun:
         self.live.sources = machine.sources
         self.live.step_finished(call.call_id, done.trace)
         await self._append([result], {call.call_id: done.trace_form})
+
+    async def _ask(self, machine: TurnMachine, call: ToolCall, tool: Tool) -> approval.Decision:
+        """Return what the owner of the turn decides on a call, or has decided for all calls of this tool."""
+        if await self.approvals.is_allowed_here(tool):
+            return approval.Decision("allow", "always")
+        public_id = self.approvals.public_id(call.call_id)
+        self.live.show_approval(waiting_step(call, tool, public_id, scratchpad=machine.scratchpad))
+        self.live.show_status(WAITING_FOR_USER, announce=True)
+        try:
+            decided: approval.Decision = await self._stoppable(self.approvals.wait(public_id, tool))
+            return decided
+        finally:
+            self.live.show_approval(None)
+
+    async def _deny(self, machine: TurnMachine, call: ToolCall, tool: Tool, decided: approval.Decision) -> None:
+        reason, error = DENIED_LATE if decided.by == "timeout" else DENIED
+        done = refuse_tool_call(call, tool, reason, error, scratchpad=machine.scratchpad)
+        result = machine.tool_finished(call, done.output, done.trace, done.sources)
+        self.live.step_finished(call.call_id, done.trace)
+        await self._append([_decision_event(call, decided), result], {call.call_id: done.trace_form})
 
     async def _append(self, events: Sequence[Event], traces: write.Traces | None = None) -> None:
         """Write events that others follow; those of the last step are written with the end of the turn."""
@@ -399,3 +439,7 @@ class TurnRun:
             raise TurnCancelledError from None
         finally:
             self._stop_scope = None
+
+
+def _decision_event(call: ToolCall, decided: approval.Decision) -> PermissionDecision:
+    return PermissionDecision(call_id=call.call_id, decision=decided.decision, by=decided.by, step=call.step)

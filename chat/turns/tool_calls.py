@@ -68,11 +68,19 @@ async def execute_tool_call(
     return ToolCallResult(_capped(output.content), finished, output.sources)
 
 
-def refuse_tool_call(call: ToolCall, tool: Tool | None, reason: str) -> ToolCallResult:
-    """Answer ``call`` without running it; ``reason`` is for the model."""
+def waiting_step(call: ToolCall, tool: Tool, call_id: str, *, scratchpad: Scratchpad) -> trace.ToolTraceStep:
+    """Return ``call`` as people see it before they decide on it, under ``call_id``."""
+    shown = tool.shown_args
+    step = trace.start(call.call_id, call.name, call.arguments, at_ms=0, shown=shown, scratchpad=scratchpad)
+    return trace.finish(step, at_ms=0, status="waiting", call_id=call_id)
+
+
+def refuse_tool_call(
+    call: ToolCall, tool: Tool | None, reason: str, error: str, *, scratchpad: Scratchpad
+) -> ToolCallResult:
+    """Answer ``call`` without running it; ``reason`` is for the model, ``error`` for people."""
     shown = tool.shown_args if tool else frozenset()
-    step = trace.start(call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=shown)
-    error = gettext_noop("Not run: the limit of tool calls was reached.")
+    step = trace.start(call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=shown, scratchpad=scratchpad)
     return ToolCallResult(f"error: {reason}", trace.finish(step, at_ms=_now_ms(), status="denied", error=error), ())
 
 

@@ -584,3 +584,34 @@ def _read_all(monitor: socket.socket, seen: list[bytes], done: threading.Event) 
             seen.append(monitor.recv(65536))
         except TimeoutError:
             continue
+
+
+@pytest.mark.spec("product 26")
+@pytest.mark.parametrize("layer", LAYERS)
+async def test_call_that_waits_is_shown_everywhere_and_decided_in_any_page(
+    upstream: ContractHandle,
+    alice: User,
+    conversation: Conversation,
+    elsewhere: TurnManager,
+    settings: LazySettings,
+    layer: str,
+) -> None:
+    settings.TOOLS_REQUIRING_APPROVAL = ["searchFilings"]
+    other = {**SEARCH, "id": "call_1"}
+    upstream.script([{"tool_calls": [SEARCH, other], "faults": held("call", "first_event")}, {"content": ANSWER}])
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        turn = await started(conversation)
+        await released(upstream, "call")
+        for call_id, decision, page in (("call_0", "deny", near), ("call_1", "allow", far)):
+            url = f"/chats/{conversation.pk}/turns/{turn.pk}/calls/{call_id}/"
+            for each in (near, far):
+                await each.sees(url)
+            await all_as_reloaded(near, far)
+            async with page_of(alice, conversation, elsewhere) as late:
+                await late.is_as_reloaded()
+                assert url in late.shown
+            await page.post(url, {"decision": decision})
+        await ended(conversation)
+        await all_as_reloaded(near, far)
+        assert "Denied by the user." in near.shown
+        assert KEY not in near.shown + "".join([*near.frames, *far.frames])

@@ -34,6 +34,7 @@ class BreakingTool:
     name = "breaks"
     running_label = "Breaking…"
     shown_args: frozenset[str] = frozenset()
+    requires_approval = False
     schema: ClassVar[dict[str, Any]] = {"type": "function", "function": {"name": "breaks", "parameters": {}}}
 
     async def run(self, arguments: str, context: ToolContext) -> ToolOutput:

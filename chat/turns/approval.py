@@ -1,0 +1,120 @@
+"""Calls that wait for the owner of their turn: Allow, Deny, or Always in this conversation. Product 26.
+
+The call that waits and the decision are columns of the turn, so any process can decide. The process that runs the turn
+is woken by a message; if that is lost, it finds the decision when it looks again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from functools import partial
+from typing import Literal, NamedTuple
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from chat.models import Conversation, Turn
+from chat.tools.base import Tool
+from chat.turns.retry import retry_on_db_outage
+from chat.validation import InvalidInputError
+from reasoning.replay.chat_messages import CallIds
+
+LOOK_AGAIN_S = 2.0
+DECISIONS = ("allow", "deny", "always")
+_PLAIN_ID = re.compile(r"[\w.:-]{1,90}", re.ASCII)
+
+
+class Decision(NamedTuple):
+    """``by``: ``user``; ``always``, what the user said of an earlier call; or ``timeout``."""
+
+    decision: Literal["allow", "deny"]
+    by: str
+
+
+def needs_approval(tool: Tool) -> bool:
+    """Say whether a call of this tool waits for a decision."""
+    return tool.requires_approval or tool.name in settings.TOOLS_REQUIRING_APPROVAL
+
+
+def decide(turn: Turn, call_id: str, decision: object) -> None:
+    """Decide on the call that waits. The first decision counts. Raises InvalidInputError."""
+    if decision not in DECISIONS:
+        message = _("decision: allow, deny or always is needed.")
+        raise InvalidInputError("invalid_decision", message, field="decision")
+    waiting = Turn.objects.filter(pk=turn.pk, status=Turn.Status.RUNNING, waiting_call=call_id, call_decision="")
+    # In one statement: of two pages that decide at once, one is told that it was too late.
+    if not (call_id and waiting.update(call_decision=decision)):
+        raise InvalidInputError("not_waiting", _("This tool call doesn’t wait for a decision any more."))
+
+
+class ApprovalGate:
+    """Asks the owner of one turn, one call at a time."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._ids = CallIds()
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look for a decision now."""
+        self._woken.set()
+
+    def public_id(self, call_id: str) -> str:
+        """Return the id under which a call is decided: its own, unless that was used before or fits no address.
+
+        Otherwise a second click on one call could decide on the next one.
+        """
+        plain = (
+            call_id
+            if _PLAIN_ID.fullmatch(call_id)
+            else hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:32]
+        )
+        return self._ids.unique(plain)
+
+    async def is_allowed_here(self, tool: Tool) -> bool:
+        """Say whether the owner has allowed this tool in the conversation for good."""
+        return bool(await retry_on_db_outage(partial(_is_allowed_here, self._turn, tool.name)))
+
+    async def wait(self, public_id: str, tool: Tool) -> Decision:
+        """Wait for the decision on a call; where none comes in time, it is denied."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + settings.APPROVAL_TIMEOUT_S
+        await retry_on_db_outage(partial(_begin, self._turn, public_id))
+        while True:
+            self._woken.clear()
+            is_late = clock() >= deadline
+            decision = await retry_on_db_outage(partial(_read, self._turn, tool.name, ends=is_late))
+            if decision:
+                return Decision("deny" if decision == "deny" else "allow", "user")
+            if is_late:
+                return Decision("deny", "timeout")
+            try:
+                await asyncio.wait_for(self._woken.wait(), min(LOOK_AGAIN_S, deadline - clock()))
+            except TimeoutError:
+                continue
+
+
+def _is_allowed_here(turn: Turn, tool: str) -> bool:
+    allowed = Conversation.all_objects.values_list("allowed_tools", flat=True).get(pk=turn.conversation_id)
+    return tool in allowed
+
+
+def _begin(turn: Turn, public_id: str) -> None:
+    Turn.objects.filter(pk=turn.pk).update(waiting_call=public_id, call_decision="")
+
+
+def _read(turn: Turn, tool: str, *, ends: bool) -> str:
+    """Return the decision, which ends the waiting, or nothing. ``ends``: from now on none is accepted."""
+    waiting = Turn.objects.filter(pk=turn.pk)
+    if ends and waiting.filter(call_decision="").update(waiting_call=""):
+        return ""
+    decision = waiting.values_list("call_decision", flat=True).get()
+    if decision == "always":
+        conversation = Conversation.all_objects.get(pk=turn.conversation_id)
+        conversation.allowed_tools = sorted({*conversation.allowed_tools, tool})
+        conversation.save(update_fields=["allowed_tools"])
+    if decision:
+        waiting.update(waiting_call="")
+    return decision

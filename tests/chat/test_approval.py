@@ -1,0 +1,384 @@
+"""Tools that need approval: a call waits for Allow, Deny or Always in this conversation (product 26, review A D10)."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.conf import LazySettings
+
+from accounts.models import User
+from chat import eventlog
+from chat.models import Conversation, Turn
+from chat.turns import approval
+from chat.turns.manager import TurnManager, turn_manager
+from chat.validation import Message
+from reasoning.events import PermissionDecision, ToolResult
+from tests.chat.api_client import EVENTS, client_of, post, streamed
+from tests.chat.asking import ended, events_of, owner_of, send, signed_in
+from tests.chat.histories import restart
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import abandon, make_conversation
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 26")]
+KEY = "sk-proj-quokka4711abcdefghijklmnopqrstuv"
+HTMX = {"HX-Request": "true"}
+
+
+def call(number: int, call_id: str | None = None) -> dict[str, Any]:
+    made = {"name": "searchFilings", "arguments": json.dumps({"query": f"turbines {number} {KEY}"})}
+    return made if call_id is None else {**made, "id": call_id}
+
+
+STEP = {"tool_calls": [call(1, "call_a")]}
+DONE = {"content": "Done."}
+
+
+@pytest.fixture(autouse=True)
+def gated(settings: LazySettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.TOOLS_REQUIRING_APPROVAL = ["searchFilings"]
+    monkeypatch.setattr(approval, "LOOK_AGAIN_S", 0.05)
+
+
+async def waiting(conversation: Conversation, call_id: str = "") -> Turn:
+    """Wait until a call waits, or this one; return its turn."""
+    for _try in range(1500):
+        turn = await conversation.turns.exclude(waiting_call="").filter(call_decision="").afirst()
+        if turn and call_id in ("", turn.waiting_call):
+            return turn
+        await asyncio.sleep(0.02)
+    raise AssertionError([turn async for turn in conversation.turns.values()])
+
+
+def address(turn: Turn, call_id: str = "call_a") -> str:
+    return f"/chats/{turn.conversation_id}/turns/{turn.pk}/calls/{call_id}/"
+
+
+def api_address(turn: Turn, call_id: str = "call_a") -> str:
+    return f"/api/chats/{turn.conversation_id}/messages/{turn.pk}/calls/{call_id}/"
+
+
+async def decided(turn: Turn, decision: str, call_id: str = "call_a") -> int:
+    """Decide on the page as the owner does, with htmx; return the status of the response."""
+    client = await owner_of(await Conversation.objects.aget(pk=turn.conversation_id))
+    answer = await client.post(address(turn, call_id), {"decision": decision}, headers=HTMX)
+    return int(answer.status_code)
+
+
+async def decisions(turn: Turn) -> list[tuple[str, str, str]]:
+    found = [event for event in await events_of(turn) if isinstance(event, PermissionDecision)]
+    return [(event.call_id, event.decision, event.by) for event in found]
+
+
+async def page_of(conversation: Conversation, language: str = "en") -> str:
+    answer = await (await owner_of(conversation)).get(
+        f"/chats/{conversation.pk}/", headers={"Accept-Language": language}
+    )
+    return str(answer.content.decode())
+
+
+async def envelope_of(conversation: Conversation) -> dict[str, Any]:
+    listed = (await (await owner_of(conversation)).get(f"/api/chats/{conversation.pk}/messages/")).json()
+    envelope: dict[str, Any] = listed[-1]
+    return envelope
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize(
+    ("decision", "recorded", "status"),
+    [("allow", "allow", "ok"), ("always", "allow", "ok"), ("deny", "deny", "denied")],
+)
+async def test_call_waits_for_its_user_and_the_decision_is_recorded(
+    upstream: ContractHandle,
+    conversation: Conversation,
+    settings: LazySettings,
+    api: str,
+    decision: str,
+    recorded: str,
+    status: str,
+) -> None:
+    settings.OPENAI_API, settings.OPENAI_MODEL = api, "gpt-5-mini" if api == "responses" else "plain-model"
+    upstream.script([{**STEP, "reasoning": "Hm."}, DONE, {"content": "Next."}])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+    page, form = await page_of(conversation), await envelope_of(conversation)
+
+    assert await decided(turn, decision) == 204
+    turn = await ended(conversation)
+
+    assert address(turn) in page
+    assert [f'value="{word}"' in page for word in ("allow", "deny", "always")] == [True] * 3
+    assert "turbines 1" in page
+    assert KEY not in page
+    [step] = form["toolTrace"]
+    assert (form["status"], step["status"], step["callId"]) == ("streaming", "waiting", "call_a")
+    assert turn.status == "completed"
+    assert await decisions(turn) == [("call_a", recorded, "user")]
+    [step] = (await envelope_of(conversation))["toolTrace"]
+    assert (step["status"], "callId" in step) == (status, False)
+    assert "data-approval" not in await page_of(conversation)
+    await send(conversation, "And?")
+    await ended(conversation, 2)
+    assert upstream.refusals() == []
+
+
+async def test_model_and_user_are_told_that_a_call_was_denied(
+    upstream: ContractHandle, conversation: Conversation
+) -> None:
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+    await decided(turn, "deny")
+    await ended(conversation)
+
+    kinds = [event.type for event in await events_of(turn)]
+    assert kinds[1:4] == ["tool_call", "permission_decision", "tool_result"]
+    assert "the user denied this call" in json.dumps(upstream.requests()[-1]["body"])
+    [result] = [event for event in await events_of(turn) if isinstance(event, ToolResult)]
+    assert not result.ok
+    assert "Denied by the user." in await page_of(conversation)
+    assert "Wurde nicht erlaubt." in await page_of(conversation, "de")
+
+
+async def test_always_holds_for_the_tool_in_this_conversation_alone(
+    upstream: ContractHandle, conversation: Conversation, alice: User
+) -> None:
+    upstream.script([STEP, {"tool_calls": [call(2, "call_b"), call(3, "call_c")]}, DONE, STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+    await decided(turn, "always")
+    await ended(conversation)
+    other = await database_sync_to_async(make_conversation)(owner=alice)
+    await send(other, "Why?")
+
+    assert [by for _id, _decision, by in await decisions(turn)] == ["user", "always", "always"]
+    await decided(await waiting(other), "deny")
+    assert (await ended(other)).status == "completed"
+
+
+async def test_call_that_nobody_decides_on_is_denied(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.APPROVAL_TIMEOUT_S = 0.3
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await ended(conversation)
+
+    assert turn.status == "completed"
+    assert await decisions(turn) == [("call_a", "deny", "timeout")]
+    assert "Denied: nobody decided in time." in await page_of(conversation)
+    assert await decided(turn, "allow") == 409
+
+
+async def test_waiting_is_no_silence_of_the_model_service(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.UPSTREAM_IDLE_TIMEOUT_S = settings.FIRST_WORD_TIMEOUT_S = settings.TOOL_TIMEOUT_S = 1
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+    await asyncio.sleep(1.5)  # longer than each of these limits
+
+    assert await decided(turn, "allow") == 204
+    assert (await ended(conversation)).status == "completed"
+
+
+async def test_time_of_the_turn_bounds_the_waiting(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.MAX_TURN_S = 1
+    upstream.script([STEP])
+    await send(conversation, "Why?")
+
+    assert (await ended(conversation)).error_code == "turn_timeout"
+
+
+async def test_waiting_turn_is_stopped_at_once_and_takes_no_decision_any_more(
+    upstream: ContractHandle, conversation: Conversation
+) -> None:
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+    await (await owner_of(conversation)).post(f"/chats/{conversation.pk}/stop/")
+
+    assert (await ended(conversation)).status == "aborted"
+    assert await decided(turn, "allow") == 409
+    assert await decisions(turn) == []
+    [step] = (await envelope_of(conversation))["toolTrace"]
+    assert step["status"] == "cancelled"
+    await send(conversation, "And?")
+    await ended(conversation, 2)
+    assert upstream.refusals() == []
+
+
+async def test_first_decision_counts(upstream: ContractHandle, conversation: Conversation) -> None:
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+    answers = await asyncio.gather(*(decided(turn, word) for word in ("deny", "allow", "always", "allow")))
+    await ended(conversation)
+
+    assert sorted(answers) == [204, 409, 409, 409]
+    assert len(await decisions(turn)) == 1
+
+
+async def test_form_works_without_javascript(upstream: ContractHandle, conversation: Conversation) -> None:
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+    answer = await (await owner_of(conversation)).post(address(turn), {"decision": "allow"})
+
+    assert (answer.status_code, answer["Location"]) == (303, f"/chats/{conversation.pk}/#m-{turn.public_id}")
+    assert (await ended(conversation)).status == "completed"
+
+
+async def test_api_decides(upstream: ContractHandle, conversation: Conversation, alice: User, bob: User) -> None:
+    upstream.script([STEP, DONE])
+    client, stranger = await client_of(alice), await client_of(bob)
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+
+    async def answer_to(who: Any, body: Any, url: str = "") -> tuple[int, str]:
+        sent = await who.post(url or api_address(turn), json.dumps(body), content_type="application/json")
+        return sent.status_code, sent.json()["error"]["code"] if sent.content else ""
+
+    assert await answer_to(stranger, {"decision": "allow"}) == (404, "not_found")
+    assert await answer_to(client, {"decision": "yes"}) == (400, "invalid_decision")
+    assert await answer_to(client, {}) == (400, "invalid_decision")
+    assert await answer_to(client, {"decision": "allow", "why": "x"}) == (400, "unknown_field")
+    assert await answer_to(client, {"decision": "allow"}, api_address(turn, "call_b")) == (409, "not_waiting")
+    assert (await (await signed_in(bob)).post(address(turn))).status_code == 404
+    assert await answer_to(client, {"decision": "allow"}) == (204, "")
+    assert (await ended(conversation)).status == "completed"
+    assert await answer_to(client, {"decision": "allow"}) == (409, "not_waiting")
+
+
+@pytest.mark.parametrize("shows_trace", [True, False])
+async def test_call_can_be_decided_on_where_no_trace_is_shown(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, shows_trace: bool
+) -> None:
+    settings.REASONING_TOOL_TRACE_DEFAULT = settings.REASONING_ENABLED = shows_trace
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+
+    assert address(turn) in await page_of(conversation)
+    assert (await envelope_of(conversation))["toolTrace"][-1]["callId"] == "call_a"
+    await decided(turn, "allow")
+    await ended(conversation)
+    assert len((await envelope_of(conversation))["toolTrace"]) == shows_trace
+
+
+async def test_events_name_the_call_that_waits(
+    upstream: ContractHandle, conversation: Conversation, alice: User
+) -> None:
+    upstream.script([STEP, DONE])
+    client = await client_of(alice)
+    running = asyncio.create_task(streamed(await post(client, conversation, {"text": "Why?"}, **EVENTS)))
+    await decided(await waiting(conversation), "allow")
+    _texts, names, envelope = await running
+
+    assert names == ["start", "tool_step", "tool_step", "done"]
+    assert [step["status"] for step in envelope["toolTrace"]] == ["ok"]
+
+
+@pytest.mark.parametrize("listens", [True, False])
+async def test_decision_of_another_process_is_heard_or_found(
+    upstream: ContractHandle, conversation: Conversation, listens: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approval, "LOOK_AGAIN_S", 600 if listens else 0.05)
+    listening = asyncio.create_task(turn_manager.listen_to_other_processes()) if listens else None
+    await asyncio.sleep(0)
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    elsewhere = TurnManager()
+    await elsewhere.decide(await waiting(conversation), "call_a", "allow")
+
+    assert (await ended(conversation)).status == "completed"
+    if listening:
+        listening.cancel()
+
+
+async def test_process_that_dies_while_a_call_waits_leaves_an_interrupted_turn(
+    upstream: ContractHandle, conversation: Conversation
+) -> None:
+    upstream.script([STEP, DONE])
+    dead = TurnManager()
+    await dead.submit(conversation.pk, Message("Why?"), may_wait=False)
+    turn = await waiting(conversation)
+    await database_sync_to_async(abandon)(turn)
+
+    assert await restart() == 1
+    turn = await ended(conversation)
+    assert turn.status == "interrupted"
+    assert await decided(turn, "allow") == 409
+    assert "data-approval" not in await page_of(conversation)
+    await dead.drain(within_s=0)
+    assert await decisions(turn) == []
+    await send(conversation, "And?")
+    await ended(conversation, 2)
+    assert upstream.refusals() == []
+
+
+async def test_calls_of_one_id_are_decided_on_one_by_one(upstream: ContractHandle, conversation: Conversation) -> None:
+    upstream.script([{"tool_calls": [call(1, "same"), call(1, "same")]}, {"tool_calls": [call(1, "same")]}, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation, "same")
+    assert await decided(turn, "allow", "same") == 204
+    second = (await waiting_after(conversation, "same")).waiting_call
+    assert await decided(turn, "allow", "same") == 409  # a second click decides nothing
+    assert await decided(turn, "deny", second) == 204
+    third = (await waiting_after(conversation, "same", second)).waiting_call
+    assert len({"same", second, third}) == 3
+    assert await decided(turn, "allow", third) == 204
+
+    assert (await ended(conversation)).status == "completed"
+    assert [word for _id, word, _by in await decisions(turn)] == ["allow", "deny", "allow"]
+    statuses = [step["status"] for step in (await envelope_of(conversation))["toolTrace"]]
+    assert statuses == ["ok", "denied", "ok"]
+
+
+async def waiting_after(conversation: Conversation, *earlier: str) -> Turn:
+    for _try in range(1500):
+        turn = await waiting(conversation)
+        if turn.waiting_call not in earlier:
+            return turn
+        await asyncio.sleep(0.02)
+    raise AssertionError(earlier)
+
+
+@pytest.mark.parametrize("call_id", ["a/b c?d=é#", "x" * 300, "call_" + "9" * 80])
+async def test_call_of_any_id_can_be_decided_on(
+    upstream: ContractHandle, conversation: Conversation, call_id: str
+) -> None:
+    upstream.script([{"tool_calls": [call(1, call_id)]}, DONE])
+    await send(conversation, "Why?")
+    turn = await waiting(conversation)
+
+    assert address(turn, turn.waiting_call) in await page_of(conversation)
+    assert await decided(turn, "allow", turn.waiting_call) == 204
+    assert (await ended(conversation)).status == "completed"
+    assert [found for found, _word, _by in await decisions(turn)] == [call_id]
+
+
+async def test_other_tools_run_at_once(upstream: ContractHandle, conversation: Conversation) -> None:
+    upstream.script([{"tool_calls": [{"name": "readPassage", "arguments": "{}"}, {"name": "fly"}]}, DONE])
+    await send(conversation, "Why?")
+    turn = await ended(conversation)
+
+    assert turn.status == "completed"
+    assert await decisions(turn) == []
+
+
+async def test_history_with_decisions_is_read_back(upstream: ContractHandle, conversation: Conversation) -> None:
+    upstream.script([STEP, DONE])
+    await send(conversation, "Why?")
+    await decided(await waiting(conversation), "deny")
+    await ended(conversation)
+
+    history = await database_sync_to_async(eventlog.history)(conversation.pk)
+    [decision] = [event for event in history if isinstance(event, PermissionDecision)]
+    assert (decision.call_id, decision.decision, decision.by, decision.step) == ("call_a", "deny", "user", 0)
