@@ -8,16 +8,17 @@ Spec 004 redaction.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from string import ascii_uppercase
-from typing import Final
+from typing import Final, NamedTuple
 
 from reasoning.redaction.rules import Rule, Span, Trigger, wordset
+from reasoning.redaction.secrets import TABLE_CONTINUATION, find_in_tables
 
 # Also the ways in which people and HTML disguise the at sign.
 _EMAIL = re.compile(
-    r"(?P<local>(?<![\w.+%'-])\w(?:(?!%40)[\w.+%'-]){0,63}+)(?:@|&#64;|&#x40;|&commat;|%40|＠|\[at\]|\(at\))"
+    r"(?P<local>(?<![\w.+%-])(?<!\w')\w(?:(?!%40)[\w.+%'-]){0,63}+)(?:@|&#64;|&#x40;|&commat;|%40|＠|\[at\]|\(at\))"
     r"(?P<domain>(?:[\w-]{1,63}(?:\.|\[dot\]|\(dot\))){1,8}(?P<tld>[^\W\d_]{2,24}))(?![\w-])"
 )
 _FILE_ENDINGS = frozenset(["png", "jpg", "jpeg", "gif", "svg", "webp", "css", "js", "ts", "html", "json", "py"])
@@ -35,14 +36,6 @@ _CARD_ISSUER = re.compile(
 _SSN = re.compile(r"(?<![\d\-])(?P<value>(?!000|666)\d{3}([\-‑–])(?!00)\d{2}\2(?!0000)\d{4})(?![\d\-])")
 _CPF = re.compile(r"(?<![\d.])(?P<value>\d{3}\.\d{3}\.\d{3}-\d{2})(?![\d\-])")
 _NINO = re.compile(r"(?<![A-Za-z0-9])(?P<value>[A-CEGHJ-NP-TW-Z]{2}( ?)\d{2}\2\d{2}\2\d{2}\2[A-D])(?![A-Za-z0-9])")
-_LABELLED_ID = re.compile(
-    r"(?:(?i:(?<![a-z])(?:ssn|itin|social security|national insurance"
-    r"|nino|aadhaar|passport|driv(?:er'?s?|ing) licen[cs]e"
-    r"|nhs|medicare|patient id|mrn|dni|nie|nif|cpf|cnh|codice fiscale|personnummer|bsn|steuer-?id|taxpayer id|sozial\w*"
-    r"|national id|identity card|id card|tax file number|sin number))|(?<![A-Za-z])(?:SIN|PAN|TIN|TFN|NIR|DL))"
-    r"(?:[^\d\n\[]{0,24}?)(?<![A-Za-z0-9])"
-    r"(?P<value>(?=[A-Z\-. ]{0,6}\d)[A-Z0-9](?:[ \-./]?[A-Z0-9]){4,20})(?![A-Za-z0-9])"
-)
 # International, North American, French, British layouts; others need a label.
 _PHONES = (
     re.compile(
@@ -58,31 +51,144 @@ _PHONES = (
         r"(?<![\w.\-/])(?P<value>07\d{3} ?\d{3} ?\d{3}|020 ?\d{4} ?\d{4}|\(0\d{2,4}\) ?\d{3,4} ?\d{3,4})(?![\w\-])"
     ),
 )
-_LABELLED_PHONE = re.compile(
-    r"(?i)(?<![a-z])(?:phones?|telephone|tel|mobile|cell(?:phone)?|fax|call|sms|text|whatsapp|dial|ring|reach|contact|telefon"
-    r"|handy|tél|teléfono|电话|phone number)(?![a-z])[^\d\n+(\[]{0,24}"
-    r"(?P<value>[+(]{0,2}\d(?:[\s.\-/()]{0,2}\d){6,14})(?![\d\-]|\.\d|,\d|%)"
-)
-_LABELLED_ACCOUNT = re.compile(
-    r"(?i)(?<![a-z])(?:(?:bank )?acc(?:oun)?t(?:\.| number| no\.?| #|#)|routing(?: number| no\.?| transit number)?|aba"
-    r"|sort[ -]code|bsb|card number|card ending|credit card"
-    r"|debit card)[^\d\n\[]{0,16}(?P<value>\d(?:[ \-]?\d){4,18})(?![\d.,]\d)"
-)
-_BIRTH_DATES = (
-    re.compile(
-        r"(?i)(?<![a-z])(?:dob|d\.o\.b\.?|date of birth|birth ?date|born on|born|birthday|geboren am|né le)"
-        r"[^\d\n\[]{0,16}"
-        r"(?P<value>\d{1,4}[\-/.]\d{1,2}[\-/.]\d{1,4}|\d{1,2}(?:st|nd|rd|th)?\.? [A-Za-zäéû]{3,9}\.?,? \d{4})"
+# A MAC address is written as six pairs; with more of them it is a fingerprint.
+_MAC = re.compile(r"(?<![\w:\-])(?P<value>[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\2){4}[0-9A-Fa-f]{2})(?![\w:\-])")
+
+_MONTH = r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
+
+
+# Marks between a label and its value; one of them may be an HTML tag or the word of an attribute.
+_MARKS = r"(?:[^A-Za-z0-9\n\[]{0,8}(?:(?:</?[a-z]{1,8}>|value)[^A-Za-z0-9\n\[]{0,4})?)"
+
+
+class Label(NamedTuple):
+    """Beside one of ``words``, and a ``gap``, a ``value`` of so many digits is personal.
+
+    In a word ``_`` is a blank, a dash or nothing; capitals stand for capitals, or for the name of a key.
+    """
+
+    words: frozenset[str]
+    gap: str
+    value: str
+    min_digits: int
+
+
+_LABELS: Final = {
+    "id_number": Label(
+        wordset(
+            "ssn itin social_security social_insurance national_insurance national_id nino aadhaar passport"
+            " passeport pasaporte passaporto reisepass passnummer ausweis personalausweis driver_license"
+            " drivers_license driver's_license driver's_licence driving_licence driving_license nhs medicare patient_id"
+            " mrn dni"
+            " nie nif cpf cnh curp pesel ahv codice_fiscale personnummer bsn steuer steuernummer tax_id"
+            " tax_number tax_file taxpayer_id sozialversicherungsnummer sécurité_sociale seguridad_social"
+            " identity_card id_card id_number identity_number personal_id tax_identification"
+            " personalausweisnummer insee svnr cnpj rfc idnr insurance_policy SIN PAN TIN TFN NIR DL NI"
+        ),
+        r"[^\d\n\[]{0,24}?",
+        r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,6}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",
+        3,
     ),
-    re.compile(
-        r"(?i)(?<![a-z])(?:dob|date of birth|birth ?date|born on|born|birthday)[^\d\n\[]{0,8}?"
-        r"(?P<value>(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.? \d{1,2},? \d{4})"
+    "phone": Label(
+        wordset(
+            "phone phones telephone tel tél telefon telefonnummer teléfono telefono téléphone mobile mobil móvil"
+            " cell cellphone cellulare fax call sms text whatsapp dial ring reach contact handy handynummer"
+            " rufnummer ph numéro_de_téléphone 电话"
+        ),
+        r"[^\d\n+(\[]{0,24}",
+        r"(?:[+(]|%2B){0,2}\d(?:(?:[ \t\xa0.\-/()]|%20|%2F){0,3}\d){6,14}(?![\d\-]|\.\d|,\d|%)",
+        7,
     ),
-)
+    "account": Label(
+        wordset(
+            "account_number account_no account. account_# acct acct_number acct_no bank_account kontonummer"
+            " konto_nr numéro_de_compte número_de_cuenta routing aba sort_code bsb blz card_number card_ending"
+            " cc_number credit_card debit_card"
+        ),
+        r"[^\d\n\[]{0,16}",
+        r"\d(?:(?:[ \-]|%20)?\d){4,18}(?![.,]?\d)",
+        5,
+    ),
+    "birth": Label(
+        wordset(
+            "dob d.o.b date_of_birth birth_date birthday born geburtsdatum geburtstag geboren geb. geboren_am"
+            " date_de_naissance né_le née_le fecha_de_nacimiento nacido_el nacida_el data_di_nascita nato_il"
+            " nata_il geboortedatum"
+        ),
+        r"[^\d\n\[]{0,16}?",
+        r"\d{1,4}[\-/.]\d{1,2}[\-/.]\d{1,4}"
+        r"|\d{1,2}(?:st|nd|rd|th|er)?(?:[.\- ]|%20){1,2}[^\W\d_]{3,9}(?:[.,\- ]|%20){0,2}\d{4}"
+        rf"|{_MONTH}\.?(?: |%20)\d{{1,2}},?(?: |%20)\d{{4}}|(?:19|20)\d{{6}}(?!\d)",
+        4,
+    ),
+    "mac": Label(
+        wordset("mac mac_addr mac_address hwaddr ether bssid"),
+        rf"{_MARKS}(?:is[^\w\n]{{1,3}})?",
+        r"(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}(?!\w|\.\w)",
+        0,
+    ),
+    "ip": Label(  # without a word that says whose it is an address is a version, or a server
+        wordset(
+            "ip ipv4 ipv6 ip_addr ip_address ip_addresses ip_adresse client remote remote_addr remote_address"
+            " forwarded_for visitor peer connected connection connections connecting request requests requested"
+            " login logs logged sign_in signed_in signin access accessed visit visited session sessions came hit"
+            " hits"
+        ),
+        rf"{_MARKS}(?:(?:[a-z]{{1,12}} )?(?:from|is|was|of|ip|address|at|addr)[^\w\n]{{1,3}}){{0,2}}",
+        r"(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
+        r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])",
+        0,
+    ),
+    "address": Label(
+        wordset(
+            "address addr street_address home_address adresse anschrift wohnhaft wohnhaft_in dirección direccion"
+            " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at ship_to bill_to"
+            " deliver_to"
+        ),
+        rf"{_MARKS}(?:(?:is|ist|est|es|è)[^\w\n]{{1,3}})?",
+        # a house number beside a name in capitals, up to the end of the field, the line or the sentence
+        r"(?=[^\n\"'<>|{}\[\];]{0,60}?(?:\d{1,5}[a-z]?,?(?:[ +]|%20)(?:[A-Z]|rue|avenue|boulevard|place|bis)"
+        r"|[A-Z][^\W\d_]+\.?(?:[ +]|%20)\d{1,5}(?!\d)))"
+        r"[A-Z\d](?:[^\n\"'<>|{}\[\];]{7,120}?(?=\.?(?:[\n\"'<>|{}\[\];)]|\Z)|\.\s+[A-Z]|\t)"
+        r"|[^\n\"'<>|{}\[\];]{7,80}(?!\w))",
+        1,
+    ),
+}
+
+
+def label_pattern(words: Iterable[str]) -> str:
+    """Return a pattern for labels; ``no.``, ``number`` and the like may follow."""
+    spelled = sorted((re.escape(word).replace("_", "[ _-]?") for word in words), key=len, reverse=True)
+    exact = r"(?-i:{0})|{0}(?=[\"']{{0,2}}\s?[=:>])"
+    any_case = "|".join(exact.format(word) if word.isupper() else word for word in spelled)
+    return rf"(?i:{any_case})(?i:[ _-]?(?:numbers?|num|no|nr|nummer|n|id))?(?i:[ _-]?line)?\d?[ ]?[.#°]{{0,2}}"
+
+
+# What is searched for in texts, and what the headings and the cells of tables must be.
+_LABELLED: Final = {
+    kind: (
+        # The label may be part of a name such as ``home_phone`` or ``contactPhone``.
+        re.compile(
+            rf"(?:(?<![^\W\d_])|(?<=[a-z])(?=[A-Z])){label_pattern(label.words)}(?![a-z])"
+            rf"(?:{label.gap}|[\s:*]{{0,12}})(?P<value>{label.value})"
+        ),
+        re.compile(rf"(?:\w{{1,16}}[ _-]){{0,2}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)}"),
+        re.compile(label.value),
+    )
+    for kind, label in _LABELS.items()
+}
+
+
+def first_words(words: Iterable[str]) -> frozenset[str]:
+    """Return the words with which labels begin, for the triggers: "date" and "dateofbirth" of "date_of_birth"."""
+    low = [word.lower() for word in words]
+    return frozenset(part for word in low for part in (re.findall(r"[^\W\d_]+", word)[0], word.replace("_", "")))
+
+
 _PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years
-    r"\d{2}-\d{7}|0{3}\d{7}|(?:19|20)\d\d-\d\d-\d\d|(?:19|20)\d\d[-–](?:19|20)\d\d"
+    r"\d{1,2}/\d{1,2}/(?:19|20)\d\d|\d{2}-\d{7}|0{3}\d{7}|(?:19|20)\d\d-\d\d-\d\d|(?:19|20)\d\d[-–](?:19|20)\d\d"
 )
-_IBAN_START = re.compile(r"(?<![A-Za-z0-9])(?P<country>[A-Z]{2})\d{2}")
+_IBAN_START = re.compile(r"(?<![A-Za-z0-9])(?P<country>[A-Za-z]{2})\d{2}")
 _IBAN_LENGTHS = {
     code[:2]: int(code[2:])
     for code in wordset(
@@ -93,16 +199,6 @@ _IBAN_LENGTHS = {
     )
 }
 _LETTERS_AS_NUMBERS = str.maketrans({letter: str(10 + place) for place, letter in enumerate(ascii_uppercase)})
-_IP = re.compile(  # only behind a word that says whose it is
-    r"(?i)(?<![a-z])(?:ip(?:v[46])?(?:[ _\-]?addr(?:ess)?(?:es)?)?|client"
-    r"|remote(?:[ _]addr(?:ess)?)?|x-forwarded-for|x-real-ip"
-    r"|visitor|peer|(?:connect|request|log(?:ged|in|s)?(?: in)?|sign(?:ed)?[ -]?in"
-    r"|access|visit|session|came|hit)\w*(?: \w+)? from)"
-    r"[^\w\n]{0,6}(?:(?:is|was|of|ip|address|at|addr)[^\w\n]{1,3}){0,2}"
-    r"(?P<value>(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
-    r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:]))"
-)
-_IP_PART = re.compile(r"\d\.\d|:[0-9A-Fa-f:]")
 _LOCAL_IPS = ("127.", "0.0.0.0", "255.255.255.255", "::1")  # noqa: S104 - compared with, never bound to
 _HOME = re.compile(
     r"(?:(?:(?<=file://)|(?<![\w.\-/:]))(?:/home|/Users|/var/home)/|(?<![A-Za-z])[A-Za-z]:(?:\\{1,4}"
@@ -142,6 +238,7 @@ def find_numbers(
 def find_by_layout(text: str) -> Iterator[Span]:
     yield from find_numbers(text, "ssn", _SSN, 9)
     yield from find_numbers(text, "id_number", _CPF, 11)
+    yield from find_numbers(text, "mac", _MAC, 0)
     for pattern in _PHONES:
         yield from find_numbers(text, "phone", pattern, 8, 15)
 
@@ -149,21 +246,36 @@ def find_by_layout(text: str) -> Iterator[Span]:
 def find_by_label(text: str) -> Iterator[Span]:
     if not any(map(str.isdigit, text)):
         return
-    for pattern, kind, min_digits in (
-        (_LABELLED_ID, "id_number", 5),
-        (_LABELLED_PHONE, "phone", 7),
-        (_LABELLED_ACCOUNT, "account", 5),
-    ):
-        for span in find_numbers(text, kind, pattern, min_digits):
-            if not _PUBLIC_NUMBER.fullmatch(text, span.start, span.end):
+    for kind, (pattern, _heading, _cell) in _LABELLED.items():
+        for span in find_numbers(text, kind, pattern, _LABELS[kind].min_digits):
+            value = text[span.start : span.end]
+            is_public = _PUBLIC_NUMBER.fullmatch(value) if kind != "birth" else None
+            if not is_public and (kind != "ip" or is_personal_ip(value)):
                 yield span
-    for pattern in _BIRTH_DATES:
-        yield from find_numbers(text, "birth", pattern, 4)
+
+
+def find_personal_cells(text: str) -> Iterator[Span]:
+    def kind_of_column(name: str) -> str:
+        return next((kind for kind, (_pattern, heading, _cell) in _LABELLED.items() if heading.fullmatch(name)), "")
+
+    def is_personal(value: str, kind: str, *, is_framed: bool | None) -> bool:
+        if kind == "address" and is_framed is False:  # commas part its lines as well
+            return False
+        is_public = kind != "birth" and _PUBLIC_NUMBER.fullmatch(value)
+        return not is_public and _LABELLED[kind][2].fullmatch(value) is not None
+
+    return (Span(*found) for found in find_in_tables(text, kind_of_column, is_personal))
+
+
+def is_personal_ip(address: str) -> bool:
+    is_v4 = address.count(".") == 3
+    is_valid = max(map(int, address.split("."))) < 256 if is_v4 else sum(map(str.isalnum, address)) >= 4
+    return is_valid and not address.startswith(_LOCAL_IPS)
 
 
 def find_ibans(text: str) -> Iterator[Span]:
     for found in _IBAN_START.finditer(text):
-        length = _IBAN_LENGTHS.get(found["country"])
+        length = _IBAN_LENGTHS.get(found["country"].upper())
         whole = length and iban_pattern(length).match(text, found.start())
         if whole:
             iban = re.sub(r"[ \-\xa0]", "", whole.group()).upper()
@@ -177,17 +289,6 @@ def iban_pattern(length: int) -> re.Pattern[str]:
     return re.compile(rf"(?:[A-Za-z0-9][ \-\xa0]*+){{{length - 1}}}[A-Za-z0-9](?![^\W_])")
 
 
-def find_ips(text: str) -> Iterator[Span]:
-    if not _IP_PART.search(text):
-        return
-    for found in _IP.finditer(text):
-        address = found["value"]
-        is_v4 = address.count(".") == 3
-        is_valid = max(map(int, address.split("."))) < 256 if is_v4 else sum(map(str.isalnum, address)) >= 4
-        if is_valid and not address.startswith(_LOCAL_IPS):
-            yield Span(*found.span("value"), "ip")
-
-
 def find_homes(text: str) -> Iterator[Span]:
     for found in _HOME.finditer(text):
         name = found["value"]
@@ -195,34 +296,38 @@ def find_homes(text: str) -> Iterator[Span]:
             yield Span(*found.span("value"), "home")
 
 
+_LABEL_WORDS: Final = first_words(word for label in _LABELS.values() for word in label.words)
 TRIGGERS: Final = (
     Trigger("at", shape=r"(?=[@&%\[(])(?:@|&#64;|&#x40;|&commat;|%40|\[at\]|\(at\))"),
     Trigger(
         "digit",
         shape=r"(?=[\d(+])(?:(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{3}|\(?\+?(?<![\d.,])\d(?=\d?\))|\+\d"
-        r"|(?<![\d.,])0[1-9](?![\d.,])|(?<![\d.])\d{1,2}\.\d{1,3}\.)",
+        r"|(?<![\d.,])0[1-9](?![\d.,])|(?<![\d.])\d{1,2}\.\d{1,3}\.)"
+        r"|(?<![\w:\-])[0-9A-Fa-f]{2}[:\-][0-9A-Fa-f]{2}[:\-]",  # of a MAC address
         continuation=re.compile(r"[\d\s.\-/()+]{0,60}"),
     ),
     Trigger(
         "label",
-        wordset(
-            "ssn itin social national nino aadhaar passport driver drivers driving nhs medicare patient mrn dni nie nif"
-            " cpf cnh codice personnummer bsn steuer taxpayer sozialversicherungsnummer identity id tax phone phones"
-            " telephone tel mobile cell cellphone fax call sms text whatsapp dial ring reach contact telefon handy tél"
-            " teléfono account acct acc routing aba sort bsb card credit debit dob date birth born birthday birthdate"
-            " geboren né ip ipv client remote forwarded real visitor peer connect connected connection connections"
-            " connecting request requests requested log logs logged login signed signin sign access accessed visit"
-            " visited session sessions came hit hits sin pan tin tfn nir dl host address"
-        ),
+        _LABEL_WORDS,
         continuation=re.compile(
-            r"[^\d\n]{0,28}(?:[A-Z]{0,3}\d[A-Z0-9 \-./()+,:]{0,40}(?:[a-zäéû]{2,9}\.?,?(?:\s\d{0,4})?)?)?"
+            r"[^\d\n]{0,28}(?:\n\s{0,8}[^\d\n]{0,12})?"
+            r"(?:[A-Za-z]{0,6}\d[A-Za-z0-9 \-./()+,:%]{0,40}(?:[^\W\d_]{2,9}\.?,?(?:\s\d{0,4})?)?)?"
+        ),
+    ),
+    Trigger("column", _LABEL_WORDS, continuation=TABLE_CONTINUATION),
+    Trigger(
+        "address",
+        first_words(_LABELS["address"].words),
+        continuation=re.compile(
+            r"(?i:\s?(?:at|to|in))?(?:[^\w\s\[]?[^\w\n\[]{0,7}|\s{0,12})(?:(?:is|ist|est|es|è)\W{0,3})?"
+            r"(?:[A-Z\d][^\n\"'<>|{}\[\];]{0,165})?"
         ),
     ),
     Trigger("path", shape=r"/home/|/Users/|:(?:\\{1,4}|/)[Uu]sers"),
     Trigger(
         "iban",
-        shape=r"(?<![A-Za-z0-9])[A-Z]{2}\d{2}(?![a-z])",
-        continuation=re.compile(r"[A-Z0-9 \-]{0,42}"),
+        shape=r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[A-Za-z0-9]{8}|[ \-]|\Z)",
+        continuation=re.compile(r"[A-Za-z0-9 \-]{0,42}"),
     ),
     Trigger(
         "nino",
@@ -234,9 +339,9 @@ RULES: Final = (
     Rule(frozenset({"at"}), find_emails),
     Rule(frozenset({"digit"}), find_cards),
     Rule(frozenset({"digit"}), find_by_layout),
-    Rule(frozenset({"label"}), find_by_label),
+    Rule(frozenset({"label", "address"}), find_by_label),
+    Rule(frozenset({"column"}), find_personal_cells),
     Rule(frozenset({"iban"}), find_ibans),
     Rule(frozenset({"nino"}), lambda text: find_numbers(text, "id_number", _NINO, 6)),
     Rule(frozenset({"path"}), find_homes),
-    Rule(frozenset({"label", "digit"}), find_ips),
 )

@@ -67,26 +67,35 @@ _NAME = (
     r"|ssh|service|user|new|temporary)[ _\-](?:key|token|secret|code|password|passphrase|pin|pass(?:code)?))"
     r"|[Tt]oken|[Ss]ecret|[Kk]ey|[Cc]redentials?))s?"
 )
+_PREFIX = (  # DB_, db of dbPassword, db_
+    r"(?!public|primary|foreign|sort|cache|next|page|max|min)"
+    r"(?:[A-Z][A-Z0-9_]{0,40}_|[a-z]{1,16}(?=[A-Z])|[a-z][a-z0-9_]{0,40}_)?"
+)
 _IS = (
     r"(?:(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set|reset|updated|rotated)[ ]to|wurde[ ](?:auf|zu)"
     r"|is|was|are|will[ ]be|should[ ]be|must[ ]be|becomes?|became|remains|equals"
     r"|(?:ist|lautet|heißt)(?:[ ](?:jetzt|nun))?|est|es|è|é)"
 )
 _NAME_IS_VALUE = re.compile(  # "the password for bob is …"
-    rf"(?<![A-Za-z_])(?:[A-Z][A-Z0-9_]{{0,40}}_)?{_NAME}[\"'`*]{{0,4}}(?:[ ]\([^()\n]{{1,30}}\))?{FOR_SOMETHING}"
+    rf"(?<![A-Za-z_]){_PREFIX}{_NAME}[\"'`*]{{0,4}}(?:[ ]\([^()\n]{{1,30}}\))?{FOR_SOMETHING}"
     rf"(?:\s{{1,4}}{_IS}"
     rf"(?:\s{{1,4}}(?:now|still|übrigens|derzeit|aktuell|weiterhin"
     rf"|set[ ]to|currently|simply|just|as[ ]follows|the[ ]following|called))?[ ]?:?"
     rf"|[ ]?[:=])\s{{1,4}}(?P<open>[\"'`*(\[„“”]{{0,4}})(?P<value>[^\s\"'`<>\\]{{1,256}}+)"
 )
 _NAME_THEN_VALUE = re.compile(  # "use the password …", "root's password …"
-    rf"(?:(?<![A-Za-z_\-])|(?<=ConvertTo-))(?:[A-Z][A-Z0-9_]{{0,40}}_)?{_NAME}(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?\s{{1,4}}(?:(?:to|use|enter|type|try)\s{{1,4}})?[\"'`*(\[]{{0,4}}(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
+    rf"(?:(?<![A-Za-z_\-])|(?<=ConvertTo-)){_PREFIX}{_NAME}(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?\s{{1,4}}(?:(?:to|use|enter|type|try)\s{{1,4}})?[\"'`*(\[]{{0,4}}(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
+)
+_ASKED = re.compile(  # "what is the password? – It's …"
+    rf"(?<![A-Za-z_]){_PREFIX}{_NAME}[^\n?.;:=]{{0,24}}\?\s{{1,4}}(?:[^\s:>]{{1,20}}[:>]\s{{1,3}})?"
+    r"(?:(?i:it['’]?s|it|is|sure|here|yes|that|would|be)[,.:!]?\s{1,3}){0,4}[\"'`*]{0,3}(?P<value>[^\s\"'`<>\\]{5,256}+)"
 )
 _VALUE_IS_NAME = re.compile(  # "… is my password"
     r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
     r"(?:(?:the|my|your|our|his|her|their|a|an)\s{1,4})?(?:\w{1,20}\s{1,4}){0,2}?"
-    r"(?i:password|passphrase|passcode|api[ _-]?key|access[ _-]?(?:key"
-    r"|token)|auth[ _-]?token|secret[ _-]?key|pin)(?![a-z])(?! (?:manager|polic|rule|hash|store|generator))"
+    r"(?:[a-z]{1,16}(?=[A-Z]))?(?i:passw(?:or)?d|passphrase|passcode|(?:api|access|secret|private|encryption)[ _-]?key"
+    r"|(?:access|auth|api|session|refresh|private)[ _-]?token|(?:client|jwt|webhook)[ _-]?secret|pin)(?![a-z])"
+    r"(?! (?:manager|polic|rule|hash|store|generator))"
 )
 _LOGIN = re.compile(  # "user bob, password …"
     r"(?i)(?<![a-z])(?:login|user(?:name|id)?|account|benutzer(?:name)?)[\"'`*:]{0,4}\s{0,4}[:=]?\s{0,4}(?P<who>[^\s,;|]{1,64}+)[\s,;/]{1,4}"
@@ -155,7 +164,7 @@ def find_stated(text: str) -> Iterator[Span]:
             continue
         if phrase := PASSWORD_NAME.search(found["name"]) and find_word_passphrase(text, start):
             yield phrase
-        elif is_stated_value(found["name"], value, quoted=bool(found["open"])):
+        elif is_stated_value(found["name"], value, quoted=bool(found["open"].strip("(["))):
             yield Span(start, start + len(value))
 
 
@@ -163,14 +172,14 @@ def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     """True where "the ``name`` is ``value``" reveals the secret rather than describes it."""
     if value.isdigit():
         return len(value) >= 3 and accepts_digits(name)
+    if is_expression(value) and not quoted:
+        return False
     if is_plain_name(name):
-        return (is_random(value, min_chars=10) and not is_expression(value)) or (
-            quoted and is_mixed(value) and len(value) >= 8
-        )
+        return is_random(value, min_chars=10) or (quoted and is_mixed(value) and len(value) >= 8)
     if is_word(value) or is_number_like(value):
         return False
     if PASSWORD_NAME.search(name):
-        return len(value) >= 3 and not is_expression(value)
+        return len(value) >= 3
     return is_mixed(value) or (len(value) >= 12 and value.isascii() and not value.islower()) or is_random(value)
 
 
@@ -179,16 +188,11 @@ def is_plain_name(name: str) -> bool:
 
 
 def is_value_behind_name(found: re.Match[str], value: str) -> bool:
-    if value[0] in "=:|-(":
+    if value[0] in "=:|-(" or is_expression(value):
         return False
     if is_random(value, min_chars=12):
         return True
-    return (
-        not is_plain_name(found["name"])
-        and is_mixed(value)
-        and not is_expression(value)
-        and not value.startswith(("$", "#"))
-    )
+    return not is_plain_name(found["name"]) and is_mixed(value) and not value.startswith(("$", "#"))
 
 
 def is_value_before_name(found: re.Match[str], value: str) -> bool:
@@ -248,6 +252,7 @@ TRIGGERS: Final = (
 RULES: Final = (
     Rule(frozenset({"name"}), find_stated),
     pattern_rule("name", _NAME_THEN_VALUE, accept=is_value_behind_name, strip=True),
+    pattern_rule("name", _ASKED, accept=lambda _found, value: is_mixed(value) and not is_expression(value), strip=True),
     pattern_rule("name", _CODE),
     pattern_rule(
         "login", _LOGIN, accept=lambda found, value: not is_word(value) and not is_word(found["who"]), strip=True

@@ -110,21 +110,23 @@ _MASKS = ("[redacted", "redacted]", "[unavailable", "***", "•••", "…", "
 # What documentation and code write where a secret belongs: <token>, ${TOKEN}, your-api-key, os.environ[...].
 _PLACEHOLDER = re.compile(
     r"""(?x)
-    (?: <[^>]*>? | \$\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{[\w.]*\}
+    (?: <[^>]*>? | \[[A-Z][A-Z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{[\w.]*\}?
       | %\(\w+\)s | %s | %[A-Z_]+% | \.{3,} | -+ | _+ | \?+
       | (?i:your|my|some|the|insert|replace|change|example|sample|dummy|fake|placeholder)[-_ ]?
         (?i:own|new|secret|api|access|auth|db|database)?[-_ ]?
         (?i:api)?[-_ ]?(?i:key|token|secret|password|here|me|this|value)[-_ ]?(?i:here)?
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
       | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?\w*\}?
-      | (?i:x{3,} | n/?a | tbd | todo)
+      # a known beginning with nothing behind it, or with x for each character
+      | (?i:[a-z]{2,6}[-_] (?:(?:live|test|proj|ant)[-_]?)?)\.*
+      | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | x{3,} | n/?a | tbd | todo)
     )"""
 )
 # Names of types and of empty values, as in schemas and forms.
 _TYPES = wordset(
     """
     str string text bytes bytearray int integer bool boolean float number any object none null nil undefined
-    true false optional required char varchar secretstr uuid void type var let const hidden password file
+    true false optional required char varchar secretstr uuid void type var let const hidden impl dyn ref password file
     email date array list dict map default empty blank unset off on yes no
     """
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 from urllib.parse import unquote
 
@@ -188,10 +188,11 @@ _CUT_TOKEN = re.compile(
 # A key that no name announces. Digests, ids and paths are sorted out by is_unlabelled_key.
 _DENSE_RUN = re.compile(r"(?<![A-Za-z0-9+/=_\-])(?P<value>[A-Za-z0-9+/_\-]{28,}+={0,2})(?![A-Za-z0-9+/_\-])")
 # Ids of requests and objects are public, and needed to report a fault.
-_PUBLIC_ID = re.compile(
-    r"(?:req|evt|msg|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step)[_-](?=[A-Za-z0-9])"
+_PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH
+    r"AAAA[BCE][0-9A-Za-z]|(?:req|evt|msg|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step)[_-](?=[A-Za-z0-9])"
 )
-_DIGEST_LABEL = re.compile(r"(?i)(?:sha(?:1|256|384|512)|md5|integrity)[-:=]\Z")
+# A digest of a lock file, or data: of an address.
+_DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;base64,)")
 
 
 def longest_piece(run: str) -> str:
@@ -213,7 +214,7 @@ def is_dense_body(found: re.Match[str], _value: str) -> bool:
 
 def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     """True where lower case, capitals and digits are well mixed. Digests, names and paths aren't."""
-    if _PUBLIC_ID.match(run) or _DIGEST_LABEL.search(found.string, max(found.start() - 12, 0), found.start()):
+    if _PUBLIC_ID.match(run) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.start() + 12):
         return False
     start = run[:128]
     lower, upper, digits = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
@@ -225,7 +226,7 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
 def find_cut_token(text: str) -> Span | None:
     """Return the token that the end of the text cuts off behind its prefix, if there is one."""
     found = _CUT_TOKEN.search(text, max(len(text) - 600, 0))
-    return Span(found.start(), len(text)) if found else None
+    return Span(found.start(), len(text)) if found and not is_inert(strip_punctuation(found.group())) else None
 
 
 # Sections that are removed from their opener to their end, or to the end of the text.
@@ -264,8 +265,8 @@ _COOKIE = re.compile(
 # curl -b and --cookie.
 _COOKIE_FLAG = re.compile(r"(?<![\w-])(?:--cookie|-b)[ =]{1,4}[\"']?(?P<value>[^\n\r\"']{3,4096}+)")
 _AUTHORIZATION = re.compile(
-    r"(?i)(?<![a-z])(?:proxy-)?authorization[\"'`*\\]{0,4}[ \t]{0,4}(?:[:=,]|=>){1,2}[ \t]{0,4}[b\"'`*\\]{0,5}"
-    r"(?P<value>(?P<first>[^\s\"',\\]{1,4096}+)(?:[ \t]{1,4}"
+    r"(?i)(?<![a-z])(?:proxy-)?authorization[\"'`*\\]{0,4}[ \t]{0,4}(?:[:=,]|=>){1,2}[ \t]{0,4}"
+    r"(?:b(?=[\"'])|[\"'`*\\]){0,5}(?P<value>(?P<first>[^\s\"',\\]{1,4096}+)(?:[ \t]{1,4}"
     rf"(?P<rest>{_PARAMETER}[^\n\r]{{1,4096}}+|[^\n\r\"'`\\]{{1,4096}}+))?)"
 )
 # Authentication schemes, behind which the credential follows as a second word.
@@ -312,7 +313,7 @@ _HTML_INPUT = re.compile(r"(?i)type=[\"']?password[\"']?[^<>]{0,120}?value=[\"']
 
 def is_authorization(found: re.Match[str], _value: str) -> bool:
     first, rest = found["first"], found["rest"] or ""
-    if is_inert(first) or (rest and is_inert(rest)):
+    if is_inert(first) or (rest and (is_inert(rest) or is_expression(rest))):
         return False
     return bool(rest and first.lower() in _SCHEMES) or is_mixed(first) or len(strip_punctuation(first)) >= 16
 
@@ -356,11 +357,18 @@ _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 _VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
 # Parameters of addresses, of fragments and of forms.
 _QUERY = re.compile(r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'<>]{1,2048}+)")
+# export NAME value: commands that need no sign between name and value.
+_SET = re.compile(
+    r"(?i)(?<![\w-])(?:(?:proxy_)?set(?:x|env|_header)?|env|arg|read)(?:[ ]-\w{1,3})?[ \t]{1,3}"
+    r"(?P<name>[\w.\-]{2,64})[ \t]{1,4}(?:<<<[ ]?)?[\"']?(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)"
+)
 _FLAG = re.compile(
     r"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)"
 )
 # <password>…</password>, with attributes or a namespace.
-_XML = re.compile(r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})")
+_XML = re.compile(
+    r"<(?P<name>[A-Za-z][\w.\-:]{0,60}+)(?:\s[^<>]{0,80})?>\s{0,8}(?P<value>[^<\s][^<\n]{0,256})(?P<end></)?"
+)
 # Where labels separate name and value: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
 _NAME_AND_VALUE = re.compile(
     r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?\s{1,24}-{0,2}\s{0,4}[\"']?(?:value|val|content|data|body)[\"']?"
@@ -390,6 +398,8 @@ def find_assignments(text: str) -> Iterator[Span]:
     while _SEPARATES.search(text, start) and (lead := _LEAD.search(text, start)):
         start = lead.end()
         kind = classify(lead["name"])
+        if kind is KeyKind.NONE:  # "config.api_key" is a key, "config_key" is not
+            kind = classify(lead["name"].rpartition(".")[2])
         if kind in (KeyKind.SECRET, KeyKind.WEAK) and lead["name"].lower() != "authorization":
             span = assigned_value(text, lead, kind)
             if span:
@@ -503,12 +513,15 @@ _MAX_COLUMNS = 32
 Cell = tuple[int, str]  # place in the line, text
 
 
-def find_in_tables(text: str) -> Iterator[Span]:
-    """Find the values of columns whose heading names a secret.
+def find_in_tables(
+    text: str, kind_of_column: Callable[[str], str], is_private: Callable[..., bool]
+) -> Iterator[tuple[int, int, str]]:
+    """Find the private values of columns by their headings, and yield them with the kind of the column, "" for none.
 
-    The heading may be held only from that name on, so columns are counted from the right.
+    ``is_private(value, kind, is_framed=…)`` judges a cell; a Markdown table is framed, for an INSERT it is None. The
+    heading may be held only from that name on, so columns are counted from the right.
     """
-    columns: dict[int, KeyKind] = {}
+    columns: dict[int, str] = {}
     delimiter = ""
     for line in _LINE.finditer(text):
         cells, own_delimiter = split_cells(line.group())
@@ -517,11 +530,20 @@ def find_in_tables(text: str) -> Iterator[Span]:
             for number, kind in columns.items():
                 place, cell = cells[number] if number < len(cells) else (0, "")
                 value = cell.strip(_CELL_MARKUP)
-                if is_secret_cell(value, kind, is_framed=delimiter == "|"):
+                if not is_inert(value) and is_private(value, kind, is_framed=delimiter == "|"):
                     start = line.start() + place + cell.index(value)
-                    yield Span(start, start + len(value))
+                    yield start, start + len(value), kind
         else:
-            columns, delimiter = secret_columns(cells, own_delimiter), own_delimiter
+            columns, delimiter = private_columns(cells, own_delimiter, kind_of_column), own_delimiter
+    for found in _INSERT.finditer(text):
+        names = text[max(found.start() - _MAX_HEADING_CHARS, 0) : found.start()].rpartition("(")[2].split(",")
+        kinds = [kind_of_column(name.strip(_CELL_MARKUP)) for name in reversed(names)]
+        for row in _INSERT_ROW.finditer(text, found.start("rows"), found.end()):
+            values = [one.span(one.lastindex or 0) for one in _LITERAL.finditer(text, row.start() + 1, row.end())]
+            for kind, (start, end) in zip(kinds, reversed(values), strict=False):
+                value = text[start:end]
+                if kind and not is_inert(value) and is_private(value, kind, is_framed=None):
+                    yield start, end, kind
 
 
 def split_cells(line: str) -> tuple[list[Cell], str]:
@@ -538,36 +560,34 @@ def split_cells(line: str) -> tuple[list[Cell], str]:
     return [cell for cell in reversed(cells) if cell[1] or delimiter != "|"], delimiter
 
 
-def secret_columns(cells: list[Cell], delimiter: str) -> dict[int, KeyKind]:
+def private_columns(cells: list[Cell], delimiter: str, kind_of_column: Callable[[str], str]) -> dict[int, str]:
     # A mask, and what is left of it, doesn't count: a second redaction would begin behind it.
     names = [name.strip(_CELL_MARKUP) for _, name in takewhile(lambda cell: "[redacted" not in cell[1], cells)]
     pattern = _MARKDOWN_COLUMN_NAME if delimiter == "|" else _COLUMN_NAME
     # A line with anything but names is no heading.
     if not all(map(pattern.fullmatch, names)):
         return {}
-    kinds = {number: classify(name) for number, name in enumerate(names)}
-    return {number: kind for number, kind in kinds.items() if kind in (KeyKind.SECRET, KeyKind.WEAK)}
+    return {number: kind for number, name in enumerate(names) if (kind := kind_of_column(name))}
 
 
-def is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool) -> bool:
-    if " " in value or "[redacted" in value or is_inert(value):
+def find_secret_cells(text: str) -> Iterator[Span]:
+    def kind_of_column(name: str) -> str:
+        kind = classify(name)
+        return kind if kind in (KeyKind.SECRET, KeyKind.WEAK) else ""
+
+    return (Span(start, end) for start, end, _kind in find_in_tables(text, kind_of_column, is_secret_cell))
+
+
+def is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool | None) -> bool:
+    if is_framed is None:
+        return kind is KeyKind.SECRET
+    if " " in value or "[redacted" in value:
         return False
     if is_word(value) or is_number_like(value) or is_expression(value):
         return False
     if kind is KeyKind.WEAK:
         return is_random(value, min_chars=_WEAK_MIN_CHARS)
     return is_mixed(value) or (is_framed and len(value) >= 8)
-
-
-def find_in_inserts(text: str) -> Iterator[Span]:
-    for found in _INSERT.finditer(text):
-        names = text[max(found.start() - _MAX_HEADING_CHARS, 0) : found.start()].rpartition("(")[2].split(",")
-        secret = {at for at, name in enumerate(reversed(names)) if classify(name.strip(_CELL_MARKUP)) is KeyKind.SECRET}
-        for row in _INSERT_ROW.finditer(text, found.start("rows"), found.end()):
-            values = [one.span(one.lastindex or 0) for one in _LITERAL.finditer(text, row.start() + 1, row.end())]
-            for at, (start, end) in enumerate(reversed(values)):
-                if at in secret and not is_inert(text[start:end]):
-                    yield Span(start, end)
 
 
 # --- Triggers and rules ------------------------------------------------------------------------------------------
@@ -601,7 +621,8 @@ _FILLER = (
     r"|to|use|used|enter|type|try|as|follows|just|simply|currently|the|following|value|field|called|ist|lautet|est|es|è|é|here|here's|of|has|been|by|wurde|auf|jetzt|nun|heißt"
     r"|übrigens|derzeit|aktuell|weiterhin)"
 )
-_VALUES = r"(?:VALUES?\s{0,4}(?:\([^()]{0,400}(?:\),?\s{0,4})?){0,40})"
+_INSERT_ROWS = r"(?:(?i:VALUES?)\s{0,4}(?:\([^()]{0,400}(?:\),?\s{0,4})?){0,40})"
+_INSERT_CONTINUATION = rf"(?:,\s?[\"`]?\w{{1,40}}[\"`]?){{0,20}},?(?:\s?\)\s{{0,4}}{_INSERT_ROWS}?)?"
 # What may follow a name before its value: one branch for each family of rules above and in prose.py.
 _NAME_CONTINUATION = re.compile(
     rf"""(?ix)
@@ -612,10 +633,12 @@ _NAME_CONTINUATION = re.compile(
       {_SEPARATOR}? {_OPENERS} (?:&?str|string|SecretStr|bytes)? \s?
     | (?:\s{{1,4}}{_FILLER}){{0,4}} \s{{0,8}} {_SEPARATOR}? [\s(]{{0,8}} [\"'`][^\n]{{0,200}}
     | \s{{0,8}} {_SEPARATOR} {_OPENERS} [a-z]{{3,12}}(?:[ ][a-z]{{3,12}}){{0,7}}[ ]?
+    | [^\n?.;:=]{{0,24}} (?:\? (?:\s{{1,4}} (?:[^\s:>]{{1,20}}[:>]\s{{0,3}})?
+      (?:(?:it['’]?s|it|is|sure|here|yes|that|would|be)[,.:!]?\s{{0,3}}){{0,4}} ["'`*]{{0,3}})?)?
     | (?:\s{{1,4}}(?:is|was))? \s{{0,3}} [:=]? \s{{1,4}} ["'`*]{{0,3}} \d{{3}}
     | > [^<\n]{{0,200}}
     | (?:["'][^<>\n]{{0,60}}>|</key>) \s{{0,40}} (?:<[a-z]{{0,8}}>?)? [^<\n]{{0,200}}
-    | (?:,\s?["`]?\w{{1,40}}["`]?){{0,20}},? (?:\s?\) \s{{0,4}} {_VALUES}?)?
+    | {_INSERT_CONTINUATION}
     | ["'] \s{{0,3}} (?:[:=]\s{{0,3}})? \{{ [^{{}}]{{0,300}}
     )"""
 )
@@ -625,12 +648,12 @@ _HEADER_CONTINUATION = re.compile(
     rf"|[ ]?[:=][ ]?[\w-]{{1,24}}[ ]{_PARAMETER}[^\n\r]{{0,4096}}"
 )
 # Behind a column's name: the rest of the heading, and the rows.
-_TABLE_CONTINUATION = re.compile(
-    r"""(?x)
-    \w{0,12}["'`*]{0,3}
-    (?: (?:[ \t]{0,40}\|[^\n]{0,400}|(?=\n[ \t|:\-]{3})) (?:\n(?!\n)[^\n|]{0,40}(?:\|[^\n]{0,400})?){0,40}+
-      | (?:[,;\t]["']?[\w.\-]{0,40}["']?){0,20} (?:\r?\n(?!\n)[^\s,;]{0,80}(?:[,;\t][^\n]{0,400})?){0,40}+
-    )\s?"""
+TABLE_CONTINUATION = re.compile(
+    rf"""(?x)
+    [\w\#.°]{{0,12}} (?: {_INSERT_CONTINUATION} | (?:[ ][\w\#.°]{{1,16}}){{0,2}}["'`*]{{0,3}}
+    (?: (?:[ \t]{{0,40}}\|[^\n]{{0,400}}|(?=\n[ \t|:\-]{3})) (?:\n(?!\n)[^\n|]{{0,40}}(?:\|[^\n]{{0,400}})?){{0,40}}+
+      | (?:[,;\t]["']?[\w.\-]{{0,40}}["']?){{0,20}} (?:\r?\n(?!\n)[^\s,;]{{0,80}}(?:[,;\t][^\n]{{0,400}})?){{0,40}}+
+    ))\s?"""
 )
 TRIGGERS = (
     Trigger(
@@ -649,11 +672,18 @@ TRIGGERS = (
     Trigger("qualifier", QUALIFIERS, continuation=re.compile(r"[\s\-]{0,3}")),
     Trigger("header", wordset("cookie authorization"), continuation=_HEADER_CONTINUATION),
     Trigger("scheme", wordset("basic apikey api"), continuation=re.compile(r"(?i)(?:-key)?[\"'`*\\]{0,4}[\s:=]{0,4}")),
-    Trigger("table", _TABLE_WORDS, continuation=_TABLE_CONTINUATION),
+    Trigger("table", _TABLE_WORDS, continuation=TABLE_CONTINUATION),
     Trigger(
         "command",
         _COMMAND_WORDS,
         continuation=re.compile(r"(?:-cli)?(?:\s{1,2}-\S{1,40}(?:\s[^\s\-]\S{0,40})?){0,6}\s?"),
+    ),
+    Trigger(
+        "set",
+        wordset("set setx setenv env arg read"),
+        continuation=re.compile(
+            r"(?:_header)?(?:[ ]-\w{1,3})?(?:[ \t]{1,3}[\w.\-]{1,64}[ \t]{0,4}(?:<<<[ ]?)?[\"']?)?"
+        ),
     ),
     Trigger(
         "hash", wordset("argon scrypt sha md pbkdf bcrypt"), shape=r"(?=[${])(?:\$(?:2[abxy]?|apr1|y|[1567])\$|\{(?=S))"
@@ -702,18 +732,28 @@ RULES = (
             unquote(found["name"]), looks_secret=is_mixed(value) and len(value) >= 8
         ),
     ),
-    pattern_rule("name", _FLAG, accept=lambda found, _value: classify(found["name"]) is KeyKind.SECRET),
+    pattern_rule(
+        "name",
+        _FLAG,
+        accept=lambda found, value: classify(found["name"]) is KeyKind.SECRET and not is_expression(value),
+    ),
+    pattern_rule(
+        "set",
+        _SET,
+        accept=lambda found, value: classify(found["name"]) is KeyKind.SECRET and is_mixed(value),
+    ),
     pattern_rule(
         "name",
         _XML,
-        accept=lambda found, value: names_secret(
-            found["name"].rpartition(":")[2], looks_secret=is_random(value, min_chars=_WEAK_MIN_CHARS)
+        accept=lambda found, value: (
+            # A placeholder such as <password> has a sentence behind it.
+            (found["end"] or (" " not in value and is_mixed(value)))
+            and names_secret(found["name"].rpartition(":")[2], looks_secret=is_random(value, min_chars=_WEAK_MIN_CHARS))
         ),
     ),
     pattern_rule("name", _NAME_AND_VALUE, accept=is_labelled_secret),
     pattern_rule("name", _BLOCK_WITH_VALUE, accept=is_labelled_secret, needs="{"),
     pattern_rule("name", _XML_CHILD, accept=is_labelled_secret, needs="<"),
     pattern_rule("name", _CHANGED, accept=is_labelled_secret, needs=">"),
-    Rule(frozenset({"table"}), find_in_tables),
-    Rule(frozenset({"name"}), find_in_inserts),
+    Rule(frozenset({"table", "name"}), find_secret_cells),
 )

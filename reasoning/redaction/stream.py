@@ -39,6 +39,8 @@ _LONG_WORD = re.compile(rf"[^\s{_IDEOGRAPHS}]{{{MAX_HELD + 1}}}")
 _PASSAGE = re.compile(rf"[^{_IDEOGRAPHS}]++|(?P<ideograph>[{TRIGGER_IDEOGRAPHS}])")
 _WORD_IN_PASSAGE = re.compile(r"\S++")
 _LETTERS = re.compile(r"[^\W\d_]+")
+_HUMP = re.compile(r"[a-z][A-Z]")
+_PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
 # Most words of an answer have none of the shapes: words, names in camel case, small numbers, years, citations, marks.
 # One pattern that steps over them costs less than looking for each shape in them.
 _LETTER = r"(?:[a-z]|[A-Z](?![A-Z]))"
@@ -128,6 +130,12 @@ class RuleBook:
                 (start + word.start(), start + word.end(), trigger)
                 for word in _LETTERS.finditer(low)
                 for trigger in self._by_word.get(word.group(), ())
+            ]
+        if _HUMP.search(text, start, end):  # "contactPhone" has the trigger "phone"
+            found += [
+                (word.start(), word.end(), trigger)
+                for word in _PART_OF_NAME.finditer(text, start, end)
+                for trigger in self._by_word.get(word.group().lower(), ())
             ]
         for stems, trigger in self._stems:
             found += [(start + one.start(), start + one.end(), trigger) for one in stems.finditer(low)]
