@@ -188,7 +188,8 @@ def parse_boolean(text: str) -> bool:
 
 
 def parse_fraction(text: str) -> float:
-    if not 0 < float(text) <= 1:
+    # float() would also accept underscores, exponents and digits of other scripts.
+    if not re.fullmatch(r"[0-9]?\.?[0-9]{1,12}", text) or not 0 < float(text) <= 1:
         raise ValueError(text)
     return float(text)
 

@@ -53,7 +53,11 @@ def test_invalid_value_stops_every_entry_with_one_line(entry: tuple[str, ...]) -
         ("PORT", "-1", "a whole number from 0 to 65535"),
         ("MAX_STEPS", "٣", "a whole number from 1 to 100"),
         ("COMPACTION_THRESHOLD", "1.2", "a number above 0, at most 1"),
-        ("COMPACTION_THRESHOLD", "nan", "a number above 0, at most 1"),
+        *(
+            ("COMPACTION_THRESHOLD", text, "a number above 0, at most 1")
+            for text in ("nan", "٠.٥", "5e-1", "0_0.5", "+.5")
+        ),
+        *(("MAX_STEPS", text, "a whole number from 1 to 100") for text in ("1_0", "+5", "5.0", "0x5")),
         ("THINKING_RETENTION_DAYS", "forever", "a whole number from 1 to 36500, or nothing"),
         ("DEBUG", "true\nmaybe", "true or false"),
         ("LEASE_EXPIRY_S", "5", "more than LEASE_HEARTBEAT_S, which is 5"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +30,28 @@ else:
     ModelForm = forms.ModelForm
 
 MAX_NAMESAKES = 100
+MIN_CONTEXT, MAX_CONTEXT = 1_000, 100_000_000
+
+
+class TokensField(forms.IntegerField):
+    """A number of tokens in the digits 0 to 9: ``int`` would accept underscores and digits of other scripts too."""
+
+    def to_python(self, value: Any) -> int | None:
+        text = str(value or "").strip()
+        if text and not (re.fullmatch(r"[0-9]{1,12}", text) and MIN_CONTEXT <= int(text) <= MAX_CONTEXT):
+            words = {"low": MIN_CONTEXT, "high": MAX_CONTEXT}
+            raise forms.ValidationError(_("A whole number from %(low)s to %(high)s.") % words)
+        return super().to_python(value)
 
 
 class ModelProfileForm(ModelForm):
     """Refuses what could not work and names what would."""
 
+    context_limit = TokensField(
+        label=gettext_lazy("Context limit"),
+        required=False,
+        help_text=gettext_lazy("In tokens; empty: CONTEXT_LIMIT."),
+    )
     dialect = forms.ChoiceField(
         label=gettext_lazy("Dialect"),
         required=False,

@@ -41,7 +41,8 @@ class ProviderError(Exception):
     item that the service cannot verify), ``missing_reasoning`` (it wants earlier thinking back), ``reasoning_refused``
     (it accepts none), ``not_found_item`` (it stores no item of that id), ``unpaired_item`` (an item without the one
     that belongs to it), and ``effort``, ``max_tokens``, ``summary``, ``include``, ``enabled`` (a parameter that it does
-    not accept). Of a ``server_error``, ``loading`` says that the service is still loading the model.
+    not accept). ``unknown_model``: the service does not offer the model. ``loading``, of a ``server_error``: it still
+    loads the model.
 
     ``detail`` is what the service itself said, redacted and at most 300 characters: for the log and for staff, since
     ``message`` quotes it only where the request was refused.

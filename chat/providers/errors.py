@@ -178,6 +178,7 @@ _ADVICE = {
     "max_tokens": "Unset reasoning.maxTokens.",
     "summary": "Set reasoning.summary to none.",
     "include": "This model keeps no thinking to send back: set OPENAI_API=chat for it.",
+    "unknown_model": "Check OPENAI_MODEL.",
     "enabled": "This model always thinks: set reasoning.enabled to true.",
 }
 _ADVICE_WITHOUT_REASON = (
@@ -344,6 +345,8 @@ def build_error(
     if code in ("refused", "server_error") and not reason:
         reason = refusal_reason(details.text, is_refusal=code == "refused")
     code = "refused" if reason else code
+    if code == "refused" and not reason and _UNKNOWN_MODEL.search(details.text):
+        reason = "unknown_model"
     is_loading = code == "server_error" and bool(_LOADING.search(details.text))
     is_quota = code == "rate_limited" and bool(
         status == 402 or _QUOTA.search(details.text) or _BILLING.search(details.text)
@@ -393,22 +396,19 @@ def describe_refusal(status: int, where: str, details: ErrorDetails, endpoint: E
     """Say what was refused and what to change."""
     other_api, mention = _OTHER_API[endpoint.api]
     names_other_api = bool(mention.search(details.text))
-    is_unknown_model = not reason and bool(_UNKNOWN_MODEL.search(details.text))
     is_bare = not details.message or bool(_NOTHING_SAID.match(details.message))
-    if status in (404, 405) and is_bare and not reason and not names_other_api and not is_unknown_model:
+    if status in (404, 405) and is_bare and not reason and not names_other_api:
         hint = " Not every server speaks Responses: OPENAI_API=chat is the other way." if endpoint.api != "chat" else ""
         return (
             f"Nothing is served at that address of {endpoint.host} (HTTP {status}). "
             f"Check OPENAI_BASE_URL; it often ends in /v1.{hint}"
         )
-    if status == 404 and is_unknown_model and not names_other_api:
+    if status == 404 and reason == "unknown_model" and not names_other_api:
         return f"The model service does not offer the model “{shown_model(endpoint.model)}”. Check OPENAI_MODEL."
     if names_other_api:
         advice = f"Set OPENAI_API={other_api}{', or reasoning.effort to none' if reason == 'effort' else ''}."
     elif reason == "reasoning_refused" and not details.message:
         advice = _ADVICE_WITHOUT_REASON
-    elif is_unknown_model:
-        advice = "Check OPENAI_MODEL."
     else:
         advice = _ADVICE.get(reason, "")
     if not details.message:

@@ -155,6 +155,7 @@ class OpenAIService:
         self._client = client
         self._refused_parameters: set[str] = set()
         self.model = model
+        self._chooses_model = not model
         self.name = shown_model(model) or self._connection.host
         self.identity = self._connection.identity
         self.starts_in_reasoning = starts_in_reasoning
@@ -236,11 +237,11 @@ class OpenAIService:
                             async for _chunk in chunks:
                                 pass
         except ProviderError as error:
-            error.detail = without_conversation(error.detail, request.body)
+            self._note_failure(error, request)
             raise
         except Exception as error:
             failure = self._failure(error, endpoint, request.body)
-            failure.detail = without_conversation(failure.detail, request.body)
+            self._note_failure(failure, request)
             raise failure from error
         finally:
             OpenAIService.open_streams -= 1
@@ -275,6 +276,12 @@ class OpenAIService:
     def _refusal(self, name: str, body: Mapping[str, Any]) -> str:
         """Return what is remembered of a refused parameter: of one that asks for reasoning, with its value."""
         return name if name in self._optional else f"{name}={body.get(name)}"
+
+    def _note_failure(self, error: ProviderError, request: ProviderRequest) -> None:
+        error.detail = without_conversation(error.detail, request.body)
+        if error.reason == "unknown_model" and self._chooses_model:
+            # The endpoint offers others since it was asked: the next request finds out.
+            self.model = ""
 
     def _endpoint(self, model: str) -> Endpoint:
         return Endpoint(self._connection.host, model, (self._connection.api_key,), self._api)

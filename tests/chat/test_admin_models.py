@@ -114,6 +114,7 @@ def test_setting_that_is_not_allowed_is_named_with_what_is(client: Client, layer
         ("api_key_env", "GITHUB_TOKEN"),
         ("api_key_env", "DEEPSEEK_API_KEY"),
         ("dialect", "nonsense"),
+        *(("context_limit", text) for text in ("1_000_000", "١٢٨٠٠٠", "999", "-5", "1e6", "9" * 20, "1000.5")),
         ("name", "two words"),
         ("is_enabled", ""),
     ],

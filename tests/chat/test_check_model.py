@@ -139,6 +139,7 @@ def test_refused_key_is_named_by_its_variable_and_never_printed(
     [
         ({"id": "m", "context_length": 128_000}, 128_000),
         ({"id": "m", "max_model_len": 32_768}, 32_768),
+        ({"id": "m", "max_input_tokens": 128_000}, 128_000),  # review U D8
         ({"id": "m", "meta": {"n_ctx": 4096, "n_ctx_train": 131_072}}, 4096),
         ({"id": "m", "context_length": None, "context_window": 8192}, 8192),
         ({"id": "m"}, None),

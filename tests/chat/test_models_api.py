@@ -91,6 +91,20 @@ async def test_model_that_is_a_path_is_shown_by_its_last_part_and_asked_for_whol
     assert upstream.requests()[0]["body"]["model"] == path
 
 
+async def test_endpoint_that_offers_another_model_by_now_is_asked_again(
+    alice: User, upstream: ContractHandle, url: str, settings: LazySettings
+) -> None:
+    settings.OPENAI_MODEL, settings.CONNECT_TIMEOUT_S = None, 12
+    upstream.script([{"content": "One."}], models={"old-model": "openai-chat"})
+    await _posted(alice, url, text="a")
+    upstream.script([{"content": "Two."}], models={"new-model": "openai-chat"})
+
+    (_, failed), (_, found) = await _posted(alice, url, text="b"), await _posted(alice, url, text="c")
+
+    assert (failed["status"], "old-model" in failed["error"]["message"]) == ("error", True)
+    assert (found["status"], found["model"]) == ("complete", "new-model")
+
+
 async def test_path_of_an_unknown_model_is_shown_in_no_error(
     alice: User, upstream: ContractHandle, url: str, settings: LazySettings
 ) -> None:

@@ -38,7 +38,15 @@ _QUESTION = "What is 2 + 3? Use the tool."
 _TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
 _NATIVE = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 # Where /v1/models reports the limit, by service: OpenRouter, vLLM, Groq, Mistral, LM Studio, llama.cpp (in "meta").
-_LIMITS = ("context_length", "max_model_len", "context_window", "max_context_length", "loaded_context_length", "n_ctx")
+_LIMITS = (
+    "context_length",
+    "max_model_len",
+    "context_window",
+    "max_context_length",
+    "loaded_context_length",
+    "max_input_tokens",
+    "n_ctx",
+)
 _MAX_TAG_SEARCH_CHARS = 100_000
 
 
@@ -196,7 +204,9 @@ def report(chosen: ModelChoice, found: Findings) -> Iterator[CheckRow]:
     )
     yield CheckRow("token counts", "reported" if found.counts_tokens else "not reported, so estimated")
     limit, used = found.context_limit, chosen.context_limit
-    yield CheckRow("context limit", str(limit or "not reported"), str(used), limit is not None and limit < used)
+    origin = "of the profile" if chosen.is_profile else "CONTEXT_LIMIT"
+    is_less = limit is not None and limit < used
+    yield CheckRow("context limit", str(limit or "not reported"), f"{used} ({origin})", is_less)
 
     is_other_dialect = natural not in (chosen.dialect, dialect_named("").name)
     yield CheckRow("dialect", natural, f"{dialect.name}, checked {dialect.checked}", is_other_dialect)
