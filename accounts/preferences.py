@@ -26,12 +26,12 @@ LayerName = Literal["site", "model", "user", "conversation"]
 LABELS = {
     "reasoning.enabled": gettext_lazy("Ask for reasoning"),
     "reasoning.effort": gettext_lazy("Effort"),
-    "reasoning.maxTokens": gettext_lazy("Thinking limit (tokens)"),
-    "reasoning.includeInContext": gettext_lazy("Send thinking back"),
+    "reasoning.maxTokens": gettext_lazy("Thinking token limit"),
+    "reasoning.includeInContext": gettext_lazy("Include earlier thinking in requests"),
     "reasoning.includeInResponse": gettext_lazy("Show thinking"),
-    "reasoning.stripFromContext": gettext_lazy("Leave out earlier thinking"),
+    "reasoning.stripFromContext": gettext_lazy("Earlier thinking to omit"),
     "reasoning.format": gettext_lazy("Format"),
-    "reasoning.summary": gettext_lazy("Provider’s summary"),
+    "reasoning.summary": gettext_lazy("Reasoning summary from the provider"),
 }
 HELP = {
     "reasoning.enabled": gettext_lazy("Whether the model is asked to reason. What it sends anyway is stored."),
@@ -144,7 +144,7 @@ def value_text(value: Any) -> str:
 
 def layer_text(layer: Mapping[str, Any]) -> str:
     """Return the values of a layer: ``reasoning.effort=low, reasoning.format=field``."""
-    return ", ".join(f"{name}={value_text(value)}" for name, value in layer.items()) or _("nothing set")
+    return ", ".join(f"{name}={value_text(value)}" for name, value in layer.items()) or _("no settings")
 
 
 def error_text(error: SettingError) -> str:

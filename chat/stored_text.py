@@ -24,8 +24,8 @@ STORED = frozenset(
             "The model service did not accept the key, or the key may not use this model. Check OPENAI_API_KEY."
         ),
         gettext_noop("The account at the model service has no quota left. Top it up, or use another key."),
-        gettext_noop("The model service takes no more requests just now. Try again in a moment."),
-        gettext_noop("The model service takes no more requests just now. Try again tomorrow."),
+        gettext_noop("The model is rate-limited. Try again in a moment."),
+        gettext_noop("The model is rate-limited. Try again tomorrow."),
         gettext_noop("The service is still loading the model. Try again in a moment."),
         gettext_noop(
             "The conversation is longer than the model can read. Start a new chat, or send a shorter message."

@@ -187,7 +187,7 @@ class TurnAdmin(TurnDisplay, OfConversation):
         (gettext_lazy("Tokens"), {"fields": ("input_tokens", "cached_tokens", "output_tokens", "reasoning_tokens")}),
         (gettext_lazy("Times"), {"fields": ("started_at", "ended_at", "first_token_ms", "thinking_ms")}),
         (
-            gettext_lazy("What the guards did"),
+            gettext_lazy("Redaction and filtering"),
             {"fields": ("stripped_delimiters", "extracted_blocks", "masked", "dropped_bullets", "source")},
         ),
     )

@@ -160,7 +160,7 @@ class ModelProfileAdmin(ModelAdmin):
             gettext_lazy("Reasoning and context"),
             {"fields": ("dialect", "reasoning", "starts_in_reasoning", "context_limit")},
         ),
-        (gettext_lazy("Trying it"), {"fields": ("how_to_check",)}),
+        (gettext_lazy("Test connection"), {"fields": ("how_to_check",)}),
     )
 
     @admin.display(description=gettext_lazy("dialect"))
@@ -171,7 +171,7 @@ class ModelProfileAdmin(ModelAdmin):
     def key(self, profile: ModelProfile) -> str:
         variable = profile.api_key_env
         if profile.pk is None:
-            return _("Save it first.")
+            return _("Save to test.")
         if not variable:
             return _("none needed")
         words = {"name": variable, "host": host_of(profile.base_url)}
@@ -187,7 +187,7 @@ class ModelProfileAdmin(ModelAdmin):
     @admin.display(description=gettext_lazy("check"))
     def how_to_check(self, profile: ModelProfile) -> str | SafeString:
         if profile.pk is None:
-            return _("Save it first.")
+            return _("Save to test.")
         words = _("One real call that says in plain words what it finds, on the server:")
         return format_html("{} <code>python manage.py check_model {}</code>", words, profile.name)
 
@@ -222,7 +222,7 @@ def dialect_choices() -> list[tuple[str, Any]]:
         (row.name, format_lazy("{name} ({checked} {month})", name=row.name, checked=_("checked"), month=row.checked))
         for row in DIALECTS.values()
     ]
-    return [("", _("found by itself, from address and model")), *checked]
+    return [("", _("auto-detected from address and model")), *checked]
 
 
 def settings_help() -> Any:

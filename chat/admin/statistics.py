@@ -28,7 +28,7 @@ BAR_WIDTHS = {7: 8, 30: 3, 90: 1}
 BAR_GAP = 1
 GUARD_LABELS: Mapping[str, str | Promise] = {
     "stripped_delimiters": gettext_lazy("Delimiters stripped, stray closers among them"),
-    "extracted_blocks": gettext_lazy("Thoughts removed from the text"),
+    "extracted_blocks": gettext_lazy("Reasoning removed from the text"),
     "masked": gettext_lazy("Secrets masked"),
     "dropped_bullets": gettext_lazy("Summary points dropped"),
 }
@@ -81,7 +81,7 @@ def urls(site: AdminSite) -> list[URLPattern]:
 
     return [
         page("usage", gettext_lazy("Usage by user and model"), usage_values),
-        page("guards", gettext_lazy("What the guards removed"), guard_values),
+        page("guards", gettext_lazy("Redaction and filtering"), guard_values),
     ]
 
 
@@ -110,7 +110,7 @@ def usage_values(request: HttpRequest) -> Values:
                 "name": label_of(row.name),
                 "query": query(row.name),
                 "most": max(row.turns for row in rows),
-                "chart": bar_chart(row.turns_by_day, day_names, _("Answers a day"), bar=bar, top=top),
+                "chart": bar_chart(row.turns_by_day, day_names, _("Answers per day"), bar=bar, top=top),
             }
             for row in rows[:MAX_ROWS]
         ]
@@ -128,8 +128,8 @@ def usage_values(request: HttpRequest) -> Values:
         "last_day": days[-1],
         "everybody": everybody,
         "charts": (
-            large_chart(_("Answers a day"), everybody.turns_by_day),
-            large_chart(_("Tokens a day"), everybody.tokens_by_day),
+            large_chart(_("Answers per day"), everybody.turns_by_day),
+            large_chart(_("Tokens per day"), everybody.tokens_by_day),
         ),
         "people": table(usage.people, lambda name: query_string(days=span, person=name, model=model)),
         "models": table(usage.models, lambda name: query_string(days=span, person=person, model=name)),

@@ -45,7 +45,7 @@ def notice_label(turn: Turn, record: AnswerRecord) -> str:
             count = len(record.trace)
             return ngettext("Stopped after %(count)s step.", "Stopped after %(count)s steps.", count) % {"count": count}
         case Turn.Status.COMPLETED if turn.error_code == "length":
-            return _("The model reached the length that it may write; the answer is cut off here.")
+            return _("The answer reached the output limit and is cut off here.")
         case Turn.Status.COMPLETED if turn.error_code == "content_filter":
             return _("The model’s service withheld the rest of this answer.")
         case Turn.Status.COMPLETED if not record.answer:

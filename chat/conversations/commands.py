@@ -96,14 +96,14 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
                 return profiles_table(person)
             case "help":
                 head = (_("Command"), _("What it does"))
-                return CommandAnswer(_("Commands; they are not sent to the model"), head=head, rows=help_rows())
+                return CommandAnswer(_("Commands (not sent to the model)"), head=head, rows=help_rows())
             case "save":
                 preferences.save_profile(person, command.name, reasoning_settings.chosen_by(person, conversation))
                 return CommandAnswer(_("Profile %(name)s is saved.") % {"name": command.name}, is_change=True)
             case "load":
                 values = preferences.load_profile(person, command.name)
                 reasoning_settings.replace(conversation.pk, values)
-                text = _("Profile %(name)s applies from the next request on: %(values)s")
+                text = _("Profile %(name)s applies from the next message: %(values)s")
                 conversation.refresh_from_db()
                 text = with_notes(text % {"name": command.name, "values": layer_text(values)}, person, conversation)
                 return CommandAnswer(text, is_change=True)
@@ -161,7 +161,7 @@ def settings_table(name: str, person: User, conversation: Conversation) -> Comma
     rows = [row for row in reasoning_settings.listed(person, conversation) if name in ("", row.name)]
     return CommandAnswer(
         with_notes(_("The settings of the next request"), person, conversation, name),
-        head=(_("Setting"), _("Value"), _("Set by"), _("Allowed")),
+        head=(_("Setting"), _("Value"), _("Source"), _("Allowed")),
         rows=tuple((row.name, value_label(row), layer_label(row), allowed_text(row.name)) for row in rows),
     )
 
@@ -171,7 +171,7 @@ def set_value(command: Command, person: User, conversation: Conversation) -> Com
     conversation.refresh_from_db()
     row = next(row for row in reasoning_settings.listed(person, conversation) if row.name == command.name)
     values = {"name": row.name, "value": value_label(row), "layer": layer_label(row)}
-    text = _("%(name)s: %(value)s (%(layer)s), from the next request on") % values
+    text = _("%(name)s set to %(value)s (%(layer)s), from the next message") % values
     return CommandAnswer(with_notes(text, person, conversation, row.name), is_change=True)
 
 
@@ -185,7 +185,7 @@ def profiles_table(person: User) -> CommandAnswer:
     saved = [(profile.name, _("saved"), layer_text(profile.values)) for profile in preferences.saved_profiles(person)]
     built_in = [(name, _("built in"), layer_text(preset.reasoning)) for name, preset in PRESETS.items()]
     head = (_("Profile"), _("Kind"), _("Settings"))
-    return CommandAnswer(_("Profiles, to be loaded by name"), head=head, rows=(*saved, *built_in))
+    return CommandAnswer(_("Profiles"), head=head, rows=(*saved, *built_in))
 
 
 def help_rows() -> tuple[tuple[str, str], ...]:
@@ -193,7 +193,7 @@ def help_rows() -> tuple[tuple[str, str], ...]:
     return (
         ("/set", _("show all settings, where each comes from, and what it may be")),
         ("/set reasoning.effort low", _("set one for this conversation")),
-        ("/set reasoning.effort unset", _("remove the value of this conversation")),
+        ("/set reasoning.effort unset", _("reset this conversation to the default")),
         ("/profile", _("list saved and built-in profiles")),
         ("/profile save NAME", save),
         ("/profile load NAME", load),
@@ -204,7 +204,7 @@ def help_rows() -> tuple[tuple[str, str], ...]:
 
 def profile_hints() -> tuple[str, str, str]:
     return (
-        _("save your settings under a name"),
+        _("save current settings as a profile"),
         _("replace the settings of this conversation with a profile"),
         _("delete a saved profile"),
     )
@@ -216,7 +216,7 @@ def value_label(row: EffectiveSetting) -> str:
 
 def layer_label(row: EffectiveSetting) -> str:
     labels = {"site": _("site"), "model": _("model"), "user": _("you"), "conversation": _("this conversation")}
-    return labels[row.layer] if row.layer else _("built in")
+    return labels[row.layer] if row.layer else _("default")
 
 
 def invalid_command(message: str) -> InvalidInputError:

@@ -50,7 +50,7 @@ _MESSAGES = {
     "Start a new chat, or send a shorter message.",
     "timeout": "The model service gave up waiting ({where}). Try again.",
     "server_error": "The model service failed ({where}). Try again in a moment.",
-    "rate_limited": "The model service takes no more requests just now. Try again {wait}.",
+    "rate_limited": "The model is rate-limited. Try again {wait}.",
 }
 _STILL_LOADING = "The service is still loading the model. Try again in a moment."
 _NO_QUOTA = "The account at the model service has no quota left. Top it up, or use another key."

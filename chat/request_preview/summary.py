@@ -117,7 +117,7 @@ def default_label(model: ModelChoice, conversation: Conversation) -> str:
     if provider := model_choice.known_provider(model):
         return provider.name
     answered = conversation.turns.filter(provider=model_choice.request_target(model).provider).last()
-    return answered.model if answered else _("The endpoint’s model")
+    return answered.model if answered else _("Default model")
 
 
 def effort_label(effort: str, efforts: tuple[str, ...]) -> str:

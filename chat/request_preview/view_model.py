@@ -238,7 +238,7 @@ def bar(preview: NextRequest, rows: Sequence[SentRow]) -> Iterator[BarSegment]:
         "tools": _("Tools and their results"),
         "messages": _("Messages"),
         "thinking": _("Thinking"),
-        "free": _("Free"),
+        "free": _("Remaining"),
     }
     estimates = {name: sum(row.tokens for row in rows if SHARES.get(row.kind, "messages") == name) for name in labels}
     effective, limit = preview.plan.effective_tokens, preview.target.limit

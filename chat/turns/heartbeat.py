@@ -23,7 +23,7 @@ from chat.turns.run import TurnRun
 
 logger = logging.getLogger(__name__)
 CHECKPOINT_S = 2.0
-NOT_SAVED = _("The server’s database is away; the answer goes on, and is saved when it is back…")
+NOT_SAVED = _("Database unavailable. The answer continues and will be saved when it returns.")
 
 
 @dataclass(slots=True)

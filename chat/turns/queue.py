@@ -56,7 +56,7 @@ def _submit(conversation_id: uuid.UUID, message: Message, replaces: Turn | None,
     running, queued = running_and_queued(conversation)
     if conversation.pk not in running and not queued:
         if len(running) >= settings.MAX_CONCURRENT_TURNS:
-            words = _("%(most)s of your answers are being written already; wait for one or stop one.")
+            words = _("You already have %(most)s answers in progress; wait for one or stop one.")
             raise InvalidInputError("too_many_turns", words % {"most": settings.MAX_CONCURRENT_TURNS})
         started = start_turn(conversation, message, replaces=replaces)
         return Submission(started.turn.pk, started)

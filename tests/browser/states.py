@@ -27,7 +27,7 @@ def _everything_open(person: Person) -> None:
 
 def _opinion(person: Person) -> None:
     card = person.reads_finished()
-    poor = card.root.get_by_role("button", name="Poor answer")
+    poor = card.root.get_by_role("button", name="Bad answer")
     if poor.get_attribute("aria-pressed") == "true":  # in another test, of the same person
         poor.click()
         expect(poor).to_have_attribute("aria-pressed", "false")

@@ -130,7 +130,7 @@ def test_answer_is_called_poor_and_why(visit: Visit, offline: Site) -> None:
     demo = visit(offline)
     demo.starts_chat()
     card = demo.asks(FIRST).ends()
-    poor = card.root.get_by_role("button", name="Poor answer")
+    poor = card.root.get_by_role("button", name="Bad answer")
 
     poor.click()
     expect(poor).to_have_attribute("aria-pressed", "true")

@@ -76,7 +76,7 @@ def test_temporary_chat_is_marked_and_in_no_list(visit: Visit, connected: Site, 
     demo.open()
 
     demo.page.get_by_role("button", name="Temporary chat").click()
-    expect(demo.page.get_by_text("Temporary chat: it is in no list")).to_be_visible()
+    expect(demo.page.get_by_text("Temporary chat. Not saved to your history")).to_be_visible()
     demo.asks("What of gardens?").ends()
 
     expect(demo.page.get_by_role("heading", level=1)).to_have_text("What of gardens?")
@@ -92,7 +92,7 @@ def test_temporary_chat_is_marked_and_in_no_list(visit: Visit, connected: Site, 
 def test_empty_list_says_what_will_be_there_until_something_is(visit: Visit, offline: Site) -> None:
     sam = visit(offline, "sam")
     sam.starts_chat()
-    hint = sam.page.get_by_text("Conversations that you begin are listed here.")
+    hint = sam.page.get_by_text("No conversations yet.")
     expect(hint).to_be_visible()
     expect(sam.page.get_by_role("heading", name="Today")).to_be_hidden()
 

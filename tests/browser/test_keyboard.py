@@ -140,7 +140,7 @@ def test_question_is_edited_and_its_versions_are_stepped_through(
     expect(demo.page.get_by_role("textbox", name="Edit question 1")).to_be_focused()
     demo.page.keyboard.press("Control+a")
     demo.page.keyboard.type("What of storks?")
-    tabs_to(demo, button(demo.page, "Save and run again"))
+    tabs_to(demo, button(demo.page, "Save and submit"))
     demo.page.keyboard.press("Enter")
     expect(demo.page.locator(".question")).to_have_text(["What of storks?"])
     demo.answer().ends()

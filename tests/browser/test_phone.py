@@ -11,7 +11,7 @@ from tests.browser.sites import Site
 from tests.browser.upstream import opening, plain, reply, says, waits
 from tests.contract_server.fixture import ContractHandle
 
-IN_SHEET = ["Retry", "Good answer", "Poor answer"]
+IN_SHEET = ["Retry", "Good answer", "Bad answer"]
 IS_TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 
 
@@ -96,6 +96,6 @@ def test_temporary_chat_begins_at_its_top(visit: Visit, offline: Site) -> None:
     demo.page.get_by_role("button", name="Conversations").click()
     demo.page.get_by_role("button", name="Temporary chat").click()
 
-    expect(demo.page.get_by_text("Temporary chat: it is in no list")).to_be_in_viewport(ratio=1)
+    expect(demo.page.get_by_text("Temporary chat. Not saved to your history")).to_be_in_viewport(ratio=1)
     expect(demo.page.get_by_role("banner").get_by_text("Temporary", exact=True)).to_be_visible()
     expect(demo.page.locator("#jump")).to_be_hidden()

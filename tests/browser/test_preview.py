@@ -31,7 +31,7 @@ def test_meter_names_what_is_not_sent_and_leads_to_the_redacted_preview(
 
     with admin.page.expect_navigation():
         meter.get_by_role("link", name="Preview of the next request").click()
-    left_out = admin.page.get_by_role("region", name="Left out", exact=True).locator("tbody tr")
+    left_out = admin.page.get_by_role("region", name="Omitted", exact=True).locator("tbody tr")
     expect(left_out).to_have_count(2)
     expect(left_out.first).to_contain_text("reasoning.includeInContext is off")
     assert KEY not in admin.page.content()

@@ -39,7 +39,7 @@ def test_each_layer_in_its_turn_decides_and_an_unset_value_falls_through(
     settings: LazySettings, conversation: Conversation
 ) -> None:
     name = "reasoning.effort"
-    assert row_of(name, conversation)[1:3] == ("not set", "built in")
+    assert row_of(name, conversation)[1:3] == ("not set", "default")
     settings.REASONING_DEFAULTS = {name: "minimal"}
     assert row_of(name, conversation)[1:3] == ("minimal", "site")
     conversation.profile = make_profile("big", reasoning={name: "medium"})
@@ -54,7 +54,7 @@ def test_each_layer_in_its_turn_decides_and_an_unset_value_falls_through(
     answer = obey("/set reasoning.effort unset", conversation)
 
     assert row_of(name, conversation)[1:3] == ("high", "you")
-    assert answer.text == "reasoning.effort: high (you), from the next request on"
+    assert answer.text == "reasoning.effort set to high (you), from the next message"
     assert conversation.reasoning == {}
 
 
@@ -150,7 +150,7 @@ def test_form_carries_a_command_out_and_says_so_after_a_303(alice: User, convers
     answer = client.post(f"{url}messages/", {"text": "/set reasoning.effort low"})
 
     assert (answer.status_code, answer["Location"]) == (303, url)
-    assert "reasoning.effort: low (this conversation)" in client.get(url).text
+    assert "reasoning.effort set to low (this conversation)" in client.get(url).text
     assert not conversation.turns.exists()
 
 

@@ -26,7 +26,7 @@ MAX_STEPS = 5
 NORTHWIND = "Northwind Tidal Power, Inc."
 CALDER_RIDGE = "Calder Ridge Cold Chain, Inc."
 BREACH = "A failure to meet the debt service coverage ratio, or a breach of another covenant"
-REFUSAL = "These filings do not answer this."
+REFUSAL = "I couldn’t find an answer in these filings."
 PELLWORM = """<html><body><p>FORM 10-K</p><p>For the fiscal year ended December 31, 2024</p>
 <p>Pellworm Ferries, Inc.</p><p>(Exact name of registrant as specified in its charter)</p>
 <p><b>Item 1. Business</b></p><p>Pellworm Ferries runs nine ferries between the islands of the northern coast.</p>

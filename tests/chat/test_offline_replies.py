@@ -27,7 +27,7 @@ HARBOUR = (
     "Fuel and port dues | 12,001 | 11,870"
 )
 FLEET = "Fleet\n\nWe own nine ferries. Two of them were built in 2019 at a yard in Husum because older hulls leaked."
-REFUSAL = "These filings do not answer this."
+REFUSAL = "I couldn’t find an answer in these filings."
 
 
 def passage(ref: int, text: str, **more: Any) -> dict[str, Any]:

@@ -415,7 +415,7 @@ def test_error_inside_a_stream_is_read_as_it_means(error: Any, code: str, words:
 def test_time_of_the_next_try_is_said_in_plain_words(header: str, words: str) -> None:  # review S L8
     error = failure(429, said("Slow down"), retry_after=header)
 
-    assert error.message == f"The model service takes no more requests just now. Try again {words}."
+    assert error.message == f"The model is rate-limited. Try again {words}."
     assert 0 <= (error.retry_after_s or 0) <= 86_400
 
 

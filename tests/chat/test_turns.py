@@ -183,7 +183,7 @@ async def test_stop_stores_what_came_and_closes_the_upstream(
 
 @pytest.mark.parametrize(
     ("reason", "notice"),
-    [("length", "the answer is cut off here"), ("content_filter", "withheld the rest of this answer")],
+    [("length", "and is cut off here"), ("content_filter", "withheld the rest of this answer")],
 )
 async def test_answer_that_was_cut_short_says_so(
     upstream: ContractHandle, conversation: Conversation, reason: str, notice: str

@@ -17,7 +17,7 @@ CONNECT_LINE = "OPENAI_BASE_URL=http://127.0.0.1:11434/v1"
 MAX_QUOTE_CHARS = 600
 _MAX_QUOTES = 3
 _SHOWN_COMPANIES = 5
-_REFUSAL = "These filings do not answer this."
+_REFUSAL = "I couldn’t find an answer in these filings."
 _LEAD = "The filings say this, word for word:"
 _ENGLISH_ONLY = "I read English questions; I looked for the names and words of this one without translating them."
 _BULLET = re.compile(r"^[\s•·▪◦●\-–—*]+")
@@ -95,9 +95,7 @@ def answer(question: Question, result: ToolMessage) -> Reply:
         thinking.append(f"I quote {len(chosen)}." if chosen else "That is too little, so I say so.")
     bullets = [describe_search(question, result)]
     if result.passages:
-        bullets.append(
-            f"Compared {counted(len(result.passages), 'passage')} with the question's words, piece by piece."
-        )
+        bullets.append(f"Compared {counted(len(result.passages), 'passage')} with the question.")
         bullets.append(
             f"Quoted {len(chosen)} of them, word for word." if chosen else "Quoted none of them as an answer."
         )
@@ -148,7 +146,7 @@ def refusal(question: Question, result: ToolMessage, stranger: str | None = None
     if stranger:
         why = ended(f"No filing of {escaped(stranger)} is here")
     elif result.passages:
-        why = "The passages that come nearest hold too little of what was asked to be quoted as an answer."
+        why = "The closest passages say too little about the question to be quoted."
     else:
         why = "The search found no passage."
     searched = result.searched
