@@ -117,7 +117,7 @@ def test_sign_up_and_a_missing_page_are_german(db: None, client: Client, setting
     pages = [client.get("/accounts/signup/", headers=GERMAN), german(alice).get("/filings/unknown/")]
 
     assert [english_in(page.content) for page in pages] == [set(), set()]
-    assert "Seite nicht gefunden" in set(texts_of(pages[1].content))
+    assert "Diese Quelle ist nicht mehr hier" in set(texts_of(pages[1].content))
 
 
 def test_empty_chat_is_german(alice: User) -> None:

@@ -180,7 +180,7 @@ class Feedback(models.Model):
         ordering = ("-created_at",)
 
     def __str__(self) -> str:
-        return str(_("Good answer") if self.is_good else _("Poor answer"))
+        return str(_("Good answer") if self.is_good else _("Bad answer"))
 
 
 class StoredCard(models.Model):

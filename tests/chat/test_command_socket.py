@@ -11,7 +11,6 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.models import Session
 
 from accounts.models import User
-from chat.conversations import reasoning_settings
 from chat.models import Conversation
 from chat.socket import consumer
 from tests.chat.api_client import ask
@@ -154,16 +153,14 @@ async def test_live_thinking_stops_at_once_where_it_is_switched_off(
     assert "quokka" not in heard(frames)
 
 
-async def test_script_sends_a_command_as_the_message_that_it_is(
+# review B D5
+async def test_command_of_a_script_is_refused_and_no_model_is_asked(
     upstream: ContractHandle, alice: User, conversation: Conversation
 ) -> None:
-    upstream.script([{"content": "That is a command."}])
-
     answer = await ask(await script_of(alice), conversation, {"text": "/set reasoning.effort low"})
 
-    assert answer.json()["answer"] == "That is a command."
-    assert upstream.requests()[0]["body"]["messages"][-1]["content"] == "/set reasoning.effort low"
-    assert (await database_sync_to_async(reasoning_settings.effective_settings)(alice, conversation)).effort is None
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "command")
+    assert upstream.requests() == []
 
 
 @pytest.mark.spec("001 BR-008")
