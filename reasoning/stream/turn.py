@@ -32,7 +32,7 @@ CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answ
 MAX_TOKENS = 2**31 - 1  # a service may report any number; the database column takes this one
 MAX_STATUS_CHARS = 120
 _MAX_LINE_CHARS = 1_000  # of a status line that has no end yet; more of it would not be shown
-MAX_PHASE_CHARS = 64
+MAX_PHASE_CHARS = 64  # of a word of the service; a longer one is no phase
 _ITEM = "item"
 
 
@@ -401,7 +401,8 @@ class TurnMachine:
         spoken = [(number, text) for number, text in texts if text] or (texts[-1:] if summary else [])
         events: dict[int, list[AssistantMessage]] = {}
         for position, (number, text) in enumerate(spoken, 1):
-            phase = phases.get(number, "")[:MAX_PHASE_CHARS]
+            phase = phases.get(number, "")
+            phase = phase if len(phase) <= MAX_PHASE_CHARS else ""
             message = AssistantMessage(
                 text=text,
                 summary=summary if position == len(spoken) else (),

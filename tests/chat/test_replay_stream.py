@@ -99,6 +99,11 @@ def call_item(number: int, arguments: Any = "{}") -> dict[str, Any]:
     return {"type": "function_call", **names, "arguments": arguments}
 
 
+def begun(item_id: str, index: int) -> dict[str, Any]:
+    item = {"type": "message", "id": item_id, "status": "in_progress", "content": []}
+    return {"type": "response.output_item.added", "item": item, "output_index": index}
+
+
 def completed(*items: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "response.completed", "response": {"status": "completed", "output": list(items), **more}}
 
@@ -316,6 +321,62 @@ def test_several_responses_are_read_one_after_another() -> None:
     assert [call["name"] for call in form["tool_calls"]] == ["look_1", "look_2"]
     assert form["reasoning_items"] == [SHOWN_THOUGHT]
     assert form["usage"]["input_tokens"] == 3
+
+
+COMMENT = {**MESSAGE, "id": "msg_0", "content": [{"type": "output_text", "text": "Looking."}]}
+
+
+@pytest.mark.spec("product 20")
+@pytest.mark.parametrize(
+    "events",
+    [
+        [completed(COMMENT, THOUGHT, MESSAGE)],
+        [{"object": "response", "status": "completed", "output": [COMMENT, THOUGHT, MESSAGE]}],
+        [done(COMMENT), done(THOUGHT), done(MESSAGE), completed()],
+        [said("Looking."), done(COMMENT), said("Said."), done(MESSAGE), completed()],
+        [
+            *(said("Looking.", item_id="msg_0", output_index=0), done(COMMENT, output_index=0)),
+            *(said("Said.", item_id="msg_1", output_index=0), done(MESSAGE, output_index=0), completed()),
+        ],
+        [  # a proxy that gives each event an id of its own
+            *(
+                begun("a", 0),
+                said("Looking.", item_id="b", output_index=0),
+                done({**COMMENT, "id": "c"}, output_index=0),
+            ),
+            *(begun("d", 1), said("Said.", item_id="e", output_index=1), done({**MESSAGE, "id": "f"}, output_index=1)),
+            completed(COMMENT, MESSAGE),
+        ],
+        [
+            *(begun("msg_0", 0), begun("msg_1", 0)),
+            *(said("Sa", item_id="msg_1", output_index=0), said("Look", item_id="msg_0", output_index=0)),
+            *(said("id.", item_id="msg_1", output_index=0), said("ing.", item_id="msg_0", output_index=0)),
+            *(done(MESSAGE, output_index=0), done(COMMENT, output_index=0), completed()),
+        ],
+        [  # done events are missing
+            *(begun("msg_0", 0), begun("msg_1", 2), said("Sa", item_id="msg_1", output_index=2)),
+            *(said("Looking.", item_id="msg_0", output_index=0), said("id.", item_id="msg_1", output_index=2)),
+            completed(),
+        ],
+        [  # what was announced is not said
+            *(begun("msg_x", 0), said("Looking.", item_id="msg_0", output_index=1), done(COMMENT, output_index=1)),
+            *(said("Said.", item_id="msg_1", output_index=2), done(MESSAGE, output_index=2), completed()),
+        ],
+    ],
+)
+def test_messages_of_one_response_are_told_apart(events: list[dict[str, Any]]) -> None:
+    assert replay(*events)["visible"] == "Looking.\n\nSaid."
+
+
+@pytest.mark.spec("product 20")
+def test_endless_messages_and_held_texts_are_bounded() -> None:
+    many = [done({**MESSAGE, "id": f"msg_{n}"}, output_index=n) for n in range(2000)]
+    held = [begun("msg_0", 0), *(said("x" * 100_000, item_id="msg_1", output_index=1) for _ in range(20))]
+    decoder = ResponsesDecoder()
+    released = sum(len(list(decoder.read_event(event))) for event in held)
+
+    assert replay(*many, completed())["visible"].startswith("Said.\n\nSaid.")
+    assert released > 0
 
 
 def test_failed_response_shows_what_came_before() -> None:

@@ -118,10 +118,17 @@ class _Response:
         return [self._call(index) for index in range(self.log.pick(1, 1, 2, 3))]
 
     def parts(self, calls: list[ToolCall], *, is_whole: bool) -> list[Event]:
-        """Return reasoning of some kinds, a message, the calls; items before, between and behind them."""
+        """Return reasoning of some kinds, a message, the calls; items and messages before, between and behind them."""
         text = self.log.pick(*SAID).format(n=self.number)
         message: list[Event] = [AssistantMessage(text=text)] if text or not calls else []
-        parts: list[Event] = [*self._blocks(calls), *message, *calls]
+        blocks = self._blocks(calls)
+        parts: list[Event] = [*blocks, *message, *calls]
+        for index in range(self.log.pick(0, 0, 0, 1, 2)):
+            more = f"Message {self.number}.{index}, in so many words."
+            phase = {"phase": "commentary", "model": self.model, "provider": self.provider} if index else {}
+            # Thinking is written first, whenever it came.
+            where = self.log.draw(st.integers(len(blocks), len(parts)))
+            parts.insert(where, AssistantMessage(text=more, **phase))
         for index in range(self.log.pick(0, 0, 1, 2)):
             where = self.log.draw(st.integers(0, len(parts)))
             parts.insert(where, self._reasoning(kind="item", item=self._item(index), whole=is_whole))
@@ -138,7 +145,7 @@ class _Response:
             serial=self.number,
             model=self.model,
             reasoning="".join(part.text for part in parts if isinstance(part, Reasoning)),
-            content="".join(part.text for part in parts if isinstance(part, AssistantMessage)),
+            content="\n\n".join(part.text for part in parts if isinstance(part, AssistantMessage) and part.text),
             calls=tuple(
                 Call(call.call_id, call.name, call.arguments, self._signature_of(call, parts)) for call in calls
             ),
