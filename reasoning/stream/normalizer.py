@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from reasoning.deltas import Channel, Delta
+from reasoning.redaction import clean
+from reasoning.stream.headings import ScratchpadHeadings
 from reasoning.stream.output import ContentOutput, Counters, NativeOutput, ResponseState
 from reasoning.stream.surrogates import SurrogateJoiner
 from reasoning.stream.tags import TagScanner
@@ -35,7 +37,8 @@ class Normalizer:
     """Feed it the deltas of one response.
 
     ``starts_in_reasoning`` comes from the model profile: the chat template wrote the opener already. Normaliser 1.
-    ``live`` emits the answer's white space at once and leaves trimming to the section parser.
+    ``live`` emits the answer's white space at once and leaves trimming to the section parser. It also drops the unseen
+    characters of the content that redaction would drop: a delimiter must not be hidden by them until then.
     """
 
     def __init__(self, *, starts_in_reasoning: bool = False, live: bool = False) -> None:
@@ -45,6 +48,7 @@ class Normalizer:
         self._native = _Field(ThinkTagParser(NativeOutput(self._response), is_native=True))
         self._tool_calls = ToolCallReader()
         self._details: list[Any] = []
+        self._blanks: list[str] = []  # before native text
         self._is_finished = False
 
     @property
@@ -105,7 +109,7 @@ class Normalizer:
 
     def _new_content(self, *, starts_in_reasoning: bool = False) -> _Field:
         output = ContentOutput(self._response, live=self._live)
-        return _Field(ThinkTagParser(output, starts_in_reasoning=starts_in_reasoning))
+        return _Field(ThinkTagParser(output, starts_in_reasoning=starts_in_reasoning), cleans=self._live)
 
     def _feed_native(self, delta: Mapping[str, Any]) -> None:
         details = delta.get("reasoning_details")
@@ -116,30 +120,44 @@ class Normalizer:
         if not text or (name == "reasoning_details" and response.has_native and response.native_field != name):
             return  # no native text, or the same text once more in a delta of its own
         if not response.has_native:
-            response.native_field = name
-        self._native.feed(text)
-        if response.has_native:
+            # Blanks alone are no native text (product 18); they belong to it, if more comes.
+            self._blanks.append(text)
+            if text.isspace():
+                return
+            text = "".join(self._blanks)
+            response.has_native, response.native_field = True, name
             self._content.parser.note_native_text()
+        self._native.feed(text)
 
 
 class _Field:
     """One field's text on its way: whole characters, then tokens, then the parser."""
 
-    def __init__(self, parser: ThinkTagParser) -> None:
+    def __init__(self, parser: ThinkTagParser, *, cleans: bool = False) -> None:
         self.parser = parser
         self._joiner = SurrogateJoiner()
         self._scanner = TagScanner()
+        self._headings = ScratchpadHeadings()
+        self._cleans = cleans
+        self._last = ""
 
     def feed(self, text: str) -> None:
-        for token in self._scanner.feed(self._joiner.feed(text)):
-            self.parser.feed(token)
+        self._feed_whole(self._joiner.feed(text))
 
     def finish(self) -> None:
-        self.feed(self._joiner.finish())
+        self._feed_whole(self._joiner.finish())
         rest = self._scanner.finish()
-        if rest:
-            self.parser.feed(rest)
+        for token in (*(self._headings.feed(rest) if rest else ()), *self._headings.finish()):
+            self.parser.feed(token)
         self.parser.settle(is_final=True)
+
+    def _feed_whole(self, text: str) -> None:
+        if self._cleans:
+            text = clean(text, self._last)
+            self._last = text[-1:] or self._last
+        for token in self._scanner.feed(text):
+            for part in self._headings.feed(token):
+                self.parser.feed(part)
 
 
 def normalize_stream(deltas: Iterable[Mapping[str, Any]], *, starts_in_reasoning: bool = False) -> Normalized:

@@ -121,7 +121,7 @@ class ResponseState:
 
     def __init__(self) -> None:
         self.deltas = DeltaBuffer()
-        self.native_field = ""  # the field of the newest native text, until there is more than blanks
+        self.native_field = ""
         self.has_native = False
         self.native: list[str] = []
         self.tagged: list[str] = []
@@ -132,7 +132,8 @@ class ResponseState:
     @property
     def thinking(self) -> str | None:
         """The thinking of the whole response: native text where there is any, else the tagged blocks. Normaliser 8."""
-        return "".join(self.native if self.has_native else self.tagged) or None
+        text = "".join(self.native if self.has_native else self.tagged)
+        return text if text.strip() else None
 
     @property
     def source_field(self) -> str | None:
@@ -211,15 +212,11 @@ class ContentOutput:
 
 
 class NativeOutput:
-    """The output of the native field: all of it is one block of thinking, however it is interleaved.
-
-    Blanks alone are none: they are held until more comes. Product 18.
-    """
+    """The output of the native field: all of it is one block of thinking, however it is interleaved."""
 
     def __init__(self, response: ResponseState) -> None:
         self.response = response
         self._seam = SeamGuard()
-        self._blanks: list[str] = []  # before the first text
 
     def visible(self, text: str, *, is_after_removal: bool) -> None:
         self.thought(text)
@@ -227,14 +224,10 @@ class NativeOutput:
     def thought(self, text: str) -> None:
         response = self.response
         text = self._seam.feed(text, is_after_removal=True)
-        if not response.has_native and (not text or text.isspace()):
-            self._blanks.append(text)
+        if not text:
             return
         # Tagged text was emitted before native text came; a blank line separates the two on the page.
-        starts_block = response.tagged and not response.has_native
-        text = "".join([*self._blanks, text])
-        self._blanks.clear()
-        response.has_native = True
+        starts_block = response.tagged and not response.native
         response.native.append(text)
         response.deltas.put(Channel.THINKING, BLOCK_BREAK + text if starts_block else text)
 

@@ -15,6 +15,7 @@ from enum import Enum
 from reasoning.deltas import Channel, Delta
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.code_spans import CodeTracker
+from reasoning.stream.headings import SECTIONS, SUMMARY
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import DeltaBuffer, WhitespaceTrimmer
 from reasoning.stream.tags import SeamGuard
@@ -25,21 +26,6 @@ _MAX_READ_CHARS = 4096  # of a bullet; what follows could not be shown anyway
 _MAX_INDENT = 64  # of a line in the summary
 _MAX_UNDECIDED_CHARS = 80  # of a line that is no heading; half a heading is shorter by its pattern
 
-SUMMARY = "reasoning summary"
-ANSWER = "final answer"
-_LEAD = r"[ \t]{0,3}(?:\#{1,6}[ \t]{0,4})?"
-_MARKS = r"[*_]{0,3}"
-_NAME = r"(?P<name>reasoning[ \t]{1,4}summary|final[ \t]{1,4}answer)"
-_COLON = r"[:：]"
-_HEADING = re.compile(
-    rf"{_LEAD}(?P<marks>{_MARKS}){_NAME}[ \t]{{0,4}}(?:{_COLON}(?P=marks)|(?P=marks)[ \t]{{0,4}}{_COLON})",
-    re.IGNORECASE | re.ASCII,
-)
-_HEADING_ALONE = re.compile(
-    rf"{_LEAD}(?P<marks>{_MARKS}){_NAME}[ \t]{{0,4}}(?P=marks)[ \t\r]{{0,8}}\Z", re.IGNORECASE | re.ASCII
-)
-_MAY_BE_HEADING = re.compile(r"[ \t]{0,3}(?:[#*_rRfF]|\Z)")
-_IS_MARKED = re.compile(r"[ \t]*[#*_]")
 _BULLET = re.compile(r"[ \t]*(?:[-*–][ \t]+|•[ \t]*|\d{1,3}[.)][ \t]+)")
 _EMPTY_BULLET = re.compile(r"[ \t]*(?:[-*–]|\d{1,3}[.)])\r?")
 _RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t\r]*\Z")
@@ -50,18 +36,6 @@ _PARTIAL_MARK = re.compile(  # the beginning of a bullet, a rule or a fence
 _BULLET_MARK = re.compile(r"(?:[-*–•]|\d{1,3}[.)])\s+")
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _BLANKS = re.compile(r"\s+")
-
-
-def _prefix_pattern(words: str) -> str:
-    nested = rf"[ \t\r]{{0,8}}{_COLON}?{_MARKS}[ \t\r]{{0,8}}{_COLON}?"
-    for letter in reversed(words):
-        nested = rf"(?:[ \t]{{1,4}}{nested})?" if letter == " " else f"(?:{letter}{nested})?"
-    return nested
-
-
-_PARTIAL_HEADING = re.compile(
-    rf"{_LEAD}{_MARKS}(?:{_prefix_pattern(SUMMARY)}|{_prefix_pattern(ANSWER)})\Z", re.IGNORECASE | re.ASCII
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +80,9 @@ class SectionParser:
         self._follows_blank_line = True
         self._line_has_text = False
         self._skips_blanks = False  # after a heading, on its line
+        # Headings and blanks behind them: text, if nothing follows (product 16).
+        self._held: list[str] = []
+        self._held_in_summary = False
         self._is_finished = False
 
     @property
@@ -140,6 +117,10 @@ class SectionParser:
         if self._line:
             self._decide(is_whole=True)
         self._bullets.end()
+        if self._held:
+            if self._held_in_summary:
+                self._answer.begin_section()
+            self._deltas.put(Channel.ANSWER, self._answer.feed("".join(self._held)))
         return self._deltas.drain()
 
     def _decide(self, *, is_whole: bool) -> None:
@@ -148,7 +129,7 @@ class SectionParser:
             text = self._line = _limit_indent(self._line)
             line = _read_summary_line(text, is_whole=is_whole, follows_blank=self._follows_blank_line)
         # The first characters decide for nearly every line of an answer.
-        elif _MAY_BE_HEADING.match(self._line) and not self._answer.code.in_fence():
+        elif SECTIONS.may_begin(self._line) and not self._answer.code.in_fence():
             text = self._line
             line = _read_answer_line(text, is_whole=is_whole, follows_blank=self._follows_blank_line)
         else:
@@ -158,7 +139,7 @@ class SectionParser:
         self._is_decided, self._line = True, ""
         if line.kind is _LineKind.HEADING:
             self._bullets.end()
-            self._answer.begin_section()
+            self._held_in_summary = self._held_in_summary if self._held else self._in_summary
             self._in_summary = line.section == SUMMARY
             self._skips_blanks = self._line_has_text = True
         elif self._in_summary and line.kind in (_LineKind.BULLET, _LineKind.BLANK):
@@ -166,14 +147,22 @@ class SectionParser:
         elif self._in_summary and (line.kind is _LineKind.FENCE or self._follows_blank_line):
             self._bullets.end()  # a paragraph of its own: the summary is over
             self._in_summary = False
+        if line.kind is _LineKind.HEADING or self._held:
+            self._held.append(text[: line.mark_chars])
         self._add(text[line.mark_chars :])
 
     def _add(self, text: str) -> None:
+        if self._held and (not text or text.isspace()):
+            self._held.append(text)
+            return
         if self._skips_blanks:
             text = text.lstrip()
             self._skips_blanks = not text
         if not text:
             return
+        if self._held:
+            self._held.clear()
+            self._answer.begin_section()
         self._line_has_text = self._line_has_text or not text.isspace()
         if self._in_summary:
             self._bullets.add(text)
@@ -181,7 +170,9 @@ class SectionParser:
             self._deltas.put(Channel.ANSWER, self._answer.feed(text))
 
     def _end_line(self) -> None:
-        if self._in_summary:
+        if self._held:
+            self._held.append("\n")
+        elif self._in_summary:
             self._bullets.add(" ")
         else:
             self._deltas.put(Channel.ANSWER, self._answer.feed("\n"))
@@ -272,14 +263,10 @@ def _read_answer_line(line: str, *, is_whole: bool, follows_blank: bool) -> _Lin
 
     A decision holds for every longer version of the line, and only lines of bounded length are undecided.
     """
-    heading = _HEADING.match(line)
-    if not heading and is_whole:
-        alone = _HEADING_ALONE.match(line)
-        # Two plain words without a colon or a mark may end a wrapped sentence; after a blank line they don't.
-        heading = alone if follows_blank or _IS_MARKED.match(line) else None
-    if heading:
-        return _Line(_LineKind.HEADING, SUMMARY if heading["name"][0] in "rR" else ANSWER, heading.end())
-    return _Line(_LineKind.UNDECIDED if not is_whole and _PARTIAL_HEADING.match(line) else _LineKind.TEXT)
+    heading = SECTIONS.read(line, is_whole=is_whole, follows_blank=follows_blank)
+    if heading is None:
+        return _Line(_LineKind.UNDECIDED)
+    return _Line(_LineKind.HEADING if heading.section else _LineKind.TEXT, heading.section, heading.chars)
 
 
 def _read_summary_line(line: str, *, is_whole: bool, follows_blank: bool) -> _Line:

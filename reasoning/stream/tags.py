@@ -11,22 +11,34 @@ NAMES = ("thinking", "think", "reasoning", "scratchpad")
 _MAX_BLANKS = 8
 
 
-def _any_case(word: str) -> str:
-    # ASCII letters only: with re.IGNORECASE a dotless i or a Kelvin sign would match as well.
-    return "".join(f"[{letter}{letter.upper()}]" for letter in word)
+def any_case(words: str, *, blank: str = "") -> str:
+    """Return a pattern for lower-case words in any case; ``blank`` is the pattern for what separates them."""
+    # Of each letter its own capital only: with re.IGNORECASE a dotless i or a Kelvin sign would match as well.
+    return "".join(blank if letter == " " else f"[{letter}{letter.upper()}]" for letter in words)
 
 
-def _prefix_pattern(word: str) -> str:
-    nested = ""
-    for letter in reversed(word):
-        nested = f"(?:{_any_case(letter)}{nested})?"
+def prefix_pattern(words: str, *, blank: str = "", rest: str = "") -> str:
+    """Return a pattern for any beginning of the words; ``rest`` may follow the last of them."""
+    nested = rest
+    for letter in reversed(words):
+        nested = f"(?:{any_case(letter, blank=blank)}{nested})?"
     return nested
 
 
-_NAME = "|".join(_any_case(name) for name in NAMES)
-_TAG = re.compile(rf"<(?P<lead>/?)(?P<name>{_NAME})\s{{0,{_MAX_BLANKS}}}(?P<trail>/?)>")
+_NAME = "|".join(any_case(name) for name in NAMES)
+_BLANKS = rf"\s{{0,{_MAX_BLANKS}}}"
+# A scratchpad's brackets may be escaped, for HTML or for Markdown (product 22).
+_ESCAPED = any_case("scratchpad")
+_LESS, _GREATER = r"(?:<|&(?:lt|\#60|\#[xX]3[cC]);)", r"\\?(?:>|&(?:gt|\#62|\#[xX]3[eE]);)"
+_TAG = re.compile(
+    rf"<(?P<lead>/?)(?P<name>{_NAME}){_BLANKS}(?P<trail>/?)>"
+    rf"|{_LESS}(?P<escaped_lead>/?){_ESCAPED}{_BLANKS}(?P<escaped_trail>/?){_GREATER}"
+)
+_PARTIAL_ENTITY = r"(?:&(?:[lg]?t?|\#[xX]?[36]?[02cCeE]?))"
 _PARTIAL_TAG = re.compile(
-    rf"</?(?:(?:{'|'.join(_prefix_pattern(name) for name in NAMES)})|(?:{_NAME})\s{{0,{_MAX_BLANKS}}}/?)"
+    rf"</?(?:{'|'.join(prefix_pattern(name) for name in NAMES)}|(?:{_NAME}){_BLANKS}/?)"
+    rf"|{_PARTIAL_ENTITY}"
+    rf"|{_LESS}/?(?:{prefix_pattern('scratchpad')}|{_ESCAPED}{_BLANKS}/?\\?{_PARTIAL_ENTITY}?)"
 )
 
 
@@ -45,6 +57,7 @@ class Tag:
     name: str
     kind: TagKind
     raw: str
+    is_heading: bool = False  # a heading that opens a scratchpad, or ends one
 
 
 Token = str | Tag
@@ -60,17 +73,18 @@ class TagScanner:
         """Return the tokens that are certain now, in order; no empty text."""
         buffer = self._carry + text
         # Most pieces of an answer contain no angle bracket.
-        if "<" not in buffer:
+        if "<" not in buffer and "&" not in buffer:
             return [buffer] if buffer else []
         tokens: list[Token] = []
         end = 0
         for match in _TAG.finditer(buffer):
             if match.start() > end:
                 tokens.append(buffer[end : match.start()])
-            kind = TagKind.VOID if match["trail"] else TagKind.CLOSE if match["lead"] else TagKind.OPEN
-            tokens.append(Tag(match["name"].lower(), kind, match[0]))
+            is_void, is_closer = match["trail"] or match["escaped_trail"], match["lead"] or match["escaped_lead"]
+            kind = TagKind.VOID if is_void else TagKind.CLOSE if is_closer else TagKind.OPEN
+            tokens.append(Tag((match["name"] or "scratchpad").lower(), kind, match[0]))
             end = match.end()
-        # Hold back what may be the beginning of a tag: 22 characters at most.
+        # Hold back what may be the beginning of a tag: 22 characters at most, or 32 where it is escaped.
         carry_at = _partial_tag_at(buffer, end)
         self._carry = buffer[carry_at:]
         if carry_at > end:
@@ -99,8 +113,8 @@ class SeamGuard:
         before = len(self._partial)
         seam = before if is_after_removal else self._seam
         joined = self._partial + text
-        if "<" not in joined:
-            return joined
+        if "<" not in joined and "&" not in joined:
+            return text
         joined = _TAG.sub(lambda match: blunt(match[0]) if match.start() < seam < match.end() else match[0], joined)
         partial_at = _partial_tag_at(joined, 0)
         self._partial, self._seam = joined[partial_at:], seam - partial_at
@@ -109,7 +123,7 @@ class SeamGuard:
 
 def blunt(text: str) -> str:
     """Return ``text``, of the same length, without a delimiter: the ``>`` of each becomes ``›``."""
-    return _TAG.sub(lambda match: match[0][:-1] + "›", text) if "<" in text else text
+    return _TAG.sub(lambda match: match[0][:-1] + "›", text)
 
 
 def raw_text(tokens: Iterable[Token]) -> str:
@@ -144,6 +158,7 @@ def without_scratchpads(tokens: Sequence[Token]) -> tuple[list[Token], list[str]
 
 def _partial_tag_at(text: str, start: int) -> int:
     """Return where the beginning of a tag at the end of ``text`` starts; its length where there is none."""
-    # Only the last bracket can begin a partial tag: each earlier one is followed by another.
-    last = text.rfind("<", start)
-    return last if last >= 0 and _PARTIAL_TAG.fullmatch(text, last) else len(text)
+    # The last bracket can begin a partial tag, or the one before, if the last ends the tag.
+    last = max(text.rfind("<", start), text.rfind("&", start))
+    before = max(text.rfind("<", start, last), text.rfind("&", start, last)) if last > start else -1
+    return next((at for at in (before, last) if at >= 0 and _PARTIAL_TAG.fullmatch(text, at)), len(text))

@@ -83,17 +83,23 @@ class ThinkTagParser:
         if starts_in_reasoning:
             self._state = ThinkState(THINK_TAGS, is_prefilled=True)
         self._scratchpad: list[str] | None = None  # of an open scratchpad; it can lie over any state
+        self._has_heading = False  # the scratchpad, in place of a tag
         self._pending: PendingTag | None = None
         self._native_seen = False
         self._never_closed: frozenset[str] = frozenset()  # names whose closer is known not to come
         self._is_after_removal = False
 
     def feed(self, token: Token) -> None:
+        if isinstance(token, Tag) and token.name == "section" and (self._scratchpad is None or not self._has_heading):
+            token = token.raw
         self._is_after_removal = self._is_after_removal or isinstance(token, Tag)
         if self._scratchpad is not None:
             if is_scratchpad(token, TagKind.CLOSE):
                 self._response.stripped_delimiters += 1
                 self._end_scratchpad(self._scratchpad)
+            elif self._has_heading and isinstance(token, Tag) and (token.name == "section" or self._ends_block(token)):
+                self._end_scratchpad(self._scratchpad)
+                self.feed(token)
             else:
                 self._scratchpad.append(raw_text([token]))
         elif self._pending is not None:
@@ -110,14 +116,12 @@ class ThinkTagParser:
             self._response.stripped_delimiters += 1
         elif is_scratchpad(token, TagKind.OPEN):
             self._response.stripped_delimiters += 1
-            self._scratchpad = []
+            self._scratchpad, self._has_heading = [], token.is_heading
         else:
             self._feed_block_tag(token)
 
     def note_native_text(self) -> None:
         """Native text came: openers from here on may be strays, the template's own included. Normaliser 5, 8."""
-        if self._native_seen:
-            return
         self._native_seen = True
         state = self._state
         if isinstance(state, ThinkState) and state.is_prefilled:

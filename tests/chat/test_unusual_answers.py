@@ -54,3 +54,50 @@ async def test_delimiters_in_code_are_shown_stored_and_sent_back_as_written(
     assert "&lt;think&gt;" in page
     assert "<think" not in page
     assert [str(found) for found in await database_sync_to_async(lambda: [*scan_database()])()] == []
+
+
+# review A D3
+@pytest.mark.spec("product 16")
+@pytest.mark.parametrize("content", ["<think>x</think>Final answer", "**Final Answer**", "- a\n\nFinal answer"])
+async def test_heading_without_content_is_the_answer(
+    upstream: ContractHandle, conversation: Conversation, alice: User, content: str
+) -> None:
+    form = await answer_to(upstream, conversation, alice, {"content": content, "chunk": 2})
+
+    assert form["answer"] == content.removeprefix("<think>x</think>")
+    assert form["reasoningSummary"] == []
+
+
+# review B D4
+@pytest.mark.spec("product 22")
+@pytest.mark.parametrize(
+    "content",
+    ["Scratchpad:\nheron private\n\nFinal Answer:\nYes.", "Yes.&lt;scratchpad&gt;heron private&lt;/scratchpad&gt;"],
+)
+async def test_scratchpad_without_its_tag_reaches_nobody(
+    upstream: ContractHandle, conversation: Conversation, alice: User, content: str
+) -> None:
+    form = await answer_to(
+        upstream, conversation, alice, {"reasoning": f"Hm.\n{content}", "content": content, "chunk": 3}
+    )
+
+    assert form["answer"] == "Yes."
+    assert "heron" not in str(form)
+    assert [str(found) for found in await database_sync_to_async(lambda: [*scan_database(["heron"])])()] == []
+
+
+# review A 3.4: what the grammar of delimiters leaves as text is redacted like any text
+async def test_unseen_characters_hide_no_delimiter_and_attributes_no_secret(
+    upstream: ContractHandle, conversation: Conversation, alice: User
+) -> None:
+    secret = "sk-" + "proj-" + "Q1w2E3r4T5y6" * 4
+
+    form = await answer_to(
+        upstream,
+        conversation,
+        alice,
+        {"content": f"<th\u200bink>hidden</th\u200bink>So.\n<think mode='x'>key {secret} now.</think>"},
+    )
+
+    assert form["answer"] == "So.\n<think mode='x'>key [redacted] now."
+    assert form["thinking"]["text"] == "hidden"

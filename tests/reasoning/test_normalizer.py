@@ -57,13 +57,16 @@ def test_other_angle_brackets_survive(text: str) -> None:
 
 
 @pytest.mark.spec("normaliser 3")
-@pytest.mark.parametrize("text", ["<" * 500, "</scratchpad" + " " * 500, "<thinking        /" * 50])
+@pytest.mark.parametrize(
+    "text",
+    ["<" * 500, "&lt;" * 500, "&lt;/scratchpad" + " " * 500, "</scratchpad" + " " * 500, "<thinking        /" * 50],
+)
 def test_held_part_of_a_possible_delimiter_is_short(text: str) -> None:
     normalizer, emitted = Normalizer(live=True), 0
 
     for fed, char in enumerate(text, 1):
         emitted += sum(len(str(delta.text)) for delta in feed(normalizer, char))
-        assert fed - emitted <= 22
+        assert fed - emitted <= 32
 
 
 @pytest.mark.spec("003 case 2")
@@ -149,6 +152,62 @@ def test_reasoning_block_is_buffered_until_balanced() -> None:
     ],
 )
 def test_scratchpad_is_private_in_every_state(
+    text: str, answer: str, thinking: str, scratchpads: tuple[str, ...]
+) -> None:
+    check(text, answer, thinking, *scratchpads)
+
+
+# review B D4
+@pytest.mark.spec("product 22")
+@pytest.mark.parametrize(
+    "heading",
+    [
+        *(
+            "Scratchpad:",
+            "scratchpad:",
+            "**Scratchpad:**",
+            "**Scratchpad**:",
+            "## Scratchpad",
+            "### SCRATCHPAD:",
+            " Scratchpad :",
+        ),
+        *("Notizblock:", "__Notizblock__", "<scratchpad>", "&lt;scratchpad&gt;", "&LT;".lower() + "Scratchpad &gt;"),
+        *("&#60;scratchpad&#62;", "&#x3C;scratchpad&#x3e;", "<scratchpad\\>"),
+    ],
+)
+@pytest.mark.parametrize("field", ["content", "thinking"])
+def test_heading_and_escaped_tag_open_a_scratchpad(heading: str, field: str) -> None:
+    text = f"Intro\n{heading}\ns\nt\n"
+    for pieces in ([text], list(text)):
+        result = channels({field: piece} for piece in [*pieces])
+
+        assert (result.visible + result.thinking).strip() == "Intro"
+        assert result.scratchpads == ("s\nt",)
+
+
+@pytest.mark.spec("product 22")
+@pytest.mark.parametrize(
+    ("text", "answer", "thinking", "scratchpads"),
+    [
+        ("Scratchpad:\ns\n\nFinal Answer:\na", "Final Answer:\na", "", ("s",)),
+        ("Scratchpad: s\n**Reasoning Summary**\n- a", "**Reasoning Summary**\n- a", "", ("s",)),
+        ("Scratchpad: s\nEndgültige Antwort: a", "Endgültige Antwort: a", "", ("s",)),
+        ("a\nScratchpad: s</scratchpad>b", "a\nb", "", ("s",)),
+        ("a\nScratchpad: s</think>t", "a", "", ("s</think>t",)),
+        ("<think>a\nScratchpad: s</think>b", "b", "a", ("s",)),
+        ("<REASONING>Scratchpad: s</REASONING>b", "b", "", ("s",)),
+        ("<think>Scratchpad: s", "", "", ("s",)),
+        ("a &lt;scratchpad&gt;s&lt;/scratchpad&gt;b", "a b", "", ("s",)),
+        ("a <scratchpad>s&lt;/scratchpad&gt;b", "a b", "", ("s",)),
+        ("The scratchpad: fine", "The scratchpad: fine", "", ()),
+        ("a\n\nScratchpad\n\nb", "a\n\nScratchpad\n\nb", "", ()),
+        ("- Scratchpad: a", "- Scratchpad: a", "", ()),
+        ("```yaml\nScratchpad:\n  - a\n```\nb", "```yaml\nScratchpad:\n  - a\n```\nb", "", ()),
+        ("use `&lt;scratchpad&gt;` now", "use `&lt;scratchpad&gt;` now", "", ()),
+        ("R&D &lt;b&gt; &lt;think&gt; &lt;scratch&gt; &", "R&D &lt;b&gt; &lt;think&gt; &lt;scratch&gt; &", "", ()),
+    ],
+)
+def test_scratchpad_of_a_heading_ends_at_the_next_section(
     text: str, answer: str, thinking: str, scratchpads: tuple[str, ...]
 ) -> None:
     check(text, answer, thinking, *scratchpads)
@@ -399,7 +458,6 @@ def test_empty_native_field_is_no_thinking(native: dict[str, Any]) -> None:
                 {"type": "reasoning.summary", "summary": "\n"},
             ]
         },
-        {"reasoning_content": "<think>\n</think>"},
     ],
 )
 def test_blank_native_text_is_no_thinking(native: dict[str, Any]) -> None:

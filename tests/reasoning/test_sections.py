@@ -87,13 +87,60 @@ def test_other_text_stays_in_the_answer(text: str) -> None:
         ("Reasoning Summary:\nI looked it up.\nFinal Answer: c", ("I looked it up.",), "c"),
         ("Reasoning Summary:\n- a\n```\ncode\n```", ("a",), "```\ncode\n```"),
         ("Reasoning Summary:\n- a\n", ("a",), ""),
-        ("Reasoning Summary:\n", (), ""),
+        ("Reasoning Summary:\n\nFinal Answer:\n42", (), "42"),
+        ("Final Answer:\n\nReasoning Summary:\n- a", ("a",), ""),
         ("Final Answer:\n\n \n    code\n\nx\n \n", (), "    code\n\nx"),
         ("", (), ""),
     ],
 )
 def test_sections_in_any_order_and_missing(text: str, summary: tuple[str, ...], answer: str) -> None:
     assert stream([text]) == (summary, answer)
+
+
+# review A D3
+@pytest.mark.spec("003 case 2")
+@pytest.mark.spec("product 16")
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "Final answer",
+            "**Final Answer**",
+            "## Final answer",
+            "Reasoning Summary",
+            "Reasoning Summary:",
+            "- a\n\nFinal answer",
+        ),
+        *("Endgültige Antwort", "Intro.\n\n## Reasoning Summary\n\n## Final Answer"),
+    ],
+)
+def test_heading_that_nothing_follows_is_text(text: str) -> None:
+    assert stream([text, "\n \n"]) == stream(text) == ((), text)
+    assert parse_sections(f"<think>x</think>{text}").answer == text
+
+
+@pytest.mark.spec("product 16")
+def test_heading_behind_a_summary_is_the_answer_if_nothing_follows() -> None:
+    assert stream(["Reasoning Summary:\n- a\n\nFinal Answer:\n"]) == (("a",), "Final Answer:")
+    assert stream(["Reasoning Summary:\n- a\nReasoning Summary:"]) == (("a",), "Reasoning Summary:")
+
+
+# review B D10
+@pytest.mark.spec("product 16")
+@pytest.mark.parametrize("summary", ["Zusammenfassung der Begründung", "ZUSAMMENFASSUNG DER ÜBERLEGUNGEN"])
+@pytest.mark.parametrize(
+    "answer", ["Endgültige Antwort", "endgültige antwort", "Abschließende Antwort", "Finale Antwort"]
+)
+@pytest.mark.parametrize("form", ["{}:", "**{}:**", "## {}"])
+def test_german_headings_count(form: str, summary: str, answer: str) -> None:
+    assert stream(f"{form.format(summary)}\n- a\n\n{form.format(answer)}\nb") == (("a",), "b")
+
+
+@pytest.mark.spec("product 16")
+def test_heading_of_another_language_costs_nothing_else() -> None:
+    text = "Resumen del razonamiento:\n- a\n\nFinal Answer:\nb"
+
+    assert stream([text]) == ((), "Resumen del razonamiento:\n- a\n\nb")
 
 
 @pytest.mark.parametrize("mark", ["-", "*", "•", "1.", "12)", "–"])
@@ -158,6 +205,25 @@ def test_any_cut_gives_the_same_sections(text: str, seed: int) -> None:
     pieces = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
 
     assert stream(pieces) == stream([text])
+
+
+@pytest.mark.spec("product 16")
+@given(
+    pieces=st.lists(st.sampled_from(("word", *PIECES, "Endgültige Antwort:\n", "## Final Answer")), max_size=20),
+    seed=st.integers(0, 10**6),
+)
+def test_no_text_is_lost(pieces: list[str], seed: int) -> None:
+    """Up to five words become characters of their own, so that each can be looked for."""
+    marks = "一丁七万丈"
+    places = [at for at, piece in enumerate(pieces) if piece == "word"][: len(marks)]
+    text = "".join(
+        marks[places.index(at)] if at in places else piece
+        for at, piece in enumerate(pieces)
+        if at in places or piece != "word"
+    )
+    summary, answer = stream(random.Random(seed).choice([[text], text]))  # noqa: S311
+
+    assert sorted(char for char in "".join(summary) + answer if char in marks) == sorted(marks[: len(places)])
 
 
 @given(text=texts)

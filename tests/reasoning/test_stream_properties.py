@@ -122,11 +122,14 @@ def test_text_without_delimiters_is_unchanged(text: str) -> None:
 
 @pytest.mark.spec("normaliser 7")
 @pytest.mark.parametrize("field", ["content", "thinking"])
+@pytest.mark.parametrize(
+    ("opener", "closer"), [("<scratchpad>", "</scratchpad>"), ("&lt;scratchpad&gt;", "&lt;/scratchpad>")]
+)
 @given(before=texts, after=texts, native=natives, hint=st.booleans(), seed=seeds)
 def test_scratchpad_reaches_no_other_channel(
-    field: str, before: str, after: str, native: str, hint: bool, seed: int
+    field: str, opener: str, closer: str, before: str, after: str, native: str, hint: bool, seed: int
 ) -> None:
-    deltas = [{"reasoning": native}, {field: f"{before}<scratchpad>{CANARY}</scratchpad>{after}"}, {"content": "x"}]
+    deltas = [{"reasoning": native}, {field: f"{before}{opener}{CANARY}{closer}{after}"}, {"content": "x"}]
     result = channels(recut(deltas, seed), starts_in_reasoning=hint)
 
     assert CANARY not in result.visible + result.thinking + (result.stored or "")
