@@ -14,6 +14,8 @@ from daphne.endpoints import build_endpoint_description_strings  # type: ignore[
 from daphne.server import Server  # type: ignore[import-untyped]
 from daphne.ws_protocol import WebSocketProtocol  # type: ignore[import-untyped]
 from django.conf import settings
+from django.core.signals import request_finished
+from django.db import connections
 from twisted.internet import reactor
 
 from config.asgi import application  # calls django.setup(), so it comes before imports that need models
@@ -114,6 +116,7 @@ class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
 def serve(host: str, port: int) -> str | None:
     """Serve until a signal comes and return None, or return why the port can't be bound."""
     recover_abandoned_turns()  # before requests come in
+    request_finished.connect(close_connections)
     server = LegibleServer(
         application,
         endpoints=build_endpoint_description_strings(host=host, port=port),
@@ -132,6 +135,12 @@ def serve(host: str, port: int) -> str | None:
     reactor.callWhenRunning(lambda: asyncio.ensure_future(server.started()))
     server.run()
     return server.listen_failure
+
+
+def close_connections(**_signal: Any) -> None:
+    """Close the database connections of a request that has ended. Receiver of ``request_finished``."""
+    # Its thread ends with it, whatever CONN_MAX_AGE says: a connection would stay open until it is garbage-collected.
+    connections.close_all()
 
 
 async def purge_conversations_regularly() -> None:

@@ -21,7 +21,7 @@ from accounts.scratchpad import reveal
 from accounts.visibility import Session
 from chat import eventlog
 from chat.api.endpoint import ApiError, endpoint, error_form, get_conversation, read_body, session_of
-from chat.api.sse import Position, TurnEvents, running_turn
+from chat.api.sse import Position, TurnEvents, release_connection, running_turn
 from chat.cards import build
 from chat.conversations import commands, model_choice, reasoning_settings
 from chat.live.turn import LiveTurn
@@ -65,6 +65,7 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     if wants_events(request):
         return event_response(reader, turn_id, None, stack)
     with stack:
+        await release_connection()
         await turn_manager.wait_until_finished(conversation_id, turn_id)
     return JsonResponse(await sync_to_async(reader.ended)(turn_id))
 

@@ -17,6 +17,7 @@ from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.db import connection
 from django.utils.translation import gettext as _
 
 from chat import eventlog
@@ -66,6 +67,13 @@ class Position:
         return cls(answer, thinking, steps, bullets, found[5] or "")
 
 
+@sync_to_async
+def release_connection() -> None:
+    """Close this request's database connection, which it would hold while it waits. Later work opens it again."""
+    if not connection.in_atomic_block:
+        connection.close()
+
+
 async def running_turn(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> RunningTurn | None:
     """Return a running turn with its text so far, wherever it runs; None for one that has ended."""
     live = turn_manager.live(conversation_id)
@@ -97,6 +105,7 @@ class TurnEvents:
         async with Subscription(group_of(self.conversation_id)) as messages:
             turn = await self.look()
             yield RESUMED if self.is_resumed else await self.start()
+            await release_connection()
             sent_at = looked_at = clock()
             while turn is not None:
                 for event in self.new_events(turn):
@@ -111,6 +120,8 @@ class TurnEvents:
                 if has_ended or is_due:
                     looked_at = clock()
                     turn = await self.look()
+                    if isinstance(turn, FollowedTurn):
+                        await release_connection()
         if self.turn is not None:
             for event in self.new_events(self.turn):
                 yield event

@@ -135,6 +135,42 @@ async def test_turn_is_resumed_and_stopped_over_the_api_of_the_other_process(
     assert TEXT.startswith(form["answer"])
 
 
+async def test_streams_and_ended_requests_hold_no_connection_to_the_database(
+    server: ContractHandle, servers: list[RunningServer], people: list[Person], chat: uuid.UUID
+) -> None:
+    [token] = re.findall(r"lgb_\S+", servers[0].manage("create_token", "demo"))
+    url = f"{servers[0].base_url}/api/chats/{chat}/messages/"
+    server.script([{"content": TEXT, "chunk": "word", "faults": HOLD}])
+    before = connections_to(servers[0])
+
+    async with (
+        aiohttp.ClientSession(headers={"Authorization": f"Bearer {token}", **EVENTS}) as client,
+        client.post(url, json={"text": "Why?"}) as first,
+    ):
+        turn = (await events_until(first, SHOWN))[0].data["id"]
+        streams = [await client.get(f"{url}{turn}/") for _number in range(20)]
+        for stream in streams:
+            await events_until(stream, SHOWN)
+        for _number in range(20):
+            async with client.get(url) as listed:
+                assert listed.status == 200
+        during = connections_to(servers[0])
+        server.release("go")
+        for stream in (first, *streams):
+            await events_until(stream)
+
+    # a few requests may be ending at the moment
+    assert (during - before < 10, connections_to(servers[0]) - before < 10) == (True, True)
+
+
+def connections_to(server: RunningServer) -> int:
+    """Return how many connections to its database are open."""
+    with psycopg.connect(server.environment["DATABASE_URL"], autocommit=True) as database:
+        row = database.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()").fetchone()
+    assert row
+    return int(row[0])
+
+
 async def events_until(answer: aiohttp.ClientResponse, text: str = "event: done") -> list[ServerEvent]:
     """Read server-sent events up to the one with this text."""
     body = ""
