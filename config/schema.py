@@ -242,6 +242,12 @@ SCHEMA: dict[str, tuple[Variable, ...]] = {
             "Seconds without a heartbeat after which another process ends the turn as interrupted.",
         ),
         Variable(
+            "MAX_OUTPUT_TOKENS",
+            "",
+            env.optional(env.integer(16, 10_000_000)),
+            "Tokens that a model is told to write at most per response, its reasoning included; empty: its own limit.",
+        ),
+        Variable(
             "COMPACTION_THRESHOLD",
             "0.8",
             env.FRACTION,
@@ -249,9 +255,10 @@ SCHEMA: dict[str, tuple[Variable, ...]] = {
         ),
         Variable(
             "CONTEXT_LIMIT",
-            "32000",
-            env.integer(1000, 100_000_000),
-            "Context limit, in tokens, of a model that states none.",
+            "",
+            env.optional(env.integer(1000, 100_000_000)),
+            "Most tokens that a request may have. Empty: what the model service states, or 32000 where it states "
+            "nothing. A lower limit that a service states counts in any case.",
         ),
     ),
 }

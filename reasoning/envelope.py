@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from reasoning.citations import Citation, citation_from_json, citation_to_json
+from reasoning.events import HistoryCut
 from reasoning.trace import ToolTraceStep, step_from_json, step_to_json, within_room
 from reasoning.visibility import Visibility
 
@@ -53,6 +54,7 @@ class AnswerRecord:
     input_tokens: int | None
     output_tokens: int | None
     reasoning_tokens: int | None
+    history_cut: HistoryCut = ""
 
 
 def answer_record(
@@ -85,7 +87,16 @@ def answer_record(
         input_tokens=tokens[0],
         output_tokens=tokens[1],
         reasoning_tokens=tokens[2],
+        history_cut=history_cut(listed),
     )
+
+
+def history_cut(events: Iterable[Mapping[str, Any]]) -> HistoryCut:
+    """Return what became of earlier messages in this turn, from the public halves of its events. Product 23."""
+    cuts = [event for event in events if event["type"] == "compaction"]
+    if any(cut.get("left_out") for cut in cuts):
+        return "left out"
+    return "summarised" if cuts else ""
 
 
 def finish_reason(turn_status: str, error_code: str = "") -> FinishReason | None:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from reasoning.errors import EventError
 
+HistoryCut = Literal["", "summarised", "left out"]  # what became of earlier messages
 TurnStatus = Literal["completed", "errored", "aborted", "iteration_capped", "interrupted"]
 
 
@@ -127,11 +128,18 @@ class TurnEnd(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction(BaseEvent):
-    """Requests from here on send this summary in place of all events up to ``to_seq``, which stay in the log."""
+    """Requests from here on send this summary in place of all events up to ``to_seq``, which stay in the log.
+
+    ``left_out``: what came before could not be summarised; ``summary`` is then an earlier one, or empty. Product 23.
+    """
 
     type: ClassVar[str] = "compaction"
     to_seq: int
     summary: str
+    left_out: bool = False
+
+    def json_fields(self) -> list[str]:
+        return ["to_seq", "summary", *(["left_out"] if self.left_out else [])]
 
 
 Event = UserMessage | Reasoning | AssistantMessage | ToolCall | ToolResult | PermissionDecision | TurnEnd | Compaction

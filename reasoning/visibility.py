@@ -47,6 +47,7 @@ class Visibility:
     thinking: ThinkingAccess = "excerpt"
     scratchpad: bool = False
     scratchpad_possible: bool = False  # the viewer may switch it on
+    previews_requests: bool = False  # the viewer may see what the next request contains
 
     @property
     def may_open_thinking(self) -> bool:
@@ -65,6 +66,7 @@ class Visibility:
             thinking=self.thinking if thinking and self.may_open_thinking else "none",
             scratchpad=False,
             scratchpad_possible=False,
+            previews_requests=False,
         )
 
     def with_trace(self) -> Visibility:
@@ -118,4 +120,5 @@ def visibility(flags: SiteFlags, viewer: Viewer) -> Visibility:
         thinking=thinking,
         scratchpad=may_scratchpad and viewer.scratchpad_on,
         scratchpad_possible=may_scratchpad,
+        previews_requests=viewer.is_administrator,
     )

@@ -28,6 +28,7 @@ from django.test import TransactionTestCase, override_settings
 from django.utils import translation
 
 from accounts.models import User
+from chat.conversations.context_limits import learned_limits
 from tests import factories
 
 # Derandomized: a failure comes from the change, not from new examples.
@@ -72,6 +73,7 @@ def shared_dir() -> Path:
 def _fresh_surroundings() -> None:
     """Start each test with an empty cache and in English."""
     django_cache.clear()
+    learned_limits.forget()
     translation.activate("en")
 
 

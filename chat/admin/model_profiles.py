@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 
 from chat.admin.base import ModelAdmin
 from chat.conversations import model_choice
-from chat.models import ModelProfile
+from chat.models import LearnedLimit, ModelProfile
 from chat.providers.address import InvalidAddressError, check_address, host_of
 from reasoning.errors import SettingError
 from reasoning.replay.dialects import DIALECTS, PRESETS
@@ -232,3 +232,21 @@ def settings_help() -> Any:
     return format_lazy(
         "{words} {example} · {known}", words=_("Only what differs from the site, such as"), example=example, known=known
     )
+
+
+@admin.register(LearnedLimit)
+class LearnedLimitAdmin(ModelAdmin):
+    """Context limits that services stated. One that is deleted is learned again."""
+
+    list_display = ("model", "endpoint", "listed", "refused", "updated_at")
+    search_fields = ("model",)
+
+    @admin.display(description=gettext_lazy("address"), ordering="provider")
+    def endpoint(self, limit: LearnedLimit) -> str:
+        return limit.provider.rpartition("#")[0]
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: LearnedLimit | None = None) -> bool:
+        return False

@@ -36,6 +36,7 @@ from chat.models import Turn
 from chat.stored_text import reading_results, translate_stored
 from reasoning.citations import Citation, citation_numbers, renumber
 from reasoning.envelope import AnswerRecord, answer_record
+from reasoning.events import HistoryCut
 from reasoning.trace import ToolTraceStep, count_steps
 from reasoning.visibility import Visibility
 
@@ -146,6 +147,7 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         is_unasked=turn.is_unasked,
         error=labels.error_label(turn),
         notice=labels.notice_label(turn, record),
+        **_history(turn.conversation_id, record.history_cut, sees),
         continue_url=reverse("chat:continue", args=args) if can_continue else "",
         **_urls(turn.conversation_id, turn.pk),
     )
@@ -170,6 +172,7 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         steps_label=labels.steps_label(sum(step.trace.omitted or 1 if step.trace else 1 for step in live.steps)),
         steps_detail=labels.steps_detail([step.trace for step in live.steps if step.trace]),
         thinking=_live_thinking(live, sees),
+        **_history(live.conversation_id, live.history_cut, sees),
         **_urls(live.conversation_id, live.id),
     )
 
@@ -271,6 +274,13 @@ def _stored_thinking(
     url = reverse("chat:thinking", args=[turn.conversation_id, turn.pk])
     text = opened.text if opened else ""
     return ThinkingView(label, record.thinking_tokens, url, text=text, is_open=opened is not None)
+
+
+def _history(conversation_id: uuid.UUID, cut: HistoryCut, sees: Visibility) -> dict[str, Any]:
+    if not cut:
+        return {}
+    preview_url = reverse("chat:preview", args=[conversation_id]) if sees.previews_requests else ""
+    return {"history_note": labels.history_note(cut), "preview_url": preview_url}
 
 
 def _urls(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> dict[str, Any]:

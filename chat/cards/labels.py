@@ -13,6 +13,7 @@ from chat.models import Turn
 from chat.stored_text import translate_stored
 from reasoning.citations import Citation, citation_numbers
 from reasoning.envelope import AnswerRecord
+from reasoning.events import HistoryCut
 from reasoning.trace import ToolTraceStep
 from reasoning.visibility import Visibility
 
@@ -50,6 +51,16 @@ def notice_label(turn: Turn, record: AnswerRecord) -> str:
             return _("The model’s service withheld the rest of this answer.")
         case Turn.Status.COMPLETED if not record.answer:
             return _("The model ended without an answer.")
+    return ""
+
+
+def history_note(cut: HistoryCut) -> str:
+    """Return what became of earlier messages before this answer. Product 23."""
+    match cut:
+        case "summarised":
+            return _("Earlier messages were summarised to fit the model’s context.")
+        case "left out":
+            return _("The oldest messages are left out from here on, to fit the model’s context.")
     return ""
 
 

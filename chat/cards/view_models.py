@@ -176,6 +176,8 @@ class AnswerView:
     ended_label: str = ""  # "Stopped after 8 s"
     is_unasked: bool = False  # its question was only saved
     error: str = ""  # "Stopped: the model did not answer"
+    history_note: str = ""  # "Earlier messages were summarised …"
+    preview_url: str = ""  # beside it, for those who may see the next request
     notice: str = ""  # "Stopped at the limit of 8 steps."
 
     @property

@@ -45,7 +45,7 @@ class ModelChoice:
     label: str
     config: ProviderConfig
     dialect: str
-    context_limit: int
+    context_limit: int | None  # the site's own
     reasoning: Mapping[str, Any] = field(default_factory=dict)
     problem: str = ""
     key_variable: str = ""

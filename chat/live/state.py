@@ -13,6 +13,7 @@ Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rise
     status    text (English), announce, reads, model, thought
     step      at, tool, trace: the step at this index
     approval  step: the tool call that waits for its user's decision, as they see it, or None
+    history   cut: earlier messages were summarised or left out (``reasoning.envelope.HistoryCut``)
     ended     the last one; its record is in the log
 
 Events of a conversation have ``kind`` alone, or with what they say: ``queue`` (waiting), ``model``, ``settings``,
@@ -29,6 +30,7 @@ from typing import Any
 from django.utils import timezone
 
 from chat.models import Conversation
+from reasoning.events import HistoryCut
 from reasoning.trace import ToolTraceStep, step_from_json, step_to_json
 
 Event = dict[str, Any]
@@ -73,6 +75,7 @@ class TurnState:
     thinking_chars: int = 0  # may exceed ``thinking`` where the turn runs in another process
     steps: list[LiveStep] = field(default_factory=list)
     approval: ToolTraceStep | None = None  # the call that waits for a decision
+    history_cut: HistoryCut = ""
 
     @property
     def public_id(self) -> str:
@@ -112,6 +115,8 @@ class TurnState:
                 self.thought_line = event["thought"]
             case "approval":
                 self.approval = step_from_json(event["step"]) if event["step"] else None
+            case "history":
+                self.history_cut = event["cut"]
             case "step":
                 self.steps[event["at"] :] = [LiveStep.from_json(event), *self.steps[event["at"] + 1 :]]
 
@@ -126,4 +131,5 @@ class TurnState:
             "thinking_chars": self.thinking_chars,
             "steps": [step.to_json() for step in self.steps],
             "approval": step_to_json(self.approval) if self.approval else None,
+            "history_cut": self.history_cut,
         }

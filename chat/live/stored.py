@@ -142,6 +142,7 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "reads": form["reads"],
         "steps": [LiveStep.from_json(step) for step in form["steps"]],
         "approval": step_from_json(waiting) if (waiting := form.get("approval")) else None,
+        "history_cut": form.get("history_cut", ""),
         "answer_chars": len(checkpoint.answer),
         "thinking_chars": form["thinking_chars"],
     }

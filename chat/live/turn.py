@@ -23,6 +23,7 @@ from chat.live.publish import publish
 from chat.live.state import Event, LiveStep, TurnState
 from reasoning.citations import Source
 from reasoning.deltas import Channel
+from reasoning.events import HistoryCut
 from reasoning.redaction import redact_text
 from reasoning.trace import ToolTraceStep, TraceRoom, step_to_json
 from reasoning.visibility import EXCERPT_CHARS, Viewer, visibility
@@ -133,6 +134,10 @@ class LiveTurn(TurnState):
         """Say what the thinking is about, in the service's words. Never stored."""
         self._thought = text
         self._add_status()
+
+    def show_history_cut(self, cut: HistoryCut) -> None:
+        """Say that earlier messages were summarised or left out, so that the request fits."""
+        self._add({"kind": "history", "cut": cut})
 
     def step_started(self, call_id: str, tool: str) -> None:
         """Show a call that runs. Its name is a model's word, so it is redacted."""

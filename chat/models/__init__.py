@@ -2,7 +2,7 @@
 
 from chat.models.conversation import Conversation
 from chat.models.filing import Filing, Passage
-from chat.models.model_profile import ModelProfile
+from chat.models.model_profile import LearnedLimit, ModelProfile
 from chat.models.share import Share
 from chat.models.turn import Checkpoint, Event, Feedback, QueuedMessage, StoredCard, Turn
 
@@ -12,6 +12,7 @@ __all__ = [
     "Event",
     "Feedback",
     "Filing",
+    "LearnedLimit",
     "ModelProfile",
     "Passage",
     "QueuedMessage",

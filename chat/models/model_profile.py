@@ -74,3 +74,27 @@ class ModelProfile(models.Model):
 
     def __str__(self) -> str:
         return self.label or self.name
+
+
+class LearnedLimit(models.Model):
+    """The context limit of a model as its service states it, in tokens: in its list of models, and in a refusal."""
+
+    provider = models.CharField(_("provider"), max_length=300)  # identity of the endpoint
+    model = models.CharField(_("model"), max_length=200)
+    listed = models.PositiveIntegerField(_("listed"), null=True, blank=True)
+    refused = models.PositiveIntegerField(_("stated when it refused a request"), null=True, blank=True)
+    updated_at = models.DateTimeField(_("updated at"), auto_now=True)
+
+    class Meta:
+        verbose_name = _("learned context limit")
+        verbose_name_plural = _("learned context limits")
+        ordering = ("provider", "model")
+        constraints = (models.UniqueConstraint(fields=["provider", "model"], name="learned_limit_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.model}: {self.tokens}"
+
+    @property
+    def tokens(self) -> int | None:
+        """The lower of the two: a list may name what a model could have, a refusal what its server has."""
+        return min(filter(None, (self.listed, self.refused)), default=None)

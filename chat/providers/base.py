@@ -45,7 +45,8 @@ class ProviderError(Exception):
     loads the model.
 
     ``detail`` is what the service itself said, redacted and at most 300 characters: for the log and for staff, since
-    ``message`` quotes it only where the request was refused.
+    ``message`` quotes it only where the request was refused. ``context_limit`` of a ``context_overflow`` is the limit
+    that the service states, in tokens.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class ProviderError(Exception):
         retry_after_s: float | None = None,
         reason: str = "",
         detail: str = "",
+        context_limit: int | None = None,
     ) -> None:
         super().__init__(message)
         self.code = code
@@ -65,6 +67,7 @@ class ProviderError(Exception):
         self.retry_after_s = retry_after_s
         self.reason = reason
         self.detail = detail
+        self.context_limit = context_limit
 
 
 def shown_model(model: str) -> str:
@@ -85,6 +88,7 @@ class Provider(Protocol):
     model: str  # the requested model name; the guard of opaque items compares it
     identity: str  # endpoint identity: base URL and a fingerprint of the credential
     starts_in_reasoning: bool
+    context_limit: int | None  # as its service lists it, in tokens
 
     def request_body(self, request: ProviderRequest) -> dict[str, Any]:
         """Return what ``stream`` would send for this request now, to the letter. Sends nothing."""

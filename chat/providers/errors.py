@@ -18,6 +18,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 from chat.providers.base import ProviderError, shown_model
+from chat.providers.context_limit import stated_limit
 
 MAX_QUOTED_CHARS = 300
 _MAX_WAIT_S, _TOMORROW_S = 86_400.0, 64_800.0  # a day; 18 hours
@@ -231,14 +232,20 @@ def failure_from_status(
         title = _TITLE.search(text)
         is_page = text.startswith("<")
         details = ErrorDetails(title=title[1] if title else "") if is_page else ErrorDetails(message=text, text=text)
-    return build_error(status, f"HTTP {status}", details, endpoint, wait_s=wait_s, reason=reason)
+    error = build_error(status, f"HTTP {status}", details, endpoint, wait_s=wait_s, reason=reason)
+    if error.code == "context_overflow":
+        error.context_limit = stated_limit(text)
+    return error
 
 
 def failure_from_object(error: Any, endpoint: Endpoint) -> ProviderError:
     """Turn an error object that came inside a 200 answer into our error."""
     details = read_object(error)
     by_name = next((status for pattern, status in _STATUS_OF_NAME if pattern.search(details.codes)), 500)
-    return build_error(details.status or by_name, "in the middle of its answer", details, endpoint)
+    failure = build_error(details.status or by_name, "in the middle of its answer", details, endpoint)
+    if failure.code == "context_overflow":
+        failure.context_limit = stated_limit(json.dumps(error, default=str))
+    return failure
 
 
 def failure_from_transport(exc: BaseException, endpoint: Endpoint, *, connect_s: float, idle_s: float) -> ProviderError:

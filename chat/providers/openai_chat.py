@@ -24,7 +24,7 @@ class OpenAIChatProvider(OpenAIService):
     """One model at one endpoint, over chat completions."""
 
     _api = "chat"
-    _optional = ("stream_options", "prompt_cache_key")
+    _optional = ("stream_options", "prompt_cache_key", "max_tokens", "max_completion_tokens")
 
     def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
         """Return the whole request body. Instructions come first, so that prompt caches find an unchanged start."""

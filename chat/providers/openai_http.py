@@ -20,6 +20,7 @@ from weakref import WeakKeyDictionary
 
 from chat.providers.address import host_of, split
 from chat.providers.base import ProviderError, ProviderRequest, shown_model
+from chat.providers.context_limit import listed_limit
 from chat.providers.decoding import MAX_EVENT_BYTES, EventParser, ResponseDecoder
 from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed, redirected
 from reasoning.deltas import RawDelta, RawFields
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 T = TypeVar("T")
+_LISTING_S = 3.0  # how long the first turn may wait for a list that isn't needed
 _BODY_END_S = 0.2  # how long the body's own end may take to follow the end mark
 _USAGE_S = 5.0  # how long the token counts may take to follow the end of the answer
 # Models that servers list beside those that answer, often before them.
@@ -159,6 +161,8 @@ class OpenAIService:
         self.name = shown_model(model) or self._connection.host
         self.identity = self._connection.identity
         self.starts_in_reasoning = starts_in_reasoning
+        self.context_limit: int | None = None
+        self._has_listed = False
 
     def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
         """Return the whole request body of this API."""
@@ -173,14 +177,20 @@ class OpenAIService:
         raise NotImplementedError
 
     async def find_model(self) -> str:
-        """Return the model in use; where none was named, the first of ``/v1/models``. Raises ProviderError."""
+        """Return the model in use; where none was named, the first of ``/v1/models``. Raises ProviderError.
+
+        At first use ``context_limit`` is read from the list too. Not every service has one, so that may fail.
+        """
         if self.model:
+            if not self._has_listed:
+                self._has_listed = True
+                with suppress(Exception):
+                    async with asyncio.timeout(_LISTING_S):
+                        self.context_limit = limit_of(self.model, await self._list_models())
             return self.model
         endpoint = self._endpoint("")
         try:
-            client = self._client or await client_for(self._connection)
-            listed = await client.models.with_raw_response.list(timeout=self._connection.idle_s)
-            listing = listed.http_response.json()
+            listing = await self._list_models()
         except Exception as error:
             failure = self._failure(error, endpoint, {})
             # Some servers can't list their models and answer all the same.
@@ -192,7 +202,13 @@ class OpenAIService:
             raise ProviderError("refused", message, retryable=False)
         self.model = next((name for name in names if not _NO_CHAT_MODEL.search(name)), names[0])
         self.name = shown_model(self.model)
+        self._has_listed, self.context_limit = True, limit_of(self.model, listing)
         return self.model
+
+    async def _list_models(self) -> Any:
+        client = self._client or await client_for(self._connection)
+        listed = await client.models.with_raw_response.list(timeout=self._connection.idle_s)
+        return listed.http_response.json()
 
     def request_body(self, request: ProviderRequest) -> dict[str, Any]:
         """Return what ``stream`` would post now; without a model only where none was named or found yet."""
@@ -362,12 +378,26 @@ def says_something(delta: RawDelta) -> bool:
 
 
 def listed_models(listing: Any) -> list[str]:
-    """Return the names in a listing of models, in its order: OpenAI's form, a bare list, Ollama's ``models``."""
+    """Return the names in a listing of models, in its order."""
+    names = [name_in(row) for row in listed_rows(listing)]
+    return [name for name in names if isinstance(name, str) and name]
+
+
+def limit_of(model: str, listing: Any) -> int | None:
+    """Return the context limit of a model in a listing, in tokens."""
+    rows = [row for row in listed_rows(listing) if isinstance(row, dict)]
+    return next((listed_limit(row) for row in rows if name_in(row) == model), None)
+
+
+def listed_rows(listing: Any) -> list[Any]:
+    """Return the rows of a listing: OpenAI's form, a bare list, Ollama's ``models``."""
     if isinstance(listing, dict):
         listing = listing.get("data") or listing.get("models")
-    rows = listing if isinstance(listing, list) else []
-    names = [row.get("id") or row.get("name") or row.get("model") if isinstance(row, dict) else row for row in rows]
-    return [name for name in names if isinstance(name, str) and name]
+    return listing if isinstance(listing, list) else []
+
+
+def name_in(row: Any) -> Any:
+    return row.get("id") or row.get("name") or row.get("model") if isinstance(row, dict) else row
 
 
 def without_conversation(detail: str, body: Mapping[str, Any]) -> str:

@@ -39,7 +39,7 @@ class OpenAIResponsesProvider(OpenAIService):
     """
 
     _api = "responses"
-    _optional = ("prompt_cache_key",)
+    _optional = ("prompt_cache_key", "max_output_tokens")
 
     def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
         body = {**request.body, "model": model, "stream": True}

@@ -39,6 +39,7 @@ def context_usage(conversation: Conversation, chosen: ModelChoice, turns: Sequen
     if turns is None:
         newest = conversation.turns.filter(is_active=True).select_related("stored_card").order_by("-number")
         turns = list(newest[:2])[::-1]
+    limit = planning.target_of(chosen).limit
     # a running turn has no size yet: the newest ended one is counted
     ended = [turn for turn in turns if turn.status != Turn.Status.RUNNING]
     try:
@@ -47,11 +48,11 @@ def context_usage(conversation: Conversation, chosen: ModelChoice, turns: Sequen
         )
     except InvalidToken:  # a key is lost: the public payloads can still be shown
         logger.error("history cannot be decrypted", extra={"conversation": conversation.pk.hex})
-        return ContextView(0, chosen.context_limit)
+        return ContextView(0, limit)
     preview_url = ""
     if conversation.owner.is_administrator:  # only owners see a conversation
         preview_url = reverse("chat:preview", args=[conversation.pk])
-    return ContextView(effective, chosen.context_limit, unsent=unsent, preview_url=preview_url)
+    return ContextView(effective, limit, unsent=unsent, preview_url=preview_url)
 
 
 def model_view(conversation: Conversation, chosen: ModelChoice, offered: Sequence[ModelChoice]) -> ModelView:

@@ -151,6 +151,7 @@ def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, url: str, *, is_o
         unfound=card.unfound,
         ended_label=card.ended_label,
         is_unasked=card.is_unasked,
+        history_note=card.history_note,
         notice=_("This answer could not be finished.") if card.error else card.notice,
     )
 

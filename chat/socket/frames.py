@@ -27,9 +27,9 @@ from chat.live.state import Event, TurnState
 from chat.models import Conversation
 from reasoning.visibility import Visibility
 
-_LIVE_PARTS = ("head", "status", "answer", "approval")
+_LIVE_PARTS = ("history", "head", "status", "answer", "approval")
 _SUMMARY_PARTS = ("points", "points_note")
-_FINAL_PARTS = ("head", "status", "approval", "sources", "actions", "notice", *_SUMMARY_PARTS)
+_FINAL_PARTS = ("history", "head", "status", "approval", "sources", "actions", "notice", *_SUMMARY_PARTS)
 TOKENS_EVERY_S = 1.0
 STEPS_EVERY_S = 1.0
 FEW_STEPS = 20
@@ -61,6 +61,8 @@ class PageFrames:
             case "approval":
                 card = build.live_answer_card(turn, self.sees)
                 return [_parts(card, ("approval",)), *self._steps(card)]
+            case "history":
+                return [_parts(build.live_answer_card(turn, self.sees), ("history",))]
             case "step" if self._may_draw_steps(len(turn.steps)):
                 return self._steps(build.live_answer_card(turn, self.sees))
         return []

@@ -1,14 +1,17 @@
-"""Have the model summarise older history, so that the next request fits.
+"""Make room in a history that is too long for the model: summarise older history, or leave out the oldest of it.
 
-A summary is accepted only if it has text, ended normally and really shrinks the request; otherwise history stays as it
-was. The summariser gets no tools and no reasoning (replay 2.8).
+A summary is accepted only if it has text, ended normally and really shrinks the request. Where there is none, the
+oldest turns are left out. Either is an event of the turn, and its card says so. The summariser gets no tools and no
+reasoning (replay 2.8, product 23).
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from channels.db import database_sync_to_async
 
@@ -17,74 +20,107 @@ from chat.conversations import model_choice
 from chat.models import Conversation, Turn
 from chat.providers.base import Provider, ProviderError, ProviderRequest
 from chat.turns import planning
-from reasoning.deltas import Channel, Delta, RawEnd, RawFields
-from reasoning.events import Compaction, UserMessage
+from reasoning.deltas import Channel, RawEnd, RawFields
+from reasoning.events import Compaction, Event, HistoryCut, UserMessage
 from reasoning.prompt import SUMMARISER
-from reasoning.replay.compaction import choose_border, is_worth_it, transcript
+from reasoning.replay.compaction import choose_border, choose_cut, is_worth_it, summary_tokens, transcript
+from reasoning.replay.history import read_history
 from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
+from reasoning.replay.tokens import text_tokens
 from reasoning.settings import ReasoningSettings
 from reasoning.stream.normalizer import Normalizer
-from reasoning.stream.output import BLOCK_BREAK
 
 logger = logging.getLogger(__name__)
 MAX_SUMMARY_CHARS = 12_000
+MAX_INTAKE_CHARS = 200_000  # thinking included: a summary is not worth more
 
 
-async def compact(
-    turn: Turn, chosen: model_choice.ModelChoice, provider: Provider, plan: EgressPlan, *, is_overflow: bool = False
-) -> bool:
-    """Summarise what lies before the running turn; say whether history is shorter now. Never raises ProviderError."""
-    if chosen.config.is_offline:
-        return False  # it reads the question alone
-    target = planning.target_of(chosen, model=provider.model, identity=provider.identity)
-    events = await database_sync_to_async(eventlog.history)(turn.conversation_id)
-    border = choose_border(events, target, is_overflow=is_overflow)
-    if border is None:
-        return False
-    summary = await _summary(provider, target, transcript(events, border, target))
-    compaction = Compaction(to_seq=border, summary=summary, seq=events[-1].seq + 1, turn=turn.public_id)
-    is_accepted = bool(summary) and await database_sync_to_async(_accept)(turn, chosen, target, compaction, plan)
-    logger.info("compaction", extra={"turn": turn.public_id, "to_seq": border, "accepted": is_accepted})
-    return is_accepted
+@dataclass(slots=True)
+class Compactor:
+    """Makes room for the requests of one turn. A summary that was of no use is not asked for again."""
+
+    turn: Turn
+    chosen: model_choice.ModelChoice
+    cut: HistoryCut = ""  # what became of earlier messages
+    _tried: set[int] = field(default_factory=set)  # borders
+
+    async def make_room(self, provider: Provider, plan: EgressPlan, *, is_overflow: bool = False) -> bool:
+        """Shorten the history for the request of ``plan``; say whether it is shorter now. Never raises ProviderError.
+
+        ``is_overflow``: the service refused that request as too long, whatever its size was estimated to be.
+        """
+        if self.chosen.config.is_offline:
+            return False  # it reads the question alone
+        read = partial(self._read, provider)
+        target, events = await database_sync_to_async(read)()
+        border = choose_border(events, target, is_overflow=is_overflow)
+        if border is not None and border not in self._tried:
+            self._tried.add(border)
+            summary = await _summary(provider, target, events, border)
+            compaction = self._event(events, border, summary=summary)
+            accept = partial(self._accept, target, compaction, partial(is_worth_it, plan))
+            is_accepted = bool(summary) and await database_sync_to_async(accept)()
+            self._log(border, accepted=is_accepted)
+            if is_accepted:
+                self.cut = self.cut or "summarised"
+                return True
+        cut = choose_cut(events, target, plan, is_overflow=is_overflow)
+        if cut is None:
+            return False
+        compaction = self._event(events, cut, summary=read_history(events).summary, left_out=True)
+        # A service that is sent nothing of it would get the same request again.
+        accept = partial(self._accept, target, compaction, lambda after: after.body != plan.body)
+        is_accepted = await database_sync_to_async(accept)()
+        self._log(cut, left_out=is_accepted)
+        self.cut = "left out" if is_accepted else self.cut
+        return bool(is_accepted)
+
+    def _read(self, provider: Provider) -> tuple[RequestTarget, Sequence[Event]]:
+        target = planning.target_of(self.chosen, model=provider.model, identity=provider.identity)
+        return target, eventlog.history(self.turn.conversation_id)
+
+    def _event(self, events: Sequence[Event], border: int, *, summary: str, left_out: bool = False) -> Compaction:
+        seq, turn = events[-1].seq + 1, self.turn.public_id
+        return Compaction(to_seq=border, summary=summary, left_out=left_out, seq=seq, turn=turn)
+
+    def _accept(self, target: RequestTarget, compaction: Compaction, is_useful: Callable[[EgressPlan], bool]) -> bool:
+        """Store a compaction if the request that follows from it is of use."""
+        conversation = Conversation.all_objects.select_related("owner").get(pk=self.turn.conversation_id)
+        after = planning.plan_next(conversation, self.chosen, target, and_then=(compaction,))
+        if not is_useful(after):
+            return False
+        eventlog.append(self.turn, [compaction])
+        return True
+
+    def _log(self, border: int, **outcome: bool) -> None:
+        logger.info("compaction", extra={"turn": self.turn.public_id, "to_seq": border, **outcome})
 
 
-def _accept(
-    turn: Turn, chosen: model_choice.ModelChoice, target: RequestTarget, compaction: Compaction, before: EgressPlan
-) -> bool:
-    """Store a summary if the request is shorter with it."""
-    conversation = Conversation.all_objects.select_related("owner").get(pk=turn.conversation_id)
-    after = planning.plan_next(conversation, chosen, target, and_then=(compaction,))
-    if not is_worth_it(before, after):
-        return False
-    eventlog.append(turn, [compaction])
-    return True
-
-
-async def _summary(provider: Provider, target: RequestTarget, text: str) -> str:
+async def _summary(provider: Provider, target: RequestTarget, events: Sequence[Event], border: int) -> str:
     """Return the model's summary; empty where it gave none that is usable."""
+    text = transcript(events, border, target, overhead_tokens=text_tokens(SUMMARISER))
     question = UserMessage(text=text, seq=1, turn="summary")
+    target = replace(target, max_output_tokens=summary_tokens(target))
     plan = plan_request([question], ReasoningSettings(enabled=False), target)
     request = ProviderRequest(plan.body, SUMMARISER, tools=(), conversation="", optional=plan.optional)
     normalizer, ended = Normalizer(starts_in_reasoning=provider.starts_in_reasoning), ""
     pieces: list[str] = []
-    message = 0
+    chars = 0
     try:
         async with aclosing(provider.stream(request)) as stream:
             async for raw in stream:
                 if isinstance(raw, RawFields):
-                    if raw.message != message and "content" in raw.fields:
-                        message = raw.message
-                        pieces += [*visible_texts(normalizer.end_message()), BLOCK_BREAK]
-                    pieces += visible_texts(normalizer.feed(raw.fields))
+                    chars += sum(len(value) for value in raw.fields.values() if isinstance(value, str))
+                    if chars > MAX_INTAKE_CHARS:
+                        return ""
+                    pieces += [
+                        str(delta.text) for delta in normalizer.feed(raw.fields) if delta.channel is Channel.VISIBLE
+                    ]
                 elif isinstance(raw, RawEnd):
                     ended = raw.finish_reason
     except ProviderError as error:
-        logger.warning("summariser failed", extra={"code": error.code, "detail": error.detail})
+        logger.warning("summariser failed", extra={"code": error.code})
         return ""
-    pieces += visible_texts(normalizer.finish())
+    pieces += [str(delta.text) for delta in normalizer.finish() if delta.channel is Channel.VISIBLE]
     summary = "".join(pieces).strip()
     return summary if ended == "stop" and len(summary) <= MAX_SUMMARY_CHARS else ""
-
-
-def visible_texts(deltas: Iterable[Delta]) -> list[str]:
-    return [str(delta.text) for delta in deltas if delta.channel is Channel.VISIBLE]

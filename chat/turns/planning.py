@@ -22,6 +22,7 @@ from accounts.visibility import site_flags
 from chat import eventlog
 from chat.cards import rendering
 from chat.conversations import model_choice, reasoning_settings
+from chat.conversations.context_limits import learned_limits
 from chat.models import Conversation, StoredCard, Turn
 from chat.providers.base import Provider, ProviderRequest
 from chat.tools import registry
@@ -38,13 +39,18 @@ NEXT_QUESTION = UserMessage(text="", turn="next", seq=sys.maxsize)
 def target_of(chosen: model_choice.ModelChoice, *, model: str = "", identity: str = "") -> RequestTarget:
     """Return where the request is sent; ``model`` and ``identity`` as its provider knows them, if it was asked."""
     target = model_choice.request_target(chosen)
+    if not (model or target.model) and (known := model_choice.known_provider(chosen)):
+        model = known.model
+    model, identity = model or target.model, identity or target.provider
     overhead = _overhead(system_prompt(chosen.dialect), chosen.dialect)
     return replace(
         target,
-        model=model or target.model,
-        provider=identity or target.provider,
+        model=model,
+        provider=identity,
+        context_limit=learned_limits.in_force(chosen.context_limit, identity, model),
         compact_at=settings.COMPACTION_THRESHOLD,
         overhead_tokens=overhead,
+        max_output_tokens=settings.MAX_OUTPUT_TOKENS,
     )
 
 

@@ -22,6 +22,7 @@ Action = Literal["omit items", "compact", "wait"]
 DB_RETRY_TIMEOUT_S = 20.0
 DB_FIRST_WAIT_S, DB_MAX_WAIT_S = 0.1, 5.0
 MAX_WAITS = 2
+MAX_OVERFLOWS = 2  # where the first shorter request is still too long
 LONGEST_LOADING_WAIT_S = 16.0
 MAX_WAIT_S = 30.0  # longer, and the user would rather decide
 FIRST_WAIT_S = 0.5
@@ -66,12 +67,13 @@ def _log_outage(state: RetryCallState) -> None:
 class RetryPolicy:
     """What to do about requests of one turn that failed before any output. Replay 2.10, D6.
 
-    Each remedy is tried once, that against refused items once for each request that holds some; waiting at most twice,
-    or for minutes while a model is being loaded. After the first piece of an answer and (unless the request was refused
-    whole) after a tool has run, a failure ends the turn: what a service accepted is never requested again.
+    Each remedy is tried once, that against refused items once for each request that holds some; compaction and waiting
+    at most twice, or for minutes while a model is being loaded. After the first piece of an answer and (unless the
+    request was refused whole) after a tool has run, a failure ends the turn: what a service accepted is never
+    requested again.
     """
 
-    _has_compacted: bool = False
+    _overflows: int = 0
     _waits: int = 0
     _loading_waits: int = 0
     _loading_s: float = 0.0  # their sum
@@ -80,8 +82,8 @@ class RetryPolicy:
         """Return what may help after ``plan`` was refused, and count it as tried; None where the turn fails."""
         if error.reason in _ITEM_REASONS and plan.sends_opaque:
             return "omit items"
-        if error.code == "context_overflow" and not self._has_compacted:
-            self._has_compacted = True
+        if error.code == "context_overflow" and self._overflows < MAX_OVERFLOWS:
+            self._overflows += 1
             return "compact"
         if error.reason == "loading":
             self._loading_waits += 1

@@ -21,12 +21,14 @@ from django.utils.translation import gettext_noop
 
 from chat import eventlog
 from chat.conversations import model_choice
+from chat.conversations.context_limits import learned_limits
 from chat.eventlog import write
 from chat.live.turn import LiveTurn
 from chat.providers.base import Provider, ProviderError
 from chat.tools import registry
 from chat.tools.base import Tool
-from chat.turns import approval, compaction, finish, planning
+from chat.turns import approval, finish, planning
+from chat.turns.compaction import Compactor
 from chat.turns.metrics import TurnMetrics
 from chat.turns.retry import RetryPolicy, explain_refusal, retry_on_db_outage
 from chat.turns.start import StartedTurn
@@ -126,7 +128,7 @@ class TurnRun:
         self._machine: TurnMachine | None = None
         self._in_step = False
         self._has_output = False  # of the present request: a retry would repeat it
-        self._has_compacted = False
+        self._compactor = Compactor(self.turn, started.choice)
         self._refused_setting = ""  # that the service did not accept, so that the request was made without it
         self._unwritten: Sequence[Event] = ()  # of the newest step
         self._history: Sequence[Event] | None = None  # the log, unless something was appended since it was read
@@ -169,6 +171,7 @@ class TurnRun:
             provider = await self._stoppable(model_choice.provider(self._started.choice))
             machine = self._machine = self._new_machine(provider)
             self.live.show_model(provider.name)
+            await self._learn_limit(provider, listed=provider.context_limit)
             for _step in range(settings.MAX_STEPS):
                 outcome = await self.run_step(provider, machine)
                 if not outcome.calls:
@@ -256,18 +259,21 @@ class TurnRun:
             return outcome
 
     async def _plan(self, provider: Provider, machine: TurnMachine) -> EgressPlan:
-        """Plan the next request; compact first where history has grown too long for a turn's first request."""
+        """Plan the next request; make room first where history has grown too long for it."""
         plan_step = partial(planning.plan_step, self.turn, self._started.choice, provider)
         # The conversation was read when the turn started: fresh enough for its first request.
         conversation = None if self._metrics.requests else self.turn.conversation
         read = partial(plan_step, conversation=conversation, anchor=self._anchor)
         plan, self._history, self._anchor = await retry_on_db_outage(read)
-        if plan.should_compact and machine.step == 0 and not self._has_compacted:
-            self._has_compacted = True
-            if await self._compact(provider, plan):
-                read = partial(plan_step, conversation=None, anchor=None)
-                plan, self._history, self._anchor = await retry_on_db_outage(read)
+        if plan.should_compact and await self._make_room(provider, plan):
+            read = partial(plan_step, conversation=None, anchor=None)
+            plan, self._history, self._anchor = await retry_on_db_outage(read)
         return plan
+
+    async def _learn_limit(self, provider: Provider, *, listed: int | None = None, refused: int | None = None) -> None:
+        if learned_limits.is_news(provider.identity, provider.model, listed=listed, refused=refused):
+            learn = partial(learned_limits.learn, provider.identity, provider.model, listed=listed, refused=refused)
+            await retry_on_db_outage(learn)
 
     async def _recover_from(
         self, error: ProviderError, provider: Provider, machine: TurnMachine, plan: EgressPlan
@@ -280,7 +286,12 @@ class TurnRun:
                 await retry_on_db_outage(partial(planning.remember_refusal, self.turn, provider, to_seq))
                 return True
             case "compact":
-                return await self._compact(provider, plan, is_overflow=True)
+                refused = error.context_limit
+                if not refused:  # a request of this size is too long, by the estimate that later ones are measured by
+                    known = learned_limits.of(provider.identity, provider.model)
+                    refused = min(known or plan.effective_tokens, plan.effective_tokens)
+                await self._learn_limit(provider, refused=refused)
+                return await self._make_room(provider, plan, is_overflow=True)
             case "wait":
                 said = {"code": error.code, "detail": error.detail}
                 logger.warning("request made again", extra={"turn": self.turn.public_id, **said})
@@ -289,14 +300,15 @@ class TurnRun:
                 return True
         return False
 
-    async def _compact(self, provider: Provider, plan: EgressPlan, *, is_overflow: bool = False) -> bool:
+    async def _make_room(self, provider: Provider, plan: EgressPlan, *, is_overflow: bool = False) -> bool:
         self.live.show_status(MAKING_ROOM, announce=True)
         history, self._history = self._history, None
-        compacting = compaction.compact(self.turn, self._started.choice, provider, plan, is_overflow=is_overflow)
-        has_compacted = bool(await self._stoppable(compacting))
-        if not has_compacted:
+        is_shorter = bool(await self._stoppable(self._compactor.make_room(provider, plan, is_overflow=is_overflow)))
+        if is_shorter:
+            self.live.show_history_cut(self._compactor.cut)
+        else:
             self._history = history
-        return has_compacted
+        return is_shorter
 
     async def _stream(self, provider: Provider, machine: TurnMachine, plan: EgressPlan) -> None:
         """Feed one response to the machine and show what comes out."""

@@ -27,7 +27,8 @@ class Dialect:
     ``needs``: which assistant messages must carry it. ``placeholder``: what such a message carries where its response
     had none; empty where nothing is accepted instead, so that the step is omitted. ``control``: how a request asks for
     effort. ``off``: what tells it not to reason, where it reasons unless it is told. ``models_differ``: some of its
-    models refuse what asks for effort, so the request is made without it then (product 24).
+    models refuse what asks for effort, so the request is made without it then (product 24). ``output_limit``: its
+    parameter for the length of an answer.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Dialect:
     control: Control = "none"
     off: Mapping[str, Any] = field(default_factory=dict)
     models_differ: bool = False
+    output_limit: str = "max_tokens"
     keeps_all: Mapping[str, Any] = field(default_factory=dict)  # sent where all its reasoning is sent back
     always: Mapping[str, Any] = field(default_factory=dict)  # sent with each request
 
@@ -54,7 +56,7 @@ _TEMPLATE_OFF: Mapping[str, Any] = {"chat_template_kwargs": {"enable_thinking": 
 GENERIC = Dialect(name="openai-chat", checked="2026-11", takes_details=None, control="effort", models_differ=True)
 _DIALECTS = (
     GENERIC,
-    Dialect(name="openai", checked="2026-11", text_field="", control="effort"),
+    Dialect(name="openai", checked="2026-11", text_field="", control="effort", output_limit="max_completion_tokens"),
     Dialect(name="responses-strict", checked="2026-11", text_field=""),
     Dialect(name="strict-chat", checked="2026-11", text_field=""),
     Dialect(name="mistral", checked="2026-09", text_field=""),

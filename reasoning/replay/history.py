@@ -85,10 +85,14 @@ class HistoryTurn:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The turns that may be sent, oldest first, and the summary that replaces the events before them."""
+    """The turns that may be sent, oldest first, and the summary that replaces the events before them.
+
+    ``left_out``: the newest of these events are in no summary.
+    """
 
     turns: tuple[HistoryTurn, ...]
     summary: str = ""
+    left_out: bool = False
     compacted_events: tuple[Event, ...] = ()
 
 
@@ -113,7 +117,7 @@ def read_history(events: Iterable[Event]) -> History:
         # A turn that is cut between its steps is still sent with its question.
         is_sent = event.seq > border or (isinstance(event, UserMessage) and event.turn in cut_turns)
         (sent if is_sent else compacted).append(event)
-    return History(turns_of(sent), newest.summary, tuple(compacted))
+    return History(turns_of(sent), newest.summary, newest.left_out, tuple(compacted))
 
 
 def turns_of(events: Sequence[Event]) -> tuple[HistoryTurn, ...]:

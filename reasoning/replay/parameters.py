@@ -63,6 +63,13 @@ def response_params(settings: ReasoningSettings, model: str) -> Parameters:
     return Parameters(body, missing("the Responses API", "reasoning.maxTokens") if settings.max_tokens else ())
 
 
+def output_limit(dialect: Dialect, api: str, tokens: int | None) -> dict[str, Any]:
+    """Return the parameter that limits the length of an answer, its reasoning included; none for the service's own."""
+    if tokens is None:
+        return {}
+    return {"max_output_tokens" if api == "responses" else dialect.output_limit: tokens}
+
+
 def chat_params(settings: ReasoningSettings, model: str, dialect: Dialect, *, sends_all_reasoning: bool) -> Parameters:
     """Return the parameters of a chat request.
 

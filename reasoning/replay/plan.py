@@ -14,7 +14,7 @@ from reasoning.events import Event
 from reasoning.replay.chat_messages import CallIds, Entry, Repair, chat_messages, join_roles, repair_messages
 from reasoning.replay.dialects import dialect_named
 from reasoning.replay.history import read_history
-from reasoning.replay.parameters import request_params
+from reasoning.replay.parameters import output_limit, request_params
 from reasoning.replay.response_items import question_item, repair_items, response_items
 from reasoning.replay.selection import Omission, Origin, Selector
 from reasoning.replay.tokens import RESERVE, UsageAnchor, anchor_for, event_tokens, request_tokens
@@ -32,7 +32,8 @@ class RequestTarget:
     """The receiver of a request. ``dialect`` is a name of ``replay.dialects``; none, or an unknown one, is the generic.
 
     ``context_limit`` in tokens, None where it is not known; ``compact_at`` is the share of it at which history is to be
-    compacted; ``overhead_tokens`` estimates instructions and tools, which are not part of the plan.
+    compacted; ``overhead_tokens`` estimates instructions and tools, which are not part of the plan;
+    ``max_output_tokens`` is what the service is told to write at most, None for its own limit.
     """
 
     api: Literal["chat", "responses"]
@@ -42,10 +43,17 @@ class RequestTarget:
     context_limit: int | None = None
     compact_at: float = COMPACT_AT
     overhead_tokens: int = 0
+    max_output_tokens: int | None = None
 
     @property
     def limit(self) -> int:
         return self.context_limit or UNKNOWN_CONTEXT_LIMIT
+
+    @property
+    def room(self) -> int:
+        """Tokens that a request may have before history is compacted; the rest is for the answer."""
+        answer = min(max(RESERVE, self.max_output_tokens or 0), self.limit // 3)
+        return min(round(self.limit * self.compact_at), self.limit - answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +132,18 @@ def plan_request(
     params = request_params(
         settings, api=target.api, model=target.model, dialect=dialect, sends_all_reasoning=sends_all
     )
+    length = output_limit(dialect, target.api, target.max_output_tokens)
 
     effective = request_tokens(entries, usage_anchor, target.overhead_tokens)
     # What settings omit is stored, but neither sent nor counted (spec 001 BR-004).
     omitted = {omission.seq for omission in selector.omissions}
     unsent = sum(event_tokens(event) for event in events if event.active and event.seq in omitted)
     return EgressPlan(
-        body={"model": target.model, "input" if is_responses else "messages": entries, **params.body},
+        body={"model": target.model, "input" if is_responses else "messages": entries, **params.body, **length},
         omissions=tuple(sorted(selector.omissions, key=lambda omission: omission.seq)),
         effective_tokens=effective,
         stored_tokens=effective + unsent,
-        should_compact=effective > min(target.limit * target.compact_at, target.limit - RESERVE),
+        should_compact=effective > target.room,
         notes=params.notes,
         optional=params.optional,
         repairs=repairs,

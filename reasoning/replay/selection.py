@@ -74,7 +74,8 @@ class Selector:
     _seen_items: set[str] = field(default_factory=set)
 
     def select(self, history: History) -> tuple[SelectedTurn, ...]:
-        self._omit(history.compacted_events, ("compaction", "part of the summary"))
+        reason = "left out, so that the request fits" if history.left_out else "part of the summary"
+        self._omit(history.compacted_events, ("compaction", reason))
         last_thinking = next((turn for turn in reversed(history.turns) if turn.has_reasoning), None)
         policy = self.settings.strip_from_context or "none"
         selected = []

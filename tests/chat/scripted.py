@@ -19,6 +19,7 @@ class ScriptedProvider:
     name = model = "scripted"
     identity = "scripted"
     starts_in_reasoning = False
+    context_limit = None
 
     def __init__(self, *replies: Sequence[Delta]) -> None:
         self._replies = list(replies)

@@ -9,7 +9,7 @@ import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 
-from chat.management.commands.check_model import reported_limit
+from chat.providers.context_limit import listed_limit
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import bind_keys, make_profile
 
@@ -139,7 +139,9 @@ def test_refused_key_is_named_by_its_variable_and_never_printed(
     [
         ({"id": "m", "context_length": 128_000}, 128_000),
         ({"id": "m", "max_model_len": 32_768}, 32_768),
-        ({"id": "m", "max_input_tokens": 128_000}, 128_000),  # review U D8
+        ({"model_name": "m", "model_info": {"max_input_tokens": 128_000}}, 128_000),  # review U D8
+        ({"id": "m", "max_input_tokens": 128_000}, 128_000),
+        ({"id": "m", "context_length": True}, None),
         ({"id": "m", "meta": {"n_ctx": 4096, "n_ctx_train": 131_072}}, 4096),
         ({"id": "m", "context_length": None, "context_window": 8192}, 8192),
         ({"id": "m"}, None),
@@ -147,7 +149,7 @@ def test_refused_key_is_named_by_its_variable_and_never_printed(
     ],
 )
 def test_limit_is_read_under_every_name(row: dict[str, Any], limit: int | None) -> None:
-    assert reported_limit(row) == limit
+    assert listed_limit(row) == limit
 
 
 # review U D4

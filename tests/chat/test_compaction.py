@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 from django.conf import LazySettings
 
+from accounts.models import User
+from chat.conversations.context_limits import learned_limits
 from chat.models import Conversation, Event
 from tests.chat.asking import ask, owner_of, questions
+from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
+from tests.factories import make_conversation
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SUMMARY = "The reader asked for figures; sales were named."
@@ -57,7 +62,8 @@ async def test_long_history_is_summarised_before_the_next_turn_and_stays_in_the_
         pytest.param({"content": "x", "faults": [{"kind": "server_error"}]}, id="failed"),
     ],
 )
-async def test_summary_that_is_of_no_use_is_refused_and_the_turn_continues(
+@pytest.mark.spec("product 23")
+async def test_without_a_usable_summary_the_oldest_turns_are_left_out_and_the_card_says_so(
     upstream: ContractHandle, conversation: Conversation, reply: dict[str, Any]
 ) -> None:
     upstream.script([{"content": ANSWER}, {"content": ANSWER}])
@@ -67,9 +73,12 @@ async def test_summary_that_is_of_no_use_is_refused_and_the_turn_continues(
 
     turn = await ask(conversation, "Third?")
 
-    assert not await Event.objects.filter(type="compaction").aexists()
     assert turn.status == "completed"
-    assert "First?" in contents(upstream.requests()[-1])
+    last = contents(upstream.requests()[-1])
+    assert [text in last for text in ("First?", "Second?", "Third?")] == [False, True, True]
+    page = (await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")).content.decode()
+    assert page.count("The oldest messages are left out from here on") == 1
+    assert await database_sync_to_async(questions)(conversation) == ["First?", "Second?", "Third?"]
 
 
 async def test_overflow_that_the_service_reports_is_answered_by_one_summary_and_one_more_request(
@@ -99,3 +108,82 @@ async def test_meter_counts_what_would_be_sent_and_names_what_would_not(
     effective, _slash, limit = page.partition("data-context-usage>")[2].partition("<")[0].partition("/")
     assert (int(effective) < 2_000, limit) == (True, "3000")
     assert "stored, not sent" in page
+
+
+# review U D2
+@pytest.mark.spec("product 23")
+@pytest.mark.parametrize("summary", [{}, {"finish": "length"}], ids=["summarised", "left out"])
+@pytest.mark.parametrize(
+    ("knobs", "most"),
+    [
+        pytest.param({"lists_limit": True}, 0, id="listed"),
+        pytest.param({"states_limit": True}, 1, id="stated in the refusal"),
+        pytest.param({}, 1, id="not stated"),
+    ],
+)
+async def test_conversation_lives_on_within_a_limit_that_is_learned_once(
+    upstream: ContractHandle,
+    conversation: Conversation,
+    settings: LazySettings,
+    knobs: dict[str, Any],
+    most: int,
+    summary: dict[str, Any],
+) -> None:
+    settings.OPENAI_API_KEY = f"key-{sorted(knobs)}-{summary}"  # an endpoint whose list was not read yet
+    summaries = [{"content": SUMMARY, "match": {"last_user_contains": "Assistant: A long"}, **summary}] * 20
+    upstream.script([*summaries, *[{"content": ANSWER[:1_600]}] * 20], knobs={"context_limit": 2_048, **knobs})
+
+    turns = [await ask(conversation, f"Question {number}?") for number in range(8)]
+    learned_limits.forget()  # as another process, or this one after a restart
+    await database_sync_to_async(learned_limits.refresh)()
+    turns += [await ask(conversation, f"Question {number}?") for number in range(8, 12)]
+
+    assert [turn.status for turn in turns] == ["completed"] * 12
+    assert len(upstream.refusals()) <= most
+    bodies = [json.dumps(request["body"]) for request in upstream.requests()]
+    assert len(set(bodies)) == len(bodies)
+    events = [event.public async for event in Event.objects.filter(type="compaction")]
+    assert {event.get("left_out", False) for event in events} == {bool(summary)}
+
+
+@pytest.mark.spec("product 23")
+async def test_history_is_shortened_inside_a_turn_too(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.CONTEXT_LIMIT = 3_000
+    search = {"tool_calls": [{"name": "searchFilings", "arguments": json.dumps({"query": "turbine " * 250})}]}
+    summaries = [{"content": SUMMARY, "match": {"last_user_contains": "Assistant called"}}] * 9
+    upstream.script([*summaries, *[search] * 5, {"content": "That is all."}, {"content": "Next."}])
+
+    turn = await ask(conversation)
+    await ask(conversation, "next")
+
+    assert turn.status == "completed"
+    assert upstream.refusals() == []
+    assert await Event.objects.filter(type="compaction", turn=turn).aexists()
+    sizes = [len(json.dumps(request["body"]["messages"])) // 4 for request in upstream.requests()]
+    assert max(sizes) < 3_000
+
+
+@pytest.mark.spec("product 23")
+async def test_place_where_history_was_summarised_is_marked_and_links_the_preview_for_administrators(
+    upstream: ContractHandle, alice: User, ada: User, settings: LazySettings
+) -> None:
+    settings.CONTEXT_LIMIT = 3_000
+    for owner in (alice, ada):
+        conversation = await database_sync_to_async(make_conversation)(owner=owner)
+        upstream.script([{"content": ANSWER}, {"content": ANSWER}, {"content": SUMMARY}, {"content": "Now then."}])
+        await ask(conversation, "First?")
+        await ask(conversation, "Second?")
+        async with socket_of(conversation, owner) as socket:
+            await ask(conversation, "Third?")
+            frames = await frames_until(socket, "Now then.")
+
+        page = (await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")).content.decode()
+
+        mark = "Earlier messages were summarised to fit the model"
+        assert any(mark in frame for frame in frames)
+        assert page.count(mark) == 1
+        third = page[page.index("Third?") : page.index("Now then.")]
+        assert mark in third
+        assert (f"/chats/{conversation.pk}/preview/" in third) is (owner is ada)

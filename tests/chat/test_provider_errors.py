@@ -552,3 +552,34 @@ async def test_optional_parameters_are_left_out_one_by_one_from_then_on() -> Non
 
     assert seen == [{"stream_options", "prompt_cache_key"}, {"stream_options"}, set(), set()]
     await client.close()
+
+
+# review U D2
+@pytest.mark.parametrize(
+    ("said", "limit"),
+    [
+        ({"error": {"type": "exceed_context_size_error", "n_prompt_tokens": 2228, "n_ctx": 2048}}, 2048),
+        ({"error": '{"error": {"code": 400, "message": "exceed_context_size_error", "n_ctx": 2048}}'}, 2048),
+        ("This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.", 4096),
+        ("This model's maximum context length is 4,096 tokens. Please reduce the length of the messages.", 4096),
+        ("prompt is too long: 210000 tokens > 200000 maximum", 200_000),
+        ("The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", 1_048_576),
+        ("Input validation error: inputs tokens + max_new_tokens must be <= 4096", 4096),
+        ("Range of input length should be [1, 129024]", 129_024),
+        ("Your request exceeded model token limit: 262144 (requested: 300000)", 262_144),
+        ("This model's maximum prompt length is 131072 but the request contains 537812 tokens.", 131_072),
+        ("prompt token count of 70000 exceeds the limit of 64000", 64_000),
+        ("the request exceeds the available context size (8192 tokens), try increasing it", 8192),
+        ("'max_tokens' is too large: 5000. This model's maximum context length is 4096 tokens", 4096),
+        ("the request exceeds the available context size, try increasing it", None),
+        ("Please reduce the length of the messages or completion.", None),
+        ("prompt is too long: 9 tokens > 8 maximum", None),
+    ],
+)
+def test_limit_that_an_overflow_states_is_read(said: Any, limit: int | None) -> None:
+    body = said if isinstance(said, dict) else {"error": {"message": said, "code": "context_length_exceeded"}}
+
+    whole = failure_from_status(400, json.dumps(body).encode(), {}, ENDPOINT)
+    inside = failure_from_object(body["error"], ENDPOINT)
+
+    assert [(error.code, error.context_limit) for error in (whole, inside)] == [("context_overflow", limit)] * 2

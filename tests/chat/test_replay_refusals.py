@@ -226,7 +226,7 @@ async def test_broken_stream_is_not_retried(talk: Talk) -> None:
 async def test_context_overflow_compacts_and_retries_once(talk: Talk, wording: int) -> None:
     await talk.choose(KINDS["plain-model"])
     await talk.ask(talk.answer(text=LONG * 300))
-    summary = {"content": "They talked.", "match": {"last_user_contains": "User: "}}
+    summary = {"content": "They talked.", "match": {"last_user_contains": LONG}}
     too_long = {"kind": "context_overflow", "wording": wording}
 
     turn = await talk.ask(summary, {**talk.answer(), "faults": [too_long]})
@@ -240,7 +240,7 @@ async def test_context_overflow_compacts_and_retries_once(talk: Talk, wording: i
 async def test_second_overflow_ends_the_turn_not_the_conversation(talk: Talk) -> None:
     await talk.choose(KINDS["plain-model"])
     await talk.ask(talk.answer(text=LONG * 300))
-    summary = {"content": "They talked.", "match": {"last_user_contains": "User: "}}
+    summary = {"content": "They talked.", "match": {"last_user_contains": LONG}}
 
     turn = await talk.ask(summary, {**talk.answer(), "faults": [{"kind": "context_overflow", "times": 9}]})
 

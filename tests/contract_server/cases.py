@@ -86,6 +86,7 @@ PRESERVED = [user(), assistant("Net sales rose.", reasoning_content="Easy enough
 R1, V32, V4, KIMI = "deepseek-r1", "deepseek-v3.2", "deepseek-v4-pro", "kimi-k2.6"
 
 CHAT_CASES = [
+    chat("G3", [user()], [user("x" * 400)], "exceeds the context window", knobs={"context_limit": 100}),
     chat("G4", [user()], [user()], "Unknown parameter: 'colour'.", bad_body={"colour": 1}),
     chat("G5", [user()], [user()], "contract_conflicting_reasoning_controls", bad_body=CONTROLS),
     chat("model", [user()], [user()], "model_not_found", bad_body={"model": "no-such-model"}, status=404),

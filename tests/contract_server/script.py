@@ -228,7 +228,14 @@ class Reply(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
 
 
 class Knobs(Struct, frozen=True, forbid_unknown_fields=True):
-    """Variations of the Responses API: how strictly items are paired, and the form of its events."""
+    """Variations of the Responses API: how strictly items are paired, and the form of its events.
+
+    ``context_limit``, in tokens of four bytes, is of both APIs: whether a refusal states it, and the list of models.
+    """
+
+    context_limit: int | None = None
+    states_limit: bool = False
+    lists_limit: bool = False
 
     pairing: Literal["position", "strict"] = "position"
     extra_item_keys: dict[str, Any] = {}

@@ -84,7 +84,9 @@ class ContractServer:
             return error.answer()
         of_table = [model for mode in MODES.values() for model in mode.models]
         names = dict.fromkeys([*self.state.script.source.models, *of_table])
-        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "contract"} for name in names]
+        knobs = self.state.script.source.knobs
+        limit = {"max_model_len": knobs.context_limit} if knobs.lists_limit else {}
+        listed = [{"id": name, "object": "model", "created": 0, "owned_by": "contract", **limit} for name in names]
         return json_answer(200, {"object": "list", "data": listed})
 
     async def _control(self, route: str, given: Any) -> Answer:

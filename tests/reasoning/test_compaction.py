@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
-from reasoning.replay.compaction import choose_border, is_worth_it, transcript
+from reasoning.replay.compaction import choose_border, choose_cut, is_worth_it, summary_tokens, transcript
 from reasoning.replay.plan import EgressPlan, RequestTarget
+from reasoning.replay.tokens import text_tokens
 
 TARGET = RequestTarget(api="chat", model="m", provider="p", context_limit=1_000)
 WIDE = RequestTarget(api="chat", model="m", provider="p", context_limit=100_000)
@@ -48,11 +51,48 @@ def test_single_question_is_not_summarised() -> None:
     assert choose_border([UserMessage(text="now", seq=1, turn="a")], TARGET, is_overflow=True) is None
 
 
-def test_running_turn_is_cut_between_steps_on_overflow_only() -> None:
+@pytest.mark.parametrize("is_overflow", [True, False])
+def test_running_turn_is_cut_between_steps_where_nothing_else_can_go(is_overflow: bool) -> None:
     events = [UserMessage(text="now", seq=1, turn="a"), *step("a", 2, 0), *step("a", 4, 1)]
 
-    assert choose_border(events, TARGET, is_overflow=False) is None
-    assert choose_border(events, TARGET, is_overflow=True) == 3
+    assert choose_border(events, TARGET, is_overflow=is_overflow) == 3
+    assert choose_border([*ended("z", 1), *events[:3]], TARGET, is_overflow=is_overflow) == 2
+
+
+@pytest.mark.spec("product 23")
+def test_as_few_of_the_oldest_turns_are_left_out_as_needed() -> None:
+    events = [*ended("a", 1), *ended("b", 4), *ended("c", 7), UserMessage(text="now", seq=10, turn="d")]
+
+    assert choose_cut(events, TARGET, plan(TARGET.room), is_overflow=False) is None
+    assert choose_cut(events, TARGET, plan(TARGET.room + 1), is_overflow=False) == 2
+    assert choose_cut(events, TARGET, plan(TARGET.room + 600), is_overflow=False) == 5
+    assert choose_cut(events, TARGET, plan(1_500), is_overflow=True) == 5
+    assert choose_cut(events, TARGET, plan(90_000), is_overflow=False) == 8
+    left_out = [*events, Compaction(to_seq=8, summary="", left_out=True, seq=11, turn="d")]
+    assert choose_cut(left_out, TARGET, plan(90_000), is_overflow=False) is None
+
+
+@pytest.mark.spec("product 23")
+def test_steps_of_a_running_turn_are_left_out_after_all_earlier_turns() -> None:
+    running = [UserMessage(text="now", seq=4, turn="b"), *step("b", 5, 0), *step("b", 7, 1), *step("b", 9, 2)]
+    events = [*ended("a", 1), *running]
+
+    assert choose_cut(events, TARGET, plan(TARGET.room + 600), is_overflow=False) == 6
+    assert choose_cut(events, TARGET, plan(90_000), is_overflow=False) == 8
+
+
+# review U D2
+@pytest.mark.spec("product 23")
+@pytest.mark.parametrize("word", ["word ", "\u4e2d\u6587 "])
+@pytest.mark.parametrize("limit", [600, 2_048, 32_000])
+def test_summariser_has_room_to_write(word: str, limit: int) -> None:
+    target = RequestTarget(api="chat", model="m", provider="p", context_limit=limit)
+    long = [*ended("a", 1, word * 40_000), Compaction(to_seq=3, summary=word * 8_000, seq=4, turn="b")]
+
+    text = transcript([*long, *ended("b", 5, word * 40_000)], 7, target, overhead_tokens=100)
+
+    assert text_tokens(text) + 100 + summary_tokens(target) <= limit
+    assert text_tokens(text) > 0.6 * (limit - summary_tokens(target) - 100)
 
 
 def test_summariser_reads_text_calls_and_results_and_no_reasoning() -> None:

@@ -22,7 +22,7 @@ from chat.conversations.model_choice import RESPONSES, ModelChoice, natural_dial
 from chat.models import ModelProfile
 from chat.providers.address import host_of
 from chat.providers.base import Provider, ProviderError, ProviderRequest
-from chat.providers.openai_http import Connection, client_for, close_clients
+from chat.providers.openai_http import close_clients
 from chat.turns.planning import target_of
 from reasoning.deltas import Channel, RawDelta, RawFields, RawItem, RawUsage
 from reasoning.events import UserMessage
@@ -37,16 +37,6 @@ _TOOL = {"type": "function", "function": {"name": "add", "description": "Add two
 _QUESTION = "What is 2 + 3? Use the tool."
 _TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
 _NATIVE = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
-# Where /v1/models reports the limit, by service: OpenRouter, vLLM, Groq, Mistral, LM Studio, llama.cpp (in "meta").
-_LIMITS = (
-    "context_length",
-    "max_model_len",
-    "context_window",
-    "max_context_length",
-    "loaded_context_length",
-    "max_input_tokens",
-    "n_ctx",
-)
 _MAX_TAG_SEARCH_CHARS = 100_000
 
 
@@ -158,17 +148,7 @@ async def check(provider: Provider, chosen: ModelChoice) -> Findings:
         found.takes_tools = False
     found.notes = (*plan.notes, *found.notes)
 
-    # what the service reports about the model, if it lists its models
-    config = chosen.config
-    connection = Connection(
-        config.base_url or "", config.api_key or "none", config.connect_s, config.first_s, config.idle_s
-    )
-    try:
-        listed = await (await client_for(connection)).models.with_raw_response.list()
-        rows = listed.http_response.json().get("data") or ()
-        found.context_limit = next((reported_limit(row) for row in rows if row.get("id") == provider.model), None)
-    except Exception:  # noqa: BLE001, S110 - the model answered; that its models can't be listed is no failure of it
-        pass
+    found.context_limit = provider.context_limit
     return found
 
 
@@ -205,8 +185,8 @@ def report(chosen: ModelChoice, found: Findings) -> Iterator[CheckRow]:
     yield CheckRow("token counts", "reported" if found.counts_tokens else "not reported, so estimated")
     limit, used = found.context_limit, chosen.context_limit
     origin = "of the profile" if chosen.is_profile else "CONTEXT_LIMIT"
-    is_less = limit is not None and limit < used
-    yield CheckRow("context limit", str(limit or "not reported"), f"{used} ({origin})", is_less)
+    configured = f"{used} ({origin})" if used else "what the service states"
+    yield CheckRow("context limit", str(limit or "not reported"), configured, bool(limit and used and limit < used))
 
     is_other_dialect = natural not in (chosen.dialect, dialect_named("").name)
     yield CheckRow("dialect", natural, f"{dialect.name}, checked {dialect.checked}", is_other_dialect)
@@ -251,13 +231,6 @@ def note_delta(raw: RawDelta, found: Findings) -> None:
             found.sealed_items += bool(item.get("encrypted_content"))
         case RawUsage(input_tokens, output_tokens):
             found.counts_tokens = input_tokens is not None or output_tokens is not None
-
-
-def reported_limit(row: Mapping[str, Any]) -> int | None:
-    """Return the context limit in a row of ``/v1/models``, if there is one."""
-    places = (row, row.get("meta") or {})
-    values = (place.get(name) for place in places for name in _LIMITS)
-    return next((limit for limit in values if isinstance(limit, int) and limit > 0), None)
 
 
 def yes_or_no(value: bool) -> str:

@@ -14,6 +14,7 @@ from asgiref.sync import async_to_sync
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
+from chat.conversations.context_limits import learned_limits
 from chat.models import Conversation
 from chat.providers.openai_http import close_clients
 from chat.request_preview.plan import PreviewError, chosen_model, exact_json, plan_preview
@@ -30,6 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--model", help="the name of a model that may be chosen; else the one that answers next")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        learned_limits.refresh()
         name = options["conversation"]
         try:
             conversation = Conversation.objects.select_related("owner", "profile").get(pk=uuid.UUID(name))

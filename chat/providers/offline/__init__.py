@@ -45,6 +45,7 @@ class OfflineAnalyst:
         self.model = "offline-analyst"
         self.identity = "offline"
         self.starts_in_reasoning = False
+        self.context_limit: int | None = None
         self._delay_s = delay_ms / 1000
         self._new_id = new_id
 

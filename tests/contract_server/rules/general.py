@@ -47,6 +47,15 @@ def bearer_of(headers: Mapping[str, str]) -> str:
     return token.strip() if scheme.lower() == "bearer" else ""
 
 
+def _fits_context(request: CheckedRequest) -> Refusal | None:
+    limit = request.knobs.context_limit
+    if limit is None or -(-len(json.dumps(request.messages or request.input).encode()) // 4) <= limit:
+        return None
+    if request.knobs.states_limit:
+        return Refusal(f"the request exceeds the available context size ({limit} tokens), try increasing it")
+    return Refusal("Your input exceeds the context window of this model.", "context_length_exceeded")
+
+
 def _known_params(request: CheckedRequest) -> Refusal | None:
     common = RESPONSES_PARAMS if request.record.path == RESPONSES_PATH else CHAT_PARAMS
     known = {*common.split(), *MODE_PARAMS.get(request.mode, "").split()}
@@ -61,4 +70,4 @@ def _one_reasoning_control(request: CheckedRequest) -> Refusal | None:
     return own("conflicting_reasoning_controls", f"More than one reasoning control: {', '.join(sorted(given))}.")
 
 
-GENERAL_RULES = (Rule("G4", _known_params), Rule("G5", _one_reasoning_control))
+GENERAL_RULES = (Rule("G3", _fits_context), Rule("G4", _known_params), Rule("G5", _one_reasoning_control))
