@@ -1,7 +1,8 @@
 # Two commands matter: `make run` and `make test`. Both need nothing but Python 3.11 or newer, git and make.
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
-PIP := $(PY) -m pip install -qq --disable-pip-version-check --constraint .constraints.txt
+# Files with other hashes than those of the lock are refused. The heads of the locks say how to renew them.
+PIP := $(PY) -m pip install -qq --disable-pip-version-check --require-hashes
 # The first of these that really runs and is new enough; PYTHON=/path/to/python make run chooses another.
 PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; do \
 	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)
@@ -23,7 +24,7 @@ test: .venv/.dev  ## format, lint, types, layers, templates and the tests, in at
 test-all: .venv/.dev  ## the same with every slow proof, every browser test, and all stored tests on PostgreSQL
 	@$(PY) -m tests.run all
 
-bench: .venv/.bench  ## the benchmarks; ratios taken in one run
+bench: .venv/.dev  ## the benchmarks; ratios taken in one run
 	@for each in normaliser turn redaction rendering filings analyst page; do $(PY) -m tests.benchmarks.$$each || exit 1; done
 
 snapshots: .venv/.dev  ## pictures of the page, compared with those of another commit; AGAINST=v1 for that one
@@ -47,21 +48,17 @@ gettext:
 writable:
 	@test -w . || { echo "Legible cannot write to $(CURDIR): run make as the owner of this folder." >&2; exit 1; }
 
-.venv/.app: pyproject.toml .constraints.txt | writable
+.venv/.app: requirements.lock | writable
 	@test -n "$(PYTHON)" || { echo "Legible needs Python 3.11 or newer; here is $$(python3 --version 2>&1 | head -1). \
 	Install one, or name it: PYTHON=/path/to/python make run" >&2; exit 1; }
 	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo "$(PYTHON) has no venv module; \
 	on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
 	@echo "Installing packages into .venv; this takes a minute or two."
-	@$(PIP) --editable . || { echo "Packages could not be installed; see pip's output above." >&2; exit 1; }
+	@$(PIP) -r requirements.lock || { echo "Packages could not be installed; see pip's output above." >&2; exit 1; }
 	@touch $@
 
-.venv/.dev: .venv/.app
+.venv/.dev: requirements-dev.lock .venv/.app
 	@echo "Installing the tools for tests."
-	@$(PIP) --editable '.[dev]' || { echo "Packages could not be installed; see pip's output above." >&2; exit 1; }
+	@$(PIP) -r requirements-dev.lock || { echo "Packages could not be installed; see pip's output above." >&2; exit 1; }
 	@touch $@
-
-.venv/.bench: .venv/.app
-	@echo "Installing what the benchmarks compare with."
-	@$(PIP) --editable '.[bench]' && touch $@ || echo "It could not be installed: the comparison is left out." >&2

@@ -5,16 +5,19 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    for name in ("Makefile", "pyproject.toml", ".constraints.txt", ".env.example"):
+    for name in ("Makefile", "requirements.lock", ".env.example"):
         shutil.copy(ROOT / name, tmp_path)
     return tmp_path
 
@@ -65,7 +68,17 @@ def test_python_that_does_not_run_is_passed_over(checkout: Path) -> None:
     assert printed.strip() == "[python3.11]"
 
 
-def test_pins_are_names_and_versions_only() -> None:
-    lines = (ROOT / ".constraints.txt").read_text().splitlines()
+# review S L9
+@pytest.mark.parametrize(("name", "extras"), [("requirements.lock", ()), ("requirements-dev.lock", ("dev", "bench"))])
+def test_lock_has_a_hash_for_every_package_that_is_asked_for(name: str, extras: tuple[str, ...]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [*project["dependencies"], *(each for extra in extras for each in project["optional-dependencies"][extra])]
+    text = re.sub(r"#.*\n", "", (ROOT / name).read_text()).replace("\\\n", "")
+    locked = {}
+    for line in text.splitlines():
+        match = re.fullmatch(r"([a-z0-9-]+)==([^ ;]+)(?: ;[^\\]*?)?((?: +--hash=sha256:[0-9a-f]{64})+)", line)
+        assert match, line[:80]
+        locked[match[1]] = match[2]
 
-    assert [line for line in lines if not line or line[0] == "-" or "==" not in line or set("@/ ") & set(line)] == []
+    for requirement in map(Requirement, asked):
+        assert requirement.specifier.contains(locked[canonicalize_name(requirement.name)]), requirement
