@@ -86,3 +86,17 @@ def test_nothing_that_a_unit_sets_is_taken_back_by_the_settings_file() -> None:
 
     assert [unit for unit in units if re.search(r"^Environment=", unit, re.MULTILINE)] == []
     assert any("ExecStart=/usr/bin/env PORT=%i " in unit for unit in units)
+
+
+# review S L9; `systemd-analyze security --offline=true deploy/legible@.service` says 1.5
+def test_units_are_confined_alike() -> None:
+    confined = {}
+    for path in (ROOT / "deploy").glob("*.service"):
+        lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]
+        start, end = lines.index("UMask=0077"), lines.index("SystemCallErrorNumber=EPERM")
+        confined[path.name] = lines[start : end + 1]
+        assert any(line.startswith("MemoryMax=") for line in lines)
+
+    first, second = confined.values()
+    assert first == second
+    assert {"CapabilityBoundingSet=", "PrivateDevices=yes", "SystemCallFilter=@system-service"} <= set(first)
