@@ -19,6 +19,7 @@ DOCUMENTS = (
     "docs/api.md",
     "docs/architecture.md",
     "docs/deployment.md",
+    "docs/security.md",
     "docs/subsystems/citations.md",
     "docs/subsystems/live-updates.md",
     "docs/subsystems/normalizer.md",
@@ -63,10 +64,11 @@ def test_files_that_deployment_names_are_there() -> None:
     assert "docs/deployment.md" in README
 
 
-def test_settings_that_deployment_names_are_read() -> None:
+def test_settings_that_documents_name_are_read() -> None:
     schema = {variable.name for variable in VARIABLES}
+    security = (ROOT / "docs/security.md").read_text(encoding="utf-8")
 
-    assert set(re.findall(r"`([A-Z]+_[A-Z_]+)[=`]", DEPLOYMENT)) <= schema
+    assert set(re.findall(r"`([A-Z]+_[A-Z_]+)[=`]", DEPLOYMENT + security)) <= schema
 
 
 def test_unit_files_start_what_there_is() -> None:
