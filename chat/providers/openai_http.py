@@ -38,6 +38,7 @@ _NO_CHAT_MODEL = re.compile(r"embed|rerank|whisper|moderation|\btts\b|dall-e|sta
 _ABOUT_REASONING = re.compile(rb"reasoning|thinking|\bthink\b|effort|chat_template", re.IGNORECASE)
 ECHO_CHARS = 16
 _ECHO = "(not shown: it repeats a part of the conversation)"
+SLICE_BYTES = 65_536  # that are parsed at once: a compressed stream may bring 32 MB of comments in one piece
 BUSY_STREAMS = 20  # in this process; from there on reads are joined
 WINDOW_PER_STREAM_S, LONGEST_WINDOW_S = 0.002, 0.1
 
@@ -95,6 +96,8 @@ def build_client(connection: Connection, **http_options: Any) -> AsyncOpenAI:
         # The turn retries: only it knows what the reader has seen.
         max_retries=0,
         timeout=timeout,
+        # A stream that is compressed comes late, and may be a thousand times as long as what was received.
+        default_headers={"Accept-Encoding": "identity"},
         # The aiohttp transport costs about half of what the default one does for each token.
         http_client=DefaultAioHttpClient(
             timeout=timeout, event_hooks={"response": [refuse_redirect_elsewhere]}, **http_options
@@ -231,7 +234,7 @@ class OpenAIService:
         try:
             async with AsyncExitStack() as stack:
                 response = await patience.wait(self._send(request, stack))
-                events, chunks = EventParser(), response.iter_bytes()
+                events, chunks = EventParser(), in_slices(response.iter_bytes())
                 content_type = response.headers.get("content-type", "").lower()
                 if "text/html" in content_type:
                     raise malformed("a web page instead of an answer")
@@ -419,6 +422,15 @@ def texts_in(value: Any) -> Iterator[str]:
 def joining_window_s(streams: int) -> float:
     """Return how long text is joined before it is read: longer the more streams are open, not for a few of them."""
     return 0.0 if streams < BUSY_STREAMS else min(LONGEST_WINDOW_S, WINDOW_PER_STREAM_S * streams)
+
+
+async def in_slices(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """Yield bytes as they arrive, a long piece in slices."""
+    async for chunk in chunks:
+        yield chunk[:SLICE_BYTES]
+        for start in range(SLICE_BYTES, len(chunk), SLICE_BYTES):
+            await asyncio.sleep(0)  # nothing else would run until all of it is parsed, not even a timeout
+            yield chunk[start : start + SLICE_BYTES]
 
 
 async def next_chunk(chunks: AsyncIterator[bytes], decoder: ResponseDecoder, patience: Patience) -> bytes | None:

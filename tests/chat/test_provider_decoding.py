@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from itertools import pairwise
 from typing import Any
 
@@ -13,6 +15,7 @@ from hypothesis import strategies as st
 from chat.providers.base import ProviderError
 from chat.providers.decoding import MAX_EVENT_BYTES, EventParser, read_usage
 from chat.providers.openai_chat import ChatDecoder
+from chat.providers.openai_http import SLICE_BYTES, in_slices
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 
 STREAM = '\ufeffdata: {"a":"é"}\n\n: waiting\n\nevent: x\ndata: one\ndata: two\n\nid: 7\n\ndata:[DONE]'
@@ -170,3 +173,25 @@ def test_whole_completion_gives_the_same_deltas_as_a_stream() -> None:
 )
 def test_error_inside_a_stream_is_named(payload: bytes, code: str) -> None:
     assert refusal(chunk({"content": "a"}), payload).code == code
+
+
+# review S "Not done": a compressed stream
+async def test_long_piece_is_parsed_in_slices_between_which_others_run() -> None:
+    long, turns = b": keep-alive\n\n" * 100_000, []
+
+    async def received() -> AsyncIterator[bytes]:
+        yield b"data: 1\n\n"
+        yield long
+
+    async def others() -> None:
+        while True:
+            turns.append(1)
+            await asyncio.sleep(0)
+
+    other = asyncio.create_task(others())
+    pieces = [piece async for piece in in_slices(received())]
+    other.cancel()
+
+    assert b"".join(pieces) == b"data: 1\n\n" + long
+    assert max(map(len, pieces)) == SLICE_BYTES
+    assert len(turns) >= len(pieces) - 2
