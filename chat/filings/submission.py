@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 MAX_BYTES = 25 * 1024 * 1024
+# Memory and time go by elements and lines: a real filing of 25 MB would have about half as many.
+MAX_TAGS_AND_LINES = 1_000_000
 
 _DOCUMENT = re.compile(r"<DOCUMENT>(?P<body>.*?)(?:</DOCUMENT>|(?=<DOCUMENT>)|\Z)", re.IGNORECASE | re.DOTALL)
 _HEADER_END = re.compile(r"</(?:SEC|IMS)-HEADER>|<DOCUMENT>", re.IGNORECASE)
@@ -61,7 +63,7 @@ def check_size(size: int) -> None:
 
 
 def decode(document: bytes | str) -> str:
-    """Return the text of a file. Raises DocumentError where it is too large, empty or no text."""
+    """Return the text of a file. Raises DocumentError where it is too large, too dense, empty or no text."""
     content = document.encode("utf-8", "replace") if isinstance(document, str) else document
     check_size(len(content))
     if isinstance(document, bytes):
@@ -75,6 +77,8 @@ def decode(document: bytes | str) -> str:
             document = content.decode("cp1252", "replace")
     if not document.strip():
         raise DocumentError(_("the file is empty"))
+    if document.count("<") + document.count("\n") > MAX_TAGS_AND_LINES:
+        raise DocumentError(_("more than the limit of %(limit)d tags and lines") % {"limit": MAX_TAGS_AND_LINES})
     return document
 
 

@@ -207,11 +207,16 @@ def aligned(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
 
 
 def find_columns(cells: Iterable[Cell]) -> list[Span]:
-    """Return the columns from left to right. Narrow cells make them; a cell over several of them makes none."""
+    """Return the columns from left to right, or some of them where they are more than MAX_COLUMNS.
+
+    Narrow cells make them; a cell over several of them makes none.
+    """
     columns: list[Span] = []
     spans = {(cell.start, cell.end) for cell in cells}
     # Narrow ones first: a head over three years must not become their column.
     for start, end in sorted(spans, key=lambda span: (span[1] - span[0], span)):
+        if len(columns) > MAX_COLUMNS:  # they only become more
+            break
         first, last = overlapping(columns, start, end)
         if last - first <= 1:
             both = [(start, end), *columns[first:last]]
