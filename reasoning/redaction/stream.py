@@ -52,7 +52,15 @@ _ODD_WORDS = re.compile(rf"\s*+(?:{_PLAIN}(?:\s++|\Z))*+(?P<words>\S++(?:\s++(?!
 _MARK = re.compile(r"\[redacted\]?")
 _MORE_THAN_MARKS = re.compile(r"[A-Za-z0-9]{4}")  # less than this is punctuation and labels
 _REST_OF_RUN = re.compile(r"[A-Za-z0-9]++")  # ASCII alone: letters of other alphabets may follow without a blank
-_LAST_WORD = re.compile(r"\s*[^\W\d_]{1,12}")
+_LAST_WORD = re.compile(r"(?<!\S)\S++\Z")
+# A word in any script, a number of few digits, a citation, half a tag; with the marks of Markdown around it.
+_ORDINARY_WORD = re.compile(
+    r"[\[\](){}\"'“„«»*_`~|>#:+=–—-]{0,6}+"
+    r"(?:[^\W\d_]?(?:[^\W\d_A-Z]{1,24}[-'’/]?){0,3}|[A-Z]{1,6}|(?:[A-Z]\.){2,4}|(?:\d{1,2}-[A-Z]/?){1,3}"
+    r"|[$€£]?\d{1,6}(?:[.,:/-]\d{1,3}){0,3}|</?[a-z]{0,12}>?)"
+    r"[\[\](){}\"'”“»*_`~|.,;:!?%…–—-]{0,8}"
+)
+_CUT_SECRET = re.compile(r"(?:\d[\d .()/-]{6,}|-{5}BEGIN [A-Z0-9 -]{0,60})\Z")
 _RUN_END = re.compile(r"(?=[\s\"'<>])")
 _LINE_END = re.compile(r"(?=[\n\r])")
 
@@ -226,11 +234,14 @@ class StreamRedactor:
         return shown
 
     def abort(self) -> str:
-        """End a text that was cut off, and return of what is held only what can't be part of something private."""
+        """End a text that was cut off: as ``flush``, with a mask in place of a last word that isn't ordinary."""
+        shown = self.flush()
         # What was cut off may be half a secret that no rule recognises yet.
-        held, is_plain = self._held, not (self._seen or self._closer or self._has_failed)
-        self._restart("")
-        return held if is_plain and _LAST_WORD.fullmatch(held) else ""
+        cut = _CUT_SECRET.search(shown) or _LAST_WORD.search(shown)
+        if cut is None or cut.group().endswith(REDACTED) or _ORDINARY_WORD.fullmatch(cut.group()):
+            return shown
+        self.counts["secret"] += 1
+        return shown[: cut.start()] + REDACTED
 
     def end_word(self) -> str:
         """Release the held word, unless something private may begin in it: a blank follows, if anything does."""

@@ -90,9 +90,10 @@ class ThinkTagParser:
         self._is_after_removal = False
 
     def feed(self, token: Token) -> None:
-        if isinstance(token, Tag) and token.name == "section" and (self._scratchpad is None or not self._has_heading):
-            token = token.raw
-        self._is_after_removal = self._is_after_removal or isinstance(token, Tag)
+        if isinstance(token, Tag):
+            self._is_after_removal = True
+            if token.name == "section" and not (self._scratchpad is not None and self._has_heading):
+                token = token.raw
         if self._scratchpad is not None:
             if is_scratchpad(token, TagKind.CLOSE):
                 self._response.stripped_delimiters += 1

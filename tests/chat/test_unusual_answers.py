@@ -101,3 +101,24 @@ async def test_unseen_characters_hide_no_delimiter_and_attributes_no_secret(
 
     assert form["answer"] == "So.\n<think mode='x'>key [redacted] now."
     assert form["thinking"]["text"] == "hidden"
+
+
+# review U D13
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("In the year 2221,", "In the year 2221,"),
+        ("It cost $3.5", "It cost $3.5"),
+        ("So `<think>`", "So `<think>`"),
+        ("The key sk-" + "proj-a1B2", "The key [redacted]"),
+    ],
+)
+async def test_broken_stream_keeps_its_last_word(
+    upstream: ContractHandle, conversation: Conversation, alice: User, said: str, kept: str
+) -> None:
+    fault = {"kind": "disconnect", "at": "event:2"}
+    reply = {"content": f"{said} and more", "chunk": len(said), "faults": [fault]}
+
+    form = await answer_to(upstream, conversation, alice, reply)
+
+    assert (form["status"], form["answer"]) == ("error", kept)

@@ -152,14 +152,39 @@ def test_table_without_secrets_is_released_row_by_row() -> None:
 @pytest.mark.parametrize(
     "text", ["password is hunt", "card 4111 1111 1111", "sk" + "-proj-ab", "-----BEGIN RSA PRIV", "bob@exam"]
 )
-def test_abort_drops_what_may_be_private(text: str) -> None:
+def test_abort_masks_what_may_be_private(text: str) -> None:
     stream = StreamRedactor()
 
     shown = stream.feed(text) + stream.abort()
 
+    assert shown.endswith("[redacted]")
     assert "hunt" not in shown
     assert "4111" not in shown
     assert not set(shown) & set("@-_")
+
+
+# review U D13
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "In the year 2221,",
+            "rose by 4.2%",
+            "(see [12]",
+            "**Net",
+            "use `<think>`",
+            "so <thi",
+            "größtenteils",
+            "U.S.",
+        ),
+        *("$1,234,567", "10-K/10-Q", "well-known", "don't", "| 12 |", "的公司", "12:30"),
+    ],
+)
+@pytest.mark.parametrize("policy", [DEFAULT, SECRETS_ONLY])
+def test_abort_keeps_an_ordinary_last_word(text: str, policy: RedactionPolicy) -> None:
+    stream = StreamRedactor(policy)
+
+    assert stream.feed(text) + stream.abort() == text
 
 
 def test_end_word_releases_a_plain_word_only() -> None:
