@@ -18,7 +18,7 @@ from tests.server import RunningServer, running_server
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs/api.md").read_text(encoding="utf-8")
-CHAT, TURN = "<id:conversation_id>", "<id:turn_id>"
+PARAMETERS = {"<id>": "<id:conversation_id>", "<turn>": "<id:turn_id>", "<call>": "<str:call_id>"}
 ID = "7b0e8f2a-0000-4000-8000-000000000000"
 # of pages alone: what they raise is shown to people
 PAGE_CODES = {"invalid_command", "invalid_profile", "not_newest", "not_selected", "nothing_to_continue", "queue_full"}
@@ -78,9 +78,9 @@ def test_every_address_is_documented_with_its_methods(client: Client, db: None) 
         methods.setdefault(address, set()).add(method)
     addresses = {f"/api/{address}/" for address, _view, _name in ENDPOINTS}
 
-    assert {address.replace("<id>", CHAT).replace("<turn>", TURN) for address in methods} == addresses
+    assert {re.sub("<.*?>", lambda found: PARAMETERS[found[0]], address) for address in methods} == addresses
     for address in methods:
-        allowed = client.options(address.replace("<id>", ID).replace("<turn>", ID))["Allow"].split(", ")
+        allowed = client.options(re.sub("<.*?>", ID, address))["Allow"].split(", ")
         assert set(allowed) - {"HEAD", "OPTIONS"} == methods[address]
 
 
