@@ -13,9 +13,11 @@ from chat.eventlog.serialization import ThinkingText, TurnRecord, from_row, load
 from chat.models import Checkpoint, Event, Turn
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import Reasoning, UserMessage
-from reasoning.redaction import redact_text
+from reasoning.redaction import StreamRedactor, redact_text
 from reasoning.replay.tokens import estimate_tokens
-from reasoning.visibility import Visibility
+from reasoning.visibility import EXCERPT_CHARS, Visibility
+
+REDACTED_AT_ONCE = 1000
 
 
 def history(conversation_id: uuid.UUID) -> tuple[CanonicalEvent, ...]:
@@ -74,9 +76,20 @@ def thinking_of(turns: Sequence[Turn], sees: Visibility) -> dict[uuid.UUID, Thin
     found = {}
     for turn_id, texts in blocks.items():
         if whole := "\n\n".join(texts):
-            text, truncated = sees.thinking_text(redact_text(whole))
+            shown = redact_text(whole) if sees.thinking == "whole" else _redacted_start(whole, EXCERPT_CHARS + 1)
+            text, truncated = sees.thinking_text(shown)
             found[turn_id] = ThinkingText(text, estimate_tokens(whole), truncated)
     return found
+
+
+def _redacted_start(text: str, chars: int) -> str:
+    """Return the redacted text, or at least so many of its first characters: all of a long one takes seconds."""
+    redactor, start = StreamRedactor(), ""
+    for at in range(0, len(text), REDACTED_AT_ONCE):
+        start += redactor.feed(text[at : at + REDACTED_AT_ONCE])
+        if len(start) >= chars:
+            return start
+    return start + redactor.flush()
 
 
 def running_turn(conversation_id: uuid.UUID) -> Turn | None:

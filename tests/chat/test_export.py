@@ -12,9 +12,10 @@ from accounts.models import User
 from chat import eventlog
 from chat.models import Conversation, Turn
 from chat.sharing.export import Choice, Export, as_markdown
-from reasoning.visibility import EXCERPT_CHARS, Visibility
+from reasoning.visibility import EXCERPT_CHARS, TRUNCATED, Visibility
 from tests.chat.shared_talk import SECRET, make_talk
-from tests.factories import client_of, make_conversation, make_turn, open_turn
+from tests.factories import SECRET as KEY
+from tests.factories import client_of, make_answer, make_conversation, make_turn, open_turn
 
 
 def exported(client: Client, conversation: Conversation, query: str = "") -> str:
@@ -153,3 +154,18 @@ def test_a_choice_only_narrows() -> None:
 
     assert (seen.summary, seen.trace, seen.thinking, seen.scratchpad) == (False, False, "none", False)
     assert len(everything.within(Visibility()).thinking_text("x" * 5000)[0]) < EXCERPT_CHARS + 20
+
+
+@pytest.mark.spec("product 4")
+@pytest.mark.parametrize("before", [0, 750, 790, 800, 960, 1000, 5000])
+def test_excerpt_of_a_long_thought_is_the_beginning_of_its_redacted_text(alice: User, before: int) -> None:
+    turn = make_answer(make_conversation(owner=alice), thought="word " * (before // 5) + KEY + " and so on" * 20_000)
+
+    whole = eventlog.thinking_for(turn, Visibility(thinking="whole"))
+    excerpt = eventlog.thinking_for(turn, Visibility(thinking="excerpt"))
+
+    assert whole
+    assert excerpt
+    assert excerpt.text == whole.text[:EXCERPT_CHARS].rstrip() + TRUNCATED
+    assert (excerpt.truncated, excerpt.tokens_est) == (True, whole.tokens_est)
+    assert KEY not in excerpt.text + whole.text
