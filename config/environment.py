@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -232,6 +233,12 @@ def parse_fernet_keys(text: str) -> list[str]:
     return keys
 
 
+def parse_time_zone(text: str) -> str:
+    if text not in zoneinfo.available_timezones():
+        raise ValueError(text)
+    return text
+
+
 TEXT = ValueType("any text", str)
 BOOLEAN = ValueType("true or false", parse_boolean)
 FRACTION = ValueType("a number above 0, at most 1", parse_fraction)
@@ -244,4 +251,5 @@ KEY_BINDINGS = ValueType(
 )
 REDIS_URL = ValueType("redis://…, rediss://… or unix://…", parse_redis_url)
 DATABASE_URL = ValueType("sqlite:///… or postgres://…", parse_database_url)
+TIME_ZONE = ValueType("a name of the IANA database, such as Europe/Berlin or UTC", parse_time_zone)
 FERNET_KEYS = ValueType("Fernet keys (32 bytes in URL-safe base64) with commas between", parse_fernet_keys)

@@ -128,6 +128,13 @@ SCHEMA: dict[str, tuple[Variable, ...]] = {
         Variable("HOST", "127.0.0.1", env.TEXT, "Address to listen on."),
         Variable("PORT", "8000", env.integer(0, 65535), "Port to listen on; 0 takes a free one."),
         Variable(
+            "TIME_ZONE",
+            "UTC",
+            env.TIME_ZONE,
+            "Time zone of the admin, of dates in lists and exports, and of pages without JavaScript. "
+            "Conversations show the times of the reader's browser.",
+        ),
+        Variable(
             "ALLOWED_HOSTS",
             "localhost,127.0.0.1,[::1]",
             env.LIST,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterable
+from datetime import datetime
 from urllib.request import urlopen
+from zoneinfo import ZoneInfo
 
 import pytest
 from playwright.sync_api import Request, expect
@@ -42,6 +44,18 @@ def test_first_load_is_small_and_needs_few_requests(visit: Visit, offline: Site)
     assert gzipped_bytes(styles) <= 20 * KB
     assert not urls_of(requests, "font")
     assert len([one for one in requests if one.redirected_to is None]) <= 20
+
+
+# review X M7
+@pytest.mark.slow
+def test_times_are_those_of_the_browser(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, timezone_id="Asia/Tokyo")
+    demo.reads_finished()
+    shown = demo.answer(0).root.locator("time")
+
+    stored = datetime.fromisoformat(shown.get_attribute("datetime") or "")
+
+    expect(shown).to_have_text(stored.astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:%M"))
 
 
 def test_policy_refuses_inline_scripts_and_styles(visit: Visit, offline: Site) -> None:
