@@ -16,6 +16,7 @@ from reasoning.stream import surrogates
 DONE = b"[DONE]"
 # A service that never ends a line would fill the memory.
 MAX_EVENT_BYTES = 8 * 1024 * 1024
+_MAX_FIELDS = 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -30,6 +31,7 @@ class EventParser:
         self._line = bytearray()  # a line whose end hasn't arrived
         self._data: list[bytes] = []  # data lines of the event in progress
         self._data_bytes = 0
+        self._fields: set[bytes] = set()  # the names of all lines
         self._skip_newline = False  # the last piece ended in CR, so an LF that comes next belongs to it
 
     def feed(self, piece: bytes) -> list[bytes]:
@@ -58,11 +60,18 @@ class EventParser:
         payload = self._end_line()
         return [] if payload is None else [payload]
 
+    @property
+    def is_no_stream(self) -> bool:
+        """Whether lines came, but none of an event: the body is something else."""
+        return bool(self._fields - {b""}) and not self._fields & {b"data", b"event", b"id", b"retry"}
+
     def _end_line(self) -> bytes | None:
         """Take the finished line; return the payload where a blank line ends an event that has data."""
         line = bytes(self._line).removeprefix(_BYTE_ORDER_MARK)
         self._line.clear()
         name, _, value = line.partition(b":")
+        if len(self._fields) < _MAX_FIELDS:
+            self._fields.add(name)
         if name == b"data":
             self._data.append(value.removeprefix(b" "))
             self._data_bytes += len(value)

@@ -24,7 +24,7 @@ MAX_QUOTED_CHARS = 300
 _MAX_WAIT_S, _TOMORROW_S = 86_400.0, 64_800.0  # a day; 18 hours
 _MAX_DEPTH = 6
 _CODE_KEYS = ("code", "type", "status", "param")
-_TEXT_KEYS = ("message", "msg", "error_message", "error_msg", "detail", "reason", "raw", "error")
+_TEXT_KEYS = ("message", "msg", "status_msg", "error_message", "error_msg", "detail", "reason", "raw", "error")
 _NESTED_KEYS = ("errors", "details", "metadata", "response")
 _HTTP_STATUS = re.compile(r"[45][0-9]{2}")
 _RETRYABLE = frozenset({"unreachable", "timeout", "disconnected", "rate_limited", "server_error"})
@@ -378,7 +378,7 @@ def error_code(status: int, text: str) -> str:
         return "context_overflow"
     if 400 <= status < 500 and _BAD_KEY.search(text):
         return "authentication"
-    if status != 429 and status < 500 and _QUOTA.search(text):
+    if status != 429 and _QUOTA.search(text):
         return "rate_limited"
     if status == 403 and text and (_UNKNOWN_MODEL.search(text) or not _ABOUT_KEY.search(text)):
         return "refused"

@@ -64,6 +64,10 @@ class ChatDecoder(ResponseDecoder):
         is_bare = choices is None and chunk.get("usage") is None
         if error is None and is_bare and (isinstance(chunk.get("message"), str) or chunk.get("detail")):
             error = {name: chunk.get(name) for name in ("message", "detail", "code", "type")}
+        # MiniMax names the failure beside empty choices.
+        status = chunk.get("base_resp")
+        if error is None and isinstance(status, dict) and status.get("status_code"):
+            error = status
         if error:
             raise failure_from_object(error, self._endpoint)
 

@@ -486,7 +486,7 @@ def finish_events(events: EventParser, decoder: ResponseDecoder) -> Iterator[Raw
             raise
     yield from decoder.finish()
     if not decoder.ended:
-        raise cut_off()
+        raise malformed("something that is no answer") if events.is_no_stream else cut_off()
 
 
 async def read_whole(chunks: AsyncIterator[bytes]) -> bytes:

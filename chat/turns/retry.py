@@ -85,16 +85,20 @@ class RetryPolicy:
         if error.code == "context_overflow" and self._overflows < MAX_OVERFLOWS:
             self._overflows += 1
             return "compact"
+        return "wait" if self.may_wait(error, tool_ran=tool_ran) else None
+
+    def may_wait(self, error: ProviderError, *, tool_ran: bool = False) -> bool:
+        """Whether the same request may succeed after ``wait_s``; counts the wait."""
         if error.reason == "loading":
             self._loading_waits += 1
             self._loading_s += self.wait_s(error)
-            return "wait" if self._loading_s <= settings.FIRST_WORD_TIMEOUT_S else None
+            return self._loading_s <= settings.FIRST_WORD_TIMEOUT_S
         if tool_ran or not error.retryable or error.code not in _TRANSIENT_CODES:
-            return None
+            return False
         if self._waits >= MAX_WAITS or self.wait_s(error) > MAX_WAIT_S:
-            return None
+            return False
         self._waits += 1
-        return "wait"
+        return True
 
     def wait_s(self, error: ProviderError) -> float:
         """Return how long to wait: what the service says, else half a second, then twice that.

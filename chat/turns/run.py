@@ -168,7 +168,7 @@ class TurnRun:
         status: TurnStatus = "iteration_capped"
         fields: dict[str, Any] = {}
         try:
-            provider = await self._stoppable(model_choice.provider(self._started.choice))
+            provider = await self._find_provider()
             machine = self._machine = self._new_machine(provider)
             self.live.show_model(provider.name)
             await self._learn_limit(provider, listed=provider.context_limit)
@@ -221,6 +221,18 @@ class TurnRun:
         known = {"history": self._history, "anchor": self._anchor, "has_checkpoint": self.has_checkpoint}
         self.result = await retry_on_db_outage(partial(end, **known))
         self._metrics.log_end(self.turn, self._machine)
+
+    async def _find_provider(self) -> Provider:
+        """Return the provider; an endpoint that is asked for its model is asked again where that can help."""
+        while True:
+            try:
+                found: Provider = await self._stoppable(model_choice.provider(self._started.choice))
+            except ProviderError as error:
+                if not self._retry.may_wait(error):
+                    raise
+                await self._wait_after(error)
+            else:
+                return found
 
     def _new_machine(self, provider: Provider) -> TurnMachine:
         return TurnMachine(
@@ -293,12 +305,15 @@ class TurnRun:
                 await self._learn_limit(provider, refused=refused)
                 return await self._make_room(provider, plan, is_overflow=True)
             case "wait":
-                said = {"code": error.code, "detail": error.detail}
-                logger.warning("request made again", extra={"turn": self.turn.public_id, **said})
-                self.live.show_status(LOADING if error.reason == "loading" else WAITING)
-                await self._stoppable(asyncio.sleep(self._retry.wait_s(error)))
+                await self._wait_after(error)
                 return True
         return False
+
+    async def _wait_after(self, error: ProviderError) -> None:
+        said = {"code": error.code, "detail": error.detail}
+        logger.warning("request made again", extra={"turn": self.turn.public_id, **said})
+        self.live.show_status(LOADING if error.reason == "loading" else WAITING)
+        await self._stoppable(asyncio.sleep(self._retry.wait_s(error)))
 
     async def _make_room(self, provider: Provider, plan: EgressPlan, *, is_overflow: bool = False) -> bool:
         self.live.show_status(MAKING_ROOM, announce=True)

@@ -8,9 +8,10 @@ from typing import Any
 import httpx2
 import pytest
 
-from chat.providers.base import ProviderError, shown_model
+from chat.providers.base import ProviderError, ProviderRequest, shown_model
 from chat.providers.openai_chat import OpenAIChatProvider
 from chat.providers.openai_http import Connection, build_client
+from tests.chat.streams import failure
 
 PATHS = {
     "/models/Tiny-Q4.gguf": "Tiny-Q4.gguf",
@@ -26,6 +27,7 @@ PATHS = {
     "/..": "model",
 }
 NAMES = ("Qwen/Qwen3-8B", "vendor/model:free", "accounts/a/models/b", "gpt-5-mini", "llama3.2:3b", "models/gemini", "")
+REQUEST = ProviderRequest({"messages": [{"role": "user", "content": "Why?"}]}, "", (), "")
 LOCAL = "http://127.0.0.1:9/v1"
 Answer = Callable[[httpx2.Request], httpx2.Response]
 
@@ -85,3 +87,42 @@ async def test_first_model_that_can_chat_is_found_in_any_listing(listing: Any, n
 @pytest.mark.parametrize(("model", "shown"), [*PATHS.items(), *zip(NAMES, NAMES, strict=True)])
 def test_path_is_shown_by_its_last_part_and_a_name_whole(model: str, shown: str) -> None:
     assert shown_model(model) == shown
+
+
+ANSWER = '{"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]}'
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (ANSWER, "malformed"),
+        ("It works!\n", "malformed"),
+        ('{"a": 1}\n{"b": 2}\n', "malformed"),
+        ("", "disconnected"),
+        (": hello\n\n", "disconnected"),
+        ("event: ping\n\n", "disconnected"),
+        ('data: {"choices": [{"delta": {"content": "o"}}]}\n\n', "disconnected"),
+    ],
+)
+async def test_body_that_is_no_stream_names_the_address_and_a_torn_one_does_not(body: str, code: str) -> None:
+    headers = {"content-type": "text/plain"}
+    answer = httpx2.MockTransport(lambda _sent: httpx2.Response(200, text=body, headers=headers))
+    client = build_client(Connection(LOCAL, "none"), transport=answer)
+
+    _received, error = await failure(OpenAIChatProvider(LOCAL, "none", "m", client=client), REQUEST)
+    await client.close()
+
+    assert error.code == code
+    assert ("OPENAI_BASE_URL" in error.message) == (code == "malformed")
+
+
+async def test_failure_beside_empty_choices_is_a_failure() -> None:
+    body = {"id": "1", "choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}
+    client = build_client(
+        Connection(LOCAL, "none"), transport=httpx2.MockTransport(lambda _sent: httpx2.Response(200, json=body))
+    )
+
+    _received, error = await failure(OpenAIChatProvider(LOCAL, "none", "m", client=client), REQUEST)
+    await client.close()
+
+    assert "no quota left" in error.message

@@ -15,6 +15,7 @@ from chat.cards.build import answer_card
 from chat.eventlog import turn_record
 from chat.models import Conversation, Turn
 from chat.providers.base import ProviderError
+from chat.providers.openai_chat import OpenAIChatProvider
 from chat.turns import retry, run
 from reasoning.visibility import Visibility
 from tests.chat.asking import ask, owner_of, send, signed_in
@@ -109,11 +110,33 @@ async def test_model_that_is_being_loaded_is_waited_for(
     assert len(upstream.requests()) == 6
 
 
+async def test_endpoint_that_is_asked_for_its_model_while_loading_is_waited_for(
+    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch, settings: LazySettings
+) -> None:
+    failures = iter((ProviderError("server_error", "", retryable=True, reason="loading"),) * 3)
+    find = OpenAIChatProvider.find_model
+
+    async def find_model(provider: OpenAIChatProvider) -> str:
+        if error := next(failures, None):
+            raise error
+        return await find(provider)
+
+    monkeypatch.setattr(OpenAIChatProvider, "find_model", find_model)
+    monkeypatch.setattr(retry, "LONGEST_LOADING_WAIT_S", 0.0)
+    settings.OPENAI_MODEL = None
+    upstream.script([{"content": "Loaded."}])
+
+    turn = await ask(conversation)
+
+    assert turn.status == "completed"
+    assert next(failures, None) is None
+
+
 def test_loading_is_waited_for_with_longer_pauses_as_long_as_for_a_first_word(settings: LazySettings) -> None:
     settings.FIRST_WORD_TIMEOUT_S = 100
     error = ProviderError("server_error", "", retryable=True, reason="loading")
     policy, waits = retry.RetryPolicy(), []
-    while policy.next_action(error, tool_ran=True) == "wait":
+    while policy.may_wait(error, tool_ran=True):
         waits.append(policy.wait_s(error))
 
     assert waits[:6] == [1, 2, 4, 8, 16, 16]
