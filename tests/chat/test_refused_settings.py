@@ -174,7 +174,7 @@ async def test_defaults_are_shown_as_they_act(conversation: Conversation) -> Non
     )()
 
     assert (form["reasoning.includeInContext"], form["layers"]["reasoning.includeInContext"]) == (False, "default")
-    assert ("reasoning.includeInContext", "false", "built in", "'true' or 'false'") in rows
+    assert ("reasoning.includeInContext", "false", "default", "'true' or 'false'") in rows
 
 
 @pytest.mark.parametrize("value", ["1_000", "١٢", "1e3", 5.5, True])
