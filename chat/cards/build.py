@@ -188,7 +188,7 @@ def step_view(step: ToolTraceStep) -> StepView:
         state_label=labels.state_label(state),
         args=arg_views(step.args),
         results_label=labels.results_label(step.results),
-        duration_label=labels.duration_label(step.duration_ms),
+        duration_label="" if state == "waiting" else labels.duration_label(step.duration_ms),
         citations=tuple(LinkView(citation.url, cite_label(citation)) for citation in step.top_citations),
         error=translate_stored(step.error or ""),
     )
