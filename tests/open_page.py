@@ -39,6 +39,13 @@ class Person:
         answer = await self._http.post(f"{self.base_url}/api/chats/", json={}, headers=headers)
         return uuid.UUID((await answer.json())["id"])
 
+    async def post(self, path: str, **form: Any) -> int:
+        """Post JSON to the API; return the status of the response."""
+        token = next(cookie.value for cookie in self._http.cookie_jar if cookie.key == "csrftoken")
+        headers = {"X-CSRFToken": token, "Origin": self.base_url}
+        async with self._http.post(f"{self.base_url}{path}", json=form, headers=headers) as answer:
+            return answer.status
+
     async def open(self, chat: uuid.UUID) -> None:
         url = f"{self.base_url}/ws/chats/{chat}/"
         self._socket = await self._http.ws_connect(url, headers={"Origin": self.base_url})

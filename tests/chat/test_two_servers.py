@@ -51,6 +51,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, database: str, server: Contra
         REDIS_URL=os.environ["TEST_REDIS_URL"],
         OPENAI_BASE_URL=server.base_url,
         OPENAI_MODEL="plain-model",
+        TOOLS_REQUIRING_APPROVAL="readPassage",
         **FAST,
     )
     prepare_database(shared)
@@ -178,6 +179,30 @@ async def events_until(answer: aiohttp.ClientResponse, text: str = "event: done"
         while text not in body:
             body += (await answer.content.readuntil(b"\n\n")).decode()
     return parse_events(body)
+
+
+@pytest.mark.spec("product 26")
+async def test_call_that_waits_is_shown_and_decided_at_the_other_process(
+    server: ContractHandle, people: list[Person], chat: uuid.UUID
+) -> None:
+    near, far = people
+    call = {"name": "readPassage", "arguments": '{"url": "/filings/none/#x"}', "id": "call_a"}
+    server.script([{"tool_calls": [call]}, {"content": "Read."}])
+
+    await near.send(text="Why?")
+    for one in people:
+        await one.sees("data-approval")
+    for _try in range(150):
+        answer = (await far.cards(chat))[-1]
+        if answer["toolTrace"]:  # from the next checkpoint on
+            break
+        await asyncio.sleep(0.2)
+    assert (answer["toolTrace"][-1]["status"], answer["toolTrace"][-1]["callId"]) == ("waiting", "call_a")
+    path = f"/api/chats/{chat}/messages/{answer['id']}/calls/call_a/"
+    assert await far.post(path, decision="allow") == 204
+    for one in people:
+        await one.sees_end(answer["id"], "complete")
+    assert await near.post(path, decision="deny") == 409
 
 
 async def test_message_to_the_other_process_waits_and_is_answered_once(
