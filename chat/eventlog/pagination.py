@@ -2,7 +2,7 @@
 
 Turns of a branch are numbered without gaps, so a page is two numbers. ``?before=7`` asks for the messages before turn 7
 (the full page shows them with all that follows, a fragment only them), ``?since=7`` for all from turn 7 on,
-``?open=<id>`` for all from that card on.
+``?open=<id>`` for all from that card on; never more than MAX_TURNS of them.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from chat.eventlog.serialization import TurnRecord
 from chat.models import Turn
 
 TURNS = 25  # fifty messages: a question and an answer each
+MAX_TURNS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,12 @@ def read_page(
     if before and is_part:
         page = TurnPage(max(1, before - TURNS), before)
     elif numbers:
-        page = TurnPage(max(1, min([newest(conversation_id).since, *numbers])))
+        last = last_number(conversation_id)
+        since = max(1, min([last - TURNS + 1, *numbers]))
+        if last - since < MAX_TURNS:
+            page = TurnPage(since)
+        else:  # a fragment replaces what the page shows, which ends with the newest messages
+            page = TurnPage(last - MAX_TURNS + 1) if is_part else TurnPage(since, since + MAX_TURNS)
     else:
         records = turns(conversation_id, newest=TURNS)
         return TurnPage(records[0].turn.number if records else 1), records

@@ -101,6 +101,7 @@ def template_context(page: ConversationPage, live: TurnState | None) -> dict[str
         "list": page.sidebar,
         "items": items,
         "earlier": pagination.previous_page(page.records),
+        "newest_url": page.conversation.get_absolute_url() if page.window.before else "",
         "queued": [QueuedView(str(message.pk), message.text) for message in page.waiting],
         "running": live is not None,
         "sees": page.sees,

@@ -36,9 +36,11 @@ FAULTS = r"""
   for (const one of document.querySelectorAll(never)) fault("element", one);
   for (const one of document.querySelectorAll("*")) {
     for (const { name, value } of one.attributes) {
-      if (/^(on|hx-on|data-hx-|ws-send$|srcdoc$|xlink:href$)/.test(name) && name !== "ws-send") fault(name, one);
+      if (/^(on|hx-on|data-hx-|ws-send$|srcdoc$)/.test(name)) {
+        if (!one.matches("form[data-composer]")) fault(name, one);
+      }
       if (name === "style" && /fixed|url\(/.test(value)) fault("style", one);
-      if (/^(href|src|action|formaction|hx-get|hx-post)$/.test(name)) {
+      if (/^(href|xlink:href|src|action|formaction|hx-get|hx-post)$/.test(name)) {
         const url = new URL(value, location.href);
         if (!["http:", "https:", "mailto:"].includes(url.protocol)) fault("scheme", one);
         if (name !== "href" && url.origin !== location.origin) fault("address", one);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -14,9 +15,10 @@ from lxml import html as markup
 from accounts.models import User
 from chat import eventlog
 from chat.eventlog import pagination
-from chat.models import Conversation
+from chat.models import Conversation, Event, Turn
+from reasoning.events import AssistantMessage, ToolCall, ToolResult
 from tests.chat.asking import opened_page
-from tests.factories import THINKING_CANARY, client_of, make_answer, make_conversation, make_turn, open_turn
+from tests.factories import THINKING_CANARY, client_of, end_turn, make_answer, make_conversation, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db
 TURNS = pagination.TURNS + 5
@@ -173,6 +175,64 @@ def test_thinking_of_an_earlier_card_opens_with_its_card(client: Client, alice: 
     turn = long.turns.get(number=2)
 
     assert asked(get(client, alice, f"/chats/{long.pk}/?open={turn.public_id}")) == questions(2)
+
+
+def test_page_of_far_back_messages_ends_before_the_newest(
+    client: Client, alice: User, long: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:  # review B D10
+    monkeypatch.setattr(pagination, "MAX_TURNS", 27)
+
+    page, part = (get(client, alice, f"/chats/{long.pk}/{path}?since=2") for path in ("", "messages/"))
+
+    assert asked(page) == questions(2, 28)
+    assert f'href="/chats/{long.pk}/">To the newest messages' in page
+    assert asked(part) == questions(4)
+    assert "To the newest messages" not in get(client, alice, f"/chats/{long.pk}/?since=4")
+
+
+@pytest.mark.timeout(120)
+def test_page_of_five_thousand_large_turns_is_bounded(
+    client: Client, alice: User, django_assert_max_num_queries: Any
+) -> None:  # review S, "not done"
+    conversation = make_conversation(owner=alice)
+    turns = [
+        Turn(conversation=conversation, number=number, client_id=str(number), status=Turn.Status.COMPLETED)
+        for number in range(1, 5_000)
+    ]
+    for earlier, later in pairwise(turns):
+        later.parent = earlier
+    Turn.objects.bulk_create(turns)
+    answered = {"text": "Because.", "summary": [], "citations": [], "partial": False}
+    rows = [
+        (turn, kind, public)
+        for turn in turns
+        for kind, public in (
+            ("user_message", {"text": f"Question {turn.number}?"}),
+            ("assistant_message", answered),
+        )
+    ]
+    Event.objects.bulk_create(
+        Event(conversation=conversation, turn=turn, seq=seq, type=kind, public=public)
+        for seq, (turn, kind, public) in enumerate(rows, start=1)
+    )
+    turn = open_turn(conversation.pk, text="Question 5000?")
+    step = {"tool": "searchFilings", "args": {"query": "x" * 250}, "durationMs": 1, "results": 1, "status": "ok"}
+    calls = [ToolCall(call_id=f"c{n}", name="searchFilings", arguments="{}", step=0) for n in range(250)]
+    results = [ToolResult(call_id=f"c{n}", output="x", ok=True, step=0) for n in range(250)]
+    eventlog.append(turn, [*calls, *results], {call.call_id: step for call in calls})
+    end_turn(turn, [AssistantMessage(text="A *word* and [1] more.\n\n" * 40_000, step=1)])
+    path = f"/chats/{conversation.pk}/"
+    get(client, alice, path)
+
+    with django_assert_max_num_queries(30):
+        page = get(client, alice, path)
+    with django_assert_max_num_queries(30):
+        oldest = get(client, alice, f"{path}?since=1")
+
+    assert asked(page) == questions(4_976, 5_000)
+    assert f"{path}?before=4976#m-" in page
+    assert len(page) < 2_500_000
+    assert asked(oldest) == questions(1, pagination.MAX_TURNS)
 
 
 def test_part_holds_only_what_comes_before(client: Client, alice: User, long: Conversation) -> None:
