@@ -55,15 +55,17 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     form = read_body(request, ("text", "model", "id"))
     message = clean_message(form.get("text"), key_of(request, form))
     refuse_command(message.text, reader.conversation)
+    after = last_position(request)
     stack = ExitStack()
     stack.enter_context(reader.receiving_notes())
     try:
-        turn_id = await submit(reader.conversation, message, form.get("model"))
+        turn_id, is_repeat = await submit(reader.conversation, message, form.get("model"))
     except BaseException:
         stack.close()
         raise
     if wants_events(request):
-        return event_response(reader, turn_id, None, stack)
+        # clients that reconnect by themselves send the same request with the id of the last event
+        return event_response(reader, turn_id, after if is_repeat else None, stack)
     with stack:
         await release_connection()
         await turn_manager.wait_until_finished(conversation_id, turn_id)
@@ -80,13 +82,10 @@ async def message(
         raise ApiError(404, "not_found", _("There is no such message in this conversation."))
     if not wants_events(request):
         return JsonResponse(await reader.current(turn_id))
-    last_id = request.headers.get("Last-Event-ID")
-    position = Position.parse(last_id) if last_id else None
-    if position and position.end == "done":
-        return HttpResponse(status=204)  # which ends the reconnecting of an EventSource
+    after = last_position(request)
     stack = ExitStack()
     stack.enter_context(reader.receiving_notes())
-    return event_response(reader, turn_id, position, stack)
+    return event_response(reader, turn_id, after, stack)
 
 
 @endpoint("POST")
@@ -142,10 +141,16 @@ def wants_events(request: HttpRequest) -> bool:
     return preferred == "text/event-stream" and request.method != "HEAD"
 
 
-async def submit(conversation: Conversation, message: Message, model: object) -> uuid.UUID:
-    """Start the turn of a message with this model, where one is named; return its id.
+def last_position(request: HttpRequest) -> Position | None:
+    """Return the position behind the last event that a client has; None where it has none. Raises ApiError."""
+    last_id = request.headers.get("Last-Event-ID")
+    return Position.parse(last_id) if last_id else None
 
-    Returns the turn that a message with the same id has started before, and chooses no model then. Raises ApiError,
+
+async def submit(conversation: Conversation, message: Message, model: object) -> tuple[uuid.UUID, bool]:
+    """Start the turn of a message with this model, where one is named; return its id, and whether it is a repeat.
+
+    A repeat gets the turn that a message with the same id has started before, and chooses no model. Raises ApiError,
     InvalidInputError and ProviderError.
     """
     previous: Any = None
@@ -170,14 +175,18 @@ async def submit(conversation: Conversation, message: Message, model: object) ->
             words = _("This id was used for a message with another text; send a new message with a new id.")
             raise ApiError(422, "idempotency_key_reused", words, field="id")
     # joins the log lines of the request, which have its id, and those of the turn
-    logger.info("message accepted", extra={"turn": accepted.turn_id.hex, "repeated": accepted.started is None})
-    return accepted.turn_id
+    is_repeat = accepted.started is None
+    logger.info("message accepted", extra={"turn": accepted.turn_id.hex, "repeat": is_repeat})
+    return accepted.turn_id, is_repeat
 
 
 def event_response(
     reader: TurnReader, turn_id: uuid.UUID, after: Position | None, stack: ExitStack
-) -> StreamingHttpResponse:
+) -> HttpResponseBase:
     """Return a turn as server-sent events. A client that leaves stops nothing. ``stack``: to be closed at the end."""
+    if after and after.end == "done":
+        stack.close()
+        return HttpResponse(status=204)  # which ends the reconnecting of an EventSource
     turn_events = TurnEvents(reader.conversation.pk, turn_id, reader.sees, after)
 
     async def events() -> AsyncIterator[str]:

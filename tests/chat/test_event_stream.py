@@ -140,6 +140,21 @@ async def test_ended_turn_is_resumed_behind_any_event(
     assert (await resume(user, conversation, turn_id, events[-1].id)).status_code == 204
 
 
+async def test_repeat_with_the_id_of_its_last_event_is_resumed(
+    upstream: ContractHandle, alice: User, conversation: Conversation
+) -> None:
+    upstream.script(FULL)
+    client, key = await client_of(alice), {"Idempotency-Key": "order-1", **EVENTS}
+    events = await events_of(await post(client, conversation, {"text": "x"}, **key))
+
+    rest = await events_of(await post(client, conversation, {"text": "x"}, **key, **{"Last-Event-ID": events[2].id}))
+    end = await post(client, conversation, {"text": "x"}, **key, **{"Last-Event-ID": events[-1].id})
+    new = await post(client, conversation, {"text": "y"}, **EVENTS, **{"Last-Event-ID": events[-1].id})
+
+    assert outcome_of(events[:3] + rest) == outcome_of(events)
+    assert (end.status_code, (await events_of(new))[0].name) == (204, "start")
+
+
 @pytest.mark.parametrize("persona", ["alice", "ada"])
 @pytest.mark.parametrize("loses_events", [False, True])
 @pytest.mark.parametrize("is_elsewhere", [False, True])
@@ -326,6 +341,42 @@ async def test_events_after_a_repeated_scratchpad_continue_the_stored_text(  # r
     texts, names, form = await streamed(await post(await client_of(alice), conversation, {"text": "x"}, **EVENTS))
 
     assert form["answer"] == "I noted: [redacted].\n\nAnd this."
-    assert texts["answer"] in (form["answer"], f"I noted: {notes}.\n\nAnd this.")
+    before = texts["answer"].removesuffix("\n\nAnd this.")  # how much was sent before it was replaced may differ
+    assert before != texts["answer"]
+    assert f"I noted: {notes}.".startswith(before) or before == "I noted: [redacted]."
     assert "ZEBRA9" not in str(form)
     assert names[-1] == "done"
+
+
+@pytest.mark.spec("product 22")
+async def test_text_that_is_replaced_in_another_process_is_not_stored_and_the_stream_goes_on(
+    upstream: ContractHandle,
+    alice: User,
+    conversation: Conversation,
+    turn_manager: TurnManager,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sse, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0.05)
+    notes = "ZEBRA9 unique private plan of the assistant here"
+    hold = [{"kind": "stall", "at": "event:14", "name": "go"}]
+    first = f"I noted: {notes}. That is all there is to say about it.<scratchpad>{notes}</scratchpad>"
+    upstream.script(
+        [{"content": first, "tool_calls": [CALL], "chunk": "word", "faults": hold}, {"content": "And this."}]
+    )
+    turn_id = (await turn_manager.submit(conversation.pk, Message("x"))).turn_id
+    assert turn_id
+    await asyncio.to_thread(upstream.wait_for, held="go")
+
+    stream = aiter(await resume(alice, conversation, turn_id.hex, ""))
+    body = ""
+    async with asyncio.timeout(30):
+        while "ZEBRA9" not in body:
+            body += (await anext(stream)).decode()
+    upstream.release("go")
+    body += "".join([piece.decode() async for piece in stream])
+
+    *_events, done = parse_events(body)
+    assert (done.name, done.data["status"]) == ("done", "complete")
+    assert done.data["answer"] == "I noted: [redacted]. That is all there is to say about it.\n\nAnd this."
+    assert [event.name for event in _events].count("tool_step") == 1
