@@ -1,7 +1,8 @@
 """Split one whole message at its ``<REASONING>`` block, to the letter of spec 000.
 
-For finished text only: the normaliser parses streams. The tags count in exactly this spelling, case included.
-Cost is linear in the length of the message.
+For finished text only, and for callers that need the letter of the specification: nothing in the server calls it. Every
+response, streamed or whole, goes through the normaliser, whose rules for these tags are wider (any case, more than one
+block, no tag shown where its partner is missing; product 5, normaliser 6). The tags count in exactly this spelling.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def parse_message(text: str) -> ParsedMessage:
     """Return the message without its one block, and the block.
 
     The block starts at the first opener and ends at the closer that balances it or, where none does, at the last
-    closer. Later blocks stay visible. With either tag missing the message comes back unchanged. Spec 000 rule 1, 2.
+    closer. Later blocks stay visible. With either tag missing the message comes back unchanged. Linear in the length of
+    the message. Spec 000 rule 1, 2.
     """
     first = last = None
     depth = 0
