@@ -39,6 +39,20 @@ TOOL = {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "f", "argum
 HEADINGS = ("Reasoning Summary:", "\nFinal Answer:", "\n- a", "word", "word ", " \n", "\r\n")
 PRIVATE = ("password:\n", "hunter2-Zx9\n", "key=\n", "sk-proj-a1B2c3D4e5F6g7H8i9J0", "Bearer\n", "eyJhbGciOi")
 
+# Escaped tags, headings, and what decides in Markdown where code is.
+HOSTILE = (
+    *(
+        "&lt;scratchpad&gt;",
+        "&lt;/scratchpad&gt;",
+        "&l",
+        "Scratchpad:",
+        "\n## Scratchpad\n",
+        "Notizblock: ",
+        "\nFinal Answer:\n",
+    ),
+    *("\\", "\\`", "\r\n", "    ", "\t", "\n- ", "\n1. ", "\n> ", "\n# ", "````", "~~~~\n", "#", "#", "#", "#"),
+)
+
 texts = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
 sectioned = st.lists(st.sampled_from((*PIECES, *HEADINGS)), max_size=24).map("".join)
 plain_texts = st.text(st.sampled_from("ab <>/`\n~thinksratchpad"), max_size=60)
@@ -112,6 +126,41 @@ def test_nothing_is_lost_and_nothing_doubled(pieces: list[str], hint: bool) -> N
     assert sorted(char for char in received if char in marks) == sorted(char for char in text if char in marks)
 
 
+@pytest.mark.spec("normaliser 3")
+@pytest.mark.spec("003 invariant 3")
+@given(
+    parts=st.lists(
+        st.tuples(
+            st.sampled_from(["content", "content", "content", "reasoning_content", "tool_calls"]),
+            st.lists(st.sampled_from((*PIECES, *HOSTILE)), max_size=12),
+        ),
+        max_size=5,
+    ),
+    hint=st.booleans(),
+    seed=seeds,
+)
+def test_hostile_stream_is_parsed_the_same_however_cut_and_loses_nothing(
+    parts: list[tuple[str, list[str]]], hint: bool, seed: int
+) -> None:
+    """Each # becomes a character of its own. Tagged thoughts are dropped where there is native text."""
+    marks = iter(map(chr, range(0x4E00, 0x9FFF)))
+    numbered = [(field, "".join(next(marks) if piece == "#" else piece for piece in pieces)) for field, pieces in parts]
+    deltas = [TOOL if field == "tool_calls" else {field: text} for field, text in numbered]
+    whole = channels(deltas, starts_in_reasoning=hint)
+
+    assert channels(recut(deltas, seed), starts_in_reasoning=hint) == whole
+    received = [
+        char
+        for char in whole.visible + (whole.stored or "") + "".join(whole.scratchpads)
+        if "\u4e00" <= char < "\u9fff"
+    ]
+    sent = [char for field, text in numbered if field != "tool_calls" for char in text if "\u4e00" <= char < "\u9fff"]
+    assert len(received) == len(set(received))
+    assert set(received) <= set(sent)
+    if not any(field == "reasoning_content" for field, _text in numbered):
+        assert set(received) == set(sent)
+
+
 @pytest.mark.spec("003 case 5")
 @given(text=st.text())
 def test_text_without_delimiters_is_unchanged(text: str) -> None:
@@ -149,6 +198,15 @@ _HARD: dict[str, Callable[[int], str]] = {
     "open spans": lambda n: "a `<think>\n\n" * n,
     "open fences": lambda n: "```py\n<think></think>\n" * n,
     "unequal runs": lambda n: "".join("`" * (1 + at % 40) + "<think></think>x" for at in range(n)),
+    "closers in code": lambda n: "<think>a `</think>` " * n,
+    "closers in fences": lambda n: "<think>```\n</think>\n```\n" * n,
+    "two closers": lambda n: "<think>a</thinking>`</think>` " * n,
+    "openers at line starts": lambda n: "a `b\n<think>x</think>\n" * n,
+    "fences in quotes": lambda n: "> ```\n> <think>\nx</think>\n" * n,
+    "lone backticks": lambda n: "a ` <think></think> ``b` " * n,
+    "escaped tags": lambda n: "&lt;scratchpad &amp;lt;" * n,
+    "scratchpad headings": lambda n: "Scratchpad:\na\nFinal Answer:\nb\n" * n,
+    "headings": lambda n: "Final Answer:\n" * n,
     "cut delimiters": lambda n: "<thi</think>nk>" * n,
     "scratchpads": lambda n: "<think><scratchpad>a</scratchpad>" * n,
     "half headings": lambda n: "Final Answe\n" * n,
@@ -189,6 +247,9 @@ _HOSTILE = {
     "surrogates": "\ud800" * 100_000,
     "line breaks": "\n" * 200_000,
     "backticks": "`" * 1_000_000 + "<think>",
+    "entities": "&lt;scratchpad" * 50_000,
+    "backslashes": "\\" * 500_000 + "`<think>",
+    "headings": "Scratchpad" * 50_000,
 }
 
 
