@@ -115,6 +115,12 @@ _LOADING = re.compile(
     r"\bloading (?:the )?model|\bmodel\b.{0,120}?\b(?:is |still |currently )+(?:being loaded|loading)", re.IGNORECASE
 )
 _TITLE = re.compile(r"<title[^>]*>(.{1,200}?)</title", re.IGNORECASE | re.DOTALL)
+# The folders of a path on the service's machine, up to its last part. Paths of addresses (/v1/…) aren't meant.
+_HOST_FOLDERS = re.compile(
+    r"(?<![\w/.:])(?:~|/(?:home|root|usr|opt|var|srv|mnt|media|data|tmp|models?|app|workspace|users|etc|private|volumes)"
+    r"|[a-z]:|\\\\[\w.-]{1,60})(?:[\\/][^\\/\s'\"`:,;()]{1,100}){0,20}[\\/](?=[^\\/\s'\"`])",
+    re.IGNORECASE,
+)
 _OTHER_API = {
     "chat": ("responses", re.compile(r"\bv1/responses\b|\bresponses (?:api|endpoint)\b", re.IGNORECASE)),
     "responses": ("chat", re.compile(r"\bchat/completions\b|\bchat completions\b", re.IGNORECASE)),
@@ -426,7 +432,7 @@ def describe_refusal(status: int, where: str, details: ErrorDetails, endpoint: E
 
 
 def quote_service(text: str, endpoint: Endpoint) -> str:
-    """Return a service's words on one line, without keys and the path of its model, redacted and shortened."""
+    """Return a service's words on one line, without keys and its machine's folders, redacted and shortened."""
     from reasoning.redaction import redact_text  # noqa: PLC0415  (its tables cost start-up time; errors are rare)
 
     for secret in endpoint.secrets:
@@ -434,7 +440,7 @@ def quote_service(text: str, endpoint: Endpoint) -> str:
             text = text.replace(secret, "[redacted]")
     if endpoint.model:
         text = text.replace(endpoint.model, shown_model(endpoint.model))
-    safe = redact_text(" ".join(text[: 20 * MAX_QUOTED_CHARS].split()))
+    safe = redact_text(_HOST_FOLDERS.sub("…/", " ".join(text[: 20 * MAX_QUOTED_CHARS].split())))
     return safe if len(safe) <= MAX_QUOTED_CHARS else f"{safe[:MAX_QUOTED_CHARS].rstrip()}…"
 
 

@@ -583,3 +583,28 @@ def test_limit_that_an_overflow_states_is_read(said: Any, limit: int | None) -> 
     inside = failure_from_object(body["error"], ENDPOINT)
 
     assert [(error.code, error.context_limit) for error in (whole, inside)] == [("context_overflow", limit)] * 2
+
+
+# review U D7
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("failed to load /home/op/models/a b.gguf now", "failed to load …/a b.gguf now"),
+        ("no file '/root/.cache/hf/x.json'", "no file '…/x.json'"),
+        ("error in C:\\Users\\Ann\\x.gguf.", "error in …/x.gguf."),
+        (r"open \\server\share\x.gguf failed", "open …/x.gguf failed"),
+        ("~/models/x is missing", "…/x is missing"),
+        ("POST /v1/chat/completions is not served", "POST /v1/chat/completions is not served"),
+        (
+            "see https://example.com/home/op/keys and openrouter.ai/data/x",
+            "see https://example.com/home/op/keys and openrouter.ai/data/x",
+        ),
+        ("Qwen/Qwen3-8B and vendor/models/x are unknown here", "Qwen/Qwen3-8B and vendor/models/x are unknown here"),
+        ("/" * 3000 + "home" + "/a" * 3000, None),
+    ],
+)
+def test_folders_of_the_services_machine_are_not_quoted(text: str, shown: str | None) -> None:
+    message = failure(400, said(text)).message
+
+    assert shown is None or shown.rstrip(".") in message
+    assert len(message) < 500
