@@ -1,6 +1,6 @@
 """Secrets that programs write: issued tokens, headers, URLs, command lines, assignments, tables.
 
-Prefixes and layouts of issued tokens are data, one row per issuer. All repeats are bounded or possessive, so that no
+Prefixes and layouts of issued tokens are data. All repeats are bounded or possessive, so that no
 text costs more than linear time.
 """
 
@@ -40,115 +40,41 @@ from reasoning.redaction.rules import (
 # --- Tokens that their issuers made recognisable -----------------------------------------------------------------
 
 # Prefixes that no word begins with: eight characters with a digit are enough of a body.
-DISTINCT_PREFIXES = {
-    "OpenAI": r"sk-(?:proj|svcacct|admin|None)-",
-    "Anthropic": r"sk-ant-",
-    "OpenRouter": r"sk-or-",
-    "LiteLLM, Langfuse, Helicone": r"sk-(?:live|test|lf|helicone)-",
-    "Stripe": r"[srp]k_(?:live|test)_|whsec_",
-    "GitHub": r"gh[pousr]_|github_pat_",
-    "GitLab": r"gl(?:pat|ptt|dt|rt|cbt|ft|soat|imt|agent|oas)-",
-    "Slack": r"xox[abeoprs][-.]|xapp-",
-    "Google": r"AIza|ya29\.|GOCSPX-",
-    "npm": r"npm_",
-    "PyPI": r"pypi-",
-    "RubyGems": r"rubygems_",
-    "Clojars": r"CLOJARS_",
-    "Docker": r"dckr_(?:pat|oat)_",
-    "NVIDIA": r"nvapi-",
-    "Groq": r"gsk_",
-    "Perplexity": r"pplx-",
-    "Together": r"tgp_v1_",
-    "LangSmith": r"lsv2_(?:pt|sk)_",
-    "Pinecone": r"pcsk_",
-    "Tailscale": r"tskey-",
-    "Brevo": r"xkeysib-|xsmtpsib-",
-    "Plaid": r"access-(?:sandbox|development|production)-",
-    "Shopify": r"shp(?:at|ca|pa|ss|tka)_",
-    "SendGrid": r"SG\.",
-    "Atlassian": r"AT[AC]TT3",
-    "Figma": r"figd_",
-    "Postman": r"PMAK-",
-    "Grafana": r"gl(?:c|sa)_",
-    "New Relic": r"NR(?:AK|II|JS)-",
-    "Sentry": r"sntry[su]_",
-    "Supabase": r"sbp_|sb_(?:secret|publishable)_",
-    "PlanetScale": r"pscale_(?:tkn|pw|oauth)_",
-    "DigitalOcean": r"do[opr]_v1_",
-    "Square": r"sq0[a-z]{3}-",
-    "Linear": r"lin_(?:api|oauth)_",
-    "Notion": r"ntn_",
-    "HashiCorp Vault": r"hv[bsr]\.",
-    "Doppler": r"dp\.(?:pt|st|ct|sa|scim|audit)\.",
-    "age": r"AGE-SECRET-KEY-1",
-    "Django": r"django-insecure-",
-    "Legible": r"lgb_",
-}
+DISTINCT_PREFIXES = sorted(
+    wordset(
+        r" sk-(?:proj|svcacct|admin|None)- sk-ant- sk-or-"  # OpenAI, Anthropic, OpenRouter
+        r" sk-(?:live|test|lf|helicone)- [srp]k_(?:live|test)_ whsec_"  # LiteLLM, Langfuse, Helicone, Stripe
+        r" gh[pousr]_ github_pat_ gl(?:pat|ptt|dt|rt|cbt|ft|soat|imt|agent|oas)-"  # GitHub, GitLab
+        r" xox[abeoprs][-.] xapp- AIza ya29\. GOCSPX- npm_ pypi- rubygems_"  # Slack, Google, npm, PyPI, RubyGems
+        r" CLOJARS_ dckr_(?:pat|oat)_ nvapi- gsk_ pplx-"  # Clojars, Docker, NVIDIA, Groq, Perplexity
+        r" tgp_v1_ lsv2_(?:pt|sk)_ pcsk_ tskey-"  # Together, LangSmith, Pinecone, Tailscale
+        r" xkeysib- xsmtpsib- access-(?:sandbox|development|production)-"  # Brevo, Plaid
+        r" shp(?:at|ca|pa|ss|tka)_ SG\. AT[AC]TT3 figd_ PMAK-"  # Shopify, SendGrid, Atlassian, Figma, Postman
+        r" gl(?:c|sa)_ NR(?:AK|II|JS)- sntry[su]_"  # Grafana, New Relic, Sentry
+        r" sbp_ sb_(?:secret|publishable)_ pscale_(?:tkn|pw|oauth)_"  # Supabase, PlanetScale
+        r" do[opr]_v1_ sq0[a-z]{3}- lin_(?:api|oauth)_ ntn_"  # DigitalOcean, Square, Linear, Notion
+        r" hv[bsr]\. dp\.(?:pt|st|ct|sa|scim|audit)\. AGE-SECRET-KEY-1"  # HashiCorp Vault, Doppler, age
+        r" django-insecure- lgb_"  # Django, Legible
+    )
+)
 # Prefixes that words, names or fields begin with, too: the body must be dense.
-SHORT_PREFIXES = {
-    "generic sk": r"sk[_-]",
-    "generic": r"re_|key-|live_|test_|sess-|mcp_|tok_|rt_|at_|secret_|patch_",
-    "Slack workflow": r"xwfp-",
-    "Google refresh": r"1//0",
-    "Hugging Face": r"hf_|api_org_",
-    "xAI": r"xai-",
-    "Replicate": r"r8_",
-    "Fireworks": r"fw_|fpk_",
-    "Cerebras": r"csk-",
-    "Anyscale": r"esecret_",
-    "Cohere": r"cohere_",
-    "Mistral": r"mist_",
-    "Moonshot": r"moonshot-",
-    "Volcengine": r"ark-",
-    "Modal": r"ak-",
-    "Jina": r"jina_",
-    "Tavily": r"tvly-",
-    "Firecrawl": r"fc-",
-    "Exa": r"exa_",
-    "LlamaCloud": r"llx-",
-    "E2B": r"e2b_",
-    "Browserbase": r"bb_(?:live|test)_",
-    "Apify": r"apify_api_",
-    "PostHog": r"ph[cx]_",
-    "Sourcegraph": r"sgp_",
-    "Contentful": r"CFPAT-",
-    "Frame.io": r"fio-u-",
-    "Typeform": r"tfp_",
-    "Adobe": r"p8e-",
-    "Dynatrace": r"dt0[cs]\d{2}\.",
-    "Artifactory": r"AKC",
-    "SonarQube": r"sq[uap]_",
-    "CircleCI": r"CCIPAT_|CCIPRJ_",
-    "Buildkite": r"bkua_",
-    "1Password": r"ops_ey|A3-",
-    "Duffel": r"duffel_(?:live|test)_",
-    "Prefect": r"pnu_",
-    "ReadMe": r"rdme_",
-    "Scalingo": r"tk-us-",
-    "Shippo": r"shippo_(?:live|test)_",
-    "Bitbucket": r"ATBB",
-    "crates.io": r"cio",
-    "NuGet": r"oy2",
-    "Databricks": r"dapi",
-    "Grafana (old)": r"eyJrIjoi",
-    "Neon": r"napi_",
-    "Netlify": r"nfp_",
-    "Fly.io": r"fo1_|fm[12]_",
-    "Render": r"rnd_",
-    "Heroku": r"HRKU-",
-    "Alibaba": r"LTAI",
-    "Tencent": r"AKID",
-    "Yandex": r"AQVN|y0_",
-    "Square, Facebook": r"EAA[AC]",
-    "Pulumi": r"pul-",
-    "Vercel": r"vc[pkiar]_",
-    "Cloudflare": r"cf(?:ut|at|k)_",
-    "Doppler (old)": r"doppler_",
-    "Bluesky": r"bsky-",
-    "Dropbox": r"sl\.",
-    "EasyPost": r"EZ[AT]K",
-    "Flutterwave": r"FLWSECK|FLWPUBK",
-}
+SHORT_PREFIXES = sorted(
+    wordset(
+        r" sk[_-] re_ key- live_ test_ sess- mcp_ tok_ rt_ at_ secret_ patch_"  # generic sk, generic
+        r" xwfp- 1//0 hf_ api_org_ xai- r8_"  # Slack workflow, Google refresh, Hugging Face, xAI, Replicate
+        r" fw_ fpk_ csk- esecret_ cohere_ mist_"  # Fireworks, Cerebras, Anyscale, Cohere, Mistral
+        r" moonshot- ark- ak- jina_ tvly- fc- exa_"  # Moonshot, Volcengine, Modal, Jina, Tavily, Firecrawl, Exa
+        r" llx- e2b_ bb_(?:live|test)_ apify_api_ ph[cx]_"  # LlamaCloud, E2B, Browserbase, Apify, PostHog
+        r" sgp_ CFPAT- fio-u- tfp_ p8e-"  # Sourcegraph, Contentful, Frame.io, Typeform, Adobe
+        r" dt0[cs]\d{2}\. AKC sq[uap]_ CCIPAT_ CCIPRJ_"  # Dynatrace, Artifactory, SonarQube, CircleCI
+        r" bkua_ ops_ey A3- duffel_(?:live|test)_ pnu_ rdme_"  # Buildkite, 1Password, Duffel, Prefect, ReadMe
+        r" tk-us- shippo_(?:live|test)_ ATBB cio oy2"  # Scalingo, Shippo, Bitbucket, crates.io, NuGet
+        r" dapi eyJrIjoi napi_ nfp_ fo1_ fm[12]_ rnd_"  # Databricks, Grafana (old), Neon, Netlify, Fly.io, Render
+        r" HRKU- LTAI AKID AQVN y0_ EAA[AC] pul-"  # Heroku, Alibaba, Tencent, Yandex, Square, Facebook, Pulumi
+        r" vc[pkiar]_ cf(?:ut|at|k)_ doppler_ bsky- sl\."  # Vercel, Cloudflare, Doppler (old), Bluesky, Dropbox
+        r" EZ[AT]K FLWSECK FLWPUBK"  # EasyPost, Flutterwave
+    )
+)
 # Tokens whose whole layout is known.
 SHAPES = {
     "OpenAI (old)": r"sk-[A-Za-z0-9]{20,}+(?![-_A-Za-z0-9])",
@@ -177,9 +103,9 @@ SHAPES = {
     "LDAP hash": r"\{(?:SSHA|SHA|CRYPT|SMD5|PBKDF2)[\d-]*\}[^\s\"'`<>,;]{12,}+",
 }
 _BODY = r"(?P<body>[A-Za-z0-9_\-]{8,}+(?:[.:/+=~][\w\-/+=]++)*+)"
-_DISTINCT = "|".join(DISTINCT_PREFIXES.values())
+_DISTINCT = "|".join(DISTINCT_PREFIXES)
 _DISTINCT_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>(?:{_DISTINCT}){_BODY})")
-_SHORT_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>(?:{'|'.join(SHORT_PREFIXES.values())}){_BODY})")
+_SHORT_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>(?:{'|'.join(SHORT_PREFIXES)}){_BODY})")
 _SHAPED_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>{'|'.join(SHAPES.values())})")
 # A stopped stream or a truncated line can end inside a token, too short for its rule.
 _CUT_TOKEN = re.compile(
