@@ -57,8 +57,9 @@ _MAC = re.compile(r"(?<![\w:\-])(?P<value>[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}
 _MONTH = r"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}"
 
 
-# Marks between a label and its value; one of them may be an HTML tag or the word of an attribute.
-_MARKS = r"(?:[^A-Za-z0-9\n\[]{0,8}(?:(?:</?[a-z]{1,8}>|value)[^A-Za-z0-9\n\[]{0,4})?)"
+# Marks between a label and its value, also HTML tags.
+_MARKS = r"(?:[\s:*]|</?[a-z]{1,8}>){0,12}"
+_SIGNS = r"[^A-Za-z0-9\n\[]{0,8}(?:value[^A-Za-z0-9\n\[]{0,4})?"
 
 
 class Label(NamedTuple):
@@ -78,11 +79,10 @@ _LABELS: Final = {
         wordset(
             "ssn itin social_security social_insurance national_insurance national_id nino aadhaar passport"
             " passeport pasaporte passaporto reisepass passnummer ausweis personalausweis driver_license"
-            " drivers_license driver's_license driver's_licence driving_licence driving_license nhs medicare patient_id"
-            " mrn dni"
-            " nie nif cpf cnh curp pesel ahv codice_fiscale personnummer bsn steuer steuernummer tax_id"
-            " tax_number tax_file taxpayer_id sozialversicherungsnummer sécurité_sociale seguridad_social"
-            " identity_card id_card id_number identity_number personal_id tax_identification"
+            " drivers_license driver's_license driver's_licence driving_licence driving_license nhs medicare"
+            " patient_id mrn dni nie nif cpf cnh curp pesel ahv codice_fiscale personnummer bsn steuer"
+            " steuernummer tax_id tax_number tax_file taxpayer_id sozialversicherungsnummer sécurité_sociale"
+            " seguridad_social identity_card id_card id_number identity_number personal_id tax_identification"
             " personalausweisnummer insee svnr cnpj rfc idnr insurance_policy SIN PAN TIN TFN NIR DL NI"
         ),
         r"[^\d\n\[]{0,24}?",
@@ -111,9 +111,9 @@ _LABELS: Final = {
     ),
     "birth": Label(
         wordset(
-            "dob d.o.b date_of_birth birth_date birthday born geburtsdatum geburtstag geboren geb. geboren_am"
-            " date_de_naissance né_le née_le fecha_de_nacimiento nacido_el nacida_el data_di_nascita nato_il"
-            " nata_il geboortedatum"
+            "dob d.o.b date_of_birth birth_date birthday born born_on geburtsdatum geburtstag geboren geb."
+            " geboren_am date_de_naissance né_le née_le fecha_de_nacimiento nacido_el nacida_el data_di_nascita"
+            " nato_il nata_il geboortedatum"
         ),
         r"[^\d\n\[]{0,16}?",
         r"\d{1,4}[\-/.]\d{1,2}[\-/.]\d{1,4}"
@@ -123,18 +123,18 @@ _LABELS: Final = {
     ),
     "mac": Label(
         wordset("mac mac_addr mac_address hwaddr ether bssid"),
-        rf"{_MARKS}(?:is[^\w\n]{{1,3}})?",
+        rf"{_SIGNS}(?:(?:is|to)[^\w\n]{{1,3}})?",
         r"(?:[0-9A-Fa-f]{4}\.){2}[0-9A-Fa-f]{4}(?!\w|\.\w)",
         0,
     ),
     "ip": Label(  # without a word that says whose it is an address is a version, or a server
         wordset(
-            "ip ipv4 ipv6 ip_addr ip_address ip_addresses ip_adresse client remote remote_addr remote_address"
-            " forwarded_for visitor peer connected connection connections connecting request requests requested"
-            " login logs logged sign_in signed_in signin access accessed visit visited session sessions came hit"
-            " hits"
+            "ip ipv4 ipv6 ip_addr ip_address ipv4_address ipv6_address ip_addresses ip_adresse client remote"
+            " remote_addr remote_address forwarded_for visitor peer connected connection connections connecting"
+            " request requests requested login logs logged sign_in signed_in signin access accessed visit visited"
+            " session sessions came hit hits"
         ),
-        rf"{_MARKS}(?:(?:[a-z]{{1,12}} )?(?:from|is|was|of|ip|address|at|addr)[^\w\n]{{1,3}}){{0,2}}",
+        rf"{_SIGNS}(?:(?:[a-z]{{1,12}} )?(?:from|to|is|was|of|ip|address|at|addr)[^\w\n]{{1,3}}){{0,2}}",
         r"(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
         r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])",
         0,
@@ -145,7 +145,7 @@ _LABELS: Final = {
             " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at ship_to bill_to"
             " deliver_to"
         ),
-        rf"{_MARKS}(?:(?:is|ist|est|es|è)[^\w\n]{{1,3}})?",
+        rf"{_SIGNS}(?:(?:is|ist|est|es|è|to)[^\w\n]{{1,3}})?",
         # a house number beside a name in capitals, up to the end of the field, the line or the sentence
         r"(?=[^\n\"'<>|{}\[\];]{0,60}?(?:\d{1,5}[a-z]?,?(?:[ +]|%20)(?:[A-Z]|rue|avenue|boulevard|place|bis)"
         r"|[A-Z][^\W\d_]+\.?(?:[ +]|%20)\d{1,5}(?!\d)))"
@@ -170,7 +170,7 @@ _LABELLED: Final = {
         # The label may be part of a name such as ``home_phone`` or ``contactPhone``.
         re.compile(
             rf"(?:(?<![^\W\d_])|(?<=[a-z])(?=[A-Z])){label_pattern(label.words)}(?![a-z])"
-            rf"(?:{label.gap}|[\s:*]{{0,12}})(?P<value>{label.value})"
+            rf"(?:{label.gap}|{_MARKS})(?P<value>{label.value})"
         ),
         re.compile(rf"(?:\w{{1,16}}[ _-]){{0,2}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)}"),
         re.compile(label.value),
@@ -319,7 +319,7 @@ TRIGGERS: Final = (
         "address",
         first_words(_LABELS["address"].words),
         continuation=re.compile(
-            r"(?i:\s?(?:at|to|in))?(?:[^\w\s\[]?[^\w\n\[]{0,7}|\s{0,12})(?:(?:is|ist|est|es|è)\W{0,3})?"
+            r"(?i:\s?(?:at|to|in))?(?:[^\w\s\[]?[^\w\n\[]{0,7}|(?:[\s:*]|</?[a-z]{1,8}>?){0,12})(?:(?:is|ist|est|es|è|to)\W{0,3})?"
             r"(?:[A-Z\d][^\n\"'<>|{}\[\];]{0,165})?"
         ),
     ),

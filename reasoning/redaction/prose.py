@@ -55,7 +55,7 @@ _DIGITS_NAME = re.compile(r"(?i)pin|otp|cv[vc]|code|pass|pwd|2fa|mfa|kennwort")
 # Words with ordinary meanings: "the key is that margins rose".
 _PLAIN_NAMES = wordset("token secret key credential schlüssel geheimni")
 FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
-    r"(?:\s{1,4}(?:for|of|to|on|in|at|from|für|von|vom|des|der|zum|zur|im|am|pour|de|para|del|della|dell['’]\w{1,20}"
+    r"(?:\s{1,4}(?:for|of|to|on|in|at|from|per|für|von|vom|des|der|zum|zur|im|am|pour|de|para|del|della|dell['’]\w{1,20}"
     r"|van|voor)(?:\s{1,4}\S{0,59}[^\s.!?;:=]){0,5}?)?"
 )
 _NAME = (

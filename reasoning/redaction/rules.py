@@ -126,7 +126,8 @@ _PLACEHOLDER = re.compile(
 _TYPES = wordset(
     """
     str string text bytes bytearray int integer bool boolean float number any object none null nil undefined
-    true false optional required char varchar secretstr uuid void type var let const hidden impl dyn ref password file
+    true false optional required char varchar secretstr uuid void type var let const hidden password file
+    example impl dyn ref
     email date array list dict map default empty blank unset off on yes no
     """
 )

@@ -52,6 +52,7 @@ _ODD_WORDS = re.compile(rf"\s*+(?:{_PLAIN}(?:\s++|\Z))*+(?P<words>\S++(?:\s++(?!
 _MARK = re.compile(r"\[redacted\]?")
 _MORE_THAN_MARKS = re.compile(r"[A-Za-z0-9]{4}")  # less than this is punctuation and labels
 _REST_OF_RUN = re.compile(r"[A-Za-z0-9]++")  # ASCII alone: letters of other alphabets may follow without a blank
+_JSON_KEY = re.compile(r"\"\s{0,4}:\s{0,3}\Z")
 _LAST_WORD = re.compile(r"(?<!\S)\S++\Z")
 # A word in any script, a number of few digits, a citation, half a tag; with the marks of Markdown around it.
 _ORDINARY_WORD = re.compile(
@@ -178,6 +179,8 @@ class RuleBook:
                 rest = _REST_OF_RUN.match(text, span.end)
                 if rest and span.kind != "email" and value[-1].isalnum():
                     span = span._replace(end=rest.end())  # the whole run of letters and digits: no rest is shown
+                if value.isdigit() and _JSON_KEY.search(text, max(span.start - 8, 0), span.start):
+                    span = span._replace(mask=f'"{REDACTED}"')  # JSON remains JSON
                 found.append(span)
         return merge_spans(found)
 

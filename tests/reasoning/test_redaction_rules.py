@@ -156,6 +156,17 @@ def test_column_named_secret_hides_its_values(table: str) -> None:
     assert redact_text(table.replace("{}", "hunter2xyz")) == table.replace("{}", "[redacted]")
 
 
+@pytest.mark.spec("004 redaction")
+@pytest.mark.parametrize(
+    "form", ['{"pin": 4711, "a": [1]}', '{"id": 7, "ssn": 219099999}', '{"u": {"account_number": 12345678901}}']
+)
+def test_json_with_a_masked_number_remains_json(form: str) -> None:
+    shown = redact_text(form)
+
+    assert json.loads(shown).keys() == json.loads(form).keys()
+    assert '"[redacted]"' in shown
+
+
 def test_counts_hold_kinds_only() -> None:
     redactor = Redactor()
     redactor.redact_text("password=hunter2 and bob@example.com")
