@@ -185,6 +185,9 @@ def first_words(words: Iterable[str]) -> frozenset[str]:
     return frozenset(part for word in low for part in (re.findall(r"[^\W\d_]+", word)[0], word.replace("_", "")))
 
 
+_FIRST_WORDS: Final = {kind: first_words(label.words) for kind, label in _LABELS.items()}
+_WORD = re.compile(r"[^\W\d_]+")
+_PART_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years
     r"\d{1,2}/\d{1,2}/(?:19|20)\d\d|\d{2}-\d{7}|0{3}\d{7}|(?:19|20)\d\d-\d\d-\d\d|(?:19|20)\d\d[-–](?:19|20)\d\d"
 )
@@ -246,7 +249,11 @@ def find_by_layout(text: str) -> Iterator[Span]:
 def find_by_label(text: str) -> Iterator[Span]:
     if not any(map(str.isdigit, text)):
         return
+    # Most texts have the label of one kind.
+    seen = {word.lower() for word in (*_WORD.findall(text), *_PART_OF_NAME.findall(text))}
     for kind, (pattern, _heading, _cell) in _LABELLED.items():
+        if seen.isdisjoint(_FIRST_WORDS[kind]):
+            continue
         for span in find_numbers(text, kind, pattern, _LABELS[kind].min_digits):
             value = text[span.start : span.end]
             is_public = _PUBLIC_NUMBER.fullmatch(value) if kind != "birth" else None
@@ -296,7 +303,7 @@ def find_homes(text: str) -> Iterator[Span]:
             yield Span(*found.span("value"), "home")
 
 
-_LABEL_WORDS: Final = first_words(word for label in _LABELS.values() for word in label.words)
+_LABEL_WORDS: Final = frozenset().union(*_FIRST_WORDS.values())
 TRIGGERS: Final = (
     Trigger("at", shape=r"(?=[@&%\[(])(?:@|&#64;|&#x40;|&commat;|%40|\[at\]|\(at\))"),
     Trigger(
@@ -317,7 +324,7 @@ TRIGGERS: Final = (
     Trigger("column", _LABEL_WORDS, continuation=TABLE_CONTINUATION),
     Trigger(
         "address",
-        first_words(_LABELS["address"].words),
+        _FIRST_WORDS["address"],
         continuation=re.compile(
             r"(?i:\s?(?:at|to|in))?(?:[^\w\s\[]?[^\w\n\[]{0,7}|(?:[\s:*]|</?[a-z]{1,8}>?){0,12})(?:(?:is|ist|est|es|è|to)\W{0,3})?"
             r"(?:[A-Z\d][^\n\"'<>|{}\[\];]{0,165})?"

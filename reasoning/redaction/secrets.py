@@ -156,12 +156,14 @@ def find_cut_token(text: str) -> Span | None:
 
 
 # Sections that are removed from their opener to their end, or to the end of the text.
+_REDACTED = r"(?i:<REDACTED(?:\s[^<>]{0,150})?>)"  # it may have attributes
 BLOCK_START = re.compile(
-    r"(?P<redacted>(?i:<REDACTED>))|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?P<redacted>{_REDACTED})"
+    r"|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
     r"|PuTTY-User-Key-File-\d:)"
 )
 BLOCK_END = {
-    "redacted": re.compile(r"(?i:</REDACTED>)"),
+    "redacted": re.compile(rf"(?P<nested>{_REDACTED})|(?i:</REDACTED\s{{0,8}}>)"),
     "pem": re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]{20,128}+"),
 }
 
@@ -594,7 +596,7 @@ TRIGGERS = (
         shape=r"(?=[-:])(?:-----BEGIN|:(?<=PuTTY-User-Key-File-\d:))",
         continuation=re.compile(r"[A-Z0-9 ]{0,60}-{0,5}"),
     ),
-    Trigger("redacted", shape=r"<(?i:REDACTED)>"),
+    Trigger("redacted", shape=r"<(?i:REDACTED)(?![\w-])", continuation=re.compile(r"(?:\s[^<>]{0,150})?")),
     Trigger("qualifier", QUALIFIERS, continuation=re.compile(r"[\s\-]{0,3}")),
     Trigger("header", wordset("cookie authorization"), continuation=_HEADER_CONTINUATION),
     Trigger("scheme", wordset("basic apikey api"), continuation=re.compile(r"(?i)(?:-key)?[\"'`*\\]{0,4}[\s:=]{0,4}")),

@@ -28,7 +28,7 @@ OVERLAP: Final = 512
 _PIECE = 1_024  # characters of a long text that are processed at once
 _MAX_ROUNDS = 3
 _BLOCK_OVERLAP = 192  # longer than any end of a block
-_MAX_BLOCK_START = 80  # longer than any start of one
+_MAX_BLOCK_START = 192  # longer than any start of one
 
 # Words end at white space; ideographs are written without it, so each is a word.
 _IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
@@ -39,7 +39,7 @@ _LONG_WORD = re.compile(rf"[^\s{_IDEOGRAPHS}]{{{MAX_HELD + 1}}}")
 _PASSAGE = re.compile(rf"[^{_IDEOGRAPHS}]++|(?P<ideograph>[{TRIGGER_IDEOGRAPHS}])")
 _WORD_IN_PASSAGE = re.compile(r"\S++")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_HUMP = re.compile(r"[a-z][A-Z]")
+_HUMP = re.compile(r"[A-Z](?<=[a-z].)")
 _PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
 # Most words of an answer have none of the shapes: words, names in camel case, small numbers, years, citations, marks.
 # One pattern that steps over them costs less than looking for each shape in them.
@@ -203,6 +203,7 @@ class StreamRedactor:
         self._last = ""  # last character received: cleaning depends on it
         self._has_failed = False
         self._closer: re.Pattern[str] | None = None  # everything up to its match is dropped
+        self._depth = 0  # of the dropped section: how many closers its end is away
         self._base = 0  # place in the text where the held part begins; all places below count from the text's start
         self._restart("")
 
@@ -385,7 +386,7 @@ class StreamRedactor:
         self.counts["secret"] += 1
         self._base += block.end()
         self._restart(self._held[block.end() :])
-        self._closer = BLOCK_END[str(block.lastgroup)]
+        self._closer, self._depth = BLOCK_END[str(block.lastgroup)], 1
         return True
 
     def _drop_block(self, closer: re.Pattern[str]) -> bool:
@@ -393,7 +394,9 @@ class StreamRedactor:
         end = found.end() if found else max(len(self._held) - _BLOCK_OVERLAP, 0)
         self._base += end
         self._restart(self._held[end:])
-        self._closer = None if found else closer
+        if found:
+            self._depth += 1 if found.lastgroup == "nested" else -1
+        self._closer = closer if self._depth else None
         return found is not None
 
     def _force(self, out: list[str]) -> None:
@@ -415,4 +418,4 @@ class StreamRedactor:
         self._base += cut
         self._restart(self._held[cut:])
         if cut == MAX_HELD:
-            self._closer = _LINE_END if "header" in triggers else _RUN_END
+            self._closer, self._depth = _LINE_END if "header" in triggers else _RUN_END, 1

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reasoning.redaction import SECRETS_ONLY, KeyKind, Redactor, SafeText, classify, redact_text
+from reasoning.redaction import SECRETS_ONLY, KeyKind, Redactor, SafeText, StreamRedactor, classify, redact_text
 from tests.reasoning.redaction_samples import INNOCENT, KNOWN_MISSES, PERSONAL, SECRETS, noise
 
 answer = Redactor(SECRETS_ONLY).redact_text
@@ -124,6 +124,25 @@ def test_open_blocks_hide_the_rest() -> None:
     assert redact_text(f"x {dashes}BEGIN PRIVATE KEY{dashes}\nabc\nthe end") == "x [redacted]"
     assert redact_text("PuTTY-User-Key-File-3: ssh-rsa\nabc\nPrivate-MAC: " + "ab" * 20 + "\nend") == "[redacted]\nend"
     assert redact_text(f"{dashes}BEGIN CERTIFICATE{dashes}\nabc\n") == f"{dashes}BEGIN CERTIFICATE{dashes}\nabc\n"
+
+
+@pytest.mark.spec("004 redaction")
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a <REDACTED>b <REDACTED>c</REDACTED> d</REDACTED> e", "a [redacted] e"),
+        ("a <redacted>b<Redacted >c</REDACTED >d</redacted>e", "a [redacted]e"),
+        ("a <REDACTED reason='a b' by=x>c d</REDACTED> e", "a [redacted] e"),
+        ("a <REDACTED>b <REDACTED>c</REDACTED> d", "a [redacted]"),
+        ("<REDACTED>a</REDACTED> b <REDACTED>c</REDACTED> d", "[redacted] b [redacted] d"),
+        ("a </REDACTED> b <redacted-x> c", "a </REDACTED> b <redacted-x> c"),
+    ],
+)
+def test_outermost_redacted_section_hides_all_of_it(text: str, shown: str) -> None:
+    stream = StreamRedactor()
+
+    assert redact_text(text) == shown
+    assert "".join(map(stream.feed, text)) + stream.flush() == shown
 
 
 @pytest.mark.parametrize(
