@@ -615,3 +615,37 @@ async def test_call_that_waits_is_shown_everywhere_and_decided_in_any_page(
         await all_as_reloaded(near, far)
         assert "Denied by the user." in near.shown
         assert KEY not in near.shown + "".join([*near.frames, *far.frames])
+
+
+@pytest.mark.spec("product 20")
+@pytest.mark.parametrize("interleaved", [False, True])
+async def test_messages_of_one_response_are_shown_live_as_after_a_reload(
+    upstream: ContractHandle,
+    alice: User,
+    conversation: Conversation,
+    elsewhere: TurnManager,
+    settings: LazySettings,
+    interleaved: bool,
+) -> None:
+    settings.OPENAI_API, settings.OPENAI_MODEL = "responses", "gpt-5-mini"
+    texts = (
+        "Looking **now",
+        "into** it.\n\nReasoning Summary:\n- One.\n- Two.\n\nFinal Answer:\nIt is *so*.",
+        "And so on.",
+    )
+    items = [part for text in texts for part in ({"type": "message", "text": text}, {"type": "reasoning"})]
+    stalls = [{"kind": "stall", "at": f"event:{event}", "name": f"at{event}"} for event in range(5, 32, 5)]
+    upstream.script([{"items": items, "chunk": 8, "faults": stalls}], knobs={"interleaved": interleaved})
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        await started(conversation)
+        for stall in stalls:
+            await asyncio.to_thread(upstream.wait_for, held=stall["name"])
+            await all_as_reloaded(near, far)
+            upstream.release(stall["name"])
+        await ended(conversation)
+        await all_as_reloaded(near, far)
+
+    turn = await conversation.turns.aget()
+    assert turn.summary_source == "model"
+    for text in ('<p dir="auto">Looking **now</p>', '<p dir="auto">into** it.</p>', "And so on."):
+        assert text in (await (await signed_in(alice)).get(f"/chats/{conversation.pk}/")).content.decode()

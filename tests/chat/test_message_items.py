@@ -13,7 +13,7 @@ from chat.models import Conversation, Event
 from chat.turns.manager import TurnManager
 from tests.chat.api_client import EVENTS, client_of, post, streamed
 from tests.chat.asking import ask, owner_of
-from tests.chat.histories import Talk, restart, stalled
+from tests.chat.histories import KINDS, Talk, restart, stalled
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_profile
 
@@ -221,3 +221,23 @@ async def test_crash_with_several_messages_keeps_what_was_shown(
     assert texts[:2] == ["Before.", "Behind."]
     assert "\n\n".join(texts[2:]).startswith(f"{CHECK}\n\nThe ratio")
     assert upstream.refusals() == []
+
+
+async def test_every_other_model_takes_the_messages_and_the_first_gets_them_back(
+    upstream: ContractHandle, turn_manager: TurnManager, conversation: Conversation
+) -> None:
+    talk = Talk(upstream, turn_manager, conversation)
+    items = [said(CHECK, phase="commentary"), THOUGHT, CALL, said("Between calls, some words."), {**CALL}, THOUGHT]
+    await talk.choose(KINDS["gpt-5-mini"])
+    await talk.ask({"items": items}, {"items": [said(RATIO), THOUGHT, said("That is all of it.")]})
+    first = sent(upstream)
+    for kind in KINDS.values():
+        await talk.choose(kind)
+        turn = await talk.ask(talk.step(calls=2), talk.answer())
+        assert turn.status == "completed", (kind, turn.error_message)
+    await talk.choose(KINDS["gpt-5-mini"])
+    await talk.ask(talk.answer())
+
+    assert upstream.refusals() == []
+    assert first == [CHECK, "rs_1", "call", "Between calls, some words.", "call", "output", "output"]
+    assert sent(upstream)[: len(first) + 3] == [*first, RATIO, "rs_3", "That is all of it."]

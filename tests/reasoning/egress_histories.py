@@ -16,6 +16,7 @@ from reasoning.events import (
     AssistantMessage,
     Compaction,
     Event,
+    PermissionDecision,
     Reasoning,
     ToolCall,
     ToolResult,
@@ -80,6 +81,9 @@ class _Turn:
         for part in parts:
             self.add(_purged(part) if isinstance(part, Reasoning) and self.log.chance(8) else part)
         for call in calls:
+            if self.log.chance(8):
+                decision = self.log.pick("allow", "deny")
+                self.add(PermissionDecision(call_id=call.call_id, decision=decision, by="user"))
             if not (self.keeps_steps and self.log.chance(5)):  # without numbers, only results separate steps
                 self.add(ToolResult(call_id=call.call_id, output=self.log.pick("", "found"), ok=True))
         if self.log.chance(8):
