@@ -12,6 +12,7 @@ from django.test import Client
 
 from chat.api.urls import ENDPOINTS
 from chat.providers.base import ProviderError
+from config.schema import VARIABLES
 from reasoning.envelope import FINISH_REASON_OF_CODE, FINISH_REASON_OF_STATUS, AnswerRecord, envelope
 from reasoning.visibility import Visibility
 from tests.server import RunningServer, running_server
@@ -60,6 +61,13 @@ def test_every_reason_and_status_is_documented() -> None:
     reasons = first_cells("The envelope", "`finishReason` | `status`")
 
     assert set(reasons) == {*FINISH_REASON_OF_STATUS.values(), *FINISH_REASON_OF_CODE.values()}
+
+
+def test_settings_that_the_page_names_are_read() -> None:
+    named = set(re.findall(r"`([A-Z]+_[A-Z_]+)[`=]", PAGE))
+
+    assert named <= {variable.name for variable in VARIABLES}
+    assert "MAX_CONCURRENT_TURNS" in named
 
 
 def test_every_field_of_the_envelope_is_documented() -> None:

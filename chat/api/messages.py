@@ -114,14 +114,13 @@ async def stop(request: HttpRequest, person: User, conversation_id: uuid.UUID) -
 def key_of(request: HttpRequest, form: dict[str, Any]) -> object:
     """Return the id that a message was sent with, as a header or in the body. Raises InvalidInputError."""
     key = request.headers.get(IDEMPOTENCY_KEY)
-    if key is None:
-        return form.get("id", "")
-    if not _KEY.fullmatch(key):
-        words = _("Idempotency-Key: 1 to %(most)s printable ASCII characters without spaces.")
-        raise InvalidInputError("invalid", words % {"most": CLIENT_ID_CHARS}, field=IDEMPOTENCY_KEY)
-    if form.get("id", key) != key:
+    if key is not None and form.get("id", key) != key:
         raise InvalidInputError("invalid", _("id: it differs from the Idempotency-Key."), field="id")
-    return key
+    field, value = ("id", form.get("id", "")) if key is None else (IDEMPOTENCY_KEY, key)
+    if isinstance(value, str) and not _KEY.fullmatch(value) and (value or key is not None):
+        words = _("%(field)s: 1 to %(most)s printable ASCII characters without spaces.")
+        raise InvalidInputError("invalid", words % {"field": field, "most": CLIENT_ID_CHARS}, field=field)
+    return value
 
 
 def refuse_command(text: str, conversation: Conversation) -> None:

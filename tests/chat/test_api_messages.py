@@ -125,6 +125,8 @@ async def test_same_id_with_another_text_is_refused(
         ("é", None, "Idempotency-Key"),
         ("one", "two", "id"),
         (None, "x" * 65, "id"),
+        (None, "a\x00b", "id"),
+        (None, "é", "id"),
         (None, 7, "id"),
     ],
 )
