@@ -26,7 +26,8 @@ from reasoning.replay.chat_messages import NOT_RUN
 
 _atomic = transaction.atomic(savepoint=False)
 Traces = Mapping[str, Mapping[str, Any]]
-Released = tuple[str, str, Mapping[str, Any]]  # answer, thinking, public state of the live turn
+# Answer, thinking (None where it is stored already), public state of the live turn.
+Released = tuple[str, str | None, Mapping[str, Any]]
 
 
 class InactiveBranchError(Exception):
@@ -141,20 +142,23 @@ def close_turn(
 
 
 def save_checkpoints(released: Mapping[uuid.UUID, Released]) -> None:
-    """Store what was published so far: answer, thinking and public state by turn, all in one statement."""
+    """Store what was published so far: answer, thinking and public state by turn, in at most two statements."""
     now = timezone.now()
     rows = [
         Checkpoint(
             turn_id=turn_id,
             answer=answer,
-            sealed=encryption.encrypt({"thinking": thinking}),
+            sealed=None if thinking is None else encryption.encrypt({"thinking": thinking}),
             state=state,
             updated_at=now,
         )
         for turn_id, (answer, thinking, state) in released.items()
     ]
-    fields = ["answer", "sealed", "state", "updated_at"]
-    Checkpoint.objects.bulk_create(rows, update_conflicts=True, unique_fields=["turn"], update_fields=fields)
+    has_new_thinking = [row for row in rows if row.sealed is not None]
+    others = [row for row in rows if row.sealed is None]
+    fields = ["answer", "state", "updated_at"]
+    for group, updated in ((has_new_thinking, [*fields, "sealed"]), (others, fields)):
+        Checkpoint.objects.bulk_create(group, update_conflicts=True, unique_fields=["turn"], update_fields=updated)
 
 
 def cancel_open_calls(turn: Turn) -> None:

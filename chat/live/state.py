@@ -13,7 +13,7 @@ Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rise
     status    text (English), announce, reads, model, thought
     step      at, tool, trace: the step at this index
     approval  step: the tool call that waits for its user's decision, as they see it, or None
-    history   cut: earlier messages were summarised or left out (``reasoning.envelope.HistoryCut``)
+    history   cut: earlier messages were summarised or left out (``reasoning.events.HistoryCut``)
     ended     the last one; its record is in the log
 
 Events of a conversation have ``kind`` alone, or with what they say: ``queue`` (waiting), ``model``, ``settings``,

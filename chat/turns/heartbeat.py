@@ -22,7 +22,7 @@ from chat.models import Turn
 from chat.turns.run import TurnRun
 
 logger = logging.getLogger(__name__)
-CHECKPOINT_S = 2.0
+CHECKPOINT_S = 1.5  # with the time that writing takes, what a kill loses is about two seconds old
 NOT_SAVED = _("Database unavailable. The answer continues and will be saved when it returns.")
 
 
@@ -50,6 +50,7 @@ monitor = HeartbeatMonitor()
 async def keep_alive(runs: Mapping[uuid.UUID, TurnRun]) -> None:
     """Keep the turns of ``runs`` alive until it is empty. Stop those that were taken over, or marked to stop."""
     saved_seqs: dict[uuid.UUID, int] = {}  # by turn
+    saved_thinking: dict[uuid.UUID, str] = {}
     monitor.record()
     try:
         while runs:
@@ -57,9 +58,13 @@ async def keep_alive(runs: Mapping[uuid.UUID, TurnRun]) -> None:
             running = {run.turn.pk: run for run in runs.values()}
             seqs = {pk: run.live.seq for pk, run in running.items()}
             released: dict[uuid.UUID, write.Released] = {}
+            thinking: dict[uuid.UUID, str] = {}
             for pk, run in running.items():
                 if run.live.seq > saved_seqs.get(pk, 0):
-                    released[pk] = run.released()
+                    answer, text, state = run.released()
+                    # Thinking ends before the answer begins: it need not be encrypted and written again.
+                    released[pk] = (answer, None if text == saved_thinking.get(pk) else text, state)
+                    thinking[pk] = text or ""
                     run.has_checkpoint = True
             try:
                 to_stop = await database_sync_to_async(save_heartbeat)(list(running), released)
@@ -70,6 +75,7 @@ async def keep_alive(runs: Mapping[uuid.UUID, TurnRun]) -> None:
                 continue
             monitor.record()
             saved_seqs = seqs
+            saved_thinking = {pk: text for pk, text in saved_thinking.items() if pk in running} | thinking
             for pk, run in running.items():
                 run.live.show_trouble("")
                 if pk in to_stop:

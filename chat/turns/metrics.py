@@ -30,6 +30,7 @@ class TurnMetrics:
         self._started_at = time.monotonic()
         self.first_token_ms: int | None = None
         self.requests = 0
+        self._step, self._attempts = -1, 0  # the newest step, and its requests
 
     def token_came(self) -> None:
         """Record when the first text of an answer or a thought may be shown."""
@@ -38,8 +39,13 @@ class TurnMetrics:
 
     @contextmanager
     def request(self, step: int) -> Iterator[None]:
-        """Measure one request and log how it went; ``code`` is ``ok``, ``unfinished`` or that of its error."""
+        """Measure one request and log how it went; ``code`` is ``ok``, ``unfinished`` or that of its error.
+
+        ``attempt`` counts the requests of its step.
+        """
         self.requests += 1
+        self._attempts = self._attempts + 1 if step == self._step else 1
+        self._step = step
         started_at, code = time.monotonic(), UNFINISHED
         try:
             yield
@@ -53,7 +59,7 @@ class TurnMetrics:
                 extra={
                     "turn": self._turn_id,
                     "step": step,
-                    "attempt": self.requests,
+                    "attempt": self._attempts,
                     "code": code,
                     "duration_ms": _ms_since(started_at),
                 },

@@ -108,3 +108,14 @@ async def test_each_request_is_one_line_with_its_outcome(
     ]
     assert [line["step"] for line in lines] == [0, 0, 0]
     assert all(line["duration_ms"] >= 0 for line in lines)
+
+
+# review B D10
+async def test_attempts_are_counted_for_each_step(
+    upstream: ContractHandle, conversation: Conversation, written: io.StringIO
+) -> None:
+    upstream.script([{"tool_calls": [{"name": "searchFilings", "arguments": "{}"}]}, {"content": "y"}])
+
+    await ask(conversation)
+
+    assert [(line["step"], line["attempt"]) for line in lines_of(written, "request ended")] == [(0, 1), (1, 1)]
