@@ -29,6 +29,7 @@ UNAVAILABLE = "[unavailable]"
 WITHHELD = "[withheld]"
 OUR_LOGGERS = frozenset({"accounts", "chat", "config", "reasoning"})
 _UNTIL_FIRST_VALUE = re.compile(r"[^\n:(<=\[{'\"]*")
+_LINK_TOKEN = re.compile(r"(?<=/s/)[\w-]+")  # Django logs the paths of failed requests, and the token opens the link
 request_id: ContextVar[str] = ContextVar("request_id", default="")  # of the HTTP request that is being handled
 _STANDARD_ATTRIBUTES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "request"}
 
@@ -52,7 +53,8 @@ class RedactingJsonFormatter(JsonFormatter):
 def redact_record(record: logging.LogRecord) -> logging.LogRecord:
     """Return a copy that holds only text that may be written."""
     errors = list(causes_of(record.exc_info[1])) if record.exc_info and record.exc_info[1] else []
-    message = redaction.redact_text(message_of(record, errors)[:MAX_MESSAGE_CHARS])
+    message = _LINK_TOKEN.sub(redaction.REDACTED, message_of(record, errors)[:MAX_MESSAGE_CHARS])
+    message = redaction.redact_text(message)
     is_ours = app_of(record) in OUR_LOGGERS
     extras = {
         key: redaction.redact_text(value[:MAX_EXTRA_CHARS])

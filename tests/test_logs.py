@@ -48,6 +48,12 @@ def test_secret_is_masked_in_message_extras_and_exception() -> None:
     assert "[redacted]" in str(line["message"])
 
 
+def test_token_of_a_shared_link_is_masked_in_a_path() -> None:
+    line = _line("Not Found: %s", "/s/Abc-def_Abc-def_Abc-def_Abc-def_/x/thinking/", logger="django.request")
+
+    assert line["message"] == "Not Found: /s/[redacted]/x/thinking/"
+
+
 def test_object_in_an_extra_is_logged_by_type() -> None:
     line = _line("x", body={"text": "private"}, items=["private"])
 

@@ -152,7 +152,7 @@ def test_stop_while_the_connection_is_away_is_done_on_the_return(
     disconnects(demo, cable)
 
     demo.stop_button.click()
-    expect(demo.reconnecting).to_contain_text("stopped as soon as we are back")
+    expect(demo.reconnecting).to_contain_text("will stop once reconnected")
     reconnects(demo, cable)
 
     card.ends("stopped")
