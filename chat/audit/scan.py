@@ -50,6 +50,8 @@ _SOUGHT: Final[Mapping[tuple[str, str], frozenset[Kind]]] = {
     ("accounts_user", "last_name"): _CANARIES_ONLY,
     ("accounts_user", "email"): _CANARIES_ONLY,
     ("accounts_accesstoken", "name"): _CANARIES_ONLY,
+    ("accounts_reasoningprofile", "name"): _CANARIES_ONLY,
+    ("chat_feedback", "note"): _CANARIES_ONLY,
     ("chat_queuedmessage", "text"): _CANARIES_ONLY,
     # Public filings: their links may look like keys, and their words are no model's.
     **dict.fromkeys([("chat_passage", name) for name in _PASSAGE_COLUMNS], _CANARIES_ONLY),

@@ -8,6 +8,7 @@ import pickle
 from typing import Any
 
 import pytest
+from channels.db import database_sync_to_async
 from cryptography.fernet import Fernet
 from django.conf import LazySettings
 from django.contrib.sessions.backends.db import SessionStore
@@ -18,9 +19,11 @@ from django.db import connection
 from accounts.models import User
 from accounts.tokens import create_token
 from chat import eventlog
-from chat.models import Checkpoint, Conversation, Filing, Passage, QueuedMessage, Turn
+from chat.models import Checkpoint, Conversation, Feedback, Filing, Passage, QueuedMessage, Turn
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
+from tests.chat.asking import ask, signed_in
 from tests.chat.audits import SECRET, STEP, THOUGHT, audit, make_whole_turn, plant
+from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation, open_turn, save_checkpoint
 
 
@@ -303,3 +306,36 @@ def test_canary_is_found_in_every_table_even_where_people_type(alice: User, cana
 def test_empty_canary_is_refused(db: None) -> None:
     with pytest.raises(CommandError, match="--canary"):
         call_command("audit_storage", "--canary", " ")
+
+
+@pytest.mark.spec("004 scratchpad")
+@pytest.mark.django_db(transaction=True)
+async def test_site_is_clean_after_ordinary_use(upstream: ContractHandle, ada: User, settings: LazySettings) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    conversation = await database_sync_to_async(make_conversation)(owner=ada)
+    notes = "The owner wants us to hide the wallaby breach from the bank."
+    code = "Write it as:\n\n```py\nre.sub(r'<think>.*?</think>', '', text)\n```\n\nor `<scratchpad>` in line."
+    search = {"name": "searchFilings", "arguments": json.dumps({"query": "turbines of CIK 0000320193"}), "id": "c0"}
+    upstream.script(
+        [
+            {"reasoning": f"Hm. {notes}", "content": f"<think>So.</think>{notes}", "tool_calls": [search]},
+            {"content": f"{code}<scratchpad>{notes}</scratchpad>"},
+            {"content": "Yes.", "reasoning": "Fine, fine."},
+        ]
+    )
+    client = await signed_in(ada)
+    here = f"/chats/{conversation.pk}"
+    await client.post("/accounts/toggles/show-scratchpad/", {"on": "true"})
+    await client.post("/accounts/tokens/", {"name": "laptop"})
+    await ask(conversation, client_id="first")
+    await ask(conversation, "And is it so?")
+    for _share in range(8):
+        shared = await client.post(f"{here}/share/", {"summary": "on", "trace": "on", "expires": "never"})
+        assert shared.status_code < 400
+    turn = await conversation.turns.alast()
+    url = f"{here}/turns/{turn.pk}/feedback/"
+    await client.post(url, {"verdict": "poor"})
+    await client.post(url, {"reason": "other", "note": f"It told me {SECRET} in <think>"})
+    assert await Feedback.objects.filter(note__contains=SECRET).aexists()
+
+    assert await database_sync_to_async(audit)() == ""
