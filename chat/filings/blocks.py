@@ -15,7 +15,7 @@ HEADING_MAX_CHARS = 250
 CELL_SEPARATOR = " | "
 
 _SPACE = re.compile(r"[\s\u00a0\u2000-\u200b\u202f\u3000\ufeff]+")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\ufeff\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00ad\u200b\ufeff\ud800-\udfff]")  # and soft hyphens
 # Old filings declare Latin-1 and mean Windows-1252: \x92 is an apostrophe.
 _WINDOWS = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
 

@@ -45,10 +45,10 @@ _TITLES_10Q = {
     ("II", "6"): "exhibits",
 }
 
-# "Item 1.Business" without a space, "Item 7(a)", "Items 1 and 2", "Part II, Item 1A".
+# "Item 1.Business" without a space, "Item 7(a)", "Item No. 3", "Items 1 and 2", "Part II, Item 1A".
 _ITEM = re.compile(
     r"\W{0,3}(?:part\s+(?P<part>i{1,3}|iv)\b[\s.,:–—-]*(?:(?:financial|other)\s+information[\s.,:–—-]*)?)?"
-    r"items?\s*(?P<number>\d{1,2})(?!\d)"
+    r"items?\s*(?:no\.?\s*|#\s*)?(?P<number>\d{1,2})(?!\d)"
     r"(?:(?P<letter>[a-k])(?![a-z])|\((?P<bracketed>[a-c])\)|\s(?P<apart>[a-c])(?=\s?[.:)]))?(?:\(t\))?",
     re.IGNORECASE,
 )
@@ -173,4 +173,6 @@ def continues_sentence(line: str) -> bool:
     """Say whether a sentence continues after the Item's number and so mentions it: *Item 7 of this report*."""
     found = _ITEM_8K.match(line) or _ITEM.match(line) or _PART.match(line)
     rest = without_more_items(line[found.end() :]) if found else ""
-    return bool(re.match(r"\s*[,;]|\s+[a-z(\"“]|\s*\)\s*[a-z]", rest)) and not re.match(r"\s*\(\s?[A-Z]", rest)
+    is_mention = re.match(r"\s*[,;]|\s+[a-z(\"“]|\s*\)\s*[a-z]", rest)
+    # "Item 9.01 (d) Exhibits" is a heading.
+    return is_mention is not None and not re.match(r"\s*\(\s?(?:[A-Z]|[a-d]\s?\)\.?\s*[A-Z])", rest)

@@ -22,15 +22,20 @@ from chat.filings.submission import EdgarSubmission
 _COVER_BLOCKS = 60
 _NAME_BLOCKS = 3000
 _BETWEEN = r"[\W_]{1,3}"
+_DASH = r"\s?[-‐‑–—]?\s?"
 _FORM = re.compile(
-    r"\bform\s+(?P<form>10-?\s?K(?:SB|T|405)?|10-?\s?Q(?:SB|T)?|8-?\s?K|20-?F|40-?F|6-?K|S-\d|DEF\s?14A|11-K)"
+    rf"\bform\s+(?P<form>10{_DASH}K(?:SB|T|405)?|10{_DASH}Q(?:SB|T)?|8{_DASH}K|20{_DASH}F|40{_DASH}F|6{_DASH}K|S-\d|DEF\s?14A|11-K)"
     r"\s?(?P<amended>/\s?A)?(?![\w-])",
     re.IGNORECASE,
 )
 # Covers print the name above its explanation: "(Exact name of registrant as specified in its charter)".
-_NAME_BELOW = re.compile(r"\(?\s*exact name of (?:the )?(?:registrant|company|small business issuer)", re.IGNORECASE)
+_NAME_BELOW = re.compile(
+    r"\(?\s*(?:exact name of (?:the )?(?:registrant|company|small business issuer)"
+    r"|translation of (?:the )?(?:registrant|company).?s name)",
+    re.IGNORECASE,
+)
 _PERIOD = re.compile(
-    r"(?:fiscal\s+years?|years?|quarter(?:ly)?(?:\s+period)?|period)\s+ended:?"
+    r"(?:fiscal\s+years?|years?|quarter(?:ly)?(?:\s+period)?|period|weeks|months)\s+ended:?"
     r"|date of (?:the )?(?:report|earliest event)|transition period ended",
     re.IGNORECASE,
 )
@@ -75,7 +80,7 @@ def read_metadata(
     accession = _ACCESSION.search(name)
     # The form type as EDGAR writes it: 10-K, 10-K/A, 8-K EX-99.1.
     form = (submission.form or facts.form or cover.form).upper()
-    form = re.sub(r"^(10|8|20|40|6)(?=[KQF])", r"\1-", form if "EX-" in form else re.sub(r"\s+", "", form))
+    form = re.sub(r"^(10|8|20|40|6)[‐‑–—]?(?=[KQF])", r"\1-", form if "EX-" in form else re.sub(r"\s+", "", form))
     return FilingMetadata(
         company=as_written(submission.company or facts.company or cover.company, blocks),
         form=form[:30],

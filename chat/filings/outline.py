@@ -36,6 +36,7 @@ _STATEMENTS = re.compile(
     re.IGNORECASE,
 )
 _STATEMENTS_MIN_CHARS = 4000
+_TITLE_CHARS = 120  # of a title that isn't set in bold, as in plain text
 _FEWEST_ITEMS = 3
 # The filer made the link on purpose, so it outweighs any heading.
 _LINK_WEIGHT = 4.0
@@ -137,8 +138,10 @@ def section_starts(blocks: Sequence[RawBlock], form: str) -> list[Start]:
     if starts and starts[-1].section == SIGNATURES and form.upper().startswith("10-K"):
         # The financial statements of an annual report may be on F-pages behind the signatures.
         for index in range(starts[-1].index + 1, len(blocks)):
-            if blocks[index].kind == "heading" and _STATEMENTS.match(blocks[index].text):
-                if sum(len(block.text) for block in blocks[index:]) > _STATEMENTS_MIN_CHARS:
+            block = blocks[index]
+            is_title = block.kind == "heading" or (block.kind == "text" and len(block.text) <= _TITLE_CHARS)
+            if is_title and _STATEMENTS.match(block.text) and not block.text.endswith("."):
+                if sum(len(following.text) for following in blocks[index:]) > _STATEMENTS_MIN_CHARS:
                     starts = [*starts, Start(index, "Item 8", "Financial Statements")]
                 break
     return starts or [Start(0, "Document", "")]

@@ -11,12 +11,14 @@ from django.core.management import call_command
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.filings.ingest import DEMO_FOLDER, ingest, load_demo
+from chat.filings.ingest import DEMO_FOLDER, ingest, load_demo, read_document
 from chat.filings.metadata import find_date
 from chat.filings.outline import Block
 from chat.filings.passages import anchors, cut_passages
 from chat.models import Filing, Passage
 from tests.chat.filing_samples import SENTENCE, annual_report, submission
+
+ACME = ("Acme, Inc.", "10-K")
 
 
 @pytest.mark.django_db
@@ -59,6 +61,26 @@ def test_plain_text_cover_names_the_registrant() -> None:
     filing = ingest(f"{header}<DOCUMENT>\n<TYPE>10-K405\n<TEXT>\n{cover}\n</TEXT>".encode(), name="a.txt")
 
     assert (filing.company, filing.form, filing.period_on) == ("Acme Widgets, Inc.", "10-K405", dt.date(1996, 6, 30))
+
+
+@pytest.mark.parametrize(
+    ("cover", "company", "form", "period"),
+    [
+        ("FORM 10 – K|For the 52 weeks ended June 29, 2024|Acme, Inc.|(Exact name of registrant)", *ACME, "2024-06-29"),
+        (
+            "FORM 10‑K|For the fiscal year ended: 31 March 2024|Acme, Inc.|(Exact name of registrant)",
+            *ACME,
+            "2024-03-31",
+        ),
+        ("FORM 6-K|Nordic Quay ASA|(Translation of registrant’s name into English)", "Nordic Quay ASA", "6-K", "None"),
+    ],
+)
+def test_cover_is_read_in_its_variants(cover: str, company: str, form: str, period: str) -> None:
+    body = "".join(f"<p>{line}</p>" for line in cover.split("|"))
+
+    found = read_document(f"<html><body>{body}<p>{SENTENCE * 6}</p></body></html>", name="a.htm").metadata
+
+    assert (found.company, found.form, str(found.period_on)) == (company, form, period)
 
 
 @pytest.mark.django_db

@@ -100,6 +100,24 @@ def in_order(blocks: list[Block]) -> list[str]:
         pytest.param(
             STATEMENTS, "10-K", "Cover; Item 1; Item 8; Item 15; Signatures", id="statements behind the signatures"
         ),
+        pytest.param(
+            STATEMENTS.replace("<b>", "").replace("</b>", ""),
+            "10-K",
+            "Cover; Item 1; Item 8; Item 15; Signatures",
+            id="statements without bold",
+        ),
+        pytest.param(
+            headed("Item No. 1. Business", "It&shy;em #2. Properties", "ITEM 3 – LEGAL PROCEEDINGS"),
+            "10-K",
+            "Cover; Item 1; Item 2; Item 3",
+            id="odd spellings",
+        ),
+        pytest.param(
+            headed("Item 2.02: Results", "Item 9.01 (d) Exhibits", body=f"{BODY}<p>Item 2.02 (d) of it</p>"),
+            "8-K",
+            "Cover; Item 2.02; Item 9.01",
+            id="paragraph of an Item",
+        ),
         pytest.param(f"<p>Exhibit 99.1</p>{BODY}", "8-K EX-99.1", "Exhibit 99.1", id="exhibit"),
         pytest.param(PLAIN, "10-K", "Cover; Item 1; Item 2; Item 3", id="plain text"),
     ],
