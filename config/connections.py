@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import uuid
 from typing import Any
 
 from django.conf import settings
@@ -117,5 +118,6 @@ def too_large(head: bytes, limit: int) -> bytes:
         kind, body = "application/json", json.dumps({"error": error})
     return (
         "HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nCache-Control: no-store\r\n"
+        f"X-Request-Id: {uuid.uuid4().hex}\r\n"
         f"Content-Type: {kind}; charset=utf-8\r\nContent-Length: {len(body)}\r\n\r\n{body}"
     ).encode("ascii")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -81,6 +82,7 @@ def test_long_body_is_refused_before_it_comes(
 
     answer = connection.transport.value().decode()
     assert answer.startswith("HTTP/1.1 413 ")
+    assert re.search("\r\nX-Request-Id: [0-9a-f]{32}\r\n", answer)
     assert str(allowed) in answer
     if path.startswith("/api/"):
         assert json.loads(answer.partition("\r\n\r\n")[2])["error"]["code"] == "too_large"
