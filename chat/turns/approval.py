@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from contextlib import suppress
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -90,10 +91,9 @@ class ApprovalGate:
                 return Decision("deny" if decision == "deny" else "allow", "user")
             if is_late:
                 return Decision("deny", "timeout")
-            try:
-                await asyncio.wait_for(self._woken.wait(), min(LOOK_AGAIN_S, deadline - clock()))
-            except TimeoutError:
-                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(min(LOOK_AGAIN_S, deadline - clock())):
+                    await self._woken.wait()
 
 
 def _is_allowed_here(turn: Turn, tool: str) -> bool:

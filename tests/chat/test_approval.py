@@ -13,6 +13,7 @@ from django.conf import LazySettings
 from accounts.models import User
 from chat import eventlog
 from chat.models import Conversation, Turn
+from chat.tools import registry
 from chat.turns import approval
 from chat.turns.manager import TurnManager, turn_manager
 from chat.validation import Message
@@ -362,6 +363,20 @@ async def test_call_of_any_id_can_be_decided_on(
     assert await decided(turn, "allow", turn.waiting_call) == 204
     assert (await ended(conversation)).status == "completed"
     assert [found for found, _word, _by in await decisions(turn)] == [call_id]
+
+
+async def test_tool_may_be_marked_by_its_class(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.TOOLS_REQUIRING_APPROVAL = []
+    monkeypatch.setattr(registry()["readPassage"], "requires_approval", True)
+    upstream.script([{"tool_calls": [{"name": "readPassage", "arguments": "{}", "id": "call_a"}, call(1)]}, DONE])
+    await send(conversation, "Why?")
+    await decided(await waiting(conversation), "deny")
+    turn = await ended(conversation)
+
+    assert await decisions(turn) == [("call_a", "deny", "user")]
+    assert turn.status == "completed"
 
 
 async def test_other_tools_run_at_once(upstream: ContractHandle, conversation: Conversation) -> None:
