@@ -29,7 +29,7 @@ async def test_page_says_that_its_answer_is_not_saved_until_it_is(
         await frames_until(socket, "So far")
         with monkeypatch.context() as outage:
             outage.setattr(write, "save_checkpoints", unavailable)
-            await frames_until(socket, "The server’s database is away")
+            await frames_until(socket, "Database unavailable")
         await frames_until(socket, "Writing…")
         upstream.release("go")
         await frames_until(socket, "Answer ready")

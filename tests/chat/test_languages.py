@@ -16,6 +16,7 @@ from chat.stored_text import translate_stored
 from chat.turns.tool_calls import execute_tool_call
 from config.asgi import application
 from reasoning.events import ToolCall
+from reasoning.scratchpad import Scratchpad
 from tests.chat.asking import ask
 from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
@@ -79,7 +80,7 @@ async def test_stored_texts_are_english() -> None:
     call = ToolCall(call_id="c1", name="fly", arguments="{}", step=0)
 
     with override("de"):
-        finished = await execute_tool_call(call, None, first_ref=1)
+        finished = await execute_tool_call(call, None, first_ref=1, scratchpad=Scratchpad())
 
         shown = translate_stored(finished.trace.error or "")
 

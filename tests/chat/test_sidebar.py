@@ -165,7 +165,7 @@ def test_page_of_a_deleted_conversation_leads_home_with_undo(alice: User, signed
 def test_temporary_conversation_is_marked_and_not_home(alice: User, signed_in: Client) -> None:
     answer = signed_in.post("/chats/", {"temporary": "1"}, follow=True)
 
-    assert "Temporary chat: " in answer.content.decode()
+    assert "Temporary chat. " in answer.content.decode()
     assert Conversation.objects.get().is_temporary
     assert signed_in.get("/")["Location"] != answer.redirect_chain[-1][0]
 
