@@ -78,15 +78,12 @@ def usage_label(turn: Turn, record: AnswerRecord, sees: Visibility) -> str:
     parts = []
     if record.input_tokens is not None or record.output_tokens is not None:
         reasoning = record.reasoning_tokens or 0
-        counts = {
-            "in": record.input_tokens or 0,
-            "think": reasoning or record.thinking_tokens,
-            "out": max(0, (record.output_tokens or 0) - reasoning),
-        }
-        form = (
-            _("%(in)s in · %(think)s think · %(out)s out") if sees.reasoning_possible else _("%(in)s in · %(out)s out")
-        )
-        parts.append(form % counts)
+        if record.input_tokens is not None:
+            parts.append(_("%(count)s in") % {"count": record.input_tokens})
+        if sees.reasoning_possible:
+            parts.append(_("%(count)s think") % {"count": reasoning or record.thinking_tokens})
+        if record.output_tokens is not None:
+            parts.append(_("%(count)s out") % {"count": max(0, record.output_tokens - reasoning)})
     if turn.ended_at:
         parts.append(duration_label((turn.ended_at - turn.started_at).total_seconds() * 1000))
     return " · ".join(parts)
