@@ -2,8 +2,9 @@
 
 A span opens with a run of backticks and closes with a run of equal length; the end of its paragraph breaks it. A fence
 opens with three or more backticks or tildes at the start of a line and closes with a bare line of at least as many;
-only the end of the text breaks it. Normaliser 9 rests on the difference between *closed* and *broken*. The answers
-don't depend on how the text was cut.
+only the end of the text, or of its quote, breaks it. Normaliser 9 rests on the difference between *closed* and
+*broken*. Where Markdown may see it otherwise, because a delimiter was removed or a fence is in a list, nothing is code:
+a thought must not be shown. The answers don't depend on how the text was cut.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class CodeTracker:
 
     def distrust(self, position: CodePosition) -> None:
         """Return to ``position``, but outside the code that broke; a later run may have opened another span."""
-        self._trusts_code = not (position.fence or position.opening)
+        self._trusts_code = self._trusts_code and not (position.fence or position.opening)
         self._position = replace(position, spans=position.spans[1:], fence=None, opening=None, is_closing=False)
         self._position.is_unsure = not self._position.spans
 
