@@ -23,7 +23,7 @@ FAST = {"LEASE_HEARTBEAT_S": "1", "LEASE_EXPIRY_S": "5"}
 FIRST, MIDDLE, LAST = "Wallaby", "Quokka", "Numbat"
 REST = "begins a paragraph that is long enough for its beginning to be shown while its end is held back"
 WHOLE = "\n\n".join(f"{name} {REST}." for name in (FIRST, MIDDLE, LAST))
-NOT_KEPT = "database is away"
+NOT_KEPT = "Database unavailable"
 FRESH = "Written after all that."
 
 
