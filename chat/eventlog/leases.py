@@ -3,7 +3,8 @@
 A process that dies stops renewing, and any other may then take the turn over, once, to end it as interrupted. A slow
 process finds its lease lost and writes nothing more, because every write requires it. A dead PID on this host is
 detected immediately. After a database outage expired leases get one grace period, because live workers couldn't renew
-them. Only the database's clock counts: clocks of machines differ. All functions are synchronous.
+them; so do they where the database's clock has jumped. Only that clock counts: clocks of machines differ. All functions
+are synchronous.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import time
 import uuid
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.conf import settings
@@ -49,7 +50,23 @@ class Outage:
         return self._at is not None and time.monotonic() - self._at < 2 * settings.LEASE_HEARTBEAT_S
 
 
+@dataclass(slots=True)
+class DatabaseClock:
+    """The database's clock as it was last read, beside one that nobody can set."""
+
+    _last: tuple[datetime, float] | None = None
+
+    def has_jumped(self, now: datetime) -> bool:
+        """Whether the clock went on by far more than the time that has passed since the last call."""
+        last, self._last = self._last, (now, time.monotonic())
+        if last is None:
+            return False
+        passed_s = self._last[1] - last[1]
+        return (now - last[0]).total_seconds() - passed_s > settings.LEASE_EXPIRY_S / 2
+
+
 outage = Outage()
+clock = DatabaseClock()
 
 
 def worker() -> str:
@@ -98,7 +115,10 @@ def _take_over(at_work_in: Collection[uuid.UUID]) -> list[Turn]:
     ours = Q(worker=worker(), conversation__in=at_work_in)
     running = Turn.objects.filter(status=Turn.Status.RUNNING).exclude(ours)
     expired = Q(lease_until__lt=Now()) | Q(lease_until__isnull=True)
-    dead = [name for name in running.values_list("worker", flat=True).distinct() if _is_dead(name)]
+    workers = list(running.values_list("worker", Now()).distinct())
+    if workers and clock.has_jumped(workers[0][1]):
+        outage.record()
+    dead = [name for name, _now in workers if _is_dead(name)]
     taken_over = []
     known = Q(worker__in=dead)
     for turn in running.filter(known if outage.is_fresh else known | expired):

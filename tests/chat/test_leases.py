@@ -236,3 +236,31 @@ def test_recovery_does_not_double_the_text_of_stored_steps(
     events = eventlog.history(turn.conversation_id)
     assert [event.text for event in events if isinstance(event, AssistantMessage)] == answers
     assert [event.text for event in events if isinstance(event, Reasoning)] == thoughts
+
+
+# review S "Not done": clock jumps
+def test_jump_of_the_clock_takes_no_turn_from_a_living_process(
+    turn: Turn, monkeypatch: pytest.MonkeyPatch, settings: LazySettings
+) -> None:
+    monkeypatch.setattr(leases, "clock", leases.DatabaseClock())
+    monkeypatch.setattr(leases, "outage", leases.Outage())
+    Turn.objects.filter(pk=turn.pk).update(worker="elsewhere:1:0", lease_until=timezone.now() + timedelta(seconds=20))
+    assert leases.take_over() == []
+
+    an_hour_ago = timezone.now() - timedelta(hours=1)
+    monkeypatch.setattr(leases.clock, "_last", (an_hour_ago, time.monotonic()))
+    Turn.objects.filter(pk=turn.pk).update(lease_until=an_hour_ago + timedelta(seconds=20))
+
+    assert leases.take_over() == []
+    settings.LEASE_HEARTBEAT_S = 0
+    assert leases.take_over() == [turn]
+
+
+def test_turn_takes_no_negative_time_where_the_clock_is_set_back(turn: Turn) -> None:
+    Turn.objects.filter(pk=turn.pk).update(started_at=timezone.now() + timedelta(hours=1))
+    turn.refresh_from_db()
+
+    end_turn(turn, [AssistantMessage(text="one")])
+
+    assert turn.ended_at is not None
+    assert turn.ended_at >= turn.started_at
