@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 
+MAX_CHARS = 2_000_000  # beyond it comparing takes too long, and links stay text
+
 _WORD = re.compile(r"\w+")
 # Escapes can hide the address, but not the syntax around it.
 _LINK = re.compile(r"\]\(|<[A-Za-z]")
@@ -22,11 +24,15 @@ class UserText:
 
     texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
     digest: str = ""
+    chars: int = field(default=0, repr=False, compare=False)
 
     def then(self, text: str) -> UserText:
-        """Return this with one more question."""
+        """Return this with one more question; UNKNOWN where that is more than MAX_CHARS."""
+        chars = self.chars + len(text)
+        if self == UNKNOWN or chars > MAX_CHARS:
+            return UNKNOWN
         digest = blake2b(f"{self.digest}\0{text}".encode("utf-8", "surrogatepass"), digest_size=20)
-        return UserText((*self.texts, text), digest.hexdigest())
+        return UserText((*self.texts, text), digest.hexdigest(), chars)
 
     def contains_url(self, url: str) -> bool:
         """Whether the user wrote this very address."""
@@ -38,7 +44,7 @@ class UserText:
 
 
 EMPTY = UserText()
-UNKNOWN = UserText(digest="unread")  # could not be read: any address may repeat it
+UNKNOWN = UserText(digest="unread")  # could not be read or compared: any address may repeat it
 
 
 def may_contain_link(markdown: str) -> bool:

@@ -16,7 +16,7 @@ from chat.html import render_markdown
 from chat.live import blocks as liveblocks
 from chat.live.blocks import BlockRenderer
 from chat.models import Conversation
-from chat.user_text import EMPTY, UNKNOWN, may_contain_link
+from chat.user_text import EMPTY, MAX_CHARS, UNKNOWN, may_contain_link
 from reasoning.events import AssistantMessage
 from tests.chat.asking import ask
 from tests.chat.sockets import frames_until, socket_of
@@ -114,3 +114,13 @@ def test_what_was_remembered_for_one_conversation_is_not_shown_in_another() -> N
     assert "<a" in render_markdown(text, user_text=EMPTY.then("Hello."))
     assert "<a" not in render_markdown(text, user_text=EMPTY.then("Hello.").then(SAID))
     assert "<a" in render_markdown(text, user_text=EMPTY.then("Hello."))
+
+
+def test_more_questions_than_are_compared_leave_every_link_outside_text() -> None:  # review S H3
+    asked = EMPTY
+    for number in range(MAX_CHARS // 100_000 + 1):
+        asked = asked.then(f"{number} ".ljust(100_000, "x"))
+
+    assert asked.then("And now?") == UNKNOWN
+    assert links(render_markdown(f"[two]({OTHER})", user_text=EMPTY.then(SAID)))
+    assert not links(render_markdown(f"[two]({OTHER})", user_text=asked))
