@@ -161,7 +161,9 @@ def label_pattern(words: Iterable[str]) -> str:
     spelled = sorted((re.escape(word).replace("_", "[ _-]?") for word in words), key=len, reverse=True)
     exact = r"(?-i:{0})|{0}(?=[\"']{{0,2}}\s?[=:>])"
     any_case = "|".join(exact.format(word) if word.isupper() else word for word in spelled)
-    return rf"(?i:{any_case})(?i:[ _-]?(?:numbers?|num|no|nr|nummer|n|id))?(?i:[ _-]?line)?\d?[ ]?[.#°]{{0,2}}"
+    return (
+        rf"(?i:{any_case})(?i:[ _-]?(?:numbers?|num|no|nr|nummer|n|id|home|work))?(?i:[ _-]?line)?\d?[ ]?[.#°]{{0,2}}"
+    )
 
 
 # What is searched for in texts, and what the headings and the cells of tables must be.
@@ -326,7 +328,8 @@ TRIGGERS: Final = (
         "address",
         _FIRST_WORDS["address"],
         continuation=re.compile(
-            r"(?i:\s?(?:at|to|in))?(?:[^\w\s\[]?[^\w\n\[]{0,7}|(?:[\s:*]|</?[a-z]{1,8}>?){0,12})(?:(?:is|ist|est|es|è|to)\W{0,3})?"
+            r"(?i:\s?(?:at|to|in)|[ _-]?line)?\d?(?:[^\w\s\[]?[^\w\n\[]{0,7}|(?:[\s:*]|</?[a-z]{1,8}>?){0,12})"
+            r"(?:(?:is|ist|est|es|è|to)\W{0,3})?"
             r"(?:[A-Z\d][^\n\"'<>|{}\[\];]{0,165})?"
         ),
     ),

@@ -290,6 +290,7 @@ _SET = re.compile(
     r"(?i)(?<![\w-])(?:(?:proxy_)?set(?:x|env|_header)?|env|arg|read)(?:[ ]-\w{1,3})?[ \t]{1,3}"
     r"(?P<name>[\w.\-]{2,64})[ \t]{1,4}(?:<<<[ ]?)?[\"']?(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)"
 )
+_TAB = re.compile(r"(?<![\w.\-])(?P<name>[\w.\-]{2,64}+)\t[\"']?(?P<value>[^\s\"'<>]{5,512}+)")
 _FLAG = re.compile(
     r"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)"
 )
@@ -665,10 +666,13 @@ RULES = (
         _FLAG,
         accept=lambda found, value: classify(found["name"]) is KeyKind.SECRET and not is_expression(value),
     ),
-    pattern_rule(
-        "set",
-        _SET,
-        accept=lambda found, value: classify(found["name"]) is KeyKind.SECRET and is_mixed(value),
+    *(
+        pattern_rule(
+            trigger,
+            pattern,
+            accept=lambda found, value: classify(found["name"]) is KeyKind.SECRET and is_mixed(value),
+        )
+        for trigger, pattern in (("set", _SET), ("name", _TAB))
     ),
     pattern_rule(
         "name",
