@@ -30,7 +30,7 @@ from chat.models import Turn
 from chat.turns.manager import turn_manager
 from reasoning.deltas import Channel
 from reasoning.trace import step_to_json
-from reasoning.visibility import Visibility
+from reasoning.visibility import EXCERPT_CHARS, Visibility
 
 LOOK_AGAIN_S = 2.0  # for an event that was lost
 KEEP_ALIVE_S = 10.0  # of silence; with LOOK_AGAIN_S well below the 15 s that are promised
@@ -89,7 +89,6 @@ class TurnEvents:
     sees: Visibility
     after: InitVar[Position | None] = None  # the last event that the client has; None for one that has nothing
     turn: RunningTurn | None = None  # as it was last known while it ran
-
     position: Position = field(init=False)
     is_resumed: bool = field(init=False)
     rewrites: int = 0  # that the position has followed
@@ -185,7 +184,8 @@ class TurnEvents:
         """Yield the rest of an ended turn: what its envelope holds and wasn't sent yet, the error, the envelope."""
         at = self.position
         # A turn of this process has shown all of its thinking; an event of another one may have been lost.
-        if "thinking" in form and not isinstance(self.turn, LiveTurn):
+        has_excerpt = self.sees.thinking == "excerpt" and at.thinking > EXCERPT_CHARS
+        if "thinking" in form and not has_excerpt and not isinstance(self.turn, LiveTurn):
             stored = await sync_to_async(eventlog.thinking_for)(await Turn.objects.aget(pk=self.turn_id), WHOLE)
             whole = stored.text if stored else ""
             for event in self.thinking_events(whole[at.thinking :], len(whole)):
