@@ -76,7 +76,7 @@ _SECRET_PAIRS = frozenset(
 )  # fmt: skip
 _PII_WORDS = wordset(
     "ssn itin phone mobile telephone cellphone fax dob birthdate birthday passport iban cardnumber surname aadhaar nino"
-    " phonenumber firstname lastname fullname msisdn whatsapp remoteaddr"
+    " phonenumber firstname lastname fullname msisdn whatsapp remoteaddr ip taxid nationalid birthday"
 )
 _PII_PAIRS = frozenset(
     {(word, "name") for word in wordset("first last middle full maiden family given")}
@@ -85,7 +85,7 @@ _PII_PAIRS = frozenset(
         for word in wordset("home street postal mailing billing shipping ip residential remote client")
     }
     | {(word, "number") for word in wordset("card account routing phone mobile passport security insurance licence")}
-    | {("remote", "addr"), ("birth", "date"), ("of", "birth"), ("national", "id"), ("bank", "account")}
+    | {("remote", "addr"), ("birth", "date"), ("of", "birth"), ("national", "id"), ("bank", "account"), ("tax", "id")}
     | {("credit", "card"), ("debit", "card"), ("driver", "license"), ("drivers", "license"), ("social", "security")}
 )
 _EMAIL_WORDS = wordset("email emails mail emailaddress recipient recipients")

@@ -230,13 +230,14 @@ KEYS = {
         """,
     KeyKind.WEAK: "key keys tokens signature session code nonce",
     KeyKind.EMAIL: "email user_email eMail recipients contact-emails",
-    KeyKind.PII: "ssn phone phoneNumber first_name card_number date_of_birth iban",
+    KeyKind.PII: "ssn phone phoneNumber first_name card_number date_of_birth iban ip clientIp src_ip taxId birthday",
     KeyKind.VECTOR: "embedding query_vector Embeddings logits",
     KeyKind.NONE: """
         max_tokens tokensEst token_count input_cost_per_token prompt_tokens completionTokens cached_tokens nextToken
         pageToken next_page_token tokenType token_type secretName password_length has_password is_secret password_policy
         token_url primary_key sort_key cache_key foreignKey partition_key public_key idempotency_key query form company
         limit filing section anchor author authorized_by keyword monkey turkey compass passage tokenizer compression
+        ip_version ship tip
         date name model temperature company_name file_name design signal embedding_model vector_store email_count
         email_template vector_dim ___ 1 \x00
         """,
