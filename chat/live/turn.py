@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from chat.eventlog import TurnRecord
 
 MAX_TOOL_CHARS = 80
+FEED_CHARS = 4_096  # are split into blocks without a pause
 logger = logging.getLogger(__name__)
 
 
@@ -192,7 +193,10 @@ class LiveTurn(TurnState):
         await publish(self.conversation_id, _public(event))
 
     async def _answer_event(self, text: str) -> Event:
-        blocks = self._splitter.feed(text)
+        blocks = self._splitter.feed(text[:FEED_CHARS])
+        for start in range(FEED_CHARS, len(text), FEED_CHARS):
+            await asyncio.sleep(0)  # lets other turns run: much may have come while a block was rendered
+            blocks += self._splitter.feed(text[start : start + FEED_CHARS])
         if not blocks:
             return {"kind": "text", "text": text, "n": self.tail_n + 1}
         html = await self._blocks.render(blocks, self.sources)
