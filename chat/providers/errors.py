@@ -92,8 +92,10 @@ _UNKNOWN_MODEL = re.compile(
     r"|(?:unknown|no such|invalid) model(?! (?:config|parameter|output|input|response|state|provider))"
     r"|(?:not a valid|not found the|unable to access) model\b"
     r"|\bmodels?\W(?:(?!\btools?\b|\bfunction|\bparameter|\bimages?\b|[.!?] ).){0,120}?"
-    r"(?:(?:is |was )?not (?:found|exist|available|supported)|does not exist|is unknown|decommissioned|no longer|"
+    r"(?:(?:is |was )?not (?:found|exist|available)|does not exist|is unknown|decommissioned|no longer|"
     r"has been (?:deprecated|retired|removed))"
+    # Only the model itself, not what it lacks: a quoted name, or one with a digit or a sign.
+    r"|\bmodels?\W{1,2}(?:['\"`“][^\s'\"`“”]{1,100}['\"`”]|(?=\S*[\d/:-])[^\s'\"`“”]{1,100}) (?:is )?not supported"
     # OpenRouter; Anthropic; Zhipu
     r"|no endpoints found for [\w.:-]+/|^model: \S+ .*not_found_error|模型不存在",
     re.IGNORECASE | re.DOTALL,

@@ -346,6 +346,12 @@ ANSWERS: dict[str, list[tuple[int, Any, str]]] = {  # by service: status, body, 
         (403, said("Access denied. Please check your network settings."), "check your network settings."),
     ],
     "aimock": [(404, said("No fixture matched", code="no_fixture_match"), "the request: No fixture matched.")],
+    "others": [
+        (400, said("The model `kimi-k9` is not supported."), "not supported. Check OPENAI_MODEL."),
+        (400, said("Model kimi-k9 not supported"), "not supported. Check OPENAI_MODEL."),
+        (400, said("With this model streaming is not supported"), "streaming is not supported."),
+        (400, said("For model `kimi-k9` the role system is not supported"), "role system is not supported."),
+    ],
     "a proxy": [
         (403, b"<html><title>403 Forbidden</title></html>", NO_KEY),
         (403, b"", NO_KEY),
@@ -367,6 +373,7 @@ def test_answer_of_a_service_is_read_as_it_means(status: int, body: Any, words: 
     error = failure(status, body)
 
     assert words in error.message
+    assert ("OPENAI_MODEL" in error.message) == ("OPENAI_MODEL" in words or words == "proj_1")
     assert not error.retryable
     assert len(error.message) < 500
     # Each sentence of ours is either the whole message or no part of it.
