@@ -27,7 +27,7 @@ class Received(Protocol):
     """What stands for daphne's connection: it stores what gets through."""
 
     def __init__(self) -> None:
-        self.data = b""
+        self.data = bytearray()
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
         self.data += data
