@@ -47,6 +47,7 @@ class BreakingProvider:
 
     name = model = "m"
     identity = "breaking"
+    context_limit = None
     starts_in_reasoning = False
 
     async def stream(self, request: ProviderRequest) -> AsyncIterator[RawDelta]:
