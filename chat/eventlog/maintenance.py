@@ -51,6 +51,7 @@ def rotate_keys() -> int:
     for model, column in ((Event, "sealed"), (Checkpoint, "sealed"), (Share, "sealed_token")):
         rows = model._default_manager.filter(**{f"{column}__isnull": False}).values_list("pk", column)
         for key, sealed in rows.iterator():
-            model._default_manager.filter(pk=key).update(**{column: encryption.rotate(sealed)})
-            count += 1
+            # A running turn may have stored a newer checkpoint meanwhile, which must stay.
+            unchanged = model._default_manager.filter(**{"pk": key, column: sealed})
+            count += unchanged.update(**{column: encryption.rotate(sealed)})
     return count

@@ -12,13 +12,14 @@ from django.utils import timezone
 
 from accounts.models import User
 from chat import eventlog
+from chat.eventlog import encryption, maintenance, read
 from chat.eventlog.link_tokens import token_of
 from chat.models import Event, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link, find_link
 from reasoning.events import Reasoning, ToolCall
 from reasoning.visibility import SiteFlags, Viewer, visibility
-from tests.factories import make_conversation, make_turn, open_turn
+from tests.factories import make_conversation, make_turn, open_turn, save_checkpoint
 
 pytestmark = pytest.mark.engine
 
@@ -76,3 +77,24 @@ def test_unset_retention_deletes_nothing(alice: User, settings: LazySettings) ->
     call_command("purge_thinking")
 
     assert eventlog.thinking_for(turn, WHOLE) is not None
+
+
+# review S "Not done": key rotation while turns run
+@pytest.mark.engine
+def test_checkpoint_that_is_stored_during_a_rotation_stays(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    turn = open_turn(make_conversation(owner=alice).pk, text="q")
+    save_checkpoint(turn, answer="a", thinking="older")
+    rotate = encryption.rotate
+
+    def rotate_late(sealed: bytes) -> bytes:
+        rotated = rotate(sealed)
+        save_checkpoint(turn, answer="ab", thinking="newer")
+        return rotated
+
+    monkeypatch.setattr(encryption, "rotate", rotate_late)
+
+    assert maintenance.rotate_keys() == 0
+    assert read.checkpoint_thinking(turn.pk) == "newer"
+    monkeypatch.undo()
+    assert maintenance.rotate_keys() == 1
+    assert read.checkpoint_thinking(turn.pk) == "newer"
