@@ -281,3 +281,16 @@ async def test_turn_without_tools_takes_at_most_14_statements(
             await turn_manager.wait_until_finished(conversation.pk, accepted.turn_id)
 
         assert 0 < len(statements) <= 14, statements
+
+
+# review U D9
+@pytest.mark.parametrize("limit", [None, 500])
+async def test_most_tokens_of_an_answer_are_what_the_site_sets(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, limit: int | None
+) -> None:
+    settings.MAX_OUTPUT_TOKENS = limit
+    upstream.script([{"content": "Done."}])
+
+    await ask(conversation)
+
+    assert upstream.requests()[0]["body"].get("max_tokens") == limit

@@ -312,3 +312,25 @@ def test_items_are_omitted_by_settings_or_after_a_refusal_only() -> None:
     assert rules(plan(loop, to=RESPONSES, by=ReasoningSettings(include_in_context=False))) == ["replay D1"]
     assert rules(plan(*earlier, to=RESPONSES, by=ReasoningSettings(strip_from_context="all"))) == ["spec 001 BR-005"]
     assert rules(plan(loop, to=RESPONSES, refused_to_seq=99)) == ["product 21"]
+
+
+# review U D9
+@pytest.mark.parametrize(
+    ("api", "dialect", "name"),
+    [
+        ("chat", None, "max_tokens"),
+        ("chat", "openai", "max_completion_tokens"),
+        ("chat", "llama.cpp", "max_tokens"),
+        ("responses", "responses-strict", "max_output_tokens"),
+    ],
+)
+def test_length_of_an_answer_is_limited_in_the_words_of_the_service(api: Any, dialect: str | None, name: str) -> None:
+    target = RequestTarget(api=api, model="m", provider="p", dialect=dialect)
+    events = [UserMessage(text="now", seq=1, turn="a")]
+    lengths = {"max_tokens", "max_completion_tokens", "max_output_tokens"}
+
+    free = plan_request(events, ReasoningSettings(), target).body
+    limited = plan_request(events, ReasoningSettings(), replace(target, max_output_tokens=500)).body
+
+    assert lengths.isdisjoint(free)
+    assert {key: limited[key] for key in lengths & limited.keys()} == {name: 500}
