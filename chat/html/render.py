@@ -106,7 +106,7 @@ def render_blocks(text: str, user_text: UserText, budget: RenderBudget) -> str:
     parts = []
     for block in blocks:
         html = None
-        if budget.admits(block):
+        if not is_too_dense(block) and budget.admits(block):
             # A block without a link is the same whatever the users wrote, and is cached once.
             html = render_block(block, user_text if may_contain_link(block) else EMPTY, policy, language)
             if html is None:
@@ -124,8 +124,6 @@ def render_policy() -> tuple[object, ...]:
 @lru_cache(maxsize=512)
 def render_block(block: str, user_text: UserText, _policy: tuple[object, ...], language: str | None) -> str | None:
     """Render one top-level block; None where it took too long. Policy and language are what else it depends on."""
-    if is_too_dense(block):
-        return as_plain_text(block)
     if not is_heavy(block):
         return render_markup(block, user_text, language)
     try:

@@ -227,7 +227,10 @@ async def test_web_page_instead_of_an_answer_is_malformed() -> None:
 
 
 def _client(response: httpx2.Response) -> Any:
-    transport = httpx2.MockTransport(lambda _: response)
+    def respond(request: httpx2.Request) -> httpx2.Response:
+        return httpx2.Response(404) if request.url.path.endswith("/models") else response  # it lists no limits
+
+    transport = httpx2.MockTransport(respond)
     return build_client(Connection("http://models.example", "k"), transport=transport)
 
 
