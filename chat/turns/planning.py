@@ -51,6 +51,7 @@ def target_of(chosen: model_choice.ModelChoice, *, model: str = "", identity: st
         compact_at=settings.COMPACTION_THRESHOLD,
         overhead_tokens=overhead,
         max_output_tokens=settings.MAX_OUTPUT_TOKENS,
+        may_switch_off=site_flags().enabled,
     )
 
 

@@ -40,10 +40,17 @@ def request_params(
     model: str,
     dialect: Dialect,
     sends_all_reasoning: bool = False,
+    may_switch_off: bool = True,
 ) -> Parameters:
-    """Return the parameters of a request to this model; ``sends_all_reasoning`` as ``chat_params`` takes it."""
+    """Return the parameters of a request to this model.
+
+    ``sends_all_reasoning``: all reasoning of this model is sent back, so the service may be asked to use it.
+    ``may_switch_off``: where reasoning is off, a service may be told so; else nothing is sent about it (product 13).
+    """
     if api == "responses":
         return response_params(settings, model)
+    if not settings.enabled and not may_switch_off:
+        return Parameters(dict(dialect.always))
     return chat_params(settings, model, dialect, sends_all_reasoning=sends_all_reasoning)
 
 
@@ -71,10 +78,7 @@ def output_limit(dialect: Dialect, api: str, tokens: int | None) -> dict[str, An
 
 
 def chat_params(settings: ReasoningSettings, model: str, dialect: Dialect, *, sends_all_reasoning: bool) -> Parameters:
-    """Return the parameters of a chat request.
-
-    ``sends_all_reasoning``: all reasoning of this model is sent back, so the service may be asked to use it.
-    """
+    """Return the parameters of a chat request."""
     body = dict(dialect.always)
     service = f"this service ({dialect.name})"
     notes: tuple[str, ...] = ()

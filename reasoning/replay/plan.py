@@ -33,7 +33,8 @@ class RequestTarget:
 
     ``context_limit`` in tokens, None where it is not known; ``compact_at`` is the share of it at which history is to be
     compacted; ``overhead_tokens`` estimates instructions and tools, which are not part of the plan;
-    ``max_output_tokens`` is what the service is told to write at most, None for its own limit.
+    ``max_output_tokens`` is what the service is told to write at most, None for its own limit; ``may_switch_off`` is
+    False where a service isn't told that reasoning is off (product 13).
     """
 
     api: Literal["chat", "responses"]
@@ -44,6 +45,7 @@ class RequestTarget:
     compact_at: float = COMPACT_AT
     overhead_tokens: int = 0
     max_output_tokens: int | None = None
+    may_switch_off: bool = True
 
     @property
     def limit(self) -> int:
@@ -130,7 +132,12 @@ def plan_request(
         was_cut = any(omission.rule in ("spec 001 BR-005", "product 3") for omission in selector.omissions)
         sends_all = bool(settings.include_in_context) and not was_cut
     params = request_params(
-        settings, api=target.api, model=target.model, dialect=dialect, sends_all_reasoning=sends_all
+        settings,
+        api=target.api,
+        model=target.model,
+        dialect=dialect,
+        sends_all_reasoning=sends_all,
+        may_switch_off=target.may_switch_off,
     )
     length = output_limit(dialect, target.api, target.max_output_tokens)
 

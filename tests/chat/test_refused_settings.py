@@ -125,6 +125,22 @@ async def test_model_that_always_reasons_is_asked_again_without_switching_it_off
     assert turn.error_message.startswith("The model’s service refused to switch reasoning off")
 
 
+@pytest.mark.spec("product 13")
+async def test_site_without_reasoning_sends_no_parameter_about_it(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.REASONING_ENABLED = False
+    upstream.script([{"content": "One."}])
+    conversation.profile = await offer("g", base_url=upstream.base_url, model="plain-model", dialect="groq")
+    await conversation.asave()
+    await patch(conversation, effort="high")
+
+    turn = await ask(conversation)
+
+    assert turn.status == "completed"
+    assert efforts(upstream) == [None]
+
+
 @pytest.mark.parametrize(
     ("dialect", "change", "note"),
     [
