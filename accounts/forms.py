@@ -86,8 +86,8 @@ class SignInForm(AuthenticationForm):
         if not name or not password:  # nothing is tried
             return super().clean()
         address = self.request.META.get("REMOTE_ADDR", "") if self.request else ""
-        # The field has normalised the name (NFKC), as the account's was. Of the letters only those of ASCII are taken
-        # for the same in both cases: so does the check for taken names on SQLite, and nobody can own a second account
+        # The field has normalised the name (NFKC), as the account's was. Only ASCII letters count
+        # as the same in both cases: so does the check for taken names on SQLite, and nobody can own a second account
         # whose sign-ins reset the count of the first.
         attempts = AttemptLimit("sign-in", name.encode("utf-8", "replace").lower(), address)
         if not attempts.take():

@@ -53,7 +53,7 @@ def switch(user: User, session: SessionBase, *, on: bool, conversation: uuid.UUI
     else:
         session.pop(SCRATCHPAD_UNTIL, None)
     AuditEntry.record(user, AuditEntry.Action.SCRATCHPAD_ON if on else AuditEntry.Action.SCRATCHPAD_OFF, conversation)
-    session.save()  # not with the response only: open pages read it as soon as they are told
+    session.save()  # not with the response only: open pages read it as soon as the event reaches them
     switched.send(sender=switch, user=user)
 
 

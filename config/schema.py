@@ -12,7 +12,7 @@ from config import environment as env
 from config.environment import Variable
 from reasoning.replay.dialects import PRESETS
 
-# The key of each preset goes to its own service, over HTTPS.
+# The key of each preset is sent to its own service, over HTTPS.
 PRESET_KEYS = ",".join(
     f"{preset.api_key_env}@{urlsplit(preset.base_url).hostname}:443"
     for preset in PRESETS.values()

@@ -1,7 +1,7 @@
 """Split one whole message at its ``<REASONING>`` block, to the letter of spec 000.
 
 For finished text only, and for callers that need the letter of the specification: nothing in the server calls it. Every
-response, streamed or whole, goes through the normaliser, whose rules for these tags are wider (any case, more than one
+response, streamed or whole, passes the normaliser, whose rules for these tags are wider (any case, more than one
 block, no tag shown where its partner is missing; product 5, normaliser 6). The tags count in exactly this spelling.
 """
 

@@ -70,7 +70,7 @@ class Reasoning(BaseEvent):
 class AssistantMessage(BaseEvent):
     """One message of a step, with its citations, and the summary on the last one. Product 20.
 
-    ``phase`` is the service's own word for the message; it goes back to the model and endpoint that said it, which are
+    ``phase`` is the service's own word for the message; it is sent back to the model and endpoint of origin, which are
     recorded with it. Spec 002 decision 2.
     """
 

@@ -145,7 +145,7 @@ def reveal(scratchpad: Scratchpad, grant: ScratchpadGrant, *, max_tokens: int = 
 
 
 def _fold(text: str) -> tuple[str, list[int]]:
-    """Return ``text`` as it is compared, and for each of its characters the place in ``text``."""
+    """Return the form of ``text`` for comparisons, and for each of its characters the place in ``text``."""
     chars: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):

@@ -81,7 +81,7 @@ def setting_name(word: str) -> str:
 
 
 def parse_setting(key: str, value: Any) -> Any:
-    """Return a setting's value as it is stored, from a string or a JSON value.
+    """Return the stored form of a setting's value, from a string or a JSON value.
 
     Raises SettingError naming the setting and the allowed values. Spec 001 ERR-001.
     """

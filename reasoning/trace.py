@@ -56,7 +56,7 @@ class ToolTraceStep:
     """One finished step, or one that waits for a decision, redacted. ``redactions`` counts what was masked, by kind.
 
     ``call_id`` is set where the step waits: under it the call is decided (product 26). ``omitted`` is 0, or the number
-    of steps that this one stands for: those for which a trace had no room.
+    of steps that this one represents: those for which a trace had no room.
     """
 
     tool: str
@@ -176,7 +176,7 @@ def step_from_json(form: Mapping[str, Any]) -> ToolTraceStep:
 class TraceRoom:
     """The room of one trace, 100 KB of JSON in whichever form it leaves the server: the one limit of all doors.
 
-    Steps are shown in order for as long as they fit; then one step stands for all others. Product 25.
+    Steps are shown in order for as long as they fit; then one step represents all others. Product 25.
     """
 
     def __init__(self) -> None:
@@ -198,7 +198,7 @@ class TraceRoom:
         return True
 
     def omitted_step(self) -> ToolTraceStep:
-        """Return the step that stands for those that were not shown; their times and results are added up."""
+        """Return the step that represents those that were not shown; their times and results are added up."""
         return ToolTraceStep(
             tool=TRUNCATED,
             args={},

@@ -39,7 +39,7 @@ class Viewer:
 class Visibility:
     """What one viewer may see of an answer. The answer and its sources are always seen."""
 
-    reasoning_possible: bool = True  # the site shows reasoning at all, so there is a switch
+    reasoning_possible: bool = True  # the site shows reasoning, so there is a switch
     show_reasoning: bool = True
     summary: bool = True
     trace: bool = True

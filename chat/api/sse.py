@@ -126,7 +126,7 @@ class TurnEvents:
                 yield event
 
     async def look(self) -> RunningTurn | None:
-        """Return the turn as it is now, or as its checkpoint has it; None once its end is in the log."""
+        """Return the present state of the turn, or the one in its checkpoint; None once its end is in the log."""
         found = await running_turn(self.conversation_id, self.turn_id)
         if isinstance(found, FollowedTurn) and isinstance(self.turn, FollowedTurn):
             found = self.turn.continued_from(found)
@@ -161,7 +161,7 @@ class TurnEvents:
         """Yield what was published since the last call. The position counts it, whatever this viewer may read of it."""
         at = self.position
         for channel, same_chars, chars in turn.rewrites[self.rewrites :]:
-            # What was sent can't be taken back; what comes continues the text that replaced it.
+            # What was sent stays sent; what comes continues the text that replaced it.
             if channel is Channel.ANSWER and at.answer > same_chars:
                 at.answer = chars
             elif channel is Channel.THINKING and at.thinking > same_chars:
@@ -170,7 +170,7 @@ class TurnEvents:
         thinking_chars = turn.thinking_chars if self.sees.thinking == "excerpt" else len(turn.thinking)
         yield from self.thinking_events(turn.thinking[at.thinking : thinking_chars], thinking_chars)
         for step in turn.steps[at.steps :] if self.sees.trace else ():
-            # It runs, or it stands for others and still counts them: such a step is sent at the end.
+            # It runs, or it represents others and still counts them: such a step is sent at the end.
             if step.trace is None or step.trace.omitted:
                 break
             at.steps += 1

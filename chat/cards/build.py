@@ -178,7 +178,7 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
 
 
 def step_view(step: ToolTraceStep) -> StepView:
-    """Return one finished step of the trace, or what stands for those that are not shown."""
+    """Return one finished step of the trace, or the one that represents those not shown."""
     if step.omitted:
         return StepView(tool="", state="done", state_label=labels.omitted_label(step.omitted))
     state = STEP_STATES[step.status]

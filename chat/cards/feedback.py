@@ -11,7 +11,7 @@ from chat.cards.view_models import FeedbackView
 from chat.models import Feedback, Turn
 
 NOTE_CHARS = 1000
-# What is kept, and how it reads.
+# The stored value and its label.
 REASONS: Mapping[bool, Mapping[str, str]] = {
     True: {
         "correct": gettext_noop("Correct"),

@@ -59,8 +59,8 @@ class QuestionView:
     number: int
     text: str
     asked_at: datetime
-    handed_over: str = ""  # with a request to continue: the answer so far, folded away
-    client_id: str = ""  # as the page that sent it knows it; tells that page that it arrived
+    handed_over: str = ""  # with a request to continue: the answer so far, in a closed panel
+    client_id: str = ""  # as the page that sent it knows it; confirms to that page that it arrived
     edit_url: str = ""  # where it is put in other words, if it may be
     branch: BranchView | None = None  # where there is more than one
 
@@ -216,7 +216,7 @@ class ModelOption:
 class ModelView:
     """The model that answers next, and what may be chosen: its picker is drawn where that is more than one.
 
-    ``efforts``: how much it may be told to reason, and ``effort_url`` where; none where it can't be told.
+    ``efforts``: those that may be chosen, at ``effort_url``; empty where the service takes none.
     """
 
     value: str

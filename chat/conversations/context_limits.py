@@ -1,6 +1,6 @@
 """Context limits that services have stated: stored by endpoint and model, and used from then on (product 23).
 
-A limit that the site sets counts where it is lower. Every process keeps a copy, which ``refresh`` reads again from the
+A limit that the site sets counts where it is lower. Every process has a copy, which ``refresh`` reads again from the
 database every few seconds, so that planning a request needs no statement for it.
 """
 

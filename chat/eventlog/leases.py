@@ -29,7 +29,7 @@ from chat.models import Turn
 
 _HOST = socket.gethostname()[:60]
 JUMP_S = 5.0  # less may be a slow statement
-_START = secrets.token_hex(4)  # tells apart two processes that were given the same PID
+_START = secrets.token_hex(4)  # differs between two processes with the same PID
 
 
 class LeaseLostError(Exception):

@@ -19,7 +19,7 @@ def purge_thinking(before: datetime) -> int:
     The events stay, so order and counts do; at replay a purged one has nothing to send.
     """
     old = Event.objects.filter(type=Reasoning.type, created_at__lt=before, sealed__isnull=False)
-    # Less goes back to the model now: the next request is counted again.
+    # Less is sent to the model now: the next request is counted again.
     StoredCard.objects.filter(turn__conversation__in=old.values("conversation")).update(context_key="")
     return old.update(sealed=None)
 

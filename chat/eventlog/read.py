@@ -98,12 +98,12 @@ def running_turn(conversation_id: uuid.UUID) -> Turn | None:
 
 
 def checkpoint_answer(turn_id: uuid.UUID) -> str:
-    """Return the answer of a running turn as far as it is stored."""
+    """Return the stored part of the answer of a running turn."""
     return Checkpoint.objects.filter(turn=turn_id).values_list("answer", flat=True).first() or ""
 
 
 def checkpoint_thinking(turn_id: uuid.UUID) -> str:
-    """Return the redacted thinking of a running turn as far as it is stored. To show it, ask ``Visibility``."""
+    """Return the stored part of the redacted thinking of a running turn. To show it, ask ``Visibility``."""
     sealed = Checkpoint.objects.filter(turn=turn_id).values_list("sealed", flat=True).first()
     return str(encryption.decrypt(sealed).get("thinking", "")) if sealed is not None else ""
 

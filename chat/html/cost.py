@@ -1,4 +1,4 @@
-"""What markdown would cost to render, counted before it is parsed, and how much of an answer is rendered at all.
+"""What markdown would cost to render, counted before it is parsed, and how much of an answer is rendered.
 
 Parser, sanitizer and our additions take time for markup, hardly for words, so the characters that make markup are
 counted. Blockquotes alone cost more than in proportion: each one is followed to the end of its paragraph, and where a

@@ -38,7 +38,7 @@ class LocalChannelLayer(BaseChannelLayer):
         try:
             return await self._queue(channel).get()
         except asyncio.CancelledError:
-            self._queues.pop(channel, None)  # its consumer has gone
+            self._queues.pop(channel, None)  # its consumer has ended
             raise
 
     async def group_add(self, group: str, channel: str) -> None:

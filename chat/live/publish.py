@@ -47,7 +47,7 @@ async def publish_stop(turn_id: uuid.UUID) -> None:
 
 
 async def publish_decision(turn_id: uuid.UUID) -> None:
-    """Tell the process that runs this turn that its owner has decided on a tool call."""
+    """Inform the process that runs this turn that its owner has decided on a tool call."""
     await _sender.send(PROCESSES_GROUP, {"type": "turn.decided", "turn": turn_id.hex})
 
 

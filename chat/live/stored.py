@@ -91,7 +91,7 @@ def read_followed(turn_id: uuid.UUID) -> FollowedTurn | None:
 
 
 async def read_running(conversation_id: uuid.UUID) -> TurnState | None:
-    """Return the running turn of a conversation as it is stored. Events with a greater ``seq`` continue it."""
+    """Return the stored state of the running turn of a conversation. Events with a greater ``seq`` continue it."""
     found = await database_sync_to_async(_read)(conversation_id)
     if found is None:
         return None

@@ -165,7 +165,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self._send(self._page.on_event(message["event"]))
 
     async def viewer_changed(self, message: dict[str, Any]) -> None:
-        """Draw what the viewer may see now, if their session goes on: something of it changed elsewhere."""
+        """Draw what the viewer may see now, if their session is still valid: something of it changed elsewhere."""
         if self._page is not None:
             await self._send(self._page.reauthorize())
 

@@ -184,7 +184,7 @@ def scratchpad_switch_frame(sees: Visibility) -> str:
 
 
 def started_frames(replaced: str) -> list[str]:
-    """Return what goes before the card of a turn that starts: the removal of the cards whose place it takes."""
+    """Return what precedes the card of a turn that starts: the removal of the cards whose place it takes."""
     names = [dom_id(replaced), dom_id(f"{replaced}-q")] if replaced else []
     return [format_html('<div id="{}" hx-swap-oob="delete"></div>', name) for name in names]
 
@@ -228,7 +228,7 @@ def command_frames(answer: CommandAnswer, completions: Sequence[Sequence[str]]) 
 
 
 def title_frames(conversation: Conversation, *, is_new: bool) -> list[str]:
-    """Return a conversation's title for header, window and list; a new one goes on top of today's."""
+    """Return a conversation's title for header, window and list; a new one is put on top of today's."""
     goes_up = is_new and not (conversation.is_temporary or conversation.is_pinned)
     frames = [json_frame(named=conversation.pk.hex, title=conversation.title, goesUp=goes_up)]
     if goes_up:

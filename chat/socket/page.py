@@ -128,7 +128,7 @@ class PageSession:
         return await self._set_viewer(await authorize(self.key))
 
     async def check(self, viewer: PageViewer | SignedOutError | None, read_at: float) -> list[str]:
-        """Bring the page up to date. ``viewer``: who looks at it, where that was read again, at ``read_at``.
+        """Bring the page up to date. ``viewer``: its viewer, where that was read again, at ``read_at``.
 
         Raises SignedOutError.
         """
@@ -181,7 +181,7 @@ class PageSession:
     async def reveal(self, turn: LiveTurn, scratchpad: Scratchpad) -> list[str]:
         """Return the debug panel with what came so far, if this viewer holds a grant at this moment (product 9)."""
         if not self._frames.sees.scratchpad_possible:
-            return []  # nor is it kept here, where it could never be shown
+            return []  # nor is it stored here, where it could never be shown
         known = self._scratchpads.get(turn.public_id)
         joined = Scratchpad.join([known, scratchpad] if known else [scratchpad])
         self._scratchpads = {turn.public_id: joined}
@@ -203,7 +203,7 @@ class PageSession:
         return self._manager.live(self._conversation_id) or await read_running(self._conversation_id)
 
     def _snapshot(self, turn: TurnState | None) -> list[str]:
-        """Return the running card, which the page has already, as it is now, and follow its turn from there."""
+        """Return the running card, which the page has already, in its present state, and follow its turn from there."""
         self._follow_from(turn)
         return self._frames.snapshot(turn) + self._scratchpad_notice(turn) if turn else [json_frame(running=False)]
 

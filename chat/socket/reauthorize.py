@@ -1,4 +1,4 @@
-"""Check who looks at the open pages, and what they may see: at connect, with each action and every few seconds."""
+"""Check the viewers of the open pages, and what they may see: at connect, with each action and every few seconds."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def plan_coming(
 ) -> EgressPlan:
     """Plan the request of the next question, without the text of that question.
 
-    What is replayed of earlier turns depends on whether a newer one exists, so an empty question stands in for it.
+    What is replayed of earlier turns depends on whether a newer one exists, so an empty question represents it.
     While a turn runs, this is its next request; ``is_running``: where that is known.
     """
     if is_running is None:

@@ -1,8 +1,8 @@
 """One turn from its first request to its end: the only place that knows the order of the steps.
 
-Settings are read again for each request (spec 001 BR-008). Requests are planned from the log; the provider's deltas go
-through the turn machine; what may be shown goes to the live turn, what must be stored to the log. However a turn ends
-(completed, stopped, failed, capped), the log gets its ``turn_end`` and the question is kept.
+Settings are read again for each request (spec 001 BR-008). Requests are planned from the log. The turn machine gets the
+provider's deltas; the live turn publishes what may be shown, and what must be stored is written to the log. However a
+turn ends (completed, stopped, failed, capped), the log gets its ``turn_end`` and the question stays stored.
 """
 
 from __future__ import annotations
@@ -271,7 +271,7 @@ class TurnRun:
             return outcome
 
     async def _plan(self, provider: Provider, machine: TurnMachine) -> EgressPlan:
-        """Plan the next request; make room first where history has grown too long for it."""
+        """Plan the next request; make room first where history is too long for it."""
         plan_step = partial(planning.plan_step, self.turn, self._started.choice, provider)
         # The conversation was read when the turn started: fresh enough for its first request.
         conversation = None if self._metrics.requests else self.turn.conversation

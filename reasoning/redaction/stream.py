@@ -203,7 +203,7 @@ class StreamRedactor:
         self._last = ""  # last character received: cleaning depends on it
         self._has_failed = False
         self._closer: re.Pattern[str] | None = None  # everything up to its match is dropped
-        self._depth = 0  # of the dropped section: how many closers its end is away
+        self._depth = 0  # of the dropped section: how many closers are missing to its end
         self._base = 0  # place in the text where the held part begins; all places below count from the text's start
         self._restart("")
 

@@ -153,7 +153,7 @@ def call_output(call: ToolCall, step: HistoryStep) -> str:
 def without_tags(text: str) -> str:
     """Return an answer without delimiters: services refuse them in history, and models imitate them.
 
-    What the normaliser would leave is sent as it is, for its tags are in code. Product 27.
+    What the normaliser would leave is sent unchanged, for its tags are in code. Product 27.
     """
     blunted = blunt(text)
     if blunted == text or normalize_stream([{"content": text}]).visible == text.strip():

@@ -103,7 +103,7 @@ def newest_part(text: str, tokens: int) -> str:
     """Return the end of a text that has at most so many tokens, by estimate."""
     cut = text
     while (size := text_tokens(cut)) > max(tokens, 1) and len(cut) > 1:
-        # Characters differ in what they cost, so the share that is kept is measured again.
+        # Characters differ in what they cost, so the remaining share is measured again.
         cut = cut[-max(1, len(cut) * max(tokens, 1) // (size + 1)) :]
     return text if cut is text else _CUT + cut
 

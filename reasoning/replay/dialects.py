@@ -26,7 +26,7 @@ class Dialect:
     ``text_field``: the name under which reasoning text is sent back; ``AS_RECEIVED``, or empty where it is refused.
     ``needs``: which assistant messages must carry it. ``placeholder``: what such a message carries where its response
     had none; empty where nothing is accepted instead, so that the step is omitted. ``control``: how a request asks for
-    effort. ``off``: what tells it not to reason, where it reasons unless it is told. ``models_differ``: some of its
+    effort. ``off``: what switches reasoning off, where the service reasons by default. ``models_differ``: some of its
     models refuse what asks for effort, so the request is made without it then (product 24). ``output_limit``: its
     parameter for the length of an answer.
     """

@@ -1,6 +1,6 @@
 """How a request asks for reasoning: effort, budget and summary in each service's own parameters.
 
-Where reasoning is off, none is asked for, and a service that reasons unless it is told not to is told so (spec 001
+Where reasoning is off, none is asked for, and where a service reasons by default it is switched off (spec 001
 BR-006). What was set and can't be asked for comes back as a note (product 24).
 """
 
@@ -16,7 +16,7 @@ from reasoning.settings import ReasoningSettings
 
 CIPHERTEXT = "reasoning.encrypted_content"
 _NOT_REASONING = re.compile(r"(?:.*/)?(?:gpt-[34]|chatgpt-)")  # models that refuse reasoning parameters
-_ALWAYS_REASONING = re.compile(r".*(?:thinking|reasoner|-r1)")  # models that refuse to be told not to
+_ALWAYS_REASONING = re.compile(r".*(?:thinking|reasoner|-r1)")  # models that can't be switched off
 _SWITCH_VALUES = ("none", "medium")  # efforts that mean no more than off and on
 
 
@@ -45,7 +45,8 @@ def request_params(
     """Return the parameters of a request to this model.
 
     ``sends_all_reasoning``: all reasoning of this model is sent back, so the service may be asked to use it.
-    ``may_switch_off``: where reasoning is off, a service may be told so; else nothing is sent about it (product 13).
+    ``may_switch_off``: where reasoning is off, a service may be asked to switch it off; else nothing is sent about it
+    (product 13).
     """
     if api == "responses":
         return response_params(settings, model)

@@ -34,7 +34,7 @@ class RequestTarget:
     ``context_limit`` in tokens, None where it is not known; ``compact_at`` is the share of it at which history is to be
     compacted; ``overhead_tokens`` estimates instructions and tools, which are not part of the plan;
     ``max_output_tokens`` is what the service is told to write at most, None for its own limit; ``may_switch_off`` is
-    False where a service isn't told that reasoning is off (product 13).
+    False where nothing about reasoning is sent once it is off (product 13).
     """
 
     api: Literal["chat", "responses"]
