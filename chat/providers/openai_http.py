@@ -87,9 +87,8 @@ def build_client(connection: Connection, **http_options: Any) -> AsyncOpenAI:
     from httpx2 import Timeout  # noqa: PLC0415
     from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: PLC0415
 
-    # Of words, not of bytes, is the stream's own limit; this one is for what is not a stream.
-    patience_s = max(connection.first_s, connection.idle_s)
-    timeout = Timeout(patience_s, connect=connection.connect_s, pool=connection.connect_s)
+    # None for reading: ``Patience`` limits the silence of a stream, and listing has a limit of its own.
+    timeout = Timeout(None, connect=connection.connect_s, pool=connection.connect_s)
     return AsyncOpenAI(
         api_key=connection.api_key,
         base_url=connection.base_url,
@@ -325,8 +324,7 @@ class OpenAIService:
         if isinstance(error, ValueError):
             return malformed("an answer that cannot be read")
         connection = self._connection
-        waited_s = max(connection.first_s, connection.idle_s)
-        return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=waited_s)
+        return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=connection.idle_s)
 
 
 class Patience:
