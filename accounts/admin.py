@@ -14,7 +14,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from accounts.models import AccessToken, AuditEntry, User
+from accounts.models import AccessToken, AuditEntry, ReasoningProfile, User
 from accounts.preferences import error_text
 from reasoning.errors import SettingError
 from reasoning.settings import ReasoningSettings
@@ -123,6 +123,16 @@ class AccessTokenAdmin(ReadOnlyAdmin):
         # one by one: each revocation is audited
         for token in queryset:
             self.delete_model(request, token)
+
+
+@admin.register(ReasoningProfile)
+class ReasoningProfileAdmin(ReadOnlyAdmin):
+    """Lists the profiles that users saved with ``/profile save``."""
+
+    list_display = ("owner", "name", "values")
+    fields = ("owner", "name", "values")
+    list_select_related = ("owner",)
+    search_fields = ("owner__username", "name")
 
 
 class ActionFilter(admin.SimpleListFilter):

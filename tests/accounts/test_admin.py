@@ -13,7 +13,7 @@ from pytest_django import Settings
 
 from accounts import tokens
 from accounts.demo import ensure_users
-from accounts.models import AccessToken, AuditEntry, User
+from accounts.models import AccessToken, AuditEntry, ReasoningProfile, User
 from tests.factories import client_of, make_administrator, make_conversation, make_turn, make_user, sign_in_staff
 
 USERS = "/admin/accounts/user/"
@@ -119,6 +119,16 @@ def test_staff_revoke_tokens_and_are_audited(client: Client, sam: User, alice: U
 
     assert not AccessToken.objects.exists()
     assert AuditEntry.objects.filter(user=sam, action=AuditEntry.Action.TOKEN_REVOKED).count() == 2
+
+
+# review B D10
+def test_saved_profiles_are_listed_with_their_values(roots: Client, alice: User) -> None:
+    ReasoningProfile.objects.create(owner=alice, name="careful", values={"reasoning.effort": "high"})
+
+    page = roots.get(reverse("admin:accounts_reasoningprofile_changelist")).text
+
+    assert "careful" in page
+    assert "reasoning.effort" in page
 
 
 def test_audit_pages_are_read_only(roots: Client, alice: User) -> None:
