@@ -56,6 +56,11 @@ class RedirectingServer(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
 
+    @property
+    def questions(self) -> list[tuple[str, str | None, bytes]]:
+        """What was received, without the listing of models, which has no body."""
+        return [each for each in self.received if each[2]]
+
 
 @contextmanager
 def running() -> Iterator[RedirectingServer]:
@@ -97,7 +102,7 @@ async def test_redirect_to_another_host_is_refused_and_named(
     assert (error.code, error.retryable) == ("refused", False)
     assert f"127.0.0.1:{service.server_port} redirects requests to 127.0.0.1:{other.server_port}" in error.message
     assert "hunter2" not in error.message
-    assert len(service.received) == 1
+    assert len(service.questions) == (api == "POST")
 
 
 @pytest.mark.parametrize(
@@ -121,7 +126,7 @@ async def test_location_that_is_elsewhere_in_disguise_is_refused(service: Redire
 
     assert error.code == "refused"
     assert "which is not followed" in error.message
-    assert len(service.received) == 1
+    assert len(service.questions) == 1
 
 
 @pytest.mark.parametrize("location", ["/moved/chat/completions", "{url}/moved/chat/completions"])
@@ -132,8 +137,8 @@ async def test_redirect_on_the_same_host_is_followed_with_its_body(service: Redi
     await close_clients()
 
     assert text(received) == "ok"
-    assert [key for _path, key, _body in service.received] == ["Bearer key-1"] * 2
-    assert b"secret question" in service.received[1][2]
+    assert [key for _path, key, _body in service.questions] == ["Bearer key-1"] * 2
+    assert b"secret question" in service.questions[1][2]
 
 
 async def test_redirect_that_would_drop_the_body_is_refused(service: RedirectingServer) -> None:
