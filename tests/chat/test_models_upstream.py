@@ -181,7 +181,7 @@ BAD_ADDRESSES = (
     f"http://{'a.' * 140}example",
     "http://a b.example/v1",
     "http://a.example/v1\r\nX: y",
-    "http://a.example/\x00",
+    "http://a.example/\x01",
     "http://a.example/\u202e",
     "http://a.example\\@b.example/v1",
     "https://user:word@a.example/v1",
