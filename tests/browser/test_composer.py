@@ -146,7 +146,7 @@ def test_command_is_completed_by_keyboard_and_answered_without_a_turn(visit: Vis
     expect(offers(demo)).to_have_count(0)
     demo.composer.press("Enter")
 
-    expect(command_reply(demo)).to_contain_text("reasoning.effort: minimal (this conversation)")
+    expect(command_reply(demo)).to_contain_text("reasoning.effort set to minimal (this conversation)")
     expect(demo.composer).to_have_value("")
     expect(demo.page.locator("[data-message-id]")).to_have_count(0)
     command_reply(demo).get_by_role("button", name="Dismiss").click()
@@ -240,7 +240,7 @@ def test_loaded_profile_moves_the_meter_of_all_open_pages(visit: Visit, connecte
     other = demo.in_another_tab()
     meters = [page.locator("[data-context-usage]") for page in (demo.page, other)]
     sends(demo, "/set reasoning.includeInContext true")
-    expect(command_reply(demo)).to_contain_text("reasoning.includeInContext: true")
+    expect(command_reply(demo)).to_contain_text("reasoning.includeInContext set to true")
     demo.page.reload()
     with_thinking = meters[0].text_content() or ""
     expect(meters[1]).to_have_text(with_thinking)
