@@ -98,6 +98,7 @@ def site(tmp_path: Path) -> Iterator[RunningServer]:
         yield running
 
 
+@pytest.mark.slow
 def test_example_runs_as_it_is_written(site: RunningServer, tmp_path: Path) -> None:
     [script] = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     token = re.search(r"lgb_\S+", site.manage("create_token", "demo"))

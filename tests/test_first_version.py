@@ -96,6 +96,7 @@ def test_next_request_is_as_before(environment: dict[str, str], expected: dict[s
         assert json.loads(manage(environment, "preview_request", chat))["body"] == before["preview"]
 
 
+@pytest.mark.slow
 def test_rerendered_answers_are_the_same(
     environment: dict[str, str], found: dict[str, Any], expected: dict[str, Any]
 ) -> None:

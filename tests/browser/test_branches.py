@@ -21,6 +21,7 @@ def edits(person: Person, number: int, text: str) -> None:
     expect(person.page.locator(".question").nth(number - 1)).to_have_text(text)
 
 
+@pytest.mark.slow
 def test_earlier_question_is_edited_and_every_page_follows_the_branch(visit: Visit, offline: Site) -> None:
     demo = visit(offline)
     demo.starts_chat()

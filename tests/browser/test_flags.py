@@ -30,6 +30,7 @@ def asks(visit: Visit, serve: MakeSite, model: ContractHandle, **flags: str) -> 
     return demo, demo.asks("Well?").ends()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("004 flags")
 def test_reasoning_disabled_shows_asks_and_sends_none_of_it(
     visit: Visit, serve: MakeSite, model: ContractHandle

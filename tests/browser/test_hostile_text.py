@@ -76,7 +76,8 @@ class Witness:
         dialog.dismiss()
 
 
-@pytest.mark.parametrize("bypass_csp", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("bypass_csp", [False, True])
 def test_planted_text_stays_text_on_every_page(visit: Visit, own_site: MakeSite, bypass_csp: bool) -> None:
     site = own_site(REASONING_THINKING_FOR_USERS="full", SIGNUP_ENABLED="true")
     planted = plant(site)

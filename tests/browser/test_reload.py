@@ -96,6 +96,7 @@ def test_lost_socket_comes_back_and_brings_what_it_missed(demo: Person, model: C
     assert len(wire.sockets) == 2
 
 
+@pytest.mark.slow
 def test_page_asks_for_text_that_it_missed(visit: Visit, connected: Site, model: ContractHandle) -> None:
     pieces = [says(opening(), "One, "), waits("two"), says("two, "), waits("three"), says("three, "), waits("end")]
     model.script([reply(*pieces)])

@@ -154,7 +154,7 @@ def test_nothing_is_animated_where_less_motion_is_wanted(visit: Visit, connected
 
 
 # review X M3
-@both_widths
+@pytest.mark.parametrize("viewport", [pytest.param(NARROW, marks=pytest.mark.slow), WIDE], ids=["narrow", "wide"])
 def test_card_that_ended_here_is_laid_out_as_after_a_reload(
     visit: Visit, connected: Site, model: ContractHandle, viewport: ViewportSize
 ) -> None:

@@ -151,6 +151,7 @@ def test_figures_are_for_staff_who_may_see_turns(client: Client, alice: User, sa
 
 
 # review S M2
+@pytest.mark.slow
 def test_lists_take_only_the_lookups_that_they_offer(client: Client, everything: list[str]) -> None:
     # a superuser, who may open every list
     client.force_login(make_user("root", is_staff=True, is_superuser=True))

@@ -190,6 +190,7 @@ def test_page_of_far_back_messages_ends_before_the_newest(
     assert "To the newest messages" not in get(client, alice, f"/chats/{long.pk}/?since=4")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120)
 def test_page_of_five_thousand_large_turns_is_bounded(
     client: Client, alice: User, django_assert_max_num_queries: Any

@@ -107,6 +107,7 @@ async def test_turn_is_watched_and_stopped_from_the_other_process(
 
 
 # review U API 1 and 3
+@pytest.mark.slow
 async def test_turn_is_resumed_and_stopped_over_the_api_of_the_other_process(
     server: ContractHandle, servers: list[RunningServer], people: list[Person], chat: uuid.UUID
 ) -> None:
@@ -136,6 +137,7 @@ async def test_turn_is_resumed_and_stopped_over_the_api_of_the_other_process(
     assert TEXT.startswith(form["answer"])
 
 
+@pytest.mark.slow
 async def test_streams_and_ended_requests_hold_no_connection_to_the_database(
     server: ContractHandle, servers: list[RunningServer], people: list[Person], chat: uuid.UUID
 ) -> None:
@@ -181,6 +183,7 @@ async def events_until(answer: aiohttp.ClientResponse, text: str = "event: done"
     return parse_events(body)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("product 26")
 async def test_call_that_waits_is_shown_and_decided_at_the_other_process(
     server: ContractHandle, people: list[Person], chat: uuid.UUID
@@ -251,6 +254,7 @@ async def test_process_that_is_killed_is_noticed_and_its_turn_ended_by_the_other
     assert server.refusals() == []
 
 
+@pytest.mark.slow
 async def test_process_that_is_asked_to_end_ends_its_turn_and_leaves_what_waits_to_the_other(
     server: ContractHandle, servers: list[RunningServer], people: list[Person], chat: uuid.UUID
 ) -> None:
