@@ -42,6 +42,7 @@ def demo(visit: Visit, cable: Cable) -> Person:
     person = visit(cable)
     person.watch.expected += DISCONNECTED
     person.starts_chat()
+    person.page.wait_for_load_state("networkidle")  # a script that is still being loaded would never come
     return person
 
 
