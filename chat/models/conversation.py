@@ -31,7 +31,7 @@ class Conversation(models.Model):
     # By endpoint and model: the seq up to which it refused its own opaque items; see chat.turns.planning.
     refused_items = models.JSONField(default=dict, blank=True, editable=False)
     allowed_tools = models.JSONField(default=list, blank=True, editable=False)  # whose calls need no approval any more
-    is_renamed = models.BooleanField(_("renamed"), default=False)  # by its owner: no title is generated any more
+    is_renamed = models.BooleanField(_("renamed"), default=False)  # by its owner; a generated title must not replace it
     is_pinned = models.BooleanField(_("pinned"), default=False)
     deleted_at = models.DateTimeField(_("deleted at"), null=True, blank=True)  # purged some time after
     expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)  # of a temporary chat

@@ -597,7 +597,7 @@ def test_limit_that_an_overflow_states_is_read(said: Any, limit: int | None) -> 
     ("text", "shown"),
     [
         ("failed to load /home/op/models/a b.gguf now", "failed to load …/a b.gguf now"),
-        ("no file '/root/.cache/hf/x.json'", "no file '…/x.json'"),
+        ("no file '/srv/models/hf/x.json'", "no file '…/x.json'"),
         ("error in C:\\Users\\Ann\\x.gguf.", "error in …/x.gguf."),
         (r"open \\server\share\x.gguf failed", "open …/x.gguf failed"),
         ("~/models/x is missing", "…/x is missing"),
