@@ -13,6 +13,7 @@ from typing import Any
 
 from reasoning.deltas import Channel, Delta
 from reasoning.redaction import clean
+from reasoning.scratchpad import Scratchpad
 from reasoning.stream.headings import ScratchpadHeadings
 from reasoning.stream.output import ContentOutput, Counters, NativeOutput, ResponseState
 from reasoning.stream.surrogates import SurrogateJoiner
@@ -70,9 +71,14 @@ class Normalizer:
         """The thinking to store, or None. Tagged text that came before native text is not part of it. Normaliser 8."""
         return self._response.thinking
 
+    @property
+    def open_scratchpad(self) -> Scratchpad:
+        """The beginning of the scratchpad that is being written: all of it is private, wherever it ends."""
+        return Scratchpad(self._content.parser.open_scratchpad or self._native.parser.open_scratchpad)
+
     def feed(self, delta: Mapping[str, Any]) -> tuple[Delta, ...]:
         """Return what is certain now: native text, then content, then tool calls. Spec 001 EC-006."""
-        if self._is_finished or not isinstance(delta, Mapping):
+        if self._is_finished or not isinstance(delta, (dict, Mapping)):  # a dict is recognised five times as fast
             return ()
         content = delta.get("content")
         # Most deltas are plain content: no native field has to be looked for in them.

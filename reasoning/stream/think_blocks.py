@@ -17,6 +17,7 @@ from reasoning.stream.tags import Tag, TagKind, Token, is_scratchpad, raw_text, 
 
 THINK_TAGS = frozenset({"think", "thinking"})
 _MAX_HEAD_CHARS = 80
+MAX_OPEN_CHARS = 1_000
 _BARE_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[ \t\r]*\n\s*")
 _FENCE_CHARS = " \t\r\n`~"
 
@@ -88,6 +89,11 @@ class ThinkTagParser:
         self._native_seen = False
         self._never_closed: frozenset[str] = frozenset()  # names whose closer is known not to come
         self._is_after_removal = False
+
+    @property
+    def open_scratchpad(self) -> str:
+        """The text so far of the scratchpad that is open, as much as is ever shown of it."""
+        return "".join((self._scratchpad or ())[:MAX_OPEN_CHARS])[:MAX_OPEN_CHARS]
 
     def feed(self, token: Token) -> None:
         if isinstance(token, Tag):

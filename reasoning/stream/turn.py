@@ -54,9 +54,10 @@ class ReplaceText:
 
 @dataclass(frozen=True, slots=True)
 class ShowScratchpad:
-    """Pass this to the sockets that have a grant, and to nothing else."""
+    """Pass this to the sockets that have a grant, and to nothing else. ``is_open``: it goes on."""
 
     scratchpad: Scratchpad
+    is_open: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +175,7 @@ class TurnMachine:
         self._normalizer = Normalizer(starts_in_reasoning=self._starts_in_reasoning, live=True)
         self._thinking_redactor = StreamRedactor()
         self._shown_thinking: list[str] = []
+        self._shown_notes_tokens = 0  # of the scratchpad that is open
         self._messages: list[_MessageText] = []
         self._begin_message(0)
         self._tool_calls = ToolCallAssembler()
@@ -258,6 +260,9 @@ class TurnMachine:
         if self._intake_room < 0:
             self.reached = "answer" if "content" in fields else "thinking"
         self._route(self._normalizer.feed(fields))
+        if (notes := self._normalizer.open_scratchpad) and notes.tokens_est != self._shown_notes_tokens:
+            self._shown_notes_tokens = notes.tokens_est
+            self._updates.append(ShowScratchpad(notes, is_open=True))
         if self._sections.has_pending_newline:
             # The newline is held back, for it may turn out to be trailing. The word before it is complete.
             self._show_answer(self._answer_redactor.end_word())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reasoning.delimiter import ParsedMessage, ReasoningBlock, parse_message
 from reasoning.replay.tokens import estimate_tokens
+from reasoning.stream.delimiter import ParsedMessage, ReasoningBlock, parse_message
 from tests.reasoning.streamed import calls_made
 
 
