@@ -30,7 +30,7 @@ class KeyKind(StrEnum):
 
 _MEASURES = wordset(
     "count counts counter max maximum min minimum est estimated cost costs usd total num per has is requires seconds"
-    " minutes hours days lifetime timeout interval expiration expiry ttl"
+    " minutes hours days fingerprint digest checksum sha ms lifetime timeout interval expiration expiry ttl"
 )
 _MEASURED_TOKENS = wordset("prompt completion input output reasoning cached used remaining audio thinking context")
 _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't one

@@ -25,7 +25,8 @@ _FILE_ENDINGS = frozenset(["png", "jpg", "jpeg", "gif", "svg", "webp", "css", "j
 # git@github.com is an address of a repository, not of a person.
 _SERVICE_USERS = frozenset(["git", "hg", "svn"])  # of an address such as git@host:path
 _CARD = re.compile(
-    r"(?<![\d.,\-/])(?:\d{4}([ \-]?)\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|\d{4}([ \-]?)\d{6}\2\d{4,5})(?![\d\-]|[.,]\d)"
+    r"(?<![\d.,\-/])(?<!(?<!\\)[A-Za-z])"
+    r"(?:\d{4}([ \-]?)\d{4}\1\d{4}\1\d{4}(?:\1\d{1,3})?|\d{4}([ \-]?)\d{6}\2\d{4,5})(?![\d\-]|[.,]\d)"
 )
 # Visa, Mastercard, American Express, Discover, JCB, Diners, UnionPay: nothing else passes for a card.
 _CARD_ISSUER = re.compile(

@@ -1,7 +1,8 @@
 """Secrets in sentences: "the password for the admin account is …", "log in as … with password …", seed phrases.
 
-English and German sentences have patterns of their own; in other languages a word for a password, at most five words, a
-verb or a mark, and a value that looks like no word are enough. What a pattern spans, its trigger's continuation holds.
+English and German sentences have patterns of their own. In any language a value that looks like no word is masked up to
+eight words behind a word for a password; without a verb or a mark before it, only if it looks like nothing else. What a
+pattern spans, its trigger's continuation holds.
 """
 
 from __future__ import annotations
@@ -86,10 +87,6 @@ _NAME_IS_VALUE = re.compile(  # "the password for bob is …"
 _NAME_THEN_VALUE = re.compile(  # "use the password …", "root's password …"
     rf"(?:(?<![A-Za-z_\-])|(?<=ConvertTo-)){_PREFIX}{_NAME}(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?\s{{1,4}}(?:(?:to|use|enter|type|try)\s{{1,4}})?[\"'`*(\[]{{0,4}}(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
 )
-_ASKED = re.compile(  # "what is the password? – It's …"
-    rf"(?<![A-Za-z_]){_PREFIX}{_NAME}[^\n?.;:=]{{0,24}}\?\s{{1,4}}(?:[^\s:>]{{1,20}}[:>]\s{{1,3}})?"
-    r"(?:(?i:it['’]?s|it|is|sure|here|yes|that|would|be)[,.:!]?\s{1,3}){0,4}[\"'`*]{0,3}(?P<value>[^\s\"'`<>\\]{5,256}+)"
-)
 _VALUE_IS_NAME = re.compile(  # "… is my password"
     r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
     r"(?:(?:the|my|your|our|his|her|their|a|an)\s{1,4})?(?:\w{1,20}\s{1,4}){0,2}?"
@@ -104,6 +101,7 @@ _LOGIN = re.compile(  # "user bob, password …"
 )
 _CREDENTIALS = re.compile(  # "credentials: bob/…"
     r"(?i)(?<![a-z])(?:credentials?|creds|login|log\s{1,4}in|zugangsdaten|anmeldedaten)[\"'`*]{0,4}"
+    rf"{FOR_SOMETHING}"
     r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?\s{0,4}[:=]?\s{1,4}"
     r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und)\s)(?P<secret>[^\s\"'`<>/]{3,128}+))"
 )
@@ -126,20 +124,21 @@ _CJK = re.compile(
     r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호)\s{0,2}(?:是|为|為|は|는|은|가)?\s{0,2}[:：=]?\s{0,2}"
     r"[\"'`「“]?(?P<value>[!-~]{4,64}+)"
 )
-_WORD = r"[^\s.!?;:=—–]{1,20}"
-_FOREIGN_IS = (
-    r"dazu|dafür|ist|sind|war|lautet|heißt|is|luidt|wordt|est|sera|es|era|será|è|é|sarà|to|jest|brzmi|je|zní|är|er|var"
-    r"|on|este|e|είναι|это|є|це|là|adalah|هي|هو|היא|है"
+# A name, and within a few words of the same sentence a value: "mot de passe du wifi : …", "the password? I think …".
+_NEARBY_NAME = re.compile(
+    r"(?i)pass(?:w|ph|code)|pwd?(?![a-z])|contrase|(?P<plain>pass(?![a-z])|secret|token|credential|log(?:ged)?[ ]?in)"
+    rf"|(?<!\w)(?:{'|'.join(map(re.escape, sorted(FOREIGN_PASSWORD_WORDS)))})(?!\w)"
 )
-# "Nimm als Passwort …", "utilisez le mot de passe …": the verb may come before the value.
-_FOREIGN_USE = (
-    r"(?:nimm\w{0,2}|nehm\w{1,2}|verwend\w{1,3}|benutz\w{1,3}|gib|geben|utilis\w{1,3}|us[ae]\w?|użyj|gebruik\w?)"
-    r"(?:\s{1,4}(?:du|wir|sie|bitte|dann|einfach|s'il|vous|te|plaît)){0,3}"
-)
-_FOREIGN = re.compile(  # "le mot de passe du wifi : …", "hasło to …"
-    rf"(?i)(?<!\w)(?:{'|'.join(map(re.escape, sorted(FOREIGN_PASSWORD_WORDS)))})(?!\w)"
-    rf"(?:(?:\s{{1,4}}{_WORD}){{0,5}}?(?:\s{{1,4}}(?:{_FOREIGN_IS}|{_FOREIGN_USE})[ ]?:?|\s{{0,4}}[:=—–-]))?"
-    r"\s{1,4}[\"'`«„“(\[]{0,3}\s?(?P<value>[^\s\"'`<>\\«»]{5,128}+)"
+_NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
+_NOT_BLANK = re.compile(r"\S+")
+_NO_PASSWORD = re.compile(r"^[$#=|-]|[:=(){}\[\]|<>\"',;/](?!\Z)|\w@\w|^[A-Za-z_]+(?:\.[A-Za-z_]\w*)+$")
+_SYMBOL = re.compile(r"[A-Za-z0-9][!@#$%^&*+~?]")
+_COPULAS = wordset(
+    """
+    is it's was are be to use type enter dazu dafür ist sind war lautet heißt luidt wordt est sera es era será è é sarà
+    jest brzmi je zní är er var on este e είναι это є це là adalah هي هو היא nimm nehmt verwende verwenden benutze
+    benutzen utilise utilisez usa usar gebruik użyj
+    """
 )
 
 
@@ -199,6 +198,35 @@ def is_value_before_name(found: re.Match[str], value: str) -> bool:
     return is_mixed(value) and (len(value) >= 6 or bool(found["quote"])) and "-" not in value[2:4]
 
 
+def find_nearby(text: str) -> Iterator[Span]:
+    """Find a value in the sentence of its name, whatever words are between them."""
+    for name in _NEARBY_NAME.finditer(text):
+        around = _NEARBY.match(text, name.end())
+        is_announced = not name["plain"]
+        for word in _NOT_BLANK.finditer(text, *around.span("words")) if around else ():
+            value = strip_punctuation(word.group().lstrip("\"'`*_«„“(["))
+            if "[redacted" in word.group():
+                break  # a second redaction would look further than the first
+            if (
+                is_mixed(value)
+                and not is_inert(value)
+                and not _NO_PASSWORD.search(value)
+                and (is_announced or is_chosen(value))
+            ):
+                start = text.index(value, word.start())
+                yield Span(start, start + len(value))
+                break
+            # "das Passwort dafür ist": only behind a verb or a mark any mixture is a password.
+            is_announced = not name["plain"] and (word.group()[-1] in ":=?→—–-" or word.group().lower() in _COPULAS)
+
+
+def is_chosen(value: str) -> bool:
+    """True for a value that no word of a sentence resembles."""
+    if is_random(value, min_chars=12):
+        return True
+    return len(value) >= 8 and any(map(str.isdigit, value)) and _SYMBOL.search(value) is not None
+
+
 def find_seed_phrases(text: str) -> Iterator[Span]:
     for found in _SEED_PHRASE.finditer(text):
         words = re.findall(r"[A-Za-z]+", found["value"])
@@ -216,9 +244,10 @@ TRIGGERS: Final = (
         ),
     ),
     Trigger(
-        "foreign",
-        FOREIGN_PASSWORD_WORDS,
-        continuation=re.compile(rf"(?:\s{{1,4}}{_WORD}){{0,9}}\s{{0,4}}[:=—–-]?\s{{0,4}}[\"'`«„“(\[]{{0,3}}\s?"),
+        "nearby",
+        FOREIGN_PASSWORD_WORDS | wordset("log logged"),
+        stems=r"pass(?:w|ph|code|(?![a-z]))|pwd?(?![a-z])|contrase|secret|token|credential|login",
+        continuation=re.compile(r"[^\s\"'`<>]{0,24}+(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{0,4}"),
     ),
     Trigger(
         "login",
@@ -227,13 +256,14 @@ TRIGGERS: Final = (
             " zugangsdaten anmeldedaten"
         ),
         continuation=re.compile(
-            r"(?i)[\"'`*]{0,4}(?:\s{1,4}in)?(?:\s{1,4}(?:is|are|as|with|using|mit|als|attempt|details?|data|info))?\s{0,4}[:=]?\s{0,4}\S{0,64}[,;/\s]{0,4}(?:(?:and|und)\s{0,4})?(?:with\s{0,4})?"
+            rf"(?i)[\"'`*]{{0,4}}(?:\s{{1,4}}in)?{FOR_SOMETHING}"
+            r"(?:\s{1,4}(?:is|are|as|with|using|mit|als|attempt|details?|data|info))?\s{0,4}[:=]?\s{0,4}\S{0,64}[,;/\s]{0,4}(?:(?:and|und)\s{0,4})?(?:with\s{0,4})?"
             r"(?:login\s{1,4}\S{1,64}\s{1,4})?(?:(?:password|passwort|kennwort|pass|pwd|pw)[\"'`*]{0,4}\s{0,4}[:=]?\s{0,4})?"
         ),
     ),
     Trigger(
         "odd",  # a word with a digit or a symbol in it, as passwords have; its name may follow
-        shape=r"(?=[\d@!^$])(?:(?<=[A-Za-z]{2})\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|\$[a-z])",
+        shape=r"(?=[\d@!^$*#%&+~])(?:(?<=[A-Za-z]{2})\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|(?<=[A-Za-z])[*#%&+~]\d|\$[a-z])",
         continuation=re.compile(
             r"\S{0,256}(?:\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){0,4}(?:\s{1,4}for)?)(?:\s{1,4}(?:the|my|your|our|his|her|their|a|an))?"
             r"(?:\s{1,4}\w{1,20}){0,3}[^\w\s]{0,4})?\s?"
@@ -252,7 +282,6 @@ TRIGGERS: Final = (
 RULES: Final = (
     Rule(frozenset({"name"}), find_stated),
     pattern_rule("name", _NAME_THEN_VALUE, accept=is_value_behind_name, strip=True),
-    pattern_rule("name", _ASKED, accept=lambda _found, value: is_mixed(value) and not is_expression(value), strip=True),
     pattern_rule("name", _CODE),
     pattern_rule(
         "login", _LOGIN, accept=lambda found, value: not is_word(value) and not is_word(found["who"]), strip=True
@@ -266,7 +295,5 @@ RULES: Final = (
         accept=lambda _found, value: is_mixed(value) or value.isdigit() or len(value) >= 8,
         strip=True,
     ),
-    pattern_rule(
-        "foreign", _FOREIGN, accept=lambda _found, value: is_mixed(value) and not is_expression(value), strip=True
-    ),
+    Rule(frozenset({"nearby"}), find_nearby),
 )

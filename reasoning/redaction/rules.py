@@ -180,6 +180,7 @@ _CHARACTER_CLASSES = ("[0-9]", "[a-zß-öø-ÿ]", "[A-ZÀ-ÖØ-Þ]", r"[^0-9a-zA
 _CLASS_CHANGE = re.compile("|".join(f"(?<={one})(?!{one})(?!\\Z)" for one in _CHARACTER_CLASSES))
 _INNER_SYMBOL = re.compile(r"[!@#$%^&*+=~?](?!\Z)")
 _HEX = re.compile(r"[0-9a-fA-F]++")
+_SNAKE_OR_KEBAB = re.compile(r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+")  # row_id_49, bert-base-3b
 
 
 def is_inert(value: str) -> bool:
@@ -209,7 +210,7 @@ def is_mixed(value: str) -> bool:
 
 def is_random(value: str, *, min_chars: int = 16) -> bool:
     """True for a run of characters that no person would have chosen: an unlabelled key."""
-    if len(value) < min_chars or is_number_like(value):
+    if len(value) < min_chars or is_number_like(value) or _SNAKE_OR_KEBAB.fullmatch(value[:128]):
         return False
     # A bounded part is enough to judge a value of any length.
     start = value[:128]

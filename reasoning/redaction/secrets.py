@@ -213,6 +213,7 @@ _ACCOUNT_FLAGS = (
     re.compile(r"(?<![\w-])-[uU][ ]?[^\s\"']{1,64}[ ]{1,2}-[pP][ ]?[\"']?(?P<value>[^\s\"']{5,256}+)"),
 )
 _COMMANDS = (
+    re.compile(r"(?<![\w-])-p(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)"),
     re.compile(  # with a space behind -p, these ask for the password, and a database's name follows
         r"(?<![\w-])(?:mysql\w*|mariadb\w*)\b[^\n|]{0,160}?[ \t]-p[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
     ),
@@ -272,10 +273,13 @@ _CONSTRUCTOR = (
     r"(?:(?:Secret|Some|Just|String|Zeroizing|Redacted|Sensitive)\w{0,8}(?:::(?:new|from))?|(?:bytes\.)?fromhex"
     r"|(?:base64\.)?b64decode|Buffer\.from)\((?=[\"'])"
 )
-_OPENERS = rf"(?:[\"'`*_\\(\s]|&quot;|\[(?=[\"'])|-(?=\s|\Z)|[bruf](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
+_OPENERS = (  # also block scalars and anchors of YAML
+    r"(?:[\"'`*_\\(\s]|&quot;|\[(?=[\"'\[\d-]|true|false|null)"
+    rf"|[->|][+-]?(?=\s|\Z)|&\w{{1,20}}(?=\s)|[bruf@](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
+)
 _LEAD = re.compile(
-    rf"(?P<name>(?:(?<![\w.\-])[A-Za-z]{{2,14}}[ ]){{0,2}}(?<![\w.\-])[\w.\-]{{1,80}}+){_CLOSERS}[ \t]{{0,40}}"
-    rf"(?P<sep>{_SEPARATOR})(?P<open>{_OPENERS})"
+    rf"(?P<name>(?:(?<![\w.\-])[A-Za-z]{{2,14}}[ ]){{0,2}}(?<![\w.\-])[\w.\-]{{1,80}}+){_CLOSERS}"
+    rf"(?:[ \t]|\.(?=[ .:])){{0,40}}(?P<sep>{_SEPARATOR})(?P<open>{_OPENERS})"
 )
 _SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
 _VALUE = re.compile(r"[^\s\"'`<>\\]{1,512}+")
@@ -308,13 +312,14 @@ _BLOCK_WITH_VALUE = re.compile(
     r"\s{0,8}[:=]\s{0,3}[\"'](?P<value>[^\"'<>\n]{2,256})"
 )
 _XML_CHILD = re.compile(
-    r"(?i)(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)(?:[\"'][^<>\n]{0,60}>|</key>)\s{0,40}<(?:value|val|string|data)>(?P<value>[^<>\n]{2,256})"
+    r"(?i)(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)(?:[\"'][^<>\n]{0,60}>|</key>|>)\s{0,40}<(?:value|val|string|data)>(?P<value>[^<>\n]{2,256})"
 )
 # A diff: password: "old" -> "new".
 _CHANGED = re.compile(
     r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?\s{0,8}[:=]\s{0,3}[\"'][^\"'\n]{0,128}[\"']\s{0,3}[-=]>\s{0,3}"
     r"[\"'](?P<value>[^\"'\n]{2,256})"
 )
+_DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.contrib.auth.hashers.X
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
 _WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{_WEAK_MIN_CHARS}}}")
@@ -385,7 +390,7 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: b
     if separator[0] in "|-–—→\"'":
         return is_secret_in_prose(name, value)
     if quoted:
-        return not is_word(value) or name.isupper()
+        return (not is_word(value) or name.isupper()) and not _DOTTED_PATH.fullmatch(value)
     if is_code(name, value) or (value.isdigit() and len(value) < 4):
         return False
     if separator in _STRONG_SEPARATORS or _COMPOUND.search(name) or lead[0][len(name) :][:1] in "\"'":
@@ -562,11 +567,9 @@ _NAME_CONTINUATION = re.compile(
       {_SEPARATOR}? {_OPENERS} (?:&?str|string|SecretStr|bytes)? \s?
     | (?:\s{{1,4}}{_FILLER}){{0,4}} \s{{0,8}} {_SEPARATOR}? [\s(]{{0,8}} [\"'`][^\n]{{0,200}}
     | \s{{0,8}} {_SEPARATOR} {_OPENERS} [a-z]{{3,12}}(?:[ ][a-z]{{3,12}}){{0,7}}[ ]?
-    | [^\n?.;:=]{{0,24}} (?:\? (?:\s{{1,4}} (?:[^\s:>]{{1,20}}[:>]\s{{0,3}})?
-      (?:(?:it['’]?s|it|is|sure|here|yes|that|would|be)[,.:!]?\s{{0,3}}){{0,4}} ["'`*]{{0,3}})?)?
     | (?:\s{{1,4}}(?:is|was))? \s{{0,3}} [:=]? \s{{1,4}} ["'`*]{{0,3}} \d{{3}}
     | > [^<\n]{{0,200}}
-    | (?:["'][^<>\n]{{0,60}}>|</key>) \s{{0,40}} (?:<[a-z]{{0,8}}>?)? [^<\n]{{0,200}}
+    | (?:["'][^<>\n]{{0,60}}>|</key>|>) \s{{0,40}} (?:<[a-z]{{0,8}}>?)? [^<\n]{{0,200}}
     | {_INSERT_CONTINUATION}
     | ["'] \s{{0,3}} (?:[:=]\s{{0,3}})? \{{ [^{{}}]{{0,300}}
     )"""
@@ -580,7 +583,7 @@ _HEADER_CONTINUATION = re.compile(
 TABLE_CONTINUATION = re.compile(
     rf"""(?x)
     [\w\#.°]{{0,12}} (?: {_INSERT_CONTINUATION} | (?:[ ][\w\#.°]{{1,16}}){{0,2}}["'`*]{{0,3}}
-    (?: (?:[ \t]{{0,40}}\|[^\n]{{0,400}}|(?=\n[ \t|:\-]{3})) (?:\n(?!\n)[^\n|]{{0,40}}(?:\|[^\n]{{0,400}})?){{0,40}}+
+    (?: (?:[ \t]{{0,40}}\|[^\n]{{0,400}}|(?=\n[ \t|:\-]{{3}})) (?:\n(?!\n)[^\n|]{{0,40}}(?:\|[^\n]{{0,400}})?){{0,40}}+
       | (?:[,;\t]["']?[\w.\-]{{0,40}}["']?){{0,20}} (?:\r?\n(?!\n)[^\s,;]{{0,80}}(?:[,;\t][^\n]{{0,400}})?){{0,40}}+
     ))\s?"""
 )
@@ -621,7 +624,7 @@ TRIGGERS = (
     Trigger("query", shape=r"[?&;#][^\s=&#?;]{1,64}="),
     Trigger(
         "flag",
-        shape=r"(?<![\w-])(?:--?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|-[uU]\w{1,32}[:%])",
+        shape=r"(?<![\w-])(?:--?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|-[uU]\w{1,32}[:%]|-p(?=\S{5}))",
         continuation=re.compile(r"[ =]{0,4}(?:[\"'][^\n\"']{0,1024}|[^\s\"']{1,64}(?:[ ]{1,2}-[pP]?[ ]?)?)?"),
     ),
     Trigger(

@@ -53,6 +53,9 @@ _MARK = re.compile(r"\[redacted\]?")
 _MORE_THAN_MARKS = re.compile(r"[A-Za-z0-9]{4}")  # less than this is punctuation and labels
 _REST_OF_RUN = re.compile(r"[A-Za-z0-9]++")  # ASCII alone: letters of other alphabets may follow without a blank
 _JSON_KEY = re.compile(r"\"\s{0,4}:\s{0,3}\Z")
+_QUOTE = re.compile(r"\\.|\"", re.DOTALL)
+_STRING_REST = re.compile(r"(?:[^\"\\]|\\.)*+\"?", re.DOTALL)
+_STRING_OR_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|-?\d[\d.eE+-]*|true|false|null", re.DOTALL)
 _LAST_WORD = re.compile(r"(?<!\S)\S++\Z")
 # A word in any script, a number of few digits, a citation, half a tag; with the marks of Markdown around it.
 _ORDINARY_WORD = re.compile(
@@ -185,6 +188,20 @@ class RuleBook:
         return merge_spans(found)
 
 
+def mask_numbers_of_json(text: str, spans: list[Span], *, in_string: bool) -> list[Span]:
+    """Mask numbers and other literals as a whole, by a string, so that JSON remains JSON."""
+    opened = _STRING_REST.match(text) if in_string else None
+    tokens = _STRING_OR_LITERAL.finditer(text, opened.end() if opened else 0)
+    numbers = [token.span() for token in tokens if not token.group().startswith('"')]
+    masked: dict[int, Span] = {}  # by start, for one number may hold several findings
+    for span in spans:
+        number = next((one for one in numbers if one[0] <= span.start < one[1]), None)
+        if number:
+            span = Span(number[0], max(number[1], span.end), span.kind, f'"{REDACTED}"')
+        masked[span.start] = span
+    return list(masked.values())
+
+
 @lru_cache(maxsize=2)
 def rule_book(*, personal: bool) -> RuleBook:
     """Return the rules for secrets and, if asked for, personal data."""
@@ -200,6 +217,8 @@ class StreamRedactor:
     def __init__(self, policy: RedactionPolicy = DEFAULT) -> None:
         self.counts: Counter[str] = Counter()
         self._book = rule_book(personal=policy.personal)
+        self._is_json: bool | None = None  # unknown before the first character that isn't blank
+        self._in_string = False  # whether the held part of a JSON text begins in a string
         self._last = ""  # last character received: cleaning depends on it
         self._has_failed = False
         self._closer: re.Pattern[str] | None = None  # everything up to its match is dropped
@@ -227,6 +246,8 @@ class StreamRedactor:
             return ""
         self._last = shown[-1]
         self._held += shown
+        if self._is_json is None and (start := shown.lstrip()):
+            self._is_json = start[0] in "{["
         if self._closer is None and len(self._held) <= MAX_HELD and not _BREAK.search(shown):
             return ""  # within a word
         return self._drain(is_final=False)
@@ -257,9 +278,17 @@ class StreamRedactor:
                 return ""
         except Exception:  # noqa: BLE001 - the word stays held, and fails closed with what comes next
             return ""
-        self._base += len(held)
+        self._consume(self._base + len(held))
         self._restart("")
         return held
+
+    def _consume(self, end: int) -> str:
+        """Remove the held text up to ``end``, and return it."""
+        consumed, self._held = self._held[: end - self._base], self._held[end - self._base :]
+        self._base = end
+        if self._is_json:
+            self._in_string ^= sum(one.group() == '"' for one in _QUOTE.finditer(consumed)) % 2 == 1
+        return consumed
 
     def _drain(self, *, is_final: bool) -> str:
         out: list[str] = []
@@ -282,9 +311,8 @@ class StreamRedactor:
             # Between segments: nothing private begins in words without triggers. The last word may be a cut token.
             plain_end = self._seen[0].word_start if self._seen else self._scanned
             if self._base < plain_end and not (is_final and plain_end == held_end):
-                out.append(self._held[: plain_end - self._base])
-                self._held = self._held[plain_end - self._base :]
-                self._base = self._examined = plain_end
+                out.append(self._consume(plain_end))
+                self._examined = plain_end
         # Inside a segment: word by word, until no finding of its triggers can grow.
         limit = min(self._scanned, self._base + MAX_HELD)
         while self._seen and (word := _WORD.match(self._held, self._examined - self._base)):
@@ -353,9 +381,9 @@ class StreamRedactor:
         count = bisect_left(self._seen, end, key=lambda one: one.word_start)
         triggers = {one.trigger.name for one in self._seen[:count]}
         self._show(out, self._held[: end - self._base], triggers, is_end=is_end)
-        self._held = self._held[end - self._base :]
+        self._consume(end)
         del self._seen[:count]
-        self._base, self._scanned, self._examined = end, max(self._scanned, end), max(self._examined, end)
+        self._scanned, self._examined = max(self._scanned, end), max(self._examined, end)
         self._passed = max(self._passed - count, 0)
         self._reach = 0
 
@@ -367,6 +395,8 @@ class StreamRedactor:
                 spans.append(cut)
             if not spans:
                 break
+            if self._is_json:
+                spans = mask_numbers_of_json(text, spans, in_string=self._in_string)
             self.counts.update(span.kind for span in spans)
             text = apply_spans(text, spans)
             triggers = {one.trigger.name for one in self._book.triggers_in(text, 0, len(text))}
@@ -384,16 +414,16 @@ class StreamRedactor:
         self._show(out, self._held[: block.start()], {one.trigger.name for one in self._seen if one.word_start < end})
         out.append(REDACTED)
         self.counts["secret"] += 1
-        self._base += block.end()
-        self._restart(self._held[block.end() :])
+        self._consume(self._base + block.end())
+        self._restart(self._held)
         self._closer, self._depth = BLOCK_END[str(block.lastgroup)], 1
         return True
 
     def _drop_block(self, closer: re.Pattern[str]) -> bool:
         found = closer.search(self._held)
         end = found.end() if found else max(len(self._held) - _BLOCK_OVERLAP, 0)
-        self._base += end
-        self._restart(self._held[end:])
+        self._consume(self._base + end)
+        self._restart(self._held)
         if found:
             self._depth += 1 if found.lastgroup == "nested" else -1
         self._closer = closer if self._depth else None
@@ -415,7 +445,7 @@ class StreamRedactor:
         spans = [span for span in spans if span.end <= cut]
         self.counts.update(span.kind for span in spans)
         out.append(apply_spans(text[:cut], spans))
-        self._base += cut
-        self._restart(self._held[cut:])
+        self._consume(self._base + cut)
+        self._restart(self._held)
         if cut == MAX_HELD:
             self._closer, self._depth = _LINE_END if "header" in triggers else _RUN_END, 1

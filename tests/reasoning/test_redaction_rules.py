@@ -177,13 +177,20 @@ def test_column_named_secret_hides_its_values(table: str) -> None:
 
 @pytest.mark.spec("004 redaction")
 @pytest.mark.parametrize(
-    "form", ['{"pin": 4711, "a": [1]}', '{"id": 7, "ssn": 219099999}', '{"u": {"account_number": 12345678901}}']
+    "form",
+    [
+        '{"pin": 4711, "a": [1]}',
+        '{"id": 7, "ssn": 219099999}',
+        '{"u": {"account_number": 12345678901}}',
+        '{"cards": [1, 4111111111111111, -4.5], "ssn": 15e9, "note": "a \\" b"}',
+        '{"text": "card 4111111111111111 is mine", "token": [null, 883151576.5], "pin": [[4711]]}',
+    ],
 )
 def test_json_with_a_masked_number_remains_json(form: str) -> None:
     shown = redact_text(form)
 
     assert json.loads(shown).keys() == json.loads(form).keys()
-    assert '"[redacted]"' in shown
+    assert "[redacted]" in shown
 
 
 def test_counts_hold_kinds_only() -> None:
