@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 _UNMARKED_MIN_WORDS = 5  # of a quotation that is credited to a source without a marker
 
+_EXCERPT_QUOTE_CHARS, _EXCERPT_CONTEXT_CHARS = 600, 120  # of a quotation, and before and after it
+
 _ONE_MARKER = r"\[\d{1,4}(?: ?[,;] ?\d{1,4})*+\]"
 _MARKERS = re.compile(rf"(?<![\\!]){_ONE_MARKER}(?: ?{_ONE_MARKER})*(?!\()")  # not a link or an image
 _NUMBERED = re.compile(r"\[([0-9]{1,4}(?: ?[,;] ?[0-9]{1,4})*+)\]")
@@ -31,6 +33,8 @@ _QUOTE_MARK = re.compile('["“”„«»]')
 _ELISION = re.compile(r"\[\s*(?:…|\.{3}|\. \. \.)\s*\]|…|\.{3,4}|\. \. \.")
 _EMPHASIS = re.compile(r"\*{1,3}|(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)|\\(?=[^\w\s])|`|~~")
 _SAME = {'"': "“”„‟«»″", "'": "‘’‚‛′ʼ", "-": "‐‑‒–—―−", " ": "|\u00a0", "": "\u00ad\u200b\u200c\u200d\u2060\ufeff"}
+# Each form of a mark to all of its forms.
+_FORMS = {form: plain + variants for plain, variants in _SAME.items() if plain.strip() for form in plain + variants}
 _FOLD = str.maketrans({variant: plain for plain, variants in _SAME.items() for variant in variants})
 
 
@@ -50,8 +54,11 @@ class Source:
     snippet: str  # short extract for the trace
 
     def citation(self, *, quote: str | None = None, verified: bool | None = None) -> Citation:
+        """Return a pointer to this passage. With a quotation that is found its snippet is what surrounds that."""
         fields = asdict(self)
-        del fields["text"]
+        text = fields.pop("text")
+        if quote and verified:
+            fields["snippet"] = excerpt(text, quote) or self.snippet
         return Citation(**fields, quote=quote, verified=verified)
 
 
@@ -135,6 +142,41 @@ def is_quoted_in(quotation: str, passage: str) -> bool:
     """Say whether a quotation occurs in a passage word for word. Elided parts must follow one another."""
     folded = fold_text(passage)
     return occurs(fold_text(quotation), folded) or occurs(fold_text(_EMPHASIS.sub("", quotation)), folded)
+
+
+def find_quotation(quotation: str, text: str) -> tuple[int, int] | None:
+    """Return where a quotation begins and ends in a text, to mark it there; None where it isn't found simply."""
+    start, at = -1, 0
+    words_only = quotation.rstrip(" ,.;:")
+    # Part by part, each at its first place: one pattern of all could take very long.
+    for part in _ELISION.split(_EMPHASIS.sub("", words_only)):
+        words = part.replace("|", " ").split()
+        found = re.compile(r"[\s|]+".join(map(_word_pattern, words))).search(text, at)
+        if found is None:
+            return None
+        start = found.start() if start < 0 and words else start
+        at = found.end()
+    stop = quotation[len(words_only) :]
+    return (start, at + len(stop) * text.startswith(stop, at)) if start >= 0 else None
+
+
+def _word_pattern(word: str) -> str:
+    """Return a pattern of a word with any form of its quotation marks and dashes."""
+    return "".join(f"[{re.escape(_FORMS[char])}]" if char in _FORMS else re.escape(char) for char in word)
+
+
+def excerpt(text: str, quotation: str) -> str:
+    """Return the words around a quotation in a passage, in one line; empty where it isn't found."""
+    span = find_quotation(quotation, text)
+    if span is None:
+        return ""
+    end = min(span[1], span[0] + _EXCERPT_QUOTE_CHARS)
+    # Whole words.
+    start = text.rfind(" ", 0, max(0, span[0] - _EXCERPT_CONTEXT_CHARS) + 1) + 1
+    stop = text.find(" ", end + _EXCERPT_CONTEXT_CHARS)
+    stop = len(text) if stop < 0 else stop
+    line = " · ".join(" ".join(line.split()) for line in text[start:stop].splitlines() if line.strip(" |"))
+    return f"{'… ' if start else ''}{line}{' …' if stop < len(text) else ''}"
 
 
 # Which source a quotation belongs to

@@ -42,8 +42,7 @@ class Delta(Struct, frozen=True):  # created twice per token, eight times as fas
     name: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RawFields:
+class RawFields(Struct, frozen=True):  # one for each token, like Delta
     """Text fields of one provider delta.
 
     Any of ``content``, ``reasoning_content``, ``reasoning``, ``thinking``, ``reasoning_details``, ``tool_calls`` and
@@ -101,7 +100,7 @@ RawDelta = RawFields | RawItem | RawMessage | RawUsage | RawEnd
 MAX_SLICE_CHARS = 16_384
 
 
-def in_slices(raw: RawDelta) -> Iterator[RawDelta]:
+def split_long_text(raw: RawDelta) -> Iterator[RawDelta]:
     """Yield ``raw``; if it is one very long text, yield that in pieces, so that none blocks the event loop for long.
 
     A delta of several fields stays whole, for a service may have put one text into two of them.

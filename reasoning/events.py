@@ -7,7 +7,7 @@ Unknown keys are ignored and missing optional ones take their default, so that o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, ClassVar, Literal, get_args
 
 from reasoning.errors import EventError
@@ -35,11 +35,41 @@ _COMMON = frozenset(field.name for field in fields(BaseEvent))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AttachedFile:
+    """A file that the person attached. ``chars``: of its text; ``cut``: the file has more of it.
+
+    ``text``, and ``data`` (base64, of an image), are loaded for a request; the JSON form of the log has neither.
+    """
+
+    id: str
+    name: str
+    media_type: str
+    size: int = 0
+    chars: int = 0
+    cut: bool = False
+    text: str = field(default="", repr=False)
+    data: str = field(default="", repr=False)
+
+    @property
+    def is_image(self) -> bool:
+        return self.media_type.startswith("image/")
+
+    def to_json(self) -> dict[str, Any]:
+        form = asdict(self)
+        del form["text"], form["data"]
+        return form
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserMessage(BaseEvent):
-    """What the person asked."""
+    """What the person asked, and what they attached to it."""
 
     type: ClassVar[str] = "user_message"
     text: str
+    attachments: tuple[AttachedFile, ...] = ()
+
+    def json_fields(self) -> list[str]:
+        return ["text", *(["attachments"] if self.attachments else [])]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,6 +185,8 @@ def event_to_json(event: Event) -> dict[str, Any]:
     for name in event.json_fields():
         value = getattr(event, name)
         form[name] = list(value) if isinstance(value, tuple) else value
+    if isinstance(event, UserMessage) and event.attachments:
+        form["attachments"] = [file.to_json() for file in event.attachments]
     if not event.active:
         form["active"] = False
     return form
@@ -171,6 +203,14 @@ def event_from_json(form: Mapping[str, Any]) -> Event:
     if kind is AssistantMessage:
         values |= {name: tuple(values[name]) for name in ("summary", "citations") if name in values}
     try:
+        if kind is UserMessage and "attachments" in values:
+            values["attachments"] = tuple(attached_file(each) for each in values["attachments"])
         return kind(**values)
     except TypeError as error:
         raise EventError(f"{kind.type}: {error}") from error
+
+
+def attached_file(form: Mapping[str, Any]) -> AttachedFile:
+    """Read one attachment of a ``user_message``. Raises TypeError for a missing field."""
+    known = {each.name for each in fields(AttachedFile)}
+    return AttachedFile(**{name: value for name, value in form.items() if name in known})

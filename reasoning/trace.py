@@ -32,6 +32,7 @@ _BULLETS = {
     "denied": "Asked for {tool}, which was not allowed.",
     "cancelled": "Stopped {tool} before it ended.",
     "nothing": "Found no passage to cite.",
+    "found": "Found {label}.",
     "read": "Read {label}.",
 }
 MAX_BULLETS = 5
@@ -233,13 +234,24 @@ def summary_from_trace(
     worded = [(step_bullet(step), step_bullet(step, with_query=False)) for step in steps]
     safe = guard([bullet for choices in worded for bullet in choices])
     done = [bullet for choices in worded for bullet in [each for each in choices if each in safe][:1]]
-    cited = [citation for step in steps for citation in step.top_citations]
-    labels = ((citation.filing, citation.date, citation.section) for citation in cited)
-    read = list(dict.fromkeys(" · ".join(filter(None, parts)) for parts in labels))
-    bullets = list(dict.fromkeys([*done, *(_BULLETS["read"].format(label=label) for label in read)]))
-    if bullets and not read and len(bullets) < MIN_BULLETS:
+    # A passage that was opened was read; one that a search lists was found.
+    read = cited_labels(step for step in steps if step.tool == "readPassage")
+    found = [label for label in cited_labels(steps) if label not in read]
+    cited = [
+        *(_BULLETS["read"].format(label=label) for label in read),
+        *(_BULLETS["found"].format(label=label) for label in found),
+    ]
+    bullets = list(dict.fromkeys([*done, *cited]))
+    if bullets and not cited and len(bullets) < MIN_BULLETS:
         bullets.append(_BULLETS["nothing"])
     return tuple(bullets[:MAX_BULLETS])
+
+
+def cited_labels(steps: Iterable[ToolTraceStep]) -> list[str]:
+    """Return "10-K · 2026-02-26 · Item 7" of each source that steps cite, once."""
+    cited = (citation for step in steps for citation in step.top_citations)
+    labels = (filter(None, (citation.filing, citation.date, citation.section)) for citation in cited)
+    return list(dict.fromkeys(map(" · ".join, labels)))
 
 
 def step_bullet(step: ToolTraceStep, *, with_query: bool = True) -> str:

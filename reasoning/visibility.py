@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-EXCERPT_CHARS = 800  # about 200 tokens, product 4
+from reasoning.replay.tokens import CHARS_PER_TOKEN
+
+EXCERPT_CHARS = 200 * CHARS_PER_TOKEN  # 200 tokens by estimate_tokens, but for emoji. Spec 000 rule 5, product 4
 TRUNCATED = "…(truncated)"
 
 ThinkingForUsers = Literal["excerpt", "full", "hidden"]
@@ -29,6 +31,7 @@ class Viewer:
     """Who is looking. ``show_*`` are the choices of this session; None where they made none."""
 
     is_administrator: bool = False
+    is_staff: bool = False
     show_reasoning: bool | None = None
     show_trace: bool | None = None
     include_in_response: bool = True
@@ -48,6 +51,7 @@ class Visibility:
     scratchpad: bool = False
     scratchpad_possible: bool = False  # the viewer may switch it on
     previews_requests: bool = False  # the viewer may see what the next request contains
+    names_settings: bool = False  # errors name the setting to check; others are told to ask their administrator
 
     @property
     def may_open_thinking(self) -> bool:
@@ -67,6 +71,7 @@ class Visibility:
             scratchpad=False,
             scratchpad_possible=False,
             previews_requests=False,
+            names_settings=False,
         )
 
     def with_trace(self) -> Visibility:
@@ -121,4 +126,5 @@ def visibility(flags: SiteFlags, viewer: Viewer) -> Visibility:
         scratchpad=may_scratchpad and viewer.scratchpad_on,
         scratchpad_possible=may_scratchpad,
         previews_requests=viewer.is_administrator,
+        names_settings=viewer.is_administrator or viewer.is_staff,
     )

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reasoning.events import ToolCall
+from reasoning.replay.attachments import joined_content
 from reasoning.replay.dialects import AS_RECEIVED, Dialect
 from reasoning.replay.history import HistoryStep
 from reasoning.stream.normalizer import normalize_stream
@@ -90,7 +91,7 @@ def join_roles(messages: Sequence[Entry]) -> list[Entry]:
     for message in messages:
         before = joined[-1] if joined else None
         if before and before["role"] == message["role"] and message["role"] in ("user", "assistant"):
-            joined[-1] = {**before, "content": f"{before.get('content', '')}\n\n{message.get('content', '')}".strip()}
+            joined[-1] = {**before, "content": joined_content(before.get("content"), message.get("content"))}
         else:
             joined.append(message)
     return joined

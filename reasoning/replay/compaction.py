@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from reasoning.events import AssistantMessage, Compaction, Event, ToolCall, ToolResult, UserMessage
 from reasoning.replay.history import HistoryTurn, read_history
 from reasoning.replay.plan import EgressPlan, RequestTarget
-from reasoning.replay.tokens import event_tokens, text_tokens
+from reasoning.replay.tokens import event_tokens, question_tokens, text_tokens
 
 KEEP_SHARE = 0.25  # of the limit: newest turns that stay as they are
 SUMMARY_SHARE, MAX_SUMMARY_TOKENS = 0.2, 4_096  # of the limit: what a summary may have
@@ -75,7 +75,7 @@ def end_of(turn: HistoryTurn) -> int:
 
 
 def tokens_of(turn: HistoryTurn) -> int:
-    return text_tokens(turn.question) + sum(map(event_tokens, turn.events()))
+    return question_tokens(turn.question, turn.attachments) + sum(map(event_tokens, turn.events()))
 
 
 def summary_tokens(target: RequestTarget) -> int:
@@ -117,6 +117,8 @@ def spoken_lines(event: Event) -> Iterator[str]:
     match event:
         case UserMessage():
             yield f"User: {event.text}"
+            for file in event.attachments:
+                yield f"User attached {file.name}: {shorten(file.text) if file.text else file.media_type}"
         case AssistantMessage() if event.text:
             yield f"Assistant: {event.text}"
         case ToolCall():

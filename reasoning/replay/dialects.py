@@ -28,7 +28,7 @@ class Dialect:
     had none; empty where nothing is accepted instead, so that the step is omitted. ``control``: how a request asks for
     effort. ``off``: what switches reasoning off, where the service reasons by default. ``models_differ``: some of its
     models refuse what asks for effort, so the request is made without it then (product 24). ``output_limit``: its
-    parameter for the length of an answer.
+    parameter for the length of an answer. ``takes_images``: all its present models do.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Dialect:
     takes_details: bool | None = False  # None: by the endpoint that made them, like any opaque block
     takes_signatures: bool = False
     takes_tools: bool = True
+    takes_images: bool = False
     alternates_roles: bool = False
     control: Control = "none"
     off: Mapping[str, Any] = field(default_factory=dict)
@@ -56,7 +57,14 @@ _TEMPLATE_OFF: Mapping[str, Any] = {"chat_template_kwargs": {"enable_thinking": 
 GENERIC = Dialect(name="openai-chat", checked="2026-11", takes_details=None, control="effort", models_differ=True)
 _DIALECTS = (
     GENERIC,
-    Dialect(name="openai", checked="2026-11", text_field="", control="effort", output_limit="max_completion_tokens"),
+    Dialect(
+        name="openai",
+        checked="2026-11",
+        text_field="",
+        takes_images=True,
+        control="effort",
+        output_limit="max_completion_tokens",
+    ),
     Dialect(name="responses-strict", checked="2026-11", text_field=""),
     Dialect(name="strict-chat", checked="2026-11", text_field=""),
     Dialect(name="mistral", checked="2026-09", text_field=""),
@@ -141,6 +149,7 @@ _DIALECTS = (
         checked="2026-11",
         text_field="",
         takes_signatures=True,
+        takes_images=True,
         control="effort",
         off=_EFFORT_NONE,
         models_differ=True,

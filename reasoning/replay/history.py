@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from reasoning.events import (
     AssistantMessage,
+    AttachedFile,
     Compaction,
     Event,
     Reasoning,
@@ -63,6 +64,7 @@ class HistoryTurn:
     """One question and the steps that answer it. ``is_running``: it is the newest and has not ended."""
 
     question: str = ""
+    attachments: tuple[AttachedFile, ...] = ()
     question_seq: int = 0
     steps: list[HistoryStep] = field(default_factory=list)
     end: str | None = None
@@ -148,6 +150,7 @@ class _TurnReader:
         match event:
             case UserMessage():
                 self.turn.question, self.turn.question_seq = event.text, event.seq
+                self.turn.attachments = event.attachments
             case Reasoning() | AssistantMessage() | ToolCall():
                 self._index = self._step_index(event)
                 if self._index not in self._by_index:

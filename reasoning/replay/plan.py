@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 from reasoning.events import Event
+from reasoning.replay.attachments import question_content
 from reasoning.replay.chat_messages import CallIds, Entry, Repair, chat_messages, join_roles, repair_messages
 from reasoning.replay.dialects import dialect_named
 from reasoning.replay.history import read_history
@@ -34,7 +36,7 @@ class RequestTarget:
     ``context_limit`` in tokens, None where it is not known; ``compact_at`` is the share of it at which history is to be
     compacted; ``overhead_tokens`` estimates instructions and tools, which are not part of the plan;
     ``max_output_tokens`` is what the service is told to write at most, None for its own limit; ``may_switch_off`` is
-    False where nothing about reasoning is sent once it is off (product 13).
+    False where nothing about reasoning is sent once it is off (product 13); ``takes_images``: the model sees images.
     """
 
     api: Literal["chat", "responses"]
@@ -46,6 +48,7 @@ class RequestTarget:
     overhead_tokens: int = 0
     max_output_tokens: int | None = None
     may_switch_off: bool = True
+    takes_images: bool = False
 
     @property
     def limit(self) -> int:
@@ -65,7 +68,7 @@ class EgressPlan:
     ``notes`` explain what could not be asked for; ``optional`` names the parameters of the body that are left out where
     the service refuses them, each with its setting; ``repairs`` list what the last check dropped or added.
     ``offers_tools`` is false where the service accepts none; ``sends_opaque``: something in it is sealed, so its
-    service may refuse it.
+    service may refuse it; ``hides_images``: the newest question has images that the model doesn't take.
     """
 
     body: dict[str, Any]
@@ -78,6 +81,7 @@ class EgressPlan:
     repairs: tuple[Repair, ...] = ()
     offers_tools: bool = True
     sends_opaque: bool = False
+    hides_images: bool = False
 
     @property
     def entries(self) -> list[Entry]:
@@ -112,7 +116,9 @@ def plan_request(
     entries: list[Entry] = []
     call_ids = CallIds()
     is_responses = target.api == "responses"
-    questions = [COMPACTED + history.summary if history.summary else "", *(turn.question for turn in turns)]
+    content = partial(question_content, takes_images=target.takes_images, is_responses=is_responses)
+    summary = COMPACTED + history.summary if history.summary else ""
+    questions = [summary, *(content(turn.question, turn.attachments) for turn in turns)]
     answers = [(), *(turn.steps for turn in turns)]
     for question, steps in zip(questions, answers, strict=True):
         if question:
@@ -155,5 +161,6 @@ def plan_request(
         optional=params.optional,
         repairs=repairs,
         offers_tools=dialect.takes_tools,
+        hides_images=not target.takes_images and any(file.is_image for turn in turns[-1:] for file in turn.attachments),
         sends_opaque=any(block.kind != "text" for steps in answers for sent in steps for block in sent.step.reasoning),
     )

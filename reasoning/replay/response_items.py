@@ -47,9 +47,9 @@ def response_items(step: HistoryStep, call_ids: CallIds, origin: Origin) -> list
     return items + outputs
 
 
-def question_item(text: str) -> Entry:
+def question_item(content: str | list[Entry]) -> Entry:
     """Return a user's message as an input item."""
-    return {"type": "message", "role": "user", "content": text}
+    return {"type": "message", "role": "user", "content": content}
 
 
 def repair_items(items: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
+from reasoning.events import AssistantMessage, AttachedFile, Event, Reasoning, ToolCall
 from reasoning.replay.dialects import Dialect
 from reasoning.replay.history import History, HistoryStep, HistoryTurn, StepPart
 from reasoning.settings import ReasoningSettings
@@ -44,10 +44,11 @@ class SelectedStep:
 
 @dataclass(frozen=True, slots=True)
 class SelectedTurn:
-    """A question, and what is sent of its answer."""
+    """A question with its attachments, and what is sent of its answer."""
 
     question: str
     steps: tuple[SelectedStep, ...]
+    attachments: tuple[AttachedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Selector:
             strip = None if is_spared else ("spec 001 BR-005", f"reasoning.stripFromContext is {policy}")
             is_newest = turn is history.turns[-1]
             steps = [self._select_step(step, turn, strip, is_newest=is_newest) for step in turn.steps]
-            selected.append(SelectedTurn(turn.question, tuple(step for step in steps if step)))
+            selected.append(SelectedTurn(turn.question, tuple(step for step in steps if step), turn.attachments))
         return tuple(selected)
 
     def _select_step(

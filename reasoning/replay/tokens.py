@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult, UserMessage
+from reasoning.events import AssistantMessage, AttachedFile, Event, Reasoning, ToolCall, ToolResult, UserMessage
+from reasoning.replay.attachments import IMAGE_TOKENS, without_images
 
 CHARS_PER_TOKEN = 4
 RESERVE = 1024  # tokens that an answer needs at the very least
@@ -63,13 +64,18 @@ def request_tokens(entries: Sequence[Any], anchor: UsageAnchor | int | None, ove
 
 
 def entry_tokens(entries: Sequence[Any]) -> int:
-    """Estimate messages or input items, generously; ciphertext by what it encrypts, not by its length."""
+    """Estimate messages or input items, generously; ciphertext by what it encrypts, not by its length; images flat."""
     if not entries:
         return 0
     # Ciphertext is base64 with a header of about 650 bytes; what it encrypts counts, not its length.
     ciphertexts: list[str] = []
-    text = json.dumps([without_ciphertext(entry, ciphertexts) for entry in entries], ensure_ascii=False)
-    return text_tokens(text) + sum(max(0, -(-(3 * len(sealed) // 4 - 650) // 4)) for sealed in ciphertexts)
+    bare, images = without_images(entries)
+    text = json.dumps([without_ciphertext(entry, ciphertexts) for entry in bare], ensure_ascii=False)
+    return (
+        text_tokens(text)
+        + IMAGE_TOKENS * images
+        + sum(max(0, -(-(3 * len(sealed) // 4 - 650) // 4)) for sealed in ciphertexts)
+    )
 
 
 def estimate_tokens(text: str) -> int:
@@ -91,7 +97,9 @@ def text_tokens(text: str) -> int:
 def event_tokens(event: Event) -> int:
     """Estimate what an event would cost if it were sent."""
     match event:
-        case Reasoning(kind="text") | UserMessage() | AssistantMessage():
+        case UserMessage():
+            return question_tokens(event.text, event.attachments)
+        case Reasoning(kind="text") | AssistantMessage():
             return text_tokens(event.text)
         case Reasoning():
             return entry_tokens([event.item or event.details]) if event.item or event.details else 0
@@ -100,6 +108,12 @@ def event_tokens(event: Event) -> int:
         case ToolResult():
             return text_tokens(event.output)
     return 0
+
+
+def question_tokens(text: str, files: Sequence[AttachedFile]) -> int:
+    """Estimate a question with its attachments; ``chars`` counts where their text isn't loaded."""
+    costs = (IMAGE_TOKENS if file.is_image else max(text_tokens(file.text), file.chars // 4) for file in files)
+    return text_tokens(text) + sum(costs)
 
 
 def without_ciphertext(value: Any, found: list[str], key: str = "") -> Any:
@@ -115,5 +129,5 @@ def without_ciphertext(value: Any, found: list[str], key: str = "") -> Any:
 
 
 def digest_of(entries: Sequence[Any]) -> str:
-    text = json.dumps(entries, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps(without_images(entries)[0], ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

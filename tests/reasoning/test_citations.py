@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reasoning.citations import Citation, Source, check_citations, citation_from_json, citation_to_json, is_quoted_in
+from reasoning.citations import (
+    Citation,
+    Source,
+    check_citations,
+    citation_from_json,
+    citation_to_json,
+    find_quotation,
+    is_quoted_in,
+)
 
 PASSAGE = (
     "The ratio was 1.31 to 1.00 at December 31, 2025, and “1.24” before. The decline reflects the unplanned replacement"
@@ -161,7 +169,7 @@ def test_json_form_has_the_names_of_the_contract() -> None:
         "anchor": "#item-7-p1",
         "company": "Northwind",
         "url": "/filings/n/#item-7-p1",
-        "snippet": "…",
+        "snippet": PASSAGE[: PASSAGE.index(" fourteen")] + " …",
         "verified": True,
         "quote": "The ratio was 1.31",
     }
@@ -202,3 +210,24 @@ def test_hostile_answer_is_checked_in_time(piece: str) -> None:
 
 def test_citation_without_quotation_has_no_verdict() -> None:
     assert citation_from_json({"ref": 1, "filing": "10-K"}) == Citation(1, "10-K", "", None, None, "", "", "", "")
+
+
+@pytest.mark.parametrize(
+    ("quotation", "found"),
+    [
+        ('and "1.24" before.', "and “1.24” before."),
+        (
+            "The decline reflects … six of fourteen",
+            "The decline reflects the unplanned replacement of rotor blades on six of fourteen",
+        ),
+        ("Net income $44.2", "Net income | $44.2"),
+        ("turbines - a **costly** event", "turbines — a costly event"),
+        ("It rose", None),
+        ("…", None),
+        ("", None),
+    ],
+)
+def test_quotation_is_found_where_it_begins_and_ends(quotation: str, found: str | None) -> None:
+    span = find_quotation(quotation, PASSAGE)
+
+    assert (PASSAGE[slice(*span)] if span else None) == found

@@ -144,7 +144,7 @@ def test_summary_has_two_to_five_bullets() -> None:
     assert summary_from_trace([]) == ()
     assert summary_from_trace([step()]) == (
         "Searched the filings for “risk factors” and got 5 results.",
-        "Read 10-K · 2024-11-01 · Item 1A.",
+        "Found 10-K · 2024-11-01 · Item 1A.",
     )
     many = [step(json.dumps({"query": f"question {number}"})) for number in range(9)]
     assert len(summary_from_trace(many)) == 5
