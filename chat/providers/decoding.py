@@ -157,7 +157,7 @@ def without_surrogates(value: Any) -> Any:
 
 def read_usage(usage: Any) -> RawUsage | None:
     """Read token counts under any of the names that services give them; None if there are none."""
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, dict) or not usage:
         return None
     output_details = (usage.get("completion_tokens_details"), usage.get("output_tokens_details"), usage)
     input_details = (usage.get("prompt_tokens_details"), usage.get("input_tokens_details"), usage)

@@ -57,24 +57,14 @@ class ChatDecoder(ResponseDecoder):
 
     def read_event(self, chunk: dict[str, Any]) -> Iterator[RawDelta]:
         """Yield what a chunk holds."""
-        choices = chunk.get("choices")
-        # Services put an error into a 200 answer at the top, into a choice, or without the usual key (a message and no
-        # choices).
-        error = chunk.get("error") or next((one["error"] for one in dicts_in(choices) if one.get("error")), None)
-        is_bare = choices is None and chunk.get("usage") is None
-        if error is None and is_bare and (isinstance(chunk.get("message"), str) or chunk.get("detail")):
-            error = {name: chunk.get(name) for name in ("message", "detail", "code", "type")}
-        # MiniMax names the failure beside empty choices.
-        status = chunk.get("base_resp")
-        if error is None and isinstance(status, dict) and status.get("status_code"):
-            error = status
-        if error:
+        choices = dicts_in(chunk.get("choices"))
+        if error := error_in(chunk, choices):
             raise failure_from_object(error, self._endpoint)
 
         model = chunk.get("model")
         self._model = model if isinstance(model, str) and model else self._model
         self._usage = read_usage(chunk.get("usage")) or self._usage
-        for choice in dicts_in(choices):
+        for choice in choices:
             if choice.get("index") not in (None, 0):
                 # Another alternative: we never ask for more than one.
                 continue
@@ -132,6 +122,22 @@ class ChatDecoder(ResponseDecoder):
             self.ended = True
             default = "tool_calls" if self._has_calls else "stop"
             yield RawEnd(reason if isinstance(reason, str) and reason else default, self._model)
+
+
+def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
+    """Return the error that a service put into a 200 answer, if any."""
+    if error := chunk.get("error"):
+        return error
+    for choice in choices:
+        if error := choice.get("error"):
+            return error
+    # Without the usual key: a message and no choices.
+    is_bare = chunk.get("choices") is None and chunk.get("usage") is None
+    if is_bare and (isinstance(chunk.get("message"), str) or chunk.get("detail")):
+        return {name: chunk.get(name) for name in ("message", "detail", "code", "type")}
+    # MiniMax names the failure beside empty choices.
+    status = chunk.get("base_resp")
+    return status if isinstance(status, dict) and status.get("status_code") else None
 
 
 def dicts_in(values: Any) -> list[dict[str, Any]]:

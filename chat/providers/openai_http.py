@@ -1,4 +1,4 @@
-"""What both of OpenAI's APIs need: clients, one request through the SDK, its answer decoded as it arrives.
+"""What both of OpenAI's APIs need: one request through the SDK, its answer decoded as it arrives.
 
 Every failure is a ``ProviderError``. Nothing is retried here, since only the turn knows what was already shown; except
 once without an optional parameter that the service refuses.
@@ -7,29 +7,22 @@ once without an optional parameter that the service refuses.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import re
-import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from dataclasses import dataclass, field
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
-from urllib.parse import urlunsplit
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from chat.providers.address import host_of, split
 from chat.providers.base import ProviderError, ProviderRequest, shown_model
-from chat.providers.context_limit import listed_limit
+from chat.providers.connections import Connection, client_for
 from chat.providers.decoding import MAX_EVENT_BYTES, EventParser, ResponseDecoder
-from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed, redirected
+from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed
+from chat.providers.model_listing import limit_of, listed_models
+from chat.providers.patience import Patience
 from reasoning.deltas import RawDelta, RawFields
 
 if TYPE_CHECKING:
-    from httpx2 import Response
     from openai import AsyncOpenAI
 
-T = TypeVar("T")
 _LISTING_S = 3.0  # how long the first turn may wait for a list that isn't needed
 _BODY_END_S = 0.2  # how long the body's own end may take to follow the end mark
 _USAGE_S = 5.0  # how long the token counts may take to follow the end of the answer
@@ -41,94 +34,6 @@ _ECHO = "(not shown: it repeats a part of the conversation)"
 SLICE_BYTES = 65_536  # that are parsed at once: a compressed stream may bring 32 MB of comments in one piece
 BUSY_STREAMS = 20  # in this process; from there on reads are joined
 WINDOW_PER_STREAM_S, LONGEST_WINDOW_S = 0.002, 0.1
-
-_clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, AsyncOpenAI]] = WeakKeyDictionary()
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """Where a service is, whose key is used there, and how long to wait: to connect, for the first word, for the next.
-
-    A slow service queues a request or reads a long prompt before its first word; between words it has no such reason.
-    """
-
-    base_url: str
-    api_key: str = field(repr=False)
-    connect_s: float = 10.0
-    first_s: float = 180.0
-    idle_s: float = 60.0
-
-    @property
-    def host(self) -> str:
-        """Host and port, as people may see them."""
-        return host_of(self.base_url)
-
-    @property
-    def identity(self) -> str:
-        """Base URL without user information, and a fingerprint of the credential. Guards opaque items."""
-        parts = split(self.base_url)
-        url = urlunsplit((parts.scheme.lower(), self.host.lower(), parts.path.rstrip("/"), parts.query, ""))
-        return f"{url}#{hashlib.sha256(self.api_key.encode()).hexdigest()[:12]}"
-
-
-async def client_for(connection: Connection) -> AsyncOpenAI:
-    """Return the client of an endpoint on this event loop, building it at first use."""
-    if "openai" not in sys.modules:
-        # In a thread: importing takes about a second, which would hold up every other stream of this process.
-        await asyncio.to_thread(import_module, "openai")
-    clients = _clients.setdefault(asyncio.get_running_loop(), {})
-    if connection not in clients:
-        clients[connection] = build_client(connection)
-    return clients[connection]
-
-
-def build_client(connection: Connection, **http_options: Any) -> AsyncOpenAI:
-    """Build a client. ``http_options`` go to the HTTP client, such as a ``transport``."""
-    from httpx2 import Timeout  # noqa: PLC0415
-    from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: PLC0415
-
-    # None for reading: ``Patience`` limits the silence of a stream, and listing has a limit of its own.
-    timeout = Timeout(None, connect=connection.connect_s, pool=connection.connect_s)
-    return AsyncOpenAI(
-        api_key=connection.api_key,
-        base_url=connection.base_url,
-        # The turn retries: only it knows what the reader has seen.
-        max_retries=0,
-        timeout=timeout,
-        # A stream that is compressed comes late, and may be a thousand times as long as what was received.
-        default_headers={"Accept-Encoding": "identity"},
-        # The aiohttp transport costs about half of what the default one does for each token.
-        http_client=DefaultAioHttpClient(
-            timeout=timeout, event_hooks={"response": [refuse_redirect_elsewhere]}, **http_options
-        ),
-    )
-
-
-async def refuse_redirect_elsewhere(response: Response) -> None:
-    """Raise ProviderError for a redirect that would take the conversation, or the key, somewhere else.
-
-    Redirects within the same scheme, host and port are followed, of a posted body only those that keep it.
-    """
-    from httpx2 import InvalidURL  # noqa: PLC0415
-
-    if not response.has_redirect_location:
-        return
-    request, location = response.request, response.headers["location"]
-    try:
-        target = request.url.join(location)
-    except (InvalidURL, ValueError):
-        target = None
-    here = (request.url.scheme, request.url.netloc)
-    keeps_body = request.method == "GET" or response.status_code in (307, 308)
-    if target is None or (target.scheme, target.netloc) != here or not keeps_body:
-        raise redirected(host_of(str(request.url)), host_of(str(target or "")), response.status_code)
-
-
-async def close_clients() -> None:
-    """Close the clients of this event loop and their connections. For the end of a server, and of a test."""
-    clients = _clients.pop(asyncio.get_running_loop(), {})
-    for client in clients.values():
-        await client.close()
 
 
 class OpenAIService:
@@ -325,80 +230,6 @@ class OpenAIService:
             return malformed("an answer that cannot be read")
         connection = self._connection
         return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=connection.idle_s)
-
-
-class Patience:
-    """How long one response may keep silent: ``first_s`` until its first word, ``idle_s`` after each.
-
-    By the event loop's clock. Comments that keep a connection open, and empty pieces, are no words.
-    """
-
-    def __init__(self, connection: Connection, endpoint: Endpoint) -> None:
-        self._connection, self._host = connection, endpoint.host
-        self._deadline = asyncio.get_running_loop().time() + connection.first_s
-        self.has_heard = False
-
-    def note(self, delta: RawDelta) -> None:
-        """Begin to wait anew after a word."""
-        if says_something(delta):
-            self._deadline = asyncio.get_running_loop().time() + self._connection.idle_s
-            self.has_heard = True
-
-    async def wait(self, work: Awaitable[T]) -> T:
-        """Return what ``work`` returns. Raises ProviderError ``timeout`` when the time for the next word is over."""
-        try:
-            async with asyncio.timeout_at(self._deadline) as scope:
-                return await work
-        except TimeoutError as error:
-            if not scope.expired():
-                raise
-            raise ProviderError("timeout", self._complaint(), retryable=True) from error
-
-    def _complaint(self) -> str:
-        if self.has_heard:
-            waited = f"was silent for {self._connection.idle_s:g} s (UPSTREAM_IDLE_TIMEOUT_S)"
-        else:
-            waited = f"did not begin to answer within {self._connection.first_s:g} s (FIRST_WORD_TIMEOUT_S)"
-        return f"The model service at {self._host} {waited}. Try again."
-
-
-def says_something(delta: RawDelta) -> bool:
-    """Say whether a piece is a sign of life: a service may send empty ones for ever."""
-    if not isinstance(delta, RawFields):
-        return True
-    for name, value in delta.fields.items():
-        if name != "tool_calls":
-            if value:
-                return True
-            continue
-        for piece in value if isinstance(value, list) else [value]:
-            function = piece.get("function") if isinstance(piece, dict) else None
-            if isinstance(function, dict) and (function.get("name") or function.get("arguments")):
-                return True
-    return False
-
-
-def listed_models(listing: Any) -> list[str]:
-    """Return the names in a listing of models, in its order."""
-    names = [name_in(row) for row in listed_rows(listing)]
-    return [name for name in names if isinstance(name, str) and name]
-
-
-def limit_of(model: str, listing: Any) -> int | None:
-    """Return the context limit of a model in a listing, in tokens."""
-    rows = [row for row in listed_rows(listing) if isinstance(row, dict)]
-    return next((listed_limit(row) for row in rows if name_in(row) == model), None)
-
-
-def listed_rows(listing: Any) -> list[Any]:
-    """Return the rows of a listing: OpenAI's form, a bare list, Ollama's ``models``."""
-    if isinstance(listing, dict):
-        listing = listing.get("data") or listing.get("models")
-    return listing if isinstance(listing, list) else []
-
-
-def name_in(row: Any) -> Any:
-    return row.get("id") or row.get("name") or row.get("model") if isinstance(row, dict) else row
 
 
 def without_conversation(detail: str, body: Mapping[str, Any]) -> str:

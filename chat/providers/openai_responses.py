@@ -7,6 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from chat.providers.base import ProviderRequest
 from chat.providers.decoding import ResponseDecoder, read_usage, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
@@ -29,6 +31,7 @@ _FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed",
 _OPAQUE_ITEMS = ("reasoning", "compaction")
 _MAX_MESSAGES = 256  # of one response; what a service sends in more is read as part of the last
 _MAX_HELD_CHARS = 1_000_000  # of messages that wait for an earlier one to end
+MAX_ITEMS_BYTES = 16_000_000  # of all items of a stream: they are buffered until its end
 _FINISH_REASONS = {"max_output_tokens": "length"}
 
 
@@ -85,6 +88,7 @@ class ResponsesDecoder(ResponseDecoder):
         self._seen: set[int | str] = set()  # output_index and id of each of them
         self._streamed: set[tuple[int | str, str]] = set()  # (output_index or item id, field) of thinking in deltas
         self._call_count = 0
+        self._items_bytes = 0
 
     def mend(self, event: Any) -> Any:
         """Replace lone surrogates in all but texts, whose other half may come with the next event."""
@@ -131,10 +135,11 @@ class ResponsesDecoder(ResponseDecoder):
             self._streamed |= {(index, field), (item_id or index, field)}
             yield RawFields({field: text})
 
-    def _add_item(self, index: int, item: dict[str, Any]) -> Iterator[RawFields]:
+    def _add_item(self, index: int, item: dict[str, Any]) -> Iterator[RawDelta]:
         """Collect a finished item, and emit those of its texts that didn't come in deltas."""
         message = self._messages.find(string_in(item, "id"), index) if item.get("type") == "message" else None
         self._items.append((index, item, message))
+        self._items_bytes += len(msgspec.json.encode(item))
         self._seen |= {index, string_in(item, "id") or index}
         if message is not None:
             for kind, text in texts_of(item.get("content"), "output_text", "refusal") if message.is_empty else ():
@@ -147,6 +152,11 @@ class ResponsesDecoder(ResponseDecoder):
             for field, whole in (("reasoning_summary", summary), ("reasoning_content", raw)):
                 if whole and self._streamed.isdisjoint((key, field) for key in keys):
                     yield RawFields({field: whole})
+        if self._items_bytes > MAX_ITEMS_BYTES:
+            # The turn counts what is released; where that is within its limits, the response ends here.
+            yield from self._release_items()
+            self.ended = self.done = True
+            yield RawEnd("length")
 
     def _end(self, response: Any) -> Iterator[RawDelta]:
         """Read the final snapshot: items that had no done event, token counts, and how the response ended."""
@@ -161,6 +171,8 @@ class ResponsesDecoder(ResponseDecoder):
         for index, item in enumerate(output if isinstance(output, list) else ()):
             if isinstance(item, dict) and self._seen.isdisjoint({index, string_in(item, "id")}):
                 yield from self._add_item(index, item)
+            if self._items_bytes > MAX_ITEMS_BYTES:
+                return
         yield from self._release_items()
         if usage is not None:
             yield usage

@@ -9,8 +9,8 @@ import httpx2
 import pytest
 
 from chat.providers.base import ProviderError, ProviderRequest, shown_model
+from chat.providers.connections import Connection, build_client
 from chat.providers.openai_chat import OpenAIChatProvider
-from chat.providers.openai_http import Connection, build_client
 from tests.chat.streams import failure
 
 PATHS = {

@@ -10,8 +10,8 @@ from threading import Thread
 import pytest
 
 from chat.providers.base import ProviderError, ProviderRequest
+from chat.providers.connections import close_clients
 from chat.providers.openai_chat import OpenAIChatProvider
-from chat.providers.openai_http import close_clients
 from tests.chat.streams import answer, failure, text
 
 REQUEST = ProviderRequest({"messages": [{"role": "user", "content": "secret question"}]}, "", (), "")

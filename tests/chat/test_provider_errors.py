@@ -13,6 +13,7 @@ import pytest
 
 from chat.providers import OPENAI_URL
 from chat.providers.base import ProviderError, ProviderRequest
+from chat.providers.connections import Connection, build_client
 from chat.providers.errors import (
     Endpoint,
     failure_from_object,
@@ -21,7 +22,6 @@ from chat.providers.errors import (
     retry_after_s,
 )
 from chat.providers.openai_chat import OpenAIChatProvider
-from chat.providers.openai_http import Connection, build_client
 from reasoning.deltas import RawEnd
 from tests.contract_server.client import user
 from tests.contract_server.fixture import ContractHandle

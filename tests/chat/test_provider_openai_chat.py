@@ -13,8 +13,8 @@ import pytest
 
 from chat.providers import ProviderConfig, provider_for
 from chat.providers.base import ProviderRequest
+from chat.providers.connections import Connection, build_client
 from chat.providers.openai_chat import OpenAIChatProvider
-from chat.providers.openai_http import Connection, build_client
 from reasoning.deltas import RawEnd, RawFields, RawUsage
 from tests.chat.streams import answer, failure, text
 from tests.contract_server.fixture import ContractHandle

@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from chat.providers.base import ProviderRequest
-from chat.providers.openai_http import Connection, build_client
+from chat.providers.connections import Connection, build_client
 from chat.providers.openai_responses import OpenAIResponsesProvider
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
 from tests.chat.streams import answer, failure, text
