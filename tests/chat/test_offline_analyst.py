@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync, sync_to_async
 
-from chat.filings.ingest import ingest, load_demo
+from chat.filings.ingest import STARTERS, ingest, load_demo
 from chat.filings.search import read_passages, search_passages
 from chat.providers.base import ProviderRequest
 from chat.providers.offline import OfflineAnalyst
@@ -107,7 +107,7 @@ FOLLOW_UPS = {
     ),
     "no pronoun": FollowUp(
         (COVENANTS, "What is the debt service coverage ratio required?"),
-        '"The facility requires a debt service coverage ratio of at least 1.20 to 1.00',
+        "“The facility requires a debt service coverage ratio of at least 1.20 to 1.00",
         "Pellworm",
     ),
     "named by the answer": FollowUp(
@@ -164,12 +164,29 @@ def test_small_talk_in_mid_conversation_searches_nothing(talk: Talk, chat: str) 
         ("Tell me about Calder Ridge", "Calder Ridge Cold Chain, Inc. stores goods that must stay cold."),
         ("northwind", "Northwind Tidal Power, Inc. generates electricity from tidal currents."),
         ("What does Pellworm do?", "Pellworm Ferries runs nine ferries"),
-        ("What did ammonia leaks cost Calder Ridge, and is any of it insured?", "We insure our property"),
+        ("Who audits Calder Ridge?", "We have served as the Company’s auditor since 2016."),
+        ("How many people work at Northwind Tidal?", "212 full-time employees"),
+        ("Why did Northwind Tidal’s revenue fall in 2025?", "a decrease of 5.9%. Lower generation at Skerry Sound"),
+        ("What are the main risks that Calder Ridge faces?", "A leak can injure people"),
+        ("Is Calder Ridge facing any lawsuits?", "claims"),  # which passage depends on the search engine
+        ("How much does Northwind Tidal owe?", "term facility had $212.4 million outstanding"),
+        ("Who is the CEO of Calder Ridge?", REFUSAL),
         (
             "How many pallet positions does Millrace have?",
-            'under the columns "Warehouse | Lease ends | Pallet positions": "Millrace | May 31, 2027 | 22,000"',
+            "under the columns “Warehouse | Lease ends | Pallet positions”: “Millrace | May 31, 2027 | 22,000”",
         ),
     ],
 )
 def test_single_question_is_answered_from_the_corpus(talk: Talk, question: str, said: str) -> None:
     assert said in talk.ask(question)
+
+
+def test_starter_is_answered(talk: Talk) -> None:
+    facts = (
+        "$212.4 million outstanding",
+        "A further outage",
+        "electricity prices rose faster",
+        "We insure our property",
+    )
+    for question, fact in zip(STARTERS, facts, strict=True):
+        assert fact in talk.ask(question)

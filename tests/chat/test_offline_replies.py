@@ -45,11 +45,15 @@ def found(*texts: str, searched: dict[str, Any] | None = None, **more: Any) -> s
 async def respond(
     question: str, tool: str | None = None, *, prompt: str = PROMPT, tools: Any = TOOLS
 ) -> list[RawDelta]:
+    """Ask; ``tool`` is what each search returns. Without it the first response is returned."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": question}]
-    if tool is not None:
-        messages += [{"role": "assistant", "content": None}, {"role": "tool", "tool_call_id": "a", "content": tool}]
-    request = ProviderRequest({"messages": messages}, prompt, tools, "")
-    return [delta async for delta in OfflineAnalyst(delay_ms=0).stream(request)]
+    while True:
+        if tool is not None:
+            messages += [{"role": "assistant", "content": None}, {"role": "tool", "tool_call_id": "a", "content": tool}]
+        request = ProviderRequest({"messages": messages}, prompt, tools, "")
+        deltas = [delta async for delta in OfflineAnalyst(delay_ms=0).stream(request)]
+        if tool is None or not arguments(deltas):
+            return deltas
 
 
 def arguments(deltas: list[RawDelta]) -> dict[str, Any]:
@@ -85,7 +89,7 @@ async def test_question_thinks_then_calls_the_search() -> None:
 async def test_answer_quotes_word_for_word_and_cites() -> None:
     said = await answer("How many employees did Pellworm Ferries have at the end of fiscal 2024?", FLEET, HARBOUR)
 
-    assert '"At the end of fiscal 2024 Pellworm Ferries had 1,204 employees." [2]' in said
+    assert "“At the end of fiscal 2024 Pellworm Ferries had 1,204 employees.” [2]" in said
     assert "Pellworm Ferries, Inc., 10-K filed 2025-02-20, Item 1" in said
 
 
@@ -117,7 +121,7 @@ async def test_what_the_passages_do_not_hold_is_refused(question: str) -> None:
     said = await answer(question, HARBOUR, FLEET)
 
     assert said.startswith(REFUSAL)
-    assert 'Searched for: "q", among 3 filings of Pellworm Ferries, Inc.' in said
+    assert "Searched for: “q”, among 3 filings of Pellworm Ferries, Inc." in said
     assert ".." not in said
 
 
@@ -199,20 +203,20 @@ async def test_question_in_another_language_is_refused_with_the_reason(question:
         (
             "By how much did comparable sales fall?",
             "Comparable Sales. Comparable sales fell 2.0% in the quarter.",
-            '"Comparable sales fell 2.0% in the quarter."',
+            "“Comparable sales fell 2.0% in the quarter.”",
         ),
         (
             "Where was the ferries case?",
             "The ferries case was in the U.S. District Court in Husum. Then it ended.",
-            '"The ferries case was in the U.S. District Court in Husum."',
+            "“The ferries case was in the U.S. District Court in Husum.”",
         ),
         (
             "Who rates the insurer?",
             "A.M. Best Co. rates our insurer. Moody's does too.",
-            '"A.M. Best Co. rates our insurer."',
+            "“A.M. Best Co. rates our insurer.”",
         ),
-        ("What is the trading symbol?", "Trading symbol | PLW\nExchange | NYSE", '"Trading symbol | PLW"'),
-        ("When was it signed?", "Date signed | November 18, 2024", '"Date signed | November 18, 2024"'),
+        ("What is the trading symbol?", "Trading symbol | PLW\nExchange | NYSE", "“Trading symbol | PLW”"),
+        ("When was it signed?", "Date signed | November 18, 2024", "“Date signed | November 18, 2024”"),
         (
             "How many seals did the crew count?",
             f"A {'filler words ' * 60}the crew counted 77 seals {'more filler ' * 60}.",

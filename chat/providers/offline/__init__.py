@@ -17,6 +17,7 @@ from typing import Any
 from chat.providers.base import ProviderRequest
 from chat.providers.offline.passages import ToolMessage
 from chat.providers.offline.question import Question, names_one_of, read_conversation, stems_of
+from chat.providers.offline.ranking import unknown_name
 from chat.providers.offline.reply import FAILED_SEARCH, NO_SEARCH, SMALL_TALK, Reply, answer, overview, select
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 
@@ -25,6 +26,7 @@ OVERVIEW_QUERY = "business overview company general background subsidiaries"
 _LIMIT, _OVERVIEW_LIMIT = 8, 20
 _MAX_SEARCHES = 3
 _MAX_COMPANY_CHARS = 200
+_GOOD_SCORE = 0.7  # below it another search may find more
 _PIECES = re.compile(r"\S+\s*|\s+")
 _ARGUMENT_PIECE_CHARS = 12
 
@@ -123,16 +125,20 @@ def decide(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, A
         if question.company and not is_widened and may_name_another(question, result):
             thinking = "The question may name another company. I look in all filings."
             return search(replace(question, company=None), thinking)
+        may_widen = len(results) == 1 and question.wide_query != question.query and not unknown_name(question, result)
+        if may_widen and best_score(question, result) < _GOOD_SCORE:
+            return search(question, "No good answer yet. I look for words that mean about the same.", is_wide=True)
     if not is_widened:
-        return answer(question, result)
+        # With more words more is found, and not always better.
+        return answer(question, max(filter(None, results), key=lambda one: best_score(question, one)))
     if names_one_of(question.text, result.companies):
         return answer(replace(question, company=None), result)
     return answer(question, results[0] or result)
 
 
-def search(question: Question, thinking: str = "") -> ToolRequest:
-    """Return the search for a question."""
-    arguments: dict[str, Any] = {"query": question.query, "limit": _LIMIT}
+def search(question: Question, thinking: str = "", *, is_wide: bool = False) -> ToolRequest:
+    """Return the search for a question. ``is_wide``: also for synonyms of its words."""
+    arguments: dict[str, Any] = {"query": question.wide_query if is_wide else question.query, "limit": _LIMIT}
     if question.company:
         arguments["company"] = question.company[:_MAX_COMPANY_CHARS]
         whom = f"It names no company, so I stay with the one before: {question.company.rstrip('.')}."
@@ -141,6 +147,11 @@ def search(question: Question, thinking: str = "") -> ToolRequest:
     else:
         whom = f"It names {', '.join(question.names)}." if question.names else "It names no company that I can tell."
     return ToolRequest(thinking or f"{whom} I can only read filings, so I look there for: {question.query}.", arguments)
+
+
+def best_score(question: Question, result: ToolMessage) -> float:
+    """Return how well a result answers; 0 where nothing of it would be quoted."""
+    return max((one.score for one in select(question, result)[1]), default=0.0)
 
 
 def may_name_another(question: Question, result: ToolMessage) -> bool:

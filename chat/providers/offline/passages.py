@@ -66,6 +66,11 @@ class FiledPassage:
     section: str = ""
     url: str = ""
 
+    @property
+    def is_attached(self) -> bool:
+        """Whether it is of a file that the user attached: ``filing`` is its name."""
+        return not self.company
+
     @cached_property
     def pieces(self) -> tuple[PassagePiece, ...]:
         """What the passage consists of, in reading order."""

@@ -13,8 +13,11 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from chat.providers.offline.passages import ToolMessage, read_result
+from reasoning.replay.attachments import question_alone
 
-AnswerKind = Literal["count", "figure", "money", "percent", "date", "person", "place", "reason", "any"]
+AnswerKind = Literal[
+    "count", "figure", "money", "percent", "date", "person", "agent", "place", "reason", "cause", "any"
+]
 
 _MAX_QUERY_CHARS = 300
 # What was asked longer ago is no longer meant by *it*.
@@ -24,32 +27,35 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _ENDINGS = (
     "ations ation ments ment ities ity ings ing ions ion ates ated ate ies ied ed es ly e s".split()  # longest first
 )
-_SYNONYMS = """spend spent expense cost expenditure; pay paid payment; profit income earning; sales revenue turnover;
-    buy bought purchase acquire acquisition takeover; repurchase buyback; fall fell drop decline decrease lower reduce;
-    rise rose grow grew growth increase higher; shareholder stockholder holder; ceo chief; cfo chief financial;
-    staff worker employee workforce headcount; headquarter headquartered address; ticker symbol; country nation;
-    salary compensation remuneration; biggest largest greatest; minimum least smallest lowest; maximum most highest;
-    lawsuit litigation suit case proceeding sue; shop store outlet; form found organized incorporate establish;
-    debt borrowing; appoint become became name elect promote succeed; breach violate default;
-    covenant ratio requirement; auditor audit accountant; hack cyber cybersecurity; leak release;
-    outage downtime interruption; insure insured insurance; change increase decrease; trend increase decrease"""
+_SYNONYMS = """spend spent expense cost expenditure; pay paid payment; profit income earning; sales revenue
+    turnover; buy bought purchase acquire acquisition takeover; repurchase buyback buying; fall fell drop decline
+    decrease lower reduce; rise rose grow grew growth increase higher; shareholder stockholder holder; ticker
+    symbol; country nation; staff worker employee workforce headcount people work employ; headquarter headquartered
+    address; store shop outlet; salary compensation remuneration; biggest largest greatest; minimum least smallest
+    lowest; maximum most highest; lawsuit litigation suit case proceeding sue claim legal; form found organized
+    incorporate establish; debt borrowing loan outstanding notes owe; appoint become became name elect promote
+    succeed; breach violate default; covenant ratio requirement; auditor audit accountant; hack cyber cybersecurity;
+    leak release; outage downtime interruption; insure insured insurance; change increase decrease; trend increase
+    decrease; supplier supply manufacturer manufacture vendor produce; competitor compete rival competition; chip
+    semiconductor; risk danger threat; customer client buyer; mature maturity due; terminate termination cancel;
+    hedge swap; happen event incident"""
 STOP_WORDS = frozenset(
     """a about after all also am an and any are as at be been before being between both but by can could did do does
     doing during each either else ever few for from further get give given gives got had has have having he her here
-    hers him his how i if in into is it its itself just let like list many me more most much must my no nor not of off
-    on once one only or other our out over own per please same say says she should show shows so some such tell than
+    hers him his how i if in into is it its itself just let like list many me more most much must my no nor not of
+    off on once one only or other our out over per please same say says she should show shows so some such tell than
     that the their them then there these they this those through to too under until up us very was we were what when
     where whether which while who whom whose why will with within without would you your yours according ago already
-    anything came come comes mean means happen happens happened happening know find explain describe summarise summarize
-    compare look looks went two three four bring brings brought take takes took taken make makes made put go goes keep
-    kept""".split()
+    anything came come comes mean means happen happens happened happening know face faces facing find explain
+    describe summarise summarize compare look looks went two three four bring brings brought take takes took taken
+    make makes made put go goes keep kept""".split()
 )
 # Words that say which kind of answer is wanted, or frame the question, more than what it is about.
 FRAME_WORDS = frozenset(
     """amount annual answer company companies cover date day describes detail document end exact exactly fact figure
-    file filed filing filings first fiscal fourth information kind last latest level main mention new number part
-    percent percentage period portion proportion quarter question quarterly recent related report reported say second
-    share stated statement third total type value versus year years yearly""".split()
+    file filed filing filings first fiscal fourth information kind last latest level main mention new number own
+    part percent percentage period portion proportion quarter question quarterly recent related report reported say
+    second share spend spends spent stated statement third total type value versus year years yearly""".split()
 )
 _FOREIGN_WORDS = frozenset(
     """wie viele viel wer wo warum wann welche welcher welches ist sind hat der das den des ein eine und nicht von für
@@ -90,8 +96,10 @@ _KINDS: tuple[tuple[AnswerKind, re.Pattern[str]], ...] = (
     ("count", words_pattern(r"how many\b|number of\b")),
     ("figure", words_pattern(r"by how much\b|how (?:large|big|long|often|far)\b|(?:what|which)\b.*\bratio\b")),
     ("date", words_pattern(r"when\b|(?:what|which) (?:\w+ )?(?:date|day|month|year)\b")),
-    ("person", words_pattern(r"who(?:m|se)?\b")),
+    ("person", words_pattern(r"who(?:se)? (?:is|was)\b")),
+    ("agent", words_pattern(r"who(?:m|se)?\b")),  # Who audits it?
     ("place", words_pattern(r"where\b|in (?:which|what) (?:city|country|court|place|state)\b")),
+    ("cause", words_pattern(r"what (?:else )?(?:would|could|might|can|may)\b")),
     ("reason", words_pattern(r"why\b|how come\b|what (?:caused|led|drove)\b")),
     (
         "money",
@@ -149,10 +157,14 @@ _MARKUP = re.compile(
     r"|[*`~^|\\<>{}\[\]=#]+|(?<!\w)_+|_+(?!\w)",
     re.S | re.I,
 )
-# Filings spell these out, and their letters are too short to look for.
+# Filings spell these out or call them so.
 _ABBREVIATIONS = {
+    re.compile(r"\b(?:buy(?:ing|s)?|bought) back\b", re.I): "repurchase",
     re.compile(r"\bR&D\b", re.I): "research and development",
+    re.compile(r"\b(?:main|biggest|greatest|key|principal|top) risks\b", re.I): "risk factors",
     re.compile(r"\bEPS\b"): "earnings per share",
+    re.compile(r"\bCEO\b"): "chief executive officer",
+    re.compile(r"\bCFO\b"): "chief financial officer",
 }
 
 
@@ -177,7 +189,7 @@ def stem(word: str) -> str:
     if word[:1].isdigit() or len(word) < 4:
         return word
     for ending in _ENDINGS:
-        if word.endswith(ending) and len(word) - len(ending) >= 3 and not (ending == "s" and word.endswith("ss")):
+        if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith(("ss", "pply")):
             bare = word[: -len(ending)]
             # A consonant may be doubled before the ending: planned, plan.
             if len(bare) > 3 and bare[-1] == bare[-2] and bare[-1] not in "aeioulsz":
@@ -186,14 +198,21 @@ def stem(word: str) -> str:
     return word
 
 
-_SYNONYM_GROUPS = [stems_of(group) for group in _SYNONYMS.split(";")]
+_SYNONYM_GROUPS = [words_of(group) for group in _SYNONYMS.split(";")]
 
 
 @lru_cache(maxsize=20_000)
 def synonyms_of(stemmed: str) -> frozenset[str]:
     """Return the stems that mean about the same, without the word itself."""
-    groups = [group for group in _SYNONYM_GROUPS if stemmed in group]
-    return frozenset().union(*groups) - {stemmed}
+    groups = (frozenset(map(stem, group)) for group in _SYNONYM_GROUPS)
+    return frozenset().union(*(group for group in groups if stemmed in group)) - {stemmed}
+
+
+def similar_words(word: str) -> list[str]:
+    """Return the words that mean about the same, one of each stem."""
+    stems = synonyms_of(stem(word))
+    similar = {stem(other): other for group in _SYNONYM_GROUPS for other in reversed(group) if stem(other) in stems}
+    return list(similar.values())
 
 
 def first_word(company: str) -> frozenset[str]:
@@ -279,6 +298,14 @@ class Question:
         chosen += [word for word in (*self.topics, *self.frames, *sorted(self.years)) if word not in present]
         return " ".join(dict.fromkeys(chosen))[:_MAX_QUERY_CHARS] or self.text[:_MAX_QUERY_CHARS]
 
+    @property
+    def wide_query(self) -> str:
+        """The words to search for, with those that mean about the same; the same as ``query`` where none is known."""
+        present = words_of(self.query)
+        more = [word for topic in self.topics for word in similar_words(topic) if word not in present]
+        # The search skips "or"; it tells people which words were added.
+        return " ".join([self.query, *(["or"] if more else []), *dict.fromkeys(more)])[:_MAX_QUERY_CHARS]
+
 
 def read_question(text: str) -> Question:
     """Understand a question by itself. Markup and a polite opening are left out."""
@@ -346,13 +373,10 @@ def read_conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[Question, 
     turns: list[PastTurn] = []
     for message in messages:
         content = message.get("content")
-        if isinstance(content, list):
-            parts = (part.get("text") for part in content if isinstance(part, Mapping))
-            content = " ".join(part for part in parts if isinstance(part, str))
         text = content if isinstance(content, str) else ""
         match message.get("role"):
             case "user":
-                turns.append(PastTurn(text))
+                turns.append(PastTurn(question_alone(content)))  # the search returns what attached files say
             case "tool" if turns:
                 turns[-1].results.append(read_result(text))
             case "assistant" if turns:

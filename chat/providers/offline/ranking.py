@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -31,6 +31,8 @@ from chat.providers.offline.question import (
 THRESHOLD = 0.45
 _FRAME_WEIGHT, _PROPER_WEIGHT = 0.3, 2.0  # against the weight of a topic
 _IN_PIECE, _SYNONYM, _IN_HEADING, _NEAR, _IN_PASSAGE = 1.0, 0.8, 0.7, 0.5, 0.35
+_UNDER_HEADING = 0.9  # the heading right above has all topics
+_MODIFIER = 0.6  # a word that only qualifies another: the debt of "debt service ratio"
 _YEAR_AROUND, _WRONG_YEAR = 0.95, 0.4
 _NO_FIGURE, _WRONG_KIND = 0.6, 0.8  # it doesn't hold the kind of thing that was asked for
 _CLOSE_TO_BEST, _OTHER_HALF = 0.85, 0.7  # the share of the best score that another quotation must have
@@ -41,23 +43,31 @@ _NUMBER_WORD = (
     r"|(?:for|fif|six|seven|eigh|nine)ty|dozen)(?:-\w+)?"
 )
 _MONTH = r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
-_SIGNS: dict[AnswerKind, re.Pattern[str]] = {
+# Capitals of a title, an act or a heading are no name.
+_NO_NAME = (
+    r"(?!(?:Chief|Executive|Financial|Principal|Senior|Vice|President|Officers?|Directors?|Board|Chair\w*|Committee|Audit"
+    r"|Certification|Securities|Exchange|Act|Rule|Section|Item|Form|Exhibit|The|Our|We|Company|Inc|Corporation)\b)"
+)
+_NAME = rf"\b{_NO_NAME}[A-Z][\w’'-]+ (?:[A-Z]\. )?{_NO_NAME}[A-Z][\w’'-]+"
+SIGNS: dict[AnswerKind, re.Pattern[str]] = {
     "figure": re.compile(rf"\d|\b{_NUMBER_WORD}\b", re.I),
-    "money": re.compile(r"[$€£¥]\s?\d|\d[\d,.]*\s*(?:million|billion|thousand|\|)|\|\s*\(?\d", re.I),
+    "money": re.compile(r"[$€£¥]\s?\d|\d[\d,.]*\s*(?:million|billion|thousand|\|)|\|\s*\(?\d[\d,.]*+(?!\s*%)", re.I),
     "percent": re.compile(
         rf"(?:\d|\b{_NUMBER_WORD})\s*(?:%|percent)|\bhalf\b|\b(?:one|two|three)[ -](?:thirds?|quarters?|fifths?)", re.I
     ),
     "date": re.compile(rf"\b(?:19|20)\d\d\b|{_MONTH}"),
-    "person": re.compile(
-        r"\b[A-Z][a-z]+ (?:[A-Z]\. )?[A-Z][a-z]+|\b(?:Officer|President|Chair\w*|Director|Committee|Head|LLP)\b"
-    ),
+    "person": re.compile(_NAME),
+    "agent": re.compile(rf"{_NAME}|\b(?:Officer|President|Chair\w*|Director|Committee|Head|LLP)\b"),
     "place": re.compile(r"\b(?:in|at|near|of|from) (?:the )?[A-Z]"),
+    "cause": re.compile(r"\b(?:would|could|might|can|may)\b"),
     "reason": re.compile(
         r"\b(?:because|due|driven|reflect\w*|result\w*|attributable|caused?|owing|primarily|offset)\b", re.I
     ),
 }
-# A capital that the beginning of a sentence doesn't explain: *Mac*, *Data Center*.
-_CAPITAL = re.compile(r"(?<=[^.?!:\s\"“(])[ ,]+([A-Z][\w'’&-]+)")
+# Titles of sections by which a question may ask for what is in them.
+_RISKS, _LAWSUITS = "risk factors", "legal proceedings"
+_SECTIONS = {"Item 1A": _RISKS, "Part II, Item 1A": _RISKS, "Item 3": _LAWSUITS, "Part II, Item 1": _LAWSUITS}
+_WORD_AND_NEXT = re.compile(r"([^\W\d_]+)(?=(?: ([a-z]+)\b)?)")
 _COUNT = re.compile(
     rf"(?:(?<![$€£¥\d.,])\d[\d,]*(?:\.\d+)?(?:\s(?:million|billion))?(?!\s?%|[\d.,]*\d)|\b{_NUMBER_WORD})\b", re.I
 )
@@ -90,10 +100,8 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
     pieces = [(passage, piece, stems_of(piece.text)) for passage in passages for piece in passage.pieces]
     topics = frozenset(map(stem, question.topics))
     factors = dict.fromkeys(map(stem, question.frames), _FRAME_WEIGHT) | dict.fromkeys(topics, 1.0)
-    capitals = " ".join((*question.names, *_CAPITAL.findall(question.text)))
-    factors |= dict.fromkeys(
-        [stem(word) for word in words_of(capitals) if word not in STOP_WORDS | FRAME_WORDS], _PROPER_WEIGHT
-    )
+    named = [stem(word) for word in words_of(" ".join(question.names)) if word not in STOP_WORDS | FRAME_WORDS]
+    factors |= dict.fromkeys(named, _PROPER_WEIGHT)
     # The companies of these passages are named everywhere, so their names weigh nothing.
     companies = stems_of(" ".join(passage.company for passage in passages))
     # Rarity is counted in the passages at hand: the analyst reads nothing else.
@@ -104,40 +112,77 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
         if word not in companies
     }
     inside = {passage.ref: stems_of(passage.text) for passage in passages}
+    subject = topics - companies
+    phrases = frozenset(pairs_of(question.text, but=companies))
     candidates = []
     for passage, piece, stems in pieces:
         if piece.kind not in QUOTABLE:
             continue
-        heading = stems_of(f"{piece.heading} {piece.header} {passage.company} {passage.filing} {passage.section}")
+        title = stems_of(_SECTIONS.get(passage.section, ""))
+        if subject and subject <= title:
+            # What are the risks?: all of the section answers, and best what says what could happen.
+            bonus = 0.1 * bool(SIGNS["cause"].search(piece.text))
+            candidates.append(ScoredPiece(passage, piece, _IN_HEADING, bonus, topics))
+            continue
+        above = stems_of(f"{piece.heading} {piece.header}")
+        around = stems_of(f"{passage.company} {passage.filing} {passage.section}") | title
         near = stems_of(piece.near)
+        in_heading = _UNDER_HEADING if subject and subject <= above else _IN_HEADING
+        modifiers = (
+            modifiers_in(piece.text) - modifiers_in(question.text) if question.kind in _NEEDS_DIGITS else frozenset()
+        )
         matches: dict[str, float] = {}
         for word in weights:
             synonyms = synonyms_of(word)
-            if word in stems:
+            if word in stems and word not in modifiers:
                 matches[word] = _IN_PIECE
             elif synonyms & stems:
                 matches[word] = _SYNONYM
-            elif word in heading:
+            elif word in above:
+                matches[word] = in_heading
+            elif word in stems:
+                matches[word] = _MODIFIER
+            elif word in around:
                 matches[word] = _IN_HEADING
-            elif word in near or synonyms & heading:
+            elif word in near or synonyms & (above | around):
                 matches[word] = _NEAR
             else:
                 matches[word] = _IN_PASSAGE if word in inside[passage.ref] else 0.0
         score = sum(weights[word] * match for word, match in matches.items()) / (sum(weights.values()) or 1.0)
         score *= kind_factor(question.kind, piece, topics) * year_factor(question, passage, piece)
         words = frozenset(word for word, match in matches.items() if match >= _SYNONYM) & topics
-        candidates.append(ScoredPiece(passage, piece, score, wording_bonus(question, piece, topics), words))
+        candidates.append(ScoredPiece(passage, piece, score, wording_bonus(question, piece, topics, phrases), words))
     return sorted(candidates, key=lambda one: -one.total)
+
+
+def pairs_of(text: str, *, but: frozenset[str] = frozenset()) -> Iterator[tuple[str, str]]:
+    """Yield the stems of adjacent words, also of those that say something: *breach our debt* holds *breach debt*."""
+    words = words_of(text)
+    yield from pairwise(map(stem, words))
+    stems = (stem(word) for word in words if word not in STOP_WORDS)
+    yield from pairwise(word for word in stems if word not in but)
+
+
+def modifiers_in(text: str) -> frozenset[str]:
+    """Return the stems of words that only ever stand before another one: the debt of *debt service ratio*."""
+    words = [(match[1].lower(), match[2]) for match in _WORD_AND_NEXT.finditer(text)]
+    alone = {stem(word) for word, following in words if not following or following in STOP_WORDS}
+    return frozenset(stem(word) for word, _following in words) - alone
 
 
 def kind_factor(kind: AnswerKind, piece: PassagePiece, topics: frozenset[str]) -> float:
     """Return 1 where the piece holds the kind of thing asked for, less where it does not."""
     if kind == "any":
         return 1.0
+    if kind == "cause":
+        # What could breach it: the topics come after *could*, as an effect.
+        modal = SIGNS[kind].search(piece.text)
+        effects = stems_of(re.split("[,;]", piece.text[modal.end() :])[0]) if modal else frozenset()
+        return 1.0 if any(effects & {topic, *synonyms_of(topic)} for topic in topics) else _WRONG_KIND
     text = _DATE.sub(" ", piece.text) if kind in ("figure", "count") else piece.text
     if kind != "count":
-        missing = _WRONG_KIND if kind in ("place", "reason") else _NO_FIGURE
-        return 1.0 if _SIGNS[kind].search(text) else missing
+        missing = _WRONG_KIND if kind in ("agent", "place", "reason") else _NO_FIGURE
+        return 1.0 if SIGNS[kind].search(text) else missing
     # A count is beside what is counted, *fourteen turbines*; in a row the label or the column says that.
     counts = list(_COUNT.finditer(text))
     label, *cells = piece.text.split("|") if piece.kind == "row" else [""]
@@ -147,7 +192,8 @@ def kind_factor(kind: AnswerKind, piece: PassagePiece, topics: frozenset[str]) -
     for count in counts:
         beside += words_of(text[count.end() : count.end() + 100])[:5]
         beside += words_of(text[max(0, count.start() - 60) : count.start()])[-4:]
-    return 1.0 if topics.intersection(map(stem, beside)) else _WRONG_KIND
+    counted = frozenset().union(*({topic, *synonyms_of(topic)} for topic in topics))
+    return 1.0 if counted.intersection(map(stem, beside)) else _WRONG_KIND
 
 
 def year_factor(question: Question, passage: FiledPassage, piece: PassagePiece) -> float:
@@ -158,19 +204,19 @@ def year_factor(question: Question, passage: FiledPassage, piece: PassagePiece) 
     return sum(values) / len(values) if values else 1.0
 
 
-def wording_bonus(question: Question, piece: PassagePiece, topics: frozenset[str]) -> float:
-    """Prefer words that are adjacent or written as in the question, and a row that is named by them."""
-    words = words_of(piece.text)
-    stems = [stem(word) for word in words]
-    pairs = set(pairwise(stem(word) for word in words_of(question.text)))
-    label = [word for word in words_of(piece.text.split("|")[0]) if len(word) > 3] if piece.kind == "row" else []
-    named = {stem(word) for word in label if word not in ("total", "net", "consolidated")}
+def wording_bonus(
+    question: Question, piece: PassagePiece, topics: frozenset[str], phrases: frozenset[tuple[str, str]]
+) -> float:
+    """Prefer words that are adjacent or written as in the question."""
+    words = words_of(piece.text) or [""]
+    adjacent = list(pairwise(map(stem, words)))
+    pairs = set(pairs_of(piece.text)) | set(pairs_of(piece.heading))
     return (
-        0.15 * len(pairs & set(pairwise(stems))) / max(len(pairs), 1)
-        + 0.05 * bool(topics & set(stems[:4]))
+        0.15 * len(phrases & pairs) / max(len(phrases), 1)
+        + 0.05 * (not topics.isdisjoint(map(stem, words[:4])))
         + 0.03 * len(set(question.topics) & set(words)) / max(len(question.topics), 1)
         + 0.03 * bool(question.years & years_of(piece.text))
-        + (0.1 * len(named & topics) / len(named) if named else 0.0)
+        + 0.03 * (1 - next((place for place, pair in enumerate(adjacent) if pair in phrases), len(words)) / len(words))
     )
 
 
@@ -183,17 +229,12 @@ def choose(candidates: Sequence[ScoredPiece], question: Question, *, limit: int)
     good = [one for one in candidates if one.score >= THRESHOLD]
     if not good:
         return []
-    # Filings say many things twice: a fuller wording of the best piece replaces it, *$30 million* for *$30*.
-    best = max(
-        (one for one in good if one.score >= good[0].score - 0.03 and one.content > good[0].content),
-        key=lambda one: one.total,
-        default=good[0],
-    )
+    best = good[0]
     first_of_company = {one.passage.company: one for one in reversed(good)}
     if question.compares and len(first_of_company) > 1:
         good = sorted(first_of_company.values(), key=lambda one: -one.score)
     else:
-        good = [best, *(one for one in good if one is not best and is_second(one, best, question))]
+        good = [best, *(one for one in good[1:] if is_second(one, best, question))]
     chosen: list[ScoredPiece] = []
     for one in good:
         if all(one.passage.ref != other.passage.ref and not repeats(one, other) for other in chosen):
@@ -226,6 +267,8 @@ def unknown_name(question: Question, result: ToolMessage) -> str | None:
         return None
     text = "\n".join(passage.text for passage in result.passages)
     for name in question.names:
+        if any(name in passage.text for passage in result.passages if passage.is_attached):
+            continue
         escaped = re.escape(name)
         is_company = re.search(rf"\b{escaped},? (?:Inc|Corp|Company|LLC|Ltd|plc|Group|Holdings)", text, re.I)
         place = re.search(rf"\b(?:at|in|near|off) (?:the |our )?{escaped}\b(?!['’]|\s+[A-Z])", text)

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from chat.providers.offline.passages import FiledPassage, ToolMessage
+from chat.providers.offline.passages import FiledPassage, ToolMessage, split_sentences
 from chat.providers.offline.question import Question, first_word, stem, words_of
-from chat.providers.offline.ranking import THRESHOLD, ScoredPiece, choose, rank, unknown_name
+from chat.providers.offline.ranking import SIGNS, THRESHOLD, ScoredPiece, choose, rank, unknown_name
 
 CONNECT_LINE = "OPENAI_BASE_URL=http://127.0.0.1:11434/v1"
 MAX_QUOTE_CHARS = 600
@@ -19,6 +19,7 @@ _MAX_QUOTES = 3
 _SHOWN_COMPANIES = 5
 _REFUSAL = "I couldn’t find an answer in these filings."
 _LEAD = "The filings say this, word for word:"
+_ATTACHED_LEAD = "The attached file says this, word for word:"
 _ENGLISH_ONLY = "I read English questions; I looked for the names and words of this one without translating them."
 _BULLET = re.compile(r"^[\s•·▪◦●\-–—*]+")
 _MARKER_OR_TAG = re.compile(r"\[\s*\d+(?:\s*,\s*\d+)*\s*\]|<[^>\s][^>]*>")
@@ -70,7 +71,9 @@ def answer(question: Question, result: ToolMessage) -> Reply:
     lines = []
     if question.asks_record and not stranger:
         shown = [one.passage for one in chosen] or list(result.passages[:1])
-        for one in {(passage.company, passage.filing, passage.period): passage for passage in shown}.values():
+        for one in {
+            (passage.company, passage.filing, passage.period): passage for passage in shown if passage.company
+        }.values():
             dated = f"filed {one.date}" if one.date else "filing date not known here"
             period = f", period {one.period}" if one.period else ""
             lines.append(f"- {escaped(one.company)}, {one.filing}, {dated}{period} [{one.ref}]")
@@ -78,10 +81,11 @@ def answer(question: Question, result: ToolMessage) -> Reply:
     for scored in chosen:
         header = scored.piece.header
         columns = f", under the columns {quotation(header, wanted)}" if header else ""
-        quoted = quotation(scored.piece.text, wanted)
+        quoted = quotation(with_reason(question, scored), wanted)
         lines.append(f"- {describe_source(scored.passage)}{columns}: {quoted} [{scored.passage.ref}]")
     if lines:
-        text = "\n".join([_LEAD if chosen else "This is what is known of the filing here:", "", *lines])
+        lead = _ATTACHED_LEAD if chosen and all(one.passage.is_attached for one in chosen) else _LEAD
+        text = "\n".join([lead if chosen else "This is what is known of the filing here:", "", *lines])
     else:
         text = refusal(question, result, stranger)
     text = f"{_ENGLISH_ONLY}\n\n{text}" if question.is_foreign else text
@@ -104,6 +108,15 @@ def answer(question: Question, result: ToolMessage) -> Reply:
     scores = "; ".join(f"[{one.passage.ref}] {one.score:.2f} {one.passage.section}" for one in candidates[:5])
     notes = f"Threshold {THRESHOLD}. Best pieces: {scores or 'none'}."
     return Reply(" ".join(thinking), tuple(bullets), text, notes)
+
+
+def with_reason(question: Question, scored: ScoredPiece) -> str:
+    """Return what is quoted of a passage: where a reason is asked for and the sentence has none, also the next one."""
+    text = scored.piece.text
+    if question.kind != "reason" or scored.piece.kind != "sentence" or SIGNS["reason"].search(text):
+        return text
+    rest = scored.passage.text.partition(text)[2].partition("\n")[0]
+    return f"{text} {next(split_sentences(rest), '')}".strip()
 
 
 def overview(question: Question, result: ToolMessage) -> Reply:
@@ -155,7 +168,7 @@ def refusal(question: Question, result: ToolMessage, stranger: str | None = None
     among = f", among {counted(count, 'filing')}" if isinstance(count, int) and count else ""
     of = f" of {'; '.join(companies[:_SHOWN_COMPANIES])}{more}" if among and companies else ""
     query = escaped(str(searched.get("query") or question.query).replace('"', " "))
-    searched_line = ended(f'Searched for: "{query}"{among}{of}')
+    searched_line = ended(f"Searched for: “{query}”{among}{of}")
     return f"{_REFUSAL} {why}{hint}\n\n{searched_line}"
 
 
@@ -165,7 +178,8 @@ def describe_search(question: Question, result: ToolMessage) -> str:
     # One company is called by the name in its filings.
     name = result.companies[0] if company and len(result.companies) == 1 else company
     only = f", only in those of {name}" if isinstance(name, str) else ""
-    return ended(f"Searched the filings for “{result.searched.get('query') or question.query}”{only}")
+    where = "the attached files and the filings" if any(one.is_attached for one in result.passages) else "the filings"
+    return ended(f"Searched {where} for “{result.searched.get('query') or question.query}”{only}")
 
 
 def describe_found(result: ToolMessage) -> str:
@@ -177,13 +191,15 @@ def describe_found(result: ToolMessage) -> str:
 def describe_source(passage: FiledPassage) -> str:
     """Return company, filing, date and section, as a quotation is introduced."""
     dated = f" filed {passage.date}" if passage.date else f" for {passage.period}" if passage.period else ""
+    if passage.is_attached:
+        return ", ".join(map(escaped, filter(None, (passage.filing, passage.section))))
     return f"{escaped(passage.company)}, {passage.filing}{dated}, {passage.section or 'no section'}"
 
 
 def quotation(text: str, wanted: Iterable[str] = ()) -> str:
-    """Return ``text`` in double quotes. ``wanted`` are stems; a long text is cut to the part with most of them.
+    """Return ``text`` in quotation marks. ``wanted`` are stems; a long text is cut to the part with most of them.
 
-    Curly quotes enclose a text that holds straight ones. What would read as a citation marker or a tag is cut off.
+    Straight quotes enclose a text that holds curly ones. What would read as a citation marker or a tag is cut off.
     """
     plain = " ".join(_BULLET.sub("", text).split()).strip("| ")
     plain = max((part.strip() for part in _MARKER_OR_TAG.split(plain)), key=len)
@@ -199,7 +215,8 @@ def quotation(text: str, wanted: Iterable[str] = ()) -> str:
         start = max(clauses, default=0 if best < 200 else best)
         end = max((match.end() for match in words if match.end() <= start + room), default=start + room)
         plain = f"{'… ' if start else ''}{plain[start:end]}{' …' if end < len(plain) else ''}"
-    return f"“{plain}”" if '"' in plain else f'"{plain}"'
+    is_quoting = '"' not in plain and re.search("[“”]", plain)
+    return f'"{plain}"' if is_quoting else f"“{plain}”"
 
 
 def escaped(text: str) -> str:
