@@ -52,6 +52,7 @@ class PassageQuerySet(models.QuerySet["Passage"]):
         terms = search_terms(text)
         if not terms:
             return self.none()
+        # each engine ranks in its own way; scores are compared within one search only
         is_postgres = connections[self.db].vendor == "postgresql"
         return self.search_postgresql(terms) if is_postgres else self.search_fts5(terms)
 
@@ -88,8 +89,9 @@ class Filing(models.Model):
     signed_on = models.DateField(_("signed on"), null=True, blank=True)
     accession = models.CharField(_("accession number"), max_length=30, blank=True)
     source_name = models.CharField(_("source file"), max_length=255, blank=True)
+    # by which a file that is loaded again unchanged is recognised
     digest = models.CharField(_("content digest"), max_length=64)
-    is_demo = models.BooleanField(_("invented, for demonstration"), default=False)
+    is_demo = models.BooleanField(_("demo data (fictional)"), default=False)
     loaded_at = models.DateTimeField(_("loaded at"), auto_now=True)
 
     class Meta:
@@ -112,6 +114,7 @@ class Passage(models.Model):
     section = models.CharField(_("section"), max_length=80)
     section_title = models.CharField(_("section title"), max_length=300, blank=True)
     heading = models.CharField(_("heading"), max_length=300, blank=True)
+    # "#item-7-p31": stored citations name it
     anchor = models.CharField(_("anchor"), max_length=80)
     kind = models.CharField(_("kind"), max_length=10, default="text")
     text = models.TextField(_("text"))

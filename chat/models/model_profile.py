@@ -7,6 +7,7 @@ from django.core.validators import RegexValidator
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from chat.models.conversation import MAX_SYSTEM_PROMPT
 from reasoning.replay.dialects import DIALECTS
 
 
@@ -37,7 +38,7 @@ class ModelProfile(models.Model):
     )
     base_url = models.CharField(_("address"), max_length=300, help_text=_("Such as https://api.example.com/v1"))
     api = models.CharField(_("API"), max_length=10, choices=Api, default=Api.CHAT)
-    model = models.CharField(_("model"), max_length=200, help_text=_("As the service names it."))
+    model = models.CharField(_("model"), max_length=200, help_text=_("Model ID at the provider."))
     dialect = models.CharField(
         _("dialect"),
         max_length=40,
@@ -45,6 +46,7 @@ class ModelProfile(models.Model):
         validators=[known_dialect],
         help_text=_("What the service takes back of its own reasoning; empty: found by address and model."),
     )
+    # the name alone: a key in the database would be in every backup and dump
     api_key_env = models.CharField(
         _("key variable"),
         max_length=80,
@@ -54,10 +56,22 @@ class ModelProfile(models.Model):
     )
     context_limit = models.PositiveIntegerField(_("context limit"), null=True, blank=True, help_text=_("In tokens."))
     reasoning = models.JSONField(_("reasoning settings"), default=dict, blank=True)
+    system_prompt = models.TextField(
+        _("system prompt"),
+        max_length=MAX_SYSTEM_PROMPT,
+        blank=True,
+        help_text=_("Added to every request to this model."),
+    )
     starts_in_reasoning = models.BooleanField(
         _("starts in reasoning"),
         default=False,
-        help_text=_("Its answers begin inside a thought, without the opening tag."),
+        help_text=_("Output starts in reasoning, without an opening tag."),
+    )
+    takes_images = models.BooleanField(
+        _("takes images"),
+        null=True,
+        blank=True,
+        help_text=_("Whether it sees attached images; unknown: as its service is known to."),
     )
     is_enabled = models.BooleanField(_("offered"), default=True)
     is_default = models.BooleanField(_("default"), default=False)

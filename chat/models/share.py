@@ -26,6 +26,7 @@ class Share(models.Model):
     with_thinking = models.BooleanField(_("with thinking"), default=False)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
     expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
+    # the row stays for its owner and staff, who see when the link ended
     revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True)
 
     class Meta:

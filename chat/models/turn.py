@@ -34,6 +34,7 @@ class Turn(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
+    # None for the first; the turns of one parent are the versions of one question
     parent = models.ForeignKey("self", on_delete=models.SET_NULL, null=True, blank=True, related_name="children")
     # position on its branch, so siblings share a number
     number = models.PositiveIntegerField(_("number"))
@@ -78,9 +79,11 @@ class Turn(models.Model):
         verbose_name_plural = _("turns")
         ordering = ("conversation", "started_at")
         constraints = (
+            # a message that arrives twice, after a lost connection or a repeated request, is one turn
             models.UniqueConstraint(
                 fields=["conversation", "client_id"], condition=~models.Q(client_id=""), name="turn_once_per_client_id"
             ),
+            # two processes may try to start one at the same moment
             models.UniqueConstraint(
                 fields=["conversation"], condition=models.Q(status="running"), name="turn_one_running_per_conversation"
             ),
@@ -108,6 +111,7 @@ class Event(models.Model):
     seq = models.PositiveIntegerField(_("seq"))
     step = models.PositiveIntegerField(_("step"), null=True, blank=True)
     type = models.CharField(_("type"), max_length=30)
+    # of the payload: old events are never rewritten, but upgraded when they are read
     schema = models.PositiveSmallIntegerField(_("schema"), default=1)
     public = models.JSONField(_("public half"), default=dict)
     sealed = models.BinaryField(_("sealed half"), null=True, blank=True, editable=False)
@@ -127,15 +131,24 @@ class Event(models.Model):
 class QueuedMessage(models.Model):
     """A message that waits for its turn; it becomes a ``user_message`` when that starts."""
 
+    class Priority(models.IntegerChoices):
+        """Which message is sent next; one that is held waits until the user sends or removes it."""
+
+        NOW = 0, _("send now")
+        NORMAL = 1, _("normal")
+        HELD = 2, _("held")
+
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="queue")
     text = models.TextField(_("text"))
+    attachments = models.JSONField(default=list, blank=True, editable=False)  # as events have them
     client_id = models.CharField(_("client id"), max_length=64, blank=True)
+    priority = models.PositiveSmallIntegerField(_("priority"), choices=Priority, default=Priority.NORMAL)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
 
     class Meta:
         verbose_name = _("queued message")
         verbose_name_plural = _("queued messages")
-        ordering = ("id",)
+        ordering = ("priority", "id")
         constraints = (
             models.UniqueConstraint(
                 fields=["conversation", "client_id"],

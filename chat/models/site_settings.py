@@ -1,0 +1,67 @@
+"""How this site presents itself: its name, and the words of an empty chat."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from chat.models.conversation import MAX_SYSTEM_PROMPT
+
+MAX_STARTERS, MAX_STARTER_CHARS = 8, 200
+
+
+class SiteSettings(models.Model):
+    """The one row of settings that staff edit in the admin. An empty field has a default in the viewer's language."""
+
+    name = models.CharField(gettext_lazy("product name"), max_length=40, blank=True)
+    greeting = models.CharField(gettext_lazy("greeting"), max_length=100, blank=True)
+    introduction = models.CharField(gettext_lazy("introduction"), max_length=300, blank=True)
+    placeholder = models.CharField(gettext_lazy("placeholder of the composer"), max_length=80, blank=True)
+    starters = models.TextField(
+        gettext_lazy("starter questions"),
+        blank=True,
+        help_text=gettext_lazy("One question per line, at most 8. Empty: those of the demo filings, if loaded."),
+    )
+
+    system_prompt = models.TextField(
+        gettext_lazy("system prompt"),
+        max_length=MAX_SYSTEM_PROMPT,
+        blank=True,
+        help_text=gettext_lazy("Added to every request of this site, before those of the model and the conversation."),
+    )
+
+    class Meta:
+        verbose_name = gettext_lazy("site settings")
+        verbose_name_plural = gettext_lazy("site settings")
+
+    def __str__(self) -> str:
+        return self.shown_name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        # whatever creates the row, there is only one
+        self.pk = 1
+        super().save(*args, **kwargs)
+
+    @classmethod
+    def current(cls) -> SiteSettings:
+        """Return the settings of this site; unsaved defaults where nobody has changed them."""
+        return cls.objects.filter(pk=1).first() or cls()
+
+    @property
+    def shown_name(self) -> str:
+        return self.name or "Legible"
+
+    def starter_list(self) -> list[str]:
+        return [line.strip() for line in self.starters.splitlines() if line.strip()]
+
+    def clean(self) -> None:
+        starters = self.starter_list()
+        if len(starters) > MAX_STARTERS:
+            raise ValidationError({"starters": _("At most %(most)s questions.") % {"most": MAX_STARTERS}})
+        if any(len(starter) > MAX_STARTER_CHARS for starter in starters):
+            words = _("A question has at most %(most)s characters.")
+            raise ValidationError({"starters": words % {"most": MAX_STARTER_CHARS}})
