@@ -1,0 +1,1 @@
+"""Attached files: what is accepted, the text in them, and its passages."""

@@ -1,0 +1,102 @@
+"""Attached texts as passages that can be searched, cited and opened, as those of filings are."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from django.urls import reverse
+
+from chat.attachments.extraction import PAGE_BREAK
+from chat.eventlog import attachments
+from chat.models.filing import search_terms
+from chat.tools.base import FoundPassage
+
+TARGET_CHARS, LONGEST_CHARS = 1_100, 1_600  # as in filings
+MAX_FOUND = 4  # of one search
+
+
+class TextPassage(NamedTuple):
+    """A run of paragraphs of one page. ``number`` counts passages of the file; ``page`` is 0 where there is one."""
+
+    number: int
+    page: int
+    text: str
+
+    @property
+    def fragment(self) -> str:
+        return f"text-p{self.number}"
+
+
+class AttachedText(NamedTuple):
+    """An attached text: its file's name, the address of its page, and the text."""
+
+    name: str
+    url: str
+    text: str
+
+
+def passages_of(text: str) -> list[TextPassage]:
+    """Return a text as passages, in order."""
+    pages = text.split(PAGE_BREAK)
+    runs = [(page, run) for page, content in enumerate(pages, start=1) for run in runs_of(content)]
+    return [TextPassage(at, page if len(pages) > 1 else 0, run) for at, (page, run) in enumerate(runs, start=1)]
+
+
+def runs_of(text: str) -> Iterator[str]:
+    """Yield runs of lines of about TARGET_CHARS characters, split between paragraphs where it can be."""
+    start = 0
+    while start < len(text):
+        end = min(start + LONGEST_CHARS, len(text))
+        if end < len(text):
+            breaks = [found.start() for found in re.finditer(r"\n\s*\n", text[start:end])]
+            breaks = breaks or [found.start() for found in re.finditer(r"\n", text[start:end])]
+            breaks = breaks or [found.end() for found in re.finditer(r"[.!?]\s|\s(?=\S*$)", text[start:end])]
+            # a break near the start would leave a heading without its text
+            end = start + min(breaks or [LONGEST_CHARS], key=lambda place: (place < 200, abs(place - TARGET_CHARS)))
+        if run := text[start:end].strip():
+            yield run
+        start = end
+
+
+def texts_of(conversation_id: uuid.UUID) -> list[AttachedText]:
+    """Return the texts that are attached to questions of the selected branch."""
+    files = attachments.on_branch(conversation_id)
+    texts = attachments.texts_of([file.id for file in files])
+    return [
+        AttachedText(file.name, reverse("chat:attachment", args=[conversation_id, uuid.UUID(file.id)]), texts[file.id])
+        for file in files
+        if file.id in texts
+    ]
+
+
+def search(texts: Sequence[AttachedText], query: str) -> tuple[FoundPassage, ...]:
+    """Return the passages that share most words with a query, best first."""
+    # the last letters are cut in place of stemming: "covenant" finds "covenants"
+    stems = [re.escape(term[: max(4, len(term) - 2)]) for term in search_terms(query)]
+    if not stems:
+        return ()
+    pattern = re.compile(rf"\b({'|'.join(stems)})", re.IGNORECASE)
+    scored = []
+    for place, one in enumerate(texts):
+        for passage in passages_of(one.text):
+            words = {found.lower() for found in pattern.findall(passage.text)}
+            if words:
+                scored.append((-len(words), place, passage.number, found_passage(one, passage)))
+    return tuple(found for *_rank, found in sorted(scored, key=lambda each: each[:3])[:MAX_FOUND])
+
+
+def found_passage(one: AttachedText, passage: TextPassage) -> FoundPassage:
+    return FoundPassage(
+        filing=one.name,
+        company="",
+        date=None,
+        period=None,
+        section=f"page {passage.page}" if passage.page else "",
+        anchor=f"#{passage.fragment}",
+        url=f"{one.url}#{passage.fragment}",
+        text=passage.text,
+        snippet="",  # the trace is stored readable, and shows no more of a file than its name
+    )

@@ -1,0 +1,100 @@
+"""Accept a file that a person attaches: its name, size, type and number, with a refusal in words for each."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.db.models import F, Sum
+from django.template.defaultfilters import filesizeformat
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import User
+from chat.attachments.extraction import IMAGES, MAX_PDF_PAGES, media_type_of, text_in
+from chat.eventlog import attachments
+from chat.models import Attachment, Conversation
+from chat.validation import InvalidInputError, storable
+
+FIELD = "attachments"
+MAX_NAME_CHARS = 120
+ROW_BYTES = 4_096  # what a file counts at least, so that their number is bounded too
+UNSENT_FOR = timedelta(days=1)
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f\"`<>|\\/\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
+
+
+def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]) -> Attachment:
+    """Store a file for the next message of this person's conversation. Raises InvalidInputError naming the file."""
+    name = clean_name(upload.name or "")
+    size, limit = upload.size or 0, settings.ATTACHMENT_MAX_BYTES
+    if size > limit:
+        words = _("%(name)s is too large: %(size)s; at most %(limit)s are allowed.")
+        sizes = {"size": filesizeformat(size), "limit": filesizeformat(limit)}
+        raise refusal("too_large", words % {"name": name, **sizes})
+    if attachments.listed(conversation).filter(sent_at=None).count() >= settings.ATTACHMENTS_PER_MESSAGE:
+        words = _("%(name)s was not added: at most %(most)s files can be attached to a message.")
+        raise refusal("too_many", words % {"name": name, "most": settings.ATTACHMENTS_PER_MESSAGE})
+    if used_bytes(person) + size > settings.ATTACHMENT_QUOTA_BYTES:
+        words = _("%(name)s was not added: your files would use more than %(limit)s. Delete chats that have some.")
+        limit_label = filesizeformat(settings.ATTACHMENT_QUOTA_BYTES)
+        raise refusal("quota", words % {"name": name, "limit": limit_label})
+    # only now: size, number and quota are known without the content
+    content = upload.read()
+    media_type = media_type_of(name, content) if content else None
+    if media_type is None:
+        words = _(
+            "%(name)s can’t be read. Allowed are text, CSV, Markdown, HTML, PDF, and PNG, JPEG, GIF or WebP images."
+        )
+        raise refusal("unsupported_type", (words if content else _("%(name)s is empty.")) % {"name": name})
+    found = None
+    if media_type not in IMAGES:
+        found = text_in(media_type, content, max_chars=settings.ATTACHMENT_TEXT_MAX_CHARS)
+        if found.problem:
+            raise refusal(f"{found.problem}_file", problem_text(found.problem, name))
+    return attachments.store(
+        conversation,
+        name=name,
+        media_type=media_type,
+        content=content,
+        text=found.text if found else None,
+        is_cut=found.is_cut if found else False,
+    )
+
+
+def refusal(code: str, message: str) -> InvalidInputError:
+    return InvalidInputError(code, message, field=FIELD)
+
+
+def problem_text(problem: str, name: str) -> str:
+    """Say why a file has no text that can be used."""
+    words = {
+        "encrypted": _("%(name)s is protected by a password. Remove it and attach the file again."),
+        "pages": _("%(name)s has too many pages; at most %(most)s are allowed."),
+        "slow": _("%(name)s takes too long to read. Attach a part of it, or its text."),
+        "unreadable": _("%(name)s is damaged or no valid file of its type."),
+        "empty": _("%(name)s has no text that can be read. Attach a scan as images."),
+    }[problem]
+    return words % {"name": name, "most": MAX_PDF_PAGES}
+
+
+def clean_name(name: str) -> str:
+    """Return a file's name without what could break a line, a quotation or a header; its ending stays."""
+    name = " ".join(_UNSAFE.sub(" ", storable(name)).split()).strip(". ") or "file"
+    stem, dot, suffix = name.rpartition(".")
+    if len(name) <= MAX_NAME_CHARS or not stem or len(suffix) > 10:
+        return name[:MAX_NAME_CHARS]
+    return f"{stem[: MAX_NAME_CHARS - len(suffix) - 1]}{dot}{suffix}"
+
+
+def used_bytes(person: User) -> int:
+    """Return how much of their quota a person's files use, those of deleted conversations until they are purged."""
+    owned = Attachment.objects.filter(conversation__owner=person).order_by()
+    return owned.aggregate(total=Sum(F("size") + ROW_BYTES))["total"] or 0
+
+
+def purge_unsent() -> int:
+    """Delete the files that were attached a day ago and never sent."""
+    old = Attachment.objects.filter(sent_at=None, created_at__lt=timezone.now() - UNSENT_FOR)
+    return old.delete()[0]

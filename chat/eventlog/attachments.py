@@ -1,0 +1,129 @@
+"""Attached files: stored encrypted, claimed by a message, and decrypted for a request or for their owner."""
+
+from __future__ import annotations
+
+import base64
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from chat.eventlog import encryption
+from chat.models import Attachment, Conversation, Event, Turn
+from reasoning.events import AttachedFile, UserMessage, attached_file
+from reasoning.events import Event as CanonicalEvent
+
+SENT_IMAGE_BYTES = 20_000_000  # of one request; images that are older are only named
+
+
+class UnknownAttachmentError(Exception):
+    """A message names a file that its conversation doesn't have."""
+
+
+def store(
+    conversation: Conversation, *, name: str, media_type: str, content: bytes, text: str | None, is_cut: bool
+) -> Attachment:
+    """Store a file that belongs to no message yet. ``text``: what requests have of it; None for an image."""
+    return Attachment.objects.create(
+        conversation=conversation,
+        name=name,
+        media_type=media_type,
+        size=len(content),
+        chars=len(text or ""),
+        is_cut=is_cut,
+        sealed_content=encryption.encrypt_bytes(content),
+        sealed_text=None if text is None else encryption.encrypt(text),
+    )
+
+
+def content_of(attachment: Attachment) -> bytes:
+    """Return the bytes that were uploaded."""
+    return encryption.decrypt_bytes(attachment.sealed_content)
+
+
+def text_of(attachment: Attachment) -> str:
+    """Return the text that requests have; empty for an image."""
+    return str(encryption.decrypt(attachment.sealed_text)) if attachment.sealed_text is not None else ""
+
+
+def listed(conversation: Conversation) -> QuerySet[Attachment]:
+    """Return the files of a conversation without their contents."""
+    return Attachment.objects.filter(conversation=conversation).defer("sealed_content", "sealed_text")
+
+
+def claim(conversation: Conversation, ids: Collection[uuid.UUID]) -> tuple[AttachedFile, ...]:
+    """Mark these files of a locked conversation as sent, and return them in this order.
+
+    Raises UnknownAttachmentError.
+    """
+    if not ids:
+        return ()
+    found = listed(conversation).in_bulk(ids)
+    if len(found) < len(set(ids)):
+        raise UnknownAttachmentError
+    Attachment.objects.filter(pk__in=found, sent_at=None).update(sent_at=timezone.now())
+    return tuple(described(found[pk]) for pk in ids)
+
+
+def unsent(conversation: Conversation) -> tuple[AttachedFile, ...]:
+    """Return the files that wait for the next message, without their contents."""
+    return tuple(map(described, listed(conversation).filter(sent_at=None)))
+
+
+def described(file: Attachment) -> AttachedFile:
+    """Return a file as events have it."""
+    return AttachedFile(
+        id=file.pk.hex, name=file.name, media_type=file.media_type, size=file.size, chars=file.chars, cut=file.is_cut
+    )
+
+
+def attached_to(turn: Turn) -> tuple[AttachedFile, ...]:
+    """Return the files of a turn's question, without their contents."""
+    public = turn.events.filter(type=UserMessage.type).values_list("public", flat=True).get()
+    return tuple(attached_file(form) for form in public.get("attachments", ()))
+
+
+def on_branch(conversation_id: uuid.UUID) -> list[AttachedFile]:
+    """Return the files of the selected branch, the newest first, each once, without their contents."""
+    asked = Event.objects.filter(conversation=conversation_id, type=UserMessage.type, turn__is_active=True)
+    rows = asked.order_by("-seq").values_list("public", flat=True)
+    return list({form["id"]: attached_file(form) for public in rows for form in public.get("attachments", ())}.values())
+
+
+def texts_of(ids: Collection[str]) -> dict[str, str]:
+    """Return the texts of files by id; images and deleted files are left out."""
+    rows = Attachment.objects.filter(pk__in=ids, sealed_text__isnull=False).values_list("pk", "sealed_text")
+    return {pk.hex: str(encryption.decrypt(sealed or b"")) for pk, sealed in rows}
+
+
+def loaded(events: Sequence[CanonicalEvent], *, with_images: bool) -> tuple[CanonicalEvent, ...]:
+    """Return events with the contents of their attached files, as far as the selected branch needs them.
+
+    ``with_images``: with the newest images, up to SENT_IMAGE_BYTES.
+    """
+    messages = [event for event in events if isinstance(event, UserMessage) and event.attachments and event.active]
+    if not messages:
+        return tuple(events)
+    files = [file for message in reversed(messages) for file in message.attachments]
+    texts = texts_of([file.id for file in files if not file.is_image])
+    images = _images([file for file in files if file.is_image]) if with_images else {}
+
+    def with_contents(message: UserMessage) -> UserMessage:
+        full = (replace(one, text=texts.get(one.id, ""), data=images.get(one.id, "")) for one in message.attachments)
+        return replace(message, attachments=tuple(full))
+
+    by_seq = {message.seq: with_contents(message) for message in messages}
+    return tuple(by_seq.get(event.seq, event) for event in events)
+
+
+def _images(newest_first: Sequence[AttachedFile]) -> Mapping[str, str]:
+    """Return images in base64 by id, as many of the newest as a request may have."""
+    room, chosen = SENT_IMAGE_BYTES, []
+    for file in newest_first:
+        room -= file.size
+        if room >= 0:
+            chosen.append(file.id)
+    rows = Attachment.objects.filter(pk__in=chosen).values_list("pk", "sealed_content")
+    return {pk.hex: base64.b64encode(encryption.decrypt_bytes(sealed)).decode() for pk, sealed in rows}

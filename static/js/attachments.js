@@ -1,0 +1,117 @@
+// Files for the next message: picked, dropped or pasted, each uploaded at once and shown above the text.
+
+const composer = document.querySelector("[data-composer]");
+const input = composer?.elements.files;
+const list = document.getElementById("attached");
+const statusNode = document.getElementById("status-node");
+
+const changed = () => composer.dispatchEvent(new CustomEvent("legible:attached"));
+
+const newItem = (file) => {
+  const item = document.createElement("li");
+  const progress = document.createElement("progress");
+  item.className = "attachment";
+  item.dataset.uploading = "";
+  progress.max = 1;
+  progress.ariaLabel = file.name;
+  item.append(file.name, progress);
+  list.append(item);
+  return item;
+};
+
+const showFailure = (item, words) => {
+  const text = document.createElement("span");
+  const close = document.createElement("button");
+  text.className = "attachment__text";
+  text.role = "alert";
+  close.type = "button";
+  close.className = "btn btn--quiet";
+  close.dataset.icon = "cross";
+  close.ariaLabel = input.dataset.close;
+  close.addEventListener("click", () => {
+    item.remove();
+    input.focus();
+  });
+  delete item.dataset.uploading;
+  item.dataset.tone = "danger";
+  item.replaceChildren(text, close);
+  text.textContent = words;
+};
+
+const refusal = (request, file) => {
+  try {
+    return JSON.parse(request.responseText).error.message;
+  } catch {
+    return `${file.name}: ${input.dataset.failed}`;
+  }
+};
+
+const finish = (item, file, request) => {
+  if (!item.isConnected) return;
+  if (request.status === 201) {
+    item.insertAdjacentHTML("afterend", request.responseText);
+    htmx.process(item.nextElementSibling);
+    item.remove();
+    statusNode.textContent = input.dataset.attached.replace("{name}", () => file.name);
+  } else {
+    showFailure(item, refusal(request, file));
+  }
+  changed();
+};
+
+const upload = (file) => {
+  const item = newItem(file);
+  changed();
+  if (file.size > Number(input.dataset.maxBytes)) {
+    showFailure(item, `${file.name}: ${input.dataset.tooLarge}`);
+    return changed();
+  }
+  const form = new FormData();
+  form.append("csrfmiddlewaretoken", composer.elements.csrfmiddlewaretoken.value);
+  form.append("files", file);
+  const request = new XMLHttpRequest(); // fetch reports no progress of an upload
+  request.open("POST", input.dataset.url);
+  request.setRequestHeader("HX-Request", "true");
+  request.upload.addEventListener("progress", ({ loaded, total }) => {
+    item.querySelector("progress").value = loaded / total;
+  });
+  request.addEventListener("loadend", () => finish(item, file, request));
+  request.send(form);
+};
+
+if (input) {
+  input.addEventListener("change", () => {
+    [...input.files].forEach(upload);
+    input.value = ""; // else the form would send them again
+    composer.elements.text.focus();
+  });
+
+  composer.elements.text.addEventListener("paste", (event) => {
+    const { files, types } = event.clipboardData;
+    if (!files.length || types.includes("text/plain")) return; // a picture of copied cells is not what was copied
+    event.preventDefault();
+    [...files].forEach(upload);
+  });
+
+  list.addEventListener("htmx:beforeSwap", () => composer.elements.text.focus()); // else it is lost with its button
+
+  const page = document.getElementById("chat");
+  const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
+
+  page.addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    composer.toggleAttribute("data-drop", true);
+  });
+
+  page.addEventListener("dragleave", ({ relatedTarget }) => {
+    if (!page.contains(relatedTarget)) composer.removeAttribute("data-drop");
+  });
+
+  page.addEventListener("drop", (event) => {
+    composer.removeAttribute("data-drop");
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    [...event.dataTransfer.files].forEach(upload);
+  });
+}

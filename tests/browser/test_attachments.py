@@ -1,0 +1,77 @@
+"""Files in the composer: picked, pasted, dropped, removed, refused in words, sent, and there after a reload."""
+
+from __future__ import annotations
+
+from playwright.sync_api import FilePayload, Locator, expect
+
+from tests.browser.people import Person, Visit
+from tests.browser.sites import Site
+from tests.chat.attached import PNG, REPORT, make_pdf
+
+TEXT = FilePayload(name="report.txt", mimeType="text/plain", buffer=REPORT.encode())
+DATA_TRANSFER = """([type, name, bytes]) => {
+  const files = new DataTransfer();
+  files.items.add(new File([new Uint8Array(bytes)], name, { type }));
+  return files;
+}"""
+PASTE = """(text, clipboardData) => text.dispatchEvent(
+  new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true })
+)"""
+
+
+def chips(demo: Person) -> Locator:
+    return demo.page.locator("#attached > li")
+
+
+def test_files_are_attached_removed_sent_and_there_after_a_reload(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    demo.starts_chat()
+    field = demo.page.get_by_label("Attach files")
+
+    field.focus()  # as the keyboard reaches it
+    field.set_input_files([TEXT, FilePayload(name="tool.exe", mimeType="x/y", buffer=b"MZ\0")])
+    expect(demo.page.get_by_role("alert").filter(has_text="tool.exe can’t be read")).to_be_visible()
+    demo.page.get_by_role("button", name="Dismiss").click()
+    image = demo.page.evaluate_handle(DATA_TRANSFER, ["image/png", "pasted.png", list(PNG)])
+    demo.composer.evaluate(PASTE, image)
+    expect(chips(demo).filter(has_text="pasted.png")).to_contain_text("This model can’t see images.")
+    pdf = demo.page.evaluate_handle(DATA_TRANSFER, ["application/pdf", "dropped.pdf", list(make_pdf("Dropped."))])
+    demo.page.locator("#log").dispatch_event("dragover", {"dataTransfer": pdf})
+    expect(demo.page.locator("[data-composer]")).to_have_attribute("data-drop", "")
+    demo.page.locator("#log").dispatch_event("drop", {"dataTransfer": pdf})
+    expect(chips(demo)).to_have_count(3)
+    demo.page.get_by_role("button", name="Remove dropped.pdf").click()
+    expect(chips(demo)).to_have_count(2)
+    expect(demo.composer).to_be_focused()
+    demo.page.reload()  # what is attached and not sent is still there
+    expect(chips(demo)).to_have_count(2)
+
+    demo.asks("When does its lease end?").ends()
+
+    expect(chips(demo)).to_have_count(0)
+    for _time in ("live", "reloaded"):
+        question = demo.page.locator("[data-role=user]")
+        expect(question.get_by_role("link", name="report.txt")).to_be_visible()
+        thumbnail = question.locator("img")
+        expect(thumbnail).to_be_visible()
+        assert thumbnail.evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
+        demo.page.reload()
+    demo.page.locator("a[data-citation]").first.click()
+    expect(demo.page.locator("#reader [data-cited] mark")).to_contain_text("Its lease ends on 30 June 2031")
+
+
+def test_form_without_script_sends_files(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, java_script_enabled=False)
+    demo.starts_chat()
+
+    demo.page.get_by_label("Attach files").set_input_files([TEXT])
+    demo.writes("/set")  # a command sends nothing, so the file waits for the next message
+    demo.submits(demo.send_button)
+    expect(chips(demo)).to_have_count(1)
+    demo.submits(demo.page.get_by_role("button", name="Remove report.txt"))
+    expect(chips(demo)).to_have_count(0)
+    demo.page.get_by_label("Attach files").set_input_files([TEXT])
+    demo.writes("When does its lease end?")
+    demo.submits(demo.send_button)
+
+    expect(demo.page.locator("[data-role=user]").get_by_role("link", name="report.txt")).to_be_visible()

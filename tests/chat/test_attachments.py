@@ -1,0 +1,217 @@
+"""Files of a message: what is accepted, who gets them, how they rest, and what becomes of them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+from pytest_django import Settings
+
+from accounts.models import User
+from chat.conversations import actions
+from chat.eventlog import attachments
+from chat.eventlog.link_tokens import token_of
+from chat.models import Attachment, Conversation
+from chat.sharing.export import Choice
+from chat.sharing.links import create_link
+from reasoning.events import AssistantMessage
+from tests.chat.attached import PNG, REPORT, attach, make_pdf, upload
+from tests.factories import client_of, end_turn, make_conversation, open_turn
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CANARY = "canary-of-the-attached-file"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "media_type", "text"),
+    [
+        ("notes.txt", "Grüße".encode(), "text/plain", "Grüße"),
+        ("alt.txt", "Grüße".encode("cp1252"), "text/plain", "Grüße"),
+        ("wide.txt", "Grüße".encode("utf-16"), "text/plain", "Grüße"),
+        ("table.CSV", b"a;b\r\n1;2", "text/csv", "a;b\n1;2"),
+        ("read.md", b"# Title", "text/markdown", "# Title"),
+        ("page", b"<!doctype html><script>evil()</script><p>Shown</p>", "text/html", "Shown"),
+        ("two.pdf", make_pdf("First page", "Second page"), "application/pdf", "First page\fSecond page"),
+        ("picture.txt", PNG, "image/png", ""),
+        ("drawing.svg", b"<svg onload='evil()'><text>drawn</text></svg>", "text/plain", None),
+    ],
+)
+def test_type_and_text_come_from_the_content(
+    alice: User, conversation: Conversation, name: str, content: bytes, media_type: str, text: str | None
+) -> None:
+    stored = attach(conversation, name, content)
+
+    assert stored.media_type == media_type
+    assert attachments.content_of(stored) == content
+    if text is not None:
+        assert attachments.text_of(stored) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code", "words"),
+    [
+        ("empty.txt", b"", "unsupported_type", "empty.txt is empty."),
+        ("tool.exe", b"MZ\x00\x01\x02", "unsupported_type", "tool.exe can’t be read"),
+        ("fake.png", b"no picture", "unsupported_type", "fake.png can’t be read"),
+        ("blank.txt", b" \n ", "empty_file", "blank.txt has no text"),
+        ("scan.pdf", make_pdf(""), "empty_file", "scan.pdf has no text"),
+        ("locked.pdf", make_pdf("Text", password="secret"), "encrypted_file", "locked.pdf is protected by a password"),
+        ("broken.pdf", b"%PDF-1.7 nothing else", "unreadable_file", "broken.pdf is damaged"),
+        ("big.txt", b"x" * 2001, "too_large", "big.txt is too large"),
+        ("quota.txt", b"x" * 1900, "quota", "quota.txt was not added: your files"),
+    ],
+)
+def test_file_that_cannot_be_used_is_refused_in_words(
+    alice: User, conversation: Conversation, settings: Settings, name: str, content: bytes, code: str, words: str
+) -> None:
+    settings.ATTACHMENT_MAX_BYTES = 2000
+    settings.ATTACHMENT_QUOTA_BYTES = 1800
+
+    answer = upload(client_of(alice), conversation, name, content)
+
+    assert answer.status_code == 400
+    error = answer.json()["error"]
+    assert (error["code"], error["field"]) == (code, "files")
+    assert error["message"].startswith(words)
+    assert not Attachment.objects.exists()
+
+
+def test_number_of_files_and_length_of_their_text_are_limited(
+    alice: User, conversation: Conversation, settings: Settings
+) -> None:
+    settings.ATTACHMENTS_PER_MESSAGE = 1
+    settings.ATTACHMENT_TEXT_MAX_CHARS = 10
+
+    stored = attach(conversation)
+    refused = upload(client_of(alice), conversation, "more.txt", b"More.")
+
+    assert attachments.text_of(stored) == REPORT[:10]
+    assert "The first 10 characters are used." in client_of(alice).get(f"/chats/{conversation.pk}/").content.decode()
+    assert refused.json()["error"]["code"] == "too_many"
+
+
+@pytest.mark.spec("product 14")
+def test_only_the_owner_gets_a_file_and_never_as_a_page_of_the_site(
+    alice: User, bob: User, conversation: Conversation
+) -> None:
+    page, image = attach(conversation, "x.html", b"<html><script>1</script>hm"), attach(conversation, 'a"\n.png', PNG)
+    other = make_conversation(owner=bob)
+    owner = client_of(alice)
+    paths = [f"{each.get_absolute_url()}{part}" for each in (page, image) for part in ("", "file/")]
+
+    assert [owner.get(path).status_code for path in paths] == [200] * 4
+    assert [client_of(bob).get(path).status_code for path in paths] == [404] * 4
+    assert [Client().get(path).status_code for path in paths] == [302] * 4
+    assert client_of(bob).get(paths[1].replace(str(conversation.pk), str(other.pk))).status_code == 404
+    assert client_of(bob).post(f"{page.get_absolute_url()}remove/").status_code == 404
+    download, drawn = owner.get(paths[1]), owner.get(paths[3])
+    assert download["Content-Type"] == "application/octet-stream"
+    assert download["Content-Disposition"].startswith("attachment")
+    assert (drawn["Content-Type"], drawn["Content-Disposition"]) == ("image/png", 'inline; filename="a .png"')
+    for response in (download, drawn):
+        assert response["X-Content-Type-Options"] == "nosniff"
+        assert response["Content-Security-Policy"] == "sandbox; default-src 'none'"
+        assert response["Cache-Control"] == "private, no-cache"
+    assert owner.get(paths[3], headers={"If-None-Match": drawn["ETag"]}).status_code == 304
+    actions.delete(conversation)
+    assert [owner.get(path).status_code for path in paths] == [404] * 4
+
+
+def test_file_rests_encrypted_and_its_keys_rotate(
+    alice: User, conversation: Conversation, settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = attach(conversation, "secret.txt", CANARY.encode())
+    settings.CONTENT_KEYS = [Fernet.generate_key().decode(), *settings.CONTENT_KEYS]
+    call_command("rotate_keys")
+    settings.CONTENT_KEYS = settings.CONTENT_KEYS[:1]
+
+    stored.refresh_from_db()
+    assert (attachments.content_of(stored), attachments.text_of(stored)) == (CANARY.encode(), CANARY)
+    if connection.vendor == "sqlite":
+        folder = Path(connection.settings_dict["NAME"]).parent
+        assert not [file for file in folder.iterdir() if CANARY.encode() in file.read_bytes()]
+    call_command("audit_storage")
+
+    Attachment.objects.update(sealed_content=b"plain", sealed_text=b"plain")
+    with pytest.raises(SystemExit):
+        call_command("audit_storage")
+    assert capsys.readouterr().out.count(f"chat_attachment {stored.pk}") == 2
+
+
+def test_file_is_deleted_with_its_conversation_or_when_it_is_never_sent(
+    alice: User, conversation: Conversation
+) -> None:
+    other = make_conversation(owner=alice)
+    sent, unsent, fresh = attach(conversation), attach(other), attach(other)
+    attachments.claim(conversation, [sent.pk])
+    Attachment.objects.exclude(pk=fresh.pk).update(created_at=timezone.now() - timedelta(days=2))
+
+    actions.purge()
+    assert set(Attachment.objects.values_list("pk", flat=True)) == {sent.pk, fresh.pk}
+
+    Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now() - timedelta(hours=1))
+    actions.purge()
+    assert not Attachment.objects.filter(pk=sent.pk).exists()
+    assert unsent.pk != fresh.pk
+
+
+def test_file_that_is_not_sent_can_be_removed_and_a_sent_one_cannot(alice: User, conversation: Conversation) -> None:
+    sent, unsent = attach(conversation), attach(conversation)
+    attachments.claim(conversation, [sent.pk])
+
+    for each in (sent, unsent):
+        answer = client_of(alice).post(f"{each.get_absolute_url()}remove/")
+        assert (answer.status_code, answer["Location"]) == (303, f"/chats/{conversation.pk}/")
+
+    assert list(Attachment.objects.values_list("pk", flat=True)) == [sent.pk]
+
+
+def test_form_without_script_keeps_accepted_files_where_another_is_refused(
+    alice: User, conversation: Conversation
+) -> None:
+    files = [SimpleUploadedFile("good.txt", b"Good."), SimpleUploadedFile("bad.exe", b"MZ\x00")]
+
+    answer = client_of(alice).post(f"/chats/{conversation.pk}/messages/", {"text": "Why?", "files": files})
+
+    page = answer.content.decode()
+    kept = Attachment.objects.get()
+    assert answer.status_code == 400
+    assert "bad.exe can’t be read" in page
+    assert ">Why?</textarea>" in page
+    assert f'name="attachments" value="{kept.pk.hex}"' in page
+    assert not conversation.turns.exists()
+
+
+@pytest.mark.parametrize("ids", [["nonsense"], "x", [["x"]], ["0" * 32] * 6])
+def test_message_with_unknown_files_is_refused(alice: User, bob: User, conversation: Conversation, ids: object) -> None:
+    foreign = attach(make_conversation(owner=bob))
+    for attached in (ids, [foreign.pk.hex]):
+        form = {"text": "Why?", "attachments": attached}
+        answer = client_of(alice).post(f"/chats/{conversation.pk}/messages/", form)
+        assert answer.status_code == 400
+        assert "attachments: " in answer.content.decode()
+    open_turn(conversation.pk, text="No lock is left behind.")
+
+
+def test_export_and_api_name_the_files_of_a_question_and_a_shared_page_does_not(
+    alice: User, conversation: Conversation
+) -> None:
+    stored = attach(conversation)
+    end_turn(open_turn(conversation.pk, text="Why?", attached=[stored.pk]), [AssistantMessage(text="So.")])
+    link = create_link(alice, conversation, Choice(), days=7)
+    owner, path = client_of(alice), f"/chats/{conversation.pk}/export/"
+
+    files = [{"name": "report.txt", "url": stored.get_absolute_url()}]
+    assert owner.get(f"/api/chats/{conversation.pk}/messages/").json()[0]["attachments"] == files
+    assert owner.get(path, {"format": "json"}).json()["messages"][0]["attachments"] == files
+    assert f"[report.txt](http://testserver{files[0]['url']})" in owner.get(path).content.decode()
+    shared = Client().get(f"/s/{token_of(link)}/").content.decode()
+    assert "Why?" in shared
+    assert "report.txt" not in shared
