@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from chat.html.citations import cite_label
-from chat.html.cost import RenderBudget
+from chat.html.citations import MAX_QUOTE_CHARS, cite, cite_label, reader_url
+from chat.html.cost import RenderBudget, any_heavy
 from chat.html.links import Address, check_url
 from chat.html.markdown import BlockSplitter, split_blocks
-from chat.html.render import arender, is_quick, render_answer, render_markdown, render_policy
+from chat.html.render import (
+    arender,
+    is_quick,
+    render_answer,
+    render_markdown,
+    render_policy,
+    render_unfinished,
+)
 from chat.html.sanitize import sanitize_html
+from chat.html.unfinished import OpenBlock
 
 __all__ = [
+    "MAX_QUOTE_CHARS",
     "Address",
     "BlockSplitter",
+    "OpenBlock",
     "RenderBudget",
+    "any_heavy",
     "arender",
     "check_url",
+    "cite",
     "cite_label",
     "is_quick",
+    "reader_url",
     "render_answer",
     "render_markdown",
     "render_policy",
+    "render_unfinished",
     "sanitize_html",
     "split_blocks",
 ]

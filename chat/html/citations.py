@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from bisect import bisect
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import unescape
+from itertools import islice
 from operator import itemgetter
 from typing import TypeAlias
+from urllib.parse import urlencode
 
 from django.utils.translation import gettext
 from lxml import etree
@@ -36,6 +38,8 @@ _FOLD = str.maketrans({variant: plain for plain, variants in _SAME.items() for v
 _QUOTE_MARK = re.compile('["“”„«»]')
 _CLOSING_MARKS = {'"': '"', "“": "”", "„": "”", "«": "»"}
 MAX_SOURCE_LINKS = 2_000  # of an answer; a link is fifty times as long as its marker
+MAX_QUOTE_CHARS = 300  # in an address
+_QUOTED_ENDS, _MOST_MARKED_QUOTATIONS = 6, 3
 _MOST_SOURCE_LINES = 3  # of a blockquote, below the quoted words
 
 
@@ -43,8 +47,24 @@ def cite_label(citation: Citation | Source) -> str:
     """Return "10-K · 2026-02-26 · Item 7 ¶31"; where the filing date is unknown, the period, labelled as one."""
     date = citation.date or (gettext("period %(date)s") % {"date": citation.period} if citation.period else "")
     number = re.search(r"-p([0-9]+)$", citation.anchor)
-    place = f"{citation.section} ¶{number[1]}" if number else citation.section
+    place = f"{citation.section} ¶{number[1]}".strip() if number else citation.section
     return " · ".join(part for part in (citation.filing, date, place) if part)
+
+
+def reader_url(url: str, quotations: Iterable[str] = ()) -> str:
+    """Return the address of a passage with what the reader page marks there: the passage, and words quoted from it.
+
+    A long quotation is shortened to its beginning and end.
+    """
+    page, _, fragment = url.partition("#")
+    if not fragment:
+        return url
+    quoted = []
+    for quotation in islice(dict.fromkeys(quotations), _MOST_MARKED_QUOTATIONS):
+        words = quotation.split()
+        ends = [*words[:_QUOTED_ENDS], "…", *words[-_QUOTED_ENDS:]] if len(words) > 2 * _QUOTED_ENDS else words
+        quoted.append(("quote", " ".join(ends)[:MAX_QUOTE_CHARS]))
+    return f"{page}?{urlencode([('passage', fragment), *quoted])}#{fragment}"
 
 
 def cite(
@@ -61,6 +81,8 @@ def cite(
     known: list[Citation | Source] = [*sources, *reversed(citations)]
     marking = AnswerMarking({item.ref: item for item in known if _LOCAL_URL.fullmatch(item.url)}, numbers or {})
     for citation in citations:
+        if citation.quote and citation.verified:
+            marking.quoted[citation.ref].append(citation.quote)
         if citation.quote and citation.verified is not None:
             marking.quotations[fold(citation.quote)].append(citation)
     if not marking.targets and not marking.quotations:
@@ -85,6 +107,7 @@ class AnswerMarking:
     targets: Mapping[int, Citation | Source]
     numbers: Mapping[int, int]
     quotations: dict[str, list[Citation]] = field(default_factory=lambda: defaultdict(list))
+    quoted: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))  # verified quotations by ref
     found: set[str] = field(default_factory=set)  # folded quotations that are in the HTML
     link_count: int = 0
 
@@ -130,7 +153,8 @@ class AnswerMarking:
         target = self.targets[ref]
         # lxml refuses characters that XML doesn't allow.
         title = re.sub(r"[\x00-\x1f\ud800-\udfff\ufffe\uffff]", " ", target.section)
-        attributes = {"class": "cite", "data-citation": "", "href": target.url, "title": title, _REFS: str(ref)}
+        url = reader_url(target.url, self.quoted.get(ref, ()))
+        attributes = {"class": "cite", "data-citation": "", "href": url, "title": title, _REFS: str(ref)}
         return E.a(hidden(gettext("Source")), str(self.numbers.get(ref, ref)), attributes)
 
     def mark_blockquote(self, block: HtmlElement) -> bool:

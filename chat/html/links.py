@@ -15,7 +15,7 @@ from urllib.parse import quote, unquote_plus
 
 from django.conf import settings
 
-from chat.user_text import EMPTY, UserText
+from chat.link_check import EMPTY, UserText
 
 WARNING_PATH = "/leaving/"
 MAX_URL_CHARS = 2048

@@ -1,7 +1,7 @@
 """Markdown to plain HTML, and where markdown that is still streaming can be cut into finished blocks.
 
-Not rendered on purpose: raw HTML; bare addresses as links; reference definitions, which hide where a link leads and
-would make a block depend on another; images, which would send data to their host without a click.
+Not rendered on purpose: raw HTML; bare addresses as links; reference definitions, which hide where a link leads and,
+as footnotes do, would make a block depend on another; images, which would send data to their host without a click.
 """
 
 from __future__ import annotations
@@ -16,25 +16,35 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from chat.html import math
+from chat.html import math, unfinished
 from chat.html.cost import is_too_dense
 from chat.html.links import check_url
+from chat.html.unfinished import HELD, TIP
 
 MAX_NESTING = 20
 MAX_EMPHASIS = 6
 # Bleach is quadratic in siblings: beyond this it takes more than a second.
 MAX_ELEMENTS = 10_000
 
-_PARSER = (
-    MarkdownIt("commonmark", {"html": False, "linkify": False, "typographer": False, "maxNesting": MAX_NESTING})
-    .enable(["table", "strikethrough"])
-    .disable(["reference"])
-)
-# Links are checked on tokens, so that the words of a refused one stay, and in the form in which the model wrote them.
-_PARSER.validateLink = lambda url: True  # type: ignore[method-assign]
-_PARSER.normalizeLink = str  # type: ignore[method-assign, assignment]
-_PARSER.normalizeLinkText = str  # type: ignore[method-assign, assignment]
-math.add_formulas(_PARSER)
+
+def new_parser() -> MarkdownIt:
+    """Return a parser of the Markdown that is rendered."""
+    parser = MarkdownIt(
+        "commonmark", {"html": False, "linkify": False, "typographer": False, "maxNesting": MAX_NESTING}
+    )
+    parser.enable(["table", "strikethrough"]).disable(["reference"])
+    # Links are checked on tokens, so that the words of a refused one stay, and in the form in which the model wrote
+    # them.
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]
+    parser.normalizeLink = str  # type: ignore[method-assign, assignment]
+    parser.normalizeLinkText = str  # type: ignore[method-assign, assignment]
+    math.add_formulas(parser)
+    return parser
+
+
+_PARSER, _PARSER_OF_UNFINISHED = new_parser(), new_parser()
+unfinished.add_rules(_PARSER_OF_UNFINISHED)
+TASK_BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 _CONTAINERS = frozenset({"blockquote_open", "list_item_open"})  # their content is nested one level deeper
 _EMPHASIS = frozenset({"em_open", "strong_open", "s_open"})
 _BUDGET = "budget"  # in the renderer's environment: how many characters or elements of formulas are still allowed
@@ -49,6 +59,8 @@ class FormulaRenderer(RendererHTML):
 
     def formula(self, tokens: Sequence[Token], idx: int, _options: object, env: dict[str, Any]) -> str:
         token = tokens[idx]
+        if token.hidden:  # its end is to come
+            return f"<p>{TIP}{HELD}</p>"
         mathml = None
         if env[_BUDGET] > 0:
             mathml = math.to_mathml(token.content, is_display=token.markup in math.DISPLAY_MARKS)
@@ -69,17 +81,23 @@ _RENDERER = FormulaRenderer(_PARSER)
 def to_html(text: str) -> str:
     """Return the HTML of one block of markdown; ``#`` becomes h3, images and refused links become text.
 
+    A block that ends with ``TIP`` is still being written.
     Raises TooDenseError for too much markup, or for nesting beyond which the parser would drop text.
     """
     # The parser drops text beyond its nesting, silently, so such a block is shown as plain text.
-    tokens = _PARSER.parse(text)
+    if text.endswith(TIP):
+        tokens = _PARSER_OF_UNFINISHED.parse(text, {math.OPEN_ENDED: True, math.END_MARK: TIP})
+    else:
+        tokens = _PARSER.parse(text)
     if any(token.type in _CONTAINERS and token.level >= MAX_NESTING - 1 for token in tokens):
         raise TooDenseError("nesting")
-    for token in tokens:
+    for index, token in enumerate(tokens):
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
         elif token.children:
             token.children = restrict_inline(token.children)
+            if tokens[index - 2].type == "list_item_open":  # its paragraph begins between them
+                mark_task(token.children)
     count = count_elements(tokens)
     if count > MAX_ELEMENTS:
         raise TooDenseError("markup")
@@ -113,6 +131,12 @@ def restrict_inline(tokens: Sequence[Token]) -> list[Token]:
         if stays:
             out.append(token)
     return out
+
+
+def mark_task(tokens: Sequence[Token]) -> None:
+    """Draw the ``[ ]`` or ``[x]`` that begins a list item as a box: no form control, nobody can tick it here."""
+    if tokens and (first := tokens[0]).type == "text" and (box := TASK_BOXES.get(first.content[:4])):
+        first.content = box + first.content[4:]
 
 
 def describe_image(image: Token) -> str:
@@ -162,7 +186,12 @@ class BlockSplitter:
     @property
     def tail(self) -> str:
         """The text after the last finished block. Its cost is its length."""
-        return "".join([*self._complete, *self._growing()])
+        return "".join(self.open_parts)
+
+    @property
+    def open_parts(self) -> tuple[str, str]:
+        """A complete block, or nothing, and the block that grows."""
+        return "".join(self._complete), "".join(self._growing())
 
     def feed(self, text: str) -> tuple[str, ...]:
         """Add text; return the blocks that it finishes, oldest first."""

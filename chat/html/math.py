@@ -25,6 +25,7 @@ from markdown_it.rules_inline import StateInline
 INLINE = "formula"
 BLOCK = "formula_block"
 OPEN_ENDED = "open_ended"  # in the parser's environment: more text may follow and close a formula
+END_MARK = "end_mark"  # in it: what stands at the end of such a text
 DISPLAY_MARKS = frozenset({"$$", r"\["})
 MAX_LINES = 60
 
@@ -98,7 +99,8 @@ def match_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
     lines: list[str] = []
     is_closed = False
     for line in range(start, min(end, start + MAX_LINES)):
-        text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]].rstrip()
+        text = state.src[state.bMarks[line] + state.tShift[line] : state.eMarks[line]]
+        text = text.removesuffix(state.env.get(END_MARK, "")).rstrip()
         if line == start:
             text = text[2:]
             may_hold_blank_lines = not text
@@ -115,11 +117,14 @@ def match_block(state: StateBlock, start: int, end: int, silent: bool) -> bool:
             break
     body = "\n".join(lines)
     is_open = not is_closed and len(lines) == end - start and bool(state.env.get(OPEN_ENDED))
+    # A reader sees the text that follows a lone mark, though the splitter still waits for its closing mark.
+    may_close = "\n\n" not in body.strip() and may_become_formula(opener + body, "")
+    is_open = is_open and (may_close or END_MARK not in state.env)
     if not is_open and not (is_closed and is_formula(opener, body, "")):
         return False
     if not silent:
         token = state.push(BLOCK, "math", 0)
-        token.block, token.markup, token.content = True, opener, body
+        token.block, token.markup, token.content, token.hidden = True, opener, body, is_open
         token.map = [start, start + len(lines)]
         state.line = start + len(lines)
     return True
@@ -148,6 +153,21 @@ def is_formula(opener: str, content: str, before: str) -> bool:
     if _AMOUNT.match(inner):
         return _WORD.search(bare) is None and _TWO_AMOUNTS.fullmatch(inner) is None
     return _PHRASE.search(bare) is None
+
+
+def may_become_formula(text: str, before: str) -> bool:
+    """Say whether a text that begins with an opening mark may be the beginning of a formula."""
+    pair = text[:2]
+    opener = pair if pair in _CLOSERS else text[:1]
+    inner = text.removeprefix(opener).strip()
+    if opener not in _CLOSERS or _SPANS[opener].match(text) or before.isalnum() or before == "$":
+        return False
+    if (opener == "$" and text[1:2].isspace()) or inner[:1] in _NO_START or len(inner) > MAX_TEX_CHARS:
+        return False
+    bare = _COMMAND.sub(" ", _QUOTED.sub(" ", inner))
+    if _MARKUP.search(bare) or _PROSE.search(bare):
+        return False
+    return bool(_OPERATOR.search(inner)) or not (_AMOUNT.match(inner) or _PHRASE.search(bare))
 
 
 # TeX to MathML. latex2mathml accepts anything, so its input is bounded in length and nesting, and a formula that it

@@ -18,7 +18,8 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, String, _TokenType
 
 from chat.html.links import LinkMode, check_url, link_mode, warning_url
-from chat.user_text import EMPTY, UserText
+from chat.html.unfinished import HELD, TIP
+from chat.link_check import EMPTY, UserText
 
 REL = "noopener noreferrer nofollow ugc"
 _DIRECTED = frozenset({"p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table"})
@@ -183,6 +184,8 @@ def decorate_table(table: HtmlElement) -> None:
 def code_figure(pre: HtmlElement) -> HtmlElement:
     """Return a code block with its language, a copy button and highlighted code."""
     source = text_of(pre).removesuffix("\n")
+    tip = source[len(source.rstrip(TIP + HELD)) :]
+    source = source.removesuffix(tip)
     language = (pre[0].get("class", "") if len(pre) else "").removeprefix("language-")
     name = language.lower()
     lexer = get_lexer_by_name(name, stripnl=False, ensurenl=False) if name in LANGUAGES else None
@@ -206,6 +209,7 @@ def code_figure(pre: HtmlElement) -> HtmlElement:
     else:
         # Not highlighted, not in time, or by a lexer that changes its input: copies would differ.
         code.text = source
+    append_text(code, tip)
     copy = E.button(gettext("Copy"), {"type": "button", "class": "btn btn--quiet", "data-copy-code": ""})
     name = lexer.name if lexer else language or gettext("Code")
     caption = E.figcaption(f"{name} ", copy)

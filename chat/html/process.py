@@ -1,4 +1,4 @@
-"""Processes that render heavy blocks: started when the first one comes, ended at a time limit or when idle.
+"""Processes that render heavy blocks and read files: started when needed, ended at a time limit or when idle.
 
 Counting before parsing (``chat.html.cost``) can't foresee everything, and a thread can't be ended. A process can, and
 it leaves the interpreter of the server to other users. It has the settings that rendering needs, and no database.
@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import logging
 import queue
+import resource
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, TypeVar
 
 import django
 from django.conf import settings
 
 logger = logging.getLogger(__name__)
 PROCESSES = 2
+MEMORY_BYTES = 1 << 30  # of one process: a small file may unpack to a huge one
 TIME_LIMIT_S = 3.0  # of processor time, so that the load of the machine doesn't decide what is rendered
 WAIT_LIMIT_S = 30.0
 IDLE_S = 60.0
 _SETTINGS = ("LANGUAGE_CODE", "LANGUAGES", "LOCALE_PATHS", "SAFE_LINK_HOSTS", "USE_I18N")
+
+
+Result = TypeVar("Result")
 
 
 class RenderTimeoutError(Exception):
@@ -37,13 +43,14 @@ class RenderProcess:
         self._process: BaseProcess | None = None
         self._connection: Connection[Any, Any] | None = None
 
-    def run(self, work: Callable[..., str], *args: Any) -> str:
+    def run(self, work: Callable[..., Result], *args: Any, limit_s: float | None = None) -> Result:
         """Return what ``work`` returns. Raises RenderTimeoutError."""
         connection = self._connected()
         try:
-            connection.send((work, args, TIME_LIMIT_S))
+            connection.send((work, args, limit_s or TIME_LIMIT_S))
             if connection.poll(WAIT_LIMIT_S):
-                return str(connection.recv())
+                result: Result = connection.recv()
+                return result
         except (EOFError, OSError):
             logger.info("render process ended")
         self.stop()
@@ -73,26 +80,38 @@ class RenderProcess:
         return self._connection
 
 
-_idle: queue.LifoQueue[RenderProcess] = queue.LifoQueue()
-for _ in range(PROCESSES):
-    _idle.put(RenderProcess())
+def idle_processes(count: int) -> queue.LifoQueue[RenderProcess]:
+    idle: queue.LifoQueue[RenderProcess] = queue.LifoQueue()
+    for _ in range(count):
+        idle.put(RenderProcess())
+    return idle
 
 
-def run_in_process(work: Callable[..., str], *args: Any) -> str:
+BLOCKS, FILES = idle_processes(PROCESSES), idle_processes(1)  # a file that takes long must not delay answers
+
+
+def run_in_process(
+    work: Callable[..., Result],
+    *args: Any,
+    pool: queue.LifoQueue[RenderProcess] = BLOCKS,
+    limit_s: float | None = None,
+) -> Result:
     """Call a function of a module with arguments that can be pickled. Raises RenderTimeoutError."""
     try:
-        process = _idle.get(timeout=WAIT_LIMIT_S)
+        process = pool.get(timeout=WAIT_LIMIT_S)
     except queue.Empty:
         raise RenderTimeoutError from None
     try:
-        return process.run(work, *args)
+        return process.run(work, *args, limit_s=limit_s)
     finally:
-        _idle.put(process)
+        pool.put(process)
 
 
 def serve(connection: Connection[Any, Any], options: dict[str, Any]) -> None:
     """Do one piece of work after another, until there was none for a while or the server has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes of a terminal; the server ends this one
+    with suppress(ValueError):  # macOS has no such limit
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     if not settings.configured:  # a new process imports the main module again, which may have done so
         settings.configure(**options)
     django.setup()

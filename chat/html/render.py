@@ -27,7 +27,8 @@ from chat.html.markdown import TooDenseError, split_blocks, to_html
 from chat.html.postprocess import decorate
 from chat.html.process import PROCESSES, RenderTimeoutError, run_in_process
 from chat.html.sanitize import sanitize_html
-from chat.user_text import EMPTY, UserText, may_contain_link
+from chat.html.unfinished import TIP
+from chat.link_check import EMPTY, UserText, may_contain_link
 from reasoning.citations import Citation, Source
 
 logger = logging.getLogger(__name__)
@@ -113,6 +114,19 @@ def render_blocks(text: str, user_text: UserText, budget: RenderBudget) -> str:
                 budget.add_timeout()
         parts.append(as_plain_text(block) if html is None else html)
     return "".join(parts)
+
+
+def render_unfinished(complete: str, growing: str, user_text: UserText, budget: RenderBudget) -> str:
+    """Render the end of an answer that is still written, with its ``TIP``: a complete block and one that grows."""
+    html = render_blocks(complete, user_text, budget) if complete else ""
+    text = _NOT_TEXT.sub("\ufffd", growing) + TIP
+    if is_too_dense(text) or not budget.admits(text):
+        return html + as_plain_text(text)
+    args = (text, user_text if may_contain_link(text) else EMPTY, get_language())
+    try:
+        return html + (run_in_process(render_markup, *args) if is_heavy(text) else render_markup(*args))
+    except RenderTimeoutError:
+        return html + as_plain_text(text)
 
 
 def render_policy() -> tuple[object, ...]:

@@ -1,31 +1,49 @@
-"""Finished blocks of a running answer to HTML: each once, in order; long ones off the event loop."""
+"""Blocks of a running answer to HTML: each once when it is finished; the open one again and again while it grows.
+
+Long ones are rendered off the event loop.
+"""
 
 from __future__ import annotations
 
 import logging
+import time
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from time import thread_time
 
 from channels.db import database_sync_to_async
 from django.db import DatabaseError
 from django.utils.safestring import SafeString
 
 from chat.eventlog.questions import user_text_so_far
-from chat.html import RenderBudget, arender, is_quick, render_answer, render_markdown
-from chat.user_text import EMPTY, UNKNOWN, UserText, may_contain_link
+from chat.html import (
+    OpenBlock,
+    RenderBudget,
+    any_heavy,
+    arender,
+    cite,
+    is_quick,
+    render_answer,
+    render_markdown,
+    render_unfinished,
+)
+from chat.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
 from reasoning.citations import Source, check_citations, citation_numbers
 
 logger = logging.getLogger(__name__)
 SHORT_CHARS = 300
+REDRAW_S = 0.2
+REDRAW_SHARE = 0.15  # of a processor
 
 
 class BlockRenderer:
     """The blocks of one answer. Holds what a block needs of those before it, and what people asked."""
 
-    def __init__(self, conversation_id: uuid.UUID, owner_id: int) -> None:
+    def __init__(self, conversation_id: uuid.UUID, owner_id: int, asked: UserText | None = None) -> None:
         self._conversation_id, self._owner_id = conversation_id, owner_id
         self._budget = RenderBudget()
-        self._asked: UserText | None = None  # read when the first link may come
+        self._asked = asked  # read when the first link may come
         self._numbers: dict[int, int] = {}
 
     async def render(self, blocks: Sequence[str], sources: Sequence[Source]) -> SafeString:
@@ -43,6 +61,15 @@ class BlockRenderer:
             logger.exception("block shown without its citations", extra={"conversation": self._conversation_id.hex})
             return await arender(self._owner_id, blocks, render_markdown, "".join(blocks), user_text=asked)
 
+    async def render_open(self, parts: tuple[str, str], sources: Sequence[Source]) -> OpenBlock:
+        """Return the end of the answer as it is shown: a complete block, or nothing, and the one that grows."""
+        if not any(parts):
+            return OpenBlock()
+        asked = await self._asked_before(parts)
+        if is_quick(parts, SHORT_CHARS):
+            return render_open(parts, sources, self._numbers, asked, self._budget)
+        return await arender(self._owner_id, parts, render_open, parts, sources, self._numbers, asked, self._budget)
+
     async def _asked_before(self, blocks: Sequence[str]) -> UserText:
         if self._asked is None and any(map(may_contain_link, blocks)):
             try:
@@ -51,6 +78,46 @@ class BlockRenderer:
                 logger.warning("questions not read: links of this block stay text")
                 return UNKNOWN
         return self._asked or EMPTY
+
+
+def render_open(
+    parts: tuple[str, str],
+    sources: Sequence[Source],
+    numbers: Mapping[int, int],
+    asked: UserText,
+    budget: RenderBudget,
+) -> OpenBlock:
+    """Render what is not finished yet, with links to its sources. Its quotations get their verdicts at the end."""
+    started = thread_time()
+    html = render_unfinished(*parts, asked, replace(budget))
+    try:
+        for part in parts if sources else ():
+            numbers = citation_numbers(check_citations(part, sources), numbers)
+        html = cite(html, (), sources, numbers)
+    except Exception:
+        logger.exception("open block shown without its citations")
+    return OpenBlock.parse(html, cost_s=thread_time() - started)
+
+
+def may_redraw(parts: tuple[str, str]) -> bool:
+    """Say whether an open block is short enough to be drawn again; more text of a longer one is shown as text."""
+    return not any_heavy(parts)
+
+
+class RedrawPace:
+    """When open blocks may be drawn again: each some times a second, all of a process in a share of its time."""
+
+    def __init__(self) -> None:
+        self._is_free_at = 0.0
+
+    def next_at(self, cost_s: float) -> float:
+        """Return when the block that was drawn now, at this cost, may be drawn again."""
+        now = time.monotonic()
+        self._is_free_at = max(self._is_free_at, now) + cost_s / REDRAW_SHARE
+        return max(now + REDRAW_S, self._is_free_at)
+
+
+redraw_pace = RedrawPace()
 
 
 def render_blocks(

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import time
 import uuid
 from contextlib import suppress
-from typing import Any, Self
+from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 from channels.layers import get_channel_layer
 
+logger = logging.getLogger(__name__)
+OPEN_TIMEOUT_S = 2.0
+RETRY_AFTER_S = 2.0
 PROCESSES_GROUP = "turns.processes"  # all that run turns
 
 
@@ -23,16 +29,23 @@ def group_of(conversation_id: uuid.UUID) -> str:
 
 
 class Subscription:
-    """The messages of one group: ``async with``, then ``await next()``."""
+    """The messages of some groups: ``async with``, then ``await next()``.
 
-    def __init__(self, group: str) -> None:
-        self._group = group
+    While the channel layer is unavailable there are none, and it is asked again every two seconds.
+    """
+
+    # A Redis layer remembers each channel that it couldn't open, so a process asks once in that time, not once a page.
+    _asked_at: ClassVar[WeakKeyDictionary[Any, float]] = WeakKeyDictionary()
+
+    def __init__(self, *groups: str) -> None:
+        self._groups = groups
         self._layer: Any = get_channel_layer()
+        self._channel = ""
         self._receiving: asyncio.Task[dict[str, Any]] | None = None
+        self.is_open = False
 
     async def __aenter__(self) -> Self:
-        self._channel = await self._layer.new_channel()
-        await self._layer.group_add(self._group, self._channel)
+        await self._open()
         return self
 
     async def __aexit__(self, *_error: object) -> None:
@@ -40,10 +53,22 @@ class Subscription:
             self._receiving.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await self._receiving
-        await self._layer.group_discard(self._group, self._channel)
+        for group in self._groups if self._channel else ():
+            with suppress(Exception):  # the layer is unavailable
+                await self._layer.group_discard(group, self._channel)
 
     async def next(self, *, within_s: float | None = None) -> dict[str, Any] | None:
-        """Wait for the next message; None where none comes in time."""
+        """Wait for the next message; None where none comes in time, or the layer was unavailable.
+
+        Cancelling it ends the subscription.
+        """
+        if not self.is_open:
+            await asyncio.sleep(min(RETRY_AFTER_S, within_s or RETRY_AFTER_S))
+            await self._open()
+            return None
+        if within_s is None:
+            received: dict[str, Any] = await self._layer.receive(self._channel)
+            return received
         # A task of its own: a Redis layer unsubscribes a channel whose receive() is cancelled.
         self._receiving = self._receiving or asyncio.ensure_future(self._layer.receive(self._channel))
         done, _pending = await asyncio.wait({self._receiving}, timeout=within_s)
@@ -51,3 +76,19 @@ class Subscription:
             return None
         task, self._receiving = self._receiving, None
         return task.result()
+
+    async def _open(self) -> None:
+        now = time.monotonic()
+        if now - self._asked_at.get(self._layer, -RETRY_AFTER_S) < RETRY_AFTER_S:
+            return
+        try:
+            async with asyncio.timeout(OPEN_TIMEOUT_S):
+                self._channel = self._channel or await self._layer.new_channel()
+                for group in self._groups:
+                    await self._layer.group_add(group, self._channel)
+        except Exception as error:  # noqa: BLE001 - whatever a layer raises: pages and streams read the database
+            self._asked_at[self._layer] = now
+            logger.warning("channel layer unavailable: no live updates", extra={"error": type(error).__name__})
+        else:
+            self.is_open = True
+            self._asked_at.pop(self._layer, None)

@@ -6,17 +6,19 @@ apply them to a ``TurnState``: a state with sequence number n plus all later eve
 Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rises by one:
 
     started   replaced: public id of the turn whose place it takes, or ""
-    text      n, text: the n-th piece of the open block
-    block     text, html, tail: text that finished blocks, their HTML, and the text of the new open block
+    text      n, text, added, open: more text of the open block. added: what of it is shown at the tip of the block, or
+              open: HTML before and after the tip of the block, which is drawn again; with neither it is shown later.
+              n: how often what is shown has changed
+    block     text, html, tail, open: text that finished blocks, their HTML, and the new open block
     thinking  offset, chars, text: redacted thinking; chars is its new length. Only as ordinary viewers may read it
-    rewritten channel (answer: html, tail, chars; thinking: text, chars): the whole of a text that changed
+    rewritten channel (answer: html, tail, open, chars; thinking: text, chars): the whole of a text that changed
     status    text (English), announce, reads, model, thought
     step      at, tool, trace: the step at this index
     approval  step: the tool call that waits for its user's decision, as they see it, or None
     history   cut: earlier messages were summarised or left out (``reasoning.events.HistoryCut``)
     ended     the last one; its record is in the log
 
-Events of a conversation have ``kind`` alone, or with what they say: ``queue`` (waiting), ``model``, ``settings``,
+Events of a conversation have ``kind`` alone, or with what they say: ``queue``, ``model``, ``settings``,
 ``redraw``. A scratchpad is in no event.
 """
 
@@ -25,15 +27,18 @@ from __future__ import annotations
 import uuid
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from django.utils import timezone
 
+from chat.html import OpenBlock
 from chat.models import Conversation
-from reasoning.events import HistoryCut
+from reasoning.events import AttachedFile, HistoryCut
 from reasoning.trace import ToolTraceStep, step_from_json, step_to_json
 
 Event = dict[str, Any]
+EMPTY_BLOCK = OpenBlock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,7 @@ class TurnState:
     question: str
     model: str
     started_at: datetime
+    attachments: tuple[AttachedFile, ...] = ()
     conversation: Conversation | None = None  # as it was when the turn was read
     seq: int = 0
     status_text: str = ""  # English; translated where it is drawn
@@ -69,7 +75,8 @@ class TurnState:
     thought_line: str = ""  # of the service's own summary of its thinking, for viewers who may read thinking
     frozen: list[str] = field(default_factory=list)  # HTML of finished blocks
     tail: str = ""  # text of the open block
-    tail_n: int = 0  # pieces since the block began
+    tail_n: int = 0  # changes of what is shown of it
+    open_block: OpenBlock = EMPTY_BLOCK  # what is shown of it
     answer_chars: int = 0
     thinking: str = ""
     thinking_chars: int = 0  # may exceed ``thinking`` where the turn runs in another process
@@ -77,7 +84,7 @@ class TurnState:
     approval: ToolTraceStep | None = None  # the call that waits for a decision
     history_cut: HistoryCut = ""
 
-    @property
+    @cached_property
     def public_id(self) -> str:
         return self.id.hex
 
@@ -96,10 +103,14 @@ class TurnState:
             case "text":
                 self.tail += event["text"]
                 self.tail_n = event["n"]
+                if event["open"]:
+                    self.open_block = OpenBlock(*event["open"])
+                elif event["added"]:
+                    self.open_block = self.open_block.plus(event["added"])
                 self.answer_chars += len(event["text"])
             case "block":
                 self.frozen.append(event["html"])
-                self.tail, self.tail_n = event["tail"], 0
+                self.tail, self.tail_n, self.open_block = event["tail"], 0, OpenBlock(*event["open"])
                 self.answer_chars += len(event["text"])
             case "thinking":
                 self.thinking += event["text"]
@@ -108,6 +119,7 @@ class TurnState:
                 if event["channel"] == "answer":
                     self.frozen = [event["html"]] if event["html"] else []
                     self.tail, self.tail_n, self.answer_chars = event["tail"], 0, event["chars"]
+                    self.open_block = OpenBlock(*event["open"])
                 else:
                     self.thinking, self.thinking_chars = event["text"], event["chars"]
             case "status":

@@ -11,15 +11,16 @@ from typing import Any
 from channels.db import database_sync_to_async
 
 from chat import eventlog
+from chat.eventlog.attachments import attached_to
 from chat.eventlog.questions import user_text_so_far
 from chat.eventlog.read import checkpoint_thinking, running_turn
 from chat.filings.search import read_passages
-from chat.html import BlockSplitter, RenderBudget, arender
-from chat.live.blocks import render_blocks
+from chat.html import BlockSplitter
+from chat.link_check import UserText
+from chat.live.blocks import BlockRenderer
 from chat.live.state import Event, LiveStep, TurnState
 from chat.live.turn import Rewrite
 from chat.models import Checkpoint, Turn
-from chat.user_text import UserText
 from reasoning.citations import Source
 from reasoning.deltas import Channel
 from reasoning.trace import step_from_json
@@ -96,13 +97,11 @@ async def read_running(conversation_id: uuid.UUID) -> TurnState | None:
     if found is None:
         return None
     state, answer, sources, asked = found
-    splitter = BlockSplitter()
+    splitter, renderer = BlockSplitter(), BlockRenderer(conversation_id, state.owner_id, asked)
     if blocks := splitter.feed(answer):
-        html, _numbers = await arender(
-            state.owner_id, blocks, render_blocks, blocks, sources, {}, asked, RenderBudget()
-        )
-        state.frozen = [str(html)]
+        state.frozen = [str(await renderer.render(blocks, sources))]
     state.tail = splitter.tail
+    state.open_block = await renderer.render_open(splitter.open_parts, sources)
     return state
 
 
@@ -128,6 +127,7 @@ def _fields(turn: Turn, checkpoint: Checkpoint | None) -> dict[str, Any]:
         "conversation": turn.conversation,
         "number": turn.number,
         "question": eventlog.question_of(turn),
+        "attachments": attached_to(turn),
         "model": turn.model,
         "started_at": turn.started_at,
     }

@@ -18,7 +18,7 @@ from django.utils.translation import override
 
 from accounts.visibility import site_flags
 from chat.html import BlockSplitter
-from chat.live.blocks import BlockRenderer
+from chat.live.blocks import BlockRenderer, may_redraw, redraw_pace
 from chat.live.publish import publish
 from chat.live.state import Event, LiveStep, TurnState
 from reasoning.citations import Source
@@ -61,6 +61,8 @@ class LiveTurn(TurnState):
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
     _splitter: BlockSplitter = field(default_factory=BlockSplitter)
+    _is_behind: bool = False  # the open block: some of its text isn't drawn, or not highlighted
+    _redraw_at: float = 0.0  # of the monotonic clock
     _call_ids: list[str] = field(default_factory=list)
     _trace_room: TraceRoom = field(default_factory=TraceRoom)
     _new_results: int | None = None  # of the calls since the model was last given results
@@ -164,7 +166,11 @@ class LiveTurn(TurnState):
         """Publish what the turn shows, until cancelled. What is shown meanwhile is joined."""
         while True:
             self._idle.set()
-            await self._wake.wait()
+            try:
+                async with asyncio.timeout(self._redraw_at - time.monotonic() if self._is_behind else None):
+                    await self._wake.wait()
+            except TimeoutError:
+                self._add_text("text", "")
             self._idle.clear()
             self._wake.clear()
             pending, self._pending = self._pending, []
@@ -177,6 +183,7 @@ class LiveTurn(TurnState):
     async def settle(self) -> None:
         """Wait until everything shown was published. Nothing may be shown afterwards."""
         self._stop_thinking_clock()
+        self._is_behind = False  # the end of the turn draws everything
         while self._wake.is_set() or not self._idle.is_set():
             await self._idle.wait()
             await asyncio.sleep(0)
@@ -197,10 +204,26 @@ class LiveTurn(TurnState):
         for start in range(FEED_CHARS, len(text), FEED_CHARS):
             await asyncio.sleep(0)  # lets other turns run: much may have come while a block was rendered
             blocks += self._splitter.feed(text[start : start + FEED_CHARS])
-        if not blocks:
-            return {"kind": "text", "text": text, "n": self.tail_n + 1}
-        html = await self._blocks.render(blocks, self.sources)
-        return {"kind": "block", "text": text, "html": str(html), "tail": self._splitter.tail}
+        if blocks:
+            html = str(await self._blocks.render(blocks, self.sources))
+            return {"kind": "block", "text": text, "html": html, "tail": self._splitter.tail} | await self._redraw()
+        event = {"kind": "text", "text": text, "added": "", "open": None, "n": self.tail_n + 1}
+        is_due = time.monotonic() >= self._redraw_at
+        if not may_redraw(self._splitter.open_parts):  # what is behind is drawn once, then text is added
+            return event | (await self._redraw() if self._is_behind else {"added": text})
+        if text and self.open_block.takes(text) and not (self._is_behind and is_due):
+            self._is_behind |= self.open_block.is_code
+            return event | {"added": text}
+        if is_due:
+            return event | await self._redraw()
+        self._is_behind = True
+        self.open_block = self.open_block._replace(is_whole=False)
+        return event | {"n": self.tail_n}
+
+    async def _redraw(self) -> Event:
+        drawn = await self._blocks.render_open(self._splitter.open_parts, self.sources)
+        self._is_behind, self._redraw_at = False, redraw_pace.next_at(drawn.cost_s)
+        return {"open": drawn[:3]}
 
     async def _rewritten_event(self, change: Event) -> Event:
         """Return an event with the whole of a text of which the last part changed."""
@@ -213,7 +236,8 @@ class LiveTurn(TurnState):
         blocks = self._splitter.feed(answer)
         html = str(await self._blocks.render(blocks, self.sources)) if blocks else ""
         tail = self._splitter.tail
-        return {"kind": "rewritten", "channel": "answer", "html": html, "tail": tail, "chars": len(answer)}
+        event = {"kind": "rewritten", "channel": "answer", "html": html, "tail": tail, "chars": len(answer)}
+        return event | await self._redraw()
 
     def _replaced_end(self, before: str, change: Event) -> str:
         after = before[: len(before) - change["chars"]] + str(change["text"])

@@ -8,16 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat.html import cite_label, render_answer, render_markdown
+from chat.html import cite_label, reader_url, render_answer, render_markdown
 from reasoning.citations import Citation, Source, check_citations, citation_numbers
 from tests.chat.html_reader import read
 
 LINK = (
-    '<a class="cite" data-citation="" href="/filings/1/#p{0}" title="Item 7">'
+    '<a class="cite" data-citation="" href="/filings/1/?passage=p{0}#p{0}" title="Item 7">'
     '<span class="visually-hidden">Source </span>{0}</a>'
 )
 UNVERIFIED = (
-    '<a class="cite" data-citation="" href="/filings/1/#p{0}" title="Not found in the passage" data-verified="false">'
+    '<a class="cite" data-citation="" href="/filings/1/?passage=p{0}#p{0}" title="Not found in the passage"'
+    ' data-verified="false">'
     '<span class="visually-hidden">Unverified source </span>{0}?</a>'
 )
 
@@ -37,13 +38,27 @@ def source(ref=1, text="", **changes):
 
 
 def answer(text, *sources):
-    """Render an answer with the citations that the check finds in it."""
-    return render_answer(text, check_citations(text, sources), sources).replace(' dir="auto"', "").strip()
+    """Render an answer with the citations that the check finds in it; what links say of quotations is left out."""
+    html = render_answer(text, check_citations(text, sources), sources).replace(' dir="auto"', "").strip()
+    return re.sub(r"(?:&amp;quote=[^#&]*)+", "", html)
 
 
 def by_hand(ref, quote=None, verified=None, **changes):
     values = {"filing": "10-K", "company": "", "date": None, "period": None, "section": "Item 7", "anchor": "#p1"}
     return Citation(ref=ref, url=f"/filings/1/#p{ref}", snippet="", quote=quote, verified=verified, **values, **changes)
+
+
+@pytest.mark.parametrize(
+    ("quotes", "query"),
+    [
+        ([], "passage=p1"),
+        (["It fell.", "It fell.", "So & so"], "passage=p1&quote=It+fell.&quote=So+%26+so"),
+        (["a b c d e f g h i j k l m n"], "passage=p1&quote=a+b+c+d+e+f+%E2%80%A6+i+j+k+l+m+n"),
+        (["1", "2", "3", "4"], "passage=p1&quote=1&quote=2&quote=3"),
+    ],
+)
+def test_address_says_what_the_reader_page_marks(quotes, query):
+    assert reader_url("/filings/1/#p1", quotes) == f"/filings/1/?{query}#p1"
 
 
 class TestSourceLinks:
@@ -165,7 +180,7 @@ class TestNumbers:
         html = render_answer("b [4] a [2] c [4]", citations, sources, numbers=citation_numbers(citations))
 
         assert re.findall(r"</span>(\d)</a>", html) == ["1", "2", "1"]
-        assert html.index("/filings/1/#p4") < html.index("/filings/1/#p2")
+        assert html.index("passage=p4") < html.index("passage=p2")
 
 
 @pytest.mark.parametrize(

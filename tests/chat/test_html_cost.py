@@ -74,7 +74,7 @@ def _no_cache() -> Iterator[None]:
 @pytest.fixture
 def _end_processes() -> Iterator[None]:
     yield
-    for each in list(process._idle.queue):
+    for each in list(process.BLOCKS.queue):
         each.stop()
 
 
@@ -153,12 +153,12 @@ class TestProcess:
         worker.stop()
 
     def test_ordinary_answers_start_no_process(self) -> None:
-        for each in list(process._idle.queue):
+        for each in list(process.BLOCKS.queue):
             each.stop()
 
         render_markdown("# A\n\n" + "A *word* and **more**, `code` and [1].\n\n- a\n- b\n\n" * 100 + TABLE[:1_500])
 
-        assert [each._process for each in process._idle.queue] == [None] * process.PROCESSES
+        assert [each._process for each in process.BLOCKS.queue] == [None] * process.PROCESSES
 
 
 def test_rest_of_a_very_long_answer_is_plain_text() -> None:

@@ -7,8 +7,8 @@ from django.test import Client
 
 from accounts.models import User
 from chat.html import check_url, render_markdown
+from chat.link_check import EMPTY
 from chat.pages.conversation import external_link
-from chat.user_text import EMPTY
 from tests.chat.html_reader import read
 from tests.chat.xss_urls import URLS
 
@@ -116,6 +116,7 @@ class TestLeavingPage:
 
         assert response.status_code == 200
         assert '<code dir="ltr">https://x.example/a?b=c&amp;d=1</code>' in response.text
+        assert '<a class="btn btn--ink" href="/">Cancel</a>' in response.text
         assert f'<a class="btn" href="https://x.example/a?b=c&amp;d=1" rel="{REL}">' in response.text
 
     @pytest.mark.parametrize("url", [*URLS, "#a", "mailto:a@b.example"])

@@ -219,9 +219,12 @@ async def test_every_prefix_of_a_turn_and_every_action_leaves_the_page_as_a_relo
         await all_as_reloaded(near, far)
         await far.send(action="stop")  # by way of the database
         upstream.release("edited")
+        assert (await ended(conversation, 2)).status == "aborted"
+        await all_as_reloaded(near, far)
+        held_back = await conversation.queue.aget()
+        await far.post(f"/chats/{conversation.pk}/queue/{held_back.pk}/", {"do": "send"})
         third = await ended(conversation, 3)
         await all_as_reloaded(near, far)
-        assert (await ended(conversation, 2)).status == "aborted"
 
         await near.post(f"{url}/{third.pk}/retry/")
         await all_as_reloaded(near, far)
@@ -491,6 +494,30 @@ async def test_scratchpad_leaves_every_open_page_when_the_right_to_it_ends(  # r
             await page.is_as_reloaded()
             assert page.state()["panels"] == 0
             assert page.state()["scratchpad"] == ([] if ends_by == "permission" else ["false"])
+
+
+@pytest.mark.spec("004 scratchpad")
+async def test_scratchpad_is_shown_while_it_is_written(
+    upstream: ContractHandle, ada: User, settings: LazySettings
+) -> None:
+    settings.REASONING_SCRATCHPAD_ENABLED = True
+    pad = f"<scratchpad>{PAD} comes first, {TAIL} comes later</scratchpad>"
+    upstream.script([{"content": f"A wombat.{pad}", "chunk": 8, "faults": held("pad", "event:7")}])
+    conversation = await database_sync_to_async(make_conversation)(owner=ada)
+    client = await signed_in(ada)
+    async with page_of(ada, conversation, client=client) as page, page_of(ada, conversation) as without_switch:
+        await page.post("/accounts/toggles/show-scratchpad/", {"on": "true"})
+        await page.sees('"switch":"show-scratchpad","on":true')
+        await started(conversation)
+        await asyncio.to_thread(upstream.wait_for, held="pad")
+        await page.sees(PAD)
+        assert "Turns off in" in heard(page.frames)
+        assert TAIL not in heard(page.frames)
+
+        upstream.release("pad")
+        await page.sees(TAIL)
+        await without_switch.sees("Answer ready")
+        assert PAD not in heard(without_switch.frames)
 
 
 NOTES = "The owner wants us to hide the wallaby breach from the bank, so cite only Item 1A."

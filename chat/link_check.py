@@ -1,0 +1,66 @@
+"""Check the links of an answer against what the user wrote before it.
+
+A link that repeats the user's words could leak them to another site by one click. Tool results are not compared: they
+quote filings, which are public.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import blake2b
+
+MAX_CHARS = 2_000_000  # beyond it comparing takes too long, and links stay text
+
+_WORD = re.compile(r"\w+")
+# Escapes can hide the address, but not the syntax around it.
+_LINK = re.compile(r"\]\(|<[A-Za-z]")
+
+
+@dataclass(frozen=True, slots=True)
+class UserText:
+    """Questions, oldest first. Compared and hashed by digest, so that it is a cheap cache key."""
+
+    texts: tuple[str, ...] = field(default=(), repr=False, compare=False)
+    digest: str = ""
+    chars: int = field(default=0, repr=False, compare=False)
+
+    def then(self, text: str) -> UserText:
+        """Return this with one more question; UNKNOWN where that is more than MAX_CHARS."""
+        chars = self.chars + len(text)
+        if self == UNKNOWN or chars > MAX_CHARS:
+            return UNKNOWN
+        digest = blake2b(f"{self.digest}\0{text}".encode("utf-8", "surrogatepass"), digest_size=20)
+        return UserText((*self.texts, text), digest.hexdigest(), chars)
+
+    def contains_url(self, url: str) -> bool:
+        """Whether the user wrote this very address."""
+        return any(url in text for text in self.texts)
+
+    def shares_words_with(self, text: str) -> bool:
+        """Whether a telling word is in the questions and in ``text``, whatever its case."""
+        return self == UNKNOWN or not telling_words(text).isdisjoint(telling_words_of(self))
+
+
+EMPTY = UserText()
+UNKNOWN = UserText(digest="unread")  # could not be read or compared: any address may repeat it
+
+
+def may_contain_link(markdown: str) -> bool:
+    """Whether a text may hold a link. The address may be written with escapes, so only the syntax around it counts."""
+    return _LINK.search(markdown) is not None
+
+
+def telling_words(text: str) -> frozenset[str]:
+    """Return the words that identify a text: long ones, and shorter ones that contain a digit."""
+    return frozenset(word for word in _WORD.findall(text.casefold()) if _is_telling(word))
+
+
+def _is_telling(word: str) -> bool:
+    return len(word) >= 8 or (len(word) >= 4 and any(map(str.isdigit, word)))
+
+
+@lru_cache(maxsize=32)
+def telling_words_of(user_text: UserText) -> frozenset[str]:
+    return frozenset().union(*map(telling_words, user_text.texts))

@@ -1,0 +1,57 @@
+"""Markdown that is still being written: what of it is drawn after each piece."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import html as markup
+
+from chat.html import BlockSplitter, OpenBlock, RenderBudget, render_unfinished
+from chat.link_check import EMPTY
+
+WORDS = st.text("abcxyz ", min_size=1, max_size=12).map(str.strip).filter(bool)
+SPANS = st.one_of(
+    WORDS,
+    *(WORDS.map(f"{mark}{{}}{mark}".format) for mark in ("**", "*", "`", "~~", "***", "__")),
+    WORDS.map("[{}](https://www.sec.gov/a_b)".format),
+    st.sampled_from(["$x^2 + y_1$", r"\(a_b\)", "![x](https://www.sec.gov/a)", "&amp;", "<https://www.sec.gov/>"]),
+)
+LINES = st.lists(SPANS, min_size=1, max_size=4).map(" ".join)
+BLOCKS = st.one_of(
+    LINES,
+    st.builds("{} {}".format, st.sampled_from(["#", "##", "####"]), LINES),
+    *(st.lists(LINES, min_size=1, max_size=4).map(begins.join) for begins in ("\n- ", "\n1. ", "\n> ", "\n   - ")),
+    st.lists(st.tuples(WORDS, LINES), min_size=1, max_size=3).map(
+        lambda rows: "| a | b |\n|---|:-:|\n" + "\n".join(f"| {one} | {other} |" for one, other in rows)
+    ),
+    st.lists(WORDS, max_size=3).map(lambda lines: "\n".join(["```python", *lines, "```"])),
+    st.sampled_from(["$$\n\\frac{a}{b} = 1\n$$", "---", "Title\n==="]),
+)
+DOCUMENTS = st.lists(BLOCKS, min_size=1, max_size=4).map("\n\n".join)
+ANYTHING = st.text("ab1 \n-+.)>#*_~`|[]()<&;:/!$\\é\U0001f600א", max_size=60)
+
+
+def drawn(text: str) -> OpenBlock:
+    splitter = BlockSplitter()
+    splitter.feed(text)
+    return OpenBlock.parse(render_unfinished(*splitter.open_parts, EMPTY, RenderBudget()))
+
+
+@given(DOCUMENTS, st.data())
+def test_no_marker_of_what_will_be_closed_is_shown(text: str, data: st.DataObject) -> None:
+    end = data.draw(st.integers(1, len(text)))
+
+    shown = markup.fromstring(f"<div>{drawn(text[:end]).html}</div>").text_content()
+
+    assert not re.search(r"[*_~`|$\\#>]|\(https|---|amp", shown), (text[:end], shown)
+
+
+@given(ANYTHING, st.text("ab1 .-:/#)(é\U0001f600", min_size=1, max_size=4))
+def test_text_at_the_tip_makes_what_drawing_again_makes(text: str, more: str) -> None:
+    block = drawn(text)
+
+    if block.takes(more):
+        again = drawn(text + more)
+        assert (block.plus(more).before, block.after) == (again.before, again.after)
