@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import redis
@@ -19,16 +19,37 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.models import AccessToken, User
-from accounts.preferences import HELP, LABELS, error_text, value_text
+from accounts.preferences import HELP, LABELS, error_text, value_label, value_text
+from accounts.visibility import site_flags
 from reasoning.errors import SettingError
 from reasoning.settings import MAX_TOKENS, SETTINGS, ReasoningSettings, parse_setting
+from reasoning.visibility import Viewer, visibility
 
 FAILURES_ALLOWED = 10
+FAILURES_OF_NAME_ALLOWED = 100  # from all addresses but those of the owner
 SIGN_UPS_ALLOWED = 60  # behind a proxy all have one address
 WINDOW_S = 300
+KNOWN_ADDRESS_S = 30 * 24 * 3600
+PASSWORD_HELP = _("At least 8 characters. No common password, not only digits, and not like your user name.")
+SHOW_THINKING = "reasoning.includeInResponse"
+ASKED = ("reasoning.enabled", "reasoning.effort", "reasoning.maxTokens", "reasoning.summary")
+STEPS_HELP = _(
+    "Two to five points on how the answer was produced, open under each answer. What was searched and opened, with "
+    "secrets masked, closed until you open it."
+)
+STEPS_ON_REQUEST_HELP = _(
+    "Two to five points on how the answer was produced, open under each answer. What was searched and opened is left "
+    "out until you ask for it."
+)
+THINKING_HELP: dict[str, Any] = {
+    "whole": _("The model’s own words, masked. Closed until you open it."),
+    "excerpt": _("The model’s own words, masked and cut to about 200 tokens by this site. Closed until you open it."),
+    "withheld": _("Hidden for your account."),
+    "none": "",
+}
 T = TypeVar("T")
 logger = logging.getLogger(__name__)
-fallback_cache = LocMemCache("attempts", {})
+fallback_cache = LocMemCache("attempts", {"OPTIONS": {"MAX_ENTRIES": 100_000}})  # as settings.CACHES
 
 
 class AttemptLimit:
@@ -60,6 +81,13 @@ class AttemptLimit:
     def reset(self) -> None:
         self.with_cache(lambda counts: counts.delete(self.key))
 
+    def remember(self) -> None:
+        """Set a mark in place of a count, for ``is_remembered``."""
+        self.with_cache(lambda counts: counts.set(self.key, 1, KNOWN_ADDRESS_S))
+
+    def is_remembered(self) -> bool:
+        return self.with_cache(lambda counts: counts.get(self.key)) is not None
+
     def with_cache(self, operation: Callable[[BaseCache], T]) -> T:
         # Users must be able to sign in during a Redis outage: each process then counts for itself.
         try:
@@ -79,7 +107,7 @@ def is_throttled(form: forms.BaseForm) -> bool:
 
 
 class SignInForm(AuthenticationForm):
-    """Django's sign-in form, limited per user name and address."""
+    """Django's sign-in form, limited per user name and address, and per name from unknown addresses."""
 
     def clean(self) -> dict[str, Any]:
         name, password = self.cleaned_data.get("username"), self.cleaned_data.get("password")
@@ -89,18 +117,29 @@ class SignInForm(AuthenticationForm):
         # The field has normalised the name (NFKC), as the account's was. Only ASCII letters count
         # as the same in both cases: so does the check for taken names on SQLite, and nobody can own a second account
         # whose sign-ins reset the count of the first.
-        attempts = AttemptLimit("sign-in", name.encode("utf-8", "replace").lower(), address)
+        name = name.encode("utf-8", "replace").lower()
+        attempts = AttemptLimit("sign-in", name, address)
+        # An address from which this name has signed in is spared: otherwise anybody could lock the owner out.
+        known_address = AttemptLimit("known-address", name, address)
+        elsewhere = AttemptLimit("sign-in-name", name, allowed=FAILURES_OF_NAME_ALLOWED)
         if not attempts.take():
             raise throttled(
                 gettext("Too many failed attempts for this name from your address. Try again in %(minutes)d minutes.")
             )
+        if not known_address.is_remembered() and not elsewhere.take():
+            raise throttled(gettext("Too many failed attempts for this name. Try again in %(minutes)d minutes."))
         cleaned = super().clean()
         attempts.reset()
+        known_address.remember()
         return cleaned
 
 
 class LimitedPasswordChangeForm(PasswordChangeForm):
     """Django's form with a limit on wrong old passwords: a session left open must not let others guess them."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["new_password1"].help_text = PASSWORD_HELP
 
     def clean_old_password(self) -> str:
         attempts = AttemptLimit("password-change", str(self.user.pk))
@@ -117,6 +156,9 @@ class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # generic in the 
     def __init__(self, *args: Any, address: str, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.address = address
+        self.fields["username"].help_text = _("Letters, digits and @ . + - _")
+        self.fields["password1"].help_text = PASSWORD_HELP
+        self.fields["password2"].help_text = ""
 
     def clean_username(self) -> Any:
         # before the name is looked up: the answer says which names are taken
@@ -128,34 +170,45 @@ class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # generic in the 
         model = User
 
 
-class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs alone
-    """The user's default for "Show reasoning"; a session's switch overrides it."""
+class PasswordForm(forms.Form):
+    """The user's password again, before something that can't be undone; limited like a password change."""
 
-    show_reasoning = forms.NullBooleanField(
-        label=_("Show reasoning"),
-        widget=forms.Select(
-            choices=[("unknown", _("Default of this site")), ("true", _("Shown")), ("false", _("Hidden"))]
-        ),
-        required=False,
+    password = forms.CharField(
+        label=_("Password"), strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
     )
+
+    def __init__(self, user: User, data: Any = None) -> None:
+        super().__init__(data)
+        self.user = user
+
+    def clean_password(self) -> str:
+        attempts = AttemptLimit("password-change", str(self.user.pk))
+        if not attempts.take():
+            raise throttled(gettext("Too many attempts. Try again in %(minutes)d minutes."))
+        password = str(self.cleaned_data["password"])
+        if not self.user.check_password(password):
+            raise ValidationError(gettext("That is not your password."), code="password_incorrect")
+        attempts.reset()
+        return password
+
+
+class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs alone
+    """Theme and language. Each has a form of its own on the page; a field that isn't posted stays as it is."""
 
     class Meta:
         model = User
-        fields = ("show_reasoning",)
+        fields = ("theme", "language")
+        widgets = {"theme": forms.RadioSelect, "language": forms.RadioSelect}  # noqa: RUF012 - Django's own form
 
 
 class SettingField(forms.CharField):
     """One ``reasoning.*`` setting; empty leaves it to the model or the site. Spec 001 ERR-001."""
 
-    def __init__(self, key: str, site_value: str) -> None:
-        names = {"true": gettext("Yes"), "false": gettext("No")}
-        unset = gettext("Default (%(value)s)") % {"value": names.get(site_value, site_value)}
-        unset = unset if site_value else gettext("Default")
+    def __init__(self, key: str, default: Any) -> None:
+        unset = gettext("Default (%(value)s)") % {"value": value_label(key, default)}
         widget: forms.Widget
         if allowed := SETTINGS[key].allowed:
-            # the empty choice leaves the setting to the other layers
-            choices = [("", unset), *((value, names.get(value, value)) for value in allowed)]
-            widget = forms.Select(choices=choices)
+            widget = forms.RadioSelect(choices=[("", unset), *((value, value_label(key, value)) for value in allowed)])
         else:
             widget = forms.NumberInput(attrs={"min": 1, "max": MAX_TOKENS, "placeholder": unset})
         super().__init__(label=LABELS[key], help_text=HELP[key], required=False, widget=widget)
@@ -170,17 +223,59 @@ class SettingField(forms.CharField):
 
 
 class ReasoningForm(forms.Form):
-    """The user's ``reasoning.*`` settings for all conversations."""
+    """What the user sees beside an answer, as check boxes, and their other ``reasoning.*`` settings.
 
-    def __init__(self, data: Any = None, *, layer: Mapping[str, Any]) -> None:
-        super().__init__(data, initial={key: value_text(layer.get(key)) for key in SETTINGS})
-        of_site = ReasoningSettings.from_layers(settings.REASONING_DEFAULTS).as_dict()
-        for key in SETTINGS:
-            self.fields[key] = SettingField(key, value_text(of_site[key]))
+    A check box shows what is in force, and is stored once it is changed: until then the site's default decides.
+    """
 
-    def layer(self) -> dict[str, Any]:
-        """Return only the values that are set."""
-        return {key: value for key, value in self.cleaned_data.items() if value is not None}
+    show_reasoning = forms.BooleanField(label=_("Reasoning summary and steps"), required=False)
+
+    def __init__(self, data: Any = None, *, user: User) -> None:
+        own, of_site = user.reasoning or {}, ReasoningSettings.from_layers(settings.REASONING_DEFAULTS)
+        shows = settings.REASONING_SHOW_SUMMARY_DEFAULT if user.show_reasoning is None else user.show_reasoning
+        super().__init__(
+            data,
+            initial={
+                **{key: value_text(own.get(key)) for key in SETTINGS},
+                SHOW_THINKING: own.get(SHOW_THINKING, of_site.include_in_response),
+                "show_reasoning": shows,
+            },
+        )
+        self.user = user
+        # what this user sees with both boxes checked
+        most = visibility(site_flags(), Viewer(is_administrator=user.is_administrator, show_reasoning=True))
+        self.fields["show_reasoning"].help_text = STEPS_HELP if most.trace else STEPS_ON_REQUEST_HELP
+        for key, setting in SETTINGS.items():
+            self.fields[key] = (
+                SettingField(key, getattr(of_site, setting.field))
+                if key in HELP
+                else forms.BooleanField(
+                    label=_("Thinking"),
+                    help_text=THINKING_HELP[most.thinking],
+                    required=False,
+                    disabled=not most.may_open_thinking,
+                )
+            )
+
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """Return the fields by group, for the page."""
+        return [
+            (gettext("What you see"), [self["show_reasoning"], self[SHOW_THINKING]]),
+            (gettext("What models are asked for"), [self[key] for key in ASKED]),
+            (gettext("Earlier thinking in requests"), [self[key] for key in HELP if key not in ASKED]),
+        ]
+
+    def save(self) -> None:
+        """Store the values that are set."""
+        layer = {key: self.cleaned_data[key] for key in HELP if self.cleaned_data[key] is not None}
+        if SHOW_THINKING in self.changed_data:
+            layer[SHOW_THINKING] = self.cleaned_data[SHOW_THINKING]
+        elif SHOW_THINKING in self.user.reasoning:
+            layer[SHOW_THINKING] = self.user.reasoning[SHOW_THINKING]
+        if "show_reasoning" in self.changed_data:
+            self.user.show_reasoning = self.cleaned_data["show_reasoning"]
+        self.user.reasoning = layer
+        self.user.save(update_fields=["reasoning", "show_reasoning"])
 
 
 class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs alone

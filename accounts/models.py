@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any, ClassVar, NoReturn
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.utils.functional import cached_property
@@ -14,6 +15,11 @@ from django.utils.translation import gettext_lazy as _
 class User(AbstractUser):
     """A user. ``reasoning`` holds only the ``reasoning.*`` values that they set; other layers decide the rest."""
 
+    THEMES = (("", _("System")), ("light", _("Light")), ("dark", _("Dark")))
+    LANGUAGES = (("", _("As in the browser")), *settings.LANGUAGES)
+
+    theme = models.CharField(_("theme"), max_length=10, choices=THEMES, default="", blank=True)
+    language = models.CharField(_("language"), max_length=10, choices=LANGUAGES, default="", blank=True)
     reasoning = models.JSONField(_("reasoning settings"), default=dict, blank=True)
     show_reasoning = models.BooleanField(_("show reasoning"), null=True, blank=True)  # None: the site's default
 
@@ -90,8 +96,8 @@ class AuditEntry(models.Model):
         SHARE_REVOKED = "share_revoked", _("link revoked")
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    # a user with entries can be deactivated, not deleted
-    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    user = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    username = models.CharField(_("user name"), max_length=150)  # at that time; the trail outlives the account
     action = models.CharField(_("action"), max_length=40)
     conversation = models.UUIDField(_("conversation"), null=True, blank=True)
     created_at = models.DateTimeField(_("created at"), auto_now_add=True)
@@ -104,7 +110,7 @@ class AuditEntry(models.Model):
         ordering = ("-created_at",)
 
     def __str__(self) -> str:
-        return f"{self.created_at:%Y-%m-%d %H:%M} {self.user}"
+        return f"{self.created_at:%Y-%m-%d %H:%M} {self.username}"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
         if not self._state.adding:
@@ -117,4 +123,4 @@ class AuditEntry(models.Model):
     @classmethod
     def record(cls, user: User, action: Action, conversation: uuid.UUID | None = None) -> AuditEntry:
         """Add one entry: user, action, time and, where it applies, conversation. Spec 004 scratchpad."""
-        return cls.objects.create(user=user, action=action, conversation=conversation)
+        return cls.objects.create(user=user, username=user.username, action=action, conversation=conversation)

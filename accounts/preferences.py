@@ -30,22 +30,44 @@ LABELS = {
     "reasoning.includeInContext": gettext_lazy("Include earlier thinking in requests"),
     "reasoning.includeInResponse": gettext_lazy("Show thinking"),
     "reasoning.stripFromContext": gettext_lazy("Earlier thinking to omit"),
-    "reasoning.format": gettext_lazy("Format"),
+    "reasoning.format": gettext_lazy("Format of thinking in requests"),
     "reasoning.summary": gettext_lazy("Reasoning summary from the provider"),
 }
 HELP = {
-    "reasoning.enabled": gettext_lazy("Whether the model is asked to reason. What it sends anyway is stored."),
+    "reasoning.enabled": gettext_lazy("What a model sends anyway is stored."),
     "reasoning.effort": gettext_lazy("How much the model reasons, if it supports that setting."),
-    "reasoning.maxTokens": gettext_lazy("A limit for thinking, where the model has such a setting."),
-    "reasoning.includeInContext": gettext_lazy(
-        "Whether earlier thinking is sent back to the model; some models need it."
-    ),
-    "reasoning.includeInResponse": gettext_lazy("Whether you see the model’s thinking under an answer."),
-    "reasoning.stripFromContext": gettext_lazy(
-        "Which earlier thinking is left out first: all, all but the last, or none."
-    ),
-    "reasoning.format": gettext_lazy("How thinking is sent back; native means field."),
-    "reasoning.summary": gettext_lazy("How long a summary of its reasoning the service is asked for."),
+    "reasoning.maxTokens": gettext_lazy("If the model has such a setting."),
+    "reasoning.includeInContext": gettext_lazy("Off keeps requests short. Some models need their earlier thinking."),
+    "reasoning.stripFromContext": gettext_lazy("Omitted even where earlier thinking is included."),
+    "reasoning.format": gettext_lazy("Both are the same for now."),
+    "reasoning.summary": gettext_lazy("A summary that the service writes of its own reasoning."),
+}
+# What is shown for a value, first for one setting, then for any.
+VALUE_LABELS: Mapping[str, Mapping[str, Any]] = {
+    "reasoning.stripFromContext": {"": gettext_lazy("Nothing"), "none": gettext_lazy("Nothing")},
+    "reasoning.includeInContext": {"": gettext_lazy("If needed")},
+    "reasoning.effort": {"": gettext_lazy("Automatic")},
+    "reasoning.maxTokens": {"": gettext_lazy("No limit")},
+    "reasoning.summary": {"": gettext_lazy("Automatic")},
+    "": {
+        "": gettext_lazy("not set"),
+        "true": gettext_lazy("On"),
+        "false": gettext_lazy("Off"),
+        "none": gettext_lazy("Off"),
+        "minimal": gettext_lazy("Minimal"),
+        "low": gettext_lazy("Low"),
+        "medium": gettext_lazy("Medium"),
+        "high": gettext_lazy("High"),
+        "xhigh": gettext_lazy("Very high"),
+        "max": gettext_lazy("Maximum"),
+        "all": gettext_lazy("All"),
+        "allButLast": gettext_lazy("All but the latest"),
+        "field": gettext_lazy("Separate field"),
+        "native": gettext_lazy("Format of the provider"),
+        "auto": gettext_lazy("Automatic"),
+        "concise": gettext_lazy("Concise"),
+        "detailed": gettext_lazy("Detailed"),
+    },
 }
 
 
@@ -142,9 +164,17 @@ def value_text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def value_label(key: str, value: Any) -> str:
+    """Return the words for a value of a setting; of None, what applies then."""
+    text = value_text(value)
+    return str(VALUE_LABELS.get(key, {}).get(text) or VALUE_LABELS[""].get(text, text))
+
+
 def layer_text(layer: Mapping[str, Any]) -> str:
-    """Return the values of a layer: ``reasoning.effort=low, reasoning.format=field``."""
-    return ", ".join(f"{name}={value_text(value)}" for name, value in layer.items()) or _("no settings")
+    """Return the values of a layer in words: ``Effort: Low · Show thinking: Off``."""
+    return " · ".join(f"{LABELS.get(key, key)}: {value_label(key, value)}" for key, value in layer.items()) or _(
+        "no settings"
+    )
 
 
 def error_text(error: SettingError) -> str:

@@ -67,8 +67,11 @@ def grant_for(user: User, session: Session | None) -> ScratchpadGrant | None:
 
 def reveal(scratchpad: Scratchpad, user: User, session_key: str | None) -> str | None:
     """Return the text, at most about 200 tokens, or None if the user may not see it at this moment."""
-    # Rights, flags and the switch may have changed since the socket opened or the request came.
-    current = reread(user, session_key)
+    return _reveal(scratchpad, reread(user, session_key))
+
+
+def _reveal(scratchpad: Scratchpad, current: tuple[User, Session] | None) -> str | None:
+    """Reveal it to a user and session that were just read: rights, flags and the switch may have changed."""
     grant = grant_for(*current) if current else None
     return core.reveal(scratchpad, grant) if grant else None
 
@@ -77,11 +80,14 @@ def render_panel(
     scratchpad: Scratchpad, user: User, session_key: str | None, *, card_id: str, is_first: bool
 ) -> SafeString | None:
     """Return the panel of a card as a live frame, or None if the user may not see it at this moment."""
-    text = reveal(scratchpad, user, session_key)
-    if text is None:
+    current = reread(user, session_key)
+    text = _reveal(scratchpad, current)
+    if current is None or text is None:
         return None
     if is_first:
-        return render_to_string("accounts/scratchpad.html", {"card_id": card_id, "text": text})
+        left_s = int(current[1][SCRATCHPAD_UNTIL] - timezone.now().timestamp())
+        context = {"card_id": card_id, "text": text, "left_s": left_s, "left": f"{left_s // 60}:{left_s % 60:02}"}
+        return render_to_string("accounts/scratchpad.html", context)
     # only the text is replaced, so that a panel that the user closed stays closed
     return format_html('<pre id="{}-pad-text" hx-swap-oob="innerHTML">{}</pre>', card_id, text)
 

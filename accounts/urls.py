@@ -12,10 +12,10 @@ urlpatterns = [
     path("signup/", views.sign_up, name="signup"),
     path("password/", views.PasswordView.as_view(), name="password"),
     path("settings/", views.settings_page, name="settings"),
-    path("settings/reasoning/", views.save_reasoning, name="settings_reasoning"),
+    path("settings/reasoning/", views.reasoning_page, name="settings_reasoning"),
     path("profiles/<int:pk>/use/", views.use_profile, name="profile_use"),
     path("profiles/<int:pk>/delete/", views.delete_profile, name="profile_delete"),
-    path("tokens/", views.create_token, name="token_create"),
+    path("tokens/", views.tokens_page, name="tokens"),
     path("tokens/<int:pk>/revoke/", views.revoke_token, name="token_revoke"),
     path(
         "toggles/show-reasoning/",

@@ -11,8 +11,9 @@ from django.contrib.auth.decorators import login_not_required
 from django.contrib.auth.views import LoginView, PasswordChangeView, redirect_to_login
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse_lazy
+from django.urls import reverse, reverse_lazy
 from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -55,6 +56,11 @@ class SignInView(LoginView):
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(**kwargs) | {"signup_enabled": settings.SIGNUP_ENABLED}
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        response = super().form_valid(form)
+        set_language_cookie(response, request_user(self.request))
+        return response
 
     def form_invalid(self, form: Any) -> HttpResponse:
         response = super().form_invalid(form)
@@ -105,25 +111,42 @@ def sign_up(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def settings_page(request: HttpRequest) -> HttpResponse:
-    """GET: the settings page. POST: save the default for "Show reasoning"."""
+    """GET: account, theme, language and what is stored in this browser. POST: save the theme or the language."""
     form = PreferencesForm(request.POST or None, instance=request_user(request))
     if not form.is_valid():
-        return render_settings(request, preferences_form=form)
+        return render(request, "accounts/settings.html", {"form": form})
     form.save()
-    # The session's switch would hide the new default.
-    request.session.pop(SHOW_REASONING, None)
-    messages.success(request, _("Saved."))
-    return redirect("accounts:settings")
+    with override(form.instance.language or get_language()):
+        response = saved(request, "accounts:settings")
+    set_language_cookie(response, form.instance)
+    return response
 
 
 @never_cache
-@require_POST
-def save_reasoning(request: HttpRequest) -> HttpResponse:
-    """Save the user's ``reasoning.*`` settings; they apply from the next request on."""
-    form = ReasoningForm(request.POST, layer=request_user(request).reasoning)
-    if not form.is_valid():
-        return render_settings(request, reasoning_form=form)
-    return save_layer(request, form.layer())
+@require_http_methods(["GET", "POST"])
+def reasoning_page(request: HttpRequest) -> HttpResponse:
+    """GET: the reasoning settings and saved profiles. POST: save the settings, or ``reset`` them.
+
+    They apply from the next request on.
+    """
+    user = request_user(request)
+    form = ReasoningForm(request.POST or None, user=user)
+    if "reset" in request.POST:
+        user.reasoning, user.show_reasoning = {}, None
+        user.save(update_fields=["reasoning", "show_reasoning"])
+    elif form.is_valid():
+        form.save()
+    else:
+        profiles = preferences.saved_profiles(user)
+        shown = {
+            "form": form,
+            "profiles": [(profile, preferences.layer_text(profile.values)) for profile in profiles],
+            "sees": visibility(user, request.session),
+        }
+        return render(request, "accounts/reasoning.html", shown)
+    # The session's switch would hide the new default.
+    request.session.pop(SHOW_REASONING, None)
+    return saved(request, "accounts:settings_reasoning")
 
 
 @require_POST
@@ -134,8 +157,10 @@ def use_profile(request: HttpRequest, pk: int) -> HttpResponse:
         layer = preferences.load_profile(profile.owner, profile.name)
     except SettingError as error:  # it holds a value that is no longer allowed
         messages.error(request, preferences.error_text(error))
-        return redirect("accounts:settings")
-    return save_layer(request, layer)
+        return redirect("accounts:settings_reasoning")
+    profile.owner.reasoning = layer
+    profile.owner.save(update_fields=["reasoning"])
+    return saved(request, "accounts:settings_reasoning")
 
 
 @require_POST
@@ -143,18 +168,20 @@ def delete_profile(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete one of the user's profiles."""
     get_object_or_404(ReasoningProfile, pk=pk, owner=request_user(request)).delete()
     messages.success(request, _("The profile was deleted."))
-    return redirect("accounts:settings")
+    return redirect("accounts:settings_reasoning")
 
 
 @never_cache
-@require_POST
-def create_token(request: HttpRequest) -> HttpResponse:
-    """Create an access token and show it once."""
-    form = TokenForm(request.POST)
-    if not form.is_valid():
-        return render_settings(request, token_form=form)
-    _token, plaintext = tokens.create_token(request_user(request), form.cleaned_data["name"])
-    return render_settings(request, new_token=plaintext)
+@require_http_methods(["GET", "POST"])
+def tokens_page(request: HttpRequest) -> HttpResponse:
+    """GET: the access tokens. POST: create one and show it once."""
+    user, new_token = request_user(request), ""
+    form = TokenForm(request.POST or None)
+    if form.is_valid():
+        _token, new_token = tokens.create_token(user, form.cleaned_data["name"])
+        form = TokenForm()
+    shown = {"form": form, "new_token": new_token, "tokens": user.access_tokens.order_by("-created_at")}
+    return render(request, "accounts/tokens.html", shown)
 
 
 @require_POST
@@ -162,7 +189,7 @@ def revoke_token(request: HttpRequest, pk: int) -> HttpResponse:
     """Revoke one of the user's access tokens."""
     tokens.revoke(get_object_or_404(AccessToken, pk=pk, user=request_user(request)))
     messages.success(request, _("The token was revoked."))
-    return redirect("accounts:settings")
+    return redirect("accounts:tokens")
 
 
 @require_POST
@@ -190,25 +217,21 @@ def invalid_toggle(form: ToggleForm) -> HttpResponse:
     return HttpResponseBadRequest(form.errors.as_text(), content_type="text/plain; charset=utf-8")
 
 
-def render_settings(request: HttpRequest, **context: Any) -> HttpResponse:
-    """Render the settings page; ``context`` replaces forms, with their errors."""
-    user = request_user(request)
-    context = {
-        "preferences_form": PreferencesForm(instance=user),
-        "reasoning_form": ReasoningForm(layer=user.reasoning),
-        "token_form": TokenForm(),
-        "profiles": [(profile, preferences.layer_text(profile.values)) for profile in preferences.saved_profiles(user)],
-        "tokens": user.access_tokens.order_by("-created_at"),
-        "visibility": visibility(user, request.session),
-        **context,
-    }
-    return render(request, "accounts/settings.html", context)
-
-
-def save_layer(request: HttpRequest, layer: dict[str, Any]) -> HttpResponse:
-    """Save the user's ``reasoning.*`` settings and go back to the settings page."""
-    user = request_user(request)
-    user.reasoning = layer
-    user.save(update_fields=["reasoning"])
+def saved(request: HttpRequest, page: str) -> HttpResponseRedirect:
+    """Redirect to a page of the settings, which says that they are saved."""
     messages.success(request, _("Saved."))
-    return redirect("accounts:settings")
+    return HttpResponseRedirect(reverse(page))
+
+
+def set_language_cookie(response: HttpResponse, user: User) -> None:
+    """Store the user's language where Django's middleware and the socket look for it, before ``Accept-Language``."""
+    if user.language:
+        response.set_cookie(
+            settings.LANGUAGE_COOKIE_NAME,
+            user.language,
+            max_age=settings.LANGUAGE_COOKIE_AGE,
+            secure=settings.LANGUAGE_COOKIE_SECURE,
+            samesite="Lax",
+        )
+    else:
+        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, samesite="Lax")

@@ -53,6 +53,7 @@ def visibility(
     joined = reasoning_settings(user, model_layer=model_layer, conversation_layer=conversation_layer)
     viewer = Viewer(
         is_administrator=user.is_administrator,
+        is_staff=user.is_staff,
         show_reasoning=show_reasoning if isinstance(show_reasoning, bool) else user.show_reasoning,
         show_trace=show_trace if isinstance(show_trace, bool) else None,
         include_in_response=joined.include_in_response,

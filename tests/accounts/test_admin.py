@@ -14,6 +14,9 @@ from pytest_django import Settings
 from accounts import tokens
 from accounts.demo import ensure_users
 from accounts.models import AccessToken, AuditEntry, ReasoningProfile, User
+from chat.models import Conversation, Event
+from chat.sharing.export import Choice
+from chat.sharing.links import create_link
 from tests.factories import client_of, make_administrator, make_conversation, make_turn, make_user, sign_in_staff
 
 USERS = "/admin/accounts/user/"
@@ -81,6 +84,34 @@ def test_bulk_delete_of_a_user_who_has_privileges_is_refused(client: Client, sam
     assert client.post(USERS, chosen | {"_selected_action": [alice.pk, ada.pk]}).status_code == 403
     assert client.post(USERS, chosen | {"_selected_action": [alice.pk]}).status_code == 302
     assert set(User.objects.values_list("username", flat=True)) == {"sam", "ada"}
+
+
+def test_superuser_deletes_a_user_with_everything_they_own(
+    roots: Client, client: Client, sam: User, alice: User, bob: User
+) -> None:
+    conversation = make_conversation(owner=alice, title="Private ferry")
+    make_turn(conversation, question="Private?")
+    create_link(alice, conversation, Choice(), days=None)
+    tokens.create_token(alice, "Private laptop")
+    kept = make_turn(make_conversation(owner=bob))
+    sam.user_permissions.add(Permission.objects.get(codename="delete_user"))
+    url = f"{USERS}{alice.pk}/delete/"
+
+    page = roots.get(url).text
+    assert client.post(url, {"post": "yes"}).status_code == 403, "staff who are no superusers"
+    assert roots.post(url, {"post": "yes"}).status_code == 302
+
+    assert "<li>Conversations: 1</li>" in page
+    assert "<li>Events: " in page
+    assert "Private" not in page
+    assert not User.objects.filter(pk=alice.pk).exists()
+    assert list(Conversation.all_objects.values_list("pk", flat=True)) == [kept.conversation_id]
+    assert set(Event.objects.values_list("turn", flat=True)) == {kept.pk}
+    trail = roots.get(reverse("admin:accounts_auditentry_changelist"), {"q": "alice"}).context["cl"].result_list
+    assert {(entry.username, entry.action) for entry in trail} == {
+        ("alice", "token_created"),
+        ("alice", "share_created"),
+    }
 
 
 def test_superusers_grant_privileges(roots: Client, alice: User) -> None:

@@ -1,24 +1,32 @@
-"""The settings page: default for "Show reasoning", reasoning settings, saved profiles; and the layers behind them."""
+"""The settings pages: theme, language, reasoning settings, saved profiles; and the layers behind them."""
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
+from django import forms
 from django.test import Client
 from pytest_django import Settings
 
 from accounts import preferences
 from accounts.models import User
 from reasoning.errors import SettingError
-from reasoning.settings import SETTINGS
-from tests.factories import client_of
+from tests.factories import PASSWORD, client_of
 
 PAGE = "/accounts/settings/"
-SAVE = "/accounts/settings/reasoning/"
+REASONING = "/accounts/settings/reasoning/"
 
 
 @pytest.fixture
 def alices(alice: User) -> Client:
     return client_of(alice)
+
+
+def posted_by(form: forms.Form) -> dict[str, Any]:
+    """Return what a browser sends for a form that nobody has changed."""
+    return {field.name: value for field in form if (value := field.value()) not in (None, False)}
 
 
 def saved_layer(user: User) -> object:
@@ -53,24 +61,38 @@ def test_stored_value_that_is_no_longer_allowed_is_named(alice: User) -> None:
 
 
 @pytest.mark.spec("001 BR-008")
-def test_form_saves_set_values_and_leaves_out_empty_ones(alices: Client, alice: User, settings: Settings) -> None:
-    settings.REASONING_DEFAULTS = {"reasoning.effort": "minimal", "reasoning.summary": "auto"}
-    form = alices.get(PAGE).context["reasoning_form"]
-    assert {key: form[key].value() for key in form.fields} == dict.fromkeys(SETTINGS, "")
+def test_form_shows_defaults_and_saves_what_is_set(alices: Client, alice: User, settings: Settings) -> None:
+    settings.REASONING_DEFAULTS = {"reasoning.effort": "xhigh"}
+    page = alices.get(REASONING)
+    assert {"Default (Very high)", "Default (No limit)"} <= set(re.findall(r"Default \([^)]*\)", page.text))
+    untouched = posted_by(page.context["form"])
 
-    values = {"reasoning.effort": "high", "reasoning.maxTokens": "2000", "reasoning.includeInResponse": "false"}
-    alices.post(SAVE, values)
+    alices.post(REASONING, untouched)
+    assert (saved_layer(alice), alice.show_reasoning) == ({}, None)
+    alices.post(REASONING, untouched | {"reasoning.effort": "high", "reasoning.maxTokens": "2000"})
+    assert saved_layer(alice) == {"reasoning.effort": "high", "reasoning.maxTokens": 2000}
+    alices.post(REASONING, {"reasoning.effort": "", "reasoning.maxTokens": "2000"})
+    assert saved_layer(alice) == {"reasoning.maxTokens": 2000, "reasoning.includeInResponse": False}
+    assert alice.show_reasoning is False
 
-    assert saved_layer(alice) == {
-        "reasoning.effort": "high",
-        "reasoning.maxTokens": 2000,
-        "reasoning.includeInResponse": False,
-    }
-    joined = preferences.reasoning_settings(alice)
-    assert (joined.effort, joined.summary) == ("high", "auto")
-    assert alices.get(PAGE).context["reasoning_form"]["reasoning.includeInResponse"].value() == "false"
-    alices.post(SAVE, {"reasoning.effort": "", "reasoning.maxTokens": "2000"})
-    assert saved_layer(alice) == {"reasoning.maxTokens": 2000}
+    alices.post(REASONING, posted_by(alices.get(REASONING).context["form"]))
+    assert saved_layer(alice) == {"reasoning.maxTokens": 2000, "reasoning.includeInResponse": False}
+    alices.post(REASONING, {"reset": "1"})
+    assert (saved_layer(alice), alice.show_reasoning) == ({}, None)
+
+
+def test_check_boxes_say_what_the_site_shows(alices: Client, ada: User, settings: Settings) -> None:
+    settings.REASONING_THINKING_FOR_USERS, settings.REASONING_SCRATCHPAD_ENABLED = "hidden", True
+    settings.REASONING_TOOL_TRACE_DEFAULT = False
+
+    users, administrators = alices.get(REASONING), client_of(ada).get(REASONING)
+
+    assert users.context["form"].fields["reasoning.includeInResponse"].disabled
+    assert "Hidden for your account." in users.text
+    assert "left out until you ask for it" in users.text
+    assert "Scratchpad" not in users.text
+    assert not administrators.context["form"].fields["reasoning.includeInResponse"].disabled
+    assert "Off. The switch is above a conversation." in administrators.text
 
 
 @pytest.mark.spec("001 ERR-001")
@@ -82,36 +104,61 @@ def test_form_saves_set_values_and_leaves_out_empty_ones(alices: Client, alice: 
     ],
 )
 def test_invalid_value_is_reported_at_its_field(alices: Client, alice: User, key: str, value: str, error: str) -> None:
-    errors = alices.post(SAVE, {"reasoning.effort": "high", key: value}).context["reasoning_form"].errors
+    errors = alices.post(REASONING, {"reasoning.effort": "high", key: value}).context["form"].errors
 
     assert list(errors) == [key]
     assert error in errors[key][0]
     assert saved_layer(alice) == {}
 
 
-def test_default_for_show_reasoning_clears_the_switch_of_the_session(alices: Client, alice: User) -> None:
-    User.objects.update(reasoning={"reasoning.effort": "high"})
+def test_saving_clears_the_switch_of_the_session(alices: Client, alice: User) -> None:
     alices.post("/accounts/toggles/show-reasoning/", {"on": "true"})
 
-    alices.post(PAGE, {"show_reasoning": "false"})
+    alices.post(REASONING, {"reasoning.includeInResponse": "on"})
 
-    assert saved_layer(alice) == {"reasoning.effort": "high"}
-    assert alice.show_reasoning is False
-    assert not alices.get(PAGE).context["visibility"].show_reasoning
+    assert (saved_layer(alice), alice.show_reasoning) == ({}, False)
+    assert not alices.get(REASONING).context["sees"].show_reasoning
 
 
 @pytest.mark.spec("product 13")
 def test_site_without_reasoning_hides_the_settings(alices: Client, settings: Settings) -> None:
     settings.REASONING_ENABLED = False
 
-    assert 'id="defaults"' not in alices.get(PAGE).text
+    assert "This site shows no reasoning." in (page := alices.get(REASONING).text)
+    assert "reasoning.effort" not in page
+
+
+def test_theme_and_language_are_saved_apart_and_hold_on_every_page(alices: Client, alice: User) -> None:
+    assert "data-theme" not in alices.get(PAGE).text
+
+    alices.post(PAGE, {"theme": "dark"})
+    saved = alices.post(PAGE, {"language": "de"}, follow=True)
+
+    alice.refresh_from_db()
+    assert (alice.theme, alice.language) == ("dark", "de")
+    for page in (saved, alices.get("/", follow=True), alices.get("/nowhere/")):
+        assert '<html lang="de" dir="ltr" data-theme="dark">' in page.text
+    assert alices.post(PAGE, {"theme": "pink"}).context["form"].has_error("theme")
+    alices.post(PAGE, {"language": ""})
+    assert '<html lang="en"' in alices.get(PAGE).text
+
+
+def test_sign_in_brings_the_language_of_the_user(client: Client, alice: User, bob: User) -> None:
+    User.objects.filter(pk=alice.pk).update(language="de")
+    languages = []
+    for name in ("alice", "bob"):
+        client.post("/accounts/login/", {"username": name, "password": PASSWORD})
+        languages.append(client.get(PAGE)["Content-Language"])
+        client.post("/accounts/logout/")
+
+    assert languages == ["de", "en"]
 
 
 def test_profile_replaces_the_settings_and_can_be_deleted(alices: Client, alice: User) -> None:
     User.objects.update(reasoning={"reasoning.summary": "auto"})
     preferences.save_profile(alice, "quiet", {"reasoning.includeInResponse": False})
     profile = alice.reasoning_profiles.get()
-    assert "reasoning.includeInResponse=false" in alices.get(PAGE).text
+    assert "Show thinking: Off" in alices.get(REASONING).text
 
     alices.post(f"/accounts/profiles/{profile.pk}/use/")
     assert saved_layer(alice) == {"reasoning.includeInResponse": False}
