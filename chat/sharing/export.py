@@ -1,4 +1,4 @@
-"""Export a conversation for one viewer as Markdown or JSON. Product 12, 13, 15.
+"""Export a conversation for one viewer as Markdown or JSON, or all of them as a ZIP file. Product 12, 13, 15.
 
 What the viewer may not see, or left out, is not in the ``Visibility`` that comes in; nothing is decided here. A running
 turn is left out.
@@ -8,17 +8,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import uuid
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from io import RawIOBase
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+from django.utils.text import get_valid_filename, slugify
+from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
+from accounts.models import User
+from accounts.preferences import saved_profiles
+from accounts.visibility import Session
 from chat import eventlog
 from chat.cards import build, labels
-from chat.models import Turn
+from chat.conversations.reasoning_settings import visibility_for
+from chat.eventlog.attachments import content_of
+from chat.models import Attachment, Prompt, Turn
 from reasoning.citations import citation_numbers, renumber
 from reasoning.envelope import AnswerRecord, envelope
 from reasoning.redaction import redact_text
@@ -30,6 +41,7 @@ CUT_LINES = {
     "length": gettext_lazy("The answer was cut off at the length limit."),
     "content_filter": gettext_lazy("The model’s service withheld the rest of this answer."),
 }
+MAX_NAME_CHARS = 60
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|])")
 
 
@@ -107,12 +119,19 @@ def error_form(turn: Turn) -> dict[str, Any]:
     return form if turn.retry_after_s is None else {**form, "retryAfter": turn.retry_after_s}
 
 
+def question_form(record: eventlog.TurnRecord) -> dict[str, Any]:
+    """Return a question as export and API have it, with the names of its files."""
+    card = build.question_card(record)
+    form = {"role": "user", "text": card.text}
+    files = [{"name": file.name, "url": file.url} for file in card.attachments]
+    return {**form, "attachments": files} if files else form
+
+
 def as_json(export: Export) -> str:
     """Return the questions, and the envelopes of the API, oldest first."""
     messages: list[dict[str, Any]] = []
     for record, form in zip(export.ended, envelopes_of(export.ended, export.sees), strict=True):
-        question = build.question_card(record).text
-        messages.append({"role": "user", "text": question, "at": record.turn.started_at.isoformat()})
+        messages.append({**question_form(record), "at": record.turn.started_at.isoformat()})
         messages.append({"role": "assistant", **form})
     exported = {
         "title": title_of(export),
@@ -132,10 +151,99 @@ def as_markdown(export: Export) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+async def zip_of_all(person: User, session: Session, origin: str) -> AsyncIterator[bytes]:
+    """Yield a ZIP file of a user's account and conversations: Markdown and JSON, as the user sees them, and files.
+
+    One conversation or file is in memory at a time. Temporary ones are in no list, so not in here.
+    """
+    buffer, language = ZipBuffer(), get_language()
+    archive = ZipFile(buffer, "w", ZIP_DEFLATED)
+
+    @sync_to_async
+    def write_conversation(pk: uuid.UUID) -> list[uuid.UUID]:
+        """Return the ids of its attached files."""
+        conversation = person.conversations.select_related("profile").filter(pk=pk).first()
+        if conversation is None:  # deleted meanwhile
+            return []
+        sees = Choice(summary=True, trace=True, thinking=True).within(visibility_for(person, session, conversation))
+        export = Export(conversation.title, origin, timezone.now(), eventlog.turns(pk), sees)
+        name = f"{conversation.created_at:%Y-%m-%d}-{file_stem(conversation.title)}-{pk.hex[:8]}"
+        # the response is read after its request, whose language has ended
+        with override(language):
+            archive.writestr(f"conversations/{name}.md", as_markdown(export))
+            archive.writestr(f"conversations/{name}.json", as_json(export))
+        return list(conversation.attachments.exclude(sent_at=None).values_list("pk", flat=True))
+
+    @sync_to_async
+    def write_file(pk: uuid.UUID) -> None:
+        if file := Attachment.objects.filter(pk=pk).first():
+            folder = f"attachments/{file.conversation_id.hex[:8]}"
+            archive.writestr(f"{folder}/{get_valid_filename(f'{pk.hex[:8]}-{file.name}')}", content_of(file))
+
+    archive.writestr("account.json", await sync_to_async(account_json)(person))
+    listed = person.conversations.filter(expires_at=None, turns__isnull=False).distinct().order_by("-created_at")
+    for pk in [pk async for pk in listed.values_list("pk", flat=True)]:
+        for file_pk in await write_conversation(pk):
+            await write_file(file_pk)
+            yield buffer.take()
+        yield buffer.take()
+    archive.close()
+    yield buffer.take()
+
+
+class ZipBuffer(RawIOBase):
+    """What ZipFile has written since the last ``take``. It can't seek, so that ZipFile never goes back."""
+
+    def __init__(self) -> None:
+        self._written = bytearray()
+
+    def write(self, data: Any) -> int:
+        self._written += data
+        return len(data)
+
+    def take(self) -> bytes:
+        taken = bytes(self._written)
+        self._written.clear()
+        return taken
+
+
+def account_json(person: User) -> str:
+    """Return what a user has set."""
+    form = {
+        "username": person.username,
+        "joined": person.date_joined.astimezone(UTC).isoformat(timespec="seconds"),
+        "theme": person.theme,
+        "language": person.language,
+        "showReasoning": person.show_reasoning,
+        "reasoning": person.reasoning,
+        "profiles": {profile.name: profile.values for profile in saved_profiles(person)},
+        "prompts": dict(Prompt.objects.filter(owner=person).values_list("name", "text")),
+        "projects": [
+            {
+                "name": project.name,
+                "systemPrompt": project.system_prompt,
+                "conversations": [conversation.title for conversation in project.conversations.all()],
+            }
+            for project in person.projects.prefetch_related("conversations")
+        ],
+        "tokens": list(person.access_tokens.values_list("name", flat=True)),
+    }
+    return json.dumps(form, ensure_ascii=False, indent=2) + "\n"
+
+
+def file_stem(title: str) -> str:
+    """Return the beginning of a file name. File names get into mails and logs, so the title is redacted."""
+    return slugify(redact_text(title))[:MAX_NAME_CHARS].strip("-") or "conversation"
+
+
 def turn_parts(record: eventlog.TurnRecord, export: Export, thinking: eventlog.ThinkingText | None) -> Iterator[str]:
     turn, answer = record.turn, build.record_of(record)
     yield "## " + _("Question %(number)s") % {"number": turn.number}
-    yield block_quote(build.question_card(record).text)
+    question = build.question_card(record)
+    yield block_quote(question.text)
+    yield section(
+        _("Attached files"), [f"- {link_to(one.name, export.origin, one.url)}" for one in question.attachments]
+    )
     yield "## " + _("Answer %(number)s") % {"number": turn.number}
     # a file has no viewer whose time zone is known
     at = turn.started_at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -201,9 +309,14 @@ def block_quote(text: str) -> str:
     return "\n".join(f"> {line}".rstrip() for line in text.splitlines() or [""])
 
 
+def without_query(url: str) -> str:
+    """Return the address of a passage without what is to be marked there."""
+    return re.sub(r"\?[^#]*", "", url, count=1)
+
+
 def link_to(label: str, origin: str, url: str) -> str:
     """Return a Markdown link; brackets in the URL would end it."""
-    absolute = origin + url if url.startswith("/") else url
+    absolute = origin + without_query(url) if url.startswith("/") else url
     return f"[{escape(label)}]({absolute.replace(' ', '%20').replace('(', '%28').replace(')', '%29')})"
 
 

@@ -7,7 +7,7 @@ shares no more than a user could. An expired link looks the same as one that nev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,17 +15,19 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.html import escape
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from accounts.models import AuditEntry, User
 from accounts.visibility import site_flags
 from chat import eventlog
 from chat.cards import build, rendering
-from chat.cards.view_models import AnswerView, QuestionView
+from chat.cards.view_models import AnswerView, QuestionView, SourceView, StepView, dom_id
 from chat.conversations import reasoning_settings
 from chat.eventlog import branches, link_tokens, read
 from chat.models import Conversation, Share, Turn
-from chat.sharing.export import Choice
+from chat.sharing.export import Choice, without_query
 from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text
 from reasoning.visibility import Viewer, Visibility, visibility
 
@@ -131,6 +133,11 @@ def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, url: str, *, is_o
     """Return a card without the owner's actions and without the error text of a model service."""
     text = eventlog.thinking_for(rows.turn, sees) if is_open else None
     card = build.answer_card(rows, sees, opened=text)
+    # The reader page needs a session; here a citation leads to its excerpt, which is stored with the answer.
+    sources = tuple(replace(source, anchor=dom_id(card.id, f"source-{source.ref}")) for source in card.sources)
+    answer_html = str(card.answer_html)
+    for source in sources:
+        answer_html = answer_html.replace(f'href="{escape(source.url)}"', f'href="#{source.anchor}"')
     # Field by field, so that a URL which a later version adds to the owner's card stays off the shared page.
     return AnswerView(
         id=card.id,
@@ -139,14 +146,14 @@ def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, url: str, *, is_o
         model=card.model,
         at=card.at,
         sees=sees,
-        answer_html=card.answer_html,
+        answer_html=SafeString(answer_html),
         points=card.points,
         points_from_trace=card.points_from_trace,
-        steps=card.steps,
+        steps=tuple(shared_step(step, sources) for step in card.steps),
         steps_label=card.steps_label,
         steps_detail=card.steps_detail,
         thinking=replace(card.thinking, url=url) if card.thinking else None,
-        sources=card.sources,
+        sources=sources,
         found_label=card.found_label,
         unfound=card.unfound,
         ended_label=card.ended_label,
@@ -154,6 +161,13 @@ def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, url: str, *, is_o
         history_note=card.history_note,
         notice=_("This answer could not be finished.") if card.error else card.notice,
     )
+
+
+def shared_step(step: StepView, sources: Sequence[SourceView]) -> StepView:
+    """Return a step whose citations lead to the excerpts of the answer, or nowhere."""
+    anchors = {without_query(source.url): f"#{source.anchor}" for source in sources}
+    links = (replace(link, url=anchors.get(without_query(link.url), "")) for link in step.citations)
+    return replace(step, citations=tuple(links))
 
 
 def openable(now: datetime) -> Q:

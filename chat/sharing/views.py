@@ -1,7 +1,7 @@
 """Exports and shared links: files of a conversation for its owner, and pages of it that anybody may read.
 
 Each response is drawn with a ``Visibility`` that the owner's choice can only narrow (product 15). A shared page needs
-no session; its sources lead strangers to the sign-in, because sharing an answer doesn't publish the site's filings.
+no session. It shows the cited words of each source; the filings themselves need the sign-in.
 """
 
 from __future__ import annotations
@@ -10,32 +10,42 @@ import uuid
 from functools import partial
 from typing import Any
 
+from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_not_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBadRequest,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import content_disposition_header
-from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts.forms import AttemptLimit
 from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
 from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, Share, Turn
-from chat.sharing import links
-from chat.sharing.export import Choice, Export, as_json, as_markdown
-from reasoning.redaction import redact_text
+from chat.sharing import imports, links
+from chat.sharing.export import Choice, Export, as_json, as_markdown, file_stem, zip_of_all
+from chat.validation import InvalidInputError
 
 FORMATS = {
     "md": (as_markdown, "text/markdown; charset=utf-8"),
     "json": (as_json, "application/json; charset=utf-8"),
 }
-MAX_NAME_CHARS = 60
+EXPORTS_ALLOWED = 6  # of everything, in five minutes
+IMPORTS_ALLOWED = 10
 LIFETIME_DAYS = {"7": 7, "30": 30, "never": None}
 
 
@@ -50,11 +60,38 @@ def export(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     write, content_type = FORMATS[file_format]
     sees = Choice.from_query(request.GET).within(visibility_for(request_user(request), request.session, conversation))
     text = write(Export(conversation.title, origin_of(request), timezone.now(), eventlog.turns(conversation.pk), sees))
-    # file names get into mails and logs, so the title is redacted
-    stem = slugify(redact_text(conversation.title))[:MAX_NAME_CHARS].strip("-") or "conversation"
-    name = f"{stem}-{timezone.now():%Y-%m-%d}.{file_format}"
-    disposition = content_disposition_header(as_attachment=True, filename=name)
-    return HttpResponse(text, content_type=content_type, headers={"Content-Disposition": disposition or "attachment"})
+    name = f"{file_stem(conversation.title)}-{today()}.{file_format}"
+    return HttpResponse(text, content_type=content_type, headers=download_header(name))
+
+
+@never_cache
+@require_GET
+async def export_all(request: HttpRequest) -> HttpResponseBase:
+    """Download all conversations and the account as a ZIP file."""
+    person = request_user(request)
+    if not await sync_to_async(AttemptLimit("export", str(person.pk), allowed=EXPORTS_ALLOWED).take)():
+        message = _("Too many exports. Try again in a few minutes.")
+        return HttpResponse(message, status=429, content_type="text/plain; charset=utf-8")
+    files = zip_of_all(person, request.session, origin_of(request))
+    return StreamingHttpResponse(files, "application/zip", headers=download_header(f"legible-{today()}.zip"))
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def import_file(request: HttpRequest) -> HttpResponse:
+    """GET: the form. POST: import the conversations of ``file``, and show what became of each."""
+    if request.method == "GET":
+        return render(request, "chat/import.html")
+    person, status = request_user(request), 400
+    try:
+        if not AttemptLimit("import", str(person.pk), allowed=IMPORTS_ALLOWED).take():
+            status = 429
+            raise imports.refusal(_("Too many imports. Try again in a few minutes."))
+        if (upload := request.FILES.get("file")) is None:
+            raise imports.refusal(_("Choose a file."))
+        return render(request, "chat/import.html", {"report": imports.import_upload(person, upload)})
+    except InvalidInputError as error:
+        return render(request, "chat/import.html", {"error": error.message}, status=status)
 
 
 @never_cache
@@ -115,7 +152,7 @@ def revoke(request: HtmxHttpRequest, link_id: uuid.UUID) -> HttpResponse:
 @require_GET
 def share_list(request: HttpRequest) -> HttpResponse:
     """List all links of the user that can be opened now."""
-    return render(request, "chat/shares.html", {"links": link_rows(request, None), "is_at_shares": True})
+    return render(request, "chat/shares.html", {"links": link_rows(request, None)})
 
 
 @login_not_required
@@ -192,6 +229,14 @@ def not_indexed(response: HttpResponse) -> HttpResponse:
 
 def see_other(url: str) -> HttpResponse:
     return HttpResponseRedirect(url, status=303)
+
+
+def today() -> str:
+    return f"{timezone.now():%Y-%m-%d}"
+
+
+def download_header(name: str) -> dict[str, str]:
+    return {"Content-Disposition": content_disposition_header(as_attachment=True, filename=name) or "attachment"}
 
 
 def origin_of(request: HttpRequest) -> str:

@@ -19,7 +19,7 @@ def offline(serve: MakeSite) -> Site:
 
 
 def opens_dialog(person: Person) -> Locator:
-    person.page.get_by_role("link", name="Share").click()
+    person.chooses("Share")
     dialog = person.page.get_by_role("dialog", name="Share this conversation")
     expect(dialog).to_be_visible()
     return dialog
@@ -43,6 +43,9 @@ def test_link_is_created_read_by_a_stranger_and_revoked(visit: Visit, offline: S
     expect(card.answer).to_contain_text(answer)
     expect(card.summary).to_be_visible()
     card.opens_trace()
+    card.answer.locator("a[data-citation]").first.click()  # leads no stranger to the sign-in
+    quotation = card.answer.locator("q").first.text_content() or ""
+    expect(stranger.page.get_by_role("tooltip").locator("mark")).to_have_text(quotation)
     expect(card.thinking).to_have_count(0)
     expect(stranger.composer).to_have_count(0)
 

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+from typing import Any
+from zipfile import ZipFile
+
+from asgiref.sync import async_to_sync
+
 from accounts.models import User
 from chat import eventlog
 from chat.models import Conversation
@@ -41,3 +47,13 @@ def make_talk(owner: User) -> Conversation:
     )
     eventlog.close_turn(turn, [answer], status="completed", summary_source="model", thinking_ms=12_000)
     return conversation
+
+
+def unzipped(answer: Any) -> dict[str, str]:
+    """Return the files of a streamed ZIP file by name."""
+
+    async def read() -> bytes:
+        return b"".join([part async for part in answer])
+
+    with ZipFile(BytesIO(async_to_sync(read)())) as archive:
+        return {name: archive.read(name).decode() for name in archive.namelist()}

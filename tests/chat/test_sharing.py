@@ -46,8 +46,10 @@ def test_a_stranger_reads_the_question_the_answer_and_its_sources(alice: User) -
     page = opened(make_link(make_talk(alice), Choice(summary=False)))
 
     assert "What would breach\nthe covenants?" in page
-    assert "It fell" in page
-    assert 'href="/filings/northwind/#p31"' in page
+    assert "<mark>It fell.</mark>" in page  # the cited passage, without a session
+    answer, sources = page.split('class="evidence"')
+    assert re.search(r'data-citation="" href="#(m-\w+-source-1)"', answer)[1] in sources
+    assert "/filings/northwind/" not in answer
     assert 'data-role="assistant"' in page
 
 
