@@ -1,6 +1,6 @@
-"""The list of a person's conversations: pinned first, then by day, fifty at a time; or the results of a search.
+"""The lists of a person's conversations: pinned ones, those of projects, then by day; or the results of a search.
 
-Deleted and temporary conversations, and those without a question, are not listed.
+Deleted and temporary conversations, and those without a question, are not listed. Archived ones have their own list.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Window
+from django.db.models.functions import Coalesce, RowNumber
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -18,9 +19,10 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from chat.conversations import actions, search
-from chat.models import Conversation, Turn
+from chat.models import Conversation, Project, Turn
 
 PAGE_SIZE = 50
+SHOWN_PROJECTS, SHOWN_OF_PROJECT = 5, 5  # in the sidebar, the newest ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,12 @@ class Group:
     label: str
     conversations: tuple[Conversation, ...]
     is_today: bool = False
+    project: Project | None = None
+
+    @property
+    def dom_id(self) -> str:
+        """Name the groups into which a page inserts new conversations; see chat.socket.frames."""
+        return f"project-{self.project.id.hex}" if self.project else "today" if self.is_today else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +55,14 @@ class Sidebar:
 def newest(person: User, *, deleted: object = None, focus: uuid.UUID | None = None) -> Sidebar:
     """Return the head of the list; ``deleted`` is the id of a conversation whose deletion may be undone."""
     listed = listed_conversations(person)
-    groups, older_url = first_page(listed.filter(is_pinned=False))
+    groups, older_url = page_of(listed.filter(is_pinned=False, project=None), reverse("chat:conversations"))
     # Today's group is there even if it is empty: the page inserts a new conversation into it.
     today = _("Today")
     if groups and groups[0].label == today:
         groups = (Group(today, groups[0].conversations, is_today=True), *groups[1:])
     else:
         groups = (Group(today, (), is_today=True), *groups)
+    groups = (*project_groups(person, listed), *groups)
     if pinned := tuple(listed.filter(is_pinned=True)):
         groups = (Group(_("Pinned"), pinned), *groups)
     undo = actions.find_deleted(person, deleted) if deleted else None
@@ -65,12 +74,25 @@ def older(person: User, after: uuid.UUID) -> Sidebar:
     last = person.conversations.filter(pk=after).first()
     if last is None:
         return newest(person)
-    # the order of the list, in which conversations of the same moment are ordered by id
-    earlier = Q(updated_at__lt=last.updated_at) | Q(updated_at=last.updated_at, pk__lt=last.pk)
-    groups, older_url = first_page(listed_conversations(person).filter(earlier, is_pinned=False))
+    listed = listed_conversations(person).filter(is_pinned=False, project=None)
+    groups, older_url = page_of(listed, reverse("chat:conversations"), last)
     if groups and groups[0].label == day_label(last, timezone.localdate()):
         groups = (Group("", groups[0].conversations), *groups[1:])
     return Sidebar(groups, older_url, focus=groups[0].conversations[0].pk if groups else None)
+
+
+def archived(person: User, after: uuid.UUID | None) -> Sidebar:
+    """Return a page of the archived conversations."""
+    listed = listed_conversations(person, is_archived=True)
+    last = listed.filter(pk=after).first() if after else None
+    return Sidebar(*page_of(listed, reverse("chat:archived"), last))
+
+
+def of_project(project: Project, after: uuid.UUID | None) -> Sidebar:
+    """Return a page of the conversations of a project."""
+    listed = listed_conversations(project.owner).filter(project=project)
+    last = listed.filter(pk=after).first() if after else None
+    return Sidebar(*page_of(listed, project.get_absolute_url(), last))
 
 
 def search_results(person: User, query: str) -> Sidebar:
@@ -79,16 +101,37 @@ def search_results(person: User, query: str) -> Sidebar:
     return Sidebar(query=query, found=search.search(person, query)) if query else newest(person)
 
 
-def listed_conversations(person: User) -> QuerySet[Conversation]:
+def project_groups(person: User, listed: QuerySet[Conversation]) -> list[Group]:
+    """Return the projects that were used last, each with its newest conversations."""
+    used_at = Coalesce(Max("conversations__updated_at"), "created_at")
+    projects = list(person.projects.alias(used_at=used_at).order_by("-used_at")[:SHOWN_PROJECTS])
+    if not projects:
+        return []
+    number = Window(RowNumber(), partition_by="project", order_by=("-updated_at", "-pk"))
+    newest_of = listed.filter(project__in=projects, is_pinned=False).alias(number=number)
+    shown = list(newest_of.filter(number__lte=SHOWN_OF_PROJECT))
+    return [
+        Group(project.name, tuple(one for one in shown if one.project_id == project.pk), project=project)
+        for project in projects
+    ]
+
+
+def listed_conversations(person: User, *, is_archived: bool = False) -> QuerySet[Conversation]:
     has_turn = Exists(Turn.objects.filter(conversation=OuterRef("pk")))
-    return person.conversations.filter(has_turn, expires_at=None).order_by("-updated_at", "-pk")
+    found = person.conversations.filter(has_turn, expires_at=None, archived_at__isnull=not is_archived)
+    return found.order_by("-updated_at", "-pk")
 
 
-def first_page(listed: QuerySet[Conversation]) -> tuple[tuple[Group, ...], str]:
-    """Return the first page in groups, and the URL of the next one if there is one."""
+def page_of(
+    listed: QuerySet[Conversation], url: str, last: Conversation | None = None
+) -> tuple[tuple[Group, ...], str]:
+    """Return the first page of a list, or the one after ``last``, in groups, and the URL of the next one or nothing."""
     # Pages begin after a conversation, not at an offset: the list changes while somebody reads it.
+    if last is not None:
+        # the order of the list, in which conversations of the same moment are ordered by id
+        listed = listed.filter(Q(updated_at__lt=last.updated_at) | Q(updated_at=last.updated_at, pk__lt=last.pk))
     page = list(listed[: PAGE_SIZE + 1])
-    older_url = f"{reverse('chat:conversations')}?after={page[PAGE_SIZE - 1].pk}" if len(page) > PAGE_SIZE else ""
+    older_url = f"{url}?after={page[PAGE_SIZE - 1].pk}" if len(page) > PAGE_SIZE else ""
     today = timezone.localdate()
     by_day = groupby(page[:PAGE_SIZE], key=lambda conversation: day_label(conversation, today))
     return tuple(Group(label, tuple(group)) for label, group in by_day), older_url

@@ -1,4 +1,4 @@
-"""The list of conversations and what is done in it: search, older ones, rename, pin, delete, undo.
+"""The lists of conversations and what is done in them: search, older ones, rename, pin, move, archive, delete, undo.
 
 htmx gets the list or one part of it; without script each form leads to a page.
 """
@@ -6,21 +6,27 @@ htmx gets the list or one part of it; without script each form leads to a page.
 from __future__ import annotations
 
 import uuid
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from asgiref.sync import sync_to_async
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve, reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
-from django_htmx.http import HttpResponseClientRedirect
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import retarget
 
 from accounts.views import HtmxHttpRequest, request_user
 from chat.conversations import actions, sidebar
-from chat.conversations.access import get_conversation
+from chat.conversations.access import get_conversation, get_project
+from chat.models import Conversation
 from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError
+
+MAX_SELECTED = 200
 
 
 @never_cache
@@ -35,24 +41,60 @@ def home(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def conversations(request: HtmxHttpRequest) -> HttpResponse:
-    """GET: the list; ``?q=`` searches it, ``?after=<id>`` continues it. POST: a new conversation, 303."""
+    """GET: the list; ``?q=`` searches it, ``?after=<id>`` continues it. POST: a new one, in ``project``, 303."""
     person = request_user(request)
     if request.method == "POST":
-        started = actions.start(person, temporary=bool(request.POST.get("temporary")))
+        project = get_project(request, request.POST["project"]) if request.POST.get("project") else None
+        started = actions.start(person, temporary=bool(request.POST.get("temporary")), project=project)
         return HttpResponseRedirect(started.get_absolute_url(), status=303)
     if after := id_in(request, "after"):
         return show_list(request, sidebar.older(person, after), part="chat/_groups.html")
     if request.GET.get("q", "").strip():
         return show_list(request, sidebar.search_results(person, request.GET["q"]))
-    return show_list(request, sidebar.newest(person, focus=id_in(request, "focus")))
+    return show_list(request, sidebar.newest(person, deleted=request.GET.get("deleted"), focus=id_in(request, "focus")))
+
+
+@never_cache
+@require_GET
+def archived(request: HttpRequest) -> HttpResponse:
+    """Show the archived conversations; ``?after=<id>`` continues their list."""
+    shown = sidebar.archived(request_user(request), id_in(request, "after"))
+    return render(request, "chat/conversations.html", {"list": shown, "is_archived": True})
+
+
+@require_POST
+async def selected(request: HttpRequest) -> HttpResponse:
+    """Do with the conversations ``chat`` what ``do`` says: archive, unarchive or delete them."""
+    chosen = await sync_to_async(selected_conversations)(request)
+    action, back = request.POST.get("do"), "chat:archived" if "archived" in request.POST else "chat:conversations"
+    if not chosen:
+        await sync_to_async(messages.error)(request, _("Select conversations first."))
+        return redirect(back)
+    if action == "delete":
+        for turn in await sync_to_async(actions.running_turns)(request_user(request)):
+            if turn.conversation_id in {one.pk for one in chosen}:
+                await turn_manager.stop(turn.conversation_id)
+        await sync_to_async(actions.delete)(*chosen)
+        return redirect(f"{reverse('chat:conversations')}?deleted={chosen[0].pk}")
+    await sync_to_async(actions.archive)(chosen, is_archived=action != "unarchive")
+    return redirect(back)
+
+
+def selected_conversations(request: HttpRequest) -> list[Conversation]:
+    """Return those of the user's conversations that a form names; what is no id is left out."""
+    ids = {found for value in request.POST.getlist("chat")[:MAX_SELECTED] if (found := as_id(value))}
+    return list(request_user(request).conversations.filter(pk__in=ids, expires_at=None))
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
 async def manage(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
-    """GET: the form of one conversation. POST: ``do`` is ``rename``, ``pin``, ``unpin``, ``delete`` or ``restore``."""
+    """GET: the page, or for htmx the menu, of one conversation; ``?rename``: its form for a new title.
+
+    POST: ``do`` names an item of the menu, or ``restore``. ``?in=bar``: asked for in the top bar, not in the list.
+    """
     if request.method == "GET":
-        return await sync_to_async(manage_form)(request, conversation_id)
+        return await sync_to_async(manage_page)(request, conversation_id)
     # before it is hidden: the service would be paid for an answer that nobody can read
     if request.POST.get("do") == "delete":
         await sync_to_async(get_conversation)(request, conversation_id)
@@ -60,16 +102,34 @@ async def manage(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRe
     return await sync_to_async(change)(request, conversation_id)
 
 
-def manage_form(
-    request: HtmxHttpRequest, conversation_id: uuid.UUID, *, error: str = "", status: int = 200
-) -> HttpResponse:
-    """Return the form to rename, pin or delete a conversation."""
-    shown = {"one": get_conversation(request, conversation_id), "error": error}
-    return render(request, "chat/_manage.html" if request.htmx else "chat/manage.html", shown, status=status)
+def manage_page(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    """Return the actions on a conversation as a page, for htmx as a menu; ``?rename``: the form for its title."""
+    found = get_conversation(request, conversation_id)
+    if not request.htmx:
+        return render(request, "chat/manage.html", manage_context(request, found, found.title))
+    if "rename" in request.GET:
+        return render(request, "chat/_rename.html", {"one": found, "title": found.title, "place": place_of(request)})
+    shown = {"one": found, "has_turns": found.turns.exists(), "place": place_of(request)}
+    return render(request, "chat/_menu.html", shown)
+
+
+def manage_context(request: HttpRequest, found: Conversation, title: str) -> dict[str, Any]:
+    return {"one": found, "title": title, "projects": request_user(request).projects.all()}
+
+
+def refused_title(request: HtmxHttpRequest, found: Conversation, error: str) -> HttpResponse:
+    """Return the form again, with the title that was refused."""
+    title = request.POST.get("title", "")
+    shown = {**manage_context(request, found, title), "error": error, "place": place_of(request)}
+    if not request.htmx:
+        return render(request, "chat/manage.html", shown, status=400)
+    form = render(request, "chat/_rename.html", shown, status=400)
+    form.headers["HX-Reswap"] = "outerHTML settle:0ms"  # it can be sent at once
+    return retarget(form, "#rename")
 
 
 def change(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
-    """Do what a button of the form says; a deletion can be undone for a while."""
+    """Do what an item of the menu says; a deletion can be undone for a while."""
     person, action = request_user(request), request.POST.get("do", "rename")
     # before the look-up, which doesn't find deleted conversations
     if action == "restore":
@@ -79,20 +139,26 @@ def change(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
     found = get_conversation(request, conversation_id)
     if action == "delete":
         actions.delete(found)
-        home_url = f"{reverse('chat:home')}?deleted={conversation_id}"
         if not request.htmx:
-            return HttpResponseRedirect(home_url, status=303)
-        # htmx would leave the page of a deleted conversation open
+            return HttpResponseRedirect(f"{reverse('chat:home')}?deleted={conversation_id}", status=303)
+        # the page of a deleted conversation leaves when its socket is closed
         if current_id(request) == conversation_id:
-            return HttpResponseClientRedirect(home_url)
+            return HttpResponse(status=204)
         return show_list(request, sidebar.newest(person, deleted=conversation_id))
     try:
         if action in ("pin", "unpin"):
             actions.pin(found, action == "pin")
+        elif action in ("archive", "unarchive"):
+            actions.archive([found], is_archived=action == "archive")
+        elif action == "move":
+            name = request.POST.get("project")
+            actions.move(found, get_project(request, name) if name else None)
+        elif action == "ask_again":
+            actions.set_allowed_tools(found, [])
         else:
             actions.rename(found, request.POST.get("title"))
     except InvalidInputError as error:
-        return manage_form(request, conversation_id, error=error.message, status=400)
+        return refused_title(request, found, error.message)
     return show_changed(request, conversation_id)
 
 
@@ -100,7 +166,8 @@ def show_changed(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRe
     """Return the list with the focus on a changed conversation, or redirect to its page."""
     if not request.htmx:
         return HttpResponseRedirect(reverse("chat:conversation", args=[conversation_id]), status=303)
-    return show_list(request, sidebar.newest(request_user(request), focus=conversation_id))
+    focus = conversation_id if place_of(request) == "row" else None
+    return show_list(request, sidebar.newest(request_user(request), focus=focus))
 
 
 def show_list(
@@ -121,8 +188,17 @@ def current_id(request: HtmxHttpRequest) -> uuid.UUID | None:
     return found if isinstance(found, uuid.UUID) else None
 
 
+def place_of(request: HttpRequest) -> str:
+    """Return where a menu was opened: in the top ``bar`` or in a ``row`` of the list."""
+    return "bar" if request.GET.get("in") == "bar" else "row"
+
+
 def id_in(request: HttpRequest, name: str) -> uuid.UUID | None:
+    return as_id(request.GET.get(name, ""))
+
+
+def as_id(text: str) -> uuid.UUID | None:
     try:
-        return uuid.UUID(request.GET.get(name, ""))
+        return uuid.UUID(text)
     except ValueError:
         return None

@@ -1,0 +1,77 @@
+"""Projects: groups of a user's conversations, with instructions that they share."""
+
+from __future__ import annotations
+
+import uuid
+from typing import TYPE_CHECKING
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from accounts.views import request_user
+from chat.conversations import sidebar
+from chat.conversations.access import get_project
+from chat.models import Project
+from chat.pages.sidebar import id_in
+from chat.validation import storable
+from reasoning.redaction import redact_text
+
+MAX_PROJECTS = 100
+
+if TYPE_CHECKING:
+    ProjectModelForm = forms.ModelForm[Project]
+else:
+    ProjectModelForm = forms.ModelForm
+
+
+class ProjectForm(ProjectModelForm):
+    """A new project, or other words for one."""
+
+    class Meta:
+        model = Project
+        fields = ("name", "system_prompt")
+
+    def clean_name(self) -> str:
+        # shown in lists, as titles are: a secret is masked before it is stored (product 12)
+        return redact_text(storable(self.cleaned_data["name"]))[:80]
+
+    def clean_system_prompt(self) -> str:
+        return storable(self.cleaned_data["system_prompt"])
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def projects(request: HttpRequest) -> HttpResponse:
+    """GET: the user's projects, and the form for a new one. POST: create it."""
+    own = request_user(request).projects
+    form = ProjectForm(request.POST or None, instance=Project(owner=request_user(request)))
+    if request.method == "POST" and form.is_valid():
+        if own.count() < MAX_PROJECTS:
+            return redirect(form.save())
+        form.add_error(None, _("You have %(most)s projects already; delete one first.") % {"most": MAX_PROJECTS})
+    status = 400 if form.errors else 200
+    return render(request, "chat/projects.html", {"projects": own.all(), "form": form}, status=status)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
+    """GET: a project and its conversations; ``?after=<id>`` continues them. POST: save it, or ``delete`` it."""
+    found = get_project(request, project_id)
+    if "delete" in request.POST:
+        found.delete()  # its conversations stay
+        messages.success(request, _("Project deleted: %(name)s") % {"name": found.name})
+        return redirect("chat:projects")
+    form = ProjectForm(request.POST or None, instance=found)
+    if request.method == "POST" and form.is_valid():
+        messages.success(request, _("Saved."))
+        return redirect(form.save())
+    listed = sidebar.of_project(found, id_in(request, "after"))
+    # not the name of the form, which may have been refused
+    shown = {"project": get_project(request, project_id), "form": form, "list": listed}
+    return render(request, "chat/project.html", shown, status=400 if form.errors else 200)
