@@ -6,7 +6,6 @@ import pytest
 from django.conf import LazySettings
 
 from chat.models import Conversation
-from chat.turns import planning
 from reasoning.prompt import instructions
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
@@ -47,8 +46,8 @@ async def test_service_is_sent_that_prompt(
 
 
 def test_tools_are_explained_to_a_model_that_accepts_them() -> None:
-    assert "Use the tools" in planning.system_prompt("openai-chat")
-    assert "Use the tools" not in planning.system_prompt("deepseek-r1")
+    assert "Use the tools" in instructions(sections=True, scratchpad=False, tools=True)
+    assert "Use the tools" not in instructions(sections=True, scratchpad=False, tools=False)
 
 
 @pytest.mark.spec("004 summary")
