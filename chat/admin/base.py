@@ -49,6 +49,7 @@ class MaskedSearchMixin(ModelAdmin):
         is_quoted = re.compile(r"""(["']).*\1|["']""", re.DOTALL).fullmatch  # as Django reads the term
         words = [unescape_string_literal(word) if is_quoted(word) else word for word in smart_split(search_term)]
         shown = []
+        # the database has found unmasked texts; only those that match as they are shown remain
         for key, *texts in found.values_list("pk", *self.get_search_fields(request))[:MAX_SEARCHED]:
             text = "\n".join(redact_text(text or "") for text in texts).casefold()
             if all(word.casefold() in text for word in words):
@@ -94,6 +95,7 @@ class OfConversation(MaskedSearchMixin, ReadOnly):
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
         try:
+            # an id that a log line or a user reports leads straight to its rows
             wanted = uuid.UUID(search_term.strip())
         except ValueError:
             return super().get_search_results(request, queryset, search_term)
@@ -119,7 +121,8 @@ class LabelledValuesFilter(admin.AllValuesFieldListFilter):
     def choices(self, changelist: Any) -> Iterator[Any]:
         empty = _("no error") if self.field_path == "error_code" else _("not stated")
         return (
-            {**choice, "display": translate_stored(str(choice["display"])) or empty}
+            # a provider is its address and the digest of its key: the address is enough here
+            {**choice, "display": translate_stored(str(choice["display"]).partition("#")[0]) or empty}
             for choice in super().choices(changelist)
         )
 

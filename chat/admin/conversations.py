@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
@@ -84,6 +85,7 @@ class TurnInline(TurnDisplay, ReadOnlyInline):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Turn]:
         found: QuerySet[Turn] = super().get_queryset(request)
         conversation = request.resolver_match.kwargs["object_id"] if request.resolver_match else None
+        # the parent filters by conversation only later, after the newest were selected
         newest = found.filter(conversation=conversation).order_by("-started_at").values_list("pk", flat=True)
         # as a list: the formset filters and orders it again, which a slice doesn't allow
         return found.filter(pk__in=list(newest[:NEWEST_TURNS]))
@@ -107,6 +109,7 @@ class ConversationAdmin(MaskedSearchMixin, ReadOnly):
     """Conversations by owner."""
 
     inlines = (TurnInline,)
+    change_form_template = "admin/chat/conversation/change_form.html"
     view_on_site = False  # it is its owner's alone
 
     list_display = ("masked_title", "owner", "turn_count", "is_temporary", "updated_at")
@@ -129,6 +132,13 @@ class ConversationAdmin(MaskedSearchMixin, ReadOnly):
         if found:
             found.title = title_of(found)
         return found
+
+    def change_view(
+        self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: dict[str, Any] | None = None
+    ) -> HttpResponse:
+        # called by the template, once the permission was checked
+        context = {**(extra_context or {}), "dialogue": partial(dialogue, object_id)}
+        return super().change_view(request, object_id, form_url, context)
 
     # not sortable: with titles of their own beside it staff could find out what the mask hides
     @admin.display(description=gettext_lazy("title"))
@@ -233,6 +243,25 @@ def staff_visibility() -> Visibility:
     return everything.only(summary=True, trace=True, thinking=False)
 
 
+def dialogue(conversation_id: str) -> list[dict[str, Any]]:
+    """Return the questions and answers of the newest turns on the selected branch, in order, masked again."""
+    redactor = Redactor(SECRETS_ONLY)
+    listed = Conversation.objects.filter(pk=conversation_id)
+    newest = Turn.objects.filter(conversation__in=listed, is_active=True).order_by("-number")[:NEWEST_TURNS]
+    spoken = ("user_message", "assistant_message")
+    turns = newest.prefetch_related(Prefetch("events", Event.objects.filter(type__in=spoken).defer("sealed")))
+    shown = []
+    # the newest were selected; they are read from the oldest on
+    for turn in reversed(turns):
+        texts: dict[str, list[str]] = {kind: [] for kind in spoken}
+        for event in turn.events.all():
+            public = upgrade_payload(event.type, event.schema, event.public)
+            texts[event.type].append(redactor.redact_text(str(public.get("text", ""))))
+        question, answer = ("\n\n".join(filter(None, texts[kind])) for kind in spoken)
+        shown.append({"turn": turn, "model": translate_stored(turn.model), "question": question, "answer": answer})
+    return shown
+
+
 def facts_of(event_type: str, public: Mapping[str, Any], sees: Visibility) -> Iterator[Fact]:
     match event_type:
         case "user_message" | "assistant_message":
@@ -242,6 +271,7 @@ def facts_of(event_type: str, public: Mapping[str, Any], sees: Visibility) -> It
             if sees.summary and (summary := public.get("summary")):
                 bullets = format_html_join("", "<li>{}</li>", ((masked(bullet),) for bullet in summary))
                 yield _("Summary"), format_html("<ul>{}</ul>", bullets)
+            # the caller leaves out what is empty, so no citations are no row
             yield _("Citations"), len(public.get("citations") or ()) or ""
         case "reasoning" if sees.reasoning_possible:
             yield _("Came as"), masked(public.get("source_field") or public.get("kind"))

@@ -98,6 +98,7 @@ class FilingAdmin(ModelAdmin):
         *("passage_count", "section_count", "digest", "loaded_at", "slug", "is_demo"),
     )
 
+    # an edited passage would no longer hold the words that answers quote
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
@@ -121,6 +122,7 @@ class FilingAdmin(ModelAdmin):
             raise PermissionDenied
         form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
         if form.is_valid():
+            # each by itself, so that a file that can't be read doesn't lose the others
             results = [load_document(file, form.cleaned_data["filed_on"]) for file in form.cleaned_data["documents"]]
             for result in results:
                 if result.filing is not None:
@@ -179,6 +181,6 @@ def load_document(file: UploadedFile[bytes], filed_on: dt.date | None) -> LoadRe
             raise DocumentError(reason % {"limit": LIMIT_MB, "size": size / 1024**2})
         filing = ingest(bytes(file.read()), name=name, filed_on=filed_on)
     except (DocumentError, OSError) as error:
-        return LoadResult(None, _("%(file)s: not loaded: %(reason)s") % {"file": name, "reason": error})
+        return LoadResult(None, _("%(file)s was skipped: %(reason)s") % {"file": name, "reason": error})
     values = {"file": name, "filing": filing, "passages": passage_total(filing.passages.count())}
     return LoadResult(filing, _("Loaded %(file)s: %(filing)s, %(passages)s") % values)

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from asgiref.sync import async_to_sync
 from django import forms
 from django.conf import settings
 from django.contrib import admin
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html
-from django.utils.safestring import SafeString
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+from django.urls import path
+from django.utils.decorators import method_decorator
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_POST
 
+from accounts.preferences import LABELS, error_text, value_label, value_text
 from chat.admin.base import ModelAdmin
 from chat.conversations import model_choice
+from chat.model_check import CheckRow, check_model
 from chat.models import LearnedLimit, ModelProfile
 from chat.providers.address import InvalidAddressError, check_address, host_of
+from chat.providers.base import ProviderError
 from reasoning.errors import SettingError
 from reasoning.replay.dialects import DIALECTS, PRESETS
-from reasoning.settings import SETTINGS, ReasoningSettings
+from reasoning.settings import SETTINGS, parse_setting
 
 if TYPE_CHECKING:
     ModelForm = forms.ModelForm[ModelProfile]
@@ -30,6 +39,7 @@ else:
     ModelForm = forms.ModelForm
 
 MAX_NAMESAKES = 100
+TEST_TIMEOUT_S = 60
 MIN_CONTEXT, MAX_CONTEXT = 1_000, 100_000_000
 
 
@@ -42,6 +52,51 @@ class TokensField(forms.IntegerField):
             words = {"low": MIN_CONTEXT, "high": MAX_CONTEXT}
             raise forms.ValidationError(_("A whole number from %(low)s to %(high)s.") % words)
         return super().to_python(value)
+
+
+class ReasoningWidget(forms.MultiWidget):
+    """A list or a number for each ``reasoning.*`` setting, in the order of SETTINGS."""
+
+    def __init__(self) -> None:
+        super().__init__([self.widget_of(key) for key in SETTINGS])
+
+    def widget_of(self, key: str) -> forms.Widget:
+        label = LABELS[key]
+        if not (allowed := SETTINGS[key].allowed):
+            return forms.NumberInput(attrs={"placeholder": label, "aria-label": label})
+        # MultiWidget draws no labels, so each choice names its setting
+        words = {"": _("default"), **{value: value_label(key, value) for value in allowed}}
+        choices = [(value, f"{label}: {word}") for value, word in words.items()]
+        return forms.Select(choices=choices, attrs={"aria-label": label})
+
+    def decompress(self, value: Any) -> list[str]:
+        return texts_of(value)
+
+
+class ReasoningField(forms.Field):
+    """A model's layer of ``reasoning.*`` settings. What is not allowed is named with what is. Spec 001 ERR-001."""
+
+    def clean(self, value: Any) -> dict[str, Any]:
+        layer, errors = {}, []
+        # not strict: a request without these fields has no values
+        for key, text in zip(SETTINGS, value or (), strict=False):
+            try:
+                if text:
+                    layer[key] = parse_setting(key, text)
+            except SettingError as error:
+                errors.append(error_text(error))
+        if errors:
+            raise forms.ValidationError(errors)
+        return layer
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return texts_of(initial) != list(data or ())
+
+
+def texts_of(layer: Any) -> list[str]:
+    """Return the value of each setting as it is typed; empty: not set."""
+    values = layer if isinstance(layer, dict) else {}
+    return [value_text(values.get(key)) for key in SETTINGS]
 
 
 class ModelProfileForm(ModelForm):
@@ -60,22 +115,35 @@ class ModelProfileForm(ModelForm):
         ),
     )
 
+    reasoning = ReasoningField(
+        label=gettext_lazy("Reasoning settings"),
+        required=False,
+        help_text=gettext_lazy("Only what differs from the site."),
+    )
+
     class Meta:
         model = ModelProfile
         fields = (
             *("name", "label", "base_url", "api", "model", "api_key_env", "dialect"),
-            *("context_limit", "reasoning", "starts_in_reasoning", "is_enabled", "is_default"),
+            *(
+                "context_limit",
+                "reasoning",
+                "system_prompt",
+                "starts_in_reasoning",
+                "takes_images",
+                "is_enabled",
+                "is_default",
+            ),
         )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "dialect" in self.fields:  # a form that may only be looked at has no fields
+            self.fields["reasoning"].widget = ReasoningWidget()  # in the viewer's language
             self.fields["dialect"].choices = dialect_choices()  # type: ignore[attr-defined]  # a ChoiceField, as above
             self.fields["api_key_env"].help_text = _(
                 "An environment variable that MODEL_KEYS lists for the host of the address; empty where none is needed."
             )
-            self.fields["reasoning"].widget.attrs["rows"] = 4
-            self.fields["reasoning"].help_text = settings_help()
 
     def clean_base_url(self) -> str:
         """Refuse what is no usable address, and user information, which would be a secret stored in the database."""
@@ -105,21 +173,6 @@ class ModelProfileForm(ModelForm):
         )
         self.add_error("api_key_env", message % words)
 
-    def clean_reasoning(self) -> dict[str, Any]:
-        """Name every value that is not allowed, with those that are. Spec 001 ERR-001."""
-        layer = self.cleaned_data["reasoning"] or {}
-        if not isinstance(layer, dict):
-            raise forms.ValidationError(_('Enter a JSON object, such as {"reasoning.effort": "low"}.'))
-        errors = []
-        for key, value in layer.items():
-            try:
-                ReasoningSettings().with_value(key, value)
-            except SettingError as error:
-                errors.append(str(error))
-        if errors:
-            raise forms.ValidationError(errors)
-        return layer
-
     def clean(self) -> dict[str, Any]:
         found = super().clean() or self.cleaned_data
         if found.get("is_default") and not found.get("is_enabled"):
@@ -140,6 +193,7 @@ class ModelProfileAdmin(ModelAdmin):
 
     form = ModelProfileForm
     change_list_template = "admin/chat/modelprofile/change_list.html"
+    change_form_template = "admin/chat/modelprofile/change_form.html"
     list_display = (
         "name",
         "label",
@@ -152,15 +206,23 @@ class ModelProfileAdmin(ModelAdmin):
         "is_default",
     )
     search_fields = ("name", "label", "model", "base_url")
-    readonly_fields = ("key", "problem", "how_to_check")
+    readonly_fields = ("key", "problem")
     fieldsets = (
         (None, {"fields": ("name", "label", "is_enabled", "is_default")}),
         (gettext_lazy("Endpoint"), {"fields": ("base_url", "api", "model", "api_key_env", "key", "problem")}),
         (
             gettext_lazy("Reasoning and context"),
-            {"fields": ("dialect", "reasoning", "starts_in_reasoning", "context_limit")},
+            {
+                "fields": (
+                    "dialect",
+                    "reasoning",
+                    "system_prompt",
+                    "starts_in_reasoning",
+                    "takes_images",
+                    "context_limit",
+                )
+            },
         ),
-        (gettext_lazy("Test connection"), {"fields": ("how_to_check",)}),
     )
 
     @admin.display(description=gettext_lazy("dialect"))
@@ -184,12 +246,30 @@ class ModelProfileAdmin(ModelAdmin):
     def problem(self, profile: ModelProfile) -> str:
         return model_choice.of_profile(profile).problem if profile.pk else ""
 
-    @admin.display(description=gettext_lazy("check"))
-    def how_to_check(self, profile: ModelProfile) -> str | SafeString:
-        if profile.pk is None:
-            return _("Save to test.")
-        words = _("One real call that says in plain words what it finds, on the server:")
-        return format_html("{} <code>python manage.py check_model {}</code>", words, profile.name)
+    def get_urls(self) -> list[Any]:
+        test = path("<int:pk>/test/", self.admin_site.admin_view(self.test_view), name="chat_modelprofile_test")
+        return [test, *super().get_urls()]
+
+    @method_decorator(require_POST)
+    def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Make one real call to the model, as ``manage.py check_model`` does, and show what was found."""
+        profile = get_object_or_404(ModelProfile, pk=pk)
+        if not self.has_change_permission(request, profile):
+            raise PermissionDenied
+        context: dict[str, Any] = {**self.admin_site.each_context(request), "opts": self.opts, "profile": profile}
+        try:
+            context["model"], context["rows"] = async_to_sync(self._check)(profile)
+        except ProviderError as error:
+            context |= {"error": error.message, "detail": error.detail if error.detail not in error.message else ""}
+        return TemplateResponse(request, "admin/chat/modelprofile/test.html", context)
+
+    async def _check(self, profile: ModelProfile) -> tuple[str, list[CheckRow]]:
+        try:
+            async with asyncio.timeout(TEST_TIMEOUT_S):
+                return await check_model(model_choice.of_profile(profile))
+        except TimeoutError as error:
+            words = _("The model service did not finish within %(seconds)s s.") % {"seconds": TEST_TIMEOUT_S}
+            raise ProviderError("timeout", words, retryable=True) from error
 
     def get_changeform_initial_data(self, request: HttpRequest) -> Any:
         preset = preset_values(request.GET.get("preset", ""))
@@ -211,6 +291,7 @@ def preset_values(name: str) -> dict[str, Any]:
     preset = PRESETS.get(name)
     if preset is None:
         return {}
+    # names are unique, and a preset may be used for several keys or addresses
     used = set(ModelProfile.objects.filter(name__startswith=preset.name).values_list("name", flat=True))
     names = (preset.name, *(f"{preset.name}-{number}" for number in range(2, MAX_NAMESAKES)))
     name = next((name for name in names if name not in used), preset.name)
@@ -223,15 +304,6 @@ def dialect_choices() -> list[tuple[str, Any]]:
         for row in DIALECTS.values()
     ]
     return [("", _("auto-detected from address and model")), *checked]
-
-
-def settings_help() -> Any:
-    """Name the settings with their allowed values."""
-    known = "; ".join(f"{name}: {', '.join(setting.allowed) or '1, 2, …'}" for name, setting in SETTINGS.items())
-    example = '{"reasoning.includeInContext": true}'
-    return format_lazy(
-        "{words} {example} · {known}", words=_("Only what differs from the site, such as"), example=example, known=known
-    )
 
 
 @admin.register(LearnedLimit)

@@ -97,6 +97,7 @@ class ShareAdmin(OfConversation):
         # read before they change: revoked links would no longer match the filter
         open_links = list(links.filter(revoked_at=None))
         for link in open_links:
+            # for the type checker: the admin admits signed-in users only
             if isinstance(person, User):
                 revoke_link(person, link)
         count = len(open_links)

@@ -67,7 +67,7 @@ def test_unreadable_file_is_named_and_the_others_are_loaded(client: Client) -> N
     answer = sent(client, file("scan.htm", b"%PDF-1.7"), file("plover.htm"), file("note.txt", "Buy milk."))
 
     lines = errors(answer)
-    assert [line.partition(": not loaded: ")[0] for line in lines] == ["scan.htm", "note.txt"]
+    assert [line.partition(" was skipped: ")[0] for line in lines] == ["scan.htm", "note.txt"]
     assert "not an HTML or text document" in lines[0]
     assert "not a filing" in lines[1]
     assert Filing.objects.get().source_name == "plover.htm"
@@ -76,7 +76,7 @@ def test_unreadable_file_is_named_and_the_others_are_loaded(client: Client) -> N
 def test_file_over_the_limit_is_refused_unread(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filings, "MAX_BYTES", 100)
 
-    assert "plover.htm: not loaded: larger than the limit" in errors(sent(client, file("plover.htm")))[0]
+    assert "plover.htm was skipped: larger than the limit" in errors(sent(client, file("plover.htm")))[0]
     assert not Filing.objects.exists()
 
 

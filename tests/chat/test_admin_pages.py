@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from django.db.models import Model
 from django.test import Client
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
+from lxml import html as markup
 
 from accounts import tokens
 from accounts.models import AuditEntry, User
@@ -113,6 +115,35 @@ def test_events_are_described_in_words(client: Client, turn: Turn) -> None:
 
     for words in ("What of", "Because so.", "Looked.", "searchFilings", "turbines", "Thinking (sealed)"):
         assert words in page
+
+
+def test_conversation_reads_as_a_dialogue(client: Client, turn: Turn) -> None:
+    sign_in_staff(client)
+
+    page = client.get(reverse("admin:chat_conversation_change", args=[turn.conversation_id])).content.decode()
+
+    assert page.index("What of") < page.index("Because so.") < page.index("And?") < page.index("Newest turns")
+    assert SECRET not in page
+
+
+def test_first_page_shows_the_figures_of_the_week(client: Client, turn: Turn) -> None:
+    Turn.objects.filter(pk=turn.pk).update(first_token_ms=412, masked=1)
+    Feedback.objects.create(turn=turn, is_good=False)
+    old = open_turn(make_conversation(owner=turn.conversation.owner).pk, text="Then?")
+    Turn.objects.filter(pk=old.pk).update(started_at=timezone.now() - timedelta(days=8))
+    sign_in_staff(client)
+
+    tiles = markup.fromstring(client.get(reverse("admin:index")).content.decode()).xpath("//nav[@class='tiles']/a")
+
+    figures = {tile.text.strip(): tile.find("b").text_content().strip() for tile in tiles}
+    assert figures == {
+        "Answers": "2",
+        "Failed": "0",
+        "Wait for the first word": "412 ms",
+        "Redacted or filtered": "1",
+        "Rated bad": "1",
+    }
+    assert {client.get(tile.get("href")).status_code for tile in tiles} == {200}
 
 
 @pytest.mark.spec("product 13")

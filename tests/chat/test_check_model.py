@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 from django.core.management import CommandError, call_command
+from django.test import Client
 
 from chat.providers.context_limit import listed_limit
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import bind_keys, make_profile
+from tests.factories import bind_keys, make_profile, make_user
 
 pytestmark = pytest.mark.django_db(transaction=True)
 CALL = {"tool_calls": [{"name": "add", "arguments": {"a": 2, "b": 3}}]}
@@ -192,3 +193,20 @@ def test_name_may_be_left_out_where_a_profile_is_the_default(endpoint: ContractH
 def test_without_a_model_there_is_nothing_to_check() -> None:
     with pytest.raises(CommandError, match="OPENAI_BASE_URL"):
         call_command("check_model")
+
+
+def test_staff_test_a_profile_in_the_admin(endpoint: ContractHandle, client: Client) -> None:
+    profile = make_profile("local", base_url=endpoint.base_url, model="plain-model")
+    address = f"/admin/chat/modelprofile/{profile.pk}/test/"
+    endpoint.script([{"reasoning": "Add them.", **CALL}, {"faults": [{"kind": "http_error", "status": 401}]}])
+    client.force_login(make_user("root", is_staff=True, is_superuser=True))
+
+    assert "Test connection" in client.get(f"/admin/chat/modelprofile/{profile.pk}/change/").content.decode()
+    assert client.get(address).status_code == 405
+    found = client.post(address).content.decode()
+    refused = client.post(address).content.decode()
+    client.force_login(make_user("sam", is_staff=True))
+
+    assert "field reasoning_content" in found
+    assert "errornote" in refused
+    assert client.post(address).status_code == 403

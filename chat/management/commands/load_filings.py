@@ -61,7 +61,7 @@ class Command(BaseCommand):
             filing = ingest(file, filed_on=filed_on or stated_dates(file.parent).get(file.name), is_demo=is_demo)
         except (DocumentError, OSError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-            self.stderr.write(_("%(file)s: not loaded: %(reason)s") % {"file": file, "reason": reason})
+            self.stderr.write(_("%(file)s was skipped: %(reason)s") % {"file": file, "reason": reason})
             return False
         self.stdout.write(loaded_line(file, filing))
         return True

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from chat.conversations.context_limits import learned_limits
 from chat.models import Conversation
-from chat.providers.openai_http import close_clients
+from chat.providers.connections import close_clients
 from chat.request_preview.plan import PreviewError, chosen_model, exact_json, plan_preview
 from chat.validation import InvalidInputError
 

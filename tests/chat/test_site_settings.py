@@ -1,0 +1,51 @@
+"""The site's own name, greeting, placeholder and starter questions, set in the admin."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from accounts.models import User
+from tests.factories import make_conversation
+
+ADDRESS = "/admin/chat/sitesettings/add/"
+WORDS = {
+    "name": "Ledger & Co",
+    "greeting": "Ask the ledger",
+    "introduction": "",
+    "placeholder": "Which account?",
+    "starters": "Who owes us?\n\nWhat is <late>?",
+}
+
+
+def signed_in(user: User) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def test_words_of_the_site_are_shown_in_an_empty_chat(alice: User, sam: User) -> None:
+    sam.user_permissions.add(*Permission.objects.filter(codename__in=("view_sitesettings", "add_sitesettings")))
+    staff = signed_in(sam)
+    address = make_conversation(owner=alice).get_absolute_url()
+    assert "What would you like to know?" in signed_in(alice).get(address).content.decode()
+
+    assert staff.post(ADDRESS, WORDS).status_code == 302
+    assert staff.post(ADDRESS, WORDS).status_code == 403
+
+    page = signed_in(alice).get(address).content.decode()
+    assert "Ledger &amp; Co" in page
+    assert "Ask the ledger" in page
+    assert 'placeholder="Which account?"' in page
+    assert page.count('name="text" value="') == 2
+    assert "What is &lt;late&gt;?" in page
+    assert "Ledger &amp; Co" in Client().get("/accounts/login/").content.decode()
+
+
+def test_too_many_starters_are_refused(sam: User) -> None:
+    sam.user_permissions.add(*Permission.objects.filter(codename__in=("view_sitesettings", "add_sitesettings")))
+
+    answer = signed_in(sam).post(ADDRESS, WORDS | {"starters": "\n".join(f"Question {n}?" for n in range(9))})
+
+    assert "At most 8 questions." in answer.content.decode()
+    assert signed_in(sam).post(ADDRESS, WORDS | {"starters": "x" * 201}).status_code == 200
