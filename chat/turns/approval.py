@@ -14,6 +14,7 @@ from functools import partial
 from typing import Literal, NamedTuple
 
 from django.conf import settings
+from django.db import transaction
 from django.utils.translation import gettext as _
 
 from chat.models import Conversation, Turn
@@ -112,9 +113,10 @@ def _read(turn: Turn, tool: str, *, ends: bool) -> str:
         return ""
     decision = waiting.values_list("call_decision", flat=True).get()
     if decision == "always":
-        conversation = Conversation.all_objects.get(pk=turn.conversation_id)
-        conversation.allowed_tools = sorted({*conversation.allowed_tools, tool})
-        conversation.save(update_fields=["allowed_tools"])
+        with transaction.atomic():
+            conversation = Conversation.all_objects.select_for_update().get(pk=turn.conversation_id)
+            conversation.allowed_tools = sorted({*conversation.allowed_tools, tool})
+            conversation.save(update_fields=["allowed_tools"])
     if decision:
         waiting.update(waiting_call="")
     return decision

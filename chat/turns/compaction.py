@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 from channels.db import database_sync_to_async
@@ -18,21 +17,18 @@ from channels.db import database_sync_to_async
 from chat import eventlog
 from chat.conversations import model_choice
 from chat.models import Conversation, Turn
-from chat.providers.base import Provider, ProviderError, ProviderRequest
+from chat.providers.base import Provider
 from chat.turns import planning
-from reasoning.deltas import Channel, RawEnd, RawFields
-from reasoning.events import Compaction, Event, HistoryCut, UserMessage
+from chat.turns.side_request import ask_aside
+from reasoning.events import Compaction, Event, HistoryCut
 from reasoning.prompt import SUMMARISER
 from reasoning.replay.compaction import choose_border, choose_cut, is_worth_it, summary_tokens, transcript
 from reasoning.replay.history import read_history
-from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
+from reasoning.replay.plan import EgressPlan, RequestTarget
 from reasoning.replay.tokens import text_tokens
-from reasoning.settings import ReasoningSettings
-from reasoning.stream.normalizer import Normalizer
 
 logger = logging.getLogger(__name__)
 MAX_SUMMARY_CHARS = 12_000
-MAX_INTAKE_CHARS = 200_000  # thinking included: a summary is not worth more
 
 
 @dataclass(slots=True)
@@ -86,7 +82,7 @@ class Compactor:
     def _accept(self, target: RequestTarget, compaction: Compaction, is_useful: Callable[[EgressPlan], bool]) -> bool:
         """Store a compaction if the request that follows from it is of use."""
         conversation = Conversation.all_objects.select_related("owner").get(pk=self.turn.conversation_id)
-        after = planning.plan_next(conversation, self.chosen, target, and_then=(compaction,))
+        after = planning.plan_from_log(conversation, self.chosen, target, and_then=(compaction,))
         if not is_useful(after):
             return False
         eventlog.append(self.turn, [compaction])
@@ -99,28 +95,5 @@ class Compactor:
 async def _summary(provider: Provider, target: RequestTarget, events: Sequence[Event], border: int) -> str:
     """Return the model's summary; empty where it gave none that is usable."""
     text = transcript(events, border, target, overhead_tokens=text_tokens(SUMMARISER))
-    question = UserMessage(text=text, seq=1, turn="summary")
-    target = replace(target, max_output_tokens=summary_tokens(target))
-    plan = plan_request([question], ReasoningSettings(enabled=False), target)
-    request = ProviderRequest(plan.body, SUMMARISER, tools=(), conversation="", optional=plan.optional)
-    normalizer, ended = Normalizer(starts_in_reasoning=provider.starts_in_reasoning), ""
-    pieces: list[str] = []
-    chars = 0
-    try:
-        async with aclosing(provider.stream(request)) as stream:
-            async for raw in stream:
-                if isinstance(raw, RawFields):
-                    chars += sum(len(value) for value in raw.fields.values() if isinstance(value, str))
-                    if chars > MAX_INTAKE_CHARS:
-                        return ""
-                    pieces += [
-                        str(delta.text) for delta in normalizer.feed(raw.fields) if delta.channel is Channel.VISIBLE
-                    ]
-                elif isinstance(raw, RawEnd):
-                    ended = raw.finish_reason
-    except ProviderError as error:
-        logger.warning("summariser failed", extra={"code": error.code})
-        return ""
-    pieces += [str(delta.text) for delta in normalizer.finish() if delta.channel is Channel.VISIBLE]
-    summary = "".join(pieces).strip()
-    return summary if ended == "stop" and len(summary) <= MAX_SUMMARY_CHARS else ""
+    summary = await ask_aside(provider, target, SUMMARISER, text, max_output_tokens=summary_tokens(target))
+    return summary if len(summary) <= MAX_SUMMARY_CHARS else ""

@@ -19,7 +19,7 @@ from chat import eventlog
 from chat.eventlog import leases, read, write
 from chat.models import QueuedMessage, StoredCard, Turn
 from chat.turns import planning
-from chat.turns.start import StartedTurn
+from chat.turns.queue import StartedTurn
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, TurnEnd, TurnStatus
 from reasoning.replay.tokens import UsageAnchor
 from reasoning.visibility import Visibility
@@ -106,7 +106,10 @@ def _store_context_size(
     """Set on a card how large the next request is. The turn has ended, whatever goes wrong here."""
     try:
         conversation = started.turn.conversation
-        plan = planning.context_after(conversation, started.choice, history=history, anchor=anchor)
+        target = planning.target_of(started.choice)
+        plan = planning.plan_next_question(
+            conversation, started.choice, target, is_running=False, history=history, anchor=anchor
+        )
         planning.set_context_size(card, conversation, started.choice, plan)
     except Exception:
         logger.exception("context size not stored", extra={"turn": started.turn.public_id})

@@ -18,7 +18,6 @@ from typing import Any
 
 from channels.db import database_sync_to_async
 from django.conf import settings
-from django.db import OperationalError
 from django.utils.translation import activate, get_language
 from django.utils.translation import gettext as _
 
@@ -30,19 +29,20 @@ from chat.live.groups import PROCESSES_GROUP, Subscription
 from chat.live.publish import publish, publish_decision, publish_stop
 from chat.live.turn import LiveTurn
 from chat.models import Turn
-from chat.providers.openai_http import close_clients
+from chat.providers.connections import close_clients
 from chat.turns import approval, finish, queue
 from chat.turns.heartbeat import keep_alive
+from chat.turns.queue import StartedTurn
 from chat.turns.retry import retry_on_db_outage
 from chat.turns.run import BROKEN, THINKING, TurnRun
-from chat.turns.start import StartedTurn
+from chat.turns.title import write_title
 from chat.validation import InvalidInputError, Message
 from reasoning.scratchpad import Scratchpad
 
 logger = logging.getLogger(__name__)
 STOP_WITHIN_S = 5.0
 RESUBSCRIBE_AFTER_S, POLL_INTERVAL_S = 1.0, 0.5
-DeliverScratchpad = Callable[[LiveTurn, Scratchpad], None]
+DeliverScratchpad = Callable[[LiveTurn, Scratchpad, bool], None]  # True: more of it comes, with this again
 
 
 class TurnManager:
@@ -76,22 +76,32 @@ class TurnManager:
                 self._scratchpad_readers.pop(conversation_id, None)
 
     async def submit(
-        self, conversation_id: uuid.UUID, message: Message, *, replaces: Turn | None = None, may_wait: bool = True
+        self,
+        conversation_id: uuid.UUID,
+        message: Message,
+        *,
+        replaces: Turn | None = None,
+        may_wait: bool = True,
+        authorize: Callable[[], None] = lambda: None,
     ) -> queue.Submission:
         """Store a message; its turn starts as soon as no other runs in the conversation.
 
-        The caller has authorized it. Raises InvalidInputError as ``queue.submit`` does, and ``restarting``.
+        The caller has authorized it, or ``authorize`` does: it is called in the database's thread and raises where
+        nothing may be stored. Raises InvalidInputError as ``queue.submit`` does, and ``restarting``.
         """
         if self._draining and conversation_id not in self._runs:
             raise InvalidInputError("restarting", _("The server is restarting; try again in a moment."))
 
+        def store_message() -> queue.Submission:
+            authorize()
+            return queue.submit(conversation_id, message, replaces=replaces, may_wait=may_wait)
+
         async def store() -> queue.Submission:
-            submit = partial(queue.submit, conversation_id, message, replaces=replaces, may_wait=may_wait)
-            submission = await database_sync_to_async(submit)()
+            submission = await database_sync_to_async(store_message)()
             if submission.started:
                 await self._launch(submission.started)
             elif submission.turn_id is None:
-                await self._publish_queue(conversation_id)
+                await publish(conversation_id, {"kind": "queue"})
                 await self.start_next(conversation_id)  # the turn before it may have ended meanwhile
             return submission
 
@@ -122,10 +132,28 @@ class TurnManager:
             return
         if started:
             await self._launch(started)
-            await self._publish_queue(conversation_id)
+            await publish(conversation_id, {"kind": "queue"})
 
     async def stop(self, conversation_id: uuid.UUID) -> bool:
-        """Stop the running turn, wherever it runs; False where none does."""
+        """Stop the running turn, wherever it runs, and hold what is queued behind it; False where none runs."""
+        # Before the turn ends, which would start the next message.
+        if await database_sync_to_async(queue.hold)(conversation_id):
+            await publish(conversation_id, {"kind": "queue"})
+        return await self._stop_turn(conversation_id)
+
+    async def change_queue(
+        self, conversation_id: uuid.UUID, message_id: int, action: object, text: object = ""
+    ) -> None:
+        """Remove, edit or send a queued message now, which stops the running turn. Raises InvalidInputError.
+
+        The caller has authorized it.
+        """
+        await database_sync_to_async(queue.change)(conversation_id, message_id, action, text)
+        await publish(conversation_id, {"kind": "queue"})
+        if action == "send" and not await self._stop_turn(conversation_id):
+            await self.start_next(conversation_id)
+
+    async def _stop_turn(self, conversation_id: uuid.UUID) -> bool:
         if run := self._runs.get(conversation_id):
             run.stop()
             return True
@@ -151,7 +179,10 @@ class TurnManager:
         while not self._draining:
             try:
                 async with Subscription(PROCESSES_GROUP) as messages:
-                    while message := await messages.next():
+                    while not self._draining:
+                        message = await messages.next()
+                        if message is None:
+                            continue
                         for run in self._runs.values():
                             if run.live.public_id != message["turn"]:
                                 continue
@@ -210,6 +241,7 @@ class TurnManager:
             conversation=turn.conversation,
             number=turn.number,
             question=started.question,
+            attachments=started.attachments,
             model=turn.model,
             started_at=turn.started_at,
             replaces=started.replaces.pk if started.replaces else None,
@@ -243,22 +275,14 @@ class TurnManager:
             del self._runs[turn.conversation_id]
             await publish(turn.conversation_id, {"kind": "ended", "turn": live.public_id, "seq": live.seq})
             live.finished.set()
+        if live.record and live.record.turn.status == Turn.Status.COMPLETED:
+            self.spawn(write_title(run.started, live.answer))
         if has_queued:
             await self.start_next(turn.conversation_id)
 
-    def _deliver_scratchpad(self, live: LiveTurn, scratchpad: Scratchpad) -> None:
+    def _deliver_scratchpad(self, live: LiveTurn, scratchpad: Scratchpad, is_open: bool) -> None:
         for deliver in tuple(self._scratchpad_readers.get(live.conversation_id, ())):
-            deliver(live, scratchpad)
-
-    async def _publish_queue(self, conversation_id: uuid.UUID) -> None:
-        try:
-            queued = await database_sync_to_async(queue.queued_messages)(conversation_id)
-        except OperationalError:
-            # The message is stored: its sender must not be asked to send it again.
-            logger.warning("queue event not published", extra={"conversation": conversation_id.hex})
-            return
-        texts = [[str(message.pk), message.text] for message in queued]
-        await publish(conversation_id, {"kind": "queue", "waiting": texts})
+            deliver(live, scratchpad, is_open)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run ``work`` in the language of the request or socket that asked, outside its context, which ends first."""

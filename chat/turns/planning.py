@@ -42,7 +42,7 @@ def target_of(chosen: model_choice.ModelChoice, *, model: str = "", identity: st
     if not (model or target.model) and (known := model_choice.known_provider(chosen)):
         model = known.model
     model, identity = model or target.model, identity or target.provider
-    overhead = _overhead(system_prompt(chosen.dialect), chosen.dialect)
+    overhead = _overhead(system_prompt(chosen), chosen.dialect)
     return replace(
         target,
         model=model,
@@ -55,7 +55,7 @@ def target_of(chosen: model_choice.ModelChoice, *, model: str = "", identity: st
     )
 
 
-def plan_next(
+def plan_from_log(
     conversation: Conversation,
     chosen: model_choice.ModelChoice,
     target: RequestTarget,
@@ -64,13 +64,13 @@ def plan_next(
     anchor: UsageAnchor | None = None,
     and_then: Sequence[Event] = (),
 ) -> EgressPlan:
-    """Plan the next request.
+    """Plan a request from the events of a conversation.
 
     ``history`` with ``anchor``: where they are known, else they are read. ``and_then``: events that
     are planned with as if they were in the log.
     """
     if history is None:
-        history = eventlog.history(conversation.pk)
+        history = eventlog.history(conversation.pk, with_images=target.takes_images)
         anchor = anchor or _newest_anchor(conversation, history)
     return plan_request(
         (*history, *and_then),
@@ -94,21 +94,25 @@ def _refusal_key(model: str, provider: str) -> str:
     return f"{provider} {model}"
 
 
-def plan_coming(
+def plan_next_question(
     conversation: Conversation,
     chosen: model_choice.ModelChoice,
     target: RequestTarget,
     *,
     is_running: bool | None = None,
+    history: Sequence[Event] | None = None,
+    anchor: UsageAnchor | None = None,
 ) -> EgressPlan:
     """Plan the request of the next question, without the text of that question.
 
     What is replayed of earlier turns depends on whether a newer one exists, so an empty question represents it.
-    While a turn runs, this is its next request; ``is_running``: where that is known.
+    While a turn runs, this is its next request; ``is_running``: where that is known. ``history`` and ``anchor`` as
+    ``plan_from_log`` takes them.
     """
     if is_running is None:
         is_running = conversation.turns.filter(status=Turn.Status.RUNNING).exists()
-    return plan_next(conversation, chosen, target, and_then=() if is_running else (NEXT_QUESTION,))
+    and_then = () if is_running else (NEXT_QUESTION,)
+    return plan_from_log(conversation, chosen, target, history=history, anchor=anchor, and_then=and_then)
 
 
 def context_size(
@@ -121,22 +125,11 @@ def context_size(
     """
     card = getattr(newest, "stored_card", None) or StoredCard(turn=newest)
     if card.context_key != _context_key(conversation, chosen):
-        plan = plan_coming(conversation, chosen, target_of(chosen), is_running=is_running)
+        plan = plan_next_question(conversation, chosen, target_of(chosen), is_running=is_running)
         set_context_size(card, conversation, chosen, plan)
         if newest is not None and not is_running:
             rendering.save([card])
     return card.context_tokens, card.unsent_tokens
-
-
-def context_after(
-    conversation: Conversation,
-    chosen: model_choice.ModelChoice,
-    *,
-    history: Sequence[Event] | None,
-    anchor: UsageAnchor | None,
-) -> EgressPlan:
-    """Plan the request that follows a turn that has just ended; ``history``, where known, includes its events."""
-    return plan_next(conversation, chosen, target_of(chosen), history=history, anchor=anchor, and_then=(NEXT_QUESTION,))
 
 
 def set_context_size(
@@ -159,18 +152,19 @@ def request_of(plan: EgressPlan, chosen: model_choice.ModelChoice, conversation_
     """Return the request that a plan makes, with its instructions and its tools."""
     return ProviderRequest(
         body=plan.body,
-        instructions=system_prompt(chosen.dialect),
+        instructions=system_prompt(chosen),
         tools=tool_schemas(chosen.dialect),
         conversation=conversation_id.hex,
         optional=plan.optional,
     )
 
 
-def system_prompt(dialect: str) -> str:
+def system_prompt(chosen: model_choice.ModelChoice) -> str:
     """Ask for sections, and for a scratchpad, only where the site may show them (product 9, 13)."""
     flags = site_flags()
     notes = flags.enabled and flags.scratchpad_enabled and flags.scratchpad_admin_only
-    return instructions(sections=flags.enabled, scratchpad=notes, tools=dialect_named(dialect).takes_tools)
+    takes_tools = dialect_named(chosen.dialect).takes_tools
+    return instructions(sections=flags.enabled, scratchpad=notes, tools=takes_tools, own=chosen.system_prompt)
 
 
 @lru_cache
@@ -214,9 +208,9 @@ def plan_step(
     if conversation is None:
         conversation = Conversation.all_objects.select_related("owner").get(pk=turn.conversation_id)
     target = target_of(chosen, model=provider.model, identity=provider.identity)
-    history = eventlog.history(turn.conversation_id)
+    history = eventlog.history(turn.conversation_id, with_images=target.takes_images)
     anchor = anchor or _newest_anchor(conversation, history)
-    plan = plan_next(conversation, chosen, target, history=history, anchor=anchor)
+    plan = plan_from_log(conversation, chosen, target, history=history, anchor=anchor)
     for repair in plan.repairs:
         logger.warning("request repaired", extra={"turn": turn.public_id, "rule": repair.rule, "index": repair.index})
     return PlannedRequest(plan, history, anchor)

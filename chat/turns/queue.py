@@ -12,15 +12,30 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Value
+from django.db.models import Exists, OuterRef, Value
 from django.utils.translation import gettext as _
 
 from chat import eventlog
+from chat.conversations import model_choice
+from chat.conversations.titles import title_from
+from chat.eventlog.attachments import UnknownAttachmentError, attached_to, claim
 from chat.models import Conversation, QueuedMessage, Turn
-from chat.turns.start import StartedTurn, start_turn
-from chat.validation import InvalidInputError, Message
+from chat.validation import InvalidInputError, Message, clean_message
+from reasoning.events import AttachedFile
 
 MAX_QUEUED = 3
+HELD = QueuedMessage.Priority.HELD
+
+
+@dataclass(frozen=True, slots=True)
+class StartedTurn:
+    """A turn that is in the log and has no task yet. ``turn.conversation`` is as it was read for it."""
+
+    turn: Turn
+    question: str
+    choice: model_choice.ModelChoice
+    replaces: Turn | None = None
+    attachments: tuple[AttachedFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +52,8 @@ def submit(
     """Store a message. One whose client id was used before is ignored, and what became of that one is returned.
 
     ``replaces``: the turn in whose place to ask it. Raises Conversation.DoesNotExist and InvalidInputError:
-    ``turn_running`` where it may not wait, ``queue_full``, ``too_many_turns``, ``not_selected``.
+    ``turn_running`` where it may not wait, ``queue_full``, ``too_many_turns``, ``not_selected``,
+    ``unknown_attachment``.
     """
     try:
         return _submit(conversation_id, message, replaces, may_wait=may_wait and replaces is None)
@@ -48,6 +64,9 @@ def submit(
         raise
     except eventlog.InactiveBranchError as error:
         raise InvalidInputError("not_selected", _("This answer is not on the branch that is shown.")) from error
+    except UnknownAttachmentError as error:
+        words = _("attachments: a file is not there any more. Attach it again.")
+        raise InvalidInputError("unknown_attachment", words, field="attachments") from error
 
 
 @transaction.atomic
@@ -66,17 +85,39 @@ def _submit(conversation_id: uuid.UUID, message: Message, replaces: Turn | None,
         raise InvalidInputError("turn_running", _("An answer is being written in this conversation."))
     if duplicate := find_duplicate(conversation_id, message.client_id):
         return duplicate
-    if queued >= MAX_QUEUED:
+    if QueuedMessage.objects.filter(conversation=conversation).count() >= MAX_QUEUED:
         words = _("%(most)s messages wait already; let one be answered first.")
         raise InvalidInputError("queue_full", words % {"most": MAX_QUEUED})
-    QueuedMessage.objects.create(conversation=conversation, text=message.text, client_id=message.client_id)
+    files = [file.to_json() for file in claim(conversation, message.attachments)]
+    QueuedMessage.objects.create(
+        conversation=conversation, text=message.text, attachments=files, client_id=message.client_id
+    )
     return Submission(None)
 
 
+def start_turn(conversation: Conversation, message: Message, *, replaces: Turn | None = None) -> StartedTurn:
+    """Record a turn in a locked conversation. Raises TurnRunningError, InactiveBranchError."""
+    choice = model_choice.chosen_model(conversation)
+    provider = model_choice.known_provider(choice)
+    turn = eventlog.open_turn(
+        conversation,
+        text=message.text,
+        client_id=message.client_id,
+        replaces=replaces,
+        model=provider.name if provider else "",
+        provider=provider.identity if provider else "",
+        title="" if conversation.title else title_from(message.text),
+        attached=message.attachments,
+    )
+    # A question that is asked again has the files that it had.
+    files = attached_to(turn) if message.attachments or replaces else ()
+    return StartedTurn(turn, message.text, choice, replaces, files)
+
+
 def running_and_queued(conversation: Conversation) -> tuple[set[uuid.UUID], int]:
-    """Return the conversations of this owner in which a turn runs, and how many messages are queued in this one."""
+    """Return the conversations of this owner in which a turn runs, and how many messages are to be sent in this one."""
     running = Turn.objects.filter(conversation__owner=conversation.owner_id, status=Turn.Status.RUNNING).order_by()
-    queued = QueuedMessage.objects.filter(conversation=conversation).order_by()
+    queued = QueuedMessage.objects.filter(conversation=conversation).exclude(priority=HELD).order_by()
     # One statement: every question of every user asks this.
     columns = (running.values_list(Value("turn"), "conversation"), queued.values_list(Value("message"), "conversation"))
     rows = list(columns[0].union(columns[1], all=True))
@@ -85,30 +126,59 @@ def running_and_queued(conversation: Conversation) -> tuple[set[uuid.UUID], int]
 
 @transaction.atomic
 def start_next(conversation_id: uuid.UUID) -> StartedTurn | None:
-    """Start a turn with the oldest queued message; None where a turn runs or nothing is queued."""
+    """Start a turn with the next queued message; None where a turn runs or no message is to be sent."""
     try:
         conversation = eventlog.lock_conversation(conversation_id)
     except Conversation.DoesNotExist:  # deleted meanwhile
         return None
     if conversation.turns.filter(status=Turn.Status.RUNNING).exists():
         return None
-    for queued in queued_messages(conversation_id):
+    for queued in QueuedMessage.objects.filter(conversation=conversation).exclude(priority=HELD):
         queued.delete()
         # Sent twice at the same moment, it may have become a turn: it would be refused for ever, and block the others.
         if not (queued.client_id and conversation.turns.filter(client_id=queued.client_id).exists()):
-            return start_turn(conversation, Message(queued.text, queued.client_id))
+            attached = tuple(uuid.UUID(file["id"]) for file in queued.attachments)
+            return start_turn(conversation, Message(queued.text, queued.client_id, attached))
     return None
 
 
 def queued_messages(conversation_id: uuid.UUID) -> tuple[QueuedMessage, ...]:
-    """Return the messages that wait for the running turn, oldest first."""
+    """Return the queued messages, the next one first and the held ones last."""
     return tuple(QueuedMessage.objects.filter(conversation=conversation_id))
 
 
+def hold(conversation_id: uuid.UUID) -> bool:
+    """Hold the messages that are queued: their user stopped the answer for which they wait. False if there are none."""
+    return bool(QueuedMessage.objects.filter(conversation=conversation_id).update(priority=HELD))
+
+
+@transaction.atomic
+def change(conversation_id: uuid.UUID, message_id: int, action: object, text: object = "") -> None:
+    """Remove a queued message, make it the next one, or save its new text.
+
+    Raises InvalidInputError: ``not_queued`` where it has been sent or removed, and for a wrong action or text.
+    """
+    # The lock orders this and the start of the next turn.
+    conversation = eventlog.lock_conversation(conversation_id)
+    found = QueuedMessage.objects.filter(pk=message_id, conversation=conversation)
+    match action:
+        case "remove":
+            done = found.delete()[0]
+        case "send":
+            done = found.update(priority=QueuedMessage.Priority.NOW)
+        case "save":
+            done = found.update(text=clean_message(text).text)
+        case _:
+            raise InvalidInputError("invalid_action", _("do: send, save or remove is needed."), field="do")
+    if not done:
+        raise InvalidInputError("not_queued", _("This message isn’t in the queue any more."))
+
+
 def conversations_with_queue() -> list[uuid.UUID]:
-    """Return the conversations where messages are queued and no turn runs."""
-    queued = Conversation.objects.filter(queue__isnull=False).exclude(turns__status=Turn.Status.RUNNING)
-    return list(queued.distinct().values_list("id", flat=True))
+    """Return the conversations where a message is to be sent and no turn runs."""
+    to_send = Exists(QueuedMessage.objects.filter(conversation=OuterRef("pk")).exclude(priority=HELD))
+    idle = Conversation.objects.filter(to_send).exclude(turns__status=Turn.Status.RUNNING)
+    return list(idle.values_list("id", flat=True))
 
 
 def find_duplicate(conversation_id: uuid.UUID, client_id: str) -> Submission | None:

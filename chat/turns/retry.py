@@ -9,10 +9,10 @@ from typing import Literal, TypeVar
 
 from channels.db import database_sync_to_async
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception_type, stop_before_delay, wait_exponential
+from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_before_delay, wait_exponential
 from tenacity.stop import stop_never
 
+from chat.db_errors import is_outage
 from chat.providers.base import ProviderError
 from reasoning.replay.plan import EgressPlan
 from reasoning.replay.selection import BY_SETTING
@@ -45,7 +45,7 @@ async def retry_on_db_outage(
     """
     is_late = stop_never if timeout_s is None else stop_before_delay(timeout_s)
     retrying = AsyncRetrying(
-        retry=retry_if_exception_type((OperationalError, InterfaceError)),
+        retry=retry_if_exception(is_outage),
         wait=wait_exponential(multiplier=DB_FIRST_WAIT_S, max=DB_MAX_WAIT_S),
         stop=lambda state: give_up() or is_late(state),
         before_sleep=_log_outage,

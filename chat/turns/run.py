@@ -30,10 +30,10 @@ from chat.tools.base import Tool
 from chat.turns import approval, finish, planning
 from chat.turns.compaction import Compactor
 from chat.turns.metrics import TurnMetrics
+from chat.turns.queue import StartedTurn
 from chat.turns.retry import RetryPolicy, explain_refusal, retry_on_db_outage
-from chat.turns.start import StartedTurn
 from chat.turns.tool_calls import execute_tool_call, refuse_tool_call, waiting_step
-from reasoning.deltas import Channel, in_slices
+from reasoning.deltas import Channel, split_long_text
 from reasoning.events import Event, PermissionDecision, ToolCall, TurnStatus
 from reasoning.replay.plan import EgressPlan, UsageAnchor
 from reasoning.scratchpad import Scratchpad
@@ -87,6 +87,7 @@ REFUSED_SETTINGS = {
         "The model’s service refused to switch reasoning off, so the answer was made without asking for that."
     ),
 }
+HIDDEN_IMAGES = gettext_noop("This model can’t see images. It was told the name of the attached image only.")
 
 
 # Of a call that isn't run: what the model reads, and what people read.
@@ -111,12 +112,12 @@ class TurnRun:
     """Runs one turn. ``deliver_scratchpad`` hands a scratchpad to entitled viewers of this process, in memory."""
 
     def __init__(
-        self, started: StartedTurn, live: LiveTurn, deliver_scratchpad: Callable[[LiveTurn, Scratchpad], None]
+        self, started: StartedTurn, live: LiveTurn, deliver_scratchpad: Callable[[LiveTurn, Scratchpad, bool], None]
     ) -> None:
         self.turn, self.live = started.turn, live
         self.result: finish.TurnResult | None = None  # once the end is in the log
         self.has_checkpoint = False  # set by the heartbeat before it writes one
-        self._started = started
+        self.started = started
         self._deliver_scratchpad = deliver_scratchpad
         self._metrics = TurnMetrics(self.turn.public_id)
         self._retry = RetryPolicy()
@@ -129,6 +130,7 @@ class TurnRun:
         self._in_step = False
         self._has_output = False  # of the present request: a retry would repeat it
         self._compactor = Compactor(self.turn, started.choice)
+        self._hides_images = False  # the model doesn't take those of the question
         self._refused_setting = ""  # that the service did not accept, so that the request was made without it
         self._unwritten: Sequence[Event] = ()  # of the newest step
         self._history: Sequence[Event] | None = None  # the log, unless something was appended since it was read
@@ -180,6 +182,8 @@ class TurnRun:
                         fields["error_code"] = outcome.finish_reason
                     elif self._refused_setting:
                         fields["error_message"] = REFUSED_SETTINGS[self._refused_setting]
+                    elif self._hides_images:
+                        fields["error_message"] = HIDDEN_IMAGES
                     break
                 await self._append(outcome.events)
                 self._unwritten = ()
@@ -196,7 +200,7 @@ class TurnRun:
             logger.warning("turn was taken over", extra={"turn": self.turn.public_id})
             return
         except ProviderError as error:
-            named = model_choice.in_its_words(error, self._started.choice)
+            named = model_choice.in_its_words(error, self.started.choice)
             status, fields = "errored", {"error_code": named.code, "error_message": named.message[:500]}
             fields |= {
                 "error_detail": named.detail,
@@ -217,7 +221,7 @@ class TurnRun:
         fields |= {"thinking_ms": self.live.thinking_ms, **self._metrics.fields(self._machine)}
         if self._has_own_anchor and self._anchor:
             fields["context_anchor"] = self._anchor.to_json()
-        end = partial(finish.finish_turn, self._started, status, fields, self._unwritten)
+        end = partial(finish.finish_turn, self.started, status, fields, self._unwritten)
         known = {"history": self._history, "anchor": self._anchor, "has_checkpoint": self.has_checkpoint}
         self.result = await retry_on_db_outage(partial(end, **known))
         self._metrics.log_end(self.turn, self._machine)
@@ -226,7 +230,7 @@ class TurnRun:
         """Return the provider; an endpoint that is asked for its model is asked again where that can help."""
         while True:
             try:
-                found: Provider = await self._stoppable(model_choice.provider(self._started.choice))
+                found: Provider = await self._stoppable(model_choice.provider(self.started.choice))
             except ProviderError as error:
                 if not self._retry.may_wait(error):
                     raise
@@ -239,7 +243,7 @@ class TurnRun:
             turn_id=self.turn.public_id,
             model=provider.model,
             provider=provider.identity,
-            system_prompt=planning.system_prompt(self._started.choice.dialect),
+            system_prompt=planning.system_prompt(self.started.choice),
             starts_in_reasoning=provider.starts_in_reasoning,
             limits=TurnLimits(
                 answer_bytes=settings.MAX_ANSWER_BYTES,
@@ -272,11 +276,12 @@ class TurnRun:
 
     async def _plan(self, provider: Provider, machine: TurnMachine) -> EgressPlan:
         """Plan the next request; make room first where history is too long for it."""
-        plan_step = partial(planning.plan_step, self.turn, self._started.choice, provider)
+        plan_step = partial(planning.plan_step, self.turn, self.started.choice, provider)
         # The conversation was read when the turn started: fresh enough for its first request.
         conversation = None if self._metrics.requests else self.turn.conversation
         read = partial(plan_step, conversation=conversation, anchor=self._anchor)
         plan, self._history, self._anchor = await retry_on_db_outage(read)
+        self._hides_images = plan.hides_images
         if plan.should_compact and await self._make_room(provider, plan):
             read = partial(plan_step, conversation=None, anchor=None)
             plan, self._history, self._anchor = await retry_on_db_outage(read)
@@ -331,7 +336,7 @@ class TurnRun:
         self.live.show_status(THINKING)
         loop = asyncio.get_running_loop()
         slow = loop.call_later(SLOW_S, partial(self.live.show_status, SLOW, announce=True))
-        request = planning.request_of(plan, self._started.choice, self.turn.conversation_id)
+        request = planning.request_of(plan, self.started.choice, self.turn.conversation_id)
         asked = plan.optional and provider.request_body(request).keys() & plan.optional.keys()
         stream = provider.stream(request)
         try:
@@ -342,7 +347,7 @@ class TurnRun:
                         self._has_output = True
                         slow.cancel()
                         self.live.show_status(THINKING)
-                    for piece in in_slices(raw):
+                    for piece in split_long_text(raw):
                         for update in machine.feed(piece):
                             self._show(update)
                         if machine.reached:
@@ -399,7 +404,11 @@ class TurnRun:
             await self._append([_decision_event(call, decided)])
         self.live.show_status(_(tool.running_label) if tool else _("Using a tool…"), announce=True)
         first_ref = len(machine.sources) + 1
-        executing = execute_tool_call(call, tool, first_ref=first_ref, scratchpad=machine.scratchpad)
+        # Any other model has attached texts in its request.
+        attached_to = self.turn.conversation_id if self.started.choice.config.is_offline else None
+        executing = execute_tool_call(
+            call, tool, first_ref=first_ref, scratchpad=machine.scratchpad, attached_to=attached_to
+        )
         done = await self._stoppable(executing)
         result = machine.tool_finished(call, done.output, done.trace, done.sources)
         self.live.sources = machine.sources
@@ -434,8 +443,8 @@ class TurnRun:
 
     def _show(self, update: Update) -> None:
         match update:
-            case ShowScratchpad(scratchpad):
-                self._deliver_scratchpad(self.live, scratchpad)
+            case ShowScratchpad(scratchpad, is_open):
+                self._deliver_scratchpad(self.live, scratchpad, is_open)
             case ShowStatus(text):
                 self.live.show_thought_line(text)
             case ReplaceText(channel, chars, text):

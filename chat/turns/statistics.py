@@ -11,6 +11,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
+from statistics import median
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
@@ -23,6 +26,7 @@ GUARDS = ("stripped_delimiters", "extracted_blocks", "masked", "dropped_bullets"
 TOKENS = ("input_tokens", "output_tokens", "reasoning_tokens", "cached_tokens")
 TIMES = ("duration_ms", "first_token_ms", "thinking_ms")
 WEEK_DAYS = 7
+MAX_WAITS = 1000  # of the newest turns
 MIN_ACTIONS = 5  # a guard that acted less often in a week is never called worse
 WORSE_FACTOR = 1.5
 _PERSON = "conversation__owner__username"
@@ -92,6 +96,38 @@ class ProviderGuards:
     @property
     def is_worse(self) -> bool:
         return any(guard.is_worse for guard in self.guards)
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """The last seven days at a glance. ``first_token_ms``: the median of the newest turns; None without any."""
+
+    today: int
+    week: int
+    failed: int
+    running: int
+    guarded: int  # turns in which a guard removed something
+    bad: int  # answers rated bad
+    first_token_ms: int | None
+
+
+def overview(now: dt.datetime) -> Overview:
+    """Return the figures of the admin's first page."""
+    week = Turn.objects.filter(started_at__gt=now - dt.timedelta(days=WEEK_DAYS)).order_by("-started_at")
+    week = week.exclude(error_code__startswith=Turn.UNASKED)
+    midnight = timezone.make_aware(dt.datetime.combine(timezone.localdate(now), dt.time()))
+    removed = reduce(or_, (Q(**{f"{name}__gt": 0}) for name in GUARDS))
+    counts = week.order_by().aggregate(
+        today=Count("pk", filter=Q(started_at__gte=midnight)),
+        week=Count("pk"),
+        failed=Count("pk", filter=Q(status__in=(Turn.Status.ERRORED, Turn.Status.INTERRUPTED))),
+        running=Count("pk", filter=Q(status=Turn.Status.RUNNING)),
+        guarded=Count("pk", filter=removed),
+        bad=Count("pk", filter=Q(feedback__is_good=False)),
+    )
+    newest = week.filter(first_token_ms__isnull=False).values_list("first_token_ms", flat=True)[:MAX_WAITS]
+    waits = [wait for wait in newest if wait is not None]
+    return Overview(**counts, first_token_ms=round(median(waits)) if waits else None)
 
 
 def last_days(today: dt.date, count: int) -> tuple[dt.date, ...]:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from channels.db import database_sync_to_async
 from django.conf import settings
 from django.utils.translation import gettext_noop
 
+from chat.attachments import passages
 from chat.filings.search import read_passages, search_passages
 from chat.tools.base import SearchQuery, SearchResult, Tool, ToolArgumentsError, ToolContext
 from reasoning import trace
@@ -45,9 +48,17 @@ class ToolCallResult:
 
 
 async def execute_tool_call(
-    call: ToolCall, tool: Tool | None, *, first_ref: int, scratchpad: Scratchpad
+    call: ToolCall,
+    tool: Tool | None,
+    *,
+    first_ref: int,
+    scratchpad: Scratchpad,
+    attached_to: uuid.UUID | None = None,
 ) -> ToolCallResult:
-    """Run ``call``. A failure becomes a trace step and a short text for the model, which may try again."""
+    """Run ``call``. A failure becomes a trace step and a short text for the model, which may try again.
+
+    ``attached_to``: the conversation whose attached texts are searched too.
+    """
     shown = tool.shown_args if tool else frozenset()
     step = trace.start(call.call_id, call.name, call.arguments, at_ms=_now_ms(), shown=shown, scratchpad=scratchpad)
     if tool is None:
@@ -55,7 +66,7 @@ async def execute_tool_call(
         return _failed(step, f"there is no tool named {name!r}", UNKNOWN_TOOL % {"name": name})
     try:
         async with asyncio.timeout(settings.TOOL_TIMEOUT_S):
-            context = ToolContext(first_ref=first_ref, search=_search, read=_read)
+            context = ToolContext(first_ref=first_ref, search=partial(_search, attached_to), read=_read)
             output = await tool.run(call.arguments, context)
     except ToolArgumentsError as error:
         return _failed(step, str(error), gettext_noop("The arguments did not fit the tool."))
@@ -97,8 +108,12 @@ def _now_ms() -> float:
 
 
 @database_sync_to_async
-def _search(query: SearchQuery) -> SearchResult:
-    return search_passages(query)
+def _search(attached_to: uuid.UUID | None, query: SearchQuery) -> SearchResult:
+    result = search_passages(query)
+    if attached_to is None:
+        return result
+    attached = passages.search(passages.texts_of(attached_to), query.text)
+    return replace(result, passages=(*attached, *result.passages)[: max(query.limit, len(attached))])
 
 
 @database_sync_to_async

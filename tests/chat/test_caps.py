@@ -13,6 +13,7 @@ from django.test import AsyncClient
 
 from chat.eventlog.link_tokens import token_of
 from chat.models import Checkpoint, Conversation, Event
+from chat.providers import openai_responses
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
 from reasoning.redaction import RedactionPolicy
@@ -68,6 +69,23 @@ async def test_size_limit_ends_the_turn_with_what_came(
     assert limit in page
     assert again.status == "completed"
     assert [request["verdict"] for request in upstream.requests()] == ["accepted"] * 2
+
+
+async def test_opaque_items_end_the_turn_before_the_service_ends_its_answer(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.OPENAI_API, settings.OPENAI_MODEL, settings.MAX_THINKING_BYTES = "responses", "gpt-5-mini", 2_000
+    monkeypatch.setattr(openai_responses, "MAX_ITEMS_BYTES", 15_000)
+    items = [{"type": "reasoning", "summary": [PROSE]}] * 2
+    upstream.script([{"items": items, "faults": [{"kind": "stall", "at": "before_done"}]}, {"content": "Next."}])
+
+    turn = await ask(conversation)
+    envelope, page = await envelope_of(conversation), await page_of(conversation)
+
+    assert (turn.status, envelope["finishReason"]) == ("completed", "length")
+    assert "MAX_THINKING_BYTES" in page
+    assert (await ask(conversation, "And now?")).status == "completed"
+    assert upstream.refusals() == []
 
 
 # review S H4
@@ -135,7 +153,8 @@ async def test_turn_that_takes_too_long_ends_with_what_came(
 
     envelope = await envelope_of(conversation)
     assert (turn.status, turn.error_code, envelope["answer"]) == ("errored", "turn_timeout", "First part.")
-    assert "MAX_TURN_S" in await page_of(conversation)
+    assert "MAX_TURN_S" in turn.error_message
+    assert "the answer took longer than this site allows." in await page_of(conversation)
     assert not await Checkpoint.objects.filter(turn=turn).aexists()
     await asyncio.to_thread(upstream.wait_for, ended=1)
 

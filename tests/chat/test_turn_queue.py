@@ -182,3 +182,66 @@ async def test_stored_turn_runs_although_its_request_was_cancelled(
     gate.opened.set()
 
     assert (await ended(conversation)).status == Turn.Status.COMPLETED
+
+
+async def change(conversation: Conversation, message: QueuedMessage, user: User | None = None, **form: str) -> int:
+    client = await signed_in(user) if user else await owner_of(conversation)
+    return (await client.post(f"/chats/{conversation.pk}/queue/{message.pk}/", form)).status_code
+
+
+async def test_stop_holds_what_is_queued_until_its_user_sends_it(
+    upstream: ContractHandle, conversation: Conversation
+) -> None:
+    upstream.script([{"content": "0", "faults": HOLD}, {"content": "new"}, {"content": "1"}])
+    for text in ("0", "1", "2"):
+        await send(conversation, text)
+    await asyncio.to_thread(upstream.wait_for, held="go")
+    client = await owner_of(conversation)
+
+    await client.post(f"/chats/{conversation.pk}/stop/")
+    await ended(conversation)
+    await ask(conversation, "new")
+    held = [message async for message in QueuedMessage.objects.all()]
+    assert [message.text for message in held] == ["1", "2"]
+    assert await database_sync_to_async(queue.conversations_with_queue)() == []
+
+    assert await change(conversation, held[1], do="remove") == 303
+    assert await change(conversation, held[0], do="send") == 303
+    await ended(conversation, 3)
+    assert await database_sync_to_async(questions)(conversation) == ["0", "new", "1"]
+    assert await change(conversation, held[0], do="send") == 409
+    assert not await QueuedMessage.objects.aexists()
+
+
+async def test_message_sent_now_stops_the_answer_and_goes_before_the_others(
+    upstream: ContractHandle, conversation: Conversation
+) -> None:
+    upstream.script([{"content": "0", "faults": HOLD}, {"content": "2"}, {"content": "1"}])
+    for text in ("0", "1", "2"):
+        await send(conversation, text)
+    await asyncio.to_thread(upstream.wait_for, held="go")
+    later = await QueuedMessage.objects.aget(text="2")
+
+    assert await change(conversation, later, do="save", text="two") == 303
+    assert await change(conversation, later, do="send") == 303
+    await ended(conversation, 3)
+
+    assert await database_sync_to_async(questions)(conversation) == ["0", "two", "1"]
+    assert (await Turn.objects.aget(number=1)).status == Turn.Status.ABORTED
+
+
+async def test_wrong_changes_of_the_queue_are_refused(
+    upstream: ContractHandle, conversation: Conversation, bob: User
+) -> None:
+    upstream.script([{"content": "0", "faults": HOLD}, {"content": "1"}])
+    for text in ("0", "1"):
+        await send(conversation, text)
+    await asyncio.to_thread(upstream.wait_for, held="go")
+    message = await QueuedMessage.objects.aget()
+
+    assert await change(conversation, message, bob, do="remove") == 404
+    assert await change(conversation, message, do="shout") == 409
+    assert await change(conversation, message, do="save", text="  ") == 400
+    assert (await QueuedMessage.objects.aget()).text == "1"
+    upstream.release("go")
+    await ended(conversation, 2)

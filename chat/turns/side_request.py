@@ -1,0 +1,46 @@
+"""A request to the model beside the conversation, such as for a summary: no history, no tools, no reasoning."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import aclosing
+from dataclasses import replace
+
+from chat.providers.base import Provider, ProviderError, ProviderRequest
+from reasoning.deltas import Channel, RawEnd, RawFields
+from reasoning.events import UserMessage
+from reasoning.replay.plan import RequestTarget, plan_request
+from reasoning.settings import ReasoningSettings
+from reasoning.stream.normalizer import Normalizer
+
+logger = logging.getLogger(__name__)
+MAX_INTAKE_CHARS = 200_000  # thinking included: a summary is not worth more
+
+
+async def ask_aside(
+    provider: Provider, target: RequestTarget, instructions: str, text: str, *, max_output_tokens: int
+) -> str:
+    """Return the model's answer; empty where it failed, was cut off or is far too long."""
+    target = replace(target, max_output_tokens=max_output_tokens)
+    plan = plan_request([UserMessage(text=text, seq=1, turn="aside")], ReasoningSettings(enabled=False), target)
+    request = ProviderRequest(plan.body, instructions, tools=(), conversation="", optional=plan.optional)
+    normalizer, ended = Normalizer(starts_in_reasoning=provider.starts_in_reasoning), ""
+    pieces: list[str] = []
+    chars = 0
+    try:
+        async with aclosing(provider.stream(request)) as stream:
+            async for raw in stream:
+                if isinstance(raw, RawFields):
+                    chars += sum(len(value) for value in raw.fields.values() if isinstance(value, str))
+                    if chars > MAX_INTAKE_CHARS:
+                        return ""
+                    pieces += [
+                        str(delta.text) for delta in normalizer.feed(raw.fields) if delta.channel is Channel.VISIBLE
+                    ]
+                elif isinstance(raw, RawEnd):
+                    ended = raw.finish_reason
+    except ProviderError as error:
+        logger.warning("side request failed", extra={"code": error.code})
+        return ""
+    pieces += [str(delta.text) for delta in normalizer.finish() if delta.channel is Channel.VISIBLE]
+    return "".join(pieces).strip() if ended == "stop" else ""

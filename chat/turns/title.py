@@ -1,0 +1,49 @@
+"""A title that the model writes after the first answer of a conversation, where ``MODEL_TITLES`` is on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from channels.db import database_sync_to_async
+from django.conf import settings
+
+from chat.conversations import model_choice
+from chat.conversations.titles import title_from
+from chat.live.publish import publish_changes
+from chat.models import Conversation
+from chat.turns import planning
+from chat.turns.queue import StartedTurn
+from chat.turns.side_request import ask_aside
+from reasoning.prompt import TITLER
+
+logger = logging.getLogger(__name__)
+TIMEOUT_S = 60.0
+MAX_READ_CHARS = 2_000  # of the question, and of the answer
+MAX_OUTPUT_TOKENS = 1_000  # some models reason before they write six words
+MAX_WORDS = 12
+
+
+async def write_title(started: StartedTurn, answer: str) -> None:
+    """Name the conversation after its first question and answer, in one request. Never over a title of its owner."""
+    turn, chosen = started.turn, started.choice
+    if not settings.MODEL_TITLES or turn.number > 1 or started.replaces or chosen.config.is_offline or not answer:
+        return
+    # A temporary conversation is never listed.
+    unnamed = Conversation.objects.filter(pk=turn.conversation_id, is_renamed=False, expires_at=None)
+    if not await unnamed.aexists():
+        return
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            provider = await model_choice.provider(chosen)
+            target = planning.target_of(chosen, model=provider.model, identity=provider.identity)
+            text = f"{started.question[:MAX_READ_CHARS]}\n\n---\n\n{answer[:MAX_READ_CHARS]}"
+            said = await ask_aside(provider, target, TITLER, text, max_output_tokens=MAX_OUTPUT_TOKENS)
+    except Exception:  # the conversation keeps the title that it has
+        logger.warning("title not written", exc_info=True, extra={"turn": turn.public_id})
+        return
+    title = title_from(said.strip(" \n\"'“”„«»*#."))
+    if not title or len(said.split()) > MAX_WORDS or "\n" in said:
+        return
+    if await unnamed.aupdate(title=title):
+        await database_sync_to_async(publish_changes)(turn.conversation_id, "settings")

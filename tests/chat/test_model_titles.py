@@ -1,0 +1,76 @@
+"""Titles that the model writes: after the first answer, where the site wants them and nobody has named the chat."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from channels.db import database_sync_to_async
+from django.conf import LazySettings
+
+from chat.conversations import actions
+from chat.models import Conversation
+from tests.chat.asking import ask
+from tests.chat.sockets import frames_until, socket_of
+from tests.contract_server.fixture import ContractHandle
+from tests.factories import SECRET
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ANSWER, MORE = {"content": "Forty turbines."}, {"content": "More."}
+
+
+def titled(content: str, **more: Any) -> dict[str, Any]:
+    """Return the reply to the request for a title, whichever request comes first."""
+    return {"content": content, "match": {"last_user_contains": "Forty turbines."}, **more}
+
+
+async def test_first_answer_brings_a_title_to_open_pages(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.MODEL_TITLES = True
+    upstream.script([ANSWER, titled(f'"Orders of {SECRET} turbines."', reasoning="Short."), MORE])
+
+    async with socket_of(conversation, conversation.owner) as socket:
+        await ask(conversation, "How many turbines?")
+        await frames_until(socket, "Orders of [redacted] turbines")
+    await ask(conversation, "And more?")
+
+    await conversation.arefresh_from_db()
+    assert conversation.title == "Orders of [redacted] turbines"
+    assert len(upstream.requests()) == 3
+    body: dict[str, Any] = upstream.requests()[1]["body"]
+    assert "tools" not in body
+    assert "Forty turbines." in str(body["messages"])
+
+
+async def test_title_of_its_owner_is_never_replaced(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
+) -> None:
+    settings.MODEL_TITLES = True
+    hold = [{"kind": "slow_first_token", "name": "go"}]
+    upstream.script([ANSWER, titled("Turbine orders", faults=hold), MORE])
+    await ask(conversation, "How many turbines?")
+    await asyncio.to_thread(upstream.wait_for, held="go")
+
+    await database_sync_to_async(actions.rename)(conversation, "Mine")
+    upstream.release("go")
+    await ask(conversation, "And more?")
+
+    await conversation.arefresh_from_db()
+    assert conversation.title == "Mine"
+
+
+@pytest.mark.parametrize("said", ["One line.\nAnd another.", "word " * 13, ""])
+async def test_title_that_is_none_is_ignored(
+    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, said: str
+) -> None:
+    settings.MODEL_TITLES = True
+    upstream.script([ANSWER, titled(said), MORE])
+
+    await ask(conversation, "How many turbines?")
+    await asyncio.to_thread(upstream.wait_for, ended=2)
+    await ask(conversation, "And more?")
+
+    await conversation.arefresh_from_db()
+    assert conversation.title == "How many turbines?"
