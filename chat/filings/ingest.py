@@ -25,6 +25,13 @@ from chat.models import Filing, Passage
 
 DEMO_FOLDER = Path(__file__).parent / "demo"  # short filings of invented companies
 MANIFEST = "manifest.json"
+# What to ask of them. In English in every language, as they are: the offline analyst searches for these words.
+STARTERS = (
+    "How much debt does Northwind Tidal have?",
+    "What would breach Northwind Tidal’s debt covenants?",
+    "How does Calder Ridge explain the fall in its gross margin?",
+    "What did ammonia leaks cost Calder Ridge, and is any of it insured?",
+)
 
 _SLUG_CHARS = 110
 _BATCH = 500

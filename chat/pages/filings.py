@@ -2,27 +2,37 @@
 
 The reader shows a filing from its stored passages: blank lines separate blocks, a line right above another is its
 heading, lines with separators are rows of a table. A section's title is in its first passage too, in the document's
-words and often over several lines; the page shows it once, above.
+words and often over several lines; the page shows it once, above. A long filing is shown in parts. A citation's address
+names its passage, so that the part with it is shown, and words quoted from it, which are marked.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
+from operator import itemgetter
 from typing import Literal
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.html import format_html, format_html_join
 from django.utils.text import slugify
 from django.views.decorators.http import require_GET
+from django.views.decorators.vary import vary_on_headers
 
+from accounts.views import HtmxHttpRequest
 from chat.filings.items import item_heading, part_of
-from chat.models import Filing
+from chat.html import MAX_QUOTE_CHARS
+from chat.models import Filing, Passage
+from reasoning.citations import find_quotation
 
 MAX_TITLE_LINES = 4
+PART_PASSAGES = 300  # on one page: about 330 KB of text
+PANEL_REACH = 8  # passages before and after the cited one, beside an answer
+MAX_QUOTES = 3
 SEPARATOR = re.compile(r"(?:^|\s)\|(?=\s|$)")
 FIGURE = re.compile(r"[(\[$€£¥+−–-]*\s*[$€£¥]?\s*\d[\d.,]*\s*[)\]%x]*", re.ASCII)
 NO_FIGURE = {"—", "–", "-", "$—", "$–", "$-", "—%", "n/a", "N/A", "n/m", "NM"}
@@ -62,16 +72,26 @@ class ReaderPassage:
     id: str
     number: str
     parts: tuple[ReaderPart, ...]
+    is_cited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderSection:
-    """One section of a filing. ``slug`` is its id on the page."""
+    """One section of a filing: its first passage in the filing's order, and those of it that are shown.
+
+    ``slug`` is its id on the page.
+    """
 
     slug: str
     name: str
     title: str
-    passages: tuple[ReaderPassage, ...]
+    start: int
+    passages: tuple[ReaderPassage, ...] = ()
+
+    @property
+    def part(self) -> int:
+        """The part of the filing in which it begins."""
+        return self.start // PART_PASSAGES + 1
 
 
 @require_GET
@@ -81,33 +101,97 @@ def filing_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-def filing(request: HttpRequest, slug: str) -> HttpResponse:
-    """Show a filing; the fragment of a citation opens at its passage.
+@vary_on_headers("HX-Request")
+def filing(request: HtmxHttpRequest, slug: str) -> HttpResponse:
+    """Show a part of a filing: ``?part=2``, or the one that holds ``?passage=item-7-p31``, with each ``quote`` marked.
 
-    404 explains itself where there is none: answers may cite a filing that staff have deleted.
+    For htmx only what is around the passage. 404 explains itself: answers may cite a filing that staff have deleted.
     """
     found = Filing.objects.filter(slug=slug).first()
     if found is None:
         return render(request, "chat/filing_missing.html", status=404)
-    context = {"filing": found, "sections": reader_sections(found), "back_url": reverse("chat:home")}
-    return render(request, "chat/filing.html", context)
+    anchors = list(found.passages.order_by("ordinal").values_list("anchor", flat=True))
+    cited = f"#{request.GET.get('passage', '')}"
+    at = anchors.index(cited) if cited in anchors else None
+    # rounded up; a filing without passages has one empty part
+    parts = max(1, -(-len(anchors) // PART_PASSAGES))
+    number = request.GET.get("part", "")
+    part = min(int(number), parts) if re.fullmatch(r"[1-9]\d{0,5}", number) else 1
+    part = part if at is None else at // PART_PASSAGES + 1
+    shown = slice((part - 1) * PART_PASSAGES, part * PART_PASSAGES)
+    if request.htmx:
+        shown = slice(max(0, (at or 0) - PANEL_REACH), (at or 0) + PANEL_REACH + 1)
+    quotes = [quote[:MAX_QUOTE_CHARS] for quote in request.GET.getlist("quote")[:MAX_QUOTES]]
+    sections = reader_sections(found, shown, cited=cited, quotes=quotes)
+    context = {
+        "filing": found,
+        "contents": sections,
+        "sections": [section for section in sections if section.passages],
+        "part": part,
+        "parts": parts,
+        "page_url": request.get_full_path() + (cited if at is not None else ""),
+        "back_url": reverse("chat:home"),
+    }
+    return render(request, "chat/_reader.html" if request.htmx else "chat/filing.html", context)
 
 
-def reader_sections(filing: Filing) -> tuple[ReaderSection, ...]:
-    """Return a filing's passages by section, in its order. A section that is resumed later appears again."""
-    sections: list[ReaderSection] = []
+def reader_sections(
+    filing: Filing, shown: slice = slice(None), *, cited: str = "", quotes: Sequence[str] = ()
+) -> tuple[ReaderSection, ...]:
+    """Return a filing's sections in its order, with those of their passages that are ``shown``.
+
+    A section that is resumed later appears again.
+    """
     found = filing.passages.order_by("ordinal")
-    for (name, title), group in groupby(found, key=lambda passage: (passage.section, passage.section_title)):
+    passages = dict(enumerate(found[shown], start=shown.start or 0))
+    sections: list[ReaderSection] = []
+    names = enumerate(found.values_list("section", "section_title"))
+    for (name, title), group in groupby(names, key=itemgetter(1)):
+        places = [place for place, _names in group]
         before = sum(section.name == name for section in sections)
         slug = f"{slugify(name)}-{before + 1}" if before else slugify(name)
-        passages = []
-        for passage in group:
-            text = without_title(passage.text, name, title, form=filing.form)
-            fragment = passage.anchor.removeprefix("#")  # "item-7-p31"
-            parts = tuple(passage_parts(text, passage.heading))
-            passages.append(ReaderPassage(fragment, fragment.rpartition("-p")[2], parts))
-        sections.append(ReaderSection(slug, name, title, tuple(passages)))
+        own = tuple(
+            reader_passage(passages[place], filing.form, quotes if passages[place].anchor == cited else None)
+            for place in places
+            if place in passages
+        )
+        sections.append(ReaderSection(slug, name, title, places[0], own))
     return tuple(sections)
+
+
+def reader_passage(passage: Passage, form: str, quotes: Sequence[str] | None) -> ReaderPassage:
+    """Return a passage as it is shown. ``quotes`` are marked in the cited one, and None of any other."""
+    text = without_title(passage.text, passage.section, passage.section_title, form=form)
+    fragment = passage.anchor.removeprefix("#")  # "item-7-p31"
+    parts = passage_parts(text, passage.heading)
+    marked = (mark_part(part, quotes) for part in parts) if quotes else parts
+    return ReaderPassage(fragment, fragment.rpartition("-p")[2], tuple(marked), is_cited=quotes is not None)
+
+
+def mark_part(part: ReaderPart, quotes: Sequence[str]) -> ReaderPart:
+    """Mark quoted words in a paragraph, and whole rows of a table."""
+    return replace(
+        part,
+        text=mark_quotes(part.text, quotes),
+        rows=tuple(
+            tuple(replace(cell, text=format_html("<mark>{}</mark>", cell.text)) if cell.text else cell for cell in row)
+            if any(find_quotation(quote, " | ".join(cell.text for cell in row)) for quote in quotes)
+            else row
+            for row in part.rows
+        ),
+    )
+
+
+def mark_quotes(text: str, quotes: Sequence[str]) -> str:
+    """Return HTML with the quoted words marked; the text itself where none is in it."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in sorted(filter(None, (find_quotation(quote, text) for quote in quotes))):
+        # quotations may overlap; the text before the end of the last one is marked already
+        if start >= done:
+            pieces += [text[done:start], format_html("<mark>{}</mark>", text[start:end])]
+            done = end
+    return format_html_join("", "{}", ((piece,) for piece in [*pieces, text[done:]])) if pieces else text
 
 
 def without_title(text: str, name: str, title: str, *, form: str) -> str:

@@ -201,4 +201,4 @@ def test_command_names_what_fails_and_continues(tmp_path: Path) -> None:
     assert stopped.value.code == 1
     assert "a.html: Acme Widgets, Inc. 10-K, filed 2021-09-03" in out.getvalue()
     assert out.getvalue().endswith("1 filing loaded, 1 failed.\n")
-    assert "b.html: not loaded: not an HTML or text document" in err.getvalue()
+    assert "b.html was skipped: not an HTML or text document" in err.getvalue()

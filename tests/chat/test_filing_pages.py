@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from django.test import Client
 from lxml import html as markup
 
+from accounts.models import User
 from chat.filings.ingest import ingest
+from chat.models import Filing
+from chat.pages import filings
 from chat.pages.filings import ReaderPart, ReaderPassage, passage_parts, reader_sections, table_rows, without_title
 from tests.chat.card_samples import all_of, draw, one, words
-from tests.factories import make_user
+from tests.factories import client_of, make_user
 
 TEXT = "<p>" + "Ordinary text of the section that goes on for a while. " * 6 + "</p>"
 
@@ -115,3 +120,69 @@ def test_section_that_resumes_has_another_id() -> None:
     filing.passages.filter(section="Item 3").update(section="Item 1", section_title="Business")
 
     assert [section.slug for section in reader_sections(filing)] == ["item-1", "item-2", "item-1-2"]
+
+
+@pytest.fixture
+def filing(db: None, monkeypatch: pytest.MonkeyPatch) -> Filing:
+    """Return a filing of five passages, of which a page shows two and the panel one on each side."""
+    monkeypatch.setattr(filings, "PART_PASSAGES", 2)
+    monkeypatch.setattr(filings, "PANEL_REACH", 1)
+    bodies = ("Sales &amp; costs rose. More fell.", *(f"Text number {number}." for number in range(2, 6)))
+    items = "".join(
+        f"<p><b>Item {number}. Title {number}</b></p><p>{body}</p>" for number, body in enumerate(bodies, 1)
+    )
+    table = "<table><tr><td>Cost</td><td>4.5</td></tr><tr><td>Other</td><td>3.5</td></tr></table>"
+    return ingest(f"<body>{items}{table}</body>".encode(), name="a.html")
+
+
+@pytest.fixture
+def read(filing: Filing, alice: User) -> Callable[..., markup.HtmlElement]:
+    """Return a function that reads the page of the filing for a query."""
+
+    def page(query: str = "", **headers: str) -> markup.HtmlElement:
+        return markup.fromstring(client_of(alice).get(f"{filing.get_absolute_url()}{query}", headers=headers).content)
+
+    return page
+
+
+def passages_on(page: markup.HtmlElement) -> list[str]:
+    return [passage.get("id") for passage in page.xpath("//*[@data-passage]")]
+
+
+@pytest.mark.parametrize(
+    ("query", "items"),
+    [
+        ("", [1, 2]),
+        ("?part=2", [3, 4]),
+        ("?part=9", [5]),
+        ("?part=0", [1, 2]),
+        ("?part=x&passage=%00", [1, 2]),
+        ("?passage=item-4-p1", [3, 4]),  # the part that holds a cited passage
+    ],
+)
+def test_long_filing_is_shown_in_parts(read: Callable[..., markup.HtmlElement], query: str, items: list[int]) -> None:
+    page = read(query)
+
+    assert passages_on(page) == [f"item-{item}-p1" for item in items]
+    contents = page.xpath("//nav[@id='toc']//a/@href")
+    assert [link.rpartition("#")[0] == "" for link in contents] == [item in items for item in range(1, 6)]
+    assert page.xpath("//a[@rel='prev']/@href") == ([f"?part={items[0] // 2}"] if items[0] > 1 else [])
+    assert page.xpath("//a[@rel='next']/@href") == ([f"?part={items[0] // 2 + 2}"] if items[0] < 5 else [])
+
+
+def test_cited_passage_and_quoted_words_are_marked(read: Callable[..., markup.HtmlElement]) -> None:
+    first = read("?passage=item-1-p1&quote=Sales+%26+costs+rose.&quote=More+fell&quote=absent")
+    row = read("?passage=item-5-p1&quote=Cost+4.5")
+
+    assert [one.get("id") for one in first.xpath("//*[@data-cited]")] == ["item-1-p1"]
+    assert first.xpath("//mark/text()") == ["Sales & costs rose.", "More fell"]
+    assert row.xpath("//td/mark/text()") == ["Cost", "4.5"]
+    assert read("?passage=item-2-p1&quote=rose").xpath("//mark") == []
+
+
+def test_panel_shows_what_is_around_the_passage(read: Callable[..., markup.HtmlElement]) -> None:
+    panel = read("?passage=item-3-p1", HX_Request="true")
+
+    assert passages_on(panel) == ["item-2-p1", "item-3-p1", "item-4-p1"]
+    assert panel.xpath("//title") == []
+    assert panel.xpath("//a[@data-full-page]/@href")[0].endswith("/?passage=item-3-p1#item-3-p1")
