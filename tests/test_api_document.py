@@ -22,7 +22,18 @@ PAGE = (ROOT / "docs/api.md").read_text(encoding="utf-8")
 PARAMETERS = {"<id>": "<id:conversation_id>", "<turn>": "<id:turn_id>", "<call>": "<str:call_id>"}
 ID = "7b0e8f2a-0000-4000-8000-000000000000"
 # of pages alone: what they raise is shown to people
-PAGE_CODES = {"invalid_command", "invalid_profile", "not_newest", "not_selected", "nothing_to_continue", "queue_full"}
+PAGE_CODES = {
+    "invalid_action",
+    "invalid_import",
+    "not_queued",
+    "unknown_attachment",
+    "invalid_command",
+    "invalid_profile",
+    "not_newest",
+    "not_selected",
+    "nothing_to_continue",
+    "queue_full",
+}
 
 
 def section(heading: str) -> str:

@@ -88,7 +88,12 @@ def endpoint(*methods: str) -> Callable[..., Any]:
 
 async def get_conversation(person: User, conversation_id: uuid.UUID) -> Conversation:
     """Return this person's conversation. Raises ApiError for any other."""
-    found = await sync_to_async(find_conversation)(person, conversation_id)
+    return await sync_to_async(require_conversation)(person, conversation_id)
+
+
+def require_conversation(person: User, conversation_id: uuid.UUID) -> Conversation:
+    """Return this person's conversation. Raises ApiError for any other."""
+    found = find_conversation(person, conversation_id)
     if found is None:
         raise ApiError(404, "not_found", _("There is no such conversation."))
     return found
@@ -187,23 +192,31 @@ def session_of(request: HttpRequest) -> Session | None:
     return dict(request.session.items()) if hasattr(request, "session") else None
 
 
+def not_authenticated(*, has_token: bool) -> ApiError:
+    if has_token:
+        return ApiError(401, "invalid_token", _("This access token is not valid."))
+    return ApiError(401, "not_authenticated", _("Sign in, or send a personal access token."))
+
+
 async def authenticate(request: HttpRequest) -> User:
     header = request.headers.get("Authorization", "")
     if header:
         person = await sync_to_async(tokens.authenticate)(header)
         if person is None:
-            raise ApiError(401, "invalid_token", _("This access token is not valid."))
+            raise not_authenticated(has_token=True)
         del request.session  # a token has no session, whatever cookie was sent with it (product 14)
         return person
     user = await request.auser()
     if not isinstance(user, User):
-        raise ApiError(401, "not_authenticated", _("Sign in, or send a personal access token."))
+        raise not_authenticated(has_token=False)
 
     # The views are csrf_exempt for the sake of tokens; sessions are checked here.
     def no_response(request: HttpRequest) -> HttpResponse:
         return HttpResponse()
 
-    if CsrfViewMiddleware(no_response).process_view(request, no_response, (), {}) is not None:
+    # In a thread: a refusal renders a page, which reads the site's name.
+    check = sync_to_async(CsrfViewMiddleware(no_response).process_view)
+    if await check(request, no_response, (), {}) is not None:
         raise ApiError(403, "csrf", _("The CSRF token is missing or wrong."))
     return user
 

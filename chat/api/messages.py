@@ -16,17 +16,27 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts import tokens
 from accounts.models import User
 from accounts.scratchpad import reveal
-from accounts.visibility import Session
+from accounts.visibility import Session, reread
 from chat import eventlog
-from chat.api.endpoint import ApiError, endpoint, error_form, get_conversation, read_body, session_of
+from chat.api.endpoint import (
+    ApiError,
+    endpoint,
+    error_form,
+    get_conversation,
+    not_authenticated,
+    read_body,
+    require_conversation,
+    session_of,
+)
 from chat.api.sse import Position, TurnEvents, release_connection, running_turn
 from chat.cards import build
 from chat.conversations import commands, model_choice, reasoning_settings
 from chat.live.turn import LiveTurn
 from chat.models import Conversation, Turn
-from chat.sharing.export import envelope_of, envelopes_of, thinking_form
+from chat.sharing.export import envelope_of, envelopes_of, question_form, thinking_form
 from chat.turns import queue
 from chat.turns.manager import turn_manager
 from chat.validation import CLIENT_ID_CHARS, InvalidInputError, Message, clean_message
@@ -186,7 +196,7 @@ def event_response(
     if after and after.end == "done":
         stack.close()
         return HttpResponse(status=204)  # which ends the reconnecting of an EventSource
-    turn_events = TurnEvents(reader.conversation.pk, turn_id, reader.sees, after)
+    turn_events = TurnEvents(reader.conversation.pk, turn_id, reader.sees, lambda: reader.authorize().sees, after)
 
     async def events() -> AsyncIterator[str]:
         with stack:
@@ -217,6 +227,7 @@ class TurnReader:
     conversation: Conversation
     session: Session | None
     session_key: str | None
+    authorization: str  # the header of a request with a token
     include_trace: bool
     sees: Visibility  # at the start of the request
     notes: list[tuple[uuid.UUID, Scratchpad]] = field(default_factory=list)
@@ -228,23 +239,39 @@ class TurnReader:
         session_key = request.session.session_key if session is not None else None
         include_trace = includes_trace(request)
         sees = await sync_to_async(visibility_of)(person, session, conversation, include_trace)
-        return cls(person, conversation, session, session_key, include_trace, sees)
+        header = request.headers.get("Authorization", "")
+        return cls(person, conversation, session, session_key, header, include_trace, sees)
+
+    def authorize(self) -> Self:
+        """Return the reader with what its person may see now, which may have changed during a turn.
+
+        Reads the database. Raises ApiError if the token, the session, the user or the conversation has ended.
+        """
+        if self.session is None:
+            person, session = tokens.authenticate(self.authorization), None
+        else:
+            person, session = reread(self.person, self.session_key) or (None, None)
+        if person is None:
+            raise not_authenticated(has_token=self.session is None)
+        conversation = require_conversation(person, self.conversation.pk)
+        sees = visibility_of(person, session, conversation, self.include_trace)
+        return replace(self, person=person, conversation=conversation, session=session, sees=sees)
 
     def receiving_notes(self) -> AbstractContextManager[None]:
         """Receive the private notes of turns that run meanwhile, where this request may show them."""
 
-        def add(live: LiveTurn, scratchpad: Scratchpad) -> None:
-            self.notes.append((live.id, scratchpad))
+        def add(live: LiveTurn, scratchpad: Scratchpad, is_open: bool) -> None:
+            if not is_open:
+                self.notes.append((live.id, scratchpad))
 
         return turn_manager.reading_scratchpads(self.conversation.pk, add) if self.sees.scratchpad else nullcontext()
 
     def ended(self, turn_id: uuid.UUID) -> dict[str, Any]:
         """Return the envelope of an ended turn, as settings are now (spec 001 BR-008). Reads the database."""
-        turn = Turn.objects.select_related("conversation__owner").get(pk=turn_id)
-        sees = visibility_of(turn.conversation.owner, self.session, turn.conversation, self.include_trace)
+        sees = self.authorize().sees
         notes = [scratchpad for turn_of_note, scratchpad in self.notes if turn_of_note == turn_id]
         revealed = reveal(Scratchpad.join(notes), self.person, self.session_key) if notes else None
-        return envelope_of(eventlog.turn_record(turn), sees, scratchpad=revealed)
+        return envelope_of(eventlog.turn_record(Turn.objects.get(pk=turn_id)), sees, scratchpad=revealed)
 
     async def current(self, turn_id: uuid.UUID) -> dict[str, Any]:
         """Return the envelope of a turn that runs or has ended."""
@@ -270,7 +297,7 @@ class TurnReader:
         for record, form in zip(records, envelopes_of(records, self.sees), strict=True):
             is_running = record.turn.pk == running_id and record.turn.status == Turn.Status.RUNNING
             shown = envelope_so_far(record, so_far, self.sees) if is_running and so_far else form
-            listed.append({"role": "user", "text": build.question_card(record).text})
+            listed.append(question_form(record))
             listed.append({"role": "assistant", **shown})
         return listed
 

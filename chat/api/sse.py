@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import re
 import uuid
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
 from asgiref.sync import sync_to_async
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.utils.translation import gettext as _
 
 from chat import eventlog
@@ -32,6 +33,8 @@ from reasoning.deltas import Channel
 from reasoning.trace import step_to_json
 from reasoning.visibility import EXCERPT_CHARS, Visibility
 
+logger = logging.getLogger(__name__)
+REAUTHORIZE_EVERY_S = 10.0  # as the pages' sockets
 LOOK_AGAIN_S = 2.0  # for an event that was lost
 KEEP_ALIVE_S = 10.0  # of silence; with LOOK_AGAIN_S well below the 15 s that are promised
 RESUMED = ": resumed\n\n"
@@ -87,6 +90,7 @@ class TurnEvents:
     conversation_id: uuid.UUID
     turn_id: uuid.UUID
     sees: Visibility
+    authorize: Callable[[], Visibility]  # reads what the viewer may see now; raises ApiError if that is nothing
     after: InitVar[Position | None] = None  # the last event that the client has; None for one that has nothing
     turn: RunningTurn | None = None  # as it was last known while it ran
     position: Position = field(init=False)
@@ -105,8 +109,11 @@ class TurnEvents:
             turn = await self.look()
             yield RESUMED if self.is_resumed else await self.start()
             await release_connection()
-            sent_at = looked_at = clock()
+            sent_at = looked_at = authorized_at = clock()
             while turn is not None:
+                if clock() - authorized_at >= REAUTHORIZE_EVERY_S:
+                    authorized_at = clock()
+                    await self.reauthorize()
                 for event in self.new_events(turn):
                     sent_at = clock()
                     yield event
@@ -124,6 +131,14 @@ class TurnEvents:
         if self.turn is not None:
             for event in self.new_events(self.turn):
                 yield event
+
+    async def reauthorize(self) -> None:
+        """Read again what the viewer may see. Raises ApiError if their token, session or conversation has ended."""
+        try:
+            self.sees = await sync_to_async(self.authorize)()
+        except DatabaseError:  # unavailable for a moment; the next check follows soon
+            logger.warning("stream not authorized again", exc_info=True)
+        await release_connection()
 
     async def look(self) -> RunningTurn | None:
         """Return the present state of the turn, or the one in its checkpoint; None once its end is in the log."""

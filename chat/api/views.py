@@ -58,7 +58,7 @@ def create_conversation(person: User, form: Mapping[str, Any], model: ModelChoic
 
 @endpoint("GET", "PATCH", "DELETE")
 async def conversation(request: HttpRequest, person: User, conversation_id: uuid.UUID) -> HttpResponseBase:
-    """GET: as in the list. PATCH ``{"title", "pinned"}``: all or nothing. DELETE: 204."""
+    """GET: as in the list. PATCH ``{"title", "pinned", "allowedTools"}``: all or nothing. DELETE: 204."""
     found = await get_conversation(person, conversation_id)
     if request.method == "DELETE":
         await turn_manager.stop(found.pk)
@@ -69,7 +69,7 @@ async def conversation(request: HttpRequest, person: User, conversation_id: uuid
     return JsonResponse(conversation_form(found))
 
 
-CHANGES = {"title": actions.rename, "pinned": actions.pin}
+CHANGES = {"title": actions.rename, "pinned": actions.pin, "allowedTools": actions.set_allowed_tools}
 
 
 @transaction.atomic
@@ -80,8 +80,13 @@ def change_conversation(found: Conversation, form: Mapping[str, Any]) -> None:
 
 def conversation_form(found: Conversation) -> dict[str, Any]:
     """Return a conversation as the API lists it."""
-    updated_at = found.updated_at.isoformat()
-    return {"id": str(found.pk), "title": found.title, "pinned": found.is_pinned, "updatedAt": updated_at}
+    return {
+        "id": str(found.pk),
+        "title": found.title,
+        "pinned": found.is_pinned,
+        "allowedTools": found.allowed_tools,
+        "updatedAt": found.updated_at.isoformat(),
+    }
 
 
 @endpoint("GET", "PATCH")

@@ -9,7 +9,7 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import Any, cast
 
@@ -24,11 +24,11 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from chat.db_errors import user_message
-from chat.live.groups import group_of, viewer_group
+from chat.live.groups import Subscription, group_of, viewer_group
 from chat.live.turn import LiveTurn
-from chat.socket.frames import error_frame
+from chat.socket.frames import error_frame, json_frame
 from chat.socket.page import PageSession, client_id_of
-from chat.socket.reauthorize import PageKey, SignedOutError, Viewers, authorize, read_viewers
+from chat.socket.reauthorize import PageKey, PageViewer, SignedOutError, Viewers, authorize, read_viewers
 from chat.turns.manager import TurnManager, turn_manager
 from reasoning.scratchpad import Scratchpad
 
@@ -38,9 +38,10 @@ TOO_MANY = 4429  # the page reconnects after a while
 BROKEN = 1011  # the page reconnects by itself
 FRAMES_AT_ONCE = 50  # of one page, and then so many a second; a page in use sends far fewer
 FRAMES_PER_S = 10
-MAX_REFUSED_FRAMES = 200  # in a row; then the socket is closed
+MAX_REFUSED_FRAMES = 200  # since the last pause of five seconds; then the socket is closed
 CATCH_UP_EVERY_S = 2.0
 REAUTHORIZE_EVERY_S = 10.0
+REVEAL_EVERY_S = 0.25
 open_pages: dict[ConversationConsumer, PageSession] = {}  # of this process
 _checks: asyncio.Task[None] | None = None
 
@@ -51,18 +52,20 @@ class FrameBudget:
     def __init__(self) -> None:
         self._tokens = float(FRAMES_AT_ONCE)
         self._counted_at = time.monotonic()
-        self.refused = 0  # since the last frame that was accepted
+        self.refused = 0  # since the bucket was full
 
     def accepts(self, chars: int) -> bool:
         now = time.monotonic()
         self._tokens = min(FRAMES_AT_ONCE, self._tokens + FRAMES_PER_S * (now - self._counted_at))
         self._counted_at = now
+        # Not with each accepted frame: a steady flood gets one through every tenth of a second.
+        if self._tokens == FRAMES_AT_ONCE:
+            self.refused = 0
         cost = 1 + 9 * chars // settings.DATA_UPLOAD_MAX_MEMORY_SIZE
         if self._tokens < cost:
             self.refused += 1
             return False
         self._tokens -= cost
-        self.refused = 0
         return True
 
 
@@ -70,15 +73,18 @@ class ConversationConsumer(AsyncWebsocketConsumer):
     """One socket of one page. It is accepted before it is refused, so that the page learns the close code."""
 
     manager: TurnManager = turn_manager
+    channel_layer_alias = ""  # none: by itself Channels refuses the connection while its layer is unavailable
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._page: PageSession | None = None
-        self._groups: tuple[str, ...] = ()
+        self._messages: Subscription | None = None
+        self._was_live = True  # as the page knows
         self._lock = asyncio.Lock()
-        self._stack = ExitStack()
+        self._stack = AsyncExitStack()
         self._tasks: set[asyncio.Task[None]] = set()
         self._budget = FrameBudget()
+        self._reveal_open: Callable[[], Awaitable[list[str]]] | None = None  # what came last of an open scratchpad
 
     async def connect(self) -> None:
         await self.accept()
@@ -107,18 +113,18 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         self._stack.callback(open_pages.pop, self)
         self._stack.enter_context(self.manager.reading_scratchpads(self._conversation_id, self._take_scratchpad))
         # Before the state is read, so that no event is missed between the two.
-        self._groups = (group_of(self._conversation_id), viewer_group(key.user_id))
-        for group in self._groups:
-            await self.channel_layer.group_add(group, self.channel_name)
+        messages = Subscription(group_of(self._conversation_id), viewer_group(key.user_id))
+        self._messages = await self._stack.enter_async_context(messages)
         await self._send(page.opened(QueryDict(self.scope["query_string"]).get("shows")))
+        for frame in self._liveness():
+            await self.send(frame)
+        self._spawn(self._follow(messages))
         start_checks()
 
     async def disconnect(self, code: int) -> None:
-        self._stack.close()
         for task in self._tasks:
             task.cancel()
-        for group in self._groups:
-            await self.channel_layer.group_discard(group, self.channel_name)
+        await self._stack.aclose()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         if self._page is None:
@@ -159,6 +165,22 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         is_behind = isinstance(turn, LiveTurn) and turn.finished.is_set()
         return not (is_behind or self._lock.locked())
 
+    @property
+    def is_live(self) -> bool:
+        """Whether events reach this page; otherwise it is updated by ``check_pages``."""
+        return self._messages is not None and self._messages.is_open
+
+    async def check(self, page: PageSession, viewer: PageViewer | SignedOutError | None, read_at: float) -> list[str]:
+        """Return what brings the page up to date."""
+        return [*await page.check(viewer, read_at), *self._liveness()]
+
+    def _liveness(self) -> list[str]:
+        """Return a frame where it has changed whether events reach the page."""
+        if self._was_live == self.is_live:
+            return []
+        self._was_live = self.is_live
+        return [json_frame(live=self.is_live)]
+
     async def live_event(self, message: dict[str, Any]) -> None:
         """Draw an event of the conversation."""
         if self._page is not None:
@@ -185,9 +207,29 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         """Send what ``draw`` returns, after the message that is being handled."""
         return self._spawn(self._locked(draw))
 
-    def _take_scratchpad(self, turn: LiveTurn, scratchpad: Scratchpad) -> None:
-        if self._page is not None:
-            self.send_soon(partial(self._page.reveal, turn, scratchpad))
+    def _take_scratchpad(self, turn: LiveTurn, scratchpad: Scratchpad, is_open: bool) -> None:
+        page = self._page
+        if page is None or (is_open and not page.sees_scratchpads):
+            return
+        if not is_open:
+            self._reveal_open = None
+            self.send_soon(partial(page.reveal, turn, scratchpad))
+            return
+        if self._reveal_open is None:
+            self._spawn(self._reveal_soon())
+        self._reveal_open = partial(page.reveal, turn, scratchpad, is_open=True)
+
+    async def _reveal_soon(self) -> None:
+        # Each time the gate reads the database: not for every token.
+        await asyncio.sleep(REVEAL_EVERY_S)
+        reveal, self._reveal_open = self._reveal_open, None
+        if reveal is not None:
+            await self._locked(reveal)
+
+    async def _follow(self, messages: Subscription) -> None:
+        while True:
+            if message := await messages.next():
+                await self.dispatch(message)
 
     async def _locked(self, draw: Callable[[], Awaitable[list[str]]]) -> None:
         async with self._lock:
@@ -234,20 +276,24 @@ def start_checks() -> None:
 
 
 async def check_pages() -> None:
-    """Bring the open pages of this process up to date, and authorize all of them again in one batch every 10 s."""
+    """Bring the open pages of this process up to date, and authorize all of them again in one batch every 10 s.
+
+    That finds new turns, too, so it is done each time while a page gets no events.
+    """
     loop = asyncio.get_running_loop()
     read_at = loop.time()
     while open_pages:
         await asyncio.sleep(CATCH_UP_EVERY_S)
         viewers: Viewers = {}
-        if loop.time() - read_at >= REAUTHORIZE_EVERY_S:
+        is_live = all(consumer.is_live for consumer in open_pages)
+        if not is_live or loop.time() - read_at >= REAUTHORIZE_EVERY_S:
             read_at = loop.time()
             try:
                 viewers = await database_sync_to_async(read_viewers)({page.key for page in open_pages.values()})
             except Exception:  # such as a database that is unavailable for a moment
                 logger.warning("pages not authorized again", exc_info=True)
         checks = [
-            consumer.send_soon(partial(page.check, viewers.get(page.key), read_at))
+            consumer.send_soon(partial(consumer.check, page, viewers.get(page.key), read_at))
             for consumer, page in open_pages.items()
         ]
         if checks:

@@ -1,8 +1,9 @@
 """What one viewer's page is sent: HTML frames for htmx to swap, JSON frames for ``chat.js``.
 
-Text of an open block travels as JSON with ``<``, ``>`` and ``&`` escaped, so that a page that missed its listener can't
-be made to swap it. Finished blocks and parts of a card travel as HTML under their own ids, drawn by the templates of
-the page. Shells that a person may have opened are in no frame. What the viewer may not see is not sent (product 15).
+The answer travels as JSON with ``<``, ``>`` and ``&`` escaped, so that a page that missed its listener can't be made to
+swap it: text for the tip of the open block, or what of the HTML up to the tip has changed. Parts of a card travel as
+HTML under their own ids, drawn by the templates of the page. Shells that a person may have opened are in no frame. What
+the viewer may not see is not sent (product 15).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import Any
 
 import msgspec
@@ -20,11 +22,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chat.cards import build
-from chat.cards.view_models import AnswerView, ContextView, ModelView, QueuedView, dom_id
+from chat.cards.view_models import AnswerView, ContextView, ModelView, dom_id
 from chat.conversations.commands import CommandAnswer
 from chat.eventlog import TurnRecord, pagination
+from chat.html import OpenBlock
 from chat.live.state import Event, TurnState
-from chat.models import Conversation
+from chat.models import Conversation, QueuedMessage
 from reasoning.visibility import Visibility
 
 _LIVE_PARTS = ("history", "head", "status", "answer", "approval")
@@ -43,6 +46,7 @@ class PageFrames:
     def __init__(self, sees: Visibility) -> None:
         self.sees = sees
         self._open_thinking: dict[str, int] = {}  # public id to the number of the last piece
+        self._open_html = ""  # of the open block up to its tip, as the page has it
         self._tokens_at = 0.0
         self._steps_at = 0.0
         self._announced_at = -ANNOUNCE_EVERY_S
@@ -51,9 +55,9 @@ class PageFrames:
         """Return the frames for an event of a running turn. ``turn``: its state, perhaps after later events."""
         match event["kind"]:
             case "text":
-                return [json_frame(id=dom_id(turn.public_id, "tail"), n=event["n"], text=event["text"])]
+                return self._open_block(turn.public_id, event)
             case "block":
-                return [_block_frame(turn.public_id, event["html"], event["tail"])]
+                return [self._redraw(turn.public_id, 0, OpenBlock(*event["open"]), event["html"])]
             case "thinking":
                 return self._thinking(turn, event)
             case "status":
@@ -70,7 +74,7 @@ class PageFrames:
     def snapshot(self, turn: TurnState) -> list[str]:
         """Return the parts of a running card that the page has already."""
         card = build.live_answer_card(turn, self.sees)
-        frames = [_parts(card, _LIVE_PARTS), *self._steps(card)]
+        frames = [_parts(card, _LIVE_PARTS), self._whole_open_block(turn), *self._steps(card)]
         frames.append(json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)))
         if card.id in self._open_thinking:
             frames += self.open_thinking(turn)
@@ -79,7 +83,8 @@ class PageFrames:
     def append_live(self, turn: TurnState) -> list[str]:
         """Return the whole card of a running turn that the page doesn't have."""
         card = build.live_answer_card(turn, self.sees)
-        return [_append([{"question": build.live_question_card(turn), "answer": card}]), json_frame(running=True)]
+        html = _append([{"question": build.live_question_card(turn), "answer": card}])
+        return [html, self._whole_open_block(turn), json_frame(running=True)]
 
     def append_cards(self, records: Iterable[TurnRecord]) -> list[str]:
         """Return whole cards of finished turns that the page doesn't have."""
@@ -101,7 +106,7 @@ class PageFrames:
         """
         card = build.answer_card(record, self.sees)
         if blocks is not None and card.answer_html.startswith(blocks):
-            answer = _block_frame(card.id, card.answer_html[len(blocks) :], None)
+            answer = _last_blocks(card.id, card.answer_html[len(blocks) :])
         else:
             answer = _parts(card, ("answer",))
         html = [_parts(card, [name for name in _FINAL_PARTS if self.sees.summary or name not in _SUMMARY_PARTS])]
@@ -134,6 +139,29 @@ class PageFrames:
     def close_thinking(self, message_id: str) -> None:
         """Unsubscribe from the thinking of a card."""
         self._open_thinking.pop(message_id, None)
+
+    def _open_block(self, message_id: str, event: Event) -> list[str]:
+        if event["open"]:
+            return [self._redraw(message_id, event["n"], OpenBlock(*event["open"]))]
+        if not event["added"]:
+            return []
+        self._open_html += escape(event["added"], quote=False)
+        return [json_frame(id=dom_id(message_id, "tail"), n=event["n"], text=event["added"])]
+
+    def _redraw(self, message_id: str, n: int, block: OpenBlock, finished: str = "") -> str:
+        """Return what has changed of the open block; ``finished``: HTML that is not part of it any more.
+
+        Numbers are in UTF-16 units, as a browser counts them.
+        """
+        html = finished + block.before
+        same = _same_chars(self._open_html, html)
+        self._open_html = block.before
+        changed = {"same": _utf16_units(html[:same]), "html": html[same:], "end": block.after}
+        return json_frame(id=dom_id(message_id, "tail"), n=n, finished=_utf16_units(finished), **changed)
+
+    def _whole_open_block(self, turn: TurnState) -> str:
+        self._open_html = ""
+        return self._redraw(turn.public_id, turn.tail_n, turn.open_block)
 
     def _may_draw_steps(self, count: int) -> bool:
         """Draw each change of a few steps, of many at most once a second: the end draws them all once more."""
@@ -189,9 +217,8 @@ def started_frames(replaced: str) -> list[str]:
     return [format_html('<div id="{}" hx-swap-oob="delete"></div>', name) for name in names]
 
 
-def queue_frame(waiting: Sequence[Sequence[str]]) -> str:
-    """Return the queued messages: pairs of id and text."""
-    queued = [QueuedView(message_id, text) for message_id, text in waiting]
+def queue_frame(queued: Sequence[QueuedMessage]) -> str:
+    """Return the queued messages."""
     html = render_to_string("chat/_queued.html", {"queued": queued})
     return format_html('<div id="queue" hx-swap-oob="innerHTML">{}</div>', html)
 
@@ -224,26 +251,39 @@ def command_frames(answer: CommandAnswer, completions: Sequence[Sequence[str]]) 
     return [
         format_html('<div id="command" hx-swap-oob="innerHTML">{}</div>', said),
         render_to_string("chat/_completions.html", offered),
+        *([json_frame(draft=answer.draft)] if answer.draft else ()),
     ]
 
 
 def title_frames(conversation: Conversation, *, is_new: bool) -> list[str]:
-    """Return a conversation's title for header, window and list; a new one is put on top of today's."""
+    """Return a conversation's title for header, window and list; a new one is put on top of its group."""
     goes_up = is_new and not (conversation.is_temporary or conversation.is_pinned)
     frames = [json_frame(named=conversation.pk.hex, title=conversation.title, goesUp=goes_up)]
     if goes_up:
         item = render_to_string("chat/_conversation.html", {"one": conversation, "current_id": conversation.pk})
-        frames.append(format_html('<ul hx-swap-oob="afterbegin:#today">{}</ul>', item))
+        group = f"project-{conversation.project_id.hex}" if conversation.project_id else "today"
+        frames.append(format_html('<ul hx-swap-oob="afterbegin:#{}">{}</ul>', group, item))
     return frames
 
 
-def _block_frame(message_id: str, html: str, tail: str | None) -> str:
-    """Return the frame that puts HTML before the open block, and replaces that one; None: with nothing."""
+def _last_blocks(message_id: str, html: str) -> str:
+    """Return the frame that puts the end of an answer in the place of its open block."""
     open_block = dom_id(message_id, "tail")
     before = format_html('<div hx-swap-oob="beforebegin:#{}">{}</div>', open_block, SafeString(html))
-    if tail is None:
-        return before + format_html('<p id="{}" hx-swap-oob="delete"></p>', open_block)
-    return before + render_to_string("chat/_open_block.html", {"id": open_block, "text": tail, "n": 0, "oob": True})
+    return before + format_html('<div id="{}" hx-swap-oob="delete"></div>', open_block)
+
+
+def _same_chars(one: str, other: str) -> int:
+    """Return how many characters both texts begin with."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:  # comparing slices is far quicker than comparing characters
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[low:middle] == other[low:middle] else (low, middle - 1)
+    return low
+
+
+def _utf16_units(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le")) // 2
 
 
 def _parts(card: AnswerView, names: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from channels.db import database_sync_to_async
@@ -91,8 +92,6 @@ class PageSession:
         drawn: list[str] = []
         try:
             if "action" not in form:
-                # What the viewer may see is not asked here: nothing is shown, and a turn's start should cost little.
-                await require_session(self._user, self.key.session_key)
                 return await self._submit(form, client_id)
             drawn = await self.reauthorize()
             action = self._actions.get(_text_in(form, "action"))
@@ -104,7 +103,7 @@ class PageSession:
         """Return the frames for an event of the conversation. Raises SignedOutError."""
         match event["kind"]:
             case "queue":
-                return [frames.queue_frame(event["waiting"])]
+                return [await self._queue()]
             case "redraw":
                 return await self._redraw()
             case "model" | "settings":
@@ -178,13 +177,22 @@ class PageSession:
             return self._show(turn)
         return await self._redraw()
 
-    async def reveal(self, turn: LiveTurn, scratchpad: Scratchpad) -> list[str]:
-        """Return the debug panel with what came so far, if this viewer holds a grant at this moment (product 9)."""
+    @property
+    def sees_scratchpads(self) -> bool:
+        """Whether the viewer had them switched on when that was last read."""
+        return self._frames.sees.scratchpad
+
+    async def reveal(self, turn: LiveTurn, scratchpad: Scratchpad, *, is_open: bool = False) -> list[str]:
+        """Return the debug panel with what came so far, if this viewer holds a grant at this moment (product 9).
+
+        ``is_open``: more of this scratchpad comes, with this again.
+        """
         if not self._frames.sees.scratchpad_possible:
             return []  # nor is it stored here, where it could never be shown
         known = self._scratchpads.get(turn.public_id)
         joined = Scratchpad.join([known, scratchpad] if known else [scratchpad])
-        self._scratchpads = {turn.public_id: joined}
+        if not is_open:
+            self._scratchpads = {turn.public_id: joined}
         panel = await database_sync_to_async(gate.render_panel)(
             joined,
             self._user,
@@ -325,18 +333,23 @@ class PageSession:
     # What the page asks for
 
     async def _submit(self, form: Mapping[str, Any], client_id: str) -> list[str]:
-        message = clean_message(form.get("text"), form.get("id", ""))
+        message = clean_message(form.get("text"), form.get("id", ""), form.get("attachments", ()))
         command = commands.parse(message.text)
+        # What the viewer may see is not asked here: nothing is shown, and a turn's start should cost little.
+        authorize = partial(require_session, self._user, self.key.session_key)
         if command is None:
-            submission = await self._manager.submit(self._conversation_id, message)
+            submission = await self._manager.submit(self._conversation_id, message, authorize=authorize)
             if submission.turn_id is not None:
                 return [accepted_frame()]
             # Queued. Other pages learn it from an event; this one must not depend on the channel layer for it.
-            waiting = await database_sync_to_async(queue.queued_messages)(self._conversation_id)
-            return [accepted_frame(), frames.queue_frame([(str(queued.pk), queued.text) for queued in waiting])]
+            return [accepted_frame(), await self._queue()]
+        await database_sync_to_async(authorize)()
         answer = await database_sync_to_async(commands.execute)(command, self._user, self._conversation_id)
         completions = await database_sync_to_async(commands.completions)(self._user)
         return [accepted_frame(), *frames.command_frames(answer, completions)]
+
+    async def _queue(self) -> str:
+        return frames.queue_frame(await database_sync_to_async(queue.queued_messages)(self._conversation_id))
 
     async def _stop(self, form: Mapping[str, Any]) -> list[str]:
         await self._manager.stop(self._conversation_id)
@@ -405,8 +418,7 @@ class PageSession:
             turn = await self._running()
         self._newest_id = await _newest_turn_id(self._conversation_id)
         done = [record for record in records if turn is None or record.turn.pk != turn.id]
-        queued = frames.queue_frame([(str(message.pk), message.text) for message in waiting])
-        return done, queued, self._manager.live(self._conversation_id) or turn
+        return done, frames.queue_frame(waiting), self._manager.live(self._conversation_id) or turn
 
 
 def client_id_of(form: object) -> str:

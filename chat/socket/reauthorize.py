@@ -85,8 +85,7 @@ async def authorize(page: PageKey) -> PageViewer:
     return viewer
 
 
-@database_sync_to_async
 def require_session(user: User, session_key: str | None) -> None:
-    """Raise SignedOutError where the user or the session has ended."""
+    """Raise SignedOutError where the user or the session has ended. Reads the database."""
     if reread(user, session_key) is None:
         raise SignedOutError

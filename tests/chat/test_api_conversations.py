@@ -36,7 +36,7 @@ def test_list_says_what_each_is_called_and_whether_it_is_pinned(signed_in: Clien
     (listed,) = signed_in.get("/api/chats/").json()
 
     assert listed == signed_in.get(f"/api/chats/{conversation.pk}/").json()
-    assert listed.keys() == {"id", "title", "pinned", "updatedAt"}
+    assert listed.keys() == {"id", "title", "pinned", "allowedTools", "updatedAt"}
     assert (listed["title"], listed["pinned"]) == ("Ferry", False)
 
 
@@ -56,6 +56,7 @@ def test_patch_renames_and_pins(signed_in: Client, conversation: Conversation) -
         ({"title": "x" * 121}, "invalid_title", "title"),
         ({"title": None}, "invalid_title", "title"),
         ({"title": "Harbour", "pinned": "yes"}, "invalid_pinned", "pinned"),
+        ({"title": "Harbour", "allowedTools": ["readPassage"]}, "invalid_allowed_tools", "allowedTools"),
         ({"title": "Harbour", "owner": 7}, "unknown_field", "owner"),
         ([], "invalid_json", None),
     ],

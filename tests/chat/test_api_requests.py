@@ -82,7 +82,7 @@ async def test_log_lines_of_a_request_have_its_id(
 async def test_401_says_how_to_authenticate(db: None, token: str) -> None:
     answer = await AsyncClient().get(CHATS, headers={"Authorization": token} if token else {})
 
-    assert answer.status_code == 401
+    assert error_of(answer)[:2] == (401, "invalid_token" if token else "not_authenticated")
     assert answer["WWW-Authenticate"].startswith('Bearer realm="Legible"')
     assert ("invalid_token" in answer["WWW-Authenticate"]) is bool(token)
 

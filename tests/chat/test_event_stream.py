@@ -11,7 +11,9 @@ from asgiref.testing import ApplicationCommunicator
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from django.conf import LazySettings
+from django.contrib.sessions.models import Session
 from django.db import OperationalError
+from django.utils import timezone
 
 from accounts.models import User
 from accounts.tokens import create_token
@@ -243,6 +245,44 @@ async def test_stream_that_breaks_says_so_in_an_event(
 
     assert (event.name, event.data["error"]["code"], event.data["error"]["retryable"]) == ("error", "unavailable", True)
     assert "quokka" not in str(event)
+
+
+@pytest.mark.parametrize(
+    ("ends", "code"),
+    [("token", "invalid_token"), ("user", "invalid_token"), ("session", "not_authenticated"), ("chat", "not_found")],
+)
+async def test_stream_ends_with_the_access_of_its_viewer(
+    upstream: ContractHandle,
+    alice: User,
+    conversation: Conversation,
+    monkeypatch: pytest.MonkeyPatch,
+    ends: str,
+    code: str,
+) -> None:
+    monkeypatch.setattr(sse, "LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr(sse, "REAUTHORIZE_EVERY_S", 0.01)
+    hold = [{"kind": "stall", "at": "event:4", "name": "go"}]
+    upstream.script([{"content": "One two three.", "chunk": "word", "faults": hold}])
+    client = await client_of(alice, by="session" if ends == "session" else "token")
+    client.handler.enforce_csrf_checks = False
+    answer = await post(client, conversation, {"text": "x"}, **EVENTS)
+    await asyncio.to_thread(upstream.wait_for, held="go")
+
+    match ends:
+        case "token":
+            await alice.access_tokens.all().adelete()
+        case "user":
+            await User.objects.filter(pk=alice.pk).aupdate(is_active=False)
+        case "session":
+            await Session.objects.all().adelete()
+        case "chat":
+            await Conversation.objects.filter(pk=conversation.pk).aupdate(deleted_at=timezone.now())
+    events = await events_of(answer)
+    upstream.release("go")
+
+    assert (events[-1].name, events[-1].data["error"]["code"]) == ("error", code)
+    assert "three" not in str(events)
+    assert (await ended(conversation)).status == "completed"
 
 
 async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(

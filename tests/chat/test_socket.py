@@ -8,12 +8,16 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
+from channels_redis.pubsub import RedisPubSubChannelLayer
 from django.conf import LazySettings
 from django.contrib.sessions.models import Session
 from django.test import Client
 
 from accounts.models import User
+from chat.live import groups, publish
 from chat.models import Conversation
+from chat.socket import consumer
 from tests.chat.asking import ended, owner_of
 from tests.chat.card_samples import HOSTILE
 from tests.chat.sockets import frames_until, session_of, socket_of
@@ -183,6 +187,28 @@ async def test_pages_of_one_user_are_limited(
         await first.disconnect()
         async with socket_of(conversation, alice) as third:
             await frames_until(third, "running")
+
+
+async def test_page_opens_while_redis_is_down_and_is_live_when_it_is_back(
+    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "RETRY_AFTER_S", 0.05)
+    monkeypatch.setattr(publish, "RETRY_AFTER_S", 0.0)
+    monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.05)
+    upstream.script([{"content": "Found in the database."}, {"content": "Found live."}])
+    layer, redis_down = get_channel_layer(), RedisPubSubChannelLayer(hosts=["redis://127.0.0.1:1/0"])
+    with monkeypatch.context() as outage:
+        for name in ("new_channel", "group_send"):
+            outage.setattr(layer, name, getattr(redis_down, name))
+        async with socket_of(conversation, alice) as socket:
+            await frames_until(socket, '{"live":false}')
+            await socket.send_to(json.dumps({"text": "Why?"}))
+            await frames_until(socket, "Found in the database.")
+
+            outage.undo()
+            await frames_until(socket, '{"live":true}')
+            await socket.send_to(json.dumps({"text": "And?"}))
+            await frames_until(socket, "Found live.")
 
 
 async def test_bad_input_gets_a_clear_error_and_the_socket_stays_open(
