@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, InternalError, OperationalError
 from django.utils.translation import gettext as _
 
 _FULL = ("disk is full", "no space left", "could not extend file")
+_READ_ONLY = ("readonly", "read-only")
 _BUSY = ("locked", "too many clients", "connection slots", "pool")
 
 
 def is_outage(error: BaseException | None) -> bool:
     """Whether the database is unavailable, rather than our code wrong."""
-    return isinstance(error, OperationalError | InterfaceError)
+    # PostgreSQL reports a read-only database, such as a standby, as an internal error.
+    return isinstance(error, OperationalError | InterfaceError) or (
+        isinstance(error, InternalError) and _says(error, _READ_ONLY)
+    )
 
 
 def user_message(error: BaseException) -> str:
     """Return the message for the user of a failed request: never the database's own words."""
     if not is_outage(error):
         return _("Something went wrong on this server. Send it again.")
-    text = " ".join(map(str, _causes(error))).lower()
-    if any(part in text for part in _FULL):
+    if _says(error, _FULL):
         return _("The server’s disk is full, so nothing can be stored. Send it again when there is room.")
-    if any(part in text for part in _BUSY):
+    if _says(error, _READ_ONLY):
+        return _("The server’s database is read-only, so nothing can be stored. Send it again later.")
+    if _says(error, _BUSY):
         return _("The server’s database is busy. Send it again in a moment.")
     return _("The server’s database does not answer. Send it again in a moment.")
+
+
+def _says(error: BaseException, parts: Collection[str]) -> bool:
+    text = " ".join(map(str, _causes(error))).lower()
+    return any(part in text for part in parts)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

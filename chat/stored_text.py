@@ -34,6 +34,7 @@ STORED = frozenset(
         gettext_noop(
             "The model’s service refused to switch reasoning off, so the answer was made without asking for that."
         ),
+        gettext_noop("This model can’t see images. It was told the name of the attached image only."),
         # ToolTraceStep.error
         gettext_noop("The arguments did not fit the tool."),
         gettext_noop("The model asked for a tool that doesn't exist: %(name)s"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -26,9 +28,10 @@ class Message:
 
     text: str
     client_id: str = ""
+    attachments: tuple[uuid.UUID, ...] = ()
 
 
-def clean_message(text: object, client_id: object = "") -> Message:
+def clean_message(text: object, client_id: object = "", attachments: object = ()) -> Message:
     """Validate a message. Raises InvalidInputError naming the field, the problem and what is allowed."""
     if not isinstance(text, str):
         raise InvalidInputError("invalid", _("text: a string is needed."), field="text")
@@ -47,7 +50,19 @@ def clean_message(text: object, client_id: object = "") -> Message:
         raise InvalidInputError(
             "invalid", _("id: a string of at most %(limit)s characters.") % {"limit": CLIENT_ID_CHARS}, field="id"
         )
-    return Message(text, storable(client_id))
+    return Message(text, storable(client_id), clean_attachments(attachments))
+
+
+def clean_attachments(ids: object) -> tuple[uuid.UUID, ...]:
+    """Validate the ids of the files that a message names. Raises InvalidInputError."""
+    most = settings.ATTACHMENTS_PER_MESSAGE
+    try:
+        if not isinstance(ids, Sequence) or isinstance(ids, str) or len(ids) > most:
+            raise ValueError
+        return tuple(dict.fromkeys(uuid.UUID(each) for each in ids))
+    except (ValueError, TypeError, AttributeError):
+        words = _("attachments: a list of at most %(most)s ids of attached files is needed.") % {"most": most}
+        raise InvalidInputError("invalid", words, field="attachments") from None
 
 
 def storable(text: str) -> str:

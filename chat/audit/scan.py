@@ -33,9 +33,11 @@ from reasoning.events import UserMessage
 from reasoning.stream.tags import Tag, TagScanner
 
 BATCH_ROWS: Final = 50
+FILE_ROWS: Final = 2  # each has megabytes
 CHUNK_BYTES: Final = 1 << 20
 MAX_SESSION_BYTES: Final = 8 << 20
 EVENTS: Final = "chat_event"
+ATTACHMENTS: Final = "chat_attachment"
 SESSIONS: Final = "django_session"
 _CANARIES_ONLY: Final = frozenset({Kind.CANARY})
 _NO_SECRETS: Final = TEXT_KINDS - {Kind.SECRET}
@@ -53,6 +55,8 @@ _SOUGHT: Final[Mapping[tuple[str, str], frozenset[Kind]]] = {
     ("accounts_reasoningprofile", "name"): _CANARIES_ONLY,
     ("chat_feedback", "note"): _CANARIES_ONLY,
     ("chat_queuedmessage", "text"): _CANARIES_ONLY,
+    ("chat_queuedmessage", "attachments"): _CANARIES_ONLY,
+    (ATTACHMENTS, "name"): _CANARIES_ONLY,
     # Public filings: their links may look like keys, and their words are no model's.
     **dict.fromkeys([("chat_passage", name) for name in _PASSAGE_COLUMNS], _CANARIES_ONLY),
     ("chat_filing", "company"): _CANARIES_ONLY,
@@ -116,7 +120,7 @@ def rows_of(connection: BaseDatabaseWrapper, table: Table) -> Iterator[Mapping[s
     columns = ", ".join(quote(column) for column in table.columns)
     with connection.chunked_cursor() as cursor:
         cursor.execute(f"SELECT {columns} FROM {quote(table.name)}")  # noqa: S608 - names from the database, quoted
-        while rows := cursor.fetchmany(BATCH_ROWS):
+        while rows := cursor.fetchmany(FILE_ROWS if table.name == ATTACHMENTS else BATCH_ROWS):
             for row in rows:
                 yield dict(zip(table.columns, row, strict=True))
 
@@ -165,7 +169,7 @@ def decode_cache_entry(data: str) -> str:
 def sought_in(table: Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> frozenset[Kind]:
     if table.name.startswith((INDEX_TABLE, TALK_TABLE)):
         return _CANARIES_ONLY  # full-text indexes of columns that are scanned in their own tables
-    if table.name == EVENTS and row.get("type") == UserMessage.type and leaf.top == "text":
+    if table.name == EVENTS and row.get("type") == UserMessage.type and leaf.top in ("text", "attachments"):
         return _CANARIES_ONLY
     if table.name == EVENTS and (leaf.top, leaf.key) in _RANDOM_FIELDS:
         return _NO_SECRETS

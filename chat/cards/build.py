@@ -16,12 +16,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from chat.cards import continuation, labels, rendering
+from chat.cards.attachments import attachment_view
 from chat.cards.feedback import feedback_view
 from chat.cards.view_models import (
     AnswerView,
     ArgView,
     BranchStep,
     BranchView,
+    ExcerptView,
     LinkView,
     QuestionView,
     SourceView,
@@ -30,16 +32,17 @@ from chat.cards.view_models import (
     ThinkingView,
 )
 from chat.eventlog import ThinkingText, TurnRecord
-from chat.html import cite_label
+from chat.html import cite_label, reader_url
 from chat.live.state import LiveStep, TurnState
 from chat.models import Turn
 from chat.stored_text import reading_results, translate_stored
-from reasoning.citations import Citation, citation_numbers, renumber
+from reasoning.citations import Citation, citation_numbers, find_quotation, renumber
 from reasoning.envelope import AnswerRecord, answer_record
-from reasoning.events import HistoryCut
+from reasoning.events import HistoryCut, attached_file
 from reasoning.trace import ToolTraceStep, count_steps
 from reasoning.visibility import Visibility
 
+MAX_EXCERPTS = 3  # of one source
 STEP_STATES: dict[str, StepState] = {
     "ok": "done",
     "error": "failed",
@@ -82,9 +85,11 @@ def record_of(turn_record: TurnRecord) -> AnswerRecord:
 
 def question_card(turn_record: TurnRecord) -> QuestionView:
     """Return the card of the question of a stored turn."""
-    text = next((event["text"] for event in turn_record.events if event["type"] == "user_message"), "")
+    asked = next((event for event in turn_record.events if event["type"] == "user_message"), {})
     turn = turn_record.turn
-    view = question_view(turn.public_id, turn.number, text, turn.started_at)
+    view = question_view(turn.public_id, turn.number, asked.get("text", ""), turn.started_at)
+    files = map(attached_file, asked.get("attachments", ()))
+    view = replace(view, attachments=tuple(attachment_view(file, turn.conversation_id) for file in files))
     if turn.status == Turn.Status.RUNNING:
         return view
     edit_url = "" if view.handed_over else reverse("chat:edit", args=[turn.conversation_id, turn.pk])
@@ -93,7 +98,8 @@ def question_card(turn_record: TurnRecord) -> QuestionView:
 
 def live_question_card(live: TurnState) -> QuestionView:
     """Return the card of the question of a running turn."""
-    return question_view(live.public_id, live.number, live.question, live.started_at)
+    view = question_view(live.public_id, live.number, live.question, live.started_at)
+    return replace(view, attachments=tuple(attachment_view(file, live.conversation_id) for file in live.attachments))
 
 
 def question_view(public_id: str, number: int, text: str, at: datetime) -> QuestionView:
@@ -145,7 +151,7 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         feedback=feedback_view(turn) if record.answer else None,
         ended_label=labels.ended_label(turn),
         is_unasked=turn.is_unasked,
-        error=labels.error_label(turn),
+        error=labels.error_label(turn, sees),
         notice=labels.notice_label(turn, record),
         **_history(turn.conversation_id, record.history_cut, sees),
         continue_url=reverse("chat:continue", args=args) if can_continue else "",
@@ -163,7 +169,7 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         at=live.started_at,
         sees=sees,
         answer_html=SafeString("".join(live.frozen)),
-        tail=live.tail,
+        open_html=SafeString(live.open_block.html),
         tail_n=live.tail_n,
         status_text=_status_text(live, sees),
         elapsed_s=live.elapsed_s,
@@ -189,7 +195,8 @@ def step_view(step: ToolTraceStep) -> StepView:
         args=arg_views(step.args),
         results_label=labels.results_label(step.results),
         duration_label="" if state == "waiting" else labels.duration_label(step.duration_ms),
-        citations=tuple(LinkView(citation.url, cite_label(citation)) for citation in step.top_citations),
+        citations=tuple(LinkView(reader_url(citation.url), cite_label(citation)) for citation in step.top_citations),
+        more_label=labels.more_label((step.results or 0) - len(step.top_citations)),
         error=translate_stored(step.error or ""),
     )
 
@@ -219,11 +226,31 @@ def flatten(value: Any) -> str:
 
 def source_views(citations: Sequence[Citation]) -> tuple[SourceView, ...]:
     """Return each cited source once, in the order of first appearance."""
-    first: dict[int, Citation] = {}
+    by_ref: dict[int, list[Citation]] = {}
     for citation in citations:
-        first.setdefault(citation.ref, citation)
+        by_ref.setdefault(citation.ref, []).append(citation)
     numbers = citation_numbers(citations)
-    return tuple(SourceView(numbers[ref], citation.url, cite_label(citation)) for ref, citation in first.items())
+    return tuple(
+        SourceView(
+            ref=numbers[ref],
+            url=reader_url(of_source[0].url, [one.quote for one in of_source if one.quote and one.verified]),
+            label=cite_label(of_source[0]),
+            company=of_source[0].company,
+            excerpts=tuple(
+                dict.fromkeys(excerpt_view(one) for one in of_source[:MAX_EXCERPTS] if one.snippet or one.quote)
+            ),
+        )
+        for ref, of_source in by_ref.items()
+    )
+
+
+def excerpt_view(citation: Citation) -> ExcerptView:
+    """Return the snippet of a citation, divided at the words that are quoted from it."""
+    text = citation.snippet or citation.quote or ""  # of an attached file nothing else rests readable
+    span = find_quotation(citation.quote, text) if citation.quote and citation.verified else None
+    if span is None:
+        return ExcerptView(text)
+    return ExcerptView(text[: span[0]], text[slice(*span)], text[span[1] :])
 
 
 def copied_answer(record: AnswerRecord) -> str:

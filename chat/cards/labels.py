@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
@@ -17,6 +19,10 @@ from reasoning.events import HistoryCut
 from reasoning.trace import ToolTraceStep
 from reasoning.visibility import Visibility
 
+_SETTING = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")  # OPENAI_API_KEY, MODEL_KEYS
+_SETTING_IN_BRACKETS = re.compile(r" \([A-Z]+(?:_[A-Z]+)+\)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
 
 def ended_label(turn: Turn) -> str:
     """Return how long a stopped turn ran, never ``0 s``; empty for any other."""
@@ -28,9 +34,19 @@ def ended_label(turn: Turn) -> str:
     return _("Stopped after %(seconds)s s") % {"seconds": seconds}
 
 
-def error_label(turn: Turn) -> str:
-    """Return why a turn failed; empty where it did not."""
-    return translate_stored(turn.error_message) if turn.status == Turn.Status.ERRORED else ""
+def error_label(turn: Turn, sees: Visibility) -> str:
+    """Return why a turn failed; empty where it did not. Settings are named to staff alone: others can't change them."""
+    if turn.status != Turn.Status.ERRORED:
+        return ""
+    text = translate_stored(turn.error_message)
+    if sees.names_settings:
+        return text
+    text = _SETTING_IN_BRACKETS.sub("", text)
+    if not _SETTING.search(text):
+        return text
+    # what follows a sentence that names a setting says what to do about it
+    before = takewhile(lambda sentence: not _SETTING.search(sentence), _SENTENCE_END.split(text))
+    return " ".join((*(list(before) or [_("The model can’t be used at the moment.")]), _("Tell your administrator.")))
 
 
 def notice_label(turn: Turn, record: AnswerRecord) -> str:
@@ -72,21 +88,28 @@ def duration_label(duration_ms: float) -> str:
 
 
 def usage_label(turn: Turn, record: AnswerRecord, sees: Visibility) -> str:
-    """Return ``812 in · 340 think · 410 out · 6.1 s``; without what was not reported. Nothing was asked: empty."""
+    """Return the tokens and the duration of an answer, one a line, without what was not reported."""
     if turn.is_unasked:
         return ""
     parts = []
     if record.input_tokens is not None or record.output_tokens is not None:
         reasoning = record.reasoning_tokens or 0
         if record.input_tokens is not None:
-            parts.append(_("%(count)s in") % {"count": record.input_tokens})
+            parts.append(_("Input: %(count)s tokens") % {"count": _number(record.input_tokens)})
         if sees.reasoning_possible:
-            parts.append(_("%(count)s think") % {"count": reasoning or record.thinking_tokens})
+            tokens = _number(reasoning or record.thinking_tokens)
+            parts.append(_("Reasoning: %(count)s tokens") % {"count": tokens})
         if record.output_tokens is not None:
-            parts.append(_("%(count)s out") % {"count": max(0, record.output_tokens - reasoning)})
+            tokens = _number(max(0, record.output_tokens - reasoning))
+            parts.append(_("Output: %(count)s tokens") % {"count": tokens})
     if turn.ended_at:
-        parts.append(duration_label((turn.ended_at - turn.started_at).total_seconds() * 1000))
-    return " · ".join(parts)
+        duration = duration_label((turn.ended_at - turn.started_at).total_seconds() * 1000)
+        parts.append(_("Duration: %(duration)s") % {"duration": duration})
+    return "\n".join(parts)
+
+
+def _number(count: int) -> str:
+    return number_format(count, force_grouping=True)
 
 
 def thinking_label(thinking_ms: int) -> str:
@@ -117,6 +140,11 @@ def steps_detail(steps: Sequence[ToolTraceStep]) -> str:
 def results_label(count: int | None) -> str:
     """Return ``5 results``; empty where a step counts none."""
     return "" if count is None else ngettext("%(count)s result", "%(count)s results", count) % {"count": count}
+
+
+def more_label(count: int) -> str:
+    """Return how many results a step doesn't list; empty where it lists all."""
+    return ngettext("%(count)s more", "%(count)s more", count) % {"count": count} if count > 0 else ""
 
 
 def state_label(state: StepState) -> str:

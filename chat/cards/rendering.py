@@ -21,13 +21,13 @@ from django.utils.translation import get_language
 from chat.eventlog import TurnRecord
 from chat.eventlog.questions import user_text_of
 from chat.html import arender, render_answer, render_policy
+from chat.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
 from chat.models import StoredCard, Turn
-from chat.user_text import EMPTY, UNKNOWN, UserText, may_contain_link
 from reasoning.citations import citation_numbers
 from reasoning.envelope import AnswerRecord, answer_record
 from reasoning.events import AssistantMessage
 
-VERSION = 1  # raise it with a change of the rendering that stored answers are to follow
+VERSION = 2  # raise it with a change of the rendering that stored answers are to follow
 logger = logging.getLogger(__name__)
 
 

@@ -52,6 +52,19 @@ class BranchView:
 
 
 @dataclass(frozen=True, slots=True)
+class AttachmentView:
+    """A file of a question, or with ``remove_url`` one that waits for the next message."""
+
+    id: str
+    name: str
+    url: str  # of its text, for its owner
+    size_label: str
+    image_url: str = ""
+    note: str = ""  # what of it is not used
+    remove_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class QuestionView:
     """What the person asked."""
 
@@ -63,14 +76,7 @@ class QuestionView:
     client_id: str = ""  # as the page that sent it knows it; confirms to that page that it arrived
     edit_url: str = ""  # where it is put in other words, if it may be
     branch: BranchView | None = None  # where there is more than one
-
-
-@dataclass(frozen=True, slots=True)
-class QueuedView:
-    """A message that waits for the running turn."""
-
-    id: str
-    text: str
+    attachments: tuple[AttachmentView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +90,7 @@ class ArgView:
 
 @dataclass(frozen=True, slots=True)
 class LinkView:
-    """A citation in the trace: where it leads and what it says."""
+    """A citation in the trace: where it leads, if anywhere, and what it says."""
 
     url: str
     label: str
@@ -101,6 +107,7 @@ class StepView:
     results_label: str = ""
     duration_label: str = ""
     citations: tuple[LinkView, ...] = ()
+    more_label: str = ""  # "5 more"
     error: str = ""
     decide_url: str = ""  # of a call that waits: where it is allowed or denied
 
@@ -110,12 +117,24 @@ class StepView:
 
 
 @dataclass(frozen=True, slots=True)
+class ExcerptView:
+    """What is shown of a cited passage, with the words that the answer quotes."""
+
+    before: str
+    quoted: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SourceView:
-    """One cited source, as the row below the answer lists it."""
+    """One cited source, as the row below the answer lists it, and the preview of its passage."""
 
     ref: int
     url: str
     label: str
+    company: str = ""
+    excerpts: tuple[ExcerptView, ...] = ()
+    anchor: str = ""  # on a shared page: the id of its passage there
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +170,7 @@ class AnswerView:
     at: datetime
     sees: Visibility
     answer_html: SafeString
-    tail: str = ""  # while it works: text of the block that is still open
+    open_html: SafeString | str = ""  # while it works: the block that still grows
     tail_n: int = 0
     status_text: str = ""  # while it works: "Searching filings…"
     elapsed_s: int = 0  # while it works: seconds since it started

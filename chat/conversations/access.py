@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 
 from django.db.models import Exists, OuterRef
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from accounts.views import request_user
-from chat.models import Conversation, QueuedMessage, Turn
+from chat.eventlog import attachments
+from chat.models import Attachment, Conversation, Project, QueuedMessage, Turn
 
 
 def find_conversation(person: User, conversation_id: uuid.UUID) -> Conversation | None:
@@ -19,17 +20,33 @@ def find_conversation(person: User, conversation_id: uuid.UUID) -> Conversation 
 
 
 def get_conversation(request: HttpRequest, conversation_id: uuid.UUID) -> Conversation:
-    """Return the user's conversation with its model profile; 404 for others', deleted and expired ones.
+    """Return the user's conversation with its model profile and project; 404 for others', deleted and expired ones.
 
-    Its ``has_waiting`` says whether messages wait for the running turn.
+    Its ``has_waiting`` says whether messages wait for the running turn, ``has_draft`` whether files do for a message.
     """
     waiting = QueuedMessage.objects.filter(conversation=OuterRef("pk"))
     # 404, not 403, for others: nobody learns that it exists
-    found = request_user(request).conversations.select_related("profile").annotate(has_waiting=Exists(waiting))
+    draft = Attachment.objects.filter(conversation=OuterRef("pk"), sent_at=None)
+    found = request_user(request).conversations.select_related("profile", "project")
+    found = found.annotate(has_waiting=Exists(waiting), has_draft=Exists(draft))
     return get_object_or_404(found, pk=conversation_id)
+
+
+def get_project(request: HttpRequest, project_id: object) -> Project:
+    """Return the user's project; 404 for others', and for what is no id."""
+    try:
+        return get_object_or_404(request_user(request).projects, pk=uuid.UUID(str(project_id)))
+    except ValueError:
+        raise Http404 from None
 
 
 def get_turn(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID, *, any_branch: bool = False) -> Turn:
     """Return a turn of the user's conversation; 404 if it isn't on the selected branch, unless ``any_branch``."""
     on_branch = {} if any_branch else {"is_active": True}
     return get_object_or_404(Turn, pk=turn_id, conversation=get_conversation(request, conversation_id), **on_branch)
+
+
+def get_attachment(request: HttpRequest, conversation_id: uuid.UUID, attachment_id: uuid.UUID) -> Attachment:
+    """Return a file of the user's conversation, its contents deferred; 404 for anything else."""
+    conversation = get_conversation(request, conversation_id)
+    return get_object_or_404(attachments.listed(conversation), pk=attachment_id)

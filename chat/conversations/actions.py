@@ -1,4 +1,4 @@
-"""What a person does with a conversation: start, rename, pin, delete, restore; and the purge of deleted ones.
+"""What a person does with conversations: start, rename, pin, move, archive, delete, restore; and the purge.
 
 A deleted conversation is found by no query. For a short time its owner can restore it, then ``purge`` deletes it with
 everything that belongs to it. Temporary conversations are purged when they expire.
@@ -7,6 +7,7 @@ everything that belongs to it. Temporary conversations are purged when they expi
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -16,9 +17,10 @@ from django.utils.translation import gettext as _
 
 from accounts.models import User
 from chat import eventlog
+from chat.attachments import uploads
 from chat.eventlog import branches
 from chat.live.publish import publish_changes, publish_viewer_change
-from chat.models import Conversation, Turn
+from chat.models import Conversation, Project, Turn
 from chat.validation import InvalidInputError, storable
 from reasoning.redaction import redact_text
 
@@ -27,16 +29,16 @@ TEMPORARY_FOR = timedelta(hours=24)
 MAX_TITLE_CHARS = 120
 
 
-def start(person: User, *, temporary: bool = False) -> Conversation:
+def start(person: User, *, temporary: bool = False, project: Project | None = None) -> Conversation:
     """Create a conversation. A temporary one is never listed, and ends with its owner's session or after a day."""
     # ends earlier where its owner signs out, see end_temporary
     expires_at = timezone.now() + TEMPORARY_FOR if temporary else None
-    return Conversation.objects.create(owner=person, expires_at=expires_at)
+    return Conversation.objects.create(owner=person, expires_at=expires_at, project=project)
 
 
 def newest(person: User) -> Conversation:
     """Return the conversation that was used last, or an empty one."""
-    return person.conversations.filter(expires_at=None).first() or start(person)
+    return person.conversations.filter(expires_at=None, archived_at=None).first() or start(person)
 
 
 def rename(conversation: Conversation, title: object) -> None:
@@ -61,31 +63,93 @@ def pin(conversation: Conversation, is_pinned: object) -> None:
     publish_changes(conversation.pk, "settings")
 
 
-def delete(conversation: Conversation) -> None:
-    """Hide the conversation from every query. The caller stops its running turn."""
-    conversation.deleted_at = timezone.now()
-    conversation.save(update_fields=["deleted_at"])
-    publish_changes(conversation.pk, "settings")  # open pages look for their conversation and close
+def move(conversation: Conversation, project: Project | None) -> None:
+    """Put a conversation into a project of its owner, or out of any."""
+    conversation.project = project
+    conversation.save(update_fields=["project"])
+    publish_changes(conversation.pk, "settings", "model")  # the next request has other instructions
+
+
+def archive(conversations: Iterable[Conversation], *, is_archived: bool = True) -> None:
+    """Take conversations out of the sidebar, or put them back; so does a new message."""
+    for conversation in conversations:
+        conversation.archived_at = timezone.now() if is_archived else None
+        conversation.save(update_fields=["archived_at"])
+
+
+def set_system_prompt(conversation: Conversation, text: str) -> None:
+    """Set what is added to the instructions of this conversation's requests."""
+    conversation.system_prompt = text
+    conversation.save(update_fields=["system_prompt"])
+    publish_changes(conversation.pk, "settings")
+
+
+def set_allowed_tools(conversation: Conversation, names: object) -> None:
+    """Let calls of these tools alone go on without approval; none is added here. Raises InvalidInputError."""
+    allowed = conversation.allowed_tools
+    if not isinstance(names, list) or any(name not in allowed for name in names):
+        message = _("allowedTools: a list of tools that are always allowed now (%(tools)s), or [], is needed.")
+        shown = {"tools": ", ".join(allowed) or "-"}
+        raise InvalidInputError("invalid_allowed_tools", message % shown, field="allowedTools")
+    conversation.allowed_tools = [name for name in allowed if name in names]
+    conversation.save(update_fields=["allowed_tools"])
+
+
+def delete(*conversations: Conversation) -> None:
+    """Hide conversations from every query. The caller stops their running turns."""
+    now = timezone.now()  # the same for all: they are restored together
+    for conversation in conversations:
+        conversation.deleted_at = now
+        conversation.save(update_fields=["deleted_at"])
+        publish_changes(conversation.pk, "settings")  # open pages look for their conversation and close
+
+
+def delete_all(person: User) -> int:
+    """Hide all conversations of this person from every query, for good; return how many. Stop their turns before."""
+    count = person.conversations.update(deleted_at=timezone.now() - UNDO_FOR)
+    publish_viewer_change(person.pk)
+    return count
+
+
+def delete_account(person: User) -> None:
+    """Delete a user and everything that they own. Stop their turns before."""
+    # Nobody is signed in any more, and nothing new is written; open pages close.
+    person.is_active = False
+    person.save(update_fields=["is_active"])
+    # one by one: a transaction over thousands of conversations would lock SQLite for long
+    for conversation in Conversation.all_objects.filter(owner=person).only("pk"):
+        conversation.delete()
+    person.delete()
+
+
+def running_turns(person: User) -> list[Turn]:
+    """Return the turns that run in the conversations of this person."""
+    return list(Turn.objects.filter(conversation__owner=person, status=Turn.Status.RUNNING))
 
 
 def find_deleted(person: User, conversation_id: object) -> Conversation | None:
-    """Return a conversation that this person deleted and can still restore."""
+    """Return a conversation that this person deleted and can still restore, with how many were deleted with it."""
     # the id of a query string may be anything
     try:
         pk = uuid.UUID(str(conversation_id))
     except ValueError:
         return None
-    since = timezone.now() - UNDO_FOR
-    return Conversation.all_objects.filter(pk=pk, owner=person, deleted_at__gt=since).first()
+    found = Conversation.all_objects.filter(pk=pk, owner=person, deleted_at__gt=timezone.now() - UNDO_FOR).first()
+    if found is not None:
+        found.deleted_with = deleted_at_once(found).exclude(pk=pk).count()
+    return found
 
 
 def restore(person: User, conversation_id: uuid.UUID) -> Conversation | None:
-    """Undo a deletion; None where there is nothing left to undo."""
+    """Undo a deletion, of all that were deleted at once; None where there is nothing left to undo."""
     conversation = find_deleted(person, conversation_id)
     if conversation is not None:
-        conversation.deleted_at = None
-        conversation.save(update_fields=["deleted_at"])
+        deleted_at_once(conversation).update(deleted_at=None)
     return conversation
+
+
+def deleted_at_once(conversation: Conversation) -> QuerySet[Conversation]:
+    return Conversation.all_objects.filter(owner=conversation.owner_id, deleted_at=conversation.deleted_at)
 
 
 def select_branch(turn: Turn) -> None:
@@ -123,7 +187,11 @@ def still_running() -> list[uuid.UUID]:
 
 
 def purge() -> int:
-    """Delete from the database what can no longer be restored; return the number of conversations."""
+    """Delete from the database what can no longer be restored; return the number of conversations.
+
+    Files that were attached and never sent go with it.
+    """
+    uploads.purge_unsent()
     purgeable = deleted_or_expired().exclude(deleted_at__gt=timezone.now() - UNDO_FOR)
     # a running turn would go on writing rows of a conversation that no longer exists
     _total, by_model = purgeable.exclude(turns__status=Turn.Status.RUNNING).delete()

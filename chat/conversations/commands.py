@@ -1,6 +1,7 @@
 """The composer's slash commands: parse one, execute it for a person in a conversation, and describe the result.
 
-``/set``, ``/profile`` and ``/help`` are commands. A command is neither stored as a message nor sent to a model.
+``/set``, ``/profile``, ``/prompt`` and ``/help`` are commands. A command is neither stored as a message nor sent to
+a model.
 """
 
 from __future__ import annotations
@@ -8,13 +9,13 @@ from __future__ import annotations
 import re
 import uuid
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from django.utils.translation import gettext as _
 
 from accounts import preferences
 from accounts.models import User
-from accounts.preferences import LABELS, allowed_text, error_text, layer_text, value_text
+from accounts.preferences import LABELS, allowed_text, error_text, layer_text, value_label
 from chat.conversations import reasoning_settings
 from chat.conversations.reasoning_settings import EffectiveSetting
 from chat.models import Conversation
@@ -23,11 +24,12 @@ from reasoning.errors import SettingError
 from reasoning.replay.dialects import PRESETS
 from reasoning.settings import PREFIX, SETTINGS, parse_setting, setting_name
 
-COMMANDS = ("/set", "/profile", "/help")
+COMMANDS = ("/set", "/profile", "/prompt", "/help")
+SHOWN_CHARS = 80  # of a prompt in a list
 UNSET_WORDS = ("unset", "default")
 PROFILE_VERBS = ("save", "load", "delete")
 _LONE_WORD = re.compile(r"/[a-z]+", re.IGNORECASE)
-Verb = Literal["settings", "setting", "set", "profiles", "save", "load", "delete", "help"]
+Verb = Literal["settings", "setting", "set", "profiles", "save", "load", "delete", "prompts", "prompt", "help"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +41,23 @@ class Command:
     value: Any = None
 
 
+class CommandRow(NamedTuple):
+    """A row of a table: what to type, with its name in words where it has one, and the other cells."""
+
+    code: str
+    cells: tuple[str, ...]
+    label: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """What a command reports: a sentence and, where there is more, a table."""
+    """What a command reports: a sentence and, where there is more, a table or a text for the composer."""
 
     text: str
     head: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
+    rows: tuple[CommandRow, ...] = ()
     is_change: bool = False
+    draft: str = ""  # for the composer
 
 
 def parse(text: str) -> Command | None:
@@ -58,6 +69,8 @@ def parse(text: str) -> Command | None:
             return parse_set(" ".join(words[1:]).replace("=", " ", 1).split())
         case "/profile":
             return parse_profile(words[1:])
+        case "/prompt":
+            return parse_prompt(words[1:])
         case "/help" if len(words) == 1:
             return Command("help")
         case "/help":
@@ -94,6 +107,11 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
                 return set_value(command, person, conversation)
             case "profiles":
                 return profiles_table(person)
+            case "prompts":
+                rows = tuple(CommandRow(prompt.name, (prompt.text[:SHOWN_CHARS],)) for prompt in person.prompts.all())
+                return CommandAnswer(_("Your prompts"), head=(_("Prompt"), _("Text")), rows=rows)
+            case "prompt":
+                return insert_prompt(command.name, person)
             case "help":
                 head = (_("Command"), _("What it does"))
                 return CommandAnswer(_("Commands (not sent to the model)"), head=head, rows=help_rows())
@@ -120,7 +138,14 @@ def completions(person: User) -> list[list[str]]:
     """Return what the composer may complete, each with a hint: whole commands, and their beginnings word by word."""
     # all of them: the page completes without asking the server
     saved = [profile.name for profile in preferences.saved_profiles(person)]
-    found = [["/set ", _("show or change settings")], ["/profile ", _("saved settings")], ["/help", _("all commands")]]
+    prompts = list(person.prompts.all())
+    found = [
+        ["/set ", _("show or change settings")],
+        ["/profile ", _("saved settings")],
+        ["/prompt " if prompts else "/prompt", _("saved prompts")],
+        ["/help", _("all commands")],
+    ]
+    found += [[f"/prompt {prompt.name}", prompt.text[:SHOWN_CHARS]] for prompt in prompts]
     for name, setting in SETTINGS.items():
         found.append([f"/set {name} ", str(LABELS[name])])
         found += [[f"/set {name} {word}", ""] for word in setting.allowed]
@@ -156,21 +181,41 @@ def parse_profile(words: list[str]) -> Command:
     raise invalid_command(_("/profile alone, or /profile save, load or delete with one name."))
 
 
+def parse_prompt(words: list[str]) -> Command:
+    match words:
+        case []:
+            return Command("prompts")
+        case [name]:
+            return Command("prompt", name)
+    raise invalid_command(_("/prompt alone, or with the name of one prompt."))
+
+
+def insert_prompt(name: str, person: User) -> CommandAnswer:
+    prompt = person.prompts.filter(name=name).first()
+    if prompt is None:
+        names = ", ".join(person.prompts.values_list("name", flat=True)) or _("none yet")
+        raise invalid_command(_("No prompt %(name)s; there are: %(names)s.") % {"name": name[:40], "names": names})
+    return CommandAnswer(_("Prompt %(name)s is in the composer.") % {"name": name}, draft=prompt.text)
+
+
 def settings_table(name: str, person: User, conversation: Conversation) -> CommandAnswer:
     """Describe the setting of this name, or all of them."""
     rows = [row for row in reasoning_settings.listed(person, conversation) if name in ("", row.name)]
-    return CommandAnswer(
-        with_notes(_("The settings of the next request"), person, conversation, name),
-        head=(_("Setting"), _("Value"), _("Source"), _("Allowed")),
-        rows=tuple((row.name, value_label(row), layer_label(row), allowed_text(row.name)) for row in rows),
-    )
+    text = with_notes(_("The settings of the next request"), person, conversation, name)
+    head = (_("Setting"), _("Value"), _("Source"), _("Type one of"))
+    return CommandAnswer(text, head=head, rows=tuple(map(setting_row, rows)))
+
+
+def setting_row(row: EffectiveSetting) -> CommandRow:
+    allowed = ", ".join(SETTINGS[row.name].allowed) or allowed_text(row.name)
+    return CommandRow(row.name, (value_label(row.name, row.value), layer_label(row), allowed), str(LABELS[row.name]))
 
 
 def set_value(command: Command, person: User, conversation: Conversation) -> CommandAnswer:
     reasoning_settings.change(conversation.pk, {command.name: command.value})
     conversation.refresh_from_db()
     row = next(row for row in reasoning_settings.listed(person, conversation) if row.name == command.name)
-    values = {"name": row.name, "value": value_label(row), "layer": layer_label(row)}
+    values = {"name": LABELS[row.name], "value": value_label(row.name, row.value), "layer": layer_label(row)}
     text = _("%(name)s set to %(value)s (%(layer)s), from the next message") % values
     return CommandAnswer(with_notes(text, person, conversation, row.name), is_change=True)
 
@@ -182,24 +227,28 @@ def with_notes(text: str, person: User, conversation: Conversation, name: str = 
 
 
 def profiles_table(person: User) -> CommandAnswer:
-    saved = [(profile.name, _("saved"), layer_text(profile.values)) for profile in preferences.saved_profiles(person)]
-    built_in = [(name, _("built in"), layer_text(preset.reasoning)) for name, preset in PRESETS.items()]
+    profiles = preferences.saved_profiles(person)
+    saved = [CommandRow(profile.name, (_("saved"), layer_text(profile.values))) for profile in profiles]
+    built_in = [CommandRow(name, (_("built in"), layer_text(preset.reasoning))) for name, preset in PRESETS.items()]
     head = (_("Profile"), _("Kind"), _("Settings"))
     return CommandAnswer(_("Profiles"), head=head, rows=(*saved, *built_in))
 
 
-def help_rows() -> tuple[tuple[str, str], ...]:
+def help_rows() -> tuple[CommandRow, ...]:
     save, load, delete = profile_hints()
-    return (
-        ("/set", _("show all settings, where each comes from, and what it may be")),
-        ("/set reasoning.effort low", _("set one for this conversation")),
-        ("/set reasoning.effort unset", _("reset this conversation to the default")),
-        ("/profile", _("list saved and built-in profiles")),
-        ("/profile save NAME", save),
-        ("/profile load NAME", load),
-        ("/profile delete NAME", delete),
-        ("/help", _("this list")),
-    )
+    commands = {
+        "/set": _("show all settings, where each comes from, and what it may be"),
+        "/set reasoning.effort low": _("set one for this conversation"),
+        "/set reasoning.effort unset": _("reset this conversation to the default"),
+        "/profile": _("list saved and built-in profiles"),
+        "/profile save NAME": save,
+        "/profile load NAME": load,
+        "/profile delete NAME": delete,
+        "/prompt": _("list saved prompts"),
+        "/prompt NAME": _("put a saved prompt into the composer"),
+        "/help": _("this list"),
+    }
+    return tuple(CommandRow(command, (hint,)) for command, hint in commands.items())
 
 
 def profile_hints() -> tuple[str, str, str]:
@@ -208,10 +257,6 @@ def profile_hints() -> tuple[str, str, str]:
         _("replace the settings of this conversation with a profile"),
         _("delete a saved profile"),
     )
-
-
-def value_label(row: EffectiveSetting) -> str:
-    return value_text(row.value) or _("not set")
 
 
 def layer_label(row: EffectiveSetting) -> str:

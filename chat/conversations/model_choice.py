@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, cast
 
 from asgiref.sync import sync_to_async
@@ -16,14 +16,14 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from chat.live.publish import publish_changes
-from chat.models import Conversation, ModelProfile
+from chat.models import Conversation, ModelProfile, SiteSettings
 from chat.providers import OPENAI_URL, ProviderConfig, known_provider_for, provider_for
 from chat.providers.address import MAX_CHARS as MAX_ADDRESS_CHARS
 from chat.providers.address import AddressProblem, InvalidAddressError, check_address, host_of
 from chat.providers.base import Provider, ProviderError, shown_model
-from chat.providers.openai_http import Connection
+from chat.providers.connections import Connection
 from chat.validation import InvalidInputError
-from reasoning.replay.dialects import find_dialect
+from reasoning.replay.dialects import dialect_named, find_dialect
 from reasoning.replay.plan import RequestTarget
 
 OFFLINE = "offline-analyst"
@@ -39,6 +39,8 @@ class ModelChoice:
     ``name``: the profile's; without a profile the model's, or empty where the endpoint chooses. ``dialect``: a name of
     ``replay.dialects``. ``reasoning``: the model's layer of ``reasoning.*`` settings. ``key_variable``: the environment
     variable that holds its API key. ``problem``: why no request can be made, in the reader's language, or empty.
+    ``system_prompt``: of the model's profile; of the model of a conversation, also the site's, its project's and the
+    conversation's.
     """
 
     name: str
@@ -50,6 +52,8 @@ class ModelChoice:
     problem: str = ""
     key_variable: str = ""
     is_profile: bool = False
+    takes_images: bool = False
+    system_prompt: str = field(default="", compare=False)  # a model is the same in every conversation
 
 
 def chosen_model(conversation: Conversation, profiles: Sequence[ModelProfile] | None = None) -> ModelChoice:
@@ -61,13 +65,20 @@ def chosen_model(conversation: Conversation, profiles: Sequence[ModelProfile] | 
 
 
 def resolve(
-    conversation: Conversation, profiles: Sequence[ModelProfile] | None = None
+    conversation: Conversation, profiles: Sequence[ModelProfile] | None = None, site: SiteSettings | None = None
 ) -> tuple[ModelChoice, tuple[ModelChoice, ...]]:
-    """Return the model of a conversation's next request, and all that it may choose from."""
+    """Return the model of a conversation's next request, and all that it may choose from.
+
+    Reads the database for ``profiles`` and ``site`` where they were not read just now.
+    """
     profiles = enabled_profiles() if profiles is None else profiles
     offered = offered_from(profiles)
     own = next((profile for profile in profiles if profile.pk == conversation.profile_id), None)
-    return of_profile(own) if own else offered[0], offered
+    chosen = of_profile(own) if own else offered[0]
+    shared = conversation.project.system_prompt if conversation.project else ""
+    of_site = (site or SiteSettings.current()).system_prompt
+    prompts = (of_site, chosen.system_prompt, shared, conversation.system_prompt)
+    return replace(chosen, system_prompt="\n\n".join(filter(None, prompts))), offered
 
 
 def offered_models() -> tuple[ModelChoice, ...]:
@@ -123,6 +134,7 @@ def request_target(chosen: ModelChoice) -> RequestTarget:
         else Connection(config.base_url or OPENAI_URL, config.api_key or "none").identity,
         dialect=chosen.dialect,
         context_limit=chosen.context_limit,
+        takes_images=chosen.takes_images,
     )
 
 
@@ -155,6 +167,7 @@ def of_environment(*, model: str | None = None) -> ModelChoice:
         config=config,
         dialect=natural_dialect(config),
         context_limit=settings.CONTEXT_LIMIT,
+        takes_images=may_take_images(config, settings.OPENAI_TAKES_IMAGES),
     )
 
 
@@ -176,6 +189,17 @@ def of_profile(profile: ModelProfile) -> ModelChoice:
         problem=profile_problem(profile, has_key=bool(key)),
         key_variable=variable,
         is_profile=True,
+        takes_images=may_take_images(config, profile.takes_images),
+        system_prompt=profile.system_prompt,
+    )
+
+
+def may_take_images(config: ProviderConfig, setting: bool | None) -> bool:
+    """Say whether a model sees images: as it is set, else as the service at its address is known to."""
+    return (
+        dialect_named(find_dialect(host_of(config.base_url or OPENAI_URL), config.model_name)).takes_images
+        if setting is None
+        else setting
     )
 
 

@@ -10,14 +10,25 @@ from chat.eventlog.branches import TurnRunningError
 from chat.eventlog.leases import LeaseLostError
 from chat.eventlog.read import history, question_of, thinking_for, thinking_of, turn_record, turns
 from chat.eventlog.serialization import ThinkingText, TurnRecord
-from chat.eventlog.write import InactiveBranchError, append, close_turn, lock_conversation, open_turn, save_unasked
+from chat.eventlog.write import (
+    EndedTurn,
+    InactiveBranchError,
+    add_ended_turns,
+    append,
+    close_turn,
+    lock_conversation,
+    open_turn,
+    save_unasked,
+)
 
 __all__ = [
+    "EndedTurn",
     "InactiveBranchError",
     "LeaseLostError",
     "ThinkingText",
     "TurnRecord",
     "TurnRunningError",
+    "add_ended_turns",
     "append",
     "close_turn",
     "history",

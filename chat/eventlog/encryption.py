@@ -1,7 +1,7 @@
 """Encrypt and decrypt private payloads. Only ``chat.eventlog`` may import this module (product 3).
 
-Payloads are JSON, encrypted with the newest of ``CONTENT_KEYS``. Older keys still decrypt (``MultiFernet``), so that
-keys can be rotated.
+Payloads are JSON, attached files bytes; both are encrypted with the newest of ``CONTENT_KEYS``. Older keys still
+decrypt (``MultiFernet``), so that keys can be rotated.
 """
 
 from __future__ import annotations
@@ -18,6 +18,16 @@ from django.core.exceptions import ImproperlyConfigured
 def encrypt(value: Any) -> bytes:
     """Encrypt a JSON value."""
     return _cipher(tuple(settings.CONTENT_KEYS)).encrypt(msgspec.json.encode(value))
+
+
+def encrypt_bytes(content: bytes) -> bytes:
+    """Encrypt a file."""
+    return _cipher(tuple(settings.CONTENT_KEYS)).encrypt(content)
+
+
+def decrypt_bytes(token: bytes | memoryview) -> bytes:
+    """Decrypt a file. Raises ``cryptography.fernet.InvalidToken`` when no key fits."""
+    return _cipher(tuple(settings.CONTENT_KEYS)).decrypt(bytes(token))
 
 
 def decrypt(token: bytes | memoryview) -> Any:

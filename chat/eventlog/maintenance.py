@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from chat.eventlog import encryption
-from chat.models import Checkpoint, Event, Share, StoredCard, Turn
+from chat.models import Attachment, Checkpoint, Event, Share, StoredCard, Turn
 from reasoning import redact_trace
-from reasoning.events import Reasoning
+from reasoning.events import Reasoning, UserMessage
 
 
 def purge_thinking(before: datetime) -> int:
@@ -35,7 +35,7 @@ def redact_traces(turn: Turn) -> int:
 
 
 def decrypted_payloads(turn_id: uuid.UUID) -> Iterator[tuple[str, Any]]:
-    """Yield event type and private payload of a turn's events, then of its checkpoint. For the audit only.
+    """Yield event type and private payload of a turn's events, then of its checkpoint and files. For the audit only.
 
     A payload that no key decrypts is None.
     """
@@ -43,14 +43,24 @@ def decrypted_payloads(turn_id: uuid.UUID) -> Iterator[tuple[str, Any]]:
     checkpoint = Checkpoint.objects.filter(turn=turn_id, sealed__isnull=False).values_list("sealed", flat=True)
     for kind, token in (*events, *(("checkpoint", token) for token in checkpoint)):
         yield kind, encryption.decrypt_if_possible(token or b"")
+    asked = Event.objects.filter(turn=turn_id, type=UserMessage.type).values_list("public", flat=True)
+    ids = [file["id"] for public in asked for file in public.get("attachments", ())]
+    for token in Attachment.objects.filter(pk__in=ids, sealed_text__isnull=False).values_list("sealed_text", flat=True):
+        yield UserMessage.type, encryption.decrypt_if_possible(token or b"")
 
 
 def rotate_keys() -> int:
     """Encrypt everything again under the newest key; return how many payloads. Safe to repeat and to interrupt."""
     count = 0
-    for model, column in ((Event, "sealed"), (Checkpoint, "sealed"), (Share, "sealed_token")):
+    for model, column in (
+        (Event, "sealed"),
+        (Checkpoint, "sealed"),
+        (Share, "sealed_token"),
+        (Attachment, "sealed_text"),
+        (Attachment, "sealed_content"),
+    ):
         rows = model._default_manager.filter(**{f"{column}__isnull": False}).values_list("pk", column)
-        for key, sealed in rows.iterator():
+        for key, sealed in rows.iterator(chunk_size=10):  # attached files have megabytes
             # A running turn may have stored a newer checkpoint meanwhile, which must stay.
             unchanged = model._default_manager.filter(**{"pk": key, column: sealed})
             count += unchanged.update(**{column: encryption.rotate(sealed)})

@@ -1,17 +1,18 @@
-"""What the user wrote in a conversation before an answer, for ``UserText``."""
+"""What the user wrote and attached in a conversation before an answer, for ``UserText``."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Collection, Iterator
 
+from chat.eventlog import attachments
+from chat.link_check import EMPTY, UserText
 from chat.models import Event
-from chat.user_text import EMPTY, UserText
 from reasoning.events import UserMessage
 
 
 def user_text_of(conversation_id: uuid.UUID, turns: Collection[uuid.UUID]) -> dict[uuid.UUID, UserText]:
-    """Return for each of these turns what was asked up to it, in every branch."""
+    """Return for each of these turns what was asked and attached up to it, in every branch."""
     return {turn: text for turn, text in _by_turn(conversation_id) if turn in turns} if turns else {}
 
 
@@ -25,6 +26,11 @@ def _by_turn(conversation_id: uuid.UUID) -> Iterator[tuple[uuid.UUID, UserText]]
     """Yield the turns, oldest first, each with what was asked up to it."""
     text = EMPTY
     questions = Event.objects.filter(conversation_id=conversation_id, type=UserMessage.type).order_by("seq")
-    for turn, public in questions.values_list("turn_id", "public"):
+    rows = questions.values_list("turn_id", "public")
+    ids = {file["id"] for _turn, public in rows for file in public.get("attachments", ())}
+    files = attachments.texts_of(ids) if ids else {}
+    for turn, public in rows:
         text = text.then(str(public["text"]))
+        for file in public.get("attachments", ()):
+            text = text.then(files.get(file["id"], ""))
         yield turn, text

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Exists, Max, OuterRef
 
-from chat.eventlog import branches, encryption
+from chat.eventlog import attachments, branches, encryption
 from chat.eventlog.serialization import ThinkingText, TurnRecord, from_row, load_records
 from chat.models import Checkpoint, Event, Turn
 from reasoning.events import Event as CanonicalEvent
@@ -20,11 +20,15 @@ from reasoning.visibility import EXCERPT_CHARS, Visibility
 REDACTED_AT_ONCE = 1000
 
 
-def history(conversation_id: uuid.UUID) -> tuple[CanonicalEvent, ...]:
-    """Return every canonical event, decrypted, by ``seq``; those off the selected branch have ``active`` false."""
+def history(conversation_id: uuid.UUID, *, with_images: bool = False) -> tuple[CanonicalEvent, ...]:
+    """Return every canonical event, decrypted, by ``seq``; those off the selected branch have ``active`` false.
+
+    Texts of attached files are loaded, and images for models that take them.
+    """
     rows = Event.objects.filter(conversation_id=conversation_id).order_by("seq")
     columns = ("seq", "turn_id", "step", "type", "schema", "public", "sealed", "turn__is_active")
-    return tuple(from_row(*row) for row in rows.values_list(*columns))
+    events = [from_row(*row) for row in rows.values_list(*columns)]
+    return attachments.loaded(events, with_images=with_images)
 
 
 def turns(

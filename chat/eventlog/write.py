@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Max, Subquery
+from django.db.models import Max, OuterRef, Subquery
 from django.utils import timezone
 
-from chat.eventlog import branches, encryption, leases
+from chat.eventlog import attachments, branches, encryption, leases
 from chat.eventlog.branches import TurnRunningError
 from chat.eventlog.read import open_calls, turn_record
 from chat.eventlog.serialization import to_row
 from chat.models import Checkpoint, Conversation, Event, Turn
+from reasoning.events import AssistantMessage, ToolResult, TurnEnd, TurnStatus, UserMessage
 from reasoning.events import Event as CanonicalEvent
-from reasoning.events import ToolResult, TurnEnd, TurnStatus, UserMessage
 from reasoning.redaction import redact_text
 from reasoning.replay.chat_messages import NOT_RUN
 
@@ -32,6 +33,17 @@ Released = tuple[str, str | None, Mapping[str, Any]]
 
 class InactiveBranchError(Exception):
     """A turn that is not on the selected branch can't be replaced."""
+
+
+class EndedTurn(NamedTuple):
+    """A turn that ended elsewhere."""
+
+    question: str
+    answer: Sequence[AssistantMessage]
+    status: TurnStatus
+    model: str
+    started_at: datetime
+    ended_at: datetime
 
 
 def lock_conversation(conversation_id: uuid.UUID) -> Conversation:
@@ -52,15 +64,17 @@ def open_turn(
     model: str = "",
     provider: str = "",
     title: str = "",
+    attached: Collection[uuid.UUID] = (),
 ) -> Turn:
-    """Start a turn with its ``user_message`` in a locked conversation. Raises TurnRunningError, InactiveBranchError.
+    """Start a turn with its ``user_message`` in a locked conversation.
 
-    ``replaces`` takes that turn and all after it off the selected branch and puts the new one in its place. ``model``
-    and ``provider``: those that are expected to answer. ``title``: of a conversation that has none.
+    ``replaces`` takes that turn and all after it off the selected branch and puts the new one in its place, with its
+    files. ``model`` and ``provider``: those that are expected to answer. ``title``: of a conversation that has none.
+    ``attached``: files of the message. Raises TurnRunningError, InactiveBranchError, UnknownAttachmentError.
     """
-    last_seq = Event.objects.filter(conversation=conversation).order_by("-seq").values("seq")[:1]
-    active = Turn.objects.filter(conversation=conversation, is_active=True).annotate(last_seq=Subquery(last_seq))
-    newest = active.order_by("-number").first()
+    active = Turn.objects.filter(conversation=conversation, is_active=True)
+    events = Event.objects.filter(conversation=OuterRef("conversation")).order_by("-seq")
+    newest = active.annotate(last_seq=Subquery(events.values("seq")[:1])).order_by("-number").first()
     if newest and newest.status == Turn.Status.RUNNING:  # only the newest can run: no other branch can be selected
         raise TurnRunningError(str(conversation.pk))
     if replaces and not conversation.turns.filter(pk=replaces.pk, is_active=True).exists():
@@ -77,10 +91,14 @@ def open_turn(
         provider=provider,
         **leases.new_lease(),
     )
-    _append(turn, [UserMessage(text=text)], {}, after_seq=newest.last_seq if newest else 0)
+    files = attachments.claim(conversation, attached)
+    if replaces and not files:
+        files = attachments.attached_to(replaces)
+    _append(turn, [UserMessage(text=text, attachments=files)], {}, after_seq=newest.last_seq if newest else 0)
     conversation.title = conversation.title or title
     conversation.updated_at = timezone.now()
-    conversation.save(update_fields=["title", "updated_at"])
+    conversation.archived_at = None
+    conversation.save(update_fields=["title", "updated_at", "archived_at"])
     return turn
 
 
@@ -140,6 +158,28 @@ def close_turn(
     for name, value in end.items():
         setattr(turn, name, value)
     return True
+
+
+@_atomic
+def add_ended_turns(conversation: Conversation, ended: Sequence[EndedTurn]) -> None:
+    """Store turns that ended elsewhere as the only branch of a new conversation."""
+    turns: list[Turn] = []
+    events: list[Event] = []
+    for number, (question, answer, status, model, started_at, ended_at) in enumerate(ended, 1):
+        turn = Turn(
+            conversation=conversation,
+            parent=turns[-1] if turns else None,
+            number=number,
+            status=status,
+            model=model,
+            started_at=started_at,
+            ended_at=ended_at,
+        )
+        turns.append(turn)
+        of_turn: list[CanonicalEvent] = [UserMessage(text=question), *answer, TurnEnd(status=status)]
+        events += [to_row(turn, event, seq, {}) for seq, event in enumerate(of_turn, len(events) + 1)]
+    Turn.objects.bulk_create(turns)
+    Event.objects.bulk_create(events)
 
 
 def save_checkpoints(released: Mapping[uuid.UUID, Released]) -> None:

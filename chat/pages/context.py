@@ -1,38 +1,36 @@
-"""What the page of a conversation shows: read from the database in one go, then joined with the running turn."""
+"""What the page of a conversation shows: read from the database in one go, then joined with the running turn.
+
+Also the context processor of all pages.
+"""
 
 from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
 
 from accounts.views import request_user
 from chat import eventlog
 from chat.cards import build, rendering
-from chat.cards.view_models import ContextView, ModelView, QueuedView
-from chat.conversations import commands, model_choice, sidebar
+from chat.cards.attachments import draft_view
+from chat.cards.view_models import AttachmentView, ContextView, ModelView
+from chat.conversations import actions, commands, model_choice, sidebar
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
 from chat.conversations.sidebar import Sidebar
-from chat.eventlog import pagination
+from chat.eventlog import attachments, pagination
+from chat.filings.ingest import STARTERS
 from chat.live.state import TurnState
-from chat.models import Conversation, Filing, QueuedMessage, Turn
+from chat.models import Conversation, Filing, QueuedMessage, SiteSettings, Turn
 from chat.request_preview import summary
 from chat.turns import queue
 from reasoning.visibility import Visibility
-
-# English in every language, as the filings are: the offline analyst finds nothing for words that are not in them.
-STARTERS = (
-    "What would breach Northwind Tidal’s debt covenants?",
-    "How does Calder Ridge explain the fall in its gross margin?",
-    "What did ammonia leaks cost Calder Ridge, and is any of it insured?",
-    "How does Northwind Tidal describe its interest rate risk?",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +42,15 @@ class ConversationPage:
     records: tuple[eventlog.TurnRecord, ...]
     window: pagination.TurnPage
     opened: Mapping[str, eventlog.ThinkingText]  # thinking to show open, by card
+    site: SiteSettings | None = None
     waiting: tuple[QueuedMessage, ...] = ()
     sidebar: Sidebar | None = None
+    undo: Conversation | None = None  # just deleted
     context: ContextView | None = None
     model: ModelView | None = None
     corpus: Mapping[str, Any] | None = None
     completions: str = ""
+    draft: tuple[AttachmentView, ...] = ()  # files that wait for the next message
 
     @property
     def is_running(self) -> bool:
@@ -61,7 +62,8 @@ def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> 
     person, query = request_user(request), request.GET
     conversation = get_conversation(request, conversation_id)
     conversation.owner = person  # known already, with what they may see
-    chosen, offered = model_choice.resolve(conversation)
+    site_settings = SiteSettings.current()
+    chosen, offered = model_choice.resolve(conversation, site=site_settings)
     sees = visibility_for(person, request.session, conversation, chosen)
     # from here on only public payloads are read, unless thinking is to be shown open
     window, records = pagination.read_page(conversation_id, query, is_part=is_part)
@@ -80,13 +82,24 @@ def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> 
         records,
         window,
         opened,
+        site=site_settings,
         waiting=queue.queued_messages(conversation_id) if getattr(conversation, "has_waiting", True) else (),
-        sidebar=sidebar.newest(person, deleted=query.get("deleted")),
+        sidebar=sidebar.newest(person),
+        undo=actions.find_deleted(person, query["deleted"]) if "deleted" in query else None,
         context=summary.context_usage(conversation, chosen, [record.turn for record in records]),
         model=summary.model_view(conversation, chosen, offered),
+        # only an empty chat shows them
         corpus=None if records else corpus_figures(),
         completions=json.dumps(commands.completions(person), ensure_ascii=False),
+        draft=draft_files(conversation, takes_images=chosen.takes_images),
     )
+
+
+def draft_files(conversation: Conversation, *, takes_images: bool) -> tuple[AttachmentView, ...]:
+    """Return the files that wait for the next message."""
+    # get_conversation annotates has_draft: most pages need no query for files
+    files = attachments.unsent(conversation) if getattr(conversation, "has_draft", True) else ()
+    return tuple(draft_view(file, conversation.pk, takes_images=takes_images) for file in files)
 
 
 def template_context(page: ConversationPage, live: TurnState | None) -> dict[str, Any]:
@@ -99,21 +112,31 @@ def template_context(page: ConversationPage, live: TurnState | None) -> dict[str
     return {
         "conversation": page.conversation,
         "list": page.sidebar,
+        "undo": page.undo,
         "items": items,
         "earlier": pagination.previous_page(page.records),
         "newest_url": page.conversation.get_absolute_url() if page.window.before else "",
-        "queued": [QueuedView(str(message.pk), message.text) for message in page.waiting],
+        "queued": page.waiting,
         "running": live is not None,
         "sees": page.sees,
         "scratchpad_on": page.sees.scratchpad,
         "context": page.context,
         "limit_chars": settings.MESSAGE_MAX_CHARS,
         "socket_path": f"/ws/chats/{page.conversation.pk}/?shows={items[-1]['answer'].id if items else ''}",
-        "starters": STARTERS if not items and page.corpus and page.corpus["has_demo"] else (),
+        "site_settings": page.site,
+        "starters": _starters(page) if page.site and not items else (),
         "corpus": page.corpus,
         "model": page.model,
         "completions": page.completions,
+        "draft_files": page.draft,
+        "max_files": settings.ATTACHMENTS_PER_MESSAGE,
+        "max_file_bytes": settings.ATTACHMENT_MAX_BYTES,
     }
+
+
+def _starters(page: ConversationPage) -> Sequence[str]:
+    own = page.site.starter_list() if page.site else []
+    return own or (STARTERS if page.corpus and page.corpus["has_demo"] else ())
 
 
 def corpus_figures() -> dict[str, Any]:
@@ -125,3 +148,8 @@ def corpus_figures() -> dict[str, Any]:
         "is_demo": bool(found) and all(demo for _company, demo in found),
         "has_demo": any(demo for _company, demo in found),
     }
+
+
+def site_settings(request: HttpRequest) -> dict[str, object]:
+    """Add ``site_settings``, read when a template first uses it."""
+    return {"site_settings": SimpleLazyObject(SiteSettings.current)}

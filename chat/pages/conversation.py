@@ -1,4 +1,4 @@
-"""The page of a conversation, and what its composer does: send, stop, choose a model and an effort."""
+"""The page of a conversation, and its composer: send, change the queue, stop, choose a model and an effort."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib.messages import success
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -16,10 +16,12 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import reswap
 
 from accounts.views import HtmxHttpRequest, request_user
+from chat.attachments import uploads
 from chat.conversations import commands, model_choice, reasoning_settings
 from chat.conversations.access import get_conversation
 from chat.html import check_url
 from chat.live.stored import read_running
+from chat.models import Conversation
 from chat.pages import context
 from chat.providers.base import ProviderError
 from chat.request_preview import summary
@@ -39,26 +41,38 @@ async def conversation(request: HttpRequest, conversation_id: uuid.UUID) -> Http
 @never_cache
 @require_http_methods(["GET", "POST"])
 async def messages(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
-    """GET: the cards. POST: send ``text``, then 303 to the page, which shows a refusal with the text still there."""
+    """GET: the cards. POST: send ``text`` with ``files``, then 303 to the page.
+
+    The page shows a refusal with the text still there, and the files that were accepted.
+    """
     if request.method == "GET":
         return await conversation_page(request, conversation_id, template=CARDS)
     person = request_user(request)
     found = await sync_to_async(get_conversation)(request, conversation_id)
     try:
-        message = clean_message(request.POST.get("text"), request.POST.get("id", ""))
+        files = [pk.hex for pk in await sync_to_async(accept_files)(request, found)]
+        attached = [*request.POST.getlist("attachments"), *files]
+        message = clean_message(request.POST.get("text"), request.POST.get("id", ""), attached)
         command = commands.parse(message.text)
         if command is None:
             await turn_manager.submit(found.pk, message)
         else:
             answer = await sync_to_async(commands.execute)(command, person, found.pk)
+            # a table or a draft belongs to this response; a change is confirmed on the page that follows
             if not answer.is_change:
-                return await conversation_page(request, conversation_id, command=answer)
+                return await conversation_page(request, conversation_id, command=answer, draft=answer.draft)
             success(request, answer.text)
     except InvalidInputError as error:
         draft = request.POST.get("text", "")
         return await conversation_page(request, conversation_id, status=400, error=error.message, draft=draft)
     # 303: a reload of the page must not send the message again
     return redirect_back(request, conversation_id)
+
+
+def accept_files(request: HttpRequest, conversation: Conversation) -> list[uuid.UUID]:
+    """Store the files of a form without script; return their ids. Raises InvalidInputError for the first refused."""
+    person, sent = request_user(request), request.FILES.getlist("files")
+    return [uploads.accept(person, conversation, file).pk for file in sent]
 
 
 @require_POST
@@ -86,6 +100,7 @@ async def model(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRes
     if not request.htmx:
         return redirect_back(request, conversation_id)
     usage, _picker = await sync_to_async(summary.next_request)(found)
+    # the meter alone, out of band: to replace the picker would take the focus from it
     meter = await sync_to_async(render)(request, "chat/_context.html", {"context": usage, "oob": True})
     return reswap(meter, "none")
 
@@ -100,6 +115,32 @@ async def effort(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRe
         return await conversation_page(request, conversation_id, status=400, error=error.message)
     await sync_to_async(reasoning_settings.change)(conversation_id, {name: value})
     return redirect_back(request, conversation_id)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+async def queued_message(request: HtmxHttpRequest, conversation_id: uuid.UUID, message_id: int) -> HttpResponse:
+    """GET: the message in a form. POST: ``do`` send, remove, or save, with the new ``text``."""
+    conversation = await sync_to_async(get_conversation)(request, conversation_id)
+    action, text = request.POST.get("do"), request.POST.get("text", "")
+    error, status = "", 200
+    if request.method == "GET":
+        message = await conversation.queue.filter(pk=message_id).afirst()
+        if message is None:
+            raise Http404
+        text = message.text
+    else:
+        try:
+            await turn_manager.change_queue(conversation_id, message_id, action, text)
+            return redirect_back(request, conversation_id)
+        except InvalidInputError as refused:
+            error = refused.message
+            if action != "save":
+                return await conversation_page(request, conversation_id, status=409, error=error)
+            status = 200 if request.htmx else 400  # htmx doesn't swap responses of 4xx
+    template = "chat/_queued_edit.html" if request.htmx else "chat/queued_edit.html"
+    shown = {"conversation_id": conversation_id, "message_id": message_id, "text": text, "error": error}
+    return await sync_to_async(render)(request, template, shown, status=status)
 
 
 @require_safe

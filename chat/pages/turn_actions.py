@@ -124,6 +124,7 @@ def feedback(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid
         opinions.explain(turn, reason=request.POST["reason"], note=request.POST.get("note", ""))
     if not request.htmx:
         return redirect_back(request, conversation_id, dom_id(turn.public_id))
+    # read again: the turn in hand has the opinion from before
     view = opinions.feedback_view(Turn.objects.select_related("feedback").get(pk=turn.pk))
     shown = {"feedback": view, "url": request.path, "is_asked": bool(verdict), "thanked": not verdict}
     return render(request, "chat/_feedback.html", {**shown, "focus": verdict or view.verdict})

@@ -1,9 +1,25 @@
 """URLs of the pages, their parts and forms, and the health check."""
 
+from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
+from django.views.generic import TemplateView
 
-from chat.pages import conversation, filings, health, sidebar, turn_actions
+from chat.pages import (
+    attachments,
+    conversation,
+    filings,
+    health,
+    projects,
+    prompts,
+    sidebar,
+    turn_actions,
+    user_data,
+)
 
+# for browsers that install the page as an app; they ask without a session
+manifest = login_not_required(
+    TemplateView.as_view(template_name="chat/manifest.webmanifest", content_type="application/manifest+json")
+)
 turn_urls = [
     path("edit/", turn_actions.edit, name="edit"),
     path("feedback/", turn_actions.feedback, name="feedback"),
@@ -18,15 +34,38 @@ turn_urls = [
 urlpatterns = [
     path("", sidebar.home, name="home"),
     path("chats/", sidebar.conversations, name="conversations"),
+    path("chats/archived/", sidebar.archived, name="archived"),
+    path("chats/selected/", sidebar.selected, name="selected"),
     path("chats/<id:conversation_id>/", conversation.conversation, name="conversation"),
     path("chats/<id:conversation_id>/manage/", sidebar.manage, name="manage"),
     path("chats/<id:conversation_id>/messages/", conversation.messages, name="messages"),
     path("chats/<id:conversation_id>/model/", conversation.model, name="model"),
     path("chats/<id:conversation_id>/effort/", conversation.effort, name="effort"),
+    path("chats/<id:conversation_id>/attachments/", attachments.upload, name="attachments"),
+    path("chats/<id:conversation_id>/attachments/<id:attachment_id>/", attachments.attachment, name="attachment"),
+    path(
+        "chats/<id:conversation_id>/attachments/<id:attachment_id>/file/",
+        attachments.attachment_file,
+        name="attachment_file",
+    ),
+    path(
+        "chats/<id:conversation_id>/attachments/<id:attachment_id>/remove/",
+        attachments.remove,
+        name="attachment_remove",
+    ),
+    path("chats/<id:conversation_id>/queue/<int:message_id>/", conversation.queued_message, name="queued"),
     path("chats/<id:conversation_id>/stop/", conversation.stop, name="stop"),
     path("chats/<id:conversation_id>/turns/<id:turn_id>/", include(turn_urls)),
+    path("chats/<id:conversation_id>/system-prompt/", prompts.system_prompt, name="system_prompt"),
+    path("prompts/", prompts.prompts, name="prompts"),
+    path("data/", user_data.user_data, name="user_data"),
+    path("data/delete-conversations/", user_data.delete_conversations, name="delete_conversations"),
+    path("data/delete-account/", user_data.delete_account, name="delete_account"),
     path("filings/", filings.filing_list, name="filings"),
     path("filings/<slug:slug>/", filings.filing, name="filing"),
+    path("projects/", projects.projects, name="projects"),
+    path("projects/<id:project_id>/", projects.project, name="project"),
     path("leaving/", conversation.external_link, name="external_link"),
+    path("manifest.webmanifest", manifest, name="manifest"),
     path("healthz", health.healthz, name="healthz"),
 ]

@@ -127,6 +127,8 @@ class BodyMasker:
         return json.dumps(shown, ensure_ascii=False)
 
     def text(self, text: str) -> str:
+        if text.startswith("data:image/"):
+            return _note(_("image, %(count)s characters"), text)
         text = text.replace(_OPEN, "").replace(_CLOSE, "")
         if not self.fits(text):
             return _note(_("%(count)s characters"), text)

@@ -57,7 +57,7 @@ async def plan_preview(conversation: Conversation, chosen: ModelChoice) -> NextR
     @sync_to_async
     def plan_for(provider: Provider) -> NextRequest:
         target = planning.target_of(chosen, model=provider.model, identity=provider.identity)
-        plan = planning.plan_coming(conversation, chosen, target)
+        plan = planning.plan_next_question(conversation, chosen, target)
         request = planning.request_of(plan, chosen, conversation.pk)
         body = provider.request_body(request)
         # read once more for the page: a plan names events by their number only

@@ -12,6 +12,7 @@ from cryptography.fernet import InvalidToken
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.preferences import value_label
 from chat.cards.view_models import ContextView, ModelOption, ModelView
 from chat.conversations import model_choice, reasoning_settings
 from chat.conversations.model_choice import ModelChoice
@@ -117,7 +118,9 @@ def default_label(model: ModelChoice, conversation: Conversation) -> str:
         return model.label
     if provider := model_choice.known_provider(model):
         return provider.name
-    answered = conversation.turns.filter(provider=model_choice.request_target(model).provider).last()
+    # nothing was asked here yet, or since the server started: what it answered its user with elsewhere
+    mine = Turn.objects.filter(conversation__owner=conversation.owner).exclude(model="")
+    answered = mine.filter(provider=model_choice.request_target(model).provider).order_by("started_at").last()
     return answered.model if answered else _("Default model")
 
 
@@ -126,4 +129,4 @@ def effort_label(effort: str, efforts: tuple[str, ...]) -> str:
         return _("Effort: default")
     if efforts == _ON_OR_OFF and effort in efforts:
         return _("Reasoning: off") if effort == "none" else _("Reasoning: on")
-    return _("Effort: %(word)s") % {"word": effort}
+    return _("Effort: %(word)s") % {"word": value_label(EFFORT, effort)}

@@ -42,7 +42,7 @@ SHARES = {
 # Reasons and notes of a plan, which the core gives in plain English, and how the page says them.
 REASONS = {
     "part of the summary": gettext_noop("Replaced by a summary"),
-    "left out, so that the request fits": gettext_noop("Left out, so that the request fits"),
+    "left out, so that the request fits": gettext_noop("Omitted so that the request fits"),
     "a result without its call": gettext_noop("A result that belongs to no call"),
     r"reasoning\.stripFromContext is (?P<value>\w+)": gettext_noop(
         "Thinking of an earlier turn; reasoning.stripFromContext is “%(value)s”"
