@@ -2,6 +2,7 @@
 // htmx swaps HTML frames; JSON frames are handled here. Other scripts send by "legible:send".
 
 import { updateModel } from "./model_picker.js";
+import { insertAtTip, redrawBlock } from "./open_block.js";
 import { followNewText, holdPosition, stayAtText } from "./scroll.js";
 
 const chat = document.getElementById("chat");
@@ -30,9 +31,9 @@ const send = (form) => {
   if (isConnected) socket.send(JSON.stringify(form));
 };
 
-// Text of open blocks, drawn by the clock.
+// Open blocks and thinking, drawn by the clock.
 
-const waiting = new Map(); // element id -> { n, text, isWhole }
+const waiting = new Map(); // element id -> { n, text, isWhole }, of an open block also what changed before the text
 let drawnAt = 0;
 let timer = 0;
 let syncedAt = 0;
@@ -76,8 +77,8 @@ const drawPiece = (id, piece) => {
   if (!element) return;
   element.dataset.n = piece.n;
   if (element.matches(".thinking-text")) return drawThinking(element, piece);
-  if (piece.isWhole) element.replaceChildren();
-  write(element, piece.text);
+  if (piece.changes.length) redrawBlock(element, piece.changes);
+  if (piece.text) insertAtTip(element, piece.text);
 };
 
 const draw = () => {
@@ -90,12 +91,15 @@ const draw = () => {
   followNewText();
 };
 
-const receiveText = ({ id, n, text }) => {
+const receiveText = ({ id, n, text, ...change }) => {
   const element = document.getElementById(id);
   if (!element) return;
-  const before = waiting.get(id) ?? { n: Number(element.dataset.n), text: "", isWhole: false };
-  if (n === 0) waiting.set(id, { n, text, isWhole: true });
-  else if (n === before.n + 1) waiting.set(id, { ...before, n, text: before.text + text });
+  const before = waiting.get(id) ?? { n: Number(element.dataset.n), text: "", isWhole: false, changes: [] };
+  const isNext = n === before.n + 1;
+  if ("html" in change && (isNext || n === 0 || !change.same))
+    waiting.set(id, { n, text: "", changes: [...before.changes, { text: before.text, ...change }] });
+  else if (n === 0) waiting.set(id, { n, text, isWhole: true });
+  else if (isNext) waiting.set(id, { ...before, n, text: before.text + text });
   else if (n > before.n && performance.now() - syncedAt > SYNC_MS) sync();
   timer ||= setTimeout(draw, Math.max(0, drawnAt + DRAW_MS - performance.now()));
 };
@@ -160,7 +164,7 @@ const setRunning = ({ running }) => {
 
 const updateTitle = ({ named, title, goesUp }) => {
   document.getElementById("title").textContent = title;
-  document.title = `${title} · Legible`;
+  document.title = `${title} · ${chat.dataset.site}`;
   const item = document.getElementById(`c-${named}`);
   if (!item) return;
   if (goesUp) return item.remove(); // it comes again, on top
@@ -185,8 +189,13 @@ const updateSwitch = ({ switch: name, on, possible }) => {
   else button?.form.remove();
 };
 
+const showLiveness = ({ live }) => {
+  banner.hidden = live;
+  banner.textContent = live ? banner.dataset.away : banner.dataset.notLive;
+};
+
 const handleFrame = (frame) => {
-  if ("text" in frame) return receiveText(frame);
+  if ("text" in frame || "html" in frame) return receiveText(frame);
   draw();
   if ("settles" in frame) return stayAtText();
   if ("card" in frame) return markCard(frame);
@@ -195,6 +204,8 @@ const handleFrame = (frame) => {
   if ("model" in frame) return updateModel(frame);
   if ("named" in frame) return updateTitle(frame);
   if ("announce" in frame) return announce(frame);
+  if ("draft" in frame) return document.dispatchEvent(new CustomEvent("legible:draft", { detail: frame.draft }));
+  if ("live" in frame) return showLiveness(frame);
   if ("gone" in frame) location.reload();
 };
 
@@ -237,6 +248,7 @@ document.addEventListener("htmx:wsClose", ({ detail }) => {
   if (code === 4401) return location.assign(chat.dataset.login);
   if (code === 4404) return location.assign(chat.dataset.gone); // there it can be restored for a while
   banner.hidden = false;
+  if (banner.textContent === banner.dataset.notLive) banner.textContent = banner.dataset.away;
   if (code === TOO_MANY) banner.textContent = banner.dataset.tooMany;
   const delay = code === TOO_MANY ? 15000 + reconnectDelay(20) : reconnectDelay(0);
   if (!RETRIED_BY_HTMX.includes(code)) setTimeout(() => detail.socketWrapper.reconnect(), delay);

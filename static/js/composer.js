@@ -6,7 +6,7 @@ const textarea = composer?.elements.text;
 const sendButton = composer?.querySelector("[data-send]");
 const banner = document.getElementById("connection");
 
-const sentTexts = new Map(); // client id -> text
+const sentMessages = new Map(); // client id -> { text, attachments, chips }
 let socketState = "none"; // none: no socket yet, so the form is posted; open; closed
 let stopWhenConnected = ""; // id of the turn to stop
 
@@ -23,8 +23,18 @@ const fitHeight = () => {
   textarea.style.height = `${textarea.scrollHeight}px`;
 };
 
+const attached = document.getElementById("attached");
+const isUploading = () => composer.querySelector("[data-uploading]") !== null;
+
+// The files of the next message leave the composer with it, and come back if it is refused.
+const takeFiles = () => {
+  const chips = [...attached.querySelectorAll("[data-attachment]")];
+  chips.forEach((chip) => chip.remove());
+  return { attachments: chips.map((chip) => chip.dataset.attachment), chips };
+};
+
 const updateComposer = () => {
-  sendButton.disabled = !textarea.value.trim();
+  sendButton.disabled = !textarea.value.trim() || isUploading();
   const limit = Number(textarea.dataset.limit);
   textarea.setCustomValidity(isTooLong(textarea.value, limit) ? textarea.dataset.tooLong : "");
   fitHeight();
@@ -35,20 +45,25 @@ const setText = (text) => {
   updateComposer();
 };
 
+// Keeps what was typed since.
+const addDraft = (text) => setText(textarea.value ? `${text}\n${textarea.value}` : text);
+
 const configureSend = (event) => {
   const text = String(event.detail.parameters.text ?? "").trim();
-  if (!text) return event.preventDefault();
+  const isComposer = event.target === composer;
+  if (!text || (isComposer && isUploading())) return event.preventDefault();
   const id = newId();
-  sentTexts.set(id, text);
-  event.detail.messageBody = JSON.stringify({ text, id });
-  if (event.target === composer) setText("");
+  const { attachments, chips } = isComposer ? takeFiles() : { attachments: [], chips: [] };
+  sentMessages.set(id, { text, attachments, chips });
+  event.detail.messageBody = JSON.stringify({ text, id, attachments });
+  if (isComposer) setText("");
 };
 
 // After a reconnect, send again what was not acknowledged; the server ignores an id that it knows.
 const resend = ({ detail }) =>
-  sentTexts.forEach((text, id) => {
+  sentMessages.forEach(({ text, attachments }, id) => {
     const isQueued = detail.socketWrapper.queue.some(({ message }) => message.includes(id));
-    if (!isQueued) detail.socketWrapper.send(JSON.stringify({ text, id }));
+    if (!isQueued) detail.socketWrapper.send(JSON.stringify({ text, id, attachments }));
   });
 
 // Each reply replaces #composer-error. Hidden: the oldest message was accepted. With data-rejected: that one was refused.
@@ -60,11 +75,12 @@ const handleReply = () => {
   lastReply = reply;
   const { rejected } = reply.dataset;
   if (rejected) {
-    const text = sentTexts.get(rejected);
-    sentTexts.delete(rejected);
-    if (text) setText(textarea.value ? `${text}\n${textarea.value}` : text); // keeps what was typed since
+    const { text, chips } = sentMessages.get(rejected) ?? { chips: [] };
+    sentMessages.delete(rejected);
+    attached.prepend(...chips);
+    if (text) addDraft(text);
   } else if (reply.hidden) {
-    sentTexts.delete(sentTexts.keys().next().value);
+    sentMessages.delete(sentMessages.keys().next().value);
   }
 };
 
@@ -78,9 +94,11 @@ const sendOnEnter = (event) => {
 
 if (composer) {
   textarea.addEventListener("input", updateComposer);
+  composer.addEventListener("legible:attached", updateComposer);
   textarea.addEventListener("keydown", sendOnEnter);
   document.addEventListener("htmx:wsConfigSend", configureSend);
   document.addEventListener("htmx:wsOpen", resend);
+  document.addEventListener("legible:draft", ({ detail }) => addDraft(detail));
   document.addEventListener("htmx:wsAfterMessage", handleReply);
   updateComposer();
 }

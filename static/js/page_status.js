@@ -1,4 +1,4 @@
-// Elapsed seconds of a running answer, and its state in the title and icon of the window.
+// Elapsed seconds of a running answer, the time that the scratchpad's switch has left, and its state in the title and icon of the window.
 
 const composer = document.querySelector("[data-composer]");
 
@@ -10,7 +10,20 @@ const updateSeconds = (element) => {
   element.textContent = element.textContent.replace(/\d+/, Math.floor((now - startedAt.get(element)) / 1000));
 };
 
-setInterval(() => document.querySelectorAll("[data-live] [data-elapsed]").forEach(updateSeconds), 1000);
+const endsAt = new WeakMap(); // element -> milliseconds
+
+const updateTimeLeft = (element) => {
+  const now = performance.now();
+  if (!endsAt.has(element)) endsAt.set(element, now + 1000 * element.dataset.left);
+  const left = Math.max(0, Math.round((endsAt.get(element) - now) / 1000));
+  const time = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  element.textContent = element.textContent.replace(/\d+:\d+/, time);
+};
+
+setInterval(() => {
+  document.querySelectorAll("[data-live] [data-elapsed]").forEach(updateSeconds);
+  document.querySelectorAll("[data-left]").forEach(updateTimeLeft);
+}, 1000);
 
 // The window says that an answer is being written and, while it is hidden, how the answer ended.
 

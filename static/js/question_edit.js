@@ -1,4 +1,4 @@
-// Editing a question in place, and stepping between its versions (branches).
+// Editing a question or a queued message in place, and stepping between its versions (branches).
 
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   const textarea = detail.elt.querySelector("[data-edit-form] textarea:focus");
@@ -26,6 +26,21 @@ document.addEventListener("keydown", (event) => {
   event.stopPropagation(); // Escape must not stop a running answer as well
   cancelEdit(form);
 }, true);
+
+// A message that is sent while it is edited takes its form with it: what was typed goes to the composer.
+
+let queuedEdit = null;
+
+document.addEventListener("input", ({ target }) => {
+  if (target.matches(".queued [data-edit-form] textarea")) queuedEdit = target;
+});
+
+document.addEventListener("htmx:wsAfterMessage", () => {
+  if (!queuedEdit || queuedEdit.isConnected) return;
+  const isSubmitted = queuedEdit.form === submittedForm;
+  if (!isSubmitted) document.dispatchEvent(new CustomEvent("legible:draft", { detail: queuedEdit.value }));
+  queuedEdit = null;
+});
 
 // A submitted form disappears with its card; move the focus that it had to the composer.
 

@@ -1,7 +1,6 @@
-// Keyboard shortcuts, and the dialog that lists them and switches them off. The choices are stored in this browser.
+// Keyboard shortcuts, and the dialog that lists them.
 
-const STORAGE_KEY = "legible:keys";
-const DEFAULTS = { on: true, enterSends: true, copyKey: false }; // by data-choice
+import { choices } from "./shortcut_choices.js";
 
 const dialog = document.getElementById("keys");
 const app = document.querySelector(".app");
@@ -9,32 +8,12 @@ const sidebar = document.getElementById("side");
 const messages = document.getElementById("messages");
 const textarea = document.getElementById("text");
 
-let choices = DEFAULTS;
-
-const loadChoices = () => {
-  try {
-    choices = { ...DEFAULTS, ...JSON.parse(localStorage.getItem(STORAGE_KEY)) };
-  } catch {
-    choices = { ...DEFAULTS };
-  }
-  applyChoices();
-};
-
 const applyChoices = () => {
-  dialog.querySelectorAll("[data-choice]").forEach((button) => {
-    button.setAttribute("aria-checked", choices[button.dataset.choice]);
-  });
   dialog.querySelectorAll("[data-needs]").forEach((row) => {
     row.hidden = !document.querySelector(row.dataset.needs);
   });
   dialog.toggleAttribute("data-off", !choices.on);
   textarea.toggleAttribute("data-enter-breaks", !choices.enterSends); // read by composer.js
-};
-
-const toggleChoice = (name) => {
-  choices = { ...choices, [name]: !choices[name] };
-  localStorage.setItem(STORAGE_KEY, JSON.stringify(choices));
-  applyChoices();
 };
 
 const toggleDialog = () => {
@@ -133,11 +112,7 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("click", ({ target }) => {
   if (target.closest("[data-keys]")) toggleDialog();
-  const choice = target.closest("[data-choice]");
-  if (choice) toggleChoice(choice.dataset.choice);
 });
 
-// Another tab, or a page from the back/forward cache, may have other choices.
-addEventListener("storage", loadChoices);
-addEventListener("pageshow", loadChoices);
-loadChoices();
+document.addEventListener("legible:shortcuts", applyChoices);
+applyChoices();

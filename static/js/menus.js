@@ -1,0 +1,130 @@
+// Drawers and dialogs, the menu of a conversation, the form for its title, and Escape in the search field.
+
+const sidebar = document.getElementById("side");
+const searchField = document.getElementById("find");
+
+// A drawer closes when a link in it is followed, and before the page goes into the back/forward cache.
+
+document.addEventListener("click", ({ target }) => {
+  if (target.closest("a:not([hx-get])")) target.closest(":popover-open")?.hidePopover();
+});
+
+addEventListener("pagehide", () => document.querySelector(":popover-open")?.hidePopover());
+
+// The content of a dialog is loaded by the click that opens it.
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  if (detail.target?.matches("dialog:not([open])")) detail.target.showModal();
+});
+
+searchField?.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !searchField.value) return;
+  event.preventDefault();
+  event.stopPropagation();
+  searchField.value = "";
+  searchField.dispatchEvent(new Event("input", { bubbles: true }));
+});
+
+// The menu: one for the bar and all rows. The click that opens it loads its items.
+
+const menu = document.getElementById("menu");
+const menuItems = document.getElementById("menu-items");
+const options = document.getElementById("options"); // switches of the page: in the bar, on a narrow screen in the menu
+const optionsPlace = options.parentElement;
+const narrow = matchMedia("(width < 48rem)");
+
+let opener = null;
+let pressedWhileOpen = null; // a press outside closes the menu: the click of its own button must not open it again
+
+const isOpen = () => menu.matches(":popover-open");
+
+const openMenu = (button) => {
+  opener = button;
+  if (narrow.matches && button.closest(".topbar")) menu.prepend(options);
+  button.ariaExpanded = "true"; // also its place: see .conversation-menu
+  menu.showPopover({ source: button }); // of the drawer, if the button is in it
+  menu.querySelector("a, button")?.focus();
+};
+
+menu.addEventListener("toggle", ({ newState }) => {
+  if (newState === "open") return;
+  opener.ariaExpanded = "false";
+  optionsPlace.append(options);
+});
+
+document.addEventListener("pointerdown", ({ target }) => {
+  pressedWhileOpen = isOpen() && opener.contains(target) ? opener : null;
+}, true);
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (event.detail.elt === pressedWhileOpen) event.preventDefault();
+  pressedWhileOpen = null;
+});
+
+// Settled: from then on htmx handles the items.
+document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  if (detail.target === menuItems) openMenu(detail.requestConfig.elt);
+});
+
+menu.addEventListener("click", ({ target }) => {
+  if (target.closest("[role=menuitem]")) menu.hidePopover();
+});
+
+const MOVES = {
+  ArrowDown: (index, count) => (index + 1) % count,
+  ArrowUp: (index, count) => (index + count - 1) % count,
+  Home: () => 0,
+  End: (index, count) => count - 1,
+};
+
+menu.addEventListener("keydown", (event) => {
+  if (event.key === "Tab") return menu.hidePopover(); // from its button Tab then goes on
+  if (!(event.key in MOVES)) return;
+  event.preventDefault();
+  const items = [...menu.querySelectorAll("a, button")];
+  items[MOVES[event.key](items.indexOf(document.activeElement), items.length)]?.focus();
+});
+
+// The form for a title, beside the one that it replaces.
+
+const closeForm = (form) => {
+  const place = form.parentElement;
+  form.remove();
+  (place.querySelector(".more") ?? document.querySelector(".topbar > .more")).focus({ preventScroll: true });
+};
+
+document.addEventListener("htmx:afterSettle", () => {
+  const field = document.querySelector(".rename [name=title]");
+  if (!field || field === document.activeElement) return;
+  field.focus({ preventScroll: true }); // in the bar it would scroll the page to its top
+  field.select();
+});
+
+document.addEventListener("click", ({ target }) => {
+  if (target.closest("[data-cancel]")) closeForm(target.closest(".rename"));
+});
+
+document.addEventListener("keydown", (event) => {
+  const form = event.target.closest(".rename");
+  if (event.key !== "Escape" || !form) return;
+  event.preventDefault(); // a drawer stays open
+  event.stopPropagation();
+  closeForm(form);
+}, true);
+
+// A title that is refused comes back in the form, with the reason.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.target.id !== "rename" || detail.xhr.status !== 400) return;
+  detail.shouldSwap = true;
+  detail.isError = false;
+});
+
+document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
+  if (detail.successful && target.closest(".topbar .rename")) closeForm(target);
+});
+
+// The address of a page that offers to undo a deletion would offer it again.
+const address = new URL(location);
+if (address.searchParams.has("deleted")) {
+  address.searchParams.delete("deleted");
+  history.replaceState(history.state, "", address);
+}
