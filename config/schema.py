@@ -44,6 +44,12 @@ SCHEMA: dict[str, tuple[Variable, ...]] = {
             "API to use: chat (chat completions) or responses (OpenAI Responses, with store=false).",
         ),
         Variable(
+            "OPENAI_TAKES_IMAGES",
+            "",
+            env.optional(env.BOOLEAN),
+            "Whether the model of OPENAI_BASE_URL sees attached images. Empty: as its service is known to.",
+        ),
+        Variable(
             "MODEL_KEYS",
             PRESET_KEYS,
             env.KEY_BINDINGS,
@@ -112,6 +118,12 @@ SCHEMA: dict[str, tuple[Variable, ...]] = {
         ),
     ),
     "People": (
+        Variable(
+            "MODEL_TITLES",
+            "false",
+            env.BOOLEAN,
+            "After the first answer of a conversation, ask its model for a title of a few words, in one more request.",
+        ),
         Variable("SIGNUP_ENABLED", "false", env.BOOLEAN, "Let anyone create an account."),
         Variable("DEMO_PASSWORD", "", env.TEXT, "Password of the demo people demo, sam and admin.", is_secret=True),
     ),
@@ -171,6 +183,30 @@ SCHEMA: dict[str, tuple[Variable, ...]] = {
     ),
     "Limits": (
         Variable("MESSAGE_MAX_CHARS", "32000", env.integer(1, 1_000_000), "Longest accepted message, in characters."),
+        Variable(
+            "ATTACHMENT_MAX_BYTES",
+            "10000000",
+            env.integer(1000, 100_000_000),
+            "Largest file that can be attached to a message, in bytes. A proxy in front must accept as much.",
+        ),
+        Variable(
+            "ATTACHMENTS_PER_MESSAGE",
+            "5",
+            env.integer(0, 20),
+            "Files that one message may have; 0 switches attachments off.",
+        ),
+        Variable(
+            "ATTACHMENT_TEXT_MAX_CHARS",
+            "50000",
+            env.integer(100, 1_000_000),
+            "Characters of a file's text that are used; of a longer one the beginning, with a note.",
+        ),
+        Variable(
+            "ATTACHMENT_QUOTA_BYTES",
+            "500000000",
+            env.integer(1000, 1_000_000_000_000),
+            "Bytes that all attached files of one user may have.",
+        ),
         Variable("CONNECT_TIMEOUT_S", "10", env.integer(1, 600), "Seconds to wait for a connection."),
         Variable(
             "FIRST_WORD_TIMEOUT_S",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import signal
 import sys
@@ -132,6 +133,9 @@ def serve(host: str, port: int) -> str | None:
         # Read here: the event loop must not wait for the database.
         existing = set(User.objects.filter(username__in=demo.USERS).values_list("username", flat=True))
         server.demo_logins = [username for username in demo.USERS if username in existing]
+    # What is loaded now stays: going through all of it again would hold up every stream for a tenth of a second.
+    gc.collect()
+    gc.freeze()
     reactor.callWhenRunning(lambda: asyncio.ensure_future(server.started()))
     server.run()
     return server.listen_failure

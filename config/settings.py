@@ -9,7 +9,6 @@ import os
 from pathlib import Path
 
 from django.core.management.utils import get_random_secret_key
-from django.utils.translation import gettext_lazy as _
 
 from config import environment as env
 from config.schema import VARIABLES
@@ -37,6 +36,7 @@ SECRET_KEY_IS_SET = bool(ENV["SECRET_KEY"])
 CONTENT_KEYS: list[str] = ENV["CONTENT_KEYS"]
 DEMO_PASSWORD: str = ENV["DEMO_PASSWORD"]
 SIGNUP_ENABLED: bool = ENV["SIGNUP_ENABLED"]
+MODEL_TITLES: bool = ENV["MODEL_TITLES"]
 
 REASONING_ENABLED: bool = ENV["REASONING_ENABLED"]
 REASONING_SHOW_SUMMARY_DEFAULT: bool = ENV["REASONING_SHOW_SUMMARY_DEFAULT"]
@@ -59,7 +59,12 @@ OPENAI_MODEL: str | None = (_model or (None if _base_url else DEFAULT_OPENAI_MOD
 # Variables that model profiles may name.
 MODEL_KEYS = env.ApiKeys(VARIABLES, ENV_FILE, ENV["MODEL_KEYS"], OPENAI_BASE_URL or DEFAULT_OPENAI_BASE_URL)
 
+OPENAI_TAKES_IMAGES: bool | None = ENV["OPENAI_TAKES_IMAGES"]
 MESSAGE_MAX_CHARS: int = ENV["MESSAGE_MAX_CHARS"]
+ATTACHMENT_MAX_BYTES: int = ENV["ATTACHMENT_MAX_BYTES"]
+ATTACHMENTS_PER_MESSAGE: int = ENV["ATTACHMENTS_PER_MESSAGE"]
+ATTACHMENT_TEXT_MAX_CHARS: int = ENV["ATTACHMENT_TEXT_MAX_CHARS"]
+ATTACHMENT_QUOTA_BYTES: int = ENV["ATTACHMENT_QUOTA_BYTES"]
 CONNECT_TIMEOUT_S: int = ENV["CONNECT_TIMEOUT_S"]
 FIRST_WORD_TIMEOUT_S: int = ENV["FIRST_WORD_TIMEOUT_S"]
 UPSTREAM_IDLE_TIMEOUT_S: int = ENV["UPSTREAM_IDLE_TIMEOUT_S"]
@@ -137,6 +142,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "chat.pages.context.site_settings",
             ]
         },
     }
@@ -161,7 +167,13 @@ CHANNEL_LAYERS: dict[str, dict[str, object]] = {
         "CONFIG": {"capacity": 1000},
     }
 }
-CACHES: dict[str, dict[str, object]] = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+CACHES: dict[str, dict[str, object]] = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        # By default 300: attempts with other names would push out the counts of one.
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
+}
 if REDIS_URL:
     CHANNEL_LAYERS["default"] = {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
@@ -210,7 +222,9 @@ CONTENT_SECURITY_POLICY = {
 }
 
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English")), ("de", _("German"))]
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]  # each in its own words, as the settings page offers them
+LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
+LANGUAGE_COOKIE_SECURE = SESSION_COOKIE_SECURE
 LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = ["config.formats"]  # ISO dates in English, as on the chat pages
 TIME_ZONE = ENV["TIME_ZONE"]

@@ -1,14 +1,13 @@
 """URLs of the site: ``accounts/``, ``admin/``, and the chat."""
 
 from django.contrib import admin
-from django.contrib.auth.decorators import login_not_required
 from django.urls import include, path
 from django.views.generic import RedirectView
-from django.views.i18n import set_language
 
 from accounts.views import admin_sign_in
 
 admin.site.site_header = admin.site.site_title = "Legible"
+admin.site.site_url = None  # the template links to the chat itself
 
 handler500 = "chat.pages.errors.server_error"
 urlpatterns = [
@@ -17,6 +16,5 @@ urlpatterns = [
     # the admin's own page has no limit on wrong passwords
     path("admin/password_change/", RedirectView.as_view(pattern_name="accounts:password")),
     path("admin/", admin.site.urls),
-    path("i18n/setlang/", login_not_required(set_language), name="set_language"),
     path("", include("chat.urls")),
 ]
