@@ -7,7 +7,7 @@ PIP := $(PY) -m pip install -qq --disable-pip-version-check --require-hashes
 PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; do \
 	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$each; break; }; done)
 
-.PHONY: help run test test-all bench snapshots cluster docs messages writable gettext
+.PHONY: help run test test-all bench snapshots screenshots cluster docs messages writable gettext
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  -/'
 
@@ -29,6 +29,9 @@ bench: .venv/.dev  ## the benchmarks; ratios taken in one run
 
 snapshots: .venv/.dev  ## pictures of the page, compared with those of another commit; AGAINST=v1 for that one
 	@$(PY) -m tests.browser.snapshots $(or $(AGAINST),HEAD)
+
+screenshots: .venv/.dev  ## take the pictures of README and docs again
+	@$(PY) -m tests.browser.screenshots
 
 cluster: writable .venv/.app  ## several web processes over PostgreSQL and Redis behind one address; WEB=3 for three
 	@$(PY) -m config.env_file --write .env

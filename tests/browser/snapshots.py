@@ -102,7 +102,7 @@ def take(folder: Path) -> None:
             "sign-in": "/accounts/login/",
             "finished": prepared.finished,
             "no-result": "/chats/?q=zeppelin",
-            "settings": "/accounts/settings/",
+            "settings": "/accounts/settings/reasoning/",
             "filings": "/filings/",
         }
         browser = playwright.chromium.launch(executable_path=os.environ["CHROMIUM"], args=ARGUMENTS)
