@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from html import escape
 from typing import Any
 
 import lxml.html
 from lxml.html import HtmlElement
+
+from tests.frame_words import redrawn
 
 _LIVE_PARTS = ("head", "answer", "steps", "approval")
 _PARTS = (*_LIVE_PARTS, "sources", "actions", "notice", "points", "trace-label", "thinking-label", "question-tools")
@@ -17,6 +20,7 @@ _MOVING = ("hx-swap-oob", "data-n", "data-elapsed", "aria-busy")
 class DrawnPage:
     def __init__(self, html: str) -> None:
         self._root = lxml.html.document_fromstring(html)
+        self._open_html = ""  # of the open block up to its tip
 
     @property
     def newest(self) -> tuple[str, str]:
@@ -58,7 +62,9 @@ class DrawnPage:
         return state
 
     def _apply_json(self, form: dict[str, Any]) -> None:
-        if "text" in form:
+        if "html" in form:
+            self._redraw(form)
+        elif "text" in form:
             self._add_text(form)
         elif "card" in form and "status" in form:
             card = self._by_id(f"m-{form['card']}")
@@ -93,7 +99,30 @@ class DrawnPage:
         else:
             assert form["n"] == int(element.get("data-n", "0")) + 1, "a piece is missing"
         element.set("data-n", str(form["n"]))
-        element.text = (element.text or "") + form["text"]
+        if element.get("class") != "open-block":
+            element.text = (element.text or "") + form["text"]
+            return
+        self._open_html += escape(form["text"], quote=False)
+        tip = element.xpath(".//*[@class='tip']")[0]
+        before = tip.getprevious()
+        if before is not None:
+            before.tail = (before.tail or "") + form["text"]
+        else:
+            tip.getparent().text = (tip.getparent().text or "") + form["text"]
+
+    def _redraw(self, form: dict[str, Any]) -> None:
+        """Draw the open block again: the HTML that the page has, up to a place, and what follows it now."""
+        element = self._by_id(form["id"])
+        if element is None:
+            return
+        assert form["same"] == 0 or form["n"] in (0, int(element.get("data-n", "0")) + 1), "a piece is missing"
+        done, self._open_html = redrawn(self._open_html, form)
+        for child in lxml.html.fragment_fromstring(done, create_parent="div"):
+            element.addprevious(child)
+        _empty(element)
+        tip = '<span class="tip"></span>'
+        element.extend(lxml.html.fragment_fromstring(f"{self._open_html}{tip}{form['end']}", create_parent="div"))
+        element.set("data-n", str(form["n"]))
 
     def _set_switch(self, form: dict[str, Any]) -> None:
         for button in self._root.xpath("//*[@data-toggle=$name]", name=form["switch"]):

@@ -10,6 +10,7 @@ SHOWN_BY = {
     "chat:trace": "reasoning_settings.visibility_for; 404 without the trace",
     "chat:copy": "the answer and its sources alone, which everybody sees who sees the conversation",
     "chat:export": "reasoning_settings.visibility_for, narrowed by the choice",
+    "chat:export_all": "reasoning_settings.visibility_for of each conversation",
     "chat:share": "reasoning_settings.visibility_for, for what can be chosen; no text but the title",
     "chat:share_preview": "sharing.link_visibility, as anybody",
     "chat:shared": "sharing.link_visibility, as anybody",
@@ -17,6 +18,8 @@ SHOWN_BY = {
     "chat:edit": "one's own question, as it was typed",
     "chat:preview": "administrators; reasoning_settings.visibility_for, all of it redacted",
     "chat:conversations": "search, over public halves: titles and snippets of what its person sees anyhow",
+    "chat:projects": "one's own names, as they were typed, without secrets",
+    "chat:project": "one's own texts, as they were typed; titles, redacted",
     "chat:home": "only where it leads",
     "chat:api_messages": "reasoning_settings.visibility_for; of a token without a session",
     "chat:api_message": "reasoning_settings.visibility_for; of a token without a session",
@@ -25,10 +28,14 @@ SHOWN_BY = {
 SILENT = {
     *("chat:stop", "chat:retry", "chat:continue", "chat:select", "chat:feedback", "chat:model", "chat:manage"),
     *("chat:decide", "chat:api_decide"),
+    *("chat:attachments", "chat:attachment_remove"),  # files of a message that is not sent yet
     "chat:effort",  # a setting
-    *("chat:shares", "chat:share_revoke"),  # titles, redacted
+    *("chat:archived", "chat:selected"),  # titles, redacted
+    *("chat:shares", "chat:share_revoke", "chat:import"),  # titles, redacted
     *("chat:filings", "chat:filing", "chat:external_link"),  # filings, and what an address says itself
     *("chat:api_chats", "chat:api_chat", "chat:api_settings", "chat:api_models", "chat:api_stop", "chat:api_nowhere"),
-    "chat:healthz",
-    "set_language",
+    # the user's own texts and files, as they were sent
+    *("chat:queued", "chat:system_prompt", "chat:prompts", "chat:attachment", "chat:attachment_file"),
+    *("chat:healthz", "chat:manifest"),
+    *("chat:user_data", "chat:delete_conversations", "chat:delete_account"),  # how many conversations
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from chat.conversations.titles import title_from
 from chat.eventlog.write import save_checkpoints
 from chat.models import Conversation, ModelProfile, Turn
 from chat.turns import finish
-from chat.turns.start import StartedTurn
+from chat.turns.queue import StartedTurn
 from config import environment
 from config.schema import VARIABLES
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult, TurnStatus
@@ -78,7 +78,14 @@ def make_conversation(*, owner: User, title: str = "") -> Conversation:
     return Conversation.objects.create(owner=owner, title=title)
 
 
-def open_turn(conversation_id: uuid.UUID, *, text: str, client_id: str = "", replaces: Turn | None = None) -> Turn:
+def open_turn(
+    conversation_id: uuid.UUID,
+    *,
+    text: str,
+    client_id: str = "",
+    replaces: Turn | None = None,
+    attached: Collection[uuid.UUID] = (),
+) -> Turn:
     """Begin a turn in the log, as the turn_manager does before it plans a request."""
     with transaction.atomic():
         return eventlog.open_turn(
@@ -87,6 +94,7 @@ def open_turn(conversation_id: uuid.UUID, *, text: str, client_id: str = "", rep
             client_id=client_id,
             replaces=replaces,
             title=title_from(text),
+            attached=attached,
         )
 
 

@@ -68,6 +68,10 @@ def head(path: str = "/healthz", *headers: bytes, length: int | None = None) -> 
         ("/accounts/settings/", (SESSION,), 2_621_440),
         ("/api/chats/?x=/admin/chat/filing/add/", (TOKEN,), 2_621_440),
         ("/admin/chat/filing/add/?x=1", (SESSION,), 32 * MB),
+        ("/data/import/", (SESSION,), 51 * MB),
+        (f"/chats/{'0' * 32}/attachments/", (SESSION,), MB + 10_000_000),
+        (f"/chats/{'0' * 32}/messages/", (SESSION,), MB + 50_000_000),
+        (f"/chats/{'0' * 32}/messages/", (), 64 * 1024),
     ],
 )
 def test_long_body_is_refused_before_it_comes(

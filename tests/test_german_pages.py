@@ -123,7 +123,7 @@ def test_sign_up_and_a_missing_page_are_german(db: None, client: Client, setting
 def test_empty_chat_is_german(alice: User) -> None:
     page = german(alice).get("/", follow=True)
 
-    assert {"Neuer Chat", "Was möchten Sie prüfen?", "Zu einem Bericht fragen …"} <= set(texts_of(page.content))
+    assert {"Neuer Chat", "Was möchten Sie wissen?", "Stellen Sie eine Frage …"} <= set(texts_of(page.content))
     assert english_in(page.content) == set()
 
 
@@ -165,11 +165,12 @@ def test_settings_are_german(ada: User, settings: LazySettings) -> None:
     create_token(ada, "")
     client = german(ada)
 
-    page = client.get("/accounts/settings/")
-    password = client.get("/accounts/password/")
+    paths = ("settings/", "settings/reasoning/", "tokens/", "password/")
+    pages = [client.get(f"/accounts/{path}").content for path in paths] + [client.get("/data/").content]
 
-    assert {"Zugriffstoken", "Begründung zeigen", "Ohne Namen", "Notizblock"} <= set(texts_of(page.content))
-    assert english_in(page.content) | english_in(password.content) == set()
+    words = {text for page in pages for text in texts_of(page)}
+    assert {"API-Token", "Vorgabe (Automatisch)", "Sehr hoch", "Ohne Namen", "Notizblock", "Konto löschen"} <= words
+    assert [english_in(page) for page in pages] == [set()] * 5
 
 
 def test_filings_are_german_around_their_own_words(alice: User) -> None:

@@ -25,7 +25,8 @@ def test_every_page_has_a_strict_content_security_policy(client: Client, sam: Us
     assert "private" in response["Cache-Control"]
 
 
-async def test_headers_are_set_under_asgi(async_client: AsyncClient, db: None) -> None:
+@pytest.mark.django_db(transaction=True)
+async def test_headers_are_set_under_asgi(async_client: AsyncClient) -> None:
     response = await async_client.get("/accounts/login/")
 
     assert "camera=()" in response["Permissions-Policy"]

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
-from contextlib import closing
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import psycopg
 import pytest
+from psycopg.sql import SQL, Identifier
 
+from deploy.local_services import find_program
 from tests.server import environment_in, manage, prepare_database, run_python
 
 # Reads as the demo user, in a process that uses the restored database.
@@ -39,19 +46,57 @@ create_link(conversation.owner, conversation, Choice(), days=None)
 
 # review S "Not done": restoring a backup
 @pytest.mark.slow
-def test_restored_site_is_whole(tmp_path: Path) -> None:
-    environment = environment_in(tmp_path, DJANGO_SETTINGS_MODULE="config.settings")
-    prepare_database(environment)
-    run_python(environment, "-c", SHARE)
-    original, restored = tmp_path / "legible.sqlite3", tmp_path / "restored.sqlite3"
-    # as `sqlite3 FILE .backup` does
-    with closing(sqlite3.connect(original)) as source, closing(sqlite3.connect(restored)) as target:
-        source.backup(target)
-    environment["DATABASE_URL"] = f"sqlite:///{restored}"
+@pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def test_restored_site_is_whole(tmp_path: Path, engine: str) -> None:
+    backup_of = {"sqlite": sqlite_backup, "postgres": postgres_backup}[engine]
+    with backup_of(tmp_path) as (url, restore):
+        environment = environment_in(tmp_path, DJANGO_SETTINGS_MODULE="config.settings", DATABASE_URL=url)
+        prepare_database(environment)
+        run_python(environment, "-c", SHARE)
+        environment["DATABASE_URL"] = restore()
 
-    manage(environment, "migrate", "--no-input", "--verbosity", "0")
+        manage(environment, "migrate", "--no-input", "--verbosity", "0")
 
-    assert manage(environment, "audit_storage") == "Nothing found.\n"
-    found = json.loads(run_python(environment, "-c", READ).splitlines()[-1])
-    assert found["status"] == found["shared"] == 200
-    assert "data-ai-reasoning" in found["page"]
+        assert manage(environment, "audit_storage") == "Nothing found.\n"
+        found = json.loads(run_python(environment, "-c", READ).splitlines()[-1])
+        assert found["status"] == found["shared"] == 200
+        assert "data-ai-reasoning" in found["page"]
+
+
+@contextmanager
+def sqlite_backup(folder: Path) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Yield the URL of a new database, and what restores a backup of it and returns the URL of that."""
+    original, restored = folder / "legible.sqlite3", folder / "restored.sqlite3"
+
+    def restore() -> str:
+        # as `sqlite3 FILE .backup` does
+        with closing(sqlite3.connect(original)) as source, closing(sqlite3.connect(restored)) as target:
+            source.backup(target)
+        return f"sqlite:///{restored}"
+
+    yield f"sqlite:///{original}", restore
+
+
+@contextmanager
+def postgres_backup(folder: Path) -> Iterator[tuple[str, Callable[[], str]]]:
+    """As above. The tools are those of the server's Debian package."""
+    server = os.environ["TEST_DATABASE_URL"]
+    names = [f"legible_{name}_{os.getpid()}" for name in ("original", "restored")]
+    urls = [urlsplit(server)._replace(path=f"/{name}").geturl() for name in names]
+
+    def run(program: str, *arguments: str) -> None:
+        subprocess.run([str(find_program(program)), *arguments], check=True, capture_output=True)  # noqa: S603
+
+    def restore() -> str:
+        run("pg_dump", "--format=custom", f"--file={folder / 'backup.dump'}", urls[0])
+        run("pg_restore", "--no-owner", "--exit-on-error", "--dbname", urls[1], str(folder / "backup.dump"))
+        return urls[1]
+
+    with psycopg.connect(server, autocommit=True) as admin:
+        for name in names:
+            admin.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
+        try:
+            yield urls[0], restore
+        finally:
+            for name in names:
+                admin.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))

@@ -64,6 +64,13 @@ OVERLAPPING = """() => {
     .filter(([other, its]) => !one.contains(other) && !other.contains(one) && meet(box, its))
     .map(([other]) => `overlapping: ${one.outerHTML.slice(0, 100)} and ${other.outerHTML.slice(0, 100)}`));
 }"""
+# Controls that a finger may miss, except links in a line of text; a box is as large as its label.
+SMALL = """() => [...document.querySelectorAll("a, button, input, select, summary, textarea")].filter((one) => {
+  const { width, height } = (one.closest("label") ?? one).getBoundingClientRect();
+  const isInText = one.matches("a") && getComputedStyle(one).display === "inline";
+  const isShown = one.checkVisibility({ opacityProperty: true, visibilityProperty: true }) && !one.matches(".skip");
+  return isShown && !isInText && Math.min(width, height) < 44;
+}).map((one) => `small: ${one.outerHTML.slice(0, 120)}`)"""
 TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth ? ['scrolls sideways'] : []"
 
 
@@ -82,6 +89,11 @@ def violations(page: Page) -> list[str]:
             found.append(f"{scheme} {width}: {violation['id']}: {nodes}")
         found += [f"{scheme} {width}: {fault}" for fault in page.evaluate(TOO_WIDE)]
     return found
+
+
+def small_targets(page: Page) -> list[str]:
+    """Return the controls that are smaller than 44 by 44 pixels."""
+    return list(page.evaluate(SMALL))
 
 
 def misfits(page: Page) -> Iterator[str]:

@@ -47,14 +47,11 @@ class Person:
         self.page.get_by_role("button", name="Sign in").click()
 
     def starts_chat(self) -> None:
-        """Open an empty conversation; on a phone the button for it is in the drawer."""
+        """Open an empty conversation; on a phone the button for it is in the top bar."""
         if not self.page.url.startswith(self.site.base_url):
             self.open()
-        drawer = self.page.get_by_role("button", name="Conversations", exact=True)
-        if drawer.is_visible():
-            drawer.click()
         self.page.get_by_role("button", name="New chat").click()
-        expect(self.page.get_by_role("heading", name="What would you like to check?")).to_be_visible()
+        expect(self.page.get_by_role("heading", name="What would you like to know?")).to_be_visible()
 
     def asks(self, text: str) -> AnswerCard:
         """Type a message, send it, and return the card of its answer once it is there."""
@@ -86,17 +83,21 @@ class Person:
         """Return the link of a conversation in the sidebar."""
         return self.page.locator("#conversations").get_by_role("link", name=title, exact=True)
 
-    def manages(self, title: str) -> Locator:
-        """Open the form that renames, pins and deletes a conversation."""
-        self.listed(title).hover()
-        self.page.get_by_role("link", name=f"Rename, pin or delete: {title}").click()
-        return self.manage_form()
+    def chooses(self, action: str, title: str = "") -> None:
+        """Choose an item of a conversation's menu: in the list, or without a title in the top bar."""
+        if title:
+            self.listed(title).hover()
+        self.page.get_by_role(
+            "link", name=f"Conversation menu: {title}" if title else "Conversation menu", exact=True
+        ).click()
+        self.page.get_by_role("menuitem", name=action, exact=True).click()
 
-    def manage_form(self) -> Locator:
-        """Return the open form, once htmx has processed it: the browser focuses it a little earlier."""
-        expect(self.page.get_by_label("Title")).to_be_focused()
-        expect(self.page.locator(".manage.htmx-added")).to_have_count(0)
-        return self.page.locator(".manage")
+    @property
+    def title_field(self) -> Locator:
+        """Return the field of the open form for a title, once the form can be sent."""
+        field = self.page.get_by_role("textbox", name="Title")
+        expect(field).to_be_focused()
+        return field
 
     def clipboard(self) -> str:
         return str(self.page.evaluate("navigator.clipboard.readText()"))

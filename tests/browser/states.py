@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from tests.browser.people import Person
+from tests.chat.attached import PNG, REPORT
 
 States = dict[str, Callable[[Person], None]]
 NOWHERE = ["status of 404"]  # what a browser says of the addresses here that lead nowhere
@@ -41,11 +41,20 @@ def _edit(person: Person) -> None:
     expect(person.page.get_by_role("textbox", name="Edit question 1")).to_be_focused()
 
 
-def _manage(person: Person) -> None:
+def _menu(person: Person) -> None:
     person.reads_finished()
-    person.page.locator("#conversations li").first.hover()
-    person.page.get_by_role("link", name=re.compile("^Rename, pin or delete: ")).first.click()
-    person.manage_form()
+    person.page.get_by_role("link", name="Conversation menu", exact=True).click()
+    expect(person.page.get_by_role("menuitem").first).to_be_focused()
+
+
+def _rename(person: Person) -> None:
+    person.reads_finished()
+    person.chooses("Rename")
+    expect(person.title_field).to_be_focused()
+
+
+def _manage(person: Person) -> None:
+    person.open(f"{person.site.prepared.finished}manage/")
 
 
 def _offers(person: Person) -> None:
@@ -62,7 +71,8 @@ def _search(person: Person) -> None:
 
 def _passage(person: Person) -> None:
     person.reads_finished().answer.locator("a[data-citation]").first.click()
-    expect(person.page.locator("[data-passage]:target")).to_be_visible()
+    # Beside the answer on wide screens, else on its page.
+    expect(person.page.locator("#reader [data-cited], [data-passage]:target")).to_be_visible()
 
 
 def _nothing_found(person: Person) -> None:
@@ -106,16 +116,47 @@ def _reader(person: Person) -> None:
     person.submits(person.page.get_by_role("main").get_by_role("link").first)
 
 
+def _attached(person: Person) -> None:
+    _empty(person)
+    long_name = f"{'a long name of a file ' * 4}.txt"
+    files = [("report.txt", REPORT.encode()), ("a.png", PNG), ("tool.exe", b"MZ\0"), (long_name, b"Text.")]
+    payloads = [FilePayload(name=name, mimeType="text/plain", buffer=content) for name, content in files]
+    person.page.locator("[name=files]").set_input_files(payloads)
+    expect(person.page.locator("#attached > [data-attachment]")).to_have_count(3)
+    expect(person.page.locator("#attached > [data-tone=danger]")).to_be_visible()
+
+
+def _attached_text(person: Person) -> None:
+    _attached(person)
+    person.submits(person.page.get_by_role("link", name="report.txt"))
+
+
+def _attached_question(person: Person) -> None:
+    _attached(person)
+    person.asks("When does its lease end?").ends()
+
+
+def _project(person: Person) -> None:
+    person.open("/projects/")
+    person.page.get_by_label("Name").fill("Harbour")
+    person.submits(person.page.get_by_role("button", name="Create project"))
+
+
 def _gate(person: Person) -> None:
     person.open()
     expect(person.page.get_by_role("button", name="Sign in")).to_be_visible()
 
 
 CHAT: States = {
-    **{"empty": _empty, "opinion": _opinion, "everything open": _everything_open, "edit": _edit, "manage": _manage},
+    **{"empty": _empty, "opinion": _opinion, "everything open": _everything_open, "edit": _edit, "menu": _menu},
     **{"nothing found": _nothing_found, "command": _command, "shortcuts": _shortcuts, "share": _share},
+    **{"rename": _rename, "manage": _manage},
     **{"offers": _offers, "search": _search, "passage": _passage},
     **{"links": _at("/shares/"), "settings": _at("/accounts/settings/"), "password": _at("/accounts/password/")},
+    **{"reasoning": _at("/accounts/settings/reasoning/"), "tokens": _at("/accounts/tokens/"), "data": _at("/data/")},
+    **{"attached": _attached, "attached text": _attached_text, "attached question": _attached_question},
+    **{"select": _at("/chats/"), "archived": _at("/chats/archived/"), "project": _project},
+    **{"import": _at("/data/import/")},
     **{"filings": _at("/filings/"), "reader": _reader, "nowhere": _at("/nowhere/")},
 }
 STAFF: States = {  # but for Django's own lists, whose style for the other direction comes with a language

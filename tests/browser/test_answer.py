@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.people import Person, Visit
+from tests.browser.people import NARROW, Person, Visit
 from tests.browser.sites import Site
 from tests.browser.upstream import calls, opening, plain, reply, says, thinks, waits
 from tests.contract_server.fixture import ContractHandle
@@ -38,6 +38,33 @@ def test_starter_question_streams_to_a_complete_card(visit: Visit, offline: Site
     assert 2 <= card.bullets.count() <= 5
     expect(card.steps.first).to_be_hidden()
     expect(card.thought).to_be_hidden()
+
+
+def test_markdown_is_drawn_while_it_streams(visit: Visit, connected: Site, model: ContractHandle) -> None:
+    demo = visit(connected)
+    demo.starts_chat()
+    # The last word is held back until it is whole, in case it is a secret.
+    pauses = {
+        "## Risks now": ("h4", "Risks"),
+        " and then\n\nIt is **very important": ("p strong", "very"),
+        " indeed**.\n\n- one\n- `two three": ("li code", "two"),
+        " four`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 more": ("td", "2"),
+        " | 4 |\n\n```python\nx = 1": ("pre code", "x ="),
+    }
+    pieces = [part for at, text in enumerate(pauses) for part in (*says(text), waits(f"pause{at}"))]
+    model.script([reply(says(opening()), pieces, says("\n```\n\nThe end."))])
+    demo.asks("What are the risks?")
+    card = demo.answer().streams()
+
+    for at, (selector, text) in enumerate(pauses.values()):
+        expect(card.answer.locator(selector).last).to_have_text(text)
+        assert not re.search(r"[*`|#]|---", card.answer.inner_text())
+        model.release(f"pause{at}")
+
+    card.ends()
+    drawn = card.answer.inner_html()
+    demo.page.reload()
+    assert demo.answer().answer.inner_html() == drawn
 
 
 @pytest.mark.spec("004 trace")
@@ -73,8 +100,36 @@ def test_copied_answer_ends_with_its_numbered_citations(visit: Visit, offline: S
     assert "Thought" not in demo.clipboard()
 
 
-def test_citation_opens_the_quoted_passage_and_back_returns(visit: Visit, offline: Site) -> None:
+def test_citation_is_previewed_and_opens_beside_the_answer(visit: Visit, offline: Site) -> None:
     demo = visit(offline)
+    card = demo.reads_finished()
+    conversation = demo.page.url
+    quotation = card.answer.locator("q").first.text_content() or ""
+    chip = card.answer.locator("a[data-citation]").first
+    preview = demo.page.get_by_role("tooltip")
+    panel = demo.page.get_by_role("complementary", name="Northwind Tidal Power, Inc.")
+
+    chip.hover()
+    expect(preview.locator("mark")).to_have_text(quotation)
+    expect(preview).to_contain_text(re.compile(r"Northwind Tidal Power, Inc\.\s*10-K · \d{4}-\d\d-\d\d · Item"))
+    demo.page.keyboard.press("Escape")
+    expect(preview).to_be_hidden()
+    chip.focus()
+    expect(preview).to_be_visible()
+
+    demo.page.keyboard.press("Enter")
+    expect(panel).to_be_focused()
+    expect(preview).to_be_hidden()
+    expect(panel.locator("[data-cited] mark")).to_have_text(quotation)
+    expect(panel.locator("mark")).to_be_in_viewport()
+    demo.page.keyboard.press("Escape")
+    expect(panel).to_be_hidden()
+    expect(chip).to_be_focused()
+    assert demo.page.url == conversation
+
+
+def test_citation_opens_the_quoted_passage_and_back_returns(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, viewport=NARROW)
     card = demo.reads_finished()
     conversation = demo.page.url
     quotation = card.answer.locator("q").first.text_content() or ""
@@ -83,7 +138,7 @@ def test_citation_opens_the_quoted_passage_and_back_returns(visit: Visit, offlin
 
     passage = demo.page.locator("[data-passage]:target")
     expect(passage).to_be_in_viewport()
-    expect(passage).to_contain_text(quotation)
+    expect(passage.locator("mark")).to_have_text(quotation)
     expect(passage).not_to_have_css("border-left-color", "rgba(0, 0, 0, 0)")  # it is marked
     demo.page.go_back()
     expect(demo.page).to_have_url(conversation)
@@ -240,3 +295,30 @@ def test_hidden_window_says_how_the_answer_ended_until_it_is_seen(
     demo.asks("Anyone?").ends("error")
 
     expect_window(demo, "^Failed · ", "glyph-failed")
+
+
+@pytest.mark.slow
+def test_hidden_window_notifies_of_an_answer_where_that_is_switched_on(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script([plain("Secret words."), plain("More of them.")])
+    demo = visit(connected)
+    demo.context.grant_permissions(["notifications"], origin=connected.base_url)
+    demo.context.add_init_script(
+        "window.shown = []; const Real = Notification; window.Notification = class extends Real {"
+        "constructor(title, options) { super(title, options); shown.push([title, options.body]) } }"
+    )
+    demo.starts_chat()
+    demo.page.evaluate(LOOKS, arg=True)
+    demo.asks("What is it?").ends()
+    assert demo.page.evaluate("shown") == []
+
+    demo.open("/accounts/settings/")
+    switch = demo.page.get_by_role("switch", name="Notify me when an answer is ready")
+    switch.click()
+    expect(switch).to_be_checked()
+    demo.open()
+    demo.page.evaluate(LOOKS, arg=True)
+    demo.asks("And more?").ends()
+
+    assert demo.page.evaluate("shown") == [["What is it?", "Answer ready"]]

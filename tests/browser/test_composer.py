@@ -45,8 +45,39 @@ def test_message_sent_while_a_turn_runs_is_queued_and_then_answered(
     model.release("rest")
 
     expect(demo.page.locator("[data-answer]")).to_have_text(["One. Two.", "Three."])
-    expect(demo.page.locator("[data-role=user] p")).to_have_text(["First?", "Second?"])
+    expect(demo.page.locator("#messages [data-role=user] p")).to_have_text(["First?", "Second?"])
     expect(demo.page.locator("#queue")).to_be_empty()
+
+
+def test_queued_messages_are_edited_removed_and_sent_after_stop(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script([reply(says(opening(), "One. "), waits("rest"), says("Two.")), plain("Three.")])
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.asks("First?").streams()
+    expect(demo.page.locator("[data-answer]")).to_have_text("One.")
+    queued = demo.page.locator("#queue > article")
+    for text in ("Second?", "Never?"):
+        demo.writes(text)
+        demo.composer.press("Enter")
+        expect(queued.filter(has_text=text)).to_be_visible()
+
+    queued.filter(has_text="Never?").get_by_role("button", name="Remove").click()
+    expect(queued).to_have_count(1)
+    queued.get_by_role("link", name="Edit").click()
+    edited = demo.page.get_by_role("textbox", name="Queued message")
+    expect(edited).to_be_focused()
+    edited.fill("Third?")
+    queued.get_by_role("button", name="Save").click()
+    expect(queued).to_contain_text("Third?")
+    demo.page.locator("[data-stop]").click()
+    expect(queued).to_contain_text("Not sent, because you stopped the answer")
+    queued.get_by_role("button", name="Send now").click()
+
+    expect(demo.page.locator("[data-answer]")).to_have_text(["One.", "Three."])
+    expect(demo.page.locator("#messages [data-role=user] p")).to_have_text(["First?", "Third?"])
+    expect(queued).to_have_count(0)
 
 
 def test_page_sends_neither_an_empty_nor_an_over_long_message(visit: Visit, serve: MakeSite) -> None:
@@ -146,7 +177,7 @@ def test_command_is_completed_by_keyboard_and_answered_without_a_turn(visit: Vis
     expect(offers(demo)).to_have_count(0)
     demo.composer.press("Enter")
 
-    expect(command_reply(demo)).to_contain_text("reasoning.effort set to minimal (this conversation)")
+    expect(command_reply(demo)).to_contain_text("Effort set to Minimal (this conversation)")
     expect(demo.composer).to_have_value("")
     expect(demo.page.locator("[data-message-id]")).to_have_count(0)
     command_reply(demo).get_by_role("button", name="Dismiss").click()
@@ -230,6 +261,31 @@ def test_setting_changes_thinking_in_all_open_pages_and_moves_no_reader(
         expect(page.locator("[data-ai-reasoning]")).to_have_count(3)
 
 
+def test_draft_outlives_a_reload_until_it_is_sent_or_its_writer_signs_out(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script([plain("Sent.")])
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.writes("Half a question")
+    demo.page.reload()
+    expect(demo.composer).to_have_value("Half a question")
+    demo.send_button.click()
+    demo.answer().ends()
+    demo.page.reload()
+    expect(demo.composer).to_have_value("")
+    demo.writes("Another half")
+    other = demo.in_another_tab()
+    other.get_by_role("textbox", name="Your question").fill("A third")
+
+    demo.submits(demo.page.get_by_role("button", name="Sign out"))
+
+    expect(other.get_by_label("Username")).to_be_visible()  # its socket was closed
+    for page in (demo.page, other):
+        assert "half" not in page.evaluate("JSON.stringify(sessionStorage)").lower()
+    assert "third" not in other.evaluate("JSON.stringify(sessionStorage)")
+
+
 @pytest.mark.slow
 @pytest.mark.spec("001 EC-005")
 def test_loaded_profile_moves_the_meter_of_all_open_pages(visit: Visit, connected: Site, model: ContractHandle) -> None:
@@ -240,7 +296,7 @@ def test_loaded_profile_moves_the_meter_of_all_open_pages(visit: Visit, connecte
     other = demo.in_another_tab()
     meters = [page.locator("[data-context-usage]") for page in (demo.page, other)]
     sends(demo, "/set reasoning.includeInContext true")
-    expect(command_reply(demo)).to_contain_text("reasoning.includeInContext set to true")
+    expect(command_reply(demo)).to_contain_text("Include earlier thinking in requests set to On")
     demo.page.reload()
     with_thinking = meters[0].text_content() or ""
     expect(meters[1]).to_have_text(with_thinking)

@@ -11,6 +11,7 @@ from tests.browser.histories import long_conversation
 from tests.browser.people import Visit
 from tests.browser.sites import Site
 from tests.browser.upstream import plain
+from tests.browser.watching import wait_until
 from tests.contract_server.fixture import ContractHandle
 
 TOP_OF_FIRST_CARD = "document.querySelector('#messages > [data-message-id]').getBoundingClientRect().top"
@@ -45,29 +46,60 @@ def test_conversation_is_renamed_by_keyboard_deleted_and_restored(
 ) -> None:
     model.script([plain("Otters swim. Well.")])
     demo = visit(connected)
+    demo.watch.expected += ["status of 400"]  # the refused title
     demo.has_conversation("What of otters?")
     address = demo.page.url
 
-    demo.manages("What of otters?")
-    demo.page.keyboard.press("Escape")
-    expect(demo.listed("What of otters?")).to_be_focused()
-    demo.page.keyboard.press("Tab")
+    demo.chooses("Rename", "What of otters?")
+    demo.title_field.press("Escape")
+    opener = demo.page.get_by_role("link", name="Conversation menu: What of otters?")
+    expect(opener).to_be_focused()
     demo.page.keyboard.press("Enter")
-    demo.manage_form().get_by_label("Title").fill("Sea otters")
+    expect(demo.page.get_by_role("menuitem", name="Rename")).to_be_focused()
+    for key, name in (("ArrowUp", "Delete"), ("Home", "Rename"), ("End", "Delete"), ("ArrowDown", "Rename")):
+        demo.page.keyboard.press(key)
+        expect(demo.page.get_by_role("menuitem", name=name)).to_be_focused()
+    demo.page.keyboard.press("Escape")
+    expect(opener).to_be_focused()
+    expect(demo.page.locator("#menu")).to_be_hidden()
+    demo.chooses("Rename", "What of otters?")
+    demo.title_field.fill("  ")
+    demo.page.keyboard.press("Enter")
+    expect(demo.page.get_by_role("alert").filter(has_text="between 1 and 120")).to_be_visible()
+    demo.title_field.fill("Sea otters")
     demo.page.keyboard.press("Enter")
     expect(demo.listed("Sea otters")).to_be_focused()
     expect(demo.page.get_by_role("heading", level=1)).to_have_text("Sea otters")
     expect(demo.page).to_have_title("Sea otters · Legible")
 
-    demo.manages("Sea otters").get_by_role("button", name="Delete").click()
+    demo.chooses("Delete", "Sea otters")
     expect(demo.page.get_by_text("Deleted: Sea otters")).to_be_visible()
     expect(demo.page).not_to_have_url(address)
+    expect(demo.page).not_to_have_url(re.compile("deleted="))
     expect(demo.page.get_by_role("button", name="Undo")).to_be_focused()
     demo.page.keyboard.press("Enter")
-    expect(demo.listed("Sea otters")).to_be_focused()
-    demo.page.keyboard.press("Enter")
 
+    expect(demo.page).to_have_url(address)
     expect(demo.answer().answer).to_have_text("Otters swim. Well.")
+
+
+def test_menu_of_the_top_bar_is_there_from_the_first_message_on(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    model.script([plain("Herons wade. Slowly.")])
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.asks("What of herons?").ends()
+
+    demo.chooses("Rename")
+    demo.title_field.fill("Grey herons")
+    demo.page.keyboard.press("Enter")
+    expect(demo.page.get_by_role("heading", level=1)).to_have_text("Grey herons")
+    expect(demo.page.get_by_role("link", name="Conversation menu", exact=True)).to_be_focused()
+    with demo.page.expect_download() as download:
+        demo.chooses("Export as Markdown")
+
+    assert download.value.suggested_filename.startswith("grey-herons")
 
 
 def test_temporary_chat_is_marked_and_in_no_list(visit: Visit, connected: Site, model: ContractHandle) -> None:
@@ -108,10 +140,10 @@ def test_pin_moves_a_conversation_to_the_top_and_back(visit: Visit, connected: S
     demo = visit(connected)
     demo.has_conversation("What of puffins?")
 
-    demo.manages("What of puffins?").get_by_role("button", name="Pin", exact=True).click()
+    demo.chooses("Pin", "What of puffins?")
     expect(demo.page.locator("#conversations h2").first).to_have_text("Pinned")
     expect(demo.page.locator("#conversations li a").first).to_have_text("What of puffins?")
-    demo.manages("What of puffins?").get_by_role("button", name="Unpin").click()
+    demo.chooses("Unpin", "What of puffins?")
 
     expect(demo.page.get_by_role("heading", name="Pinned")).to_have_count(0)
 
@@ -127,7 +159,7 @@ def test_deleting_another_conversation_stays_on_the_page_and_its_own_pages_leave
     demo.has_conversation("What of terns?")
     address = demo.page.url
 
-    demo.manages("What of seals?").get_by_role("button", name="Delete").click()
+    demo.chooses("Delete", "What of seals?")
 
     expect(demo.page.get_by_role("button", name="Undo")).to_be_focused()
     expect(demo.listed("What of seals?")).to_have_count(0)
@@ -150,7 +182,7 @@ def test_earlier_messages_come_and_the_reader_stays(visit: Visit, offline: Site)
     earlier.press("Enter")
     expect(cards).to_have_count(50)
     place = f"document.getElementById('m-{first}-q').getBoundingClientRect().top"
-    demo.page.wait_for_function(f"Math.abs({place} - {top}) <= 2")
+    wait_until(demo.page, lambda: abs(demo.page.evaluate(place) - top) <= 2)
     expect(earlier).to_be_focused()
     demo.page.keyboard.press("Enter")
     expect(cards).to_have_count(60)

@@ -110,7 +110,12 @@ def test_planted_text_stays_text_on_every_page(visit: Visit, own_site: MakeSite,
 
     for path in ("/chats/?q=alert", "/chats/?q=onerror", "/filings/", planted["passage"]):
         demo.opens(path)
-    for path in ("/shares/", "/accounts/settings/", f"{planted['demo']}share/preview/?trace=1&thinking=1"):
+    for path in (
+        "/shares/",
+        "/accounts/settings/reasoning/",
+        "/accounts/tokens/",
+        f"{planted['demo']}share/preview/?trace=1&thinking=1",
+    ):
         demo.opens(path)
     for form in ("md", "json"):
         answer = demo.page.request.get(f"{planted['demo']}export/?format={form}&trace=1&thinking=1")

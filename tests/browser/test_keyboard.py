@@ -174,18 +174,19 @@ def test_conversation_is_found_renamed_deleted_and_restored(
     demo.page.keyboard.press("Enter")
     expect(demo.page.get_by_role("heading", level=1)).to_have_text("What of moles?")
 
-    tabs_to(demo, demo.page.get_by_role("link", name="Rename, pin or delete: What of voles?"))
+    tabs_to(demo, demo.page.get_by_role("link", name="Conversation menu: What of voles?"))
     demo.page.keyboard.press("Enter")
-    demo.manage_form()
-    demo.page.keyboard.press("Control+a")
+    expect(demo.page.get_by_role("menuitem", name="Rename")).to_be_focused()
+    demo.page.keyboard.press("Enter")
+    demo.title_field.press("Control+a")
     demo.page.keyboard.type("Voles")
     demo.page.keyboard.press("Enter")
     expect(demo.listed("Voles")).to_be_focused()
 
-    tabs_to(demo, demo.page.get_by_role("link", name="Rename, pin or delete: Voles"))
+    tabs_to(demo, demo.page.get_by_role("link", name="Conversation menu: Voles"))
     demo.page.keyboard.press("Enter")
-    demo.manage_form()
-    tabs_to(demo, button(demo.page, "Delete"))
+    expect(demo.page.get_by_role("menuitem", name="Rename")).to_be_focused()
+    demo.page.keyboard.press("End")
     demo.page.keyboard.press("Enter")
     expect(demo.listed("Voles")).to_have_count(0)
     expect(button(demo.page, "Undo")).to_be_focused()
@@ -214,9 +215,13 @@ def test_share_dialog_of_a_phone_opens_and_closes_and_returns_the_focus(visit: V
     demo = visit(offline, viewport=PHONE)
     demo.reads_finished()
     dialog = demo.page.get_by_role("dialog", name="Share this conversation")
-    opener = demo.page.get_by_role("link", name="Share")
+    opener = demo.page.get_by_role("link", name="Conversation menu", exact=True)
 
     tabs_to(demo, opener)
+    demo.page.keyboard.press("Enter")
+    expect(demo.reasoning_switch).to_be_focused()
+    for _item in ("Rename", "Pin", "Archive", "Move to project", "Share"):
+        demo.page.keyboard.press("ArrowDown")
     demo.page.keyboard.press("Enter")
     expect(dialog).to_be_visible()
     tabs_to(demo, button(demo.page, "Create link"))
@@ -235,9 +240,14 @@ def test_drawer_of_a_phone_opens_and_closes_and_returns_the_focus(visit: Visit, 
 
     tabs_to(demo, opener)
     demo.page.keyboard.press("Enter")
-    expect(button(demo.page, "New chat")).to_be_visible()
+    expect(button(demo.page, "Temporary chat")).to_be_visible()
     demo.page.keyboard.press("Escape")
-    expect(button(demo.page, "New chat")).to_be_hidden()
+    expect(button(demo.page, "Temporary chat")).to_be_hidden()
+    expect(opener).to_be_focused()
+    demo.page.keyboard.press("Enter")
+    tabs_to(demo, button(demo.page, "Close"))
+    demo.page.keyboard.press("Enter")
+    expect(button(demo.page, "Temporary chat")).to_be_hidden()
     expect(opener).to_be_focused()
     demo.page.keyboard.press("Control+Shift+s")
     expect(demo.page.locator("#side")).to_be_visible()
@@ -272,7 +282,7 @@ def test_shortcuts_begin_a_chat_and_hide_and_show_the_sidebar(reader: Person) ->
 
     with reader.page.expect_navigation():
         reader.page.keyboard.press("Control+Shift+o")
-    expect(reader.page.get_by_role("heading", name="What would you like to check?")).to_be_visible()
+    expect(reader.page.get_by_role("heading", name="What would you like to know?")).to_be_visible()
     assert reader.page.url != before
     reader.page.keyboard.press("Control+Shift+s")
     expect(sidebar).to_be_hidden()
@@ -309,10 +319,10 @@ def test_choices_of_keys_hold_also_after_a_reload(visit: Visit, connected: Site,
     expect(copied).to_be_attached()
     assert demo.clipboard().startswith("Accepted.")
 
-    toggles_choice(demo, "Use these shortcuts")
+    toggles_choice(demo, "Use keyboard shortcuts")
     demo.page.reload()
     demo.page.keyboard.press("Alt+Shift+r")
     demo.page.get_by_role("button", name="Keyboard shortcuts").click()
-    for name, is_on in (("Use these shortcuts", False), ("Enter sends", False), ("Copy the last answer", True)):
+    for name, is_on in (("Use keyboard shortcuts", False), ("Enter sends", False), ("Copy the last answer", True)):
         expect(keys_dialog(demo).get_by_role("switch", name=name)).to_be_checked(checked=is_on)
     expect(demo.reasoning_switch).to_have_attribute("aria-checked", "true")

@@ -93,7 +93,7 @@ def test_effort_is_chosen_and_every_tab_shows_it(visit: Visit, serve: MakeSite, 
     effort = demo.page.get_by_role("combobox", name="Effort")
 
     effort.focus()
-    effort.select_option("Effort: low")
+    effort.select_option("Effort: Low")
     expect(tab.get_by_role("combobox", name="Effort")).to_have_value("low")
     expect(effort).to_be_focused()
     demo.page.reload()

@@ -43,7 +43,15 @@ def test_first_load_is_small_and_needs_few_requests(visit: Visit, offline: Site)
     assert gzipped_bytes(scripts) <= 45 * KB
     assert gzipped_bytes(styles) <= 20 * KB
     assert not urls_of(requests, "font")
-    assert len([one for one in requests if one.redirected_to is None]) <= 20
+    assert len([one for one in requests if one.redirected_to is None]) <= 25  # one file per behaviour
+
+
+def test_page_can_be_installed(visit: Visit, offline: Site) -> None:
+    demo = visit(offline)
+    demo.open()
+    errors = demo.context.new_cdp_session(demo.page).send("Page.getInstallabilityErrors")["installabilityErrors"]
+
+    assert {error["errorId"] for error in errors} <= {"in-incognito"}  # as every page of a test is
 
 
 # review X M7

@@ -6,8 +6,10 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.cards import AnswerCard
+from tests.browser.looks import small_targets
 from tests.browser.people import NARROW, Visit
 from tests.browser.sites import Site
+from tests.browser.states import CHAT
 from tests.browser.upstream import opening, plain, reply, says, waits
 from tests.contract_server.fixture import ContractHandle
 
@@ -46,6 +48,36 @@ def test_actions_are_in_a_sheet_that_keys_and_taps_open_and_close(visit: Visit, 
     assert not demo.page.evaluate(IS_TOO_WIDE)
 
 
+def test_every_control_is_large_enough_for_a_finger(visit: Visit, offline: Site) -> None:
+    demo = visit(offline, viewport=NARROW, has_touch=True)
+    found = []
+
+    def looks(name: str) -> None:
+        found.extend(f"{name}: {fault}" for fault in small_targets(demo.page))
+        assert not demo.page.evaluate(IS_TOO_WIDE)
+
+    for name in ("empty", "everything open", "edit", "command", "shortcuts", "manage", "settings", "filings"):
+        CHAT[name](demo)
+        looks(name)
+    demo.reads_finished()
+    demo.page.get_by_role("link", name="Conversation menu", exact=True).click()
+    expect(demo.reasoning_switch).to_be_in_viewport(ratio=1)
+    looks("menu")
+    demo.page.get_by_role("menuitem", name="Share").click()
+    expect(demo.page.get_by_role("dialog", name="Share this conversation")).to_be_visible()
+    looks("share")
+    demo.page.keyboard.press("Escape")
+    demo.chooses("Rename")
+    demo.title_field.press("Control+a")
+    looks("rename")
+    demo.page.get_by_role("button", name="Cancel").click()
+    demo.page.get_by_role("button", name="Conversations").click()
+    expect(demo.page.get_by_role("button", name="Close")).to_be_in_viewport(ratio=1)
+    looks("drawer")
+
+    assert found == []
+
+
 @pytest.mark.slow
 def test_failed_card_offers_retry_at_once_and_a_stopped_one_an_opinion_of_its_text(
     visit: Visit, connected: Site, model: ContractHandle
@@ -78,9 +110,9 @@ def test_drawer_finds_renames_and_closes_when_a_conversation_is_chosen(
     drawer = demo.page.locator("#side")
 
     demo.page.get_by_role("button", name="Conversations").click()
-    form = demo.manages("What of snails?")
-    form.get_by_label("Title").fill("Slugs")
-    form.get_by_role("button", name="Save").click()
+    demo.chooses("Rename", "What of snails?")
+    demo.title_field.fill("Slugs")
+    drawer.get_by_role("button", name="Save").click()
     expect(demo.listed("Slugs")).to_be_visible()
     assert not demo.page.evaluate(IS_TOO_WIDE)
     drawer.get_by_role("navigation").locator("li > a:first-child").last.click()

@@ -12,6 +12,7 @@ from tests.browser.conftest import MakeSite
 from tests.browser.people import NARROW, WIDE, Person, Visit
 from tests.browser.sites import Site
 from tests.browser.upstream import Delta, calls, opening, plain, reply, says, thinks, waits
+from tests.browser.watching import wait_until
 from tests.browser.wire import Wire
 from tests.contract_server.fixture import ContractHandle
 
@@ -244,7 +245,7 @@ def test_reload_finds_the_place_below_open_steps(visit: Visit, offline: Site, vi
     for _again in range(3):
         demo.page.reload()
         expect(card.steps.first).to_be_visible()
-        demo.page.wait_for_function("place => Math.abs(scrollY - place) < 48", arg=place)
+        wait_until(demo.page, lambda: abs(demo.page.evaluate("scrollY") - place) < 48)
 
 
 @pytest.mark.slow

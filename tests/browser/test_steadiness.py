@@ -11,6 +11,7 @@ from tests.browser.cards import AnswerCard
 from tests.browser.people import NARROW, WIDE, Person, Visit
 from tests.browser.sites import Site
 from tests.browser.upstream import calls, opening, reply, says, thinks, waits
+from tests.browser.watching import wait_until
 from tests.contract_server.fixture import ContractHandle
 
 MOST_SHIFT = 0.02
@@ -44,7 +45,7 @@ def gap_below_text(card: AnswerCard) -> float:
 
 
 def test_page_follows_the_end_until_the_reader_leaves_it(visit: Visit, offline: Site) -> None:
-    demo = visit(offline, viewport={"width": 600, "height": 420})
+    demo = visit(offline, viewport={"width": 800, "height": 420})
     demo.reads_finished()
     jump = demo.page.get_by_role("button", name=re.compile("Jump to latest"))
     demo.page.mouse.move(300, 200)
@@ -58,7 +59,8 @@ def test_page_follows_the_end_until_the_reader_leaves_it(visit: Visit, offline: 
 
     jump.click()
 
-    demo.page.wait_for_function("document.scrollingElement.scrollHeight - scrollY - innerHeight < 2")
+    to_end = "document.scrollingElement.scrollHeight - scrollY - innerHeight"
+    wait_until(demo.page, lambda: demo.page.evaluate(to_end) < 2)
     expect(jump).to_be_hidden()
 
 
@@ -150,7 +152,7 @@ def test_nothing_is_animated_where_less_motion_is_wanted(visit: Visit, connected
     is_running = "document.getAnimations().some((one) => one.playState === 'running')"
     assert not demo.page.evaluate(is_running)
     demo.page.emulate_media(reduced_motion="no-preference")
-    demo.page.wait_for_function(is_running)
+    wait_until(demo.page, lambda: demo.page.evaluate(is_running))
 
 
 # review X M3

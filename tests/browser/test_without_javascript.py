@@ -78,6 +78,7 @@ def test_command_and_setting_are_posted(visit: Visit, offline: Site) -> None:
     expect(demo.page.locator("#command").get_by_role("table")).to_be_visible()
     demo.page.get_by_role("link", name="Settings", exact=True).click()
     expect(demo.page.get_by_role("heading", level=1, name="Settings")).to_be_visible()
+    demo.page.get_by_role("link", name="Reasoning", exact=True).click()
     demo.submits(demo.page.get_by_role("button", name="Save", exact=True))
 
     expect(demo.page.get_by_text("Saved.")).to_be_visible()
@@ -114,11 +115,11 @@ def test_conversations_are_listed_found_renamed_deleted_and_restored(visit: Visi
     with demo.page.expect_navigation():
         demo.page.get_by_role("searchbox").press("Enter")
     demo.page.get_by_role("link", name=re.compile("Question number")).first.click()
-    demo.submits(demo.page.get_by_role("link", name="Rename, pin or delete", exact=True))
+    demo.submits(demo.page.get_by_role("link", name="Conversation menu", exact=True))
     demo.page.get_by_label("Title").fill("By hand")
     demo.submits(demo.page.get_by_role("button", name="Save"))
     expect(demo.page.get_by_role("heading", level=1)).to_have_text("By hand")
-    demo.submits(demo.page.get_by_role("link", name="Rename, pin or delete", exact=True))
+    demo.submits(demo.page.get_by_role("link", name="Conversation menu", exact=True))
     demo.submits(demo.page.get_by_role("button", name="Delete"))
     demo.submits(demo.page.get_by_role("button", name="Undo"))
 

@@ -83,7 +83,10 @@ urlpatterns = [
         manage="chats/<id:conversation_id>/manage/",
         share="chats/<id:conversation_id>/share/",
         shares="shares/",
+        archived="chats/archived/",
+        projects="projects/",
         filings="filings/",
+        manifest="manifest.webmanifest",
     ),
     _names(
         "accounts",

@@ -9,7 +9,7 @@ from django.conf import LazySettings
 
 from accounts.models import User
 from chat.models import Conversation
-from chat.providers.openai_http import close_clients
+from chat.providers.connections import close_clients
 from chat.turns import retry
 from chat.turns.manager import TurnManager
 from tests.contract_server.fixture import ContractHandle, running_contract_server

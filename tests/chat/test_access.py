@@ -10,9 +10,10 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from accounts.models import User
-from chat.models import Conversation, Feedback, Share, Turn
+from chat.models import Attachment, Conversation, Feedback, QueuedMessage, Share, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
+from tests.chat.attached import attach
 from tests.factories import client_of, make_answer, make_conversation
 
 pytestmark = [pytest.mark.django_db, pytest.mark.spec("product 14")]
@@ -29,6 +30,8 @@ def conversation(alice: User) -> Conversation:
     """Return an answered and shared conversation."""
     conversation = make_conversation(owner=alice, title="Ferry")
     make_answer(conversation)
+    attach(conversation)
+    QueuedMessage.objects.create(conversation=conversation, text="Later?", priority=QueuedMessage.Priority.HELD)
     create_link(alice, conversation, Choice(summary=True, trace=True, thinking=True), days=7)
     return conversation
 
@@ -48,6 +51,8 @@ def addresses(conversation: Conversation) -> list[str]:
         "<id:conversation_id>": str(conversation.pk),
         "<id:turn_id>": str(conversation.turns.get().pk),
         "<id:link_id>": str(conversation.shares.get().pk),
+        "<id:attachment_id>": str(conversation.attachments.get().pk),
+        "<int:message_id>": str(conversation.queue.get().pk),
     }
     found = []
     for route in patterns(get_resolver().url_patterns):
@@ -59,7 +64,8 @@ def addresses(conversation: Conversation) -> list[str]:
 
 
 def rows() -> list[Any]:
-    models = (Conversation.all_objects, Turn.objects, Share.objects, Feedback.objects)
+    of_one = (Turn, Share, Feedback, Attachment, QueuedMessage)
+    models = (Conversation.all_objects, *(model.objects for model in of_one))
     return [list(model.order_by("pk").values()) for model in models]
 
 

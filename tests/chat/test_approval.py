@@ -160,6 +160,30 @@ async def test_always_holds_for_the_tool_in_this_conversation_alone(
     assert (await ended(other)).status == "completed"
 
 
+@pytest.mark.parametrize("door", ["page", "api"])
+async def test_always_is_withdrawn_and_the_next_call_waits(
+    upstream: ContractHandle, conversation: Conversation, door: str
+) -> None:
+    upstream.script([STEP, DONE, STEP, DONE])
+    client = await owner_of(conversation)
+    await send(conversation, "Why?")
+    await decided(await waiting(conversation), "always")
+    first = await ended(conversation)
+    form = (await client.get(f"/chats/{conversation.pk}/manage/")).content.decode()
+
+    if door == "page":
+        await client.post(f"/chats/{conversation.pk}/manage/", {"do": "ask_again"})
+    else:
+        await client.patch(f"/api/chats/{conversation.pk}/", {"allowedTools": []}, content_type="application/json")
+    await send(conversation, "And?")
+    await decided(await waiting(conversation), "deny")
+
+    assert "Always allowed in this conversation: searchFilings" in form
+    assert (await ended(conversation, 2)).status == "completed"
+    assert await decisions(first) == [("call_a", "allow", "user")]
+    assert "ask_again" not in (await client.get(f"/chats/{conversation.pk}/manage/")).content.decode()
+
+
 async def test_call_that_nobody_decides_on_is_denied(
     upstream: ContractHandle, conversation: Conversation, settings: LazySettings
 ) -> None:
@@ -172,19 +196,6 @@ async def test_call_that_nobody_decides_on_is_denied(
     assert await decisions(turn) == [("call_a", "deny", "timeout")]
     assert "Denied: nobody decided in time." in await page_of(conversation)
     assert await decided(turn, "allow") == 409
-
-
-async def test_waiting_is_no_silence_of_the_model_service(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
-    settings.UPSTREAM_IDLE_TIMEOUT_S = settings.FIRST_WORD_TIMEOUT_S = settings.TOOL_TIMEOUT_S = 1
-    upstream.script([STEP, DONE])
-    await send(conversation, "Why?")
-    turn = await waiting(conversation)
-    await asyncio.sleep(1.5)  # longer than each of these limits
-
-    assert await decided(turn, "allow") == 204
-    assert (await ended(conversation)).status == "completed"
 
 
 async def test_time_of_the_turn_bounds_the_waiting(

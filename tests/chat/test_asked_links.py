@@ -13,15 +13,16 @@ from django.test import Client
 from accounts.models import User
 from chat import eventlog
 from chat.html import render_markdown
+from chat.link_check import EMPTY, MAX_CHARS, UNKNOWN, may_contain_link
 from chat.live import blocks as liveblocks
 from chat.live.blocks import BlockRenderer
 from chat.models import Conversation
-from chat.user_text import EMPTY, MAX_CHARS, UNKNOWN, may_contain_link
 from reasoning.events import AssistantMessage
 from tests.chat.asking import ask
 from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_turn, open_turn
+from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SAID = "My confidential number is 88213312."
@@ -47,7 +48,7 @@ async def test_link_that_repeats_a_question_is_text_live_and_stored(
     await ask(conversation, SAID)
     async with socket_of(conversation, alice) as socket:
         await ask(conversation, "And now?")
-        live = "".join(await frames_until(socket, "Answer ready"))
+        live = heard(await frames_until(socket, "Answer ready"))
 
     page = await database_sync_to_async(stored)(conversation, alice)
     for html in (live, page):

@@ -128,7 +128,7 @@ async def test_command_works_while_a_turn_runs_and_holds_from_the_next_request(
         upstream.release("go")
         await frames_until(socket, '"status":"complete"')
 
-    assert "reasoning.includeInContext set to true" in said
+    assert "Include earlier thinking in requests set to On" in said
     first, second = [json.dumps(one["body"]["messages"]) for one in upstream.requests()]
     assert "First thought." not in first
     assert "First thought." in second

@@ -68,8 +68,8 @@ def test_text_that_merely_begins_with_a_slash_is_a_message(text: str) -> None:
         ("/profile forget mine", "/profile save, load or delete with one name"),
         ("/profile save", "/profile save, load or delete with one name"),
         ("/help me", "/help has no arguments."),
-        ("/sett", "/sett: no such command; there are /set, /profile, /help."),
-        ("/sett reasoning.format field", "/sett: no such command; there are /set, /profile, /help."),
+        ("/sett", "/sett: no such command; there are /set, /profile, /prompt, /help."),
+        ("/sett reasoning.format field", "/sett: no such command; there are /set, /profile, /prompt, /help."),
     ],
 )
 def test_wrong_command_is_refused_and_says_what_is_allowed(text: str, said: str) -> None:

@@ -30,8 +30,8 @@ def obey(text: str, conversation: Conversation) -> commands.CommandAnswer:
     return answer
 
 
-def row_of(name: str, conversation: Conversation) -> tuple[str, ...]:
-    return next(row for row in obey("/set", conversation).rows if row[0] == name)
+def row_of(name: str, conversation: Conversation) -> commands.CommandRow:
+    return next(row for row in obey("/set", conversation).rows if row.code == name)
 
 
 @pytest.mark.spec("001 BR-008")
@@ -39,22 +39,22 @@ def test_each_layer_in_its_turn_decides_and_an_unset_value_falls_through(
     settings: LazySettings, conversation: Conversation
 ) -> None:
     name = "reasoning.effort"
-    assert row_of(name, conversation)[1:3] == ("not set", "default")
+    assert row_of(name, conversation).cells[:2] == ("Automatic", "default")
     settings.REASONING_DEFAULTS = {name: "minimal"}
-    assert row_of(name, conversation)[1:3] == ("minimal", "site")
+    assert row_of(name, conversation).cells[:2] == ("Minimal", "site")
     conversation.profile = make_profile("big", reasoning={name: "medium"})
     conversation.save()
-    assert row_of(name, conversation)[1:3] == ("medium", "model")
+    assert row_of(name, conversation).cells[:2] == ("Medium", "model")
     conversation.owner.reasoning = {name: "high"}
     conversation.owner.save()
-    assert row_of(name, conversation)[1:3] == ("high", "you")
+    assert row_of(name, conversation).cells[:2] == ("High", "you")
     obey("/set reasoning.effort low", conversation)
-    assert row_of(name, conversation)[1:3] == ("low", "this conversation")
+    assert row_of(name, conversation).cells[:2] == ("Low", "this conversation")
 
     answer = obey("/set reasoning.effort unset", conversation)
 
-    assert row_of(name, conversation)[1:3] == ("high", "you")
-    assert answer.text == "reasoning.effort set to high (you), from the next message"
+    assert row_of(name, conversation).cells[:2] == ("High", "you")
+    assert answer.text == "Effort set to High (you), from the next message"
     assert conversation.reasoning == {}
 
 
@@ -63,7 +63,7 @@ def test_site_without_reasoning_says_that_it_decides(settings: LazySettings, con
     settings.REASONING_ENABLED = False
     obey("/set reasoning.enabled true", conversation)
 
-    assert row_of("reasoning.enabled", conversation)[1:3] == ("false", "site")
+    assert row_of("reasoning.enabled", conversation).cells[:2] == ("Off", "site")
 
 
 @pytest.mark.spec("001 EC-004")
@@ -150,7 +150,7 @@ def test_form_carries_a_command_out_and_says_so_after_a_303(alice: User, convers
     answer = client.post(f"{url}messages/", {"text": "/set reasoning.effort low"})
 
     assert (answer.status_code, answer["Location"]) == (303, url)
-    assert "reasoning.effort set to low (this conversation)" in client.get(url).text
+    assert "Effort set to Low (this conversation)" in client.get(url).text
     assert not conversation.turns.exists()
 
 

@@ -66,13 +66,13 @@ def test_chosen_effort_is_asked_for_from_the_next_request_on(page: Client, conve
     answer = page.post(f"{conversation.get_absolute_url()}effort/", {"effort": "low"})
     conversation.refresh_from_db()
     chosen = model_choice.chosen_model(conversation)
-    plan = planning.plan_coming(conversation, chosen, planning.target_of(chosen))
+    plan = planning.plan_next_question(conversation, chosen, planning.target_of(chosen))
 
     assert (answer.status_code, answer["Location"]) == (303, conversation.get_absolute_url())
     assert plan.body["reasoning_effort"] == "low"
     html = page.get(conversation.get_absolute_url()).content.decode()
     assert offered(html) == ["", *EVERY]
-    assert '<option value="low" selected>Effort: low</option>' in html
+    assert '<option value="low" selected>Effort: Low</option>' in html
 
 
 def test_empty_effort_leaves_it_to_the_other_layers(page: Client, conversation: Conversation) -> None:

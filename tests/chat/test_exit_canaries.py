@@ -18,10 +18,11 @@ from django.test import AsyncClient, Client
 from accounts.models import User
 from accounts.tokens import create_token
 from chat.eventlog.link_tokens import token_of
-from chat.models import Conversation, Turn
+from chat.models import Conversation, Project, Turn
 from chat.sharing import links
 from chat.sharing.export import Choice
 from tests.browser.upstream import calls, opening, reply, says, thinks
+from tests.chat.shared_talk import unzipped
 from tests.chat.sockets import frames_until, socket_of
 from tests.contract_server.fixture import ContractHandle
 from tests.exits import SHOWN_BY
@@ -82,12 +83,15 @@ def doors(turn: Turn, token: str) -> Mapping[str, tuple[str, ...]]:
         "chat:trace": (f"{own}trace/",),
         "chat:copy": (f"{own}copy/",),
         "chat:export": tuple(f"{chat}export/?format={kind}&{EVERYTHING}" for kind in ("md", "json")),
+        "chat:export_all": ("/data/export/",),
         "chat:share": (f"{chat}share/",),
         "chat:share_preview": (f"{chat}share/preview/?{EVERYTHING}&open={turn.public_id}",),
         "chat:shared": (f"/s/{token}/", f"/s/{token}/?open={turn.public_id}"),
         "chat:shared_thinking": (f"/s/{token}/{turn.pk}/thinking/",),
         "chat:edit": (f"{own}edit/",),
         "chat:conversations": ("/chats/?q=covenants", *(f"/chats/?q={canary}" for canary in CANARIES)),
+        "chat:projects": ("/projects/",),
+        "chat:project": (f"/projects/{turn.conversation.project_id}/",),
         "chat:home": ("/",),
         "chat:api_messages": (f"/api{chat}messages/", f"/api{chat}messages/?include=trace"),
         "chat:api_message": (f"/api{chat}messages/{turn.public_id}/",),
@@ -108,7 +112,7 @@ def admin_pages(turn: Turn) -> tuple[str, ...]:
 def read(client: Client, address: str) -> str:
     """Return what an address sends, without the address itself where a search shows it again."""
     answer = client.get(address, follow=True)
-    sent = answer.content.decode()
+    sent = "\n".join(unzipped(answer).values()) if answer.streaming else answer.content.decode()
     return sent.replace(address.partition("?q=")[2], "") if "?q=" in address else sent
 
 
@@ -126,6 +130,8 @@ def site(upstream: ContractHandle, settings: LazySettings) -> ContractHandle:
 async def test_no_door_lets_a_canary_out(
     site: ContractHandle, conversation: Conversation, alice: User, caplog: pytest.LogCaptureFixture
 ) -> None:
+    conversation.project = await Project.objects.acreate(owner=alice, name="Covenants")
+    await conversation.asave()
     _kept, token = await database_sync_to_async(create_token)(alice, "script")
     events, frames = await asked(conversation, token)
     turn = await Turn.objects.select_related("conversation").aget()
@@ -138,6 +144,7 @@ async def test_no_door_lets_a_canary_out(
     assert {name: hits for name, text in sent.items() if (hits := found(text))} == {}
     assert [name for name in ("chat:export", "chat:shared", "chat:api_messages") if SAID not in sent[name]] == []
     assert "Weighing one clause." in sent["chat:shared_thinking"]
+    assert "Covenants" in sent["chat:project"]
     assert found(caplog.text) == []
 
 

@@ -104,11 +104,14 @@ def test_the_line_below_an_answer_says_what_it_cost(alice: User, settings: LazyS
     Turn.objects.update(ended_at=turn.started_at + timedelta(seconds=6.1))
     [rows] = eventlog.turns(conversation.pk)
 
-    assert build.answer_card(rows, Visibility()).usage_label == "812 in · 340 think · 410 out · 6.1 s"
+    assert (
+        build.answer_card(rows, Visibility()).usage_label
+        == "Input: 812 tokens\nReasoning: 340 tokens\nOutput: 410 tokens\nDuration: 6.1 s"
+    )
     hidden = Visibility(reasoning_possible=False)
-    assert build.answer_card(rows, hidden).usage_label == "812 in · 410 out · 6.1 s"
+    assert build.answer_card(rows, hidden).usage_label == "Input: 812 tokens\nOutput: 410 tokens\nDuration: 6.1 s"
     # review U N2: what a service doesn't count is left out
-    for known, label in (("input_tokens", "812 in · 6.1 s"), ("output_tokens", "750 out · 6.1 s"), ("", "6.1 s")):
+    for known, line in (("input_tokens", "Input: 812 tokens\n"), ("output_tokens", "Output: 750 tokens\n"), ("", "")):
         Turn.objects.update(**{name: value if name == known else None for name, value in figures.items()})
         [rows] = eventlog.turns(conversation.pk)
-        assert build.answer_card(rows, hidden).usage_label == label
+        assert build.answer_card(rows, hidden).usage_label == f"{line}Duration: 6.1 s"

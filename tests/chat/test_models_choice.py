@@ -6,15 +6,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.conf import LazySettings
 from django.test import Client
 from django.urls import reverse
 
 from accounts.models import User
-from chat.models import Conversation
-from chat.providers.openai_http import close_clients
+from chat.conversations import model_choice
+from chat.models import Conversation, Turn
+from chat.providers.connections import close_clients
 from tests.chat.asking import ask, opened_page
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import make_profile, make_turn
+from tests.factories import make_conversation, make_profile, make_turn
 
 offer = sync_to_async(make_profile)
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -48,6 +50,18 @@ def test_picker_is_shown_when_more_than_one_model_is_offered(page: Client, conve
     assert '<option value="kimi" >Kimi at home</option>' in offered
 
 
+def test_model_that_an_endpoint_chooses_is_named_once_it_has_answered_its_user(
+    page: Client, conversation: Conversation, bob: User, settings: LazySettings
+) -> None:
+    settings.OPENAI_BASE_URL = "http://127.0.0.1:9/v1"
+    provider = model_choice.request_target(model_choice.of_environment()).provider
+    for owner, name in ((conversation.owner, "hers"), (bob, "his")):
+        turn = make_turn(make_conversation(owner=owner))
+        Turn.objects.filter(pk=turn.pk).update(model=name, provider=provider)
+
+    assert "<bdi>hers</bdi>" in page.get(conversation.get_absolute_url()).content.decode()
+
+
 def test_choice_can_be_reset_to_the_sites_model(page: Client, conversation: Conversation, url: str) -> None:
     conversation.profile = make_profile("kimi")
     conversation.save()
@@ -68,7 +82,7 @@ def test_script_gets_the_meter_of_the_chosen_model(page: Client, conversation: C
 
     assert (answer.status_code, answer.headers["HX-Reswap"]) == (200, "none")
     assert 'hx-swap-oob="outerHTML"' in answer.content.decode()
-    assert "/987654</span>" in answer.content.decode()
+    assert "/987654<" in answer.content.decode()
 
 
 @pytest.mark.parametrize("name", ["nobody", "retired", "KIMI"])

@@ -11,6 +11,7 @@ from chat.conversations import model_choice
 from chat.conversations.model_choice import chosen_model
 from chat.models import Conversation
 from chat.providers.base import ProviderError
+from tests.chat.addresses import BAD_ADDRESSES
 from tests.chat.asking import ask
 from tests.factories import bind_keys, make_profile
 
@@ -161,37 +162,6 @@ def test_key_is_sent_to_the_hosts_that_it_is_bound_to(
     chosen = model_choice.of_profile(make_profile("own", api_key_env=variable, base_url=address))
 
     assert (chosen.config.api_key, chosen.problem) == ("key-1", "")
-
-
-BAD_ADDRESSES = (
-    "http://127.0.0.1:99999/v1",
-    "http://127.0.0.1:0/v1",
-    "http://127.0.0.1:x/v1",
-    "http://127.0.0.1:/v1",
-    "http://[::1/v1",
-    "http://[::g]/v1",
-    "http://[fe80::1%25eth0]/v1",
-    "http://",
-    "http:///v1",
-    "http://.example/v1",
-    "http://a..b/v1",
-    "http://-a.example/v1",
-    "http://256.1.1.1/v1",
-    f"http://{'a' * 64}.example/v1",
-    f"http://{'a.' * 140}example",
-    "http://a b.example/v1",
-    "http://a.example/v1\r\nX: y",
-    "http://a.example/\x01",
-    "http://a.example/\u202e",
-    "http://a.example\\@b.example/v1",
-    "https://user:word@a.example/v1",
-    "https://a.example/v1?key=1",
-    "https://a.example/v1?",
-    "https://a.example/v1#x",
-    "file:///etc/passwd",
-    "a.example/v1",
-    "",
-)
 
 
 # review S M4

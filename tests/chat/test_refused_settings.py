@@ -190,7 +190,8 @@ async def test_defaults_are_shown_as_they_act(conversation: Conversation) -> Non
     )()
 
     assert (form["reasoning.includeInContext"], form["layers"]["reasoning.includeInContext"]) == (False, "default")
-    assert ("reasoning.includeInContext", "false", "default", "'true' or 'false'") in rows
+    label = "Include earlier thinking in requests"
+    assert ("reasoning.includeInContext", ("Off", "default", "true, false"), label) in rows
 
 
 @pytest.mark.parametrize("value", ["1_000", "١٢", "1e3", 5.5, True])

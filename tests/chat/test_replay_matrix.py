@@ -15,9 +15,10 @@ from channels.db import database_sync_to_async
 from django.utils import timezone
 
 from chat import eventlog
-from chat.eventlog import maintenance
+from chat.eventlog import EndedTurn, maintenance
 from chat.models import Conversation, Event, Turn
 from chat.turns.manager import TurnManager
+from reasoning.events import AssistantMessage
 from tests.chat.histories import KINDS, LONG, Kind, Talk, cut, restart, stalled
 from tests.contract_server.fixture import ContractHandle
 from tests.contract_server.modes import MODES
@@ -173,6 +174,14 @@ async def reasoning_without_an_answer(talk: Talk) -> None:
     await talk.ask(talk.step(), {**talk.answer(), "content": None})
 
 
+@scenario
+async def imported_conversation(talk: Talk) -> None:
+    now = timezone.now()
+    unanswered = EndedTurn("[No text]", [], "aborted", "", now, now)
+    answered = EndedTurn("When?", [AssistantMessage(text="At nine.")], "completed", "gpt-4o", now, now)
+    await database_sync_to_async(eventlog.add_ended_turns)(talk.conversation, [unanswered, unanswered, answered])
+
+
 def summary() -> dict[str, object]:
     """Return the summariser's reply; only its request has a question of that form."""
     return {"content": "They looked at filings.", "match": {"last_user_contains": "User: "}}
@@ -246,5 +255,5 @@ def test_matrix_is_complete() -> None:
     rounds = [[*there, *back] for there, back in map(route, range(1, 7))]
 
     assert {kind.dialect for kind in KINDS.values()} == set(MODES)
-    assert (len(KINDS), len(SCENARIOS)) == (13, 16)
+    assert (len(KINDS), len(SCENARIOS)) == (13, 17)
     assert len({pair for walk in rounds for pair in pairwise(walk)}) == 13 * 12

@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 from channels.db import database_sync_to_async
-from django.db import OperationalError, connection
+from django.db import InternalError, OperationalError, connection
 from django.db.backends.signals import connection_created
 
 from accounts.models import User
@@ -33,51 +33,60 @@ LONGER = LONG * 4  # than what the search index may leave free when it puts its 
 FULL = "The server’s disk is full, so nothing can be stored. Send it again when there is room."
 
 
-class FullDisk:
-    """While ``is_full``, every connection that is opened may not make the database any larger."""
+READ_ONLY = "The server’s database is read-only, so nothing can be stored. Send it again later."
+# A database never has less pages than there are.
+TROUBLES = [("PRAGMA max_page_count = 1", FULL), ("PRAGMA query_only = 1", READ_ONLY)]
 
-    is_full = False
+
+class Disk:
+    """While there is a ``trouble``, every connection that is opened begins with it."""
+
+    trouble = ""
 
     def limit(self, connection: Any, **_more: Any) -> None:
-        if self.is_full:
+        if self.trouble:
             with connection.cursor() as cursor:
-                cursor.execute("PRAGMA max_page_count = 1")  # it never is less than what there is
+                cursor.execute(self.trouble)
 
 
 @pytest.fixture
-def disk(transactional_db: None) -> Iterator[FullDisk]:
+def disk(transactional_db: None) -> Iterator[Disk]:
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")  # no page is left over from before
-    made = FullDisk()
+    made = Disk()
     connection_created.connect(made.limit)
     yield made
-    made.is_full = False
+    made.trouble = ""
     connection_created.disconnect(made.limit)
 
 
 @pytest.mark.sqlite
-async def test_message_that_finds_no_room_is_refused_with_the_reason_and_taken_later(
-    upstream: ContractHandle, conversation: Conversation, disk: FullDisk
+@pytest.mark.parametrize(("trouble", "words"), TROUBLES)
+async def test_message_that_cannot_be_stored_is_refused_with_the_reason_and_taken_later(
+    upstream: ContractHandle, conversation: Conversation, disk: Disk, trouble: str, words: str
 ) -> None:
     upstream.script([{"content": "one"}])
-    disk.is_full = True
 
     async with socket_of(conversation, conversation.owner) as socket:
+        disk.trouble = trouble
+        await database_sync_to_async(lambda: connection.close())()  # that of the thread
         await socket.send_to(json.dumps({"text": LONG, "id": "m1"}))
         refused = await frames_until(socket, 'data-rejected="m1"')
-    disk.is_full = False
+    disk.trouble = ""
     turn = await ask(conversation, LONG, client_id="m1")
 
-    assert FULL in refused[-1]
+    assert words in refused[-1]
     assert (turn.status, turn.client_id) == ("completed", "m1")
     assert await Turn.objects.acount() == 1
 
 
 @pytest.mark.sqlite
-async def test_answer_that_finds_no_room_at_its_end_is_kept_when_there_is_some(
+@pytest.mark.parametrize("trouble", [trouble for trouble, _words in TROUBLES])
+async def test_answer_that_cannot_be_stored_at_its_end_is_stored_later(
     upstream: ContractHandle,
     conversation: Conversation,
-    disk: FullDisk,
+    disk: Disk,
+    trouble: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -86,13 +95,13 @@ async def test_answer_that_finds_no_room_at_its_end_is_kept_when_there_is_some(
     async with socket_of(conversation, conversation.owner) as socket:
         await send(conversation, "Why?")
         await frames_until(socket, "Begun")
-        disk.is_full = True
+        disk.trouble = trouble
         upstream.release("rest")
         async with asyncio.timeout(30):
             while "database does not answer" not in caplog.text:  # noqa: ASYNC110 - a log has no event for it
                 await asyncio.sleep(0.01)
         assert (await conversation.turns.aget()).status == "running"
-        disk.is_full = False
+        disk.trouble = ""
         turn = await ended(conversation)
 
     assert (turn.status, turn.error_code) == ("completed", "")
@@ -125,6 +134,7 @@ async def test_database_that_another_process_holds_locked_delays_a_turn_and_lose
     [
         (sqlite3.OperationalError("database or disk is full"), FULL),
         (psycopg.errors.DiskFull("could not extend file: No space left on device"), FULL),
+        (psycopg.errors.ReadOnlySqlTransaction("cannot execute INSERT in a read-only transaction"), READ_ONLY),
         (sqlite3.OperationalError("database is locked"), "The server’s database is busy. Send it again in a moment."),
         (
             psycopg.OperationalError("FATAL: sorry, too many clients already"),
@@ -137,7 +147,7 @@ async def test_database_that_another_process_holds_locked_delays_a_turn_and_lose
     ],
 )
 def test_each_trouble_has_its_own_words_and_none_of_the_databases(said: Exception, words: str) -> None:
-    wrapped = OperationalError("wrapped")
+    wrapped = InternalError("wrapped") if isinstance(said, psycopg.InternalError) else OperationalError("wrapped")
     wrapped.__cause__ = said
 
     assert db_errors.user_message(wrapped) == words

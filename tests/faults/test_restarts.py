@@ -92,11 +92,12 @@ def script(model: ContractHandle) -> None:
     )
 
 
-async def come_in(base_url: str) -> None:
-    """Sign in anew, for which failures are counted in Redis."""
+async def come_in(base_url: str, chat: uuid.UUID) -> Person:
+    """Sign in anew, for which failures are counted in Redis, and open the chat."""
     other = Person(base_url)
     await other.sign_in()
-    await other.leave()
+    await other.open(chat)
+    return other
 
 
 async def until_leases_ran_out(one: Person) -> None:
@@ -147,15 +148,19 @@ if not missing_packages({}):
         assert (await near.health())[1] == {"database": "ok", "turns": "ok", "redis": "error"}
         await far.send(text="And?", id="q2")
         await far.sees("And?")
-        await come_in(far.base_url)
+        late = await come_in(far.base_url, chat)
+        await late.sees('{"live":false}')
         model.release("middle")
+        await late.sees(MIDDLE)
         await near.sees(MIDDLE)
         await far.sees(MIDDLE)  # by way of the database
         await asyncio.to_thread(services.redis.start)
         await asyncio.gather(*(one.until_healthy() for one in people))
+        await late.sees('{"live":true}')
         model.release("last")
 
-        await until_answered(people, chat, 2)
+        await until_answered([*people, late], chat, 2)
+        await late.leave()
         assert not any(NOT_KEPT in frame for one in people for frame in one.frames)
         await check_afterwards(model, people, chat)
 
