@@ -35,7 +35,7 @@ from reasoning.scratchpad import Scratchpad
 logger = logging.getLogger(__name__)
 SIGNED_OUT = 4401
 TOO_MANY = 4429  # the page reconnects after a while
-BROKEN = 1011  # the page reconnects by itself
+BROKEN = 4500  # the page reconnects; Daphne sends none of the codes below 3000 but 1000
 FRAMES_AT_ONCE = 50  # of one page, and then so many a second; a page in use sends far fewer
 FRAMES_PER_S = 10
 MAX_REFUSED_FRAMES = 200  # since the last pause of five seconds; then the socket is closed

@@ -9,12 +9,14 @@ with the events. A gap is closed by the same means.
 from __future__ import annotations
 
 import asyncio
+import logging
 import uuid
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from channels.db import database_sync_to_async
+from django.db import Error
 from django.utils.translation import gettext as _
 
 from accounts import scratchpad as gate
@@ -22,6 +24,7 @@ from chat import eventlog
 from chat.cards import rendering
 from chat.cards.view_models import dom_id
 from chat.conversations import access, commands
+from chat.db_errors import is_outage
 from chat.eventlog import TurnRecord, pagination
 from chat.eventlog.read import checkpoint_thinking
 from chat.live.state import Event, TurnState
@@ -44,6 +47,7 @@ from chat.turns.manager import TurnManager
 from chat.validation import InvalidInputError, clean_message
 from reasoning.scratchpad import Scratchpad
 
+logger = logging.getLogger(__name__)
 MAX_EARLY = 1000  # events that wait for a checkpoint
 
 
@@ -63,6 +67,7 @@ class PageSession:
         self._heard = False  # an event came since the last check
         self._newest_id = viewer.newest_id  # the newest turn when the page was last known to be up to date
         self._cards: set[str] = set()  # that the page has: from this socket, or by its own word
+        self._must_redraw = False  # an event could not be drawn
         self._must_sync = False  # it has cards that we don't know; nothing of a card is sent before it names them
         self._scratchpads: dict[str, Scratchpad] = {}
         self._panel_card = ""
@@ -100,7 +105,17 @@ class PageSession:
             return [*drawn, error_frame(refused.message, client_id)]
 
     async def on_event(self, event: Event) -> list[str]:
-        """Return the frames for an event of the conversation. Raises SignedOutError."""
+        """Return the frames for an event of the conversation; without a database, none. Raises SignedOutError."""
+        try:
+            return await self._draw(event)
+        except Error as error:
+            if not is_outage(error):
+                raise
+            logger.warning("event not drawn; all cards are drawn when the database is back", exc_info=True)
+            self._must_redraw = True
+            return []
+
+    async def _draw(self, event: Event) -> list[str]:
         match event["kind"]:
             case "queue":
                 return [await self._queue()]
@@ -154,7 +169,11 @@ class PageSession:
         return [*drawn, *(await self._redraw() if is_changed else [])]
 
     async def catch_up(self) -> list[str]:
-        """Bring the page up to date where events of the turn that it follows were lost."""
+        """Bring the page up to date where events of the turn that it follows were lost, or could not be drawn."""
+        if self._must_redraw and not self._must_sync:
+            drawn = await self._redraw()
+            self._must_redraw = False
+            return drawn
         heard, self._heard = self._heard, False
         turn = self.turn
         if turn is None or (heard and not self._early):

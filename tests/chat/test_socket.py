@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
+import uuid
 from typing import Any
 
 import pytest
@@ -12,12 +14,14 @@ from channels.layers import get_channel_layer
 from channels_redis.pubsub import RedisPubSubChannelLayer
 from django.conf import LazySettings
 from django.contrib.sessions.models import Session
+from django.db import OperationalError
 from django.test import Client
 
 from accounts.models import User
 from chat.live import groups, publish
 from chat.models import Conversation
 from chat.socket import consumer
+from chat.turns import queue
 from tests.chat.asking import ended, owner_of
 from tests.chat.card_samples import HOSTILE
 from tests.chat.sockets import frames_until, session_of, socket_of
@@ -209,6 +213,44 @@ async def test_page_opens_while_redis_is_down_and_is_live_when_it_is_back(
             await frames_until(socket, '{"live":true}')
             await socket.send_to(json.dumps({"text": "And?"}))
             await frames_until(socket, "Found live.")
+
+
+async def test_event_that_cannot_be_drawn_is_made_up_for_when_the_database_is_back(
+    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.05)
+    async with socket_of(conversation, alice) as socket:
+        await frames_until(socket, "running")
+        with monkeypatch.context() as outage:
+            tried = asyncio.Event()
+
+            def fail(_conversation_id: uuid.UUID) -> None:
+                loop.call_soon_threadsafe(tried.set)
+                raise OperationalError("terminating connection due to administrator command")
+
+            loop = asyncio.get_running_loop()
+            outage.setattr(queue, "queued_messages", fail)
+            await publish.publish(conversation.pk, {"kind": "queue"})
+            await asyncio.wait_for(tried.wait(), 30)
+        await frames_until(socket, 'id="messages"')
+        await publish.publish(conversation.pk, {"kind": "queue"})
+        await frames_until(socket, 'id="queue"')
+
+
+async def test_failure_of_the_server_closes_the_socket_with_a_code_that_daphne_sends(
+    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_conversation_id: uuid.UUID) -> None:
+        raise RuntimeError("broken")
+
+    async with socket_of(conversation, alice) as socket:
+        await frames_until(socket, "running")
+        monkeypatch.setattr(queue, "queued_messages", fail)
+        await publish.publish(conversation.pk, {"kind": "queue"})
+        closed: Any = await socket.receive_output(timeout=30)
+
+    assert closed["type"] == "websocket.close"
+    assert 3000 <= closed["code"] < 5000  # autobahn raises for others
 
 
 async def test_bad_input_gets_a_clear_error_and_the_socket_stays_open(
