@@ -23,6 +23,7 @@ const NOTHING_TO_SHOW =
 
 let socket = null;
 let isConnected = false;
+let isSigningOut = false;
 
 const reconnectDelay = (tries) => (tries < 20 ? 300 + 900 * Math.random() : 2000 + 6000 * Math.random());
 htmx.config.wsReconnectDelay = reconnectDelay;
@@ -245,6 +246,7 @@ document.addEventListener("htmx:wsOpen", ({ detail }) => {
 document.addEventListener("htmx:wsClose", ({ detail }) => {
   const { code } = detail.event;
   isConnected = false;
+  if (code === 4401 && isSigningOut) return; // the form's own answer is on its way
   if (code === 4401) return location.assign(chat.dataset.login);
   if (code === 4404) return location.assign(chat.dataset.gone); // there it can be restored for a while
   banner.hidden = false;
@@ -252,6 +254,10 @@ document.addEventListener("htmx:wsClose", ({ detail }) => {
   if (code === TOO_MANY) banner.textContent = banner.dataset.tooMany;
   const delay = code === TOO_MANY ? 15000 + reconnectDelay(20) : reconnectDelay(0);
   if (!RETRIED_BY_HTMX.includes(code)) setTimeout(() => detail.socketWrapper.reconnect(), delay);
+});
+
+document.addEventListener("submit", ({ target }) => {
+  isSigningOut = target.getAttribute("action")?.endsWith("/logout/");
 });
 
 document.addEventListener("legible:send", ({ detail }) => send(detail));
