@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from chat.conversations import model_choice
 from chat.conversations.model_choice import RESPONSES, ModelChoice, natural_dialect
 from chat.providers.base import Provider, ProviderError, ProviderRequest
-from chat.turns.planning import target_of
+from chat.turns.requests.planning import target_of
 from reasoning.deltas import Channel, RawDelta, RawFields, RawItem, RawUsage
 from reasoning.events import UserMessage
 from reasoning.replay.dialects import AS_RECEIVED, dialect_named

@@ -58,8 +58,8 @@ DOORS = {
     "chat/management/commands/rerender.py": KEEPS,
     "chat/audit/turns.py": KEEPS,
     "chat/audit/scan.py": KEEPS,
-    "chat/turns/compaction.py": SENDS,
-    "chat/turns/planning.py": SENDS,
+    "chat/turns/requests/compaction.py": SENDS,
+    "chat/turns/requests/planning.py": SENDS,
     "chat/request_preview/plan.py": SENDS,  # drawn by view_model.py, for administrators
 }
 

@@ -39,7 +39,7 @@ class Conversation(models.Model):
     )
     reasoning = models.JSONField(_("reasoning settings"), default=dict, blank=True)  # only what was set here
     system_prompt = models.TextField(_("system prompt"), max_length=MAX_SYSTEM_PROMPT, blank=True)
-    # By endpoint and model: the seq up to which it refused its own opaque items; see chat.turns.planning.
+    # By endpoint and model: the seq up to which it refused its own opaque items; see chat.turns.requests.planning.
     refused_items = models.JSONField(default=dict, blank=True, editable=False)
     allowed_tools = models.JSONField(default=list, blank=True, editable=False)  # whose calls need no approval any more
     is_renamed = models.BooleanField(_("renamed"), default=False)  # by its owner; no title of a model replaces it

@@ -19,7 +19,7 @@ from chat.conversations import model_choice
 from chat.conversations.model_choice import ModelChoice
 from chat.models import Conversation
 from chat.providers.base import Provider, ProviderError
-from chat.turns import planning
+from chat.turns.requests import planning
 from reasoning.events import Event
 from reasoning.replay.plan import EgressPlan, RequestTarget
 

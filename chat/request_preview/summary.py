@@ -17,7 +17,7 @@ from chat.cards.view_models import ContextView, ModelOption, ModelView
 from chat.conversations import model_choice, reasoning_settings
 from chat.conversations.model_choice import ModelChoice
 from chat.models import Conversation, Turn
-from chat.turns import planning
+from chat.turns.requests import planning
 from reasoning.replay.dialects import GENERIC, dialect_named
 from reasoning.settings import SETTINGS
 

@@ -18,8 +18,8 @@ from django.db.models import Max
 from chat import eventlog
 from chat.eventlog import leases, read, write
 from chat.models import QueuedMessage, StoredCard, Turn
-from chat.turns import planning
 from chat.turns.queue import StartedTurn
+from chat.turns.requests import planning
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, TurnEnd, TurnStatus
 from reasoning.replay.tokens import UsageAnchor
 from reasoning.visibility import Visibility

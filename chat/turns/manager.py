@@ -33,9 +33,9 @@ from chat.providers.connections import close_clients
 from chat.turns import approval, finish, queue
 from chat.turns.heartbeat import keep_alive
 from chat.turns.queue import StartedTurn
+from chat.turns.requests.title import write_title
 from chat.turns.retry import retry_on_db_outage
 from chat.turns.run import BROKEN, THINKING, TurnRun
-from chat.turns.title import write_title
 from chat.validation import InvalidInputError, Message
 from reasoning.scratchpad import Scratchpad
 

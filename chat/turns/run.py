@@ -27,10 +27,11 @@ from chat.live.turn import LiveTurn
 from chat.providers.base import Provider, ProviderError
 from chat.tools import registry
 from chat.tools.base import Tool
-from chat.turns import approval, finish, planning
-from chat.turns.compaction import Compactor
+from chat.turns import approval, finish
 from chat.turns.metrics import TurnMetrics
 from chat.turns.queue import StartedTurn
+from chat.turns.requests import planning
+from chat.turns.requests.compaction import Compactor
 from chat.turns.retry import RetryPolicy, explain_refusal, retry_on_db_outage
 from chat.turns.tool_calls import execute_tool_call, refuse_tool_call, waiting_step
 from reasoning.deltas import Channel, split_long_text

@@ -13,7 +13,7 @@ from chat.conversations import model_choice
 from chat.models import Conversation, ModelProfile
 from chat.request_preview import summary
 from chat.request_preview.summary import model_view
-from chat.turns import planning
+from chat.turns.requests import planning
 from tests.factories import make_conversation, make_profile
 
 pytestmark = pytest.mark.django_db

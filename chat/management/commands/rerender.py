@@ -15,7 +15,7 @@ from chat.cards import rendering
 from chat.conversations import model_choice
 from chat.eventlog import maintenance
 from chat.models import Conversation, StoredCard, Turn
-from chat.turns import planning
+from chat.turns.requests import planning
 
 
 class Command(BaseCommand):

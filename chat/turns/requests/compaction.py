@@ -18,8 +18,8 @@ from chat import eventlog
 from chat.conversations import model_choice
 from chat.models import Conversation, Turn
 from chat.providers.base import Provider
-from chat.turns import planning
-from chat.turns.side_request import ask_aside
+from chat.turns.requests import planning
+from chat.turns.requests.side_request import ask_aside
 from reasoning.events import Compaction, Event, HistoryCut
 from reasoning.prompt import SUMMARISER
 from reasoning.replay.compaction import choose_border, choose_cut, is_worth_it, summary_tokens, transcript

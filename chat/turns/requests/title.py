@@ -12,9 +12,9 @@ from chat.conversations import model_choice
 from chat.conversations.titles import title_from
 from chat.live.publish import publish_changes
 from chat.models import Conversation
-from chat.turns import planning
 from chat.turns.queue import StartedTurn
-from chat.turns.side_request import ask_aside
+from chat.turns.requests import planning
+from chat.turns.requests.side_request import ask_aside
 from reasoning.prompt import TITLER
 
 logger = logging.getLogger(__name__)
