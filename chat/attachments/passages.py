@@ -51,8 +51,9 @@ def runs_of(text: str) -> Iterator[str]:
     while start < len(text):
         end = min(start + LONGEST_CHARS, len(text))
         if end < len(text):
-            breaks = [found.start() for found in re.finditer(r"\n\s*\n", text[start:end])]
-            breaks = breaks or [found.start() for found in re.finditer(r"\n", text[start:end])]
+            # not at the start itself: a run has at least one character
+            breaks = [found.start() for found in re.finditer(r"(?!^)\n\s*\n", text[start:end])]
+            breaks = breaks or [found.start() for found in re.finditer(r"(?!^)\n", text[start:end])]
             breaks = breaks or [found.end() for found in re.finditer(r"[.!?]\s|\s(?=\S*$)", text[start:end])]
             # a break near the start would leave a heading without its text
             end = start + min(breaks or [LONGEST_CHARS], key=lambda place: (place < 200, abs(place - TARGET_CHARS)))

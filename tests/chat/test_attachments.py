@@ -124,6 +124,14 @@ def test_only_the_owner_gets_a_file_and_never_as_a_page_of_the_site(
     assert [owner.get(path).status_code for path in paths] == [404] * 4
 
 
+def test_long_blank_run_ends_a_passage_and_not_the_server(alice: User, conversation: Conversation) -> None:
+    stored = attach(conversation, "gap.txt", b"first" + b"\n\n" + b" " * 4_000 + b"last")
+
+    page = client_of(alice).get(stored.get_absolute_url())
+
+    assert (page.text.count("first"), page.text.count("last")) == (1, 1)
+
+
 def test_file_rests_encrypted_and_its_keys_rotate(
     alice: User, conversation: Conversation, settings: Settings, capsys: pytest.CaptureFixture[str]
 ) -> None:
