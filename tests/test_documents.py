@@ -102,3 +102,5 @@ def test_units_are_confined_alike() -> None:
     first, second = confined.values()
     assert first == second
     assert {"CapabilityBoundingSet=", "PrivateDevices=yes", "SystemCallFilter=@system-service"} <= set(first)
+    filters = [line for line in first if line.startswith("SystemCallFilter=")]
+    assert filters[-1] == "SystemCallFilter=prlimit64 setrlimit"  # by which chat.html.process limits its memory
