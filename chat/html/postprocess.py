@@ -44,7 +44,7 @@ _NAMES = """
 """
 # A model names the language, so only these lexers run.
 LANGUAGES = frozenset(_NAMES.split())
-# First match wins; the classes are documented in static/css/chat.css.
+# First match wins; the classes are documented in static/css/app.css.
 _CLASSES: tuple[tuple[_TokenType, str], ...] = (
     (Comment, "c"),
     (Keyword, "k"),
