@@ -14,9 +14,8 @@ from django.conf import LazySettings
 from django.db import connections
 
 from accounts.models import User
-from chat.html import render
 from chat.models import Conversation, QueuedMessage, Turn
-from chat.turns import queue
+from chat.turns import finish, queue
 from tests.chat import api_client
 from tests.chat.asking import ask, ended, owner_of, questions, send, signed_in
 from tests.contract_server.fixture import ContractHandle
@@ -76,10 +75,9 @@ async def test_three_messages_are_queued_in_order_and_a_repeated_one_counts_once
 async def test_message_that_arrives_as_the_turn_ends_is_answered(
     upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    upstream.script([{"content": "*one*"}, {"content": "*two*"}])
-    gate = Gate(render.to_html)
-    monkeypatch.setattr(render, "to_html", gate)
-    render.render_block.cache_clear()
+    upstream.script([{"content": "one"}, {"content": "two"}])
+    gate = Gate(finish.finish_turn)
+    monkeypatch.setattr(finish, "finish_turn", gate)
 
     await in_its_own_thread(send(conversation, "first"))
     assert await asyncio.to_thread(gate.reached.wait, 30)
