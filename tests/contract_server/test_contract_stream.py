@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.contract_server.chat import cut, deltas_of, merge
+from tests.contract_server.chat import deltas_of, merge
 from tests.contract_server.client import (
     RawResponse,
     ask,
@@ -16,16 +16,12 @@ from tests.contract_server.client import (
     call,
     called,
     output,
-    receive,
     respond,
-    response_request,
     result,
-    send,
     user,
 )
 from tests.contract_server.fixture import ContractHandle
 from tests.contract_server.ledger import Call
-from tests.contract_server.rules.base import RESPONSES_PATH
 from tests.contract_server.script import Reply, ScriptError, parse_script
 
 STEP = {"reasoning": "Hm.", "tool_calls": [{"name": "look"}], "chunk": "char"}
@@ -34,14 +30,6 @@ STEP = {"reasoning": "Hm.", "tool_calls": [{"name": "look"}], "chunk": "char"}
 def answer(upstream: ContractHandle, reply: dict[str, Any], **body: Any) -> RawResponse:
     upstream.script([reply])
     return respond(upstream, [user()], **body)
-
-
-@given(st.text(), st.one_of(st.sampled_from(["char", "word", "whole"]), st.integers(1, 9)))
-def test_pieces_add_up_to_the_text_however_it_is_cut(text: str, chunk: Any) -> None:
-    pieces = cut(text, chunk)
-
-    assert "".join(pieces) == text
-    assert all(pieces)
 
 
 @given(st.text(), st.text(), st.text(), st.integers(1, 5))
@@ -68,66 +56,6 @@ def test_chat_stream_has_role_deltas_finish_usage_and_done_in_this_order(upstrea
     assert found.has_ended
 
 
-def test_call_arguments_are_split_over_chunks_and_ids_are_counted(upstream: ContractHandle) -> None:
-    calls = [{"name": "look", "arguments": {"q": "é"}}, {"name": "look", "arguments": "[ not checked ]"}]
-    upstream.script([{"tool_calls": calls, "chunk": 3}])
-
-    found = ask(upstream, [user()])
-
-    pieces = [one for chunk in found.payloads for one in chunk["choices"][0]["delta"].get("tool_calls", [])]
-    assert [one["id"] for one in pieces if "id" in one] == ["call_1", "call_2"]
-    assert max(len(one["function"]["arguments"]) for one in pieces) == 3
-    assert "".join(one["function"]["arguments"] for one in pieces if one["index"] == 0) == '{"q":"é"}'
-    assert found.payloads[-1]["choices"][0]["finish_reason"] == "tool_calls"
-
-
-def test_tagged_reasoning_is_sent_inside_the_content(upstream: ContractHandle) -> None:
-    reply = {"reasoning": "Hm.", "content": "Yes.", "tags": "REASONING"}
-    upstream.script([reply, reply])
-
-    chat, items = ask(upstream, [user()]), respond(upstream, [user()]).items
-
-    assert (chat.text(), chat.text("reasoning_content")) == ("<REASONING>Hm.</REASONING>Yes.", "")
-    assert [one["content"][0]["text"] for one in items] == ["<REASONING>Hm.</REASONING>Yes."]
-
-
-def test_explicit_deltas_are_sent_unchanged(upstream: ContractHandle) -> None:
-    deltas = [{"content": "</thi"}, {"reasoning": "a", "content": "nk>"}, {"content": None}, {"odd": [1]}]
-    upstream.script([{"deltas": deltas, "finish": "length"}])
-
-    found = ask(upstream, [user()])
-
-    assert [one["choices"][0]["delta"] for one in found.payloads[1:-1]] == deltas
-    assert found.payloads[-1]["choices"][0]["finish_reason"] == "length"
-
-
-def test_chat_answer_that_is_not_streamed_is_the_merged_stream(upstream: ContractHandle) -> None:
-    upstream.script([{**STEP, "content": "Yes."}])
-
-    found = ask(upstream, [user()], stream=False)
-
-    message = found.json["choices"][0]["message"]
-    assert (message["reasoning_content"], message["content"]) == ("Hm.", "Yes.")
-    assert message["tool_calls"] == [call("call_1")]
-    assert found.json["usage"]["total_tokens"] > 0
-
-
-def test_mode_decides_the_field_the_signature_and_the_details(upstream: ContractHandle) -> None:
-    two = [{"name": "look"}, {"name": "look"}]
-    upstream.script([{"reasoning": "Hm."}, {"tool_calls": two}, {"reasoning": ["Hm.", "So."], "chunk": "char"}])
-
-    local = ask(upstream, [user()], model="qwen3-local")
-    signed = ask(upstream, [user()], model="signed-model", stream=False)
-    detailed = ask(upstream, [user()], model="vendor/model-a")
-
-    assert local.text("reasoning") == "Hm."
-    first, second = signed.json["choices"][0]["message"]["tool_calls"]
-    assert first["extra_content"] == {"google": {"thought_signature": "SIG1.call_1"}}
-    assert "extra_content" not in second
-    elements = [one["choices"][0]["delta"].get("reasoning_details") for one in detailed.payloads]
-    assert [[one["text"] for one in found] for found in elements if found] == [["Hm."], ["So."]]
-
-
 def test_response_announces_every_item_its_text_and_its_end(upstream: ContractHandle) -> None:
     found = answer(upstream, {**STEP, "content": "Yes.", "chunk": "whole"})
 
@@ -141,30 +69,6 @@ def test_response_announces_every_item_its_text_and_its_end(upstream: ContractHa
     ]
     assert [one["sequence_number"] for one in found.payloads] == list(range(len(found.payloads)))
     assert found.payloads[-1]["response"]["output"] == found.items
-
-
-def test_deltas_of_a_chat_script_become_items(upstream: ContractHandle) -> None:
-    started = [{"index": n, "id": id_, "function": {"name": "look", "arguments": "{"}} for n, id_ in enumerate("ab")]
-    ended = [{"index": n, "function": {"arguments": "}"}} for n in (1, 0)]
-    calls = [{"tool_calls": [one]} for one in (*started, *ended)]
-    thinking = [{"reasoning": "Hm, "}, {"reasoning": "so."}, {"content": "It is."}]
-
-    found = answer(upstream, {"deltas": [*thinking, *calls]})
-
-    assert found.items[0]["summary"][0]["text"] == "Hm, so."
-    assert found.items[1]["content"][0]["text"] == "It is."
-    assert [(one["call_id"], one["arguments"]) for one in found.items[2:]] == [("a", "{}"), ("b", "{}")]
-
-
-def test_hold_among_the_deltas_of_a_response_waits_there(upstream: ContractHandle) -> None:
-    upstream.script([{"deltas": [{"content": "one"}, {"hold": "two"}, {"content": "two"}, {"hold": "end"}]}])
-    connected = send(upstream, response_request("x"), RESPONSES_PATH)
-
-    for name in ("two", "end"):
-        upstream.wait_for(held=name)
-        upstream.release(name)
-
-    assert receive(connected).types[-1] == "completed"
 
 
 @pytest.mark.parametrize(
@@ -187,14 +91,6 @@ def test_response_ends_as_the_script_says(
     for body in (streamed.payloads[-1]["response"], whole):
         assert (body["status"], body[key]) == (status, value)
         assert body["output"][0]["status"] == ("incomplete" if status == "incomplete" else "completed")
-
-
-def test_finish_null_leaves_the_end_out(upstream: ContractHandle) -> None:
-    reply = {"content": "Fine.", "finish": None}
-    upstream.script([reply, reply])
-
-    assert {one["choices"][0]["finish_reason"] for one in ask(upstream, [user()]).payloads} == {None}
-    assert respond(upstream, [user()]).types[-1] == "output_item.done"
 
 
 def test_replies_are_used_by_the_first_request_that_fits(upstream: ContractHandle) -> None:
@@ -230,16 +126,6 @@ def test_two_runs_of_one_script_give_equal_bytes(upstream: ContractHandle) -> No
         return chat + [respond(upstream, [user()], stream=stream).raw for stream in (True, False)]
 
     assert run() == run()
-
-
-def test_half_a_surrogate_pair_stays_an_escape(upstream: ContractHandle) -> None:
-    reply = {"reasoning": "\ud83d", "content": "\ude00 so", "chunk": "char"}
-    upstream.script([reply, reply])
-
-    chat, response = ask(upstream, [user()]), respond(upstream, [user()])
-
-    assert (chat.text("reasoning_content"), chat.text()) == ("\ud83d", "\ude00 so")
-    assert response.items[1]["content"][0]["text"] == "\ude00 so"
 
 
 @pytest.mark.parametrize(
