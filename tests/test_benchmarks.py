@@ -10,7 +10,6 @@ import pytest
 from asgiref.sync import async_to_sync
 
 from tests.benchmarks import analyst, filings, helpers, normaliser, redaction, rendering, turn
-from tests.benchmarks.helpers import Figure, show
 
 FILING = Path(__file__).resolve().parent.parent / "chat" / "filings" / "demo" / "northwind-tidal-power-10k-2025.html"
 QUESTIONS = [
@@ -60,24 +59,3 @@ def test_missing_samples_are_reported(benchmark: object, capsys: pytest.CaptureF
     benchmark.main(None)  # type: ignore[attr-defined]
 
     assert "skipped: no sample filings: SHARED_DIR" in capsys.readouterr().out
-
-
-def test_table_shows_figure_unit_aim_and_ratio(capsys: pytest.CaptureFixture[str]) -> None:
-    show(
-        "Title",
-        [
-            Figure("quick", 12.34, "ms", aim=20, ratio=0.5, beside="slow"),
-            Figure("slow", 24_680, "ms", aim=20),
-            Figure("found", 0.9, "of 1", aim=0.8, at_least=True),
-        ],
-        "a note",
-    )
-
-    lines = [line.split("  ") for line in capsys.readouterr().out.splitlines()]
-    cells = [[cell.strip() for cell in line if cell.strip()] for line in lines]
-    assert cells[1:5] == [
-        ["quick", "12.3", "ms", "≤ 20", "0.5 × slow"],
-        ["slow", "24,680", "ms", "≤ 20, missed"],
-        ["found", "0.9", "of 1", "≥ 0.8"],
-        ["a note"],
-    ]

@@ -68,7 +68,7 @@ async def test_health_check_needs_no_session(server: RunningServer, http: aiohtt
 @pytest.mark.parametrize("headers", ["Content-Length: 314572800", "Content-Length: 70000\r\nExpect: 100-continue"])
 def test_body_of_a_stranger_is_refused_unread(server: RunningServer, headers: str) -> None:
     host, _, port = server.base_url.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=20) as connection:
+    with socket.create_connection((host, int(port)), timeout=30) as connection:
         connection.sendall(f"POST /healthz HTTP/1.1\r\nHost: {host}:{port}\r\n{headers}\r\n\r\n".encode())
         answer = b"".join(iter(lambda: connection.recv(4096), b""))
 
@@ -104,7 +104,7 @@ async def test_huge_message_is_refused_and_the_socket_stays_open(
 
     for _twice in range(2):
         await page.send_json({"text": "a" * 2_000_000})
-        while "2000000 characters" not in await page.receive_str(timeout=20):
+        while "2000000 characters" not in await page.receive_str(timeout=30):
             pass
 
 
@@ -116,7 +116,7 @@ async def test_shutdown_closes_sockets_with_1012(tmp_path: Path, http: aiohttp.C
         )
         ending.process.terminate()
 
-        while (await page.receive(timeout=20)).type not in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
+        while (await page.receive(timeout=30)).type not in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
             pass
 
         assert page.close_code == 1012

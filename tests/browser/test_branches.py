@@ -80,18 +80,6 @@ def test_escape_and_cancel_leave_a_question_unchanged(visit: Visit, offline: Sit
     expect(demo.page.locator(".question")).to_have_text([question])
 
 
-def test_retry_of_a_complete_answer_replaces_its_card(visit: Visit, connected: Site, model: ContractHandle) -> None:
-    model.script([plain("The first try."), plain("The second try.")])
-    demo = visit(connected)
-    demo.starts_chat()
-
-    demo.asks("Which try?").ends().retry.click()
-
-    expect(demo.page.locator("[data-answer]")).to_have_text(["The second try."])
-    demo.page.reload()
-    expect(demo.page.locator("[data-answer]")).to_have_text(["The second try."])
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("has_script", [True, False], ids=["script", "plain form"])
 def test_stopped_answer_is_continued_in_a_new_turn(

@@ -206,17 +206,6 @@ def test_nothing_is_offered_in_the_middle_of_a_line_or_of_a_text(visit: Visit, o
     expect(offers(demo)).to_have_count(0)
 
 
-@pytest.mark.spec("001 ERR-001")
-def test_wrong_value_is_named_and_the_text_stays(visit: Visit, offline: Site) -> None:
-    demo = visit(offline)
-    demo.starts_chat()
-
-    sends(demo, "/set reasoning.format xml")
-
-    expect(demo.page.get_by_role("alert").filter(has_text="'field' or 'native' only")).to_be_visible()
-    expect(demo.composer).to_have_value("/set reasoning.format xml")
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"viewport": NARROW, "has_touch": True}], ids=["mouse", "finger"])
 def test_offer_is_chosen_by_mouse_and_by_finger(visit: Visit, offline: Site, options: dict[str, object]) -> None:
@@ -284,24 +273,3 @@ def test_draft_outlives_a_reload_until_it_is_sent_or_its_writer_signs_out(
     for page in (demo.page, other):
         assert "half" not in page.evaluate("JSON.stringify(sessionStorage)").lower()
     assert "third" not in other.evaluate("JSON.stringify(sessionStorage)")
-
-
-@pytest.mark.slow
-@pytest.mark.spec("001 EC-005")
-def test_loaded_profile_moves_the_meter_of_all_open_pages(visit: Visit, connected: Site, model: ContractHandle) -> None:
-    model.script([reply(thinks("Weighing it. " * 400), says(opening(), "It says so."))])
-    demo = visit(connected)
-    demo.starts_chat()
-    demo.asks("Well?").ends()
-    other = demo.in_another_tab()
-    meters = [page.locator("[data-context-usage]") for page in (demo.page, other)]
-    sends(demo, "/set reasoning.includeInContext true")
-    expect(command_reply(demo)).to_contain_text("Include earlier thinking in requests set to On")
-    demo.page.reload()
-    with_thinking = meters[0].text_content() or ""
-    expect(meters[1]).to_have_text(with_thinking)
-
-    sends(demo, "/profile load ollama")
-
-    for meter in meters:
-        expect(meter).not_to_have_text(with_thinking)

@@ -135,20 +135,6 @@ def test_empty_list_says_what_will_be_there_until_something_is(visit: Visit, off
 
 
 @pytest.mark.slow
-def test_pin_moves_a_conversation_to_the_top_and_back(visit: Visit, connected: Site, model: ContractHandle) -> None:
-    model.script([plain("Puffins nest. In burrows.")])
-    demo = visit(connected)
-    demo.has_conversation("What of puffins?")
-
-    demo.chooses("Pin", "What of puffins?")
-    expect(demo.page.locator("#conversations h2").first).to_have_text("Pinned")
-    expect(demo.page.locator("#conversations li a").first).to_have_text("What of puffins?")
-    demo.chooses("Unpin", "What of puffins?")
-
-    expect(demo.page.get_by_role("heading", name="Pinned")).to_have_count(0)
-
-
-@pytest.mark.slow
 def test_deleting_another_conversation_stays_on_the_page_and_its_own_pages_leave(
     visit: Visit, connected: Site, model: ContractHandle
 ) -> None:

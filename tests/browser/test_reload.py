@@ -67,20 +67,6 @@ def test_second_tab_shows_the_same_and_stop_in_one_stops_both(demo: Person, mode
     model.wait_for(closed=1)
 
 
-def test_closed_tab_does_not_stop_the_turn(demo: Person, model: ContractHandle) -> None:
-    card = demo.asks("Continue.")
-    expect(card.answer).to_contain_text("Three begins")
-    address = demo.page.url
-    demo.page.close()
-
-    model.release("rest")
-    model.wait_for(ended=1)
-    demo.page = demo.context.new_page()
-    demo.open(address)
-
-    expect(demo.answer().ends().answer).to_have_text(WHOLE)
-
-
 @pytest.mark.parametrize("code", [1012, 1000], ids=["restart", "a code that htmx doesn't retry"])
 def test_lost_socket_comes_back_and_brings_what_it_missed(demo: Person, model: ContractHandle, code: int) -> None:
     wire = Wire(demo.context)

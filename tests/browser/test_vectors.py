@@ -15,7 +15,6 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.cards import AnswerCard
-from tests.browser.conftest import MakeSite
 from tests.browser.people import Visit
 from tests.browser.reader import Reader
 from tests.browser.sites import Site
@@ -25,7 +24,6 @@ from tests.chat.xss_vectors import MARKUP
 from tests.contract_server.fixture import ContractHandle
 
 SHOWN_THINKING = 780  # characters; a reader sees no more of it than about this
-SHOWN_NOTES = 600
 SHOWN_ARGUMENT = 200
 SMALL = 9
 # The service that stands in for the model writes UTF-8, which has no halves of a character.
@@ -151,34 +149,3 @@ def test_vectors_in_small_pieces_run_nowhere_even_without_a_policy(
 
     reader.finds_nothing()
     reader.finds_the_page_unchanged()
-
-
-def _notes(batch: list[str], number: int) -> dict[str, Any]:
-    noted = _cut("\n".join([*batch, "noted all"]), 60)
-    return reply(says(opening(), "So.\n\n<scratchpad>\n", *noted, "\n</scratchpad>\n"), waits(f"noted {number}"))
-
-
-@pytest.mark.slow
-def test_vectors_stay_text_in_live_notes_and_in_a_title(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
-    batches = list(_batches(WRITTEN, most_chars=SHOWN_NOTES))
-    title = "<img src=x onerror=alert(1)><script>alert(1)</script>"
-    model.script([plain(title), *(_notes(batch, number) for number, batch in enumerate(batches))])
-    admin = visit(serve(OPENAI_BASE_URL=model.base_url, REASONING_SCRATCHPAD_ENABLED="true"), "admin", bypass_csp=True)
-    reader = Reader(admin)
-    admin.starts_chat()
-    admin.switches_scratchpad_on()
-    reader.begins(title)
-
-    for number in range(len(batches)):
-        card = admin.asks("Go on.")
-        expect(card.scratchpad).to_contain_text("noted all")
-        reader.finds_nothing()
-        model.release(f"noted {number}")
-        card.ends()
-
-    reader.finds_nothing()
-    reader.finds_the_page_unchanged()
-    assert admin.page.title().startswith(title)
-    expect(admin.page.locator("#title")).to_have_text(title)
-    expect(admin.page.locator("#conversations [aria-current]")).to_have_text(title)
-    assert admin.page.locator("#conversations, #title").locator("img, script").count() == 0

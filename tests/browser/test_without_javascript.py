@@ -124,18 +124,3 @@ def test_conversations_are_listed_found_renamed_deleted_and_restored(visit: Visi
     demo.submits(demo.page.get_by_role("button", name="Undo"))
 
     expect(demo.page.get_by_role("heading", level=1)).to_have_text("By hand")
-
-
-@pytest.mark.slow
-def test_link_is_created_and_revoked(visit: Visit, offline: Site) -> None:
-    demo = without_script(visit, offline)
-    demo.reads_finished()
-
-    demo.page.get_by_role("link", name="Share").click()
-    demo.submits(demo.page.get_by_role("button", name="Create link"))
-    expect(demo.page.get_by_role("heading", name="Active links")).to_be_visible()
-    links = demo.page.get_by_role("button", name="Revoke")
-    before = links.count()
-    demo.submits(links.first)
-
-    expect(links).to_have_count(before - 1)

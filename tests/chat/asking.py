@@ -71,7 +71,7 @@ def following(conversation: Conversation) -> Subscription:
 async def until(messages: Subscription, *kinds: str) -> list[LiveEvent]:
     """Return the events up to the first one of these kinds."""
     events: list[LiveEvent] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(30):
         while not events or events[-1]["kind"] not in kinds:
             message = await messages.next()
             assert message is not None

@@ -107,16 +107,6 @@ async def test_bad_input_names_the_field(
     assert error["message"]
 
 
-async def test_failed_turn_says_so_in_its_envelope(upstream: ContractHandle, alice: User) -> None:
-    upstream.script([{"content": "x", "faults": [{"kind": "server_error", "times": 3}]}])
-    conversation = await database_sync_to_async(make_conversation)(owner=alice)
-
-    answer = (await ask(await client_of(alice), conversation)).json()
-
-    assert answer["status"] == "error"
-    assert answer["error"]["code"] == "server_error"
-
-
 async def test_events_are_never_compressed(upstream: ContractHandle, alice: User, conversation: Conversation) -> None:
     upstream.script([{"content": "Yes."}])
 

@@ -128,22 +128,6 @@ def test_card_names_its_siblings(alice: User, conversation: Conversation, turns:
     assert action_url(newest, "select") in tools()
 
 
-@pytest.mark.spec("product 14")
-@pytest.mark.parametrize("who", ["bob", "sam", "ada"])
-def test_nobody_else_edits_retries_or_selects(
-    request: pytest.FixtureRequest, conversation: Conversation, turns: list[Turn], who: str
-) -> None:
-    client = client_of(request.getfixturevalue(who))
-
-    codes = [
-        client.post(action_url(turns[1], action), {"text": "mine"}).status_code
-        for action in ("select", "edit", "retry")
-    ]
-
-    assert [*codes, client.get(action_url(turns[1], "edit")).status_code] == [404] * 4
-    assert questions(conversation) == ["q1", "q2", "q3"]
-
-
 @pytest.mark.parametrize("action", ["retry", "edit"])
 def test_turn_of_another_branch_is_not_asked_again(
     alice: User, conversation: Conversation, turns: list[Turn], action: str

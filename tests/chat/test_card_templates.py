@@ -168,13 +168,6 @@ def test_thinking_is_closed_and_its_button_says_so() -> None:
     assert one(box, ".label").get("data-url") == "/thinking/a1/"
 
 
-def test_thinking_opens_by_a_form_without_javascript() -> None:
-    button = one(card(ANSWER), "[data-ai-reasoning-toggle]")
-
-    assert (button.get("type"), button.get("form"), button.get("formaction")) == ("submit", "look", "#m-a1")
-    assert (button.get("name"), button.get("value")) == ("open", "a1")
-
-
 def test_thinking_that_was_asked_for_is_open() -> None:
     view = replace(ANSWER, thinking=ThinkingView("Thought", 2, "/t/", "one\n\ntwo", is_open=True))
 
@@ -208,11 +201,6 @@ def test_summary_is_open_and_says_where_it_is_from() -> None:
     assert len(all_of(one(own, "[data-reasoning-summary]"), "li")) == 2
     assert "built from the steps below" not in words([own])
     assert "built from the steps below" in words([built])
-
-
-def test_copy_waits_until_the_answer_settles() -> None:
-    assert all_of(card(LIVE), "[data-copy]") == []
-    assert one(card(ANSWER), "[data-copy]").get("data-copy") == "/copy/a1/"
 
 
 def test_status_line_ticks_while_live_and_is_empty_after() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import uuid
 
 import pytest
 from channels.db import database_sync_to_async
@@ -114,17 +113,6 @@ def test_older_answer_is_not_continued(alice: User, conversation: Conversation) 
 
     assert refused.status_code == 409
     assert "Only the newest answer can be continued." in refused.content.decode()
-
-
-@pytest.mark.spec("product 14")
-def test_nobody_else_continues_an_answer(bob: User, conversation: Conversation) -> None:
-    turn = cut_off(conversation)
-    client = client_of(bob)
-    unknown = f"/chats/{turn.conversation_id}/turns/{uuid.uuid4()}/continue/"
-
-    assert [client.post(url).status_code for url in (address(turn), unknown)] == [404, 404]
-    assert client.get(address(turn)).status_code == 405
-    assert Turn.objects.count() == 1
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])

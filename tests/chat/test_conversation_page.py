@@ -114,17 +114,6 @@ def test_refused_message_is_shown_with_its_text(alice: User, settings: object) -
     assert "far too long" in html
 
 
-def test_question_is_escaped(alice: User) -> None:
-    conversation = make_conversation(owner=alice)
-    turn = open_turn(conversation.pk, text="<script>alert(1)</script> <think>x</think>")
-    eventlog.close_turn(turn, [], status="completed")
-
-    html = client_of(alice).get(conversation.get_absolute_url()).content.decode()
-
-    assert "<script>alert" not in html
-    assert "&lt;think&gt;x&lt;/think&gt;" in html
-
-
 def test_policy_allows_nothing_inline_and_nothing_foreign(alice: User) -> None:
     conversation = make_conversation(owner=alice)
     make_answer(conversation)

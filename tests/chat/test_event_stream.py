@@ -34,20 +34,6 @@ SECTIONS = "Reasoning Summary:\n- Looked.\n- Compared.\n\nFinal Answer:\nForty-t
 LONG = "".join(f"Word {number} of many.\n\n" for number in range(200)) + "The end."
 
 
-async def test_repeat_of_an_answered_message_gets_the_same_turn_and_ends(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
-    upstream.script([{"reasoning": "Hm.", "tool_calls": [CALL]}, {"content": "Once."}])
-    client = await client_of(alice)
-
-    first = await streamed(await post(client, conversation, {"text": "x", "id": "same"}, **EVENTS))
-    again = await streamed(await post(client, conversation, {"text": "x", "id": "same"}, **EVENTS))
-
-    assert first == again
-    assert first[0]["answer"] == "Once."
-    assert first[1] == ["start", "tool_step", "done"]
-
-
 async def test_repeat_of_a_running_message_joins_its_turn_from_the_start(
     upstream: ContractHandle, alice: User, conversation: Conversation
 ) -> None:

@@ -29,10 +29,6 @@ def inputs(form: markup.HtmlElement) -> dict[str, str]:
     return {field.get("name"): field.get("value") for field in all_of(form, "input")}
 
 
-def test_no_template_turns_escaping_off() -> None:
-    assert [path.name for path in TEMPLATES if re.search(r"\|\s*safe\b|autoescape off|safeseq", source(path))] == []
-
-
 def test_every_icon_that_is_used_is_in_the_sprite() -> None:
     used = {name for path in TEMPLATES for name in re.findall(r"#i-([a-z]+)\"", source(path))}
     drawn = set(re.findall(r'id="i-([a-z]+)"', source(ROOT / "static" / "img" / "icons.svg")))

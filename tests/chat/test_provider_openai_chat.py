@@ -74,12 +74,6 @@ async def test_instructions_come_first_and_tools_are_offered(upstream: ContractH
     assert "".join(piece["function"].get("arguments") or "" for piece in pieces) == '{"query":"x"}'
 
 
-async def test_answer_that_is_not_streamed_is_read_whole(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "All at once.", "chunk": "whole"}])
-
-    assert text(await answer(provider(upstream), REQUEST)) == "All at once."
-
-
 async def test_texts_that_arrive_together_are_one_delta() -> None:
     """Also where a failure follows them in the same read."""
     pieces = [
@@ -179,11 +173,16 @@ async def test_only_words_are_signs_of_life(
     await client.close()
 
 
-async def test_first_word_may_take_longer_than_the_next(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "So it is.", "faults": [{"kind": "slow_first_token"}]}])
-    asyncio.get_running_loop().call_later(0.5, upstream.release, "slow_first_token")
+async def test_first_word_may_take_longer_than_the_next() -> None:
+    async def late() -> AsyncIterator[bytes]:
+        await asyncio.sleep(0.3)
+        yield sse({"content": "So it is."}) + b"data: [DONE]\n\n"
 
-    assert text(await answer(provider(upstream, idle_s=0.2), REQUEST)) == "So it is."
+    client = _client(httpx2.Response(200, content=late(), headers={"content-type": "text/event-stream"}))
+    one = OpenAIChatProvider("http://models.example", "k", "m", first_s=60, idle_s=0.1, client=client)
+
+    assert text(await answer(one, REQUEST)) == "So it is."
+    await client.close()
 
 
 async def test_closing_the_stream_closes_the_upstream(upstream: ContractHandle) -> None:

@@ -81,13 +81,6 @@ def test_address_returns_an_excerpt_to_users_and_all_of_it_to_administrators_red
     assert excerpt == whole[:EXCERPT_CHARS].rstrip() + TRUNCATED
 
 
-@pytest.mark.spec("product 14")
-@pytest.mark.parametrize("part", ["trace", "thinking", "copy"])
-def test_nobody_else_and_no_visitor_reads_a_part(ada: User, bob: User, turn: Turn, part: str) -> None:
-    assert [status(client_of(person), turn, part) for person in (ada, bob)] == [404, 404]
-    assert status(Client(), turn, part) == 302
-
-
 @pytest.mark.parametrize("part", ["trace", "thinking", "copy"])
 def test_turn_that_was_replaced_is_not_found(alice: User, turn: Turn, part: str) -> None:
     open_turn(turn.conversation_id, text="Why?", replaces=turn)
