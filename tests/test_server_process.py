@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import re
+import shutil
 import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.server import PASSWORD, ROOT, RunningServer, environment_in, running_server, stop
+from tests.server import PASSWORD, ROOT, RunningServer, environment_in, prepare_database, serving, stop
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with running_server(tmp_path_factory.mktemp("server")) as running:
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Return the environment of a server whose database is ready and in no use: servers get copies of it."""
+    environment = environment_in(tmp_path_factory.mktemp("prepared"))
+    prepare_database(environment)
+    return environment
+
+
+@contextmanager
+def serving_copy(prepared: dict[str, str], folder: Path) -> Iterator[RunningServer]:
+    database = folder / "legible.sqlite3"
+    shutil.copy(prepared["DATABASE_URL"].removeprefix("sqlite:///"), database)
+    with serving({**prepared, "DATABASE_URL": f"sqlite:///{database}"}, folder) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def server(prepared: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    with serving_copy(prepared, tmp_path_factory.mktemp("server")) as running:
         yield running
 
 
@@ -108,8 +126,10 @@ async def test_huge_message_is_refused_and_the_socket_stays_open(
             pass
 
 
-async def test_shutdown_closes_sockets_with_1012(tmp_path: Path, http: aiohttp.ClientSession) -> None:
-    with running_server(tmp_path) as ending:
+async def test_shutdown_closes_sockets_with_1012(
+    prepared: dict[str, str], tmp_path: Path, http: aiohttp.ClientSession
+) -> None:
+    with serving_copy(prepared, tmp_path) as ending:
         await _sign_in(http, ending.base_url)
         page = await http.ws_connect(
             await _socket_url(http, ending.base_url), headers={"Origin": ending.base_url}, autoclose=True
@@ -170,8 +190,8 @@ def test_second_server_on_one_sqlite_file_is_one_error_line(server: RunningServe
     ("command", "content"),
     [
         (("-m", "config.serve"), b"no database " * 1000),
-        (("manage.py", "migrate"), b"no database " * 1000),
-        (("-m", "config.serve"), b""),  # not migrated
+        pytest.param(("manage.py", "migrate"), b"no database " * 1000, marks=pytest.mark.slow),
+        pytest.param(("-m", "config.serve"), b"", marks=pytest.mark.slow, id="not migrated"),
     ],
 )
 def test_unusable_database_is_one_error_line(tmp_path: Path, command: tuple[str, ...], content: bytes) -> None:

@@ -93,7 +93,7 @@ def _pages_of(model: type[Model], page: ModelAdmin[Any]) -> Iterator[str]:
 
 
 @pytest.mark.spec("product 14")
-@pytest.mark.parametrize("is_superuser", [False, True])
+@pytest.mark.parametrize("is_superuser", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_no_page_holds_what_is_private(client: Client, everything: list[str], is_superuser: bool) -> None:
     viewer = sign_in_staff(client)
     User.objects.filter(pk=viewer.pk).update(is_superuser=is_superuser)

@@ -42,6 +42,7 @@ def test_quarterly_reports_show_every_item_under_its_part(folder: Path, name: st
     assert found == {"Cover", "Signatures", *(f"Part {part}, Item {item}" for part, item in items)}
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_questions_find_the_passage_that_holds_the_fact(folder: Path) -> None:
     for path in sorted(folder.glob("*.html")):
