@@ -1,7 +1,6 @@
 """The chat app: conversations, and the world around them."""
 
 from django.apps import AppConfig
-from django.contrib.auth.signals import user_logged_out
 from django.core import checks
 from django.db.models.signals import post_migrate, pre_migrate
 from django.urls import register_converter
@@ -18,8 +17,7 @@ class ChatConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from accounts import scratchpad  # noqa: PLC0415 - models must be loaded first
-        from chat.conversations import actions, search_index, sessions  # noqa: PLC0415 - models must be loaded first
+        from chat.conversations import search_index, signals  # noqa: PLC0415 - models must be loaded first
         from chat.filings import search_index as filing_index  # noqa: PLC0415
 
         register_converter(IdConverter, "id")  # before any URLs are read
@@ -28,6 +26,4 @@ class ChatConfig(AppConfig):
         pre_migrate.connect(search_index.INDEX.drop_triggers, sender=self, dispatch_uid="chat.talk_triggers")
         post_migrate.connect(search_index.INDEX.ensure, sender=self, dispatch_uid="chat.talk_index")
         checks.register("database")(search_index.check_talk_index)
-        scratchpad.switched.connect(actions.publish_viewer, dispatch_uid="chat.scratchpad")
-        sessions.connect()
-        user_logged_out.connect(actions.end_temporary, dispatch_uid="chat.temporary")
+        signals.connect()

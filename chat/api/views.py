@@ -44,7 +44,7 @@ async def conversation_list(request: HttpRequest, person: User) -> HttpResponseB
 
 @transaction.atomic
 def create_conversation(person: User, form: Mapping[str, Any], model: ModelChoice | None) -> Conversation:
-    made = Conversation.objects.create(owner=person)
+    made = actions.start(person)
     if "title" in form:
         actions.rename(made, form["title"])
     if model is not None:
@@ -61,8 +61,7 @@ async def conversation(request: HttpRequest, person: User, conversation_id: uuid
     """GET: as in the list. PATCH ``{"title", "pinned", "allowedTools"}``: all or nothing. DELETE: 204."""
     found = await get_conversation(person, conversation_id)
     if request.method == "DELETE":
-        await turn_manager.stop(found.pk)
-        await sync_to_async(actions.delete)(found)
+        await turn_manager.delete([found])
         return HttpResponse(status=204)
     if request.method == "PATCH":
         await sync_to_async(change_conversation)(found, read_body(request, CHANGES))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -31,7 +30,7 @@ MAX_TITLE_CHARS = 120
 
 def start(person: User, *, temporary: bool = False, project: Project | None = None) -> Conversation:
     """Create a conversation. A temporary one is never listed, and ends with its owner's session or after a day."""
-    # ends earlier where its owner signs out, see end_temporary
+    # ends earlier where its owner signs out, see signals.on_sign_out
     expires_at = timezone.now() + TEMPORARY_FOR if temporary else None
     return Conversation.objects.create(owner=person, expires_at=expires_at, project=project)
 
@@ -96,7 +95,7 @@ def set_allowed_tools(conversation: Conversation, names: object) -> None:
 
 
 def delete(*conversations: Conversation) -> None:
-    """Hide conversations from every query. The caller stops their running turns."""
+    """Hide conversations from every query. ``TurnManager.delete`` stops their turns first."""
     now = timezone.now()  # the same for all: they are restored together
     for conversation in conversations:
         conversation.deleted_at = now
@@ -105,7 +104,7 @@ def delete(*conversations: Conversation) -> None:
 
 
 def delete_all(person: User) -> int:
-    """Hide all conversations of this person from every query, for good; return how many. Stop their turns before."""
+    """Hide all conversations of this person from every query, for good; return how many. Stop the turns before."""
     count = person.conversations.update(deleted_at=timezone.now() - UNDO_FOR)
     publish_viewer_change(person.pk)
     return count
@@ -120,11 +119,6 @@ def delete_account(person: User) -> None:
     for conversation in Conversation.all_objects.filter(owner=person).only("pk"):
         conversation.delete()
     person.delete()
-
-
-def running_turns(person: User) -> list[Turn]:
-    """Return the turns that run in the conversations of this person."""
-    return list(Turn.objects.filter(conversation__owner=person, status=Turn.Status.RUNNING))
 
 
 def find_deleted(person: User, conversation_id: object) -> Conversation | None:
@@ -168,17 +162,6 @@ def save_unasked(turn: Turn, text: str) -> Turn:
         raise InvalidInputError("not_selected", _("This answer is not on the branch that is shown.")) from inactive
     publish_changes(turn.conversation_id, "redraw", "model")
     return saved
-
-
-def end_temporary(sender: object, *, user: User | None, **kwargs: Any) -> None:
-    """Expire the temporary conversations of a user who signs out. Receiver of ``user_logged_out``."""
-    if user is not None:
-        user.conversations.exclude(expires_at=None).update(expires_at=timezone.now())
-
-
-def publish_viewer(sender: object, *, user: User, **kwargs: Any) -> None:
-    """Let the open pages of a user read what they may see. Receiver of ``accounts.scratchpad.switched``."""
-    publish_viewer_change(user.pk)
 
 
 def still_running() -> list[uuid.UUID]:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import Any, ClassVar, Self
 from weakref import WeakKeyDictionary
 
+import redis
 from channels.layers import get_channel_layer
 
 logger = logging.getLogger(__name__)
@@ -86,7 +87,7 @@ class Subscription:
                 self._channel = self._channel or await self._layer.new_channel()
                 for group in self._groups:
                     await self._layer.group_add(group, self._channel)
-        except Exception as error:  # noqa: BLE001 - whatever a layer raises: pages and streams read the database
+        except (redis.RedisError, OSError) as error:  # pages and streams read the database instead
             self._asked_at[self._layer] = now
             logger.warning("channel layer unavailable: no live updates", extra={"error": type(error).__name__})
         else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from os.path import commonprefix
 from typing import Any
 
 from channels.db import database_sync_to_async
@@ -70,8 +69,7 @@ class FollowedTurn(TurnState):
 
     def _note_rewrite(self, channel: Channel, before: str, after: str, chars: int) -> None:
         if not after.startswith(before):
-            same_chars = len(commonprefix([before, after]))  # noqa: RUF071 - of characters, they are no paths
-            self.rewrites.append(Rewrite(channel, same_chars, chars))
+            self.rewrites.append(Rewrite.between(channel, before, after, chars))
 
 
 def _rewrites_answer(event: Event) -> bool:

@@ -45,6 +45,10 @@ class Rewrite(NamedTuple):
     same_chars: int
     chars: int
 
+    @classmethod
+    def between(cls, channel: Channel, before: str, after: str, chars: int) -> Rewrite:
+        return cls(channel, len(commonprefix([before, after])), chars)  # noqa: RUF071 - of characters, they are no paths
+
 
 @dataclass(kw_only=True, eq=False)
 class LiveTurn(TurnState):
@@ -241,8 +245,7 @@ class LiveTurn(TurnState):
 
     def _replaced_end(self, before: str, change: Event) -> str:
         after = before[: len(before) - change["chars"]] + str(change["text"])
-        same_chars = len(commonprefix([before, after]))  # noqa: RUF071 - of characters, they are no paths
-        self.rewrites.append(Rewrite(Channel(change["channel"]), same_chars, len(after)))
+        self.rewrites.append(Rewrite.between(Channel(change["channel"]), before, after, len(after)))
         return after
 
     def _add(self, event: Event) -> None:

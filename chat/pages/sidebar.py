@@ -71,10 +71,7 @@ async def selected(request: HttpRequest) -> HttpResponse:
         await sync_to_async(messages.error)(request, _("Select conversations first."))
         return redirect(back)
     if action == "delete":
-        for turn in await sync_to_async(actions.running_turns)(request_user(request)):
-            if turn.conversation_id in {one.pk for one in chosen}:
-                await turn_manager.stop(turn.conversation_id)
-        await sync_to_async(actions.delete)(*chosen)
+        await turn_manager.delete(chosen)
         return redirect(f"{reverse('chat:conversations')}?deleted={chosen[0].pk}")
     await sync_to_async(actions.archive)(chosen, is_archived=action != "unarchive")
     return redirect(back)
@@ -95,10 +92,9 @@ async def manage(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRe
     """
     if request.method == "GET":
         return await sync_to_async(manage_page)(request, conversation_id)
-    # before it is hidden: the service would be paid for an answer that nobody can read
     if request.POST.get("do") == "delete":
-        await sync_to_async(get_conversation)(request, conversation_id)
-        await turn_manager.stop(conversation_id)
+        await turn_manager.delete([await sync_to_async(get_conversation)(request, conversation_id)])
+        return await sync_to_async(show_deleted)(request, conversation_id)
     return await sync_to_async(change)(request, conversation_id)
 
 
@@ -129,22 +125,14 @@ def refused_title(request: HtmxHttpRequest, found: Conversation, error: str) -> 
 
 
 def change(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
-    """Do what an item of the menu says; a deletion can be undone for a while."""
-    person, action = request_user(request), request.POST.get("do", "rename")
+    """Do what an item of the menu says, except delete."""
+    action = request.POST.get("do", "rename")
     # before the look-up, which doesn't find deleted conversations
     if action == "restore":
-        if actions.restore(person, conversation_id) is None:
+        if actions.restore(request_user(request), conversation_id) is None:
             raise Http404
         return show_changed(request, conversation_id)
     found = get_conversation(request, conversation_id)
-    if action == "delete":
-        actions.delete(found)
-        if not request.htmx:
-            return HttpResponseRedirect(f"{reverse('chat:home')}?deleted={conversation_id}", status=303)
-        # the page of a deleted conversation leaves when its socket is closed
-        if current_id(request) == conversation_id:
-            return HttpResponse(status=204)
-        return show_list(request, sidebar.newest(person, deleted=conversation_id))
     try:
         if action in ("pin", "unpin"):
             actions.pin(found, action == "pin")
@@ -160,6 +148,16 @@ def change(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
     except InvalidInputError as error:
         return refused_title(request, found, error.message)
     return show_changed(request, conversation_id)
+
+
+def show_deleted(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    """Return the list, or redirect to another conversation, with a notice that undoes the deletion."""
+    if not request.htmx:
+        return HttpResponseRedirect(f"{reverse('chat:home')}?deleted={conversation_id}", status=303)
+    # the page of a deleted conversation leaves when its socket is closed
+    if current_id(request) == conversation_id:
+        return HttpResponse(status=204)
+    return show_list(request, sidebar.newest(request_user(request), deleted=conversation_id))
 
 
 def show_changed(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import suppress
-
 from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.contrib.auth import logout
@@ -20,7 +17,7 @@ from accounts.forms import PasswordForm, is_throttled
 from accounts.models import User
 from accounts.views import request_user
 from chat.conversations import actions
-from chat.turns.manager import STOP_WITHIN_S, turn_manager
+from chat.turns.manager import turn_manager
 
 
 @never_cache
@@ -36,7 +33,7 @@ async def delete_conversations(request: HttpRequest) -> HttpResponse:
     if "confirm" not in request.POST:
         return await sync_to_async(data_page)(request, PasswordForm(request_user(request)), 400)
     # before the rows are deleted that its turns still write
-    await stop_turns(request_user(request))
+    await turn_manager.stop_all(request_user(request))
     count = await sync_to_async(actions.delete_all)(request_user(request))
     text = ngettext("%(count)s conversation was deleted.", "%(count)s conversations were deleted.", count)
     await sync_to_async(messages.success)(request, text % {"count": count})
@@ -54,7 +51,7 @@ async def delete_account(request: HttpRequest) -> HttpResponse:
         return await sync_to_async(data_page)(request, PasswordForm(person), 403)
     if not await sync_to_async(form.is_valid)():
         return await sync_to_async(data_page)(request, form, 429 if is_throttled(form) else 400)
-    await stop_turns(person)
+    await turn_manager.stop_all(person)
     # after the sign-out, which still writes to the user's rows
     user = await User.objects.aget(pk=person.pk)
     await sync_to_async(logout)(request)
@@ -73,14 +70,3 @@ def data_page(request: HttpRequest, form: PasswordForm, status: int = 200) -> Ht
     count = person.conversations.count()
     shown = {"form": form, "count": count, "may_delete": may_delete(person)}
     return render(request, "chat/user_data.html", shown, status=status)
-
-
-async def stop_turns(person: User) -> None:
-    """Stop the running turns of a user and wait a few seconds for their ends: they write rows that are deleted next."""
-    turns = await sync_to_async(actions.running_turns)(person)
-    for turn in turns:
-        await turn_manager.stop(turn.conversation_id)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(STOP_WITHIN_S):
-            for turn in turns:
-                await turn_manager.wait_until_finished(turn.conversation_id, turn.pk)

@@ -11,8 +11,8 @@ import asyncio
 import contextvars
 import logging
 import uuid
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
@@ -21,14 +21,16 @@ from django.conf import settings
 from django.utils.translation import activate, get_language
 from django.utils.translation import gettext as _
 
+from accounts.models import User
 from chat import eventlog
 from chat.cards import rendering
+from chat.conversations import actions
 from chat.conversations.context_limits import learned_limits
 from chat.eventlog import branches
 from chat.live.groups import PROCESSES_GROUP, Subscription
 from chat.live.publish import publish, publish_decision, publish_stop
 from chat.live.turn import LiveTurn
-from chat.models import Turn
+from chat.models import Conversation, Turn
 from chat.providers.connections import close_clients
 from chat.turns import approval, finish, queue
 from chat.turns.heartbeat import keep_alive
@@ -140,6 +142,24 @@ class TurnManager:
         if await database_sync_to_async(queue.hold)(conversation_id):
             await publish(conversation_id, {"kind": "queue"})
         return await self._stop_turn(conversation_id)
+
+    async def delete(self, conversations: Sequence[Conversation]) -> None:
+        """Delete conversations, which can be undone for a while. The caller has authorized it."""
+        # Before they are hidden: the service would be paid for answers that nobody can read.
+        running = Turn.objects.filter(conversation__in=conversations, status=Turn.Status.RUNNING)
+        for conversation_id in [pk async for pk in running.values_list("conversation_id", flat=True)]:
+            await self.stop(conversation_id)
+        await database_sync_to_async(actions.delete)(*conversations)
+
+    async def stop_all(self, person: User) -> None:
+        """Stop the turns of a user and wait a few seconds for their ends: they write rows that are deleted next."""
+        turns = [turn async for turn in Turn.objects.filter(conversation__owner=person, status=Turn.Status.RUNNING)]
+        for turn in turns:
+            await self.stop(turn.conversation_id)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(STOP_WITHIN_S):
+                for turn in turns:
+                    await self.wait_until_finished(turn.conversation_id, turn.pk)
 
     async def change_queue(
         self, conversation_id: uuid.UUID, message_id: int, action: object, text: object = ""

@@ -1,7 +1,7 @@
-"""Have the open pages of a user authorized again at once when a session, a password or an account ends.
+"""What the end of a session, a changed password or account, and the scratchpad's switch mean for conversations.
 
-``chat.socket`` closes those that may no longer show anything. What ends without these signals, such as a row that SQL
-deletes, is found by the regular check.
+Open pages of the user are authorized again at once: ``chat.socket`` closes those that may no longer show anything.
+What ends without these signals, such as a row that SQL deletes, is found by the regular check.
 """
 
 from __future__ import annotations
@@ -9,9 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib.auth import SESSION_KEY
+from django.contrib.auth.signals import user_logged_out
 from django.contrib.sessions.models import Session
 from django.db.models.signals import post_delete, post_save
+from django.utils import timezone
 
+from accounts import scratchpad
 from accounts.models import User
 from chat.live.publish import publish_viewer_change
 
@@ -23,6 +26,8 @@ def connect() -> None:
     post_delete.connect(on_session_deleted, sender=Session, dispatch_uid="chat.session_deleted")
     post_save.connect(on_user_saved, sender=User, dispatch_uid="chat.user_saved")
     post_delete.connect(on_user_deleted, sender=User, dispatch_uid="chat.user_deleted")
+    scratchpad.switched.connect(on_scratchpad_switched, dispatch_uid="chat.scratchpad")
+    user_logged_out.connect(on_sign_out, dispatch_uid="chat.temporary")
 
 
 def on_session_deleted(instance: Session, **_more: Any) -> None:
@@ -38,3 +43,13 @@ def on_user_saved(instance: User, created: bool, update_fields: frozenset[str] |
 
 def on_user_deleted(instance: User, **_more: Any) -> None:
     publish_viewer_change(instance.pk)
+
+
+def on_scratchpad_switched(user: User, **_more: Any) -> None:
+    publish_viewer_change(user.pk)
+
+
+def on_sign_out(user: User | None, **_more: Any) -> None:
+    """Expire the temporary conversations of a user who signs out."""
+    if user is not None:
+        user.conversations.exclude(expires_at=None).update(expires_at=timezone.now())
