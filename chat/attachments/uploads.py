@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from datetime import timedelta
+from threading import Lock
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
 from django.db.models import F, Sum
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts.forms import AttemptLimit
 from accounts.models import User
-from chat.attachments.extraction import IMAGES, MAX_PDF_PAGES, media_type_of, text_in
+from chat.attachments.extraction import IMAGES, MAX_PDF_PAGES, FileText, media_type_of, text_in
 from chat.eventlog import attachments
 from chat.models import Attachment, Conversation
 from chat.validation import InvalidInputError, storable
@@ -22,6 +26,9 @@ FIELD = "attachments"
 MAX_NAME_CHARS = 120
 ROW_BYTES = 4_096  # what a file counts at least, so that their number is bounded too
 UNSENT_FOR = timedelta(days=1)
+UPLOADS_ALLOWED = 100  # in five minutes
+TURN_WITHIN_S = 30.0
+reading: defaultdict[int, Lock] = defaultdict(Lock)  # by user
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\"`<>|\\/\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
 
 
@@ -33,13 +40,9 @@ def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]
         words = _("%(name)s is too large: %(size)s; at most %(limit)s are allowed.")
         sizes = {"size": filesizeformat(size), "limit": filesizeformat(limit)}
         raise refusal("too_large", words % {"name": name, **sizes})
-    if attachments.listed(conversation).filter(sent_at=None).count() >= settings.ATTACHMENTS_PER_MESSAGE:
-        words = _("%(name)s was not added: at most %(most)s files can be attached to a message.")
-        raise refusal("too_many", words % {"name": name, "most": settings.ATTACHMENTS_PER_MESSAGE})
-    if used_bytes(person) + size > settings.ATTACHMENT_QUOTA_BYTES:
-        words = _("%(name)s was not added: your files would use more than %(limit)s. Delete chats that have some.")
-        limit_label = filesizeformat(settings.ATTACHMENT_QUOTA_BYTES)
-        raise refusal("quota", words % {"name": name, "limit": limit_label})
+    if not AttemptLimit("attach", str(person.pk), allowed=UPLOADS_ALLOWED).take():
+        raise too_often(name)
+    require_room(person, conversation, name, size)
     # only now: size, number and quota are known without the content
     content = upload.read()
     media_type = media_type_of(name, content) if content else None
@@ -50,17 +53,47 @@ def accept(person: User, conversation: Conversation, upload: UploadedFile[bytes]
         raise refusal("unsupported_type", (words if content else _("%(name)s is empty.")) % {"name": name})
     found = None
     if media_type not in IMAGES:
-        found = text_in(media_type, content, max_chars=settings.ATTACHMENT_TEXT_MAX_CHARS)
+        found = read_text(person, name, media_type, content)
         if found.problem:
             raise refusal(f"{found.problem}_file", problem_text(found.problem, name))
-    return attachments.store(
-        conversation,
-        name=name,
-        media_type=media_type,
-        content=content,
-        text=found.text if found else None,
-        is_cut=found.is_cut if found else False,
-    )
+    with transaction.atomic():
+        User.objects.select_for_update().get(pk=person.pk)  # files that come at once count too
+        require_room(person, conversation, name, size)
+        return attachments.store(
+            conversation,
+            name=name,
+            media_type=media_type,
+            content=content,
+            text=found.text if found else None,
+            is_cut=found.is_cut if found else False,
+        )
+
+
+def require_room(person: User, conversation: Conversation, name: str, size: int) -> None:
+    """Refuse a file for which its message or its owner has no room. Raises InvalidInputError."""
+    if attachments.listed(conversation).filter(sent_at=None).count() >= settings.ATTACHMENTS_PER_MESSAGE:
+        words = _("%(name)s was not added: at most %(most)s files can be attached to a message.")
+        raise refusal("too_many", words % {"name": name, "most": settings.ATTACHMENTS_PER_MESSAGE})
+    if used_bytes(person) + size > settings.ATTACHMENT_QUOTA_BYTES:
+        words = _("%(name)s was not added: your files would use more than %(limit)s. Delete chats that have some.")
+        limit_label = filesizeformat(settings.ATTACHMENT_QUOTA_BYTES)
+        raise refusal("quota", words % {"name": name, "limit": limit_label})
+
+
+def read_text(person: User, name: str, media_type: str, content: bytes) -> FileText:
+    """Return the text of a file, one file of a user at a time: slow ones must not hold up those of others."""
+    lock = reading[person.pk]
+    if not lock.acquire(timeout=TURN_WITHIN_S):
+        raise too_often(name)
+    try:
+        return text_in(media_type, content, max_chars=settings.ATTACHMENT_TEXT_MAX_CHARS)
+    finally:
+        lock.release()
+
+
+def too_often(name: str) -> InvalidInputError:
+    words = _("%(name)s was not added: too many files in a short time. Try again in a few minutes.")
+    return refusal("too_many_uploads", words % {"name": name})
 
 
 def refusal(code: str, message: str) -> InvalidInputError:

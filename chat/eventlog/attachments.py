@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from chat.eventlog import encryption
-from chat.models import Attachment, Conversation, Event, Turn
+from chat.models import Attachment, Conversation, Event, QueuedMessage, Turn
 from reasoning.events import AttachedFile, UserMessage, attached_file
 from reasoning.events import Event as CanonicalEvent
 
@@ -65,6 +65,19 @@ def claim(conversation: Conversation, ids: Collection[uuid.UUID]) -> tuple[Attac
         raise UnknownAttachmentError
     Attachment.objects.filter(pk__in=found, sent_at=None).update(sent_at=timezone.now())
     return tuple(described(found[pk]) for pk in ids)
+
+
+def discard(message: QueuedMessage) -> None:
+    """Delete the files of a queued message that is not sent, unless another message has them too."""
+    if not message.attachments:
+        return
+    conversation = message.conversation_id
+    queued = QueuedMessage.objects.filter(conversation=conversation).exclude(pk=message.pk)
+    asked = Event.objects.filter(conversation=conversation, type=UserMessage.type)
+    lists = (*queued.values_list("attachments", flat=True), *asked.values_list("public__attachments", flat=True))
+    used = {file["id"] for files in lists for file in files or ()}
+    unused = [file["id"] for file in message.attachments if file["id"] not in used]
+    Attachment.objects.filter(conversation=conversation, pk__in=unused).delete()
 
 
 def unsent(conversation: Conversation) -> tuple[AttachedFile, ...]:

@@ -87,7 +87,8 @@ def idle_processes(count: int) -> queue.LifoQueue[RenderProcess]:
     return idle
 
 
-BLOCKS, FILES = idle_processes(PROCESSES), idle_processes(1)  # a file that takes long must not delay answers
+# Apart, so that files that take long don't delay answers.
+BLOCKS, FILES = idle_processes(PROCESSES), idle_processes(PROCESSES)
 
 
 def run_in_process(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -56,12 +57,10 @@ def prompts(request: HttpRequest) -> HttpResponse:
     """GET: the user's prompts, one of them in the form with ``edit``. POST: save one, or ``delete`` one by its id."""
     own = request_user(request).prompts
     if request.method == "GET":
-        chosen = own.filter(pk=request.GET["edit"]).first() if request.GET.get("edit", "").isdecimal() else None
+        chosen = own.filter(pk=prompt_id(request.GET.get("edit", ""))).first()
         return show_prompts(request, PromptForm(instance=chosen))
     if "delete" in request.POST:
-        wanted = request.POST["delete"]
-        # no prompt has the id 0
-        get_object_or_404(own, pk=wanted if wanted.isdecimal() else 0).delete()
+        get_object_or_404(own, pk=prompt_id(request.POST["delete"])).delete()
         return redirect("chat:prompts")
     form = PromptForm(request.POST)
     if form.is_valid():
@@ -74,6 +73,11 @@ def prompts(request: HttpRequest) -> HttpResponse:
             messages.success(request, _("Prompt %(name)s is saved.") % {"name": name})
             return redirect("chat:prompts")
     return show_prompts(request, form, status=400)
+
+
+def prompt_id(text: str) -> int:
+    """Return the id in an address or a form; 0, which no prompt has, for what is none."""
+    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else 0
 
 
 def show_prompts(request: HttpRequest, form: PromptForm, *, status: int = 200) -> HttpResponse:

@@ -49,6 +49,7 @@ MAX_FILES = 10_000
 MAX_CONVERSATIONS = 5_000
 MAX_TURNS = 2_000
 MAX_S = 120
+EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)
 MAX_NAMES = 5  # of what was skipped for one reason
 MAX_MODEL_CHARS = 100
 # Larger ChatGPT exports divide their file; exports of this product have one per conversation.
@@ -143,9 +144,9 @@ def import_upload(person: User, upload: UploadedFile[bytes]) -> Report:
         raise refusal(_("The file is too large; at most %(most)s are allowed."), most=filesizeformat(MAX_UPLOAD_BYTES))
     report, ends_at = Report(), time.monotonic() + MAX_S
     for file_name, data in json_files(upload):
-        for number, raw in enumerate(conversations_in(data), 1):
+        for number, raw in enumerate(conversations_in(data, ends_at), 1):
             name = f"{file_name} {number}"
-            if report.imported >= MAX_CONVERSATIONS or time.monotonic() > ends_at:
+            if report.imported >= MAX_CONVERSATIONS:
                 report.skip(_("Not imported yet. Upload the file again to continue."), name)
                 continue
             if len(raw) > MAX_CONVERSATION_BYTES:
@@ -157,6 +158,9 @@ def import_upload(person: User, upload: UploadedFile[bytes]) -> Report:
                 report.skip(_("Not a conversation of ChatGPT or Legible"), name)
                 continue
             import_conversation(person, found, raw, name, report)
+        if time.monotonic() > ends_at:  # what follows is not even counted
+            report.skip(_("Not imported yet. Upload the file again to continue."), file_name)
+            break
     if not report.imported and not report.skipped:
         raise refusal(_("The file is no export of ChatGPT or Legible."))
     return report
@@ -190,14 +194,16 @@ def json_files(upload: UploadedFile[bytes]) -> Iterator[tuple[str, bytes]]:
         raise refusal(_("The ZIP file is damaged.")) from error
 
 
-def conversations_in(data: bytes) -> Iterator[bytes]:
-    """Yield the JSON of each conversation of a file: the objects of its list, or its only one.
+def conversations_in(data: bytes, ends_at: float) -> Iterator[bytes]:
+    """Yield the JSON of each conversation of a file: the objects of its list, or its only one; until ``ends_at``.
 
     Nothing is decoded here: a list of small values would take many times its size.
     """
     level = 1 if re.match(rb"(?:\xef\xbb\xbf)?\s*\[", data) else 0
     depth = begin = 0
     for token in _STRING_OR_BRACKET.finditer(data):
+        if time.monotonic() > ends_at:  # brackets alone pack a hundredfold
+            return
         match token[0][:1]:
             case b"{" | b"[":
                 if depth == level:
@@ -315,12 +321,13 @@ def clean_answer(text: str) -> tuple[list[AssistantMessage], bool]:
 
 
 def time_of(value: float | datetime | None) -> datetime | None:
-    """Return a time that is not in the future; None where there is none that can be."""
+    """Return a time that is not in the future; None where there is none that can be, in any time zone."""
     try:
         at = datetime.fromtimestamp(value, UTC) if isinstance(value, int | float) else value
-        return min(at if at.tzinfo else at.replace(tzinfo=UTC), timezone.now()) if at else None
+        at = at and (at.astimezone(UTC) if at.tzinfo else at.replace(tzinfo=UTC))
     except (ValueError, OverflowError, OSError):
         return None
+    return min(at, timezone.now()) if at and at >= EARLIEST else None
 
 
 def refusal(message: str, **values: object) -> InvalidInputError:

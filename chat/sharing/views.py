@@ -83,13 +83,20 @@ def import_file(request: HttpRequest) -> HttpResponse:
     if request.method == "GET":
         return render(request, "chat/import.html")
     person, status = request_user(request), 400
+    running = AttemptLimit("importing", str(person.pk), allowed=1)
     try:
+        if (upload := request.FILES.get("file")) is None:
+            raise imports.refusal(_("Choose a file."))
         if not AttemptLimit("import", str(person.pk), allowed=IMPORTS_ALLOWED).take():
             status = 429
             raise imports.refusal(_("Too many imports. Try again in a few minutes."))
-        if (upload := request.FILES.get("file")) is None:
-            raise imports.refusal(_("Choose a file."))
-        return render(request, "chat/import.html", {"report": imports.import_upload(person, upload)})
+        if not running.take():  # each takes memory and a processor
+            status = 429
+            raise imports.refusal(_("Another import is still running. Try again when it has ended."))
+        try:
+            return render(request, "chat/import.html", {"report": imports.import_upload(person, upload)})
+        finally:
+            running.reset()
     except InvalidInputError as error:
         return render(request, "chat/import.html", {"error": error.message}, status=status)
 

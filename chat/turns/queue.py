@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from chat import eventlog
 from chat.conversations import model_choice
 from chat.conversations.titles import title_from
-from chat.eventlog.attachments import UnknownAttachmentError, attached_to, claim
+from chat.eventlog.attachments import UnknownAttachmentError, attached_to, claim, discard
 from chat.models import Conversation, QueuedMessage, Turn
 from chat.validation import InvalidInputError, Message, clean_message
 from reasoning.events import AttachedFile
@@ -163,6 +163,8 @@ def change(conversation_id: uuid.UUID, message_id: int, action: object, text: ob
     found = QueuedMessage.objects.filter(pk=message_id, conversation=conversation)
     match action:
         case "remove":
+            for message in found:
+                discard(message)
             done = found.delete()[0]
         case "send":
             done = found.update(priority=QueuedMessage.Priority.NOW)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -15,10 +16,11 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from accounts.models import User
+from chat.attachments import uploads
 from chat.conversations import actions
 from chat.eventlog import attachments
 from chat.eventlog.link_tokens import token_of
-from chat.models import Attachment, Conversation
+from chat.models import Attachment, Conversation, QueuedMessage
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
 from reasoning.events import AssistantMessage
@@ -179,6 +181,41 @@ def test_file_that_is_not_sent_can_be_removed_and_a_sent_one_cannot(alice: User,
         assert (answer.status_code, answer["Location"]) == (303, f"/chats/{conversation.pk}/")
 
     assert list(Attachment.objects.values_list("pk", flat=True)) == [sent.pk]
+
+
+def test_files_of_a_queued_message_go_with_it_unless_another_message_has_them(
+    alice: User, conversation: Conversation
+) -> None:
+    asked, queued = attach(conversation), attach(conversation)
+    end_turn(open_turn(conversation.pk, text="Why?", attached=[asked.pk]), [AssistantMessage(text="So.")])
+    files = [file.to_json() for file in attachments.claim(conversation, [asked.pk, queued.pk])]
+    waiting = conversation.queue.create(text="Later?", attachments=files, priority=QueuedMessage.Priority.HELD)
+
+    client_of(alice).post(f"/chats/{conversation.pk}/queue/{waiting.pk}/", {"do": "remove"})
+
+    assert list(Attachment.objects.values_list("pk", flat=True)) == [asked.pk]
+
+
+def test_files_that_come_at_once_are_all_counted(alice: User, conversation: Conversation) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        answers = [threads.submit(upload, client_of(alice), conversation, "a.txt", b"a") for _ in range(16)]
+
+    assert sorted(answer.result().status_code for answer in answers) == [201] * 5 + [400] * 11
+    assert Attachment.objects.count() == 5
+
+
+def test_files_of_one_user_are_read_one_at_a_time_and_limited(
+    alice: User, bob: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "TURN_WITHIN_S", 0.01)
+    monkeypatch.setattr(uploads, "UPLOADS_ALLOWED", 2)
+    with uploads.reading[alice.pk]:
+        refused = upload(client_of(alice), conversation, "a.txt", b"a")
+        attach(make_conversation(owner=bob))
+    attach(conversation)
+    too_many = upload(client_of(alice), conversation, "a.txt", b"a")
+
+    assert [answer.json()["error"]["code"] for answer in (refused, too_many)] == ["too_many_uploads"] * 2
 
 
 def test_form_without_script_keeps_accepted_files_where_another_is_refused(

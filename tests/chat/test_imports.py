@@ -11,7 +11,9 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.test import Client
+from django.utils import timezone
 
+from accounts.forms import AttemptLimit
 from accounts.models import User
 from chat.management.commands import preview_request
 from chat.models import Conversation, Event, Turn
@@ -145,6 +147,28 @@ def test_what_is_no_export_is_refused(alice: User, content: object, words: str) 
 
     assert words in answer.text
     assert not alice.conversations.exists()
+
+
+@pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00"])
+def test_time_that_no_page_could_show_is_left_out(alice: User, at: str) -> None:
+    question = {"role": "user", "text": "Why?", "at": at}
+
+    assert "1 conversation was imported." in upload(client_of(alice), [{"messages": [question]}]).text
+
+    assert abs((alice.conversations.get().created_at - timezone.now()).total_seconds()) < 3600
+
+
+def test_import_ends_in_time_and_runs_alone(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    client, other = client_of(alice), AttemptLimit("importing", str(alice.pk), allowed=1)
+    assert other.take()
+    refused = upload(client, [chatgpt()])
+    other.reset()
+    monkeypatch.setattr(imports, "MAX_S", 0)
+    late = upload(client, b"[" * 100_000)  # what is cut off here is not looked at
+
+    assert (refused.status_code, "still running" in refused.text) == (429, True)
+    assert "Not imported yet" in late.text
+    assert "Not a conversation" not in late.text
 
 
 def test_long_texts_are_shortened_and_limits_hold(alice: User, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,5 +66,7 @@ def test_prompts_are_saved_edited_and_deleted_by_their_owner(alice: User, bob: U
     assert "Review that" in client.get(f"/prompts/?edit={prompt.pk}").content.decode()
     assert "Review that" not in stranger.get(f"/prompts/?edit={prompt.pk}").content.decode()
     assert stranger.post("/prompts/", {"delete": prompt.pk}).status_code == 404
+    assert client.get(f"/prompts/?edit={'9' * 5_000}").status_code == 200
+    assert client.post("/prompts/", {"delete": "9" * 5_000}).status_code == 404
     assert client.post("/prompts/", {"delete": prompt.pk}).status_code == 302
     assert not Prompt.objects.exists()
