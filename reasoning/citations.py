@@ -104,6 +104,8 @@ def check_citations(answer: str, sources: Sequence[Source]) -> tuple[Citation, .
     """
     # A dict is ordered by insertion, so refs come out by first appearance.
     by_ref = {source.ref: source for source in sources}
+    if not by_ref:
+        return ()
     quotes_by_ref: dict[int, dict[str, bool]] = {}
     for block in blocks(answer):
         for mention in sorted(mentions(block, by_ref), key=lambda mention: mention.start):

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from enum import Enum
+from typing import Literal
+
+CodeEnd = Literal["closed", "broken"]  # how the code that was watched came to its end
 
 _BATCH = 64  # pieces
 _MAX_RUN = 16  # longer runs count as this long: it bounds how often a text can be parsed again
@@ -21,13 +23,6 @@ _LINE_PREFIX = " \t\r>"  # may precede a fence
 _BLOCK_MARK = re.compile(r"[ \t]*(?:(?P<heading>\#{1,6})[ \t]|(?:[-*+]|\d{1,9}[.)])[ \t]|(?P<quote>>))")
 _MAX_HEAD_CHARS = 16  # of a line
 _LONE = -1  # the length of a single backtick before a blank: a key named in prose ("press the ` key"), no code
-
-
-class CodeEnd(Enum):
-    """How the code that was watched came to its end."""
-
-    CLOSED = "closed"
-    BROKEN = "broken"
 
 
 @dataclass(slots=True)
@@ -111,11 +106,11 @@ class CodeTracker:
                 return part.start(), end
             if position.fence and position.fence_in_quote and self._leaves_quote(part[0]):
                 position.fence = None
-                return part.start(), CodeEnd.BROKEN
+                return part.start(), "broken"
             if (position.spans or position.is_unsure) and self._ends_paragraph(part[0]):
                 position.is_unsure = False
                 if position.spans:
-                    return part.start(), CodeEnd.BROKEN  # CommonMark: a code span lies within a paragraph
+                    return part.start(), "broken"  # CommonMark: a code span lies within a paragraph
             if char == "\n":
                 position.at_line_start, position.head = True, ""
                 position.in_heading = position.leads_block = False
@@ -124,7 +119,7 @@ class CodeTracker:
                     position.fence_in_quote = position.in_quote
                 if position.is_closing:
                     position.fence, position.is_closing = None, False
-                    return part.end(), CodeEnd.CLOSED
+                    return part.end(), "closed"
             elif char == "`" or (char == "~" and position.at_line_start):
                 position.run, position.run_is_escaped = (char, len(part[0])), position.is_escaped
                 position.run_leads_line, position.run_leads_block = position.at_line_start, position.leads_block
@@ -171,7 +166,7 @@ class CodeTracker:
         # Where a fence in a list ends depends on indentation: until the paragraph ends nothing counts.
         position.is_unsure = position.is_unsure or was_inside or position.run_leads_block
         position.opening = None if position.run_leads_block else (char, length)
-        return CodeEnd.BROKEN if was_inside else None
+        return "broken" if was_inside else None
 
     def _end_span_run(self, length: int, *, is_before_blank: bool) -> CodeEnd | None:
         position = self._position
@@ -179,7 +174,7 @@ class CodeTracker:
         if length in lengths:
             at = lengths.index(length)
             position.spans = position.spans[:at]
-            return None if at else CodeEnd.BROKEN if position.is_unsure else CodeEnd.CLOSED
+            return None if at else "broken" if position.is_unsure else "closed"
         if length:
             position.spans += (_LONE if length == 1 and is_before_blank else length,)
         return None
@@ -189,7 +184,7 @@ class CodeTracker:
         position = self._position
         end = self.end_run()
         if end is None and is_opener and position.at_line_start and position.spans:
-            end = CodeEnd.BROKEN
+            end = "broken"
         if end is None:
             position.at_line_start = position.is_closing = False
             position.head = None
@@ -198,7 +193,7 @@ class CodeTracker:
     def finish(self) -> CodeEnd:
         """Say how the code ended, at the end of the text."""
         end = self.end_run()
-        return CodeEnd.CLOSED if end is CodeEnd.CLOSED or self._position.is_closing else CodeEnd.BROKEN
+        return "closed" if end == "closed" or self._position.is_closing else "broken"
 
     def _parse_queue(self) -> None:
         text = "".join(self._queue)
@@ -206,7 +201,7 @@ class CodeTracker:
         offset = 0
         while offset < len(text):
             offset, end = self.watch(text, offset)
-            if end is CodeEnd.BROKEN:
+            if end == "broken":
                 self._position.spans = ()
 
     def _ends_paragraph(self, part: str) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reasoning.stream.tags import Tag, TagKind, Token, any_case, prefix_pattern
+from reasoning.stream.tags import Tag, Token, any_case, prefix_pattern
 
 SUMMARY = "summary"
 ANSWER = "answer"
@@ -51,11 +51,17 @@ class HeadingGrammar:
         self._alone = re.compile(rf"{begin}(?P=marks)[ \t\r]{{0,8}}\Z")
         self._partial = re.compile(rf"{_LEAD}{_MARKS}(?:{partial})\Z")
         first = {letter for of_section in names.values() for name in of_section for letter in name[0] + name[0].upper()}
-        self._first = re.compile(rf"[ \t]{{0,3}}(?:[#*_{''.join(sorted(first))}]|\Z)")
+        begin = rf"[ \t]{{0,3}}(?:[#*_{''.join(sorted(first))}]|\Z)"
+        self._first, self._next = re.compile(begin), re.compile(rf"\n{begin}")
 
-    def may_begin(self, line: str) -> bool:
-        """Say by its first characters whether a line may become a heading; nearly none may."""
-        return self._first.match(line) is not None
+    def may_begin(self, text: str, start: int = 0) -> bool:
+        """Say by its first characters whether the line that begins there may become a heading; nearly none may."""
+        return self._first.match(text, start) is not None
+
+    def next_line(self, text: str, start: int) -> int:
+        """Return where the next line begins, behind a line break, that may become a heading; 0 if there is none."""
+        found = self._next.search(text, start)
+        return found.start() + 1 if found else 0
 
     def read(self, line: str, *, is_whole: bool, follows_blank: bool) -> HeadingLine | None:
         """Say whether a line, without its line break, is a heading; None if more of it is needed.
@@ -85,18 +91,20 @@ class ScratchpadHeadings:
     """
 
     def __init__(self) -> None:
+        self._begin_text()
+        self._in_notes = False
+
+    def _begin_text(self) -> None:
         self._line = ""  # the beginning of a line that may become a heading
         self._at_line_start = True
         self._follows_blank = True
-        self._line_is_blank = True
-        self._in_notes = False
+        self._line_is_blank = True  # what was read of the current line before
 
     def feed(self, token: Token) -> list[Token]:
         """Return the tokens that are certain now."""
         if isinstance(token, Tag):
-            # What follows a tag is another text, whose first line begins here.
             tokens: list[Token] = [self._line, token] if self._line else [token]
-            self._line, self._at_line_start, self._follows_blank, self._line_is_blank = "", True, True, True
+            self._begin_text()  # what follows a tag is another text
             return tokens
         if not self._at_line_start and "\n" not in token:
             self._line_is_blank = self._line_is_blank and token.isspace()
@@ -110,30 +118,35 @@ class ScratchpadHeadings:
     def _read_lines(self, text: str, *, is_final: bool = False) -> list[Token]:
         tokens: list[Token] = []
         text, self._line = self._line + text, ""
-        done = start = 0  # up to where the text is in tokens, and where the current line begins
+        done = 0  # up to where the text is in tokens
+        grammar = _ALL if self._in_notes else _NOTES
+        start = 0 if self._at_line_start and grammar.may_begin(text) else grammar.next_line(text, 0) or len(text)
         while start < len(text):
+            if start:
+                self._follows_blank = self._is_blank(text, start - 1)
             end = text.find("\n", start)
-            is_whole = is_final or end >= 0
-            end = end if end >= 0 else len(text)
-            if self._at_line_start:
+            line = text[start:end] if end >= 0 else text[start:]
+            heading = grammar.read(line, is_whole=is_final or end >= 0, follows_blank=self._follows_blank)
+            if heading is None:
+                text, self._line = text[:start], text[start:]
+                break
+            if heading.section:
+                tokens += [text[done:start]] if start > done else []
+                done = start + heading.chars
+                self._in_notes = heading.section == SCRATCHPAD
+                raw = text[start:done]
+                opener = Tag("scratchpad", "open", raw, is_heading=True)
+                tokens.append(opener if self._in_notes else Tag("section", "close", raw))
                 grammar = _ALL if self._in_notes else _NOTES
-                line = text[start:end]
-                heading: HeadingLine | None = HeadingLine()
-                if grammar.may_begin(line):
-                    heading = grammar.read(line, is_whole=is_whole, follows_blank=self._follows_blank)
-                if heading is None:
-                    self._line = text[start:]
-                    break
-                self._at_line_start = False
-                if heading.section:
-                    tokens += [text[done:start]] if start > done else []
-                    done = start + heading.chars
-                    self._in_notes = heading.section == SCRATCHPAD
-                    kind, name = (TagKind.OPEN, "scratchpad") if self._in_notes else (TagKind.CLOSE, "section")
-                    tokens.append(Tag(name, kind, text[start:done], is_heading=True))
-            self._line_is_blank = self._line_is_blank and not text[start:end].strip()
-            if end < len(text):
-                self._at_line_start, self._follows_blank, self._line_is_blank = True, self._line_is_blank, True
-            start = end + 1
-        rest = text[done : len(text) - len(self._line)]
-        return [*tokens, rest] if rest else tokens
+            start = grammar.next_line(text, start) or len(text)
+        if text:
+            self._at_line_start = text.endswith("\n")
+            self._follows_blank = self._is_blank(text, len(text) - self._at_line_start)
+            self._line_is_blank = self._at_line_start or self._follows_blank
+        tokens += [text[done:]] if done < len(text) else []
+        return tokens
+
+    def _is_blank(self, text: str, end: int) -> bool:
+        """Say whether the line that ends there is blank; it may have begun in an earlier text."""
+        start = text.rfind("\n", 0, end) + 1
+        return not text[start:end].strip() and (start > 0 or self._line_is_blank)

@@ -7,7 +7,7 @@ space that may be the last. ``finish`` releases it all and must be called on eve
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,9 +72,12 @@ class Normalizer:
         return self._response.thinking
 
     @property
-    def open_scratchpad(self) -> Scratchpad:
+    def open_scratchpad(self) -> Scratchpad | None:
         """The beginning of the scratchpad that is being written: all of it is private, wherever it ends."""
-        return Scratchpad(self._content.parser.open_scratchpad or self._native.parser.open_scratchpad)
+        for open_one in (self._content.parser.scratchpad, self._native.parser.scratchpad):
+            if open_one and open_one.beginning:
+                return Scratchpad(open_one.beginning)
+        return None
 
     def feed(self, delta: Mapping[str, Any]) -> tuple[Delta, ...]:
         """Return what is certain now: native text, then content, then tool calls. Spec 001 EC-006."""
@@ -147,23 +150,21 @@ class _Field:
         self._cleans = cleans
         self._last = ""
 
-    def feed(self, text: str) -> None:
-        self._feed_whole(self._joiner.feed(text))
-
-    def finish(self) -> None:
-        self._feed_whole(self._joiner.finish())
-        rest = self._scanner.finish()
-        for token in (*(self._headings.feed(rest) if rest else ()), *self._headings.finish()):
-            self.parser.feed(token)
-        self.parser.settle(is_final=True)
-
-    def _feed_whole(self, text: str) -> None:
+    def feed(self, text: str, *, is_final: bool = False) -> None:
+        text = self._joiner.finish() if is_final else self._joiner.feed(text)
         if self._cleans:
             text = clean(text, self._last)
             self._last = text[-1:] or self._last
         for token in self._scanner.feed(text):
             for part in self._headings.feed(token):
                 self.parser.feed(part)
+
+    def finish(self) -> None:
+        self.feed("", is_final=True)
+        rest = self._scanner.finish()
+        for token in (*(self._headings.feed(rest) if rest else ()), *self._headings.finish()):
+            self.parser.feed(token)
+        self.parser.settle(is_final=True)
 
 
 def normalize_stream(deltas: Iterable[Mapping[str, Any]], *, starts_in_reasoning: bool = False) -> Normalized:
@@ -188,17 +189,22 @@ def native_text(delta: Mapping[str, Any]) -> tuple[str, str]:
     The first field that has text counts, for servers mirror one text into several; blanks only where no field has
     more. A field of another type counts as absent. Spec 003 precedence, product 18.
     """
-    details = (
-        _string(element, "text") or _string(element, "summary")
-        for element in mappings_in(delta.get("reasoning_details"))
-    )
+    blank = "", ""
+    for text, name in _native_texts(delta):
+        if text and not text.isspace():
+            return text, name
+        blank = blank if blank[0] else (text, name)
+    return blank if blank[0] else ("", "")
+
+
+def _native_texts(delta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name in NATIVE_FIELDS:
+        if name in delta:
+            yield _string(delta, name), name
+    details = mappings_in(delta.get("reasoning_details"))
+    yield "".join(_string(each, "text") or _string(each, "summary") for each in details), "reasoning_details"
     parts = (part.get("thinking") for part in mappings_in(delta.get("content")) if part.get("type") == "thinking")
-    found = [
-        *((_string(delta, name), name) for name in NATIVE_FIELDS),
-        ("".join(details), "reasoning_details"),
-        ("".join(map(answer_text, parts)), "thinking"),
-    ]
-    return next((one for one in found if one[0].strip()), next((one for one in found if one[0]), ("", "")))
+    yield "".join(map(answer_text, parts)), "thinking"
 
 
 def _string(mapping: Mapping[str, Any], key: str) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
-from typing import Protocol
 
 from reasoning.deltas import Channel, Delta
 from reasoning.scratchpad import Scratchpad
@@ -154,25 +153,13 @@ class ResponseState:
             self.deltas.append(Delta(Channel.SCRATCHPAD, Scratchpad(notes)))
 
 
-class FieldOutput(Protocol):
-    """Where a parser sends the text of its field."""
-
-    response: ResponseState
-
-    def visible(self, text: str, *, is_after_removal: bool) -> None: ...
-
-    def thought(self, text: str) -> None: ...
-
-    def end_thought(self) -> None: ...
-
-
 class ContentOutput:
     """The output of ``content``: the answer, and tagged thoughts where there is no native text.
 
     ``live`` doesn't trim the answer, which the section parser does; an answer without sections may end in blanks.
     """
 
-    def __init__(self, response: ResponseState, *, live: bool) -> None:
+    def __init__(self, response: ResponseState, *, live: bool = False) -> None:
         self.response = response
         self._seam = SeamGuard()
         self._answer_ends = None if live else WhitespaceTrimmer()
@@ -211,17 +198,10 @@ class ContentOutput:
         self._is_in_block = False
 
 
-class NativeOutput:
+class NativeOutput(ContentOutput):
     """The output of the native field: all of it is one block of thinking, however it is interleaved."""
 
-    def __init__(self, response: ResponseState) -> None:
-        self.response = response
-        self._seam = SeamGuard()
-
     def visible(self, text: str, *, is_after_removal: bool) -> None:
-        self.thought(text)
-
-    def thought(self, text: str) -> None:
         response = self.response
         text = self._seam.feed(text, is_after_removal=True)
         if not text:
@@ -230,6 +210,3 @@ class NativeOutput:
         starts_block = response.tagged and not response.native
         response.native.append(text)
         response.deltas.put(Channel.THINKING, BLOCK_BREAK + text if starts_block else text)
-
-    def end_thought(self) -> None:
-        pass

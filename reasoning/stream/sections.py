@@ -34,7 +34,6 @@ _PARTIAL_MARK = re.compile(  # the beginning of a bullet, a rule or a fence
     r"[ \t]*(?:(?:[-*–]|\d{1,3}[.)]?)?[ \t\r]*|(?:-+|\*+|_+)[ \t\r]*|`{1,2}|~{1,2})\Z"
 )
 _BULLET_MARK = re.compile(r"(?:[-*–•]|\d{1,3}[.)])\s+")
-_LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -97,13 +96,21 @@ class SectionParser:
         if self._is_at_start:
             text = text.lstrip()
             self._is_at_start = not text
-        for piece in _LINES.findall(text):
-            content = piece.removesuffix("\n")
-            is_whole = len(content) < len(piece)
+        at = 0
+        while at < len(text):
+            end = text.find("\n", at) + 1 or len(text)
+            if not (self._in_summary or self._held or self._skips_blanks or self._line):
+                # Nearly all of an answer is text up to the next line that may be a heading.
+                self._is_decided = self._is_decided or not SECTIONS.may_begin(text, at)
+                if self._is_decided and end < len(text):
+                    end = SECTIONS.next_line(text, at) or len(text)
+            is_whole = text[end - 1] == "\n"
+            piece = text[at : end - is_whole]
+            at = end
             if self._is_decided:
-                self._add(content)
+                self._add(piece)
             else:
-                self._line += content
+                self._line += piece
                 self._decide(is_whole=is_whole)
             if is_whole:
                 self._end_line()
@@ -128,8 +135,7 @@ class SectionParser:
         if self._in_summary:
             text = self._line = _limit_indent(self._line)
             line = _read_summary_line(text, is_whole=is_whole, follows_blank=self._follows_blank_line)
-        # The first characters decide for nearly every line of an answer.
-        elif SECTIONS.may_begin(self._line) and not self._answer.code.in_fence():
+        elif not self._answer.code.in_fence():
             text = self._line
             line = _read_answer_line(text, is_whole=is_whole, follows_blank=self._follows_blank_line)
         else:
@@ -163,7 +169,8 @@ class SectionParser:
         if self._held:
             self._held.clear()
             self._answer.begin_section()
-        self._line_has_text = self._line_has_text or not text.isspace()
+        last_line = text[text.rfind("\n") + 1 :]
+        self._line_has_text = bool(last_line.strip()) or (self._line_has_text and last_line == text)
         if self._in_summary:
             self._bullets.add(text)
         else:

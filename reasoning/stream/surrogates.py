@@ -9,7 +9,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def repair_surrogates(text: str) -> str:
     """Return a complete text that can be encoded: pairs joined, lone halves replaced by U+FFFD."""
-    if text.isascii() or not _SURROGATE.search(text):
+    if not _SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -21,6 +21,8 @@ class SurrogateJoiner:
         self._high = ""  # the first half of a pair whose second half has not arrived
 
     def feed(self, text: str) -> str:
+        if text.isascii() and not self._high:
+            return text
         text, self._high = self._high + text, ""
         # JSON escapes one emoji as two halves, and a server may send them in two deltas.
         if "\ud800" <= text[-1:] <= "\udbff":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from typing import Literal
 
 NAMES = ("thinking", "think", "reasoning", "scratchpad")
 _MAX_BLANKS = 8
@@ -42,12 +42,7 @@ _PARTIAL_TAG = re.compile(
 )
 
 
-class TagKind(Enum):
-    """VOID is the self-closing form: it is removed and changes no state."""
-
-    OPEN = "open"
-    CLOSE = "close"
-    VOID = "void"
+TagKind = Literal["open", "close", "void"]  # void is the self-closing form: it is removed and changes no state
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +52,7 @@ class Tag:
     name: str
     kind: TagKind
     raw: str
-    is_heading: bool = False  # a heading that opens a scratchpad, or ends one
+    is_heading: bool = False  # a heading that opens a scratchpad
 
 
 Token = str | Tag
@@ -81,7 +76,7 @@ class TagScanner:
             if match.start() > end:
                 tokens.append(buffer[end : match.start()])
             is_void, is_closer = match["trail"] or match["escaped_trail"], match["lead"] or match["escaped_lead"]
-            kind = TagKind.VOID if is_void else TagKind.CLOSE if is_closer else TagKind.OPEN
+            kind: TagKind = "void" if is_void else "close" if is_closer else "open"
             tokens.append(Tag((match["name"] or "scratchpad").lower(), kind, match[0]))
             end = match.end()
         # Hold back what may be the beginning of a tag: 22 characters at most, or 32 where it is escaped.
@@ -140,16 +135,16 @@ def without_scratchpads(tokens: Sequence[Token]) -> tuple[list[Token], list[str]
 
     A complete scratchpad stays private in code as anywhere else; an opener or a closer alone is a literal.
     """
-    last_closer = max((at for at, token in enumerate(tokens) if is_scratchpad(token, TagKind.CLOSE)), default=-1)
+    last_closer = max((at for at, token in enumerate(tokens) if is_scratchpad(token, "close")), default=-1)
     shown: list[Token] = []
     scratchpads: list[str] = []
     opener_at: int | None = None
     for at, token in enumerate(tokens):
         if opener_at is not None:
-            if is_scratchpad(token, TagKind.CLOSE):
+            if is_scratchpad(token, "close"):
                 scratchpads.append(raw_text(tokens[opener_at + 1 : at]))
                 opener_at = None
-        elif at < last_closer and is_scratchpad(token, TagKind.OPEN):
+        elif at < last_closer and is_scratchpad(token, "open"):
             opener_at = at
         else:
             shown.append(token)

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reasoning.stream.code_spans import CodeEnd, CodePosition, CodeTracker
-from reasoning.stream.output import FieldOutput
-from reasoning.stream.tags import Tag, TagKind, Token, is_scratchpad, raw_text, without_scratchpads
+from reasoning.stream.output import ContentOutput
+from reasoning.stream.tags import Tag, Token, is_scratchpad, raw_text, without_scratchpads
 
 THINK_TAGS = frozenset({"think", "thinking"})
 _MAX_HEAD_CHARS = 80
@@ -68,6 +68,20 @@ class PendingTag:
     begins_message: bool  # in a fence without language, before any other text
 
 
+@dataclass(slots=True)
+class OpenScratchpad:
+    """A scratchpad whose end didn't come yet. It can lie over any state."""
+
+    has_heading: bool  # in place of a tag
+    pieces: list[str] = field(default_factory=list)
+    beginning: str = ""  # as much as is ever shown of it while it is open
+
+    def add(self, text: str) -> None:
+        self.pieces.append(text)
+        if len(self.beginning) < MAX_OPEN_CHARS:
+            self.beginning = (self.beginning + text)[:MAX_OPEN_CHARS]
+
+
 class ThinkTagParser:
     """Feed it the tokens of one field of one response.
 
@@ -75,7 +89,7 @@ class ThinkTagParser:
     everything is thinking, and delimiters are removed.
     """
 
-    def __init__(self, output: FieldOutput, *, starts_in_reasoning: bool = False, is_native: bool = False) -> None:
+    def __init__(self, output: ContentOutput, *, starts_in_reasoning: bool = False, is_native: bool = False) -> None:
         self._output = output
         self._response = output.response
         self._is_native = is_native
@@ -83,47 +97,44 @@ class ThinkTagParser:
         self._state: TextState | ThinkState | ReasoningState = self._text
         if starts_in_reasoning:
             self._state = ThinkState(THINK_TAGS, is_prefilled=True)
-        self._scratchpad: list[str] | None = None  # of an open scratchpad; it can lie over any state
-        self._has_heading = False  # the scratchpad, in place of a tag
+        self.scratchpad: OpenScratchpad | None = None
         self._pending: PendingTag | None = None
         self._native_seen = False
         self._never_closed: frozenset[str] = frozenset()  # names whose closer is known not to come
         self._is_after_removal = False
 
-    @property
-    def open_scratchpad(self) -> str:
-        """The text so far of the scratchpad that is open, as much as is ever shown of it."""
-        return "".join((self._scratchpad or ())[:MAX_OPEN_CHARS])[:MAX_OPEN_CHARS]
-
     def feed(self, token: Token) -> None:
+        scratchpad = self.scratchpad
         if isinstance(token, Tag):
             self._is_after_removal = True
-            if token.name == "section" and not (self._scratchpad is not None and self._has_heading):
+            if token.name == "section" and not (scratchpad and scratchpad.has_heading):
                 token = token.raw
-        if self._scratchpad is not None:
-            if is_scratchpad(token, TagKind.CLOSE):
+        if scratchpad is not None:
+            if is_scratchpad(token, "close"):
                 self._response.stripped_delimiters += 1
-                self._end_scratchpad(self._scratchpad)
-            elif self._has_heading and isinstance(token, Tag) and (token.name == "section" or self._ends_block(token)):
-                self._end_scratchpad(self._scratchpad)
+                self._end_scratchpad(scratchpad)
+            elif isinstance(token, str):
+                scratchpad.add(token)
+            elif scratchpad.has_heading and (token.name == "section" or self._ends_block(token)):
+                self._end_scratchpad(scratchpad)
                 self.feed(token)
             else:
-                self._scratchpad.append(raw_text([token]))
+                scratchpad.add(token.raw)
         elif self._pending is not None:
             self._feed_pending(token, self._pending)
         elif not isinstance(token, Tag):
             self._state.code.feed(token)
             self._emit(token)
         # Whether the code closes isn't known yet. The tag waits, for text that was shown can't be hidden again.
-        elif self._may_be_literal(token) and self._state.code.is_inside(is_opener=token.kind is TagKind.OPEN):
+        elif self._may_be_literal(token) and self._state.code.is_inside(is_opener=token.kind == "open"):
             begins_message = self._state is self._text and _BARE_FENCE.fullmatch(self._text.head) is not None
             self._pending = PendingTag([token], self._state.code.snapshot(), begins_message)
             self._state.code.watch_tag(is_opener=False)
-        elif token.kind is TagKind.VOID or is_scratchpad(token, TagKind.CLOSE):
+        elif token.kind == "void" or is_scratchpad(token, "close"):
             self._response.stripped_delimiters += 1
-        elif is_scratchpad(token, TagKind.OPEN):
+        elif is_scratchpad(token, "open"):
             self._response.stripped_delimiters += 1
-            self._scratchpad, self._has_heading = [], token.is_heading
+            self.scratchpad = OpenScratchpad(token.is_heading)
         else:
             self._feed_block_tag(token)
 
@@ -140,11 +151,11 @@ class ThinkTagParser:
 
     def settle(self, *, is_final: bool) -> None:
         """Resolve what is open: at the end of the stream all, at a tool call thoughts and code. Normaliser 5, 11."""
-        scratchpad, self._scratchpad = self._scratchpad, None
+        scratchpad, self.scratchpad = self.scratchpad, None
         while True:
             state = self._state
             if self._pending is not None:
-                end = state.code.finish() if is_final else CodeEnd.BROKEN
+                end = state.code.finish() if is_final else "broken"
                 self._resolve_pending(self._pending, end)
             elif isinstance(state, ThinkState):
                 self._settle_thought(state)
@@ -152,9 +163,9 @@ class ThinkTagParser:
                 self._settle_reasoning(state)
             else:
                 break
-        self._scratchpad = self._scratchpad if scratchpad is None else scratchpad
-        if is_final and self._scratchpad is not None:
-            self._end_scratchpad(self._scratchpad)
+        self.scratchpad = scratchpad or self.scratchpad
+        if is_final and self.scratchpad:
+            self._end_scratchpad(self.scratchpad)
         # Behind a tool call closers may come again.
         self._never_closed = frozenset()
 
@@ -178,26 +189,26 @@ class ThinkTagParser:
                 else:
                     thought.buffer.append(token)
 
-    def _end_scratchpad(self, pieces: list[str]) -> None:
-        self._scratchpad = None
-        self._response.add_scratchpad("".join(pieces))
+    def _end_scratchpad(self, scratchpad: OpenScratchpad) -> None:
+        self.scratchpad = None
+        self._response.add_scratchpad("".join(scratchpad.pieces))
 
     def _feed_block_tag(self, tag: Tag) -> None:
         match self._state:
             case TextState():
                 self._response.stripped_delimiters += 1
-                if tag.kind is TagKind.OPEN and not self._is_native:
+                if tag.kind == "open" and not self._is_native:
                     self._open(tag.name)
             case ThinkState() as thought:
                 self._feed_tag_in_thought(tag, thought)
             case ReasoningState() as block:
                 if tag.name == "reasoning":
-                    block.depth += 1 if tag.kind is TagKind.OPEN else -1
+                    block.depth += 1 if tag.kind == "open" else -1
                     if block.depth == 0:
                         self._response.stripped_delimiters += 1
                         self._end_reasoning(block, block.tokens)
                         return
-                    if tag.kind is TagKind.CLOSE:
+                    if tag.kind == "close":
                         block.last_closer_at = len(block.tokens)
                 block.tokens.append(tag)
 
@@ -210,7 +221,7 @@ class ThinkTagParser:
     def _feed_tag_in_thought(self, tag: Tag, thought: ThinkState) -> None:
         if tag.name not in THINK_TAGS:
             self._emit(tag)
-        elif tag.kind is TagKind.OPEN:
+        elif tag.kind == "open":
             if thought.is_prefilled and thought.is_empty:
                 thought.closers, thought.is_prefilled, thought.is_empty = frozenset({tag.name}), False, False
                 thought.emitted.clear()
@@ -246,16 +257,16 @@ class ThinkTagParser:
         """In the answer any tag can be a literal, in a thought its closers, anywhere a scratchpad's opener."""
         is_answer = self._state is self._text and not self._is_native
         is_closer = isinstance(self._state, ThinkState) and is_think_closer(tag)
-        return is_answer or is_closer or is_scratchpad(tag, TagKind.OPEN)
+        return is_answer or is_closer or is_scratchpad(tag, "open")
 
     def _feed_pending(self, token: Token, pending: PendingTag) -> None:
         code = self._state.code
         rest = token
         if isinstance(token, Tag):
-            end = code.watch_tag(is_opener=token.kind is TagKind.OPEN)
+            end = code.watch_tag(is_opener=token.kind == "open")
             # A scratchpad's opener is no literal where its code may reach beyond the block.
-            if is_scratchpad(pending.tokens[0], TagKind.OPEN) and self._ends_block(token):
-                end = end or CodeEnd.BROKEN
+            if is_scratchpad(pending.tokens[0], "open") and self._ends_block(token):
+                end = end or "broken"
             if end is None:
                 pending.tokens.append(token)
         else:
@@ -271,12 +282,12 @@ class ThinkTagParser:
         """Say whether ``tag`` may end what is open, so that no code reaches across it."""
         if isinstance(self._state, ThinkState):
             return is_think_closer(tag)
-        return isinstance(self._state, ReasoningState) and tag.kind is TagKind.CLOSE and tag.name == "reasoning"
+        return isinstance(self._state, ReasoningState) and tag.kind == "close" and tag.name == "reasoning"
 
     def _resolve_pending(self, pending: PendingTag, end: CodeEnd) -> None:
         self._pending = None
         self._response.count_hold(pending.tokens)
-        if end is CodeEnd.BROKEN:  # no code after all: the tag was a delimiter
+        if end == "broken":  # no code after all: the tag was a delimiter
             self._state.code.distrust(pending.position)
             self._parse_again(pending.tokens)
             return
@@ -323,22 +334,22 @@ class ThinkTagParser:
             self._parse_again(block.tokens[closer_at + 1 :])
 
     def _parse_again(self, tokens: Iterable[Token]) -> None:
-        scratchpad, self._scratchpad = self._scratchpad, None
+        scratchpad, self.scratchpad = self.scratchpad, None
         for token in tokens:
             self.feed(token)
-        self._scratchpad = self._scratchpad if scratchpad is None else scratchpad
+        self.scratchpad = scratchpad or self.scratchpad
 
 
 def is_think_closer(token: Token) -> bool:
-    return isinstance(token, Tag) and token.kind is TagKind.CLOSE and token.name in THINK_TAGS
+    return isinstance(token, Tag) and token.kind == "close" and token.name in THINK_TAGS
 
 
 def _opener_of_whole_thought(tokens: Sequence[Token]) -> Tag | None:
     """Return the opener of code that is one thought, its closer and the end of the fence, else None. Product 17."""
     opener = tokens[0]
-    if not isinstance(opener, Tag) or opener.kind is not TagKind.OPEN or opener.name == "scratchpad":
+    if not isinstance(opener, Tag) or opener.kind != "open" or opener.name == "scratchpad":
         return None
     for at, token in enumerate(tokens):
-        if isinstance(token, Tag) and token.kind is TagKind.CLOSE and token.name == opener.name:
+        if isinstance(token, Tag) and token.kind == "close" and token.name == opener.name:
             return opener if not raw_text(tokens[at + 1 :]).strip(_FENCE_CHARS) else None
     return None

@@ -192,12 +192,12 @@ class TurnMachine:
         if self.reached:
             return ()
         match raw:
-            case RawFields(fields, message):
-                if message != self._messages[-1].number and "content" in fields:
+            case RawFields():
+                if raw.message != self._messages[-1].number and "content" in raw.fields:
                     self._route(self._normalizer.end_message())
                     self._end_message()
-                    self._begin_message(message)
-                self._feed_fields(fields)
+                    self._begin_message(raw.message)
+                self._feed_fields(raw.fields)
             case RawItem():
                 self._count_opaque(raw.item)
                 self._items.append(raw)
