@@ -10,6 +10,7 @@ from pathlib import Path
 
 from django.core.management.utils import get_random_secret_key
 
+from chat.providers import DEFAULT_OPENAI_MODEL, OPENAI_URL
 from config import environment as env
 from config.schema import VARIABLES
 from reasoning.errors import SettingError
@@ -47,17 +48,15 @@ SCRATCHPAD_TOGGLE_MINUTES: int = ENV["SCRATCHPAD_TOGGLE_MINUTES"]
 REASONING_THINKING_FOR_USERS: ThinkingForUsers = ENV["REASONING_THINKING_FOR_USERS"]
 THINKING_RETENTION_DAYS: int | None = ENV["THINKING_RETENTION_DAYS"]
 
-# With all three None the offline analyst answers. URL or key alone is enough (contracts, Environment).
-DEFAULT_OPENAI_BASE_URL = "https://api.openai.com/v1"
-DEFAULT_OPENAI_MODEL = "gpt-5-mini"
+# With all three None the offline analyst answers. An address or a key alone is enough.
 _key, _base_url, _model = ENV["OPENAI_API_KEY"], ENV["OPENAI_BASE_URL"], ENV["OPENAI_MODEL"]
 _is_connected = bool(_key or _base_url)
 OPENAI_API: str = ENV["OPENAI_API"]
 OPENAI_API_KEY: str | None = (_key or "none") if _is_connected else None
-OPENAI_BASE_URL: str | None = (_base_url or DEFAULT_OPENAI_BASE_URL) if _is_connected else None
+OPENAI_BASE_URL: str | None = (_base_url or OPENAI_URL) if _is_connected else None
 OPENAI_MODEL: str | None = (_model or (None if _base_url else DEFAULT_OPENAI_MODEL)) if _is_connected else None
 # Variables that model profiles may name.
-MODEL_KEYS = env.ApiKeys(VARIABLES, ENV_FILE, ENV["MODEL_KEYS"], OPENAI_BASE_URL or DEFAULT_OPENAI_BASE_URL)
+MODEL_KEYS = env.ApiKeys(VARIABLES, ENV_FILE, ENV["MODEL_KEYS"], OPENAI_BASE_URL or OPENAI_URL)
 
 OPENAI_TAKES_IMAGES: bool | None = ENV["OPENAI_TAKES_IMAGES"]
 MESSAGE_MAX_CHARS: int = ENV["MESSAGE_MAX_CHARS"]

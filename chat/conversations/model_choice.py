@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from chat.live.publish import publish_changes
 from chat.models import Conversation, ModelProfile, SiteSettings
-from chat.providers import OPENAI_URL, ProviderConfig, known_provider_for, provider_for
+from chat.providers import ProviderConfig, known_provider_for, provider_for
 from chat.providers.address import MAX_CHARS as MAX_ADDRESS_CHARS
 from chat.providers.address import AddressProblem, InvalidAddressError, check_address, host_of
 from chat.providers.base import Provider, ProviderError, shown_model
@@ -128,10 +128,8 @@ def request_target(chosen: ModelChoice) -> RequestTarget:
     config = chosen.config
     return RequestTarget(
         api=config.api,
-        model=OFFLINE if config.is_offline else config.model_name,
-        provider="offline"
-        if config.is_offline
-        else Connection(config.base_url or OPENAI_URL, config.api_key or "none").identity,
+        model=OFFLINE if config.is_offline else config.model,
+        provider="offline" if config.is_offline else Connection(config.base_url, config.api_key or "none").identity,
         dialect=chosen.dialect,
         context_limit=chosen.context_limit,
         takes_images=chosen.takes_images,
@@ -154,16 +152,13 @@ async def provider(chosen: ModelChoice) -> Provider:
 def of_environment(*, model: str | None = None) -> ModelChoice:
     """Return the endpoint that the settings name, or another ``model`` there; with none, the offline analyst."""
     config = provider_config(
-        settings.OPENAI_BASE_URL or None,
-        settings.OPENAI_API_KEY or None,
-        model or settings.OPENAI_MODEL,
-        settings.OPENAI_API,
+        settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY, model or settings.OPENAI_MODEL, settings.OPENAI_API
     )
     if config.is_offline:
         return ModelChoice(OFFLINE, _("Offline analyst"), config, find_dialect("", OFFLINE), settings.CONTEXT_LIMIT)
     return ModelChoice(
-        name=shown_model(config.model_name),
-        label=shown_model(config.model_name) or host_of(config.base_url or ""),
+        name=shown_model(config.model),
+        label=shown_model(config.model) or host_of(config.base_url),
         config=config,
         dialect=natural_dialect(config),
         context_limit=settings.CONTEXT_LIMIT,
@@ -174,10 +169,9 @@ def of_environment(*, model: str | None = None) -> ModelChoice:
 def of_profile(profile: ModelProfile) -> ModelChoice:
     """Return the model of a profile, whether it is offered or not."""
     variable = profile.api_key_env
-    # a local service needs no key, but the SDK insists on one
     key = settings.MODEL_KEYS.get(variable, profile.base_url) if variable else "none"
     config = provider_config(
-        profile.base_url, key or None, profile.model, profile.api, starts_in_reasoning=profile.starts_in_reasoning
+        profile.base_url, key, profile.model, profile.api, starts_in_reasoning=profile.starts_in_reasoning
     )
     return ModelChoice(
         name=profile.name,
@@ -196,11 +190,9 @@ def of_profile(profile: ModelProfile) -> ModelChoice:
 
 def may_take_images(config: ProviderConfig, setting: bool | None) -> bool:
     """Say whether a model sees images: as it is set, else as the service at its address is known to."""
-    return (
-        dialect_named(find_dialect(host_of(config.base_url or OPENAI_URL), config.model_name)).takes_images
-        if setting is None
-        else setting
-    )
+    if setting is not None:
+        return setting
+    return dialect_named(find_dialect(host_of(config.base_url), config.model)).takes_images
 
 
 def profile_problem(profile: ModelProfile, *, has_key: bool) -> str:
@@ -256,9 +248,9 @@ def provider_config(
     base_url: str | None, key: str | None, model: str | None, api: str, *, starts_in_reasoning: bool = False
 ) -> ProviderConfig:
     return ProviderConfig(
-        base_url=base_url,
-        api_key=key,
-        model=model or None,
+        base_url=base_url or "",
+        api_key=key or None,
+        model=model or "",
         api=cast('Literal["chat", "responses"]', api),
         connect_s=settings.CONNECT_TIMEOUT_S,
         first_s=settings.FIRST_WORD_TIMEOUT_S,
@@ -269,7 +261,7 @@ def provider_config(
 
 def natural_dialect(config: ProviderConfig) -> str:
     """Return the dialect that a model's address, API and name point to, whatever its profile says."""
-    return RESPONSES if config.api == "responses" else find_dialect(host_of(config.base_url or ""), config.model_name)
+    return RESPONSES if config.api == "responses" else find_dialect(host_of(config.base_url), config.model)
 
 
 def in_its_words(error: ProviderError, chosen: ModelChoice) -> ProviderError:

@@ -18,41 +18,31 @@ DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
-    """Which model answers. With neither address nor key it is the offline analyst.
+    """Which model answers. Without an address it is the offline analyst; without a model the first that it lists."""
 
-    An address alone is enough: the key is then ``none`` and the model the first that the address lists. A key alone
-    means OpenAI's own address.
-    """
-
-    base_url: str | None = None
+    base_url: str = ""
     api_key: str | None = field(default=None, repr=False)
-    model: str | None = None
+    model: str = ""
     api: Literal["chat", "responses"] = "chat"
     connect_s: float = 10.0
     first_s: float = 180.0
     idle_s: float = 60.0
-    offline_delay_ms: float = 12.0
     starts_in_reasoning: bool = False
 
     @property
     def is_offline(self) -> bool:
-        return not (self.base_url or self.api_key)
-
-    @property
-    def model_name(self) -> str:
-        """The model that is asked for; empty where the address chooses it."""
-        return self.model or ("" if self.base_url else DEFAULT_OPENAI_MODEL)
+        return not self.base_url
 
 
 def build_provider(config: ProviderConfig) -> Provider:
     """Return the provider that ``config`` names. Opens no connection."""
     if config.is_offline:
-        return OfflineAnalyst(delay_ms=config.offline_delay_ms)
+        return OfflineAnalyst()
     adapter = OpenAIResponsesProvider if config.api == "responses" else OpenAIChatProvider
     return adapter(
-        config.base_url or OPENAI_URL,
-        config.api_key or "none",
-        config.model_name,
+        config.base_url,
+        config.api_key or "none",  # a local service needs no key, but the SDK insists on one
+        config.model,
         connect_s=config.connect_s,
         first_s=config.first_s,
         idle_s=config.idle_s,

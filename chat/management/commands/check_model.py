@@ -36,7 +36,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         chosen = model_named(options["name"])
-        host = host_of(chosen.config.base_url or "")
+        host = host_of(chosen.config.base_url)
 
         async def call() -> tuple[str, list[CheckRow]]:
             try:

@@ -12,6 +12,7 @@ from django.test.utils import override_settings
 
 from accounts.demo import ensure_users
 from accounts.models import User
+from chat.conversations import actions
 from chat.filings.ingest import load_demo
 from chat.models import Conversation, Turn
 from chat.turns.manager import turn_manager
@@ -38,7 +39,7 @@ class Command(BaseCommand):
 
 def make_conversation(owner: User) -> Conversation:
     """Ask one question and wait for the answer: a real turn by the offline analyst."""
-    conversation = Conversation.objects.create(owner=owner)
+    conversation = actions.start(owner)
 
     async def ask() -> None:
         accepted = await turn_manager.submit(conversation.pk, Message(QUESTION))
