@@ -60,10 +60,10 @@ async def client_for(connection: Connection) -> AsyncOpenAI:
 
 def build_client(connection: Connection, **http_options: Any) -> AsyncOpenAI:
     """Build a client. ``http_options`` go to the HTTP client, such as a ``transport``."""
-    from httpx2 import Timeout  # noqa: PLC0415
-    from openai import AsyncOpenAI, DefaultAioHttpClient  # noqa: PLC0415
+    from httpx2 import Timeout
+    from openai import AsyncOpenAI, DefaultAioHttpClient
 
-    # None for reading: ``Patience`` limits the silence of a stream, and listing has a limit of its own.
+    # None for reading: ``SilenceLimit`` limits the silence of a stream, and listing has a limit of its own.
     timeout = Timeout(None, connect=connection.connect_s, pool=connection.connect_s)
     return AsyncOpenAI(
         api_key=connection.api_key,
@@ -85,7 +85,7 @@ async def refuse_redirect_elsewhere(response: Response) -> None:
 
     Redirects within the same scheme, host and port are followed, of a posted body only those that keep it.
     """
-    from httpx2 import InvalidURL  # noqa: PLC0415
+    from httpx2 import InvalidURL
 
     if not response.has_redirect_location:
         return

@@ -18,7 +18,8 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 from chat.providers.base import ProviderError, shown_model
-from chat.providers.context_limit import stated_limit
+from chat.providers.model_listing import stated_limit
+from reasoning.redaction import redact_text
 
 MAX_QUOTED_CHARS = 300
 _MAX_WAIT_S, _TOMORROW_S = 86_400.0, 64_800.0  # a day; 18 hours
@@ -199,11 +200,11 @@ _ADVICE_WITHOUT_REASON = (
 _TRANSPORT_CODES = {
     "unreachable": frozenset(
         """ClientConnectorError ConnectError ConnectTimeout ConnectionRefusedError ConnectionTimeoutError InvalidURL
-        PoolTimeout ProxyError UnsupportedProtocol gaierror""".split()  # noqa: SIM905
+        PoolTimeout ProxyError UnsupportedProtocol gaierror""".split()
     ),
     "disconnected": frozenset(
         """BrokenPipeError ClientOSError ClientPayloadError CloseError ConnectionResetError ReadError
-        RemoteProtocolError ServerDisconnectedError WriteError""".split()  # noqa: SIM905
+        RemoteProtocolError ServerDisconnectedError WriteError""".split()
     ),
     "timeout": frozenset({"APITimeoutError", "ReadTimeout", "SocketTimeoutError", "WriteTimeout"}),
 }
@@ -435,8 +436,6 @@ def describe_refusal(status: int, where: str, details: ErrorDetails, endpoint: E
 
 def quote_service(text: str, endpoint: Endpoint) -> str:
     """Return a service's words on one line, without keys and its machine's folders, redacted and shortened."""
-    from reasoning.redaction import redact_text  # noqa: PLC0415  (its tables cost start-up time; errors are rare)
-
     for secret in endpoint.secrets:
         if len(secret) > 3:
             text = text.replace(secret, "[redacted]")

@@ -8,21 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from chat.providers.base import ProviderError, ProviderRequest, shown_model
 from chat.providers.connections import Connection, client_for
 from chat.providers.decoding import MAX_EVENT_BYTES, EventParser, ResponseDecoder
 from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed
 from chat.providers.model_listing import limit_of, listed_models
-from chat.providers.patience import Patience
 from reasoning.deltas import RawDelta, RawFields
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+T = TypeVar("T")
 _LISTING_S = 3.0  # how long the first turn may wait for a list that isn't needed
 _BODY_END_S = 0.2  # how long the body's own end may take to follow the end mark
 _USAGE_S = 5.0  # how long the token counts may take to follow the end of the answer
@@ -34,6 +34,41 @@ _ECHO = "(not shown: it repeats a part of the conversation)"
 SLICE_BYTES = 65_536  # that are parsed at once: a compressed stream may bring 32 MB of comments in one piece
 BUSY_STREAMS = 20  # in this process; from there on reads are joined
 WINDOW_PER_STREAM_S, LONGEST_WINDOW_S = 0.002, 0.1
+
+
+class SilenceLimit:
+    """How long one response may keep silent: ``first_s`` until its first word, ``idle_s`` after each.
+
+    By the event loop's clock. Comments that keep a connection open, and empty pieces, are no words.
+    """
+
+    def __init__(self, connection: Connection, endpoint: Endpoint) -> None:
+        self._connection, self._host = connection, endpoint.host
+        self._deadline = asyncio.get_running_loop().time() + connection.first_s
+        self.has_heard = False
+
+    def note(self, delta: RawDelta) -> None:
+        """Begin to wait anew after a word."""
+        if says_something(delta):
+            self._deadline = asyncio.get_running_loop().time() + self._connection.idle_s
+            self.has_heard = True
+
+    async def wait(self, work: Awaitable[T]) -> T:
+        """Return what ``work`` returns. Raises ProviderError ``timeout`` when the time for the next word is over."""
+        try:
+            async with asyncio.timeout_at(self._deadline) as scope:
+                return await work
+        except TimeoutError as error:
+            if not scope.expired():
+                raise
+            raise ProviderError("timeout", self._complaint(), retryable=True) from error
+
+    def _complaint(self) -> str:
+        if self.has_heard:
+            waited = f"was silent for {self._connection.idle_s:g} s (UPSTREAM_IDLE_TIMEOUT_S)"
+        else:
+            waited = f"did not begin to answer within {self._connection.first_s:g} s (FIRST_WORD_TIMEOUT_S)"
+        return f"The model service at {self._host} {waited}. Try again."
 
 
 class OpenAIService:
@@ -133,23 +168,23 @@ class OpenAIService:
             await self.find_model()
         endpoint = self._endpoint(request.body.get("model") or self.model)
         decoder = self.new_decoder(endpoint)
-        patience = Patience(self._connection, endpoint)
+        silence = SilenceLimit(self._connection, endpoint)
         OpenAIService.open_streams += 1
         try:
             async with AsyncExitStack() as stack:
-                response = await patience.wait(self._send(request, stack))
+                response = await silence.wait(self._send(request, stack))
                 events, chunks = EventParser(), in_slices(response.iter_bytes())
                 content_type = response.headers.get("content-type", "").lower()
                 if "text/html" in content_type:
                     raise malformed("a web page instead of an answer")
                 if "application/json" in content_type:
                     # The service ignored that we asked for a stream.
-                    for delta in decoder.feed(await patience.wait(read_whole(chunks))):
+                    for delta in decoder.feed(await silence.wait(read_whole(chunks))):
                         yield delta
                 else:
-                    while (chunk := await patience.wait(next_chunk(chunks, decoder, patience))) is not None:
+                    while (chunk := await silence.wait(next_chunk(chunks, decoder, silence))) is not None:
                         for delta in decode_together(events.feed(chunk), decoder):
-                            patience.note(delta)
+                            silence.note(delta)
                             yield delta
                 for delta in finish_events(events, decoder):
                     yield delta
@@ -175,7 +210,7 @@ class OpenAIService:
         Its refusal is remembered once the request was accepted without them.
         """
         client = self._client or await client_for(self._connection)
-        from openai import APIStatusError  # noqa: PLC0415
+        from openai import APIStatusError
 
         body = self.request_body(request)
         refused: set[str] = set()
@@ -211,7 +246,7 @@ class OpenAIService:
 
     def _failure(self, error: Exception, endpoint: Endpoint, body: Mapping[str, Any]) -> ProviderError:
         """Turn whatever the SDK or its transport raised into our error."""
-        from openai import APIStatusError  # noqa: PLC0415
+        from openai import APIStatusError
 
         if isinstance(error, APIStatusError):
             # Whether the request holds earlier thinking, in either API's form.
@@ -230,6 +265,22 @@ class OpenAIService:
             return malformed("an answer that cannot be read")
         connection = self._connection
         return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=connection.idle_s)
+
+
+def says_something(delta: RawDelta) -> bool:
+    """Say whether a piece is a sign of life: a service may send empty ones for ever."""
+    if not isinstance(delta, RawFields):
+        return True
+    for name, value in delta.fields.items():
+        if name != "tool_calls":
+            if value:
+                return True
+            continue
+        for piece in value if isinstance(value, list) else [value]:
+            function = piece.get("function") if isinstance(piece, dict) else None
+            if isinstance(function, dict) and (function.get("name") or function.get("arguments")):
+                return True
+    return False
 
 
 def without_conversation(detail: str, body: Mapping[str, Any]) -> str:
@@ -262,7 +313,7 @@ async def in_slices(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             yield chunk[start : start + SLICE_BYTES]
 
 
-async def next_chunk(chunks: AsyncIterator[bytes], decoder: ResponseDecoder, patience: Patience) -> bytes | None:
+async def next_chunk(chunks: AsyncIterator[bytes], decoder: ResponseDecoder, silence: SilenceLimit) -> bytes | None:
     """Return the next bytes, None at the end.
 
     In a busy process what arrives within a window is read together: working on forty characters costs hardly more than
@@ -271,7 +322,7 @@ async def next_chunk(chunks: AsyncIterator[bytes], decoder: ResponseDecoder, pat
     if decoder.done:
         return None
     if not decoder.ended:
-        if patience.has_heard and (window_s := joining_window_s(OpenAIService.open_streams)):
+        if silence.has_heard and (window_s := joining_window_s(OpenAIService.open_streams)):
             await asyncio.sleep(window_s)
         return await anext(chunks, None)
     try:

@@ -10,7 +10,7 @@ from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from chat.providers.context_limit import listed_limit
+from chat.providers.model_listing import listed_limit
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import bind_keys, make_profile, make_user
 

@@ -3,7 +3,6 @@
 Every piece is verbatim and whole. A sentence doesn't end at *U.S.* or *Inc.*; where that is in doubt it continues. What
 a page or the passage cut off in mid-sentence is joined again, or is never quoted.
 """
-# ruff: noqa: SIM905 - long word lists read best as text
 
 from __future__ import annotations
 

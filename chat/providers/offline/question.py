@@ -2,7 +2,6 @@
 
 English only, by patterns and word lists. Words are compared by crude stems, so that both sides are cut alike.
 """
-# ruff: noqa: SIM905 - long word lists read best as text
 
 from __future__ import annotations
 
