@@ -24,7 +24,7 @@ PRIVILEGE_FIELDS = ("is_staff", "is_superuser", "groups", "user_permissions")
 FILTER_LOOKUPS = ("", "__exact", "__id__exact", "__isnull", "__isempty", "__gte", "__lt", "__year", "__month", "__day")
 
 
-class DeclaredLookupsMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
+class DeclaredLookupsMixin(admin.ModelAdmin):
     """Lets a list be filtered only as ``list_filter`` and ``date_hierarchy`` say; 400 for any other lookup.
 
     Django admits every lookup on a field of the model itself: ``?token__regex=^a`` would read a hidden column letter by
@@ -48,7 +48,7 @@ class DeclaredLookupsMixin(admin.ModelAdmin):  # type: ignore[type-arg]  # gener
             raise IncorrectLookupParameters from error
 
 
-class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in the stubs alone
+class UserForm(UserChangeForm):
     """Validate ``reasoning.*`` values; the error names the allowed ones. Spec 001 ERR-001."""
 
     def clean_reasoning(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class UserForm(UserChangeForm):  # type: ignore[type-arg]  # generic in the stub
 
 
 @admin.register(User)
-class UserAdmin(DeclaredLookupsMixin, auth_admin.UserAdmin):  # type: ignore[type-arg]  # generic in the stubs alone
+class UserAdmin(DeclaredLookupsMixin, auth_admin.UserAdmin):
     """Django's user admin with the reasoning settings and without privilege escalation.
 
     Only superusers grant privileges. Staff change only users who have none: setting somebody's password is as good as

@@ -150,7 +150,7 @@ class LimitedPasswordChangeForm(PasswordChangeForm):
         return old_password
 
 
-class SignUpForm(UserCreationForm):  # type: ignore[type-arg]  # generic in the stubs alone
+class SignUpForm(UserCreationForm):
     """User name and password, limited per address."""
 
     def __init__(self, *args: Any, address: str, **kwargs: Any) -> None:
@@ -192,7 +192,7 @@ class PasswordForm(forms.Form):
         return password
 
 
-class PreferencesForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs alone
+class PreferencesForm(forms.ModelForm):
     """Theme and language. Each has a form of its own on the page; a field that isn't posted stays as it is."""
 
     class Meta:
@@ -278,7 +278,7 @@ class ReasoningForm(forms.Form):
         self.user.save(update_fields=["reasoning", "show_reasoning"])
 
 
-class TokenForm(forms.ModelForm):  # type: ignore[type-arg]  # generic in the stubs alone
+class TokenForm(forms.ModelForm):
     """The name of a new access token."""
 
     class Meta:

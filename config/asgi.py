@@ -20,7 +20,7 @@ from django.core.asgi import get_asgi_application
 from django.core.exceptions import DisallowedHost
 from django.http import HttpRequest
 from django.utils.http import is_same_domain
-from whitenoise import WhiteNoise  # type: ignore[import-untyped]  # it ships no types
+from whitenoise import WhiteNoise
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 django_application = get_asgi_application()

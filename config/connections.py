@@ -38,11 +38,11 @@ class LimitedConnection(ProtocolWrapper, TimeoutMixin):
     _is_socket = _is_refused = _is_complete = False
     _limit: int | None = None  # bytes, known with the head of the request
 
-    def makeConnection(self, transport: Any) -> None:  # noqa: N802 - Twisted's name
+    def makeConnection(self, transport: Any) -> None:
         self._begin()
         super().makeConnection(transport)
 
-    def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+    def dataReceived(self, data: bytes) -> None:
         if self._is_refused:
             return
         if self._is_socket:  # autobahn has limits of its own
@@ -71,10 +71,10 @@ class LimitedConnection(ProtocolWrapper, TimeoutMixin):
         self._head = b""
         self.setTimeout(None)
 
-    def timeoutConnection(self) -> None:  # noqa: N802 - Twisted's name
+    def timeoutConnection(self) -> None:
         self.transport.abortConnection()
 
-    def connectionLost(self, reason: Any = None) -> None:  # noqa: N802 - Twisted's name
+    def connectionLost(self, reason: Any = None) -> None:
         self.setTimeout(None)
         super().connectionLost(reason)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
-import environ  # type: ignore[import-untyped]  # it ships no types
+import environ
 from cryptography.fernet import Fernet
 
 from chat.providers.address import check_address, in_brackets, port_of, split
@@ -75,7 +75,7 @@ def read_environment(env_file: Path) -> Mapping[str, str]:
             text = f"{env_file.name}: line {number} (not shown) is not allowed; allowed: NAME=value, or # and a remark"
             refuse_start(text)
 
-    class EnvironmentCopy(environ.Env):  # type: ignore[misc]  # untyped, see the import
+    class EnvironmentCopy(environ.Env):
         ENVIRON: ClassVar[dict[str, str]] = dict(os.environ)
 
     EnvironmentCopy.read_env(env_file)

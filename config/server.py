@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from channels.db import database_sync_to_async
-from daphne.endpoints import build_endpoint_description_strings  # type: ignore[import-untyped]  # daphne ships no types
-from daphne.server import Server  # type: ignore[import-untyped]
-from daphne.ws_protocol import WebSocketProtocol  # type: ignore[import-untyped]
+from daphne.endpoints import build_endpoint_description_strings
+from daphne.server import Server
+from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 from django.core.signals import request_finished
 from django.db import connections
@@ -38,7 +38,7 @@ HANDSHAKE_TIMEOUT_S = 30  # after a restart all pages come back at once; the las
 logger = logging.getLogger(__name__)
 
 
-class LegibleServer(Server):  # type: ignore[misc]  # untyped, see the import
+class LegibleServer(Server):
     """Daphne with a startup message, a reason when it can't listen, and a graceful shutdown."""
 
     listen_failure: str | None = None

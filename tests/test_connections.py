@@ -19,7 +19,7 @@ MB = 1024**2
 
 
 class Transport(StringTransportWithDisconnection):
-    def loseWriteConnection(self) -> None:  # noqa: N802 - Twisted's name
+    def loseWriteConnection(self) -> None:
         """Half a close, which the class doesn't have."""
 
 
@@ -29,7 +29,7 @@ class Received(Protocol):
     def __init__(self) -> None:
         self.data = bytearray()
 
-    def dataReceived(self, data: bytes) -> None:  # noqa: N802 - Twisted's name
+    def dataReceived(self, data: bytes) -> None:
         self.data += data
 
 

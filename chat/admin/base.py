@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterator
 from functools import reduce
 from operator import attrgetter, or_
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.contrib import admin
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
@@ -26,11 +26,6 @@ from chat.stored_text import translate_stored
 from reasoning.redaction import redact_text
 
 MAX_SEARCHED = 1000  # rows whose masked texts are compared with what was searched for
-
-if TYPE_CHECKING:
-    TabularInline = admin.TabularInline[Any, Any]
-else:
-    TabularInline = admin.TabularInline
 
 
 class ModelAdmin(DeclaredLookupsMixin):
@@ -108,7 +103,7 @@ class OfConversation(MaskedSearchMixin, ReadOnly):
         return format_html('<a href="{}">{}</a>', url, title_of(conversation))
 
 
-class ReadOnlyInline(ReadOnlyMixin, TabularInline):
+class ReadOnlyInline(ReadOnlyMixin, admin.TabularInline):
     """Read-only rows on the page of their parent."""
 
     extra = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from asgiref.sync import async_to_sync
 from django import forms
@@ -32,11 +32,6 @@ from chat.providers.base import ProviderError
 from reasoning.errors import SettingError
 from reasoning.replay.dialects import DIALECTS, PRESETS
 from reasoning.settings import SETTINGS, parse_setting
-
-if TYPE_CHECKING:
-    ModelForm = forms.ModelForm[ModelProfile]
-else:
-    ModelForm = forms.ModelForm
 
 MAX_NAMESAKES = 100
 TEST_TIMEOUT_S = 60
@@ -99,7 +94,7 @@ def texts_of(layer: Any) -> list[str]:
     return [value_text(values.get(key)) for key in SETTINGS]
 
 
-class ModelProfileForm(ModelForm):
+class ModelProfileForm(forms.ModelForm):
     """Refuses what could not work and names what would."""
 
     context_limit = TokensField(

@@ -10,6 +10,7 @@ import codecs
 import json
 import logging
 import uuid
+from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 from functools import wraps
 from math import ceil
@@ -156,8 +157,8 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return a JSON object. Raises ValueError for one that has a key twice, of which one would be lost."""
     form = dict(pairs)
     if len(form) < len(pairs):
-        seen: set[str] = set()
-        twice = next(key for key, _value in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        counts = Counter(key for key, _value in pairs)
+        twice = next(key for key, count in counts.items() if count > 1)
         raise ValueError(f"{json.dumps(twice[:MAX_NAME_CHARS])} occurs twice in an object")
     return form
 

@@ -13,7 +13,7 @@ from pathlib import PurePath
 from typing import NamedTuple
 
 import pypdf
-from pypdf.errors import PyPdfError
+from pypdf.errors import FileNotDecryptedError
 
 from chat.filings.parse import parse
 from chat.html.process import FILES, RenderTimeoutError, run_in_process
@@ -104,9 +104,8 @@ def read_pdf(content: bytes, max_chars: int) -> FileText:
             chars += len(pages[-1]) + 1
             if chars > max_chars:
                 break
-    except PyPdfError as error:
-        # AES needs its cryptography extra in old versions; whatever can't be decrypted is encrypted to us.
-        return FileText(problem="encrypted" if "decrypt" in type(error).__name__.lower() else "unreadable")
+    except FileNotDecryptedError:
+        return FileText(problem="encrypted")
     except Exception:  # noqa: BLE001 - a broken file may raise anything, MemoryError included
         return FileText(problem="unreadable")
     return shortened(PAGE_BREAK.join(pages), max_chars)

@@ -37,7 +37,7 @@ _SLUG_CHARS = 110
 _BATCH = 500
 # Of these a company files one for each period; a second one is a corrected copy.
 _PERIODIC = ("10-K", "10-Q", "20-F", "40-F", "11-K")
-_MONTHS = "January February March April May June July August September October November December".split()  # noqa: SIM905
+_MONTHS = "January February March April May June July August September October November December".split()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,3 @@
-# ruff: noqa: SIM905 - long word lists read best as text
 """HTML, inline XBRL and plain text to raw blocks.
 
 The walk over HTML is iterative and linear. Scripts, styles, inline-XBRL headers and hidden elements are dropped;

@@ -1,4 +1,3 @@
-# ruff: noqa: SIM905 - long word lists read best as text
 """Passages for a question, and passages by address: what the tools read.
 
 A company that the question names narrows the search to its filings. A company that is asked for and not in the corpus

@@ -27,22 +27,31 @@ MAX_EMPHASIS = 6
 MAX_ELEMENTS = 10_000
 
 
-def new_parser() -> MarkdownIt:
-    """Return a parser of the Markdown that is rendered."""
-    parser = MarkdownIt(
-        "commonmark", {"html": False, "linkify": False, "typographer": False, "maxNesting": MAX_NESTING}
-    )
-    parser.enable(["table", "strikethrough"]).disable(["reference"])
-    # Links are checked on tokens, so that the words of a refused one stay, and in the form in which the model wrote
-    # them.
-    parser.validateLink = lambda url: True  # type: ignore[method-assign]
-    parser.normalizeLink = str  # type: ignore[method-assign, assignment]
-    parser.normalizeLinkText = str  # type: ignore[method-assign, assignment]
-    math.add_formulas(parser)
-    return parser
+class MarkdownParser(MarkdownIt):
+    """Parses the Markdown that is rendered.
+
+    Links are checked on its tokens, so that the words of a refused one stay, and in the form in which the model wrote
+    them.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "commonmark", {"html": False, "linkify": False, "typographer": False, "maxNesting": MAX_NESTING}
+        )
+        self.enable(["table", "strikethrough"]).disable(["reference"])
+        math.add_formulas(self)
+
+    def validateLink(self, url: str) -> bool:
+        return True
+
+    def normalizeLink(self, url: str) -> str:
+        return url
+
+    def normalizeLinkText(self, link: str) -> str:
+        return link
 
 
-_PARSER, _PARSER_OF_UNFINISHED = new_parser(), new_parser()
+_PARSER, _PARSER_OF_UNFINISHED = MarkdownParser(), MarkdownParser()
 unfinished.add_rules(_PARSER_OF_UNFINISHED)
 TASK_BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 _CONTAINERS = frozenset({"blockquote_open", "list_item_open"})  # their content is nested one level deeper

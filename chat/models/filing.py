@@ -1,4 +1,3 @@
-# ruff: noqa: SIM905 - long word lists read best as text
 """Filings, their passages, and full-text search as one queryset method: FTS5 on SQLite, ``tsvector`` on PostgreSQL.
 
 ``Passage.objects.filter(filing__form="10-K").search("risk factors")`` returns passages annotated with ``score``, best

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from typing import TYPE_CHECKING
 
 from django import forms
 from django.contrib import messages
@@ -23,13 +22,8 @@ from reasoning.redaction import redact_text
 
 MAX_PROJECTS = 100
 
-if TYPE_CHECKING:
-    ProjectModelForm = forms.ModelForm[Project]
-else:
-    ProjectModelForm = forms.ModelForm
 
-
-class ProjectForm(ProjectModelForm):
+class ProjectForm(forms.ModelForm):
     """A new project, or other words for one."""
 
     class Meta:

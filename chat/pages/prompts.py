@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -22,14 +22,8 @@ from chat.validation import storable
 
 MAX_PROMPTS = 100
 
-if TYPE_CHECKING:
-    PromptModelForm = forms.ModelForm[Prompt]
-    ConversationModelForm = forms.ModelForm[Conversation]
-else:
-    PromptModelForm = ConversationModelForm = forms.ModelForm
 
-
-class PromptForm(PromptModelForm):
+class PromptForm(forms.ModelForm):
     """A new prompt, or another text for the one of the same name."""
 
     class Meta:
@@ -40,7 +34,7 @@ class PromptForm(PromptModelForm):
         return storable(self.cleaned_data["text"])
 
 
-class SystemPromptForm(ConversationModelForm):
+class SystemPromptForm(forms.ModelForm):
     """The system prompt of a conversation."""
 
     class Meta:

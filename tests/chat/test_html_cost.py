@@ -44,7 +44,7 @@ LONG = "word " * 4_000
 ATOMS = r"""
 > >> >>> - * + 1. 1) # --- === *** ``` ~~~ ` `` _ __ ** ~~ [ ] ]( ](a) ![ [a](https://a.example) ( ) < > <a <b> <!--
 <http://a.example> & &amp; &# \ \\ \( \) \[ \] $ $$ $x$ \frac{ { } ^ _ a 1 $5 “ ” " ' [1] | |- |a|b| |-|-|
-""".split()  # noqa: SIM905
+""".split()
 
 
 class SlowProcess:
