@@ -1,7 +1,7 @@
-// Files for the next message: picked, dropped or pasted, each uploaded at once and shown above the text.
+// Files for the next message, each uploaded at once and shown above the text. Loaded by composer.js.
 
 const composer = document.querySelector("[data-composer]");
-const input = composer?.elements.files;
+const input = composer.elements.files;
 const list = document.getElementById("attached");
 const statusNode = document.getElementById("status-node");
 
@@ -59,7 +59,7 @@ const finish = (item, file, request) => {
   changed();
 };
 
-const upload = (file) => {
+export const upload = (file) => {
   const item = newItem(file);
   changed();
   if (file.size > Number(input.dataset.maxBytes)) {
@@ -78,40 +78,3 @@ const upload = (file) => {
   request.addEventListener("loadend", () => finish(item, file, request));
   request.send(form);
 };
-
-if (input) {
-  input.addEventListener("change", () => {
-    [...input.files].forEach(upload);
-    input.value = ""; // else the form would send them again
-    composer.elements.text.focus();
-  });
-
-  composer.elements.text.addEventListener("paste", (event) => {
-    const { files, types } = event.clipboardData;
-    if (!files.length || types.includes("text/plain")) return; // a picture of copied cells is not what was copied
-    event.preventDefault();
-    [...files].forEach(upload);
-  });
-
-  list.addEventListener("htmx:beforeSwap", () => composer.elements.text.focus()); // else it is lost with its button
-
-  const page = document.getElementById("chat");
-  const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
-
-  page.addEventListener("dragover", (event) => {
-    if (!hasFiles(event)) return;
-    event.preventDefault();
-    composer.toggleAttribute("data-drop", true);
-  });
-
-  page.addEventListener("dragleave", ({ relatedTarget }) => {
-    if (!page.contains(relatedTarget)) composer.removeAttribute("data-drop");
-  });
-
-  page.addEventListener("drop", (event) => {
-    composer.removeAttribute("data-drop");
-    if (!hasFiles(event)) return;
-    event.preventDefault();
-    [...event.dataTransfer.files].forEach(upload);
-  });
-}

@@ -1,20 +1,17 @@
-// The conversation's socket: opening and closing it, and the frames that come over it.
+// The conversation's socket: opening and closing it, the frames that come over it, and the state that the window shows.
 // htmx swaps HTML frames; JSON frames are handled here. Other scripts send by "legible:send".
 
-import { updateModel } from "./model_picker.js";
-import { insertAtTip, redrawBlock } from "./open_block.js";
+import { drawText, forgetText, receiveText } from "./live_text.js";
 import { followNewText, holdPosition, stayAtText } from "./scroll.js";
 
 const chat = document.getElementById("chat");
+const composer = chat.querySelector("[data-composer]");
 const banner = document.getElementById("connection");
 
-const DRAW_MS = 60; // at most 20 changes a second, with blocks and seconds
 const SYNC_MS = 1000;
 const ALL_CARDS = '<div id="messages"'; // draws every card again
 const MORE_CARDS = '<div hx-swap-oob="beforeend:#messages"'; // brings some
 const CARD_ID = /<article\s+class="card"\s+id="([^"]+)"/g;
-const PART_CHARS = 4000; // a long text grows in parts: not all is laid out again
-const EDGE_PX = 24; // closer to the end of a panel counts as being there
 const TOO_MANY = 4429; // close code: too many pages, or too many messages
 const RETRIED_BY_HTMX = [1006, 1011, 1012, 1013];
 
@@ -32,11 +29,6 @@ const send = (form) => {
   if (isConnected) socket.send(JSON.stringify(form));
 };
 
-// Open blocks and thinking, drawn by the clock.
-
-const waiting = new Map(); // element id -> { n, text, isWhole }, of an open block also what changed before the text
-let drawnAt = 0;
-let timer = 0;
 let syncedAt = 0;
 
 const sync = (fresh = false) => {
@@ -45,64 +37,8 @@ const sync = (fresh = false) => {
   send({ action: "sync", last: last?.dataset.messageId ?? "", status: last?.dataset.status ?? "", fresh });
 };
 
-const write = (element, text) => {
-  const last = element.lastChild;
-  if (last?.nodeType === Node.TEXT_NODE) last.appendData(text);
-  else element.append(text);
-};
-
-const startPart = (element, text) => {
-  const part = document.createElement("div");
-  part.append(text);
-  element.append(part);
-};
-
-const writeLong = (element, text) => {
-  const part = element.lastElementChild ?? element;
-  const cut = part.textContent.length > PART_CHARS ? text.indexOf("\n") + 1 : 0;
-  write(part, cut ? text.slice(0, cut) : text);
-  if (cut) startPart(element, text.slice(cut));
-};
-
-const drawThinking = (element, { text, isWhole }) => {
-  const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < EDGE_PX;
-  if (isWhole) element.replaceChildren();
-  if (isWhole) startPart(element, text);
-  else writeLong(element, text);
-  if (isAtEnd || isWhole) element.scrollTop = element.scrollHeight;
-  element.toggleAttribute("data-faded", element.scrollTop > 0);
-};
-
-const drawPiece = (id, piece) => {
-  const element = document.getElementById(id);
-  if (!element) return;
-  element.dataset.n = piece.n;
-  if (element.matches(".thinking-text")) return drawThinking(element, piece);
-  if (piece.changes.length) redrawBlock(element, piece.changes);
-  if (piece.text) insertAtTip(element, piece.text);
-};
-
-const draw = () => {
-  clearTimeout(timer);
-  timer = 0;
-  if (!waiting.size) return;
-  drawnAt = performance.now();
-  waiting.forEach((piece, id) => drawPiece(id, piece));
-  waiting.clear();
-  followNewText();
-};
-
-const receiveText = ({ id, n, text, ...change }) => {
-  const element = document.getElementById(id);
-  if (!element) return;
-  const before = waiting.get(id) ?? { n: Number(element.dataset.n), text: "", isWhole: false, changes: [] };
-  const isNext = n === before.n + 1;
-  if ("html" in change && (isNext || n === 0 || !change.same))
-    waiting.set(id, { n, text: "", changes: [...before.changes, { text: before.text, ...change }] });
-  else if (n === 0) waiting.set(id, { n, text, isWhole: true });
-  else if (isNext) waiting.set(id, { ...before, n, text: before.text + text });
-  else if (n > before.n && performance.now() - syncedAt > SYNC_MS) sync();
-  timer ||= setTimeout(draw, Math.max(0, drawnAt + DRAW_MS - performance.now()));
+const syncAfterGap = () => {
+  if (performance.now() - syncedAt > SYNC_MS) sync();
 };
 
 // A status stays long enough to be read; of those that come sooner one waits.
@@ -155,7 +91,6 @@ const markCard = ({ card: id, status, tokensEst }) => {
 };
 
 const setRunning = ({ running }) => {
-  const composer = chat.querySelector("[data-composer]");
   const stop = composer.querySelector("[data-stop]");
   if (!running && stop === document.activeElement) composer.elements.text.focus(); // else it would be lost
   composer.toggleAttribute("data-running", running);
@@ -196,13 +131,13 @@ const showLiveness = ({ live }) => {
 };
 
 const handleFrame = (frame) => {
-  if ("text" in frame || "html" in frame) return receiveText(frame);
-  draw();
+  if ("text" in frame || "html" in frame) return receiveText(frame, syncAfterGap);
+  drawText();
   if ("settles" in frame) return stayAtText();
   if ("card" in frame) return markCard(frame);
   if ("running" in frame) return setRunning(frame);
   if ("switch" in frame) return updateSwitch(frame);
-  if ("model" in frame) return updateModel(frame);
+  if ("model" in frame) return import("./model_picker.js").then(({ updateModel }) => updateModel(frame));
   if ("named" in frame) return updateTitle(frame);
   if ("announce" in frame) return announce(frame);
   if ("draft" in frame) return document.dispatchEvent(new CustomEvent("legible:draft", { detail: frame.draft }));
@@ -222,7 +157,7 @@ document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message } = event.detail;
   if (message.startsWith(ALL_CARDS)) returnAfterFrame = holdPosition();
   if (message.startsWith(MORE_CARDS)) makeRoom(message);
-  if (!message.startsWith("{")) return draw(); // what came before a swap belongs to what is swapped
+  if (!message.startsWith("{")) return drawText(); // what came before a swap belongs to what is swapped
   event.preventDefault();
   handleFrame(JSON.parse(message));
 });
@@ -277,9 +212,67 @@ document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
 
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (detail.target?.id !== "messages") return;
-  waiting.clear();
+  forgetText();
   returnToPlace();
   sync(true);
 });
 
+// A title or a model that is refused comes back in its form, with the reason.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.xhr.status !== 400 || !detail.target.matches("#model, #rename")) return;
+  detail.shouldSwap = true;
+  detail.isError = false;
+});
+
 document.addEventListener("htmx:responseError", () => announce({ announce: chat.dataset.failed, assertive: true }));
+
+// The window says that an answer is being written and, while it is hidden, how the answer ended.
+
+const WINDOW_STATES = { complete: "done", error: "failed", interrupted: "failed" };
+const stateNames = document.querySelector("title").dataset;
+const icon = document.querySelector("link[rel=icon]");
+const defaultIcon = icon.href;
+
+let windowState = ""; // "", working, done or failed
+let conversationTitle = document.title;
+let shownTitle = conversationTitle;
+
+const updateWindowTitle = () => {
+  if (document.title !== shownTitle) conversationTitle = document.title; // renamed by another script
+  shownTitle = windowState ? `${stateNames[windowState]} · ${conversationTitle}` : conversationTitle;
+  if (document.title !== shownTitle) document.title = shownTitle;
+};
+
+const setWindowState = (state) => {
+  if (state === windowState) return;
+  windowState = state;
+  icon.href = icon.dataset[state] ?? defaultIcon;
+  updateWindowTitle();
+};
+
+const followTurn = () => {
+  if (composer.hasAttribute("data-running")) return setWindowState("working");
+  if (windowState !== "working") return;
+  const last = [...document.querySelectorAll("#messages > [data-role=assistant]")].at(-1);
+  setWindowState(document.hidden ? WINDOW_STATES[last?.dataset.status] ?? "" : "");
+};
+
+new MutationObserver(followTurn).observe(composer, { attributeFilter: ["data-running"] });
+new MutationObserver(updateWindowTitle).observe(document.head, { childList: true, subtree: true, characterData: true });
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && windowState !== "working") setWindowState("");
+});
+followTurn();
+
+document.addEventListener("legible:settled", async ({ target }) => {
+  if (!document.hidden || target.dataset.status !== "complete") return;
+  const { notifyOfAnswer } = await import("./notifications.js");
+  notifyOfAnswer();
+});
+
+// The address of a page that offers to undo a deletion would offer it again.
+const address = new URL(location);
+if (address.searchParams.has("deleted")) {
+  address.searchParams.delete("deleted");
+  history.replaceState(history.state, "", address);
+}

@@ -1,5 +1,6 @@
 // Completion of slash commands in the composer: a list box while the text is one line that begins with a slash.
 // Arrows move, Tab or Enter completes, Escape closes; focus stays in the text. The server parses the command.
+// Loaded by composer.js.
 
 const MAX_OFFERS = 10;
 const textarea = document.getElementById("text");
@@ -102,10 +103,4 @@ list.addEventListener("click", ({ target }) => {
   if (option) complete(option);
 });
 
-// The reply to a command can be dismissed.
-document.addEventListener("click", ({ target }) => {
-  const button = target.closest("[data-dismiss]");
-  if (!button) return;
-  button.closest(".notice").remove();
-  textarea.focus();
-});
+open();

@@ -1,5 +1,6 @@
-// The composer: sending over the socket, Enter, the length limit, the Stop button and Escape.
+// The composer: sending over the socket, Enter, the length limit, files, drafts, the Stop button and Escape.
 // A sent text is remembered until the server has accepted it, and put back if it is refused.
+// The settings load it too: who signs out there leaves no drafts.
 
 const composer = document.querySelector("[data-composer]");
 const textarea = composer?.elements.text;
@@ -100,8 +101,106 @@ if (composer) {
   document.addEventListener("htmx:wsOpen", resend);
   document.addEventListener("legible:draft", ({ detail }) => addDraft(detail));
   document.addEventListener("htmx:wsAfterMessage", handleReply);
-  updateComposer();
 }
+
+// Files for the next message: picked, dropped or pasted.
+
+const attach = async (files) => {
+  const { upload } = await import("./attachments.js");
+  [...files].forEach(upload);
+};
+
+const attachPicked = async ({ target }) => {
+  await attach(target.files);
+  target.value = ""; // else the form would send them again
+  textarea.focus();
+};
+
+const attachPasted = (event) => {
+  const { files, types } = event.clipboardData;
+  if (!files.length || types.includes("text/plain")) return; // a picture of copied cells is not what was copied
+  event.preventDefault();
+  attach([...files]); // later the event has none
+};
+
+const acceptDrops = (page) => {
+  const hasFiles = ({ dataTransfer }) => dataTransfer?.types.includes("Files");
+
+  page.addEventListener("dragover", (event) => {
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    composer.toggleAttribute("data-drop", true);
+  });
+
+  page.addEventListener("dragleave", ({ relatedTarget }) => {
+    if (!page.contains(relatedTarget)) composer.removeAttribute("data-drop");
+  });
+
+  page.addEventListener("drop", (event) => {
+    composer.removeAttribute("data-drop");
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    attach([...event.dataTransfer.files]);
+  });
+};
+
+if (composer?.elements.files) {
+  composer.elements.files.addEventListener("change", attachPicked);
+  textarea.addEventListener("paste", attachPasted);
+  attached.addEventListener("htmx:beforeSwap", () => textarea.focus()); // else it is lost with its button
+  acceptDrops(document.getElementById("chat"));
+}
+
+// Commands: completed once a text begins as one. The reply to a command can be dismissed.
+
+textarea?.addEventListener("input", () => {
+  if (textarea.value.startsWith("/")) import("./command_completion.js");
+});
+
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest("[data-dismiss]");
+  if (!button) return;
+  button.closest(".notice").remove();
+  textarea.focus();
+});
+
+// Drafts: what is typed and not sent yet outlives a reload of this tab, until it is sent or its writer signs out.
+
+const PREFIX = "legible:draft:";
+const SIGNED_OUT = "legible:signed-out"; // tells the other tabs
+
+const draftKey = `${PREFIX}${location.pathname}`; // of this conversation
+
+let storedDraft = "";
+
+const saveDraft = () => {
+  if (textarea.value === storedDraft) return;
+  storedDraft = textarea.value;
+  if (storedDraft) sessionStorage.setItem(draftKey, storedDraft);
+  else sessionStorage.removeItem(draftKey);
+};
+
+const forgetDrafts = () => {
+  Object.keys(sessionStorage).filter((name) => name.startsWith(PREFIX)).forEach((name) => sessionStorage.removeItem(name));
+};
+
+if (composer) {
+  storedDraft = sessionStorage.getItem(draftKey) ?? "";
+  setText(textarea.value || storedDraft); // unless the server put a refused text back
+  // it is emptied when a text is sent, and comes back if that is refused
+  ["input", "htmx:wsAfterSend", "htmx:wsAfterMessage"].forEach((name) => document.addEventListener(name, saveDraft));
+}
+
+document.addEventListener("submit", ({ target, defaultPrevented }) => {
+  if (target.matches("[data-composer]") && !defaultPrevented) sessionStorage.removeItem(draftKey); // posted, without a socket
+  if (!target.getAttribute("action")?.endsWith("/logout/")) return;
+  forgetDrafts();
+  localStorage.setItem(SIGNED_OUT, Date.now());
+});
+
+addEventListener("storage", (event) => {
+  if (event.key === SIGNED_OUT) forgetDrafts();
+});
 
 // Stop
 

@@ -111,20 +111,6 @@ document.addEventListener("keydown", (event) => {
   closeForm(form);
 }, true);
 
-// A title that is refused comes back in the form, with the reason.
-document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (detail.target.id !== "rename" || detail.xhr.status !== 400) return;
-  detail.shouldSwap = true;
-  detail.isError = false;
-});
-
 document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
   if (detail.successful && target.closest(".topbar .rename")) closeForm(target);
 });
-
-// The address of a page that offers to undo a deletion would offer it again.
-const address = new URL(location);
-if (address.searchParams.has("deleted")) {
-  address.searchParams.delete("deleted");
-  history.replaceState(history.state, "", address);
-}

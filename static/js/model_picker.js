@@ -18,10 +18,3 @@ export const updateModel = ({ model, label, efforts }) => {
   else picker.add(new Option(label, model));
   picker.value = model;
 };
-
-// A model that is no longer offered is refused with 400 and a picker of those that are: swap that in.
-document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (detail.target.id !== "model" || detail.xhr.status !== 400) return;
-  detail.shouldSwap = true;
-  detail.isError = false;
-});

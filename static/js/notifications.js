@@ -14,13 +14,11 @@ const notify = (title, body, tag) => {
   });
 };
 
-// A page of a conversation
-
-document.addEventListener("legible:settled", ({ target }) => {
-  if (!document.hidden || !isOn() || target.dataset.status !== "complete") return;
+export const notifyOfAnswer = () => {
+  if (!isOn()) return;
   const { done } = document.querySelector("title").dataset;
   notify(document.getElementById("title").textContent.trim(), done, location.pathname);
-});
+};
 
 // The switch
 

@@ -1,12 +1,17 @@
-// Keyboard shortcuts, and the dialog that lists them.
-
-import { choices } from "./shortcut_choices.js";
+// Keyboard shortcuts, the dialog that lists them, and the choices about them. The settings have only the choices.
 
 const dialog = document.getElementById("keys");
 const app = document.querySelector(".app");
 const sidebar = document.getElementById("side");
 const messages = document.getElementById("messages");
 const textarea = document.getElementById("text");
+
+// Choices: stored in this browser, changed by the switches in the help and in the settings.
+
+const STORAGE_KEY = "legible:keys";
+const DEFAULTS = { on: true, enterSends: true, copyKey: false }; // by data-choice
+
+const choices = { ...DEFAULTS };
 
 const applyChoices = () => {
   dialog.querySelectorAll("[data-needs]").forEach((row) => {
@@ -15,6 +20,30 @@ const applyChoices = () => {
   dialog.toggleAttribute("data-off", !choices.on);
   textarea.toggleAttribute("data-enter-breaks", !choices.enterSends); // read by composer.js
 };
+
+const loadChoices = () => {
+  try {
+    Object.assign(choices, DEFAULTS, JSON.parse(localStorage.getItem(STORAGE_KEY)));
+  } catch {
+    Object.assign(choices, DEFAULTS);
+  }
+  document.querySelectorAll("[data-choice]").forEach((button) => {
+    button.setAttribute("aria-checked", choices[button.dataset.choice]);
+  });
+  if (dialog) applyChoices();
+};
+
+document.addEventListener("click", ({ target }) => {
+  const name = target.closest("[data-choice]")?.dataset.choice;
+  if (!name) return;
+  localStorage.setItem(STORAGE_KEY, JSON.stringify({ ...choices, [name]: !choices[name] }));
+  loadChoices();
+});
+
+// Another tab, or a page from the back/forward cache, may have other choices.
+addEventListener("storage", loadChoices);
+addEventListener("pageshow", loadChoices);
+loadChoices();
 
 const toggleDialog = () => {
   if (dialog.open) return dialog.close();
@@ -98,7 +127,7 @@ const combinationOf = (event) => {
 };
 
 const isActive = (combination) => {
-  if (!choices.on || !(combination in SHORTCUTS)) return false;
+  if (!dialog || !choices.on || !(combination in SHORTCUTS)) return false;
   if (combination === "mod+shift+c" && !choices.copyKey) return false;
   return combination === "mod+/" || !document.querySelector("dialog[open]");
 };
@@ -113,6 +142,3 @@ document.addEventListener("keydown", (event) => {
 document.addEventListener("click", ({ target }) => {
   if (target.closest("[data-keys]")) toggleDialog();
 });
-
-document.addEventListener("legible:shortcuts", applyChoices);
-applyChoices();

@@ -1,5 +1,6 @@
-// Disclosures of a card. What a person opens stays open in this tab; thinking is loaded when it is first opened.
-// A toggle of thinking by a person fires "svmai:event" once, on its button.
+// Cards: their disclosures and times, and the scripts that wait for the first use of a part.
+// What a person opens stays open in this tab; thinking is loaded when it is first opened. A toggle of thinking by a
+// person fires "svmai:event" once, on its button.
 
 const MASKS = /(\[redacted\]|[^\s*]{0,3}\*{3}@[\w.-]+|…\(truncated\))/; // what redaction leaves, see .mask
 const labels = document.querySelector("[data-copied]").dataset;
@@ -129,3 +130,84 @@ const restore = () => {
 restore();
 document.addEventListener("htmx:wsAfterMessage", restore);
 document.addEventListener("htmx:afterSwap", restore);
+
+// Times in the time zone of the browser; the server writes them in the site's.
+
+const timeFormat = new Intl.DateTimeFormat(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const fullFormat = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: "full", timeStyle: "short" });
+
+const showLocalTimes = () => {
+  document.querySelectorAll(".card time[datetime]:not([title])").forEach((element) => {
+    const time = new Date(element.dateTime);
+    element.textContent = timeFormat.format(time);
+    element.title = fullFormat.format(time);
+  });
+};
+
+showLocalTimes();
+["htmx:afterSwap", "htmx:wsAfterMessage"].forEach((name) => document.addEventListener(name, showLocalTimes));
+
+// Elapsed seconds of a running answer, and the time that the scratchpad's switch has left.
+
+const startedAt = new WeakMap(); // element -> milliseconds
+
+const updateSeconds = (element) => {
+  const now = performance.now();
+  if (!startedAt.has(element)) startedAt.set(element, now - 1000 * element.dataset.elapsed);
+  element.textContent = element.textContent.replace(/\d+/, Math.floor((now - startedAt.get(element)) / 1000));
+};
+
+const endsAt = new WeakMap(); // element -> milliseconds
+
+const updateTimeLeft = (element) => {
+  const now = performance.now();
+  if (!endsAt.has(element)) endsAt.set(element, now + 1000 * element.dataset.left);
+  const left = Math.max(0, Math.round((endsAt.get(element) - now) / 1000));
+  const time = `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  element.textContent = element.textContent.replace(/\d+:\d+/, time);
+};
+
+setInterval(() => {
+  document.querySelectorAll("[data-live] [data-elapsed]").forEach(updateSeconds);
+  document.querySelectorAll("[data-left]").forEach(updateTimeLeft);
+}, 1000);
+
+// Scripts that act only after a pointer, the focus or a click has come to one of these. That loads the script, and is
+// then repeated for it.
+
+const ON_FIRST_USE = [
+  ["./citations.js", "a[data-citation]"],
+  ["./copy.js", "[data-copy], [data-copy-trace], [data-copy-code], [data-copy-link]"],
+  ["./question_edit.js", "[data-edit], [data-branch]"],
+  ["./menus.js", "[aria-haspopup], [popovertarget], :popover-open, #find"],
+];
+const USES = ["pointerover", "focusin", "click"];
+
+const loadScript = (script) => import(script).then(() => true, () => false);
+
+const loadOnFirstUse = ([script, selector]) => {
+  let latest = null; // of several uses while the script is on its way, the last is repeated
+  let isReady = false;
+
+  const use = async (event) => {
+    if (isReady || !event.target.closest?.(selector)) return;
+    const isClick = event.type === "click";
+    if (isClick && (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)) return;
+    if (isClick) event.preventDefault();
+    if (isClick) event.stopImmediatePropagation();
+    latest = event;
+    const isLoaded = await loadScript(script);
+    if (latest !== event) return;
+    isReady = true;
+    event.target.dispatchEvent(new event.constructor(event.type, event));
+    isReady = isLoaded; // without it the page does what it does without scripts, and the next use tries again
+  };
+  USES.forEach((type) => document.addEventListener(type, use, { capture: true }));
+};
+
+ON_FIRST_USE.forEach(loadOnFirstUse);
+
+// A selection can be copied only after it was made.
+document.addEventListener("selectionchange", () => {
+  if (!getSelection().isCollapsed) loadScript("./copy.js");
+});
