@@ -7,7 +7,8 @@ everything that belongs to it. Temporary conversations are purged when they expi
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from django.db.models import Q, QuerySet
@@ -146,20 +147,28 @@ def deleted_at_once(conversation: Conversation) -> QuerySet[Conversation]:
     return Conversation.all_objects.filter(owner=conversation.owner_id, deleted_at=conversation.deleted_at)
 
 
+@contextmanager
+def refusals_in_words() -> Iterator[None]:
+    """Raise InvalidInputError where the log refuses a change of branches."""
+    try:
+        yield
+    except eventlog.TurnRunningError as running:
+        raise InvalidInputError("turn_running", _("An answer is being written; stop it first.")) from running
+    except eventlog.InactiveBranchError as inactive:
+        raise InvalidInputError("not_selected", _("This answer is not on the branch that is shown.")) from inactive
+
+
 def select_branch(turn: Turn) -> None:
-    """Select the branch of this turn, down to its newest answer. Raises TurnRunningError."""
-    branches.select(turn)
+    """Select the branch of this turn, down to its newest answer. Raises InvalidInputError."""
+    with refusals_in_words():
+        branches.select(turn)
     publish_changes(turn.conversation_id, "redraw", "model")  # the next request holds another history
 
 
 def save_unasked(turn: Turn, text: str) -> Turn:
     """Store an edited question on a branch of its own without asking it. Raises InvalidInputError."""
-    try:
+    with refusals_in_words():
         saved = eventlog.save_unasked(turn, text)
-    except eventlog.TurnRunningError as running:
-        raise InvalidInputError("turn_running", _("An answer is being written; stop it first.")) from running
-    except eventlog.InactiveBranchError as inactive:
-        raise InvalidInputError("not_selected", _("This answer is not on the branch that is shown.")) from inactive
     publish_changes(turn.conversation_id, "redraw", "model")
     return saved
 

@@ -23,9 +23,9 @@ from chat.cards.attachments import draft_view
 from chat.conversations import model_choice
 from chat.conversations.access import get_attachment, get_conversation
 from chat.eventlog import attachments
-from chat.html import MAX_QUOTE_CHARS
+from chat.filings.reader import mark_quotes
 from chat.pages.conversation import redirect_back
-from chat.pages.filings import MAX_QUOTES, PANEL_REACH, mark_quotes
+from chat.pages.filings import PANEL_REACH, cited_quotes
 from chat.validation import InvalidInputError
 
 FILE_FIELD = "files"
@@ -77,7 +77,7 @@ def attachment(request: HtmxHttpRequest, conversation_id: uuid.UUID, attachment_
     """
     found = get_attachment(request, conversation_id, attachment_id)
     cited = request.GET.get("passage", "")
-    quotes = [quote[:MAX_QUOTE_CHARS] for quote in request.GET.getlist("quote")[:MAX_QUOTES]]
+    quotes = cited_quotes(request)
     listed = passages.passages_of(attachments.text_of(found))
     at = next((place for place, passage in enumerate(listed) if passage.fragment == cited), None)
     if request.htmx:

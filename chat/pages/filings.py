@@ -1,97 +1,26 @@
 """The pages of the filings on this server: their list, and the reader page that citations lead to.
 
-The reader shows a filing from its stored passages: blank lines separate blocks, a line right above another is its
-heading, lines with separators are rows of a table. A section's title is in its first passage too, in the document's
-words and often over several lines; the page shows it once, above. A long filing is shown in parts. A citation's address
-names its passage, so that the part with it is shown, and words quoted from it, which are marked.
+A long filing is shown in parts. A citation's address names its passage, so that the part with it is shown, and words
+quoted from it, which are marked.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby, takewhile
-from operator import itemgetter
-from typing import Literal
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
-from django.utils.text import slugify
 from django.views.decorators.http import require_GET
 from django.views.decorators.vary import vary_on_headers
 
 from accounts.views import HtmxHttpRequest
-from chat.filings.items import item_heading, part_of
+from chat.filings import reader
 from chat.html import MAX_QUOTE_CHARS
-from chat.models import Filing, Passage
-from reasoning.citations import find_quotation
+from chat.models import Filing
 
-MAX_TITLE_LINES = 4
-PART_PASSAGES = 300  # on one page: about 330 KB of text
 PANEL_REACH = 8  # passages before and after the cited one, beside an answer
 MAX_QUOTES = 3
-SEPARATOR = re.compile(r"(?:^|\s)\|(?=\s|$)")
-FIGURE = re.compile(r"[(\[$€£¥+−–-]*\s*[$€£¥]?\s*\d[\d.,]*\s*[)\]%x]*", re.ASCII)
-NO_FIGURE = {"—", "–", "-", "$—", "$–", "$-", "—%", "n/a", "N/A", "n/m", "NM"}
-YEAR = re.compile(r"(?:19|20)\d\d")
-
-TableRow = tuple["TableCell", ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TableCell:
-    """One cell. ``is_figure`` aligns it right; ``columns`` is how many columns it spans."""
-
-    text: str
-    is_figure: bool
-    columns: int = 1
-
-    @property
-    def is_amount(self) -> bool:
-        """Whether it is a figure of the table's body, not a year that names a column."""
-        return self.is_figure and not YEAR.fullmatch(self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderPart:
-    """A heading or paragraph, ``text``, or a table: the rows that name its columns, and the others."""
-
-    kind: Literal["heading", "text", "table"]
-    text: str = ""
-    heads: tuple[TableRow, ...] = ()
-    rows: tuple[TableRow, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderPassage:
-    """One passage. ``id`` is the fragment that citations name; ``number`` counts passages within their section."""
-
-    id: str
-    number: str
-    parts: tuple[ReaderPart, ...]
-    is_cited: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ReaderSection:
-    """One section of a filing: its first passage in the filing's order, and those of it that are shown.
-
-    ``slug`` is its id on the page.
-    """
-
-    slug: str
-    name: str
-    title: str
-    start: int
-    passages: tuple[ReaderPassage, ...] = ()
-
-    @property
-    def part(self) -> int:
-        """The part of the filing in which it begins."""
-        return self.start // PART_PASSAGES + 1
 
 
 @require_GET
@@ -114,15 +43,14 @@ def filing(request: HtmxHttpRequest, slug: str) -> HttpResponse:
     cited = f"#{request.GET.get('passage', '')}"
     at = anchors.index(cited) if cited in anchors else None
     # rounded up; a filing without passages has one empty part
-    parts = max(1, -(-len(anchors) // PART_PASSAGES))
+    parts = max(1, -(-len(anchors) // reader.PART_PASSAGES))
     number = request.GET.get("part", "")
     part = min(int(number), parts) if re.fullmatch(r"[1-9]\d{0,5}", number) else 1
-    part = part if at is None else at // PART_PASSAGES + 1
-    shown = slice((part - 1) * PART_PASSAGES, part * PART_PASSAGES)
+    part = part if at is None else at // reader.PART_PASSAGES + 1
+    shown = slice((part - 1) * reader.PART_PASSAGES, part * reader.PART_PASSAGES)
     if request.htmx:
         shown = slice(max(0, (at or 0) - PANEL_REACH), (at or 0) + PANEL_REACH + 1)
-    quotes = [quote[:MAX_QUOTE_CHARS] for quote in request.GET.getlist("quote")[:MAX_QUOTES]]
-    sections = reader_sections(found, shown, cited=cited, quotes=quotes)
+    sections = reader.reader_sections(found, shown, cited=cited, quotes=cited_quotes(request))
     context = {
         "filing": found,
         "contents": sections,
@@ -135,172 +63,6 @@ def filing(request: HtmxHttpRequest, slug: str) -> HttpResponse:
     return render(request, "chat/_reader.html" if request.htmx else "chat/filing.html", context)
 
 
-def reader_sections(
-    filing: Filing, shown: slice = slice(None), *, cited: str = "", quotes: Sequence[str] = ()
-) -> tuple[ReaderSection, ...]:
-    """Return a filing's sections in its order, with those of their passages that are ``shown``.
-
-    A section that is resumed later appears again.
-    """
-    found = filing.passages.order_by("ordinal")
-    passages = dict(enumerate(found[shown], start=shown.start or 0))
-    sections: list[ReaderSection] = []
-    names = enumerate(found.values_list("section", "section_title"))
-    for (name, title), group in groupby(names, key=itemgetter(1)):
-        places = [place for place, _names in group]
-        before = sum(section.name == name for section in sections)
-        slug = f"{slugify(name)}-{before + 1}" if before else slugify(name)
-        own = tuple(
-            reader_passage(passages[place], filing.form, quotes if passages[place].anchor == cited else None)
-            for place in places
-            if place in passages
-        )
-        sections.append(ReaderSection(slug, name, title, places[0], own))
-    return tuple(sections)
-
-
-def reader_passage(passage: Passage, form: str, quotes: Sequence[str] | None) -> ReaderPassage:
-    """Return a passage as it is shown. ``quotes`` are marked in the cited one, and None of any other."""
-    text = without_title(passage.text, passage.section, passage.section_title, form=form)
-    fragment = passage.anchor.removeprefix("#")  # "item-7-p31"
-    parts = passage_parts(text, passage.heading)
-    marked = (mark_part(part, quotes) for part in parts) if quotes else parts
-    return ReaderPassage(fragment, fragment.rpartition("-p")[2], tuple(marked), is_cited=quotes is not None)
-
-
-def mark_part(part: ReaderPart, quotes: Sequence[str]) -> ReaderPart:
-    """Mark quoted words in a paragraph, and whole rows of a table."""
-    return replace(
-        part,
-        text=mark_quotes(part.text, quotes),
-        rows=tuple(
-            tuple(replace(cell, text=format_html("<mark>{}</mark>", cell.text)) if cell.text else cell for cell in row)
-            if any(find_quotation(quote, " | ".join(cell.text for cell in row)) for quote in quotes)
-            else row
-            for row in part.rows
-        ),
-    )
-
-
-def mark_quotes(text: str, quotes: Sequence[str]) -> str:
-    """Return HTML with the quoted words marked; the text itself where none is in it."""
-    pieces: list[str] = []
-    done = 0
-    for start, end in sorted(filter(None, (find_quotation(quote, text) for quote in quotes))):
-        # quotations may overlap; the text before the end of the last one is marked already
-        if start >= done:
-            pieces += [text[done:start], format_html("<mark>{}</mark>", text[start:end])]
-            done = end
-    return format_html_join("", "{}", ((piece,) for piece in [*pieces, text[done:]])) if pieces else text
-
-
-def without_title(text: str, name: str, title: str, *, form: str) -> str:
-    """Return a passage's text without the lines at its beginning that repeat the section's name and title."""
-    item = name.rpartition(", ")[2]
-    titles = {letters_of(words) for words in (name, title, item, f"{name}{title}", f"{item}{title}")} - {""}
-    lines = text.split("\n")
-    remaining, at = [], 0
-    while at < len(lines):
-        if count := title_lines(lines[at:], titles) or reworded_title_lines(lines[at:], item, form):
-            at += count
-        elif lines[at] and part_of(lines[at]):  # "PART II"
-            remaining.extend([] if item != name else [lines[at]])
-            at += 1
-        else:
-            break
-    return "\n".join([*remaining, *lines[at:]]).strip("\n")
-
-
-def passage_parts(text: str, heading: str) -> Iterator[ReaderPart]:
-    """Yield what a passage holds, in reading order. ``heading`` is the one that it is filed under."""
-    for block in text.split("\n\n"):
-        lines = [line for line in block.splitlines() if line.strip()]
-        above = list(takewhile(lambda line: not SEPARATOR.search(line), lines))
-        rows = lines[len(above) :]
-        last = [] if rows else above[-1:]  # of text; the lines above it are headings
-        yield from (ReaderPart("heading", line.strip()) for line in above[: len(above) - len(last)])
-        yield from (ReaderPart("heading" if line == heading else "text", line.strip()) for line in last)
-        if is_table(rows):
-            yield read_table(table_rows(rows))
-        else:
-            yield from (ReaderPart("text", " ".join(filter(None, fields_of(line)))) for line in rows)
-
-
-def table_rows(lines: Sequence[str]) -> list[TableRow]:
-    """Return the rows of a table, one a line, each padded to the widest. A line without fields spans all columns."""
-    rows = [fields_of(line) for line in lines]
-    width = max(map(len, rows), default=0)
-    return [
-        (TableCell(fields[0], is_figure=False, columns=width),)
-        if len(fields) == 1 and width > 1
-        else tuple(TableCell(text, is_figure_text(text)) for text in [*fields, *[""] * (width - len(fields))])
-        for fields in rows
-    ]
-
-
-def read_table(rows: Sequence[TableRow]) -> ReaderPart:
-    """Separate the rows that name columns from the others. A table of words has none."""
-    heads = list(takewhile(lambda row: len(row) > 1 and not any(cell.is_amount for cell in row), rows))
-    body = rows[len(heads) :]
-    with_amounts = [row for row in body if any(cell.is_amount for cell in row)]
-    if len(with_amounts) * 2 <= sum(len(row) > 1 for row in body):
-        return ReaderPart("table", rows=tuple(rows))
-    figures = {column for row in body if len(row) > 1 for column, cell in enumerate(row) if cell.is_figure}
-    # A single head above all figures, such as their unit, spans them, also in the last row of heads.
-    above = [
-        head_rows(row, figures, spans=row is not heads[-1] or sum(bool(cell.text) for cell in row[1:]) == 1)
-        for row in heads
-    ]
-    return ReaderPart("table", heads=tuple(above), rows=tuple(body))
-
-
-def head_rows(row: TableRow, figures: set[int], *, spans: bool) -> TableRow:
-    """Return a row of heads over their columns. With ``spans`` each one spans the columns up to the next."""
-    starts = [column for column, cell in enumerate(row) if cell.text or column == 0 or not spans]
-    ends = [*starts[1:], len(row)]
-    return tuple(
-        TableCell(row[start].text, end - start == 1 and start in figures, end - start)
-        for start, end in zip(starts, ends, strict=True)
-    )
-
-
-def is_table(rows: Sequence[str]) -> bool:
-    """Two rows are a table; so is one with several fields or figures, where a passage was cut inside a table."""
-    if len(rows) != 1:
-        return len(rows) > 1
-    fields = [field for field in fields_of(rows[0]) if field]
-    return len(fields) > 2 or (len(fields) == 2 and is_figure_text(fields[1]))
-
-
-def title_lines(lines: Sequence[str], titles: Iterable[str]) -> int:
-    """Return how many lines, joined, repeat a title; 0 where they say something else."""
-    if not lines[0]:
-        return 1
-    words = ""
-    for count, line in enumerate(lines[:MAX_TITLE_LINES], start=1):
-        words += letters_of(line)
-        if words in titles:
-            return count
-        if not line or not any(title.startswith(words) for title in titles):
-            return 0
-    return 0
-
-
-def reworded_title_lines(lines: Sequence[str], item: str, form: str) -> int:
-    """Return 1 for a heading of the same Item in other words than the contents have; 0 if text follows in its line."""
-    heading = item_heading(" ".join(field.strip() for field in lines[0].split(" | ")), form)
-    if heading is None or heading.is_run_in or heading.key.section.rpartition(", ")[2] != item:
-        return 0
-    return int(len(lines) > 1 and bool(lines[1]))
-
-
-def fields_of(line: str) -> list[str]:
-    return [field.strip() for field in SEPARATOR.split(line)]
-
-
-def is_figure_text(text: str) -> bool:
-    return text in NO_FIGURE or FIGURE.fullmatch(text) is not None
-
-
-def letters_of(words: str) -> str:
-    return "".join(letter for letter in words.casefold() if letter.isalnum())
+def cited_quotes(request: HttpRequest) -> list[str]:
+    """Return the words that are to be marked in the cited passage."""
+    return [quote[:MAX_QUOTE_CHARS] for quote in request.GET.getlist("quote")[:MAX_QUOTES]]

@@ -12,7 +12,6 @@ from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -101,11 +100,10 @@ async def select(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: 
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id, any_branch=True)
     try:
         await sync_to_async(actions.select_branch)(turn)
-    except eventlog.TurnRunningError:
-        message = _("An answer is being written; stop it first.")
+    except InvalidInputError as error:
         if request.htmx:
-            return HttpResponse(message, status=409, content_type=PLAIN_TEXT)
-        messages.error(request, message)
+            return HttpResponse(error.message, status=409, content_type=PLAIN_TEXT)
+        messages.error(request, error.message)
     return redirect_back(request, conversation_id, dom_id(turn.public_id + "-q"))
 
 

@@ -9,10 +9,11 @@ from django.test import Client
 from lxml import html as markup
 
 from accounts.models import User
+from chat.filings import reader
 from chat.filings.ingest import ingest
+from chat.filings.reader import ReaderPart, ReaderPassage, passage_parts, reader_sections, table_rows, without_title
 from chat.models import Filing
 from chat.pages import filings
-from chat.pages.filings import ReaderPart, ReaderPassage, passage_parts, reader_sections, table_rows, without_title
 from tests.chat.card_samples import all_of, draw, one, words
 from tests.factories import client_of, make_user
 
@@ -125,7 +126,7 @@ def test_section_that_resumes_has_another_id() -> None:
 @pytest.fixture
 def filing(db: None, monkeypatch: pytest.MonkeyPatch) -> Filing:
     """Return a filing of five passages, of which a page shows two and the panel one on each side."""
-    monkeypatch.setattr(filings, "PART_PASSAGES", 2)
+    monkeypatch.setattr(reader, "PART_PASSAGES", 2)
     monkeypatch.setattr(filings, "PANEL_REACH", 1)
     bodies = ("Sales &amp; costs rose. More fell.", *(f"Text number {number}." for number in range(2, 6)))
     items = "".join(
