@@ -25,6 +25,7 @@ from reasoning.errors import SettingError
 from reasoning.settings import MAX_TOKENS, SETTINGS, ReasoningSettings, parse_setting
 from reasoning.visibility import Viewer, visibility
 
+# In one window of WINDOW_S.
 FAILURES_ALLOWED = 10
 FAILURES_OF_NAME_ALLOWED = 100  # from all addresses but those of the owner
 SIGN_UPS_ALLOWED = 60  # behind a proxy all have one address
@@ -32,6 +33,7 @@ WINDOW_S = 300
 KNOWN_ADDRESS_S = 30 * 24 * 3600
 PASSWORD_HELP = _("At least 8 characters. No common password, not only digits, and not like your user name.")
 SHOW_THINKING = "reasoning.includeInResponse"
+# The order on the page.
 ASKED = ("reasoning.enabled", "reasoning.effort", "reasoning.maxTokens", "reasoning.summary")
 STEPS_HELP = _(
     "Two to five points on how the answer was produced, open under each answer. What was searched and opened, with "
@@ -193,7 +195,7 @@ class PasswordForm(forms.Form):
 
 
 class PreferencesForm(forms.ModelForm):
-    """Theme and language. Each has a form of its own on the page; a field that isn't posted stays as it is."""
+    """Theme and language. Each has a form of its own on the page; a field that isn't posted doesn't change."""
 
     class Meta:
         model = User

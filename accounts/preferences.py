@@ -19,6 +19,7 @@ from reasoning.errors import SettingError
 from reasoning.replay.dialects import PRESETS
 from reasoning.settings import MAX_TOKENS, SETTINGS, ReasoningSettings, parse_setting
 
+# The composer completes all of them without asking the server.
 MAX_PROFILES = 50
 VALID_NAME = re.compile(r"[\w.:-]{1,40}")
 Layer = Mapping[str, Any]  # ``{"reasoning.x": value}``

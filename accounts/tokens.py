@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts.models import AccessToken, AuditEntry, User
 
+# So that scanners of repositories, and our own redaction, recognise a token.
 PREFIX = "lgb_"
 LAST_USED_RESOLUTION = timedelta(minutes=1)
 

@@ -29,6 +29,7 @@ _TOOL = {"type": "function", "function": {"name": "add", "description": "Add two
 _QUESTION = "What is 2 + 3? Use the tool."
 _TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
 _NATIVE = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
+# Tags of thinking come first; a long answer needn't be searched.
 _MAX_TAG_SEARCH_CHARS = 100_000
 
 
@@ -147,6 +148,7 @@ async def call_model(provider: Provider, plan: EgressPlan, tools: Sequence[Mappi
                 found.calls_tools |= any(delta.channel is Channel.TOOL for delta in normalizer.feed(raw.fields))
                 text += str(raw.fields.get("content") or "") if len(text) < _MAX_TAG_SEARCH_CHARS else ""
             note_delta(raw, found)
+    # Only then it knows where the thinking came from.
     normalizer.finish()
     refused = plan.optional.keys() - provider.request_body(request).keys()
     found.notes = tuple(f"{plan.optional[name]}: the service refused it" for name in refused)

@@ -82,6 +82,7 @@ def with_origin_check(application: AsgiApplication) -> AsgiApplication:
     async def check(scope: Any, receive: Any, send: Any) -> None:
         headers: dict[bytes, bytes] = {}
         for name, value in scope["headers"]:
+            # Repeated headers are joined, as HTTP does: two origins then match no site.
             headers[name] = headers[name] + b"," + value if name in headers else value
         allowed = is_own_origin({name.decode("latin-1"): value.decode("latin-1") for name, value in headers.items()})
         await (application if allowed else WebsocketDenier())(scope, receive, send)
@@ -100,6 +101,7 @@ def is_own_origin(headers: Mapping[str, str]) -> bool:
         own = f"{handshake.scheme}://{handshake.get_host()}"
     except (DisallowedHost, ValueError):
         return False
+    # A host name that begins with a dot allows all of its subdomains.
     trusted = [urlsplit(each) for each in settings.CSRF_TRUSTED_ORIGINS]
     return origin == own or any(
         parts.scheme == each.scheme and is_same_domain(parts.netloc, each.netloc.removeprefix("*")) for each in trusted

@@ -27,6 +27,7 @@ MAX_FRAMES = 12
 MAX_CAUSES = 4
 UNAVAILABLE = "[unavailable]"
 WITHHELD = "[withheld]"
+# Texts of these are ours; a library's may quote anything.
 OUR_LOGGERS = frozenset({"accounts", "chat", "config", "reasoning"})
 _UNTIL_FIRST_VALUE = re.compile(r"[^\n:(<=\[{'\"]*")
 _LINK_TOKEN = re.compile(r"(?<=/s/)[\w-]+")  # Django logs the paths of failed requests, and the token opens the link
@@ -94,6 +95,7 @@ def message_of(record: logging.LogRecord, errors: list[BaseException]) -> str:
     else:
         found = _UNTIL_FIRST_VALUE.match(record.msg)
         text = found[0].rstrip() if found else ""
+    # Longest first: one text may be a part of another.
     for words in sorted({words for error in errors for words in texts_of(error)}, key=len, reverse=True):
         text = text.replace(words, WITHHELD)
     return text

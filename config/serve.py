@@ -68,6 +68,7 @@ def lock_database(path: Path, stack: ExitStack) -> str | None:
         )
     except OSError as error:
         return f"Cannot write {lock}: {error.strerror}. The server needs a folder that it can write to"
+    # Only for the message above: the lock itself decides.
     file.truncate(0)
     file.write(f"{os.getpid()}\n")
     file.flush()

@@ -68,6 +68,7 @@ SETTINGS: Mapping[str, Setting] = {
     "reasoning.format": choice("format", "field", "native"),
     "reasoning.summary": choice("summary", "auto", "concise", "detailed", "none"),
 }
+# People type names in lower case and without the prefix.
 _BY_FOLDED_NAME = {name.removeprefix(PREFIX).lower(): name for name in SETTINGS}
 
 

@@ -1,7 +1,7 @@
 """The type of a file by its content, and its text: plain, of HTML, of a PDF.
 
 Nothing is executed, rendered or fetched. HTML and PDF are parsed in a process of its own with limits of time and
-memory. Images are not decoded here at all.
+memory. Images are never decoded here.
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ def read_html(content: bytes, max_chars: int) -> FileText:
 
 def read_pdf(content: bytes, max_chars: int) -> FileText:
     """Return the text layer of a PDF, its pages separated by PAGE_BREAK."""
+    # In the process for files, so it doesn't change the server's own logging.
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # its warnings quote the file
     pages: list[str] = []
     try:

@@ -76,6 +76,7 @@ def texts_of(conversation_id: uuid.UUID) -> list[AttachedText]:
 def search(texts: Sequence[AttachedText], query: str) -> tuple[FoundPassage, ...]:
     """Return the passages that share most words with a query, best first."""
     # the last letters are cut in place of stemming: "covenant" finds "covenants"
+    # At least four letters, so that a short word doesn't match everything.
     stems = [re.escape(term[: max(4, len(term) - 2)]) for term in search_terms(query)]
     if not stems:
         return ()

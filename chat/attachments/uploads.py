@@ -29,6 +29,7 @@ UNSENT_FOR = timedelta(days=1)
 UPLOADS_ALLOWED = 100  # in five minutes
 TURN_WITHIN_S = 30.0
 reading: defaultdict[int, Lock] = defaultdict(Lock)  # by user
+# Control characters, quotation marks and slashes, and invisible ones that reorder text.
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\"`<>|\\/\u200b-\u200f\u2028-\u202e\u2066-\u2069]+")
 
 

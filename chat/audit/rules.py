@@ -16,6 +16,7 @@ from reasoning.redaction import REDACTED, SECRETS_ONLY, UNAVAILABLE, KeyKind, Re
 from reasoning.stream.normalizer import normalize_stream
 from reasoning.stream.tags import Tag, TagScanner
 
+# So many words in a row are no coincidence.
 RUN_WORDS: Final = 12
 MIN_THOUGHT_WORDS: Final = 8
 _MASKS: Final = frozenset({"", REDACTED, UNAVAILABLE})

@@ -42,6 +42,7 @@ from reasoning.events import HistoryCut, attached_file
 from reasoning.trace import ToolTraceStep, count_steps
 from reasoning.visibility import Visibility
 
+# More would repeat the source instead of showing where the answer found its words.
 MAX_EXCERPTS = 3  # of one source
 STEP_STATES: dict[str, StepState] = {
     "ok": "done",

@@ -67,6 +67,7 @@ def load(records: Sequence[TurnRecord], *, again: bool = False) -> None:
     version, language = render_version(), _language()
     for turn_record in missing:
         card = _card(turn_record.turn) or StoredCard(turn=turn_record.turn)
+        # Other languages stay if they were rendered by the same version.
         others = card.answer_html if card.render_version == version else {}
         card.answer_html = {**others, language: _render(_record(turn_record), asked.get(turn_record.turn.pk, EMPTY))}
         card.render_version = version

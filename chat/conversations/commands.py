@@ -169,6 +169,7 @@ def parse_set(words: list[str]) -> Command:
 
 
 def parse_profile(words: list[str]) -> Command:
+    # The verb in any case; the name of a profile as it is typed.
     match [word.lower() for word in words[:1]], words[1:]:
         case [], _rest:
             return Command("profiles")

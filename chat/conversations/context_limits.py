@@ -13,6 +13,7 @@ from django.db import IntegrityError, transaction
 
 from chat.models import LearnedLimit
 
+# In the memory of every process; a site has a few dozen models.
 MAX_ROWS = 1000
 
 

@@ -29,6 +29,7 @@ from reasoning.replay.plan import RequestTarget
 OFFLINE = "offline-analyst"
 RESPONSES = "responses-strict"
 SITE_DEFAULT = ""  # instead of a model's name: whichever answers without a choice
+# Variables that an error may name. A profile's error names the profile instead, see in_its_words.
 _VARIABLE = re.compile(r"OPENAI_(?:API_KEY|BASE_URL|MODEL|API)\b")
 
 
@@ -77,6 +78,7 @@ def resolve(
     chosen = of_profile(own) if own else offered[0]
     shared = conversation.project.system_prompt if conversation.project else ""
     of_site = (site or SiteSettings.current()).system_prompt
+    # From the widest scope to the narrowest.
     prompts = (of_site, chosen.system_prompt, shared, conversation.system_prompt)
     return replace(chosen, system_prompt="\n\n".join(filter(None, prompts))), offered
 
@@ -189,7 +191,7 @@ def of_profile(profile: ModelProfile) -> ModelChoice:
 
 
 def may_take_images(config: ProviderConfig, setting: bool | None) -> bool:
-    """Say whether a model sees images: as it is set, else as the service at its address is known to."""
+    """Say whether a model sees images: by the setting, else by what is known of the service at its address."""
     if setting is not None:
         return setting
     return dialect_named(find_dialect(host_of(config.base_url), config.model)).takes_images
@@ -237,6 +239,7 @@ def offered_from(profiles: Sequence[ModelProfile]) -> tuple[ModelChoice, ...]:
 
 async def with_names(offered: Sequence[ModelChoice]) -> list[tuple[str, str]]:
     """Return names and labels; where an endpoint chooses its model, both are the name that it has chosen."""
+    # Only the first, the environment's endpoint, can be without a name.
     named = [(model.name, model.label) for model in offered]
     if not offered[0].name:
         found = (await provider(offered[0])).name

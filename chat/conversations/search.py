@@ -34,6 +34,7 @@ _MARKUP = re.compile(
 )
 _MAX_MESSAGES = 5000  # keys only: one long conversation must not push the others out of the results
 _CONTEXT_CHARS = 1000
+# For marking only: the engines stem the words that they search for.
 _WORD_ENDINGS = re.compile(r"(?:ies|ing|ed|es|s|y|ly)$")
 Join = Literal["AND", "OR"]
 

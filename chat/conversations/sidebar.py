@@ -107,6 +107,7 @@ def project_groups(person: User, listed: QuerySet[Conversation]) -> list[Group]:
     projects = list(person.projects.alias(used_at=used_at).order_by("-used_at")[:SHOWN_PROJECTS])
     if not projects:
         return []
+    # The newest few of each project in one query.
     number = Window(RowNumber(), partition_by="project", order_by=("-updated_at", "-pk"))
     newest_of = listed.filter(project__in=projects, is_pinned=False).alias(number=number)
     shown = list(newest_of.filter(number__lte=SHOWN_OF_PROJECT))

@@ -133,6 +133,7 @@ def loaded(events: Sequence[CanonicalEvent], *, with_images: bool) -> tuple[Cano
 
 def _images(newest_first: Sequence[AttachedFile]) -> Mapping[str, str]:
     """Return images in base64 by id, as many of the newest as a request may have."""
+    # Newest first: a question is usually about the image that came last.
     room, chosen = SENT_IMAGE_BYTES, []
     for file in newest_first:
         room -= file.size

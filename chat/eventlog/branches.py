@@ -24,10 +24,12 @@ class TurnRunningError(Exception):
 @transaction.atomic
 def select(turn: Turn) -> None:
     """Select the branch of this turn, down to its youngest leaf. Raises TurnRunningError."""
+    # The lock orders this and the start of a turn, which would continue the branch that is left.
     Conversation.objects.select_for_update().get(pk=turn.conversation_id)
     turns = Turn.objects.filter(conversation=turn.conversation_id)
     if turns.filter(status=Turn.Status.RUNNING).exists():
         raise TurnRunningError(str(turn.conversation_id))
+    # In Python: Django has no recursive queries.
     parents = _parents(turn.conversation_id)
     path = set(_up(_youngest_below(turn.pk, parents), parents))
     turns.filter(is_active=True).exclude(pk__in=path).update(is_active=False)

@@ -100,7 +100,7 @@ def renew(turn_ids: Collection[uuid.UUID]) -> set[uuid.UUID]:
 
 
 def take_over(at_work_in: Collection[uuid.UUID] = ()) -> list[Turn]:
-    """Lease the turns whose process is dead to this one; each goes to one process only, however many call this.
+    """Lease the turns whose process is dead to this one; each is given to one process only, however many call this.
 
     ``at_work_in``: conversations in which this process runs a turn. Other turns of this process are taken over too: one
     may have been committed although the database reported a failure.
@@ -140,11 +140,13 @@ def _is_dead(name: str) -> bool:
     if host != _HOST or not rest.isdigit():
         return False
     if int(rest) == os.getpid():
+        # An earlier process had the same PID, as the first one of a container always has.
         return name != worker()
     try:
+        # Signal 0 is not sent: it only tests whether the process exists.
         os.kill(int(rest), 0)
     except ProcessLookupError:
         return True
-    except OSError:
+    except OSError:  # it exists, and belongs to another user
         return False
     return False

@@ -18,6 +18,7 @@ from reasoning.events import Reasoning, ToolResult, event_from_json, event_to_js
 from reasoning.replay.tokens import estimate_tokens
 
 SCHEMA = 2
+# Encrypted by type of event. Everything else is public: cards are drawn without any key.
 PRIVATE_FIELDS: dict[str, tuple[str, ...]] = {
     "reasoning": ("text", "item", "details"),
     "tool_call": ("arguments",),
@@ -54,6 +55,7 @@ def to_row(turn: Turn, event: CanonicalEvent, seq: int, traces: Mapping[str, Map
     public = {key: value for key, value in form.items() if key not in _COLUMNS}
     private = {key: public.pop(key) for key in PRIVATE_FIELDS.get(event.type, ()) if key in public}
     if isinstance(event, Reasoning):
+        # Cards show how long the thinking is without decrypting it.
         public["tokens_est"] = estimate_tokens(event.text)
     trace = traces.get(event.call_id) if isinstance(event, ToolResult) else None
     if trace is not None:

@@ -19,6 +19,7 @@ from chat.filings.blocks import CELL_SEPARATOR
 from chat.filings.outline import Block
 from chat.filings.tables import is_figure
 
+# About 275 tokens, so that the results of a search fit into a small context.
 TARGET_CHARS = 1100
 _LONGEST_CHARS = 1600
 _FEWEST_CHARS = 250  # below this a heading does not begin a new passage

@@ -24,6 +24,7 @@ from reasoning.citations import find_quotation
 PART_PASSAGES = 300  # on one page: about 330 KB of text
 MAX_TITLE_LINES = 4
 SEPARATOR = re.compile(r"(?:^|\s)\|(?=\s|$)")
+# Amounts as tables have them: $ (1,234.5) or 12.3%.
 FIGURE = re.compile(r"[(\[$€£¥+−–-]*\s*[$€£¥]?\s*\d[\d.,]*\s*[)\]%x]*", re.ASCII)
 NO_FIGURE = {"—", "–", "-", "$—", "$–", "$-", "—%", "n/a", "N/A", "n/m", "NM"}
 YEAR = re.compile(r"(?:19|20)\d\d")

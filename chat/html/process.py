@@ -21,11 +21,13 @@ import django
 from django.conf import settings
 
 logger = logging.getLogger(__name__)
+# Of each kind. More would take processors from the server itself.
 PROCESSES = 2
 MEMORY_BYTES = 1 << 30  # of one process: a small file may unpack to a huge one
 TIME_LIMIT_S = 3.0  # of processor time, so that the load of the machine doesn't decide what is rendered
 WAIT_LIMIT_S = 30.0
 IDLE_S = 60.0
+# What rendering reads. The process knows no secret and no database.
 _SETTINGS = ("LANGUAGE_CODE", "LANGUAGES", "LOCALE_PATHS", "SAFE_LINK_HOSTS", "USE_I18N")
 
 

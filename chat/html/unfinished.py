@@ -18,6 +18,7 @@ from markdown_it.rules_inline.state_inline import Delimiter
 
 from chat.html import math
 
+# Noncharacters: cleaning removes them from every text of a model.
 TIP, HELD = "\ufdd0", "\ufdd1"
 _MAX_HELD_CHARS = 2_500  # of a line; longer ones are no link or formula
 
@@ -70,7 +71,7 @@ class OpenBlock(NamedTuple):
 
 
 def add_rules(parser: MarkdownIt) -> None:
-    """Let a parser draw a text that ends with ``TIP`` as one that goes on."""
+    """Let a parser draw a text that ends with ``TIP`` as an unfinished one."""
     parser.core.ruler.after("block", "unfinished_line", hold_line)
     parser.inline.ruler.before(math.INLINE, "unfinished", hold_inline)
     parser.inline.ruler.before("backticks", "unfinished_code", close_code)
@@ -148,6 +149,7 @@ def close_emphasis(state: StateInline) -> None:
     """Close what is open at the end of the text."""
     if not _is_at_end(state):
         return
+    # Outermost first.
     openers, at = [], 0
     while at < len(state.delimiters):
         delimiter = state.delimiters[at]

@@ -14,6 +14,7 @@ import redis
 from channels.layers import get_channel_layer
 
 logger = logging.getLogger(__name__)
+# A page that opens waits no longer for the layer; it reads the database instead.
 OPEN_TIMEOUT_S = 2.0
 RETRY_AFTER_S = 2.0
 PROCESSES_GROUP = "turns.processes"  # all that run turns

@@ -16,6 +16,7 @@ from reasoning.stream import surrogates
 DONE = b"[DONE]"
 # A service that never ends a line would fill the memory.
 MAX_EVENT_BYTES = 8 * 1024 * 1024
+# Enough names to tell an event stream from something else.
 _MAX_FIELDS = 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

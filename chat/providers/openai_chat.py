@@ -69,6 +69,7 @@ class ChatDecoder(ResponseDecoder):
                 # Another alternative: we never ask for more than one.
                 continue
             fields = choice.get("delta")
+            # A service that ignored ``stream``, or a proxy that joined the chunks.
             is_whole = fields is None and choice.get("message") is not None
             fields = choice["message"] if is_whole else fields
             if isinstance(fields, dict):

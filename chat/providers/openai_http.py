@@ -29,17 +29,19 @@ _USAGE_S = 5.0  # how long the token counts may take to follow the end of the an
 # Models that servers list beside those that answer, often before them.
 _NO_CHAT_MODEL = re.compile(r"embed|rerank|whisper|moderation|\btts\b|dall-e|stable-diffusion", re.IGNORECASE)
 _ABOUT_REASONING = re.compile(rb"reasoning|thinking|\bthink\b|effort|chat_template", re.IGNORECASE)
+# As many characters in a row are a repetition of the conversation, not chance.
 ECHO_CHARS = 16
 _ECHO = "(not shown: it repeats a part of the conversation)"
 SLICE_BYTES = 65_536  # that are parsed at once: a compressed stream may bring 32 MB of comments in one piece
 BUSY_STREAMS = 20  # in this process; from there on reads are joined
+# 40 ms at 20 streams, 100 ms from 50 on.
 WINDOW_PER_STREAM_S, LONGEST_WINDOW_S = 0.002, 0.1
 
 
 class SilenceLimit:
-    """How long one response may keep silent: ``first_s`` until its first word, ``idle_s`` after each.
+    """How long one response may be silent: ``first_s`` until its first word, ``idle_s`` after each.
 
-    By the event loop's clock. Comments that keep a connection open, and empty pieces, are no words.
+    By the event loop's clock. Comments that hold a connection open, and empty pieces, are no words.
     """
 
     def __init__(self, connection: Connection, endpoint: Endpoint) -> None:
@@ -125,6 +127,7 @@ class OpenAIService:
         """
         if self.model:
             if not self._has_listed:
+                # Before the request: a service that has no list is not asked again with each turn.
                 self._has_listed = True
                 with suppress(Exception):
                     async with asyncio.timeout(_LISTING_S):

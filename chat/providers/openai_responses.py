@@ -32,6 +32,7 @@ _OPAQUE_ITEMS = ("reasoning", "compaction")
 _MAX_MESSAGES = 256  # of one response; what a service sends in more is read as part of the last
 _MAX_HELD_CHARS = 1_000_000  # of messages that wait for an earlier one to end
 MAX_ITEMS_BYTES = 16_000_000  # of all items of a stream: they are buffered until its end
+# Chat completions has its own word for it; any other reason is passed on.
 _FINISH_REASONS = {"max_output_tokens": "length"}
 
 
@@ -148,6 +149,7 @@ class ResponsesDecoder(ResponseDecoder):
         elif item.get("type") == "reasoning":
             summary = "".join(text + _PARAGRAPH_END for _kind, text in texts_of(item.get("summary"), "summary_text"))
             raw = "".join(text for _kind, text in texts_of(item.get("content"), "reasoning_text", "text"))
+            # Deltas may have named the item by index, by id or not at all.
             keys = (index, string_in(item, "id"), _NO_INDEX)
             for field, whole in (("reasoning_summary", summary), ("reasoning_content", raw)):
                 if whole and self._streamed.isdisjoint((key, field) for key in keys):

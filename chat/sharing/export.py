@@ -36,6 +36,7 @@ from reasoning.redaction import redact_text
 from reasoning.trace import ToolTraceStep
 from reasoning.visibility import Visibility
 
+# For rows of earlier versions, see error_form.
 RETRYABLE_CODES = frozenset({"disconnected", "rate_limited", "server_error", "timeout", "unreachable"})
 CUT_LINES = {
     "length": gettext_lazy("The answer was cut off at the length limit."),
@@ -180,6 +181,7 @@ async def zip_of_all(person: User, session: Session, origin: str) -> AsyncIterat
             folder = f"attachments/{file.conversation_id.hex[:8]}"
             archive.writestr(f"{folder}/{get_valid_filename(f'{pk.hex[:8]}-{file.name}')}", content_of(file))
 
+    # First: it needs no other rows, and a download that is cut off has it.
     archive.writestr("account.json", await sync_to_async(account_json)(person))
     listed = person.conversations.filter(expires_at=None, turns__isnull=False).distinct().order_by("-created_at")
     for pk in [pk async for pk in listed.values_list("pk", flat=True)]:

@@ -54,8 +54,10 @@ MAX_NAMES = 5  # of what was skipped for one reason
 MAX_MODEL_CHARS = 100
 # Larger ChatGPT exports divide their file; exports of this product have one per conversation.
 _WANTED = re.compile(r"(?:.*/)?(?:conversations(?:-\d+)?|conversations/[^/]+)\.json")
+# Strings are matched whole, so that brackets in them don't count; possessively, so that each is read once.
 _STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{\]}]', re.DOTALL)
 _ZIP_MARK, _ZIP_ENTRY = b"PK\x03\x04", b"PK\x01\x02"
+# Any other status of an export is a completed answer.
 _STATUS: Mapping[str, TurnStatus] = {"stopped": "aborted", "error": "errored", "interrupted": "interrupted"}
 
 
@@ -242,6 +244,7 @@ def import_conversation(person: User, found: ExportedConversation, raw: bytes, n
             import_id=import_id,
             updated_at=turns[-1].ended_at,
         )
+        # ``auto_now_add`` ignores a value that is given to create().
         Conversation.objects.filter(pk=conversation.pk).update(created_at=turns[0].started_at)
         eventlog.add_ended_turns(conversation, turns)
     report.imported += 1
@@ -252,7 +255,7 @@ def chatgpt_branch(found: ExportedConversation) -> Iterator[Said]:
     """Yield the messages of the branch that was shown, without those to and from tools."""
     nodes, path = dict(found.mapping or {}), []
     at = found.current_node or next(reversed(nodes), None)
-    while at is not None and (node := nodes.pop(at, None)):  # taken out: a circle ends
+    while at is not None and (node := nodes.pop(at, None)):  # removed, so that a circle ends
         path.append(node.message)
         at = node.parent
     for message in reversed(path):
@@ -313,6 +316,7 @@ def ended_turns(said: Iterable[Said]) -> tuple[list[EndedTurn], bool]:
 def clean_answer(text: str) -> tuple[list[AssistantMessage], bool]:
     """Return an answer as it is stored of a model's text, and whether it was too long."""
     limits = TurnLimits(answer_bytes=settings.MAX_ANSWER_BYTES)
+    # The road of a model's answer, so that sections, delimiters and secrets are handled alike.
     machine = TurnMachine(turn_id="", model="", provider="", system_prompt="", limits=limits)
     machine.begin_step()
     machine.feed(RawFields({"content": storable(text)}))

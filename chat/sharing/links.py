@@ -31,6 +31,7 @@ from chat.sharing.export import Choice, without_query
 from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text
 from reasoning.visibility import Viewer, Visibility, visibility
 
+# Of one conversation: the page lists all of them.
 MAX_LINKS = 20
 
 

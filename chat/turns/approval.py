@@ -23,8 +23,10 @@ from chat.turns.retry import retry_on_db_outage
 from chat.validation import InvalidInputError
 from reasoning.replay.chat_messages import CallIds
 
+# How long a decision may go unnoticed if the message about it is lost.
 LOOK_AGAIN_S = 2.0
 DECISIONS = ("allow", "deny", "always")
+# Other ids don't fit into an address, or into the column: they are hashed.
 _PLAIN_ID = re.compile(r"[\w.:-]{1,90}", re.ASCII)
 
 
@@ -118,5 +120,6 @@ def _read(turn: Turn, tool: str, *, ends: bool) -> str:
             conversation.allowed_tools = sorted({*conversation.allowed_tools, tool})
             conversation.save(update_fields=["allowed_tools"])
     if decision:
+        # From here on a second click finds nothing that waits.
         waiting.update(waiting_call="")
     return decision

@@ -44,6 +44,7 @@ class TurnMetrics:
         ``attempt`` counts the requests of its step.
         """
         self.requests += 1
+        # A step makes its request again after a refusal or an outage.
         self._attempts = self._attempts + 1 if step == self._step else 1
         self._step = step
         started_at, code = time.monotonic(), UNFINISHED

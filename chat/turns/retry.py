@@ -26,6 +26,7 @@ MAX_OVERFLOWS = 2  # where the first shorter request is still too long
 LONGEST_LOADING_WAIT_S = 16.0
 MAX_WAIT_S = 30.0  # longer, and the user would rather decide
 FIRST_WAIT_S = 0.5
+# Reasons that name an opaque item, which can be left out of the next request.
 _ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item"})
 _TRANSIENT_CODES = frozenset({"rate_limited", "server_error", "disconnected"})
 logger = logging.getLogger(__name__)
@@ -80,6 +81,7 @@ class RetryPolicy:
 
     def next_action(self, error: ProviderError, plan: EgressPlan, *, tool_ran: bool) -> Action | None:
         """Return what may help after ``plan`` was refused, and count it as tried; None where the turn fails."""
+        # Not counted: the next plan holds none of the items that were refused.
         if error.reason in _ITEM_REASONS and plan.sends_opaque:
             return "omit items"
         if error.code == "context_overflow" and self._overflows < MAX_OVERFLOWS:

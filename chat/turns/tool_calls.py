@@ -28,6 +28,7 @@ from reasoning.events import ToolCall
 from reasoning.scratchpad import Scratchpad
 
 logger = logging.getLogger(__name__)
+# Of one call, about 5,000 tokens: a model with a small context must have room for several.
 MAX_OUTPUT_CHARS = 20_000
 CUT = "\n(truncated)"
 UNKNOWN_TOOL = "The model asked for a tool that doesn't exist: %(name)s"
@@ -72,6 +73,7 @@ async def execute_tool_call(
         return _failed(step, str(error), gettext_noop("The arguments did not fit the tool."))
     except TimeoutError:
         return _failed(step, "the tool timed out", gettext_noop("Timed out."))
+    # A tool is an extension point: whatever it raises, the model gets an answer to its call.
     except Exception as error:
         logger.exception("tool failed", extra={"tool": call.name, "error": type(error).__name__})
         return _failed(step, "the tool failed", gettext_noop("The tool failed."))

@@ -164,7 +164,7 @@ def pairs_of(text: str, *, but: frozenset[str] = frozenset()) -> Iterator[tuple[
 
 
 def modifiers_in(text: str) -> frozenset[str]:
-    """Return the stems of words that only ever stand before another one: the debt of *debt service ratio*."""
+    """Return the stems of words that only precede another one: the debt of *debt service ratio*."""
     words = [(match[1].lower(), match[2]) for match in _WORD_AND_NEXT.finditer(text)]
     alone = {stem(word) for word, following in words if not following or following in STOP_WORDS}
     return frozenset(stem(word) for word, _following in words) - alone

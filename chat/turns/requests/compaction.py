@@ -28,6 +28,7 @@ from reasoning.replay.plan import EgressPlan, RequestTarget
 from reasoning.replay.tokens import text_tokens
 
 logger = logging.getLogger(__name__)
+# About 3,000 tokens: what is longer was not summarised.
 MAX_SUMMARY_CHARS = 12_000
 
 
@@ -50,6 +51,7 @@ class Compactor:
         read = partial(self._read, provider)
         target, events = await database_sync_to_async(read)()
         border = choose_border(events, target, is_overflow=is_overflow)
+        # Once for each border: the model would be sent the same text again.
         if border is not None and border not in self._tried:
             self._tried.add(border)
             summary = await _summary(provider, target, events, border)
@@ -60,6 +62,7 @@ class Compactor:
             if is_accepted:
                 self.cut = self.cut or "summarised"
                 return True
+        # There is no summary, or it didn't help enough.
         cut = choose_cut(events, target, plan, is_overflow=is_overflow)
         if cut is None:
             return False

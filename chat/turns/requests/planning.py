@@ -33,6 +33,7 @@ from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
 from reasoning.replay.tokens import UsageAnchor, entry_tokens, text_tokens
 
 logger = logging.getLogger(__name__)
+# After every event of the log, whatever their numbers are.
 NEXT_QUESTION = UserMessage(text="", turn="next", seq=sys.maxsize)
 
 
@@ -91,6 +92,7 @@ def remember_refusal(turn: Turn, provider: Provider, to_seq: int) -> None:
 
 
 def _refusal_key(model: str, provider: str) -> str:
+    # Another model, or the same behind another key, may accept them.
     return f"{provider} {model}"
 
 
@@ -167,6 +169,7 @@ def system_prompt(chosen: model_choice.ModelChoice) -> str:
     return instructions(sections=flags.enabled, scratchpad=notes, tools=takes_tools, own=chosen.system_prompt)
 
 
+# Prompt and tools are the same for every request until a setting changes: they are counted once.
 @lru_cache
 def _overhead(prompt: str, dialect: str) -> int:
     return text_tokens(prompt) + entry_tokens(list(tool_schemas(dialect)))
@@ -205,6 +208,7 @@ def plan_step(
     if (turn.model, turn.provider) != (provider.name, provider.identity):
         turn.model, turn.provider = provider.name, provider.identity
         turn.save(update_fields=["model", "provider"])
+    # Its settings may have changed since the request before (spec 001 BR-008).
     if conversation is None:
         conversation = Conversation.all_objects.select_related("owner").get(pk=turn.conversation_id)
     target = target_of(chosen, model=provider.model, identity=provider.identity)

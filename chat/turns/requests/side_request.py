@@ -43,4 +43,5 @@ async def ask_aside(
         logger.warning("side request failed", extra={"code": error.code})
         return ""
     pieces += [str(delta.text) for delta in normalizer.finish() if delta.channel is Channel.VISIBLE]
+    # Cut off or withheld, it would be half a summary or half a title.
     return "".join(pieces).strip() if ended == "stop" else ""

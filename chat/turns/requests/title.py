@@ -39,10 +39,11 @@ async def write_title(started: StartedTurn, answer: str) -> None:
             target = planning.target_of(chosen, model=provider.model, identity=provider.identity)
             text = f"{started.question[:MAX_READ_CHARS]}\n\n---\n\n{answer[:MAX_READ_CHARS]}"
             said = await ask_aside(provider, target, TITLER, text, max_output_tokens=MAX_OUTPUT_TOKENS)
-    except Exception:  # the conversation keeps the title that it has
+    except Exception:  # the title stays what it was
         logger.warning("title not written", exc_info=True, extra={"turn": turn.public_id})
         return
     title = title_from(said.strip(" \n\"'“”„«»*#."))
+    # Some models answer the question instead.
     if not title or len(said.split()) > MAX_WORDS or "\n" in said:
         return
     if await unnamed.aupdate(title=title):
