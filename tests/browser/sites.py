@@ -7,7 +7,6 @@ to either stream, is stored in a file. Children end by their handles.
 from __future__ import annotations
 
 import json
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from pathlib import Path
 from urllib.request import urlopen
 from uuid import UUID
 
+from deploy.local_services import free_port
 from tests.server import ROOT, environment_in, manage, prepare_database, stop
 
 START_TIMEOUT_S = 120
@@ -61,7 +61,7 @@ class Site:
     def __init__(self, folder: Path, prepared: Prepared, variables: Mapping[str, str]) -> None:
         self.folder = folder
         self.prepared = prepared
-        self.port = _free_port()
+        self.port = free_port()
         self.base_url = f"http://127.0.0.1:{self.port}"
         own = {"DATABASE_URL": f"sqlite:///{folder / DATABASE}", "PORT": str(self.port)}
         self.environment = {**prepared.environment, **own, **variables}
@@ -134,9 +134,3 @@ def _is_healthy(site: Site) -> bool:
             return True
     except OSError:
         return False
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

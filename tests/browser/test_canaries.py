@@ -116,33 +116,3 @@ def test_administrator_who_asks_sees_the_scratchpad_live_and_it_is_nowhere_else(
     assert found(site.stored_bytes() + site.output().encode()) == []
     site.stop()
     assert "Nothing found." in site.audit(*CANARIES)
-
-
-@pytest.mark.slow
-@pytest.mark.spec("004 scratchpad")
-@pytest.mark.parametrize("username", ["admin", "sam"])
-def test_who_did_not_ask_or_may_not_sees_none(visit: Visit, site: Site, model: ContractHandle, username: str) -> None:
-    model.release("opened")
-    model.release("end")
-    person = visit(site, username)
-    person.starts_chat()
-
-    person.asks("Well?").ends()
-
-    expect(person.scratchpad_switch).to_have_count(int(username == "admin"))
-    assert SCRATCHPAD not in heard(person.watch.frames) + person.page.content()
-
-
-@pytest.mark.slow
-@pytest.mark.spec("004 flags")
-def test_not_admin_only_means_that_nobody_sees_it(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
-    model.script([reply(says(opening(), f"It says so.\n\n<scratchpad>\n{SCRATCHPAD}\n</scratchpad>\n"))])
-    flags = {"REASONING_SCRATCHPAD_ENABLED": "true", "SCRATCHPAD_ADMIN_ONLY": "false"}
-    admin = visit(serve(OPENAI_BASE_URL=model.base_url, **flags), "admin")
-    admin.starts_chat()
-
-    admin.asks("Well?").ends()
-
-    expect(admin.scratchpad_switch).to_have_count(0)
-    assert SCRATCHPAD not in heard(admin.watch.frames) + admin.page.content()
-    assert "scratchpad" not in json.dumps(model.requests()[0]["body"])

@@ -6,6 +6,7 @@ runs would really run.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -14,6 +15,15 @@ from playwright.sync_api import expect
 from tests.browser.conftest import MakeSite
 from tests.browser.hostile import plant
 from tests.browser.people import Person, Visit
+from tests.browser.sites import Site
+from tests.browser.upstream import opening, reply, says
+from tests.chat.xss_urls import URLS
+from tests.chat.xss_vectors import MARKUP
+from tests.contract_server.fixture import ContractHandle
+
+VECTORS = [*MARKUP, *(text for url in URLS for text in (f"[x]({url})", f"[x](<{url}>)", f"<{url}>"))]
+VECTORS += [f"[x{n}]\n\n[x{n}]: {url}" for n, url in enumerate(URLS)]
+AT_ONCE = 75
 
 # What no page may have, however it came there: something that ran, that was clobbered, that isn't the page's own.
 FAULTS = r"""
@@ -32,12 +42,13 @@ FAULTS = r"""
   const twice = ids.filter((id, at) => ids.indexOf(id) !== at);
   if (twice.length) fault(`ids twice ${twice}`);
   const never = "iframe, object, embed, base, frame, animate, style, marquee, foreignObject, "
+    + "[data-answer] :is(img, form, input, textarea, select, video, audio, dialog, link, meta, template), "
     + "script:not([src]):not([type='application/json'])";
   for (const one of document.querySelectorAll(never)) fault("element", one);
   for (const one of document.querySelectorAll("*")) {
     for (const { name, value } of one.attributes) {
       if (/^(on|hx-on|data-hx-|ws-send$|srcdoc$)/.test(name)) {
-        if (!one.matches("form[data-composer]")) fault(name, one);
+        if (!one.matches("form[data-composer], .starters form")) fault(name, one);
       }
       if (name === "style" && /fixed|url\(/.test(value)) fault("style", one);
       if (/^(href|xlink:href|src|action|formaction|hx-get|hx-post)$/.test(name)) {
@@ -138,3 +149,29 @@ def test_planted_text_stays_text_on_every_page(visit: Visit, own_site: MakeSite,
         paths = rows.evaluate_all("(all) => all.slice(0, 2).map((one) => one.getAttribute('href'))")
         for row in paths:
             admin.opens(row)
+
+
+def blocks(vectors: list[str]) -> str:
+    """Return each vector as a block of its own, after a paragraph that shows that it was reached."""
+    closed = [f"{one}\n```" if one.startswith("```") and one.count("```") == 1 else one for one in vectors]
+    text = "\n\n".join(f"Item {n}.\n\n{one}" for n, one in enumerate(closed)) + "\n\nThe end of them all."
+    return text.encode("utf-8", "ignore").decode()  # the model service writes UTF-8
+
+
+@pytest.mark.slow
+def test_vectors_in_small_pieces_run_nowhere_even_without_a_policy(
+    visit: Visit, connected: Site, model: ContractHandle
+) -> None:
+    batches = [VECTORS[at : at + AT_ONCE] for at in range(0, len(VECTORS), AT_ONCE)]
+    texts = [blocks(batch) for batch in batches]
+    pieces = [[text[at : at + 9] for at in range(0, len(text), 9)] for text in texts]
+    model.script([reply(says(opening(), *these)) for these in pieces])
+    demo = Witness(visit(connected, bypass_csp=True))
+    demo.person.starts_chat()
+
+    for batch in batches:
+        card = demo.person.asks("Go on.").ends()
+        expect(card.answer).to_contain_text("The end of them all.")
+        expect(card.answer.get_by_text(re.compile(r"^Item \d+\.$"))).to_have_count(len(batch))
+        demo.finds_nothing()
+    demo.opens(demo.page.url)

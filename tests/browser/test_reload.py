@@ -128,6 +128,7 @@ def test_panels_stay_as_the_reader_left_them(visit: Visit, offline: Site) -> Non
     expect(card.steps.first).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_killed_server_loses_nothing_that_was_acknowledged(
     visit: Visit, own_site: MakeSite, model: ContractHandle
 ) -> None:

@@ -13,9 +13,9 @@ import pytest
 from chat.management.commands.replay_stream import replay_recording
 from chat.management.recordings import RecordingError, read_recording
 from chat.providers.decoding import EventParser
-from tests.chat.recordings import CHAT, OTHER, RESPONSES, Exchange, event_data, exchanges, read, recorded_files
 from tests.conftest import SHARED
 from tests.delimiters import has_delimiter
+from tests.recordings import CHAT, OTHER, RESPONSES, Exchange, event_data, exchanges, read, recorded_files
 
 ALL = exchanges(SHARED / "streams")
 OURS = [exchange for exchange in ALL if exchange.kind != OTHER]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from tests.contract_server.frames import DONE, Answer, Frame, compact, event, json_answer
+from tests.contract_server.frames import DONE, Answer, Frame, event, json_answer
 from tests.contract_server.rules.base import CheckedRequest
 from tests.contract_server.rules.opaque import any_ciphertext, unverifiable
 from tests.contract_server.script import (
@@ -108,21 +107,14 @@ def spoil_stream(frames: tuple[Frame, ...], pending: Pending) -> tuple[Frame, ..
 def spoil(frames: tuple[Frame, ...], form: SseForm, at: int) -> tuple[Frame, ...]:
     """Return the stream with event ``at`` in this form. Each form changes as little as its name says."""
     match form:
-        case "crlf":  # the payload is compact JSON: its only line ends are those of the event
-            return tuple(replace(one, data=one.data.replace(b"\n", b"\r\n")) for one in frames)
         case "missing_done":
             return tuple(one for one in frames if one.data != DONE.data and not _is_final(one))
-        case "two_events_one_write":
-            at = min(at, len(frames) - 2)
-            both = Frame(frames[at].data + frames[at + 1].data, settles=frames[at + 1].settles)
-            return (*frames[:at], both, *frames[at + 2 :])
         case "split_codepoint":
             at = next((n for n in range(at, len(frames)) if not frames[n].data.isascii()), at)
-    is_response = "response" in (frames[0].value or {})
-    return (*frames[:at], *_spoilt(frames[at], form, "response" if is_response else "choices"), *frames[at + 1 :])
+    return (*frames[:at], *_spoilt(frames[at], form), *frames[at + 1 :])
 
 
-def _spoilt(frame: Frame, form: SseForm, main_key: str) -> tuple[Frame, ...]:
+def _spoilt(frame: Frame, form: SseForm) -> tuple[Frame, ...]:
     value = frame.value or {"choices": []}
     match form:
         case "truncated_json":
@@ -132,19 +124,11 @@ def _spoilt(frame: Frame, form: SseForm, main_key: str) -> tuple[Frame, ...]:
             return (Frame(b"data: upstream is having a bad day\n\n"),)
         case "invalid_utf8":
             return (Frame(event(_mark_text(value)).data.replace(MARK.encode(), b"\xff\xfe")),)
-        case "no_blank_line":
-            return (Frame(frame.data[:-1]),)
-        case "comment_only":
-            return Frame(b": still working\n\n"), frame
         case "split_codepoint":
             data = frame.data if not frame.data.isascii() else ": é\n".encode() + frame.data
             return (Frame(data, cuts=(next(n for n, byte in enumerate(data) if byte >= 0x80) + 1,)),)
         case "oversized_line":
             return (event({**value, "padding": "x" * MEBIBYTE}),)
-        case "unknown_event_type":
-            return Frame(b"event: contract.unknown\ndata: %b\n\n" % compact({"type": "contract.unknown"})), frame
-        case "null_choices":
-            return event({**value, main_key: None}), frame
     return frame, frame  # duplicate_event
 
 

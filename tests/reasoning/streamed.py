@@ -1,17 +1,12 @@
-"""Helpers for tests of the stream: run deltas through the normaliser or a turn; recut them; read recordings."""
+"""Helpers for tests of the stream: run deltas through the normaliser or a turn; recut them."""
 
 from __future__ import annotations
 
-import json
 import random
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-
-import yaml
 
 from reasoning import scratchpad as core
 from reasoning.deltas import Channel, Delta, RawFields
@@ -109,16 +104,6 @@ def shown(turn: TurnMachine, field: str, text: str) -> str:
     return "".join(update.text for update in updates if isinstance(update, ShowText))
 
 
-def recorded_responses(folder: Path) -> tuple[tuple[Mapping[str, Any], ...], ...]:
-    """Return the deltas of each chat-completions response in the folder."""
-    found = (tuple(deltas) for path in sorted(folder.rglob("*")) if path.is_file() for deltas in _read(path))
-    return tuple(deltas for deltas in found if deltas)
-
-
-def two_ways(text: str) -> Iterator[tuple[str, str]]:
-    return ((text[:at], text[at:]) for at in range(len(text) + 1))
-
-
 def calls_made(work: Callable[[], object]) -> int:
     """Return how many function calls ``work`` makes: a measure of cost that no clock disturbs."""
     count = 0
@@ -152,55 +137,3 @@ def _tools(out: Iterable[Delta]) -> tuple[tuple[Any, ...], ...]:
             call[1] = call[1] or piece.name or ""
             call[2] += str(piece.text)
     return tuple((index, *call) for index, call in sorted(calls.items(), key=lambda item: item[0] or 0))
-
-
-_DATA = re.compile(r"^data: ?(\{.*)$", re.MULTILINE)
-
-
-class _Loader(yaml.CSafeLoader):
-    """Read unknown tags, such as binary ones, as the value that they wrap."""
-
-
-_Loader.add_multi_constructor("!", lambda loader, _suffix, node: loader.construct_scalar(node))
-
-
-def _read(path: Path) -> Iterator[list[Mapping[str, Any]]]:
-    text = path.read_text(encoding="utf-8", errors="replace")
-    if "choices" not in text:
-        return
-    if path.name.endswith(".chunks.txt"):
-        yield [delta for line in text.splitlines() if line.strip() for delta in _deltas(line)]
-    elif path.suffix == ".json":
-        yield list(_deltas(text))
-    elif path.suffix in (".yaml", ".yml"):
-        for exchange in _exchanges(yaml.load(text, Loader=_Loader)):  # noqa: S506
-            yield list(_body(exchange.get("response", {})))
-
-
-def _exchanges(cassette: Any) -> list[Any]:
-    if not isinstance(cassette, dict):
-        return []
-    return cassette.get("interactions") or cassette.get("http_interactions") or []
-
-
-def _body(response: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    parsed, body = response.get("parsed_body"), response.get("body")
-    text = body.get("string", "") if isinstance(body, dict) else body
-    if isinstance(parsed, dict):
-        yield from _deltas(json.dumps(parsed))
-    elif isinstance(text, str) and text.lstrip().startswith("{"):
-        yield from _deltas(text)
-    elif isinstance(text, str):
-        yield from (delta for payload in _DATA.findall(text) for delta in _deltas(payload))
-
-
-def _deltas(payload: str) -> Iterator[Mapping[str, Any]]:
-    try:
-        chunk = json.loads(payload)
-    except ValueError:
-        return
-    choices = chunk.get("choices") if isinstance(chunk, dict) else None
-    for choice in choices if isinstance(choices, list) else []:
-        delta = (choice.get("delta") or choice.get("message")) if isinstance(choice, dict) else None
-        if isinstance(delta, dict):
-            yield delta

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +27,10 @@ from tests.reasoning.streamed import (
     joined,
     machine,
     of_text,
-    recorded_responses,
     recut,
     shown,
 )
+from tests.recordings import CHAT, chat_deltas, exchanges
 
 CANARY = "Zq7Zq7Zq7"
 DELIMITER = re.compile(r"</?(?:think|thinking|reasoning|scratchpad)\s*/?>", re.IGNORECASE)
@@ -256,7 +255,7 @@ Response = tuple[Mapping[str, Any], ...]
 
 @pytest.fixture
 def responses(shared_dir: Path) -> tuple[Response, ...]:
-    return _read(shared_dir / "streams")
+    return tuple(tuple(chat_deltas(each)) for each in exchanges(shared_dir / "streams") if each.kind == CHAT)
 
 
 @pytest.mark.spec("003 invariant 1")
@@ -283,9 +282,6 @@ def test_native_text_of_recordings_is_found_as_tagged_text(responses: tuple[Resp
             tagged = [{"content": f"<{tag}>\n{native}\n</{tag}>\n\n{content}"}]
             for result in (channels(tagged), channels(recut(tagged, 3))):
                 assert (result.visible, result.thinking) == (content.strip(), native.strip())
-
-
-_read = cache(recorded_responses)
 
 
 def _native(delta: Mapping[str, Any]) -> str:

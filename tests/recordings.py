@@ -125,12 +125,17 @@ def read(exchange: Exchange) -> Reading:
     return _chat(exchange) if exchange.kind == CHAT else _responses(exchange)
 
 
+def chat_deltas(exchange: Exchange) -> Iterator[dict[str, Any]]:
+    """Yield the fields of each delta, or of the message of a response that was not streamed."""
+    for choice in (choice for payload in exchange.payloads for choice in payload.get("choices") or []):
+        yield choice.get("delta") or choice.get("message") or {}
+
+
 def _chat(exchange: Exchange) -> Reading:
     reading = Reading()
     ids: list[str] = []
     places: dict[Any, int] = {}
-    for choice in (choice for payload in exchange.payloads for choice in payload.get("choices") or []):
-        fields = choice.get("delta") or choice.get("message") or {}
+    for fields in chat_deltas(exchange):
         reading.native += _native(fields)
         reading.content += _content(fields.get("content"))
         for piece in fields.get("tool_calls") or []:
