@@ -31,9 +31,15 @@ from accounts.models import User
 from chat.conversations.context_limits import learned_limits
 from tests import factories
 
-# Derandomized: a failure comes from the change, not from new examples.
-hypothesis.settings.register_profile("quick", derandomize=True, deadline=None, max_examples=25)
-hypothesis.settings.register_profile("full", derandomize=True, deadline=None, max_examples=100)
+# Derandomized: a failure comes from the change, not from new examples; nor from a busy machine, so nothing is timed.
+for profile, examples in {"quick": 25, "full": 100}.items():
+    hypothesis.settings.register_profile(
+        profile,
+        derandomize=True,
+        deadline=None,
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+        max_examples=examples,
+    )
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 ROOT = Path(__file__).resolve().parent.parent

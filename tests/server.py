@@ -10,8 +10,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import psycopg
 from cryptography.fernet import Fernet
+from psycopg import sql
 
 ROOT = Path(__file__).resolve().parent.parent
 PASSWORD = "correct horse battery staple"
@@ -53,6 +56,18 @@ def environment_in(folder: Path, **variables: str) -> dict[str, str]:
         "PORT": "0",
         **variables,
     }
+
+
+@contextmanager
+def empty_database(name: str) -> Iterator[str]:
+    """Create a database on the PostgreSQL under test, yield its address, and drop it."""
+    server, name = os.environ["TEST_DATABASE_URL"], f"legible_{name}_{os.getpid()}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        try:
+            yield urlsplit(server)._replace(path=f"/{name}").geturl()
+        finally:
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
 
 def manage(environment: Mapping[str, str], *arguments: str) -> str:

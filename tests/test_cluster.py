@@ -7,16 +7,15 @@ import re
 import signal
 import subprocess
 import sys
-import uuid
 from pathlib import Path
 
-import aiohttp
 import pytest
 
 from deploy import local_services
 from deploy.cluster import invalid_setting
 from deploy.local_services import free_port, missing_packages
-from tests.server import PASSWORD, ROOT, environment_in, stop
+from tests.open_page import Person
+from tests.server import ROOT, environment_in, stop
 
 pytestmark = pytest.mark.slow
 
@@ -67,23 +66,6 @@ def start_cluster(folder: Path) -> tuple[subprocess.Popen[str], str]:
     return process, "".join(lines)
 
 
-async def sign_in(http: aiohttp.ClientSession, address: str) -> None:
-    page = await (await http.get(f"{address}/accounts/login/")).text()
-    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
-    assert token, page
-    form = {"username": "demo", "password": PASSWORD, "csrfmiddlewaretoken": token[1]}
-    await http.post(f"{address}/accounts/login/", data=form, headers={"Origin": address})
-
-
-async def ask(http: aiohttp.ClientSession, address: str, text: str) -> tuple[str, str]:
-    """Ask in a new chat over the API; return its id and the answer."""
-    token = next(cookie.value for cookie in http.cookie_jar if cookie.key == "csrftoken")
-    headers = {"Origin": address, "X-CSRFToken": token}
-    created = await (await http.post(f"{address}/api/chats/", headers=headers)).json()
-    sent = await http.post(f"{address}/api/chats/{created['id']}/messages/", json={"text": text}, headers=headers)
-    return created["id"], (await sent.json())["answer"]
-
-
 def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -102,18 +84,18 @@ if not missing_packages({}):
         process, printed = start_cluster(tmp_path)
         try:
             (first, pid), (second, _pid) = re.findall(r"web \d+: (http://\S+)/ pid (\d+)", printed)
-            async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as http:
-                await sign_in(http, first)
-                question = f"What did Northwind say about turbines? {uuid.uuid4()}"
-                chat, answer = await ask(http, first, question)
-                os.kill(int(pid), signal.SIGKILL)
+            near, far = Person(first), Person(second)
+            for one in (near, far):
+                await one.sign_in()
+            chat = await near.new_chat()
+            assert await near.post(f"/api/chats/{chat}/messages/", text="What did Northwind say about turbines?") == 200
+            written = await near.cards(chat)
+            os.kill(int(pid), signal.SIGKILL)
 
-                page = await http.get(f"{second}/chats/{chat}/")
-                listed = await (await http.get(f"{second}/api/chats/{chat}/messages/")).json()
-
-                assert page.status == 200
-                assert question in await page.text()
-                assert [each["answer"] for each in listed if "answer" in each] == [answer] != [""]
+            assert await far.cards(chat) == written
+            assert written[1]["answer"]
+            for one in (near, far):
+                await one.leave()
         finally:
             assert stop(process) == 0
         assert not [folder for folder in re.findall(r"Logs are in (\S+)", printed) if exists(folder)]

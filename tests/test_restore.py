@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import psycopg
 import pytest
-from psycopg.sql import SQL, Identifier
 
 from deploy.local_services import find_program
-from tests.server import environment_in, manage, prepare_database, run_python
+from tests.server import empty_database, environment_in, manage, prepare_database, run_python
 
 # Reads as the demo user, in a process that uses the restored database.
 READ = """
@@ -80,23 +76,14 @@ def sqlite_backup(folder: Path) -> Iterator[tuple[str, Callable[[], str]]]:
 @contextmanager
 def postgres_backup(folder: Path) -> Iterator[tuple[str, Callable[[], str]]]:
     """As above. The tools are those of the server's Debian package."""
-    server = os.environ["TEST_DATABASE_URL"]
-    names = [f"legible_{name}_{os.getpid()}" for name in ("original", "restored")]
-    urls = [urlsplit(server)._replace(path=f"/{name}").geturl() for name in names]
 
     def run(program: str, *arguments: str) -> None:
         subprocess.run([str(find_program(program)), *arguments], check=True, capture_output=True)  # noqa: S603
 
     def restore() -> str:
-        run("pg_dump", "--format=custom", f"--file={folder / 'backup.dump'}", urls[0])
-        run("pg_restore", "--no-owner", "--exit-on-error", "--dbname", urls[1], str(folder / "backup.dump"))
-        return urls[1]
+        run("pg_dump", "--format=custom", f"--file={folder / 'backup.dump'}", original)
+        run("pg_restore", "--no-owner", "--exit-on-error", "--dbname", restored, str(folder / "backup.dump"))
+        return restored
 
-    with psycopg.connect(server, autocommit=True) as admin:
-        for name in names:
-            admin.execute(SQL("CREATE DATABASE {}").format(Identifier(name)))
-        try:
-            yield urls[0], restore
-        finally:
-            for name in names:
-                admin.execute(SQL("DROP DATABASE {} WITH (FORCE)").format(Identifier(name)))
+    with empty_database("original") as original, empty_database("restored") as restored:
+        yield original, restore

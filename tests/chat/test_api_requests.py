@@ -13,6 +13,7 @@ from django.conf import LazySettings
 from django.test import AsyncClient
 
 from accounts.models import User
+from chat.api import messages
 from chat.models import Conversation
 from chat.turns.manager import turn_manager
 from config.logs import RedactingJsonFormatter
@@ -278,14 +279,15 @@ async def test_conversation_is_made_by_a_request_with_an_empty_body(alice: User)
 
 # review U API 7
 def test_lists_are_bounded_and_read_in_a_bounded_number_of_statements(
-    conversation: Conversation, django_assert_max_num_queries: Any
+    conversation: Conversation, django_assert_max_num_queries: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(messages, "MAX_LISTED_TURNS", 10)
     client = page_client_of(conversation.owner)
-    for number in range(102):
+    for number in range(12):
         make_turn(conversation, question=f"Question {number}")
     Conversation.objects.bulk_create(Conversation(owner=conversation.owner) for _number in range(201))
 
     with django_assert_max_num_queries(12):
         listed = client.get(f"/api/chats/{conversation.pk}/messages/").json()
-    assert (len(listed), listed[0]["text"], listed[-2]["text"]) == (200, "Question 2", "Question 101")
+    assert (len(listed), listed[0]["text"], listed[-2]["text"]) == (20, "Question 2", "Question 11")
     assert len(client.get(CHATS).json()) == 200

@@ -88,7 +88,11 @@ def page_of(conversation: Conversation, person: User) -> str:
     return response.text
 
 
-@pytest.mark.parametrize("model", CASES, indirect=True)
+@pytest.mark.parametrize(
+    "model",
+    [pytest.param(name, marks=pytest.mark.slow if name.startswith("a m") else []) for name in CASES],
+    indirect=True,
+)
 async def test_turn_ends_and_events_page_and_list_are_valid(
     model: None, conversation: Conversation, alice: User
 ) -> None:

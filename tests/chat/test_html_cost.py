@@ -38,6 +38,7 @@ HOSTILE = {
     "html": "<b>",
     "markers": "[1, 2] ",
 }
+QUICK = ("quotes between table rows", "formulas", "emphasis", "html")
 TABLE = "| a | b | c |\n|---|---|---|\n" + "| 1 | 2 | 3 |\n" * 500
 # Its marks hide nothing: it is rendered in a process for its size alone.
 LONG = "word " * 4_000
@@ -80,7 +81,10 @@ def _end_processes() -> Iterator[None]:
 
 @pytest.mark.timeout(60)
 @pytest.mark.usefixtures("_end_processes")
-@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize(
+    "unit",
+    [pytest.param(unit, id=name, marks=[] if name in QUICK else pytest.mark.slow) for name, unit in HOSTILE.items()],
+)
 def test_hostile_block_is_text_in_time(unit: str) -> None:  # review S H3
     text = unit * (SIZE // len(unit))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import os
+import subprocess
+import sys
 import time
 from datetime import timedelta
 from typing import Any
@@ -118,11 +119,11 @@ def refuse(*_query: Any) -> None:
 
 def test_dead_process_of_this_machine_is_noticed_at_once(turn: Turn) -> None:
     host = leases.worker().rpartition(":")[0].rpartition(":")[0]
-    child = os.fork()
-    if child == 0:
-        os._exit(0)
-    os.waitpid(child, 0)
-    Turn.objects.filter(pk=turn.pk).update(worker=f"{host}:{child}:x", lease_until=timezone.now() + timedelta(hours=1))
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    Turn.objects.filter(pk=turn.pk).update(
+        worker=f"{host}:{child.pid}:x", lease_until=timezone.now() + timedelta(hours=1)
+    )
 
     assert finish.recover_abandoned_turns() == [turn]
 

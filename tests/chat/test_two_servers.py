@@ -17,12 +17,11 @@ import aiohttp
 import psycopg
 import pytest
 import pytest_asyncio
-from psycopg import sql
 
 from tests.chat.api_client import EVENTS, ServerEvent, joined, parse_events
 from tests.contract_server.fixture import ContractHandle
 from tests.open_page import Person
-from tests.server import RunningServer, environment_in, prepare_database, serving
+from tests.server import RunningServer, empty_database, environment_in, prepare_database, serving
 
 pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 TEXT = "\n\n".join(f"Paragraph {number} says this and that, at some length." for number in range(12))
@@ -32,30 +31,14 @@ FAST = {"LEASE_HEARTBEAT_S": "1", "LEASE_EXPIRY_S": "4"}
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    """An empty database of its own, dropped at the end."""
-    base, name = os.environ["TEST_DATABASE_URL"], f"legible_pair_{os.getpid()}"
-    with psycopg.connect(base, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        yield re.sub(r"/[^/?]*(\?|$)", rf"/{name}\1", base, count=1) if base.count("/") > 2 else f"{base}/{name}"
-        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, database: str, server: ContractHandle) -> dict[str, str]:
+def site(tmp_path_factory: pytest.TempPathFactory, server: ContractHandle) -> Iterator[dict[str, str]]:
     """The environment that both processes share, over a database that is ready."""
-    folder = tmp_path_factory.mktemp("pair")
-    shared = environment_in(
-        folder,
-        DATABASE_URL=database,
-        REDIS_URL=os.environ["TEST_REDIS_URL"],
-        OPENAI_BASE_URL=server.base_url,
-        OPENAI_MODEL="plain-model",
-        TOOLS_REQUIRING_APPROVAL="readPassage",
-        **FAST,
-    )
-    prepare_database(shared)
-    return shared
+    own = {"OPENAI_BASE_URL": server.base_url, "OPENAI_MODEL": "plain-model", "TOOLS_REQUIRING_APPROVAL": "readPassage"}
+    with empty_database("pair") as database:
+        own |= {"DATABASE_URL": database, "REDIS_URL": os.environ["TEST_REDIS_URL"], **FAST}
+        shared = environment_in(tmp_path_factory.mktemp("pair"), **own)
+        prepare_database(shared)
+        yield shared
 
 
 @pytest.fixture

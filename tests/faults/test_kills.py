@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from tests.contract_server.fixture import ContractHandle, running_contract_server
 from tests.faults.campaign import CONVERSATIONS, FAST_LEASES, KillCampaign
 from tests.faults.site import DoomedSite
+from tests.server import empty_database
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -26,15 +24,8 @@ def model() -> Iterator[ContractHandle]:
 
 @pytest.fixture
 def database_url() -> Iterator[str]:
-    """Create an empty database, and drop it afterwards."""
-    server = os.environ["TEST_DATABASE_URL"]
-    name = f"legible_faults_{os.getpid()}"
-    with psycopg.connect(server, autocommit=True) as connection:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
-        try:
-            yield urlsplit(server)._replace(path=f"/{name}").geturl()
-        finally:
-            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+    with empty_database("faults") as url:
+        yield url
 
 
 def test_nothing_acknowledged_is_lost_to_a_kill(tmp_path: Path, model: ContractHandle) -> None:
