@@ -20,7 +20,7 @@ _MOVING = ("hx-swap-oob", "data-n", "data-elapsed", "aria-busy")
 class DrawnPage:
     def __init__(self, html: str) -> None:
         self._root = lxml.html.document_fromstring(html)
-        self._open_html = ""  # of the open block up to its tip
+        self._open_id = self._open_html = self._open_end = ""  # of the open block: HTML up to its tip and behind it
 
     @property
     def newest(self) -> tuple[str, str]:
@@ -30,6 +30,9 @@ class DrawnPage:
 
     def apply(self, frame: str) -> None:
         """Apply a frame to the page."""
+        if frame.startswith("["):
+            self._add_text(dict(zip(("n", "text"), json.loads(frame), strict=True)))
+            return
         if frame.startswith("{"):
             self._apply_json(json.loads(frame))
             return
@@ -91,7 +94,7 @@ class DrawnPage:
                 stop.set("hidden", "")
 
     def _add_text(self, form: dict[str, Any]) -> None:
-        element = self._by_id(form["id"])
+        element = self._by_id(form.get("id", self._open_id))
         if element is None:
             return
         if form["n"] == 0:
@@ -112,16 +115,18 @@ class DrawnPage:
 
     def _redraw(self, form: dict[str, Any]) -> None:
         """Draw the open block again: the HTML that the page has, up to a place, and what follows it now."""
-        element = self._by_id(form["id"])
+        self._open_id = form.get("id", self._open_id)
+        element = self._by_id(self._open_id)
         if element is None:
             return
-        assert form["same"] == 0 or form["n"] in (0, int(element.get("data-n", "0")) + 1), "a piece is missing"
+        assert "same" not in form or form["n"] in (0, int(element.get("data-n", "0")) + 1), "a piece is missing"
         done, self._open_html = redrawn(self._open_html, form)
+        self._open_end = form.get("end", self._open_end)
         for child in lxml.html.fragment_fromstring(done, create_parent="div"):
             element.addprevious(child)
         _empty(element)
         tip = '<span class="tip"></span>'
-        element.extend(lxml.html.fragment_fromstring(f"{self._open_html}{tip}{form['end']}", create_parent="div"))
+        element.extend(lxml.html.fragment_fromstring(f"{self._open_html}{tip}{self._open_end}", create_parent="div"))
         element.set("data-n", str(form["n"]))
 
     def _set_switch(self, form: dict[str, Any]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from html import escape
+from typing import Any
 
 
 def heard(frames: Iterable[str]) -> str:
@@ -13,19 +14,23 @@ def heard(frames: Iterable[str]) -> str:
     sent = list(frames)
     texts: dict[str, str] = defaultdict(str)
     finished: dict[str, str] = defaultdict(str)
+    open_block = ""
     for frame in sent:
-        form = json.loads(frame) if frame.startswith("{") else {}
-        if "html" in form:
-            done, texts[form["id"]] = redrawn(texts[form["id"]], form)
-            finished[form["id"]] += done
+        form = json.loads(frame) if frame.startswith(("{", "[")) else {}
+        if isinstance(form, list):
+            texts[open_block] += escape(form[1], quote=False)
+        elif "html" in form:
+            open_block = form.get("id", open_block)
+            done, texts[open_block] = redrawn(texts[open_block], form)
+            finished[open_block] += done
         elif "text" in form:
-            texts[form["id"]] += escape(form["text"], quote=False) if form["id"].endswith("-tail") else form["text"]
+            texts[form["id"]] += form["text"]
     return "\n".join([*sent, *(finished[name] + text for name, text in texts.items())])
 
 
-def redrawn(html: str, form: dict[str, str]) -> tuple[str, str]:
+def redrawn(html: str, form: Mapping[str, Any]) -> tuple[str, str]:
     """Return the HTML that is finished, and that of the open block up to its tip, after a change of that block."""
-    return cut(cut(html, int(form["same"]))[0] + form["html"], int(form["finished"]))
+    return cut(cut(html, form.get("same", 0))[0] + form["html"], form.get("finished", 0))
 
 
 def cut(text: str, utf16_units: int) -> tuple[str, str]:

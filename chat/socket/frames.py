@@ -1,7 +1,7 @@
 """What one viewer's page is sent: HTML frames for htmx to swap, JSON frames for ``chat.js``.
 
-The answer travels as JSON with ``<``, ``>`` and ``&`` escaped, so that a page that missed its listener can't be made to
-swap it: text for the tip of the open block, or what of the HTML up to the tip has changed. Parts of a card travel as
+The answer travels as JSON with ``<`` escaped, so that a page that missed its listener can't be made to swap it: text
+for the tip of the open block, ``[n, text]``, or what of the HTML up to the tip has changed. Parts of a card travel as
 HTML under their own ids, drawn by the templates of the page. Shells that a person may have opened are in no frame. What
 the viewer may not see is not sent (product 15).
 """
@@ -37,7 +37,6 @@ TOKENS_EVERY_S = 1.0
 STEPS_EVERY_S = 1.0
 FEW_STEPS = 20
 ANNOUNCE_EVERY_S = 10.0
-_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
 
 
 class PageFrames:
@@ -47,6 +46,7 @@ class PageFrames:
         self.sees = sees
         self._open_thinking: dict[str, int] = {}  # public id to the number of the last piece
         self._open_html = ""  # of the open block up to its tip, as the page has it
+        self._open_end = ""  # what follows its tip
         self._tokens_at = 0.0
         self._steps_at = 0.0
         self._announced_at = -ANNOUNCE_EVERY_S
@@ -55,9 +55,9 @@ class PageFrames:
         """Return the frames for an event of a running turn. ``turn``: its state, perhaps after later events."""
         match event["kind"]:
             case "text":
-                return self._open_block(turn.public_id, event)
+                return self._open_block(event)
             case "block":
-                return [self._redraw(turn.public_id, 0, OpenBlock(*event["open"]), event["html"])]
+                return [self._redraw(0, OpenBlock(*event["open"]), event["html"])]
             case "thinking":
                 return self._thinking(turn, event)
             case "status":
@@ -140,28 +140,31 @@ class PageFrames:
         """Unsubscribe from the thinking of a card."""
         self._open_thinking.pop(message_id, None)
 
-    def _open_block(self, message_id: str, event: Event) -> list[str]:
+    def _open_block(self, event: Event) -> list[str]:
         if event["open"]:
-            return [self._redraw(message_id, event["n"], OpenBlock(*event["open"]))]
+            return [self._redraw(event["n"], OpenBlock(*event["open"]))]
         if not event["added"]:
             return []
         self._open_html += escape(event["added"], quote=False)
-        return [json_frame(id=dom_id(message_id, "tail"), n=event["n"], text=event["added"])]
+        return [_to_json([event["n"], event["added"]])]
 
-    def _redraw(self, message_id: str, n: int, block: OpenBlock, finished: str = "") -> str:
+    def _redraw(self, n: int, block: OpenBlock, finished: str = "") -> str:
         """Return what has changed of the open block; ``finished``: HTML that is not part of it any more.
 
-        Numbers are in UTF-16 units, as a browser counts them.
+        What is 0 or unchanged is left out. Numbers are in UTF-16 units, as a browser counts them.
         """
         html = finished + block.before
         same = _same_chars(self._open_html, html)
-        self._open_html = block.before
-        changed = {"same": _utf16_units(html[:same]), "html": html[same:], "end": block.after}
-        return json_frame(id=dom_id(message_id, "tail"), n=n, finished=_utf16_units(finished), **changed)
+        lengths = {"same": _utf16_units(html[:same]), "finished": _utf16_units(finished)}
+        end = {} if block.after == self._open_end else {"end": block.after}
+        self._open_html, self._open_end = block.before, block.after
+        return json_frame(n=n, **{name: length for name, length in lengths.items() if length}, html=html[same:], **end)
 
     def _whole_open_block(self, turn: TurnState) -> str:
-        self._open_html = ""
-        return self._redraw(turn.public_id, turn.tail_n, turn.open_block)
+        """Return the open block; the changes after it are of this one."""
+        self._open_html, self._open_end = turn.open_block.before, turn.open_block.after
+        block = {"html": self._open_html, "end": self._open_end}
+        return json_frame(id=dom_id(turn.public_id, "tail"), n=turn.tail_n, **block)
 
     def _may_draw_steps(self, count: int) -> bool:
         """Draw each change of a few steps, of many at most once a second: the end draws them all once more."""
@@ -203,7 +206,7 @@ class PageFrames:
 
 def json_frame(**form: Any) -> str:
     """Return a JSON frame that no HTML parser can take for markup."""
-    return msgspec.json.encode(form).decode().translate(_ESCAPES)
+    return _to_json(form)
 
 
 def scratchpad_switch_frame(sees: Visibility) -> str:
@@ -264,6 +267,10 @@ def title_frames(conversation: Conversation, *, is_new: bool) -> list[str]:
         group = f"project-{conversation.project_id.hex}" if conversation.project_id else "today"
         frames.append(format_html('<ul hx-swap-oob="afterbegin:#{}">{}</ul>', group, item))
     return frames
+
+
+def _to_json(form: Any) -> str:
+    return msgspec.json.encode(form).decode().replace("<", "\\u003c")
 
 
 def _last_blocks(message_id: str, html: str) -> str:

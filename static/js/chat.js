@@ -131,6 +131,7 @@ const showLiveness = ({ live }) => {
 };
 
 const handleFrame = (frame) => {
+  if (Array.isArray(frame)) return receiveText({ n: frame[0], text: frame[1] }, syncAfterGap);
   if ("text" in frame || "html" in frame) return receiveText(frame, syncAfterGap);
   drawText();
   if ("settles" in frame) return stayAtText();
@@ -157,7 +158,7 @@ document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message } = event.detail;
   if (message.startsWith(ALL_CARDS)) returnAfterFrame = holdPosition();
   if (message.startsWith(MORE_CARDS)) makeRoom(message);
-  if (!message.startsWith("{")) return drawText(); // what came before a swap belongs to what is swapped
+  if (!/^[{[]/.test(message)) return drawText(); // what came before a swap belongs to what is swapped
   event.preventDefault();
   handleFrame(JSON.parse(message));
 });

@@ -8,7 +8,7 @@ const EDGE_PX = 24; // closer to the end of a panel counts as being there
 
 // The block of an answer that still grows: its HTML up to the tip, where text is added, and the end tags behind it.
 
-let open = { element: null, html: "" }; // up to the tip, as the server knows it
+let open = { element: null, html: "", end: "" }; // up to the tip and behind it, as the server knows it
 
 const escape = (text) => text.replace(/[&<>]/g, (char) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;" })[char]);
 
@@ -40,20 +40,21 @@ const updateElement = (own, wanted) => {
 };
 
 const remember = (element) => {
-  if (open.element !== element) open = { element, html: "" };
+  if (open.element !== element) open = { element, html: "", end: "" };
 };
 
-// Each change: text that came before it, how much of the HTML stays, what follows, and how much of both is finished.
+// Each change: text that came before it, how much of the HTML stays, what follows, how much of both is finished, and
+// the end tags where they are others.
 const redrawBlock = (element, changes) => {
   remember(element);
-  let [finished, end] = ["", ""];
-  for (const change of changes) {
-    const html = (open.html + escape(change.text)).slice(0, change.same) + change.html;
-    finished += html.slice(0, change.finished);
-    open.html = html.slice(change.finished);
-    ({ end } = change);
+  let finished = "";
+  for (const { text, same = 0, html: added, finished: chars = 0, end = open.end } of changes) {
+    const html = (open.html + escape(text)).slice(0, same) + added;
+    finished += html.slice(0, chars);
+    open.html = html.slice(chars);
+    open.end = end;
   }
-  updateChildren(element, parse(`${finished}${open.html}<span class="tip"></span>${end}`));
+  updateChildren(element, parse(`${finished}${open.html}<span class="tip"></span>${open.end}`));
   for (const _node of parse(finished).childNodes) element.before(element.firstChild);
 };
 
@@ -98,6 +99,7 @@ const drawThinking = (element, { text, isWhole }) => {
 // What came since the last drawing
 
 const waiting = new Map(); // element id -> { n, text, isWhole }, of an open block also what changed before the text
+let openId = ""; // of the open block: named with the whole of it, not with its changes
 let drawnAt = 0;
 let timer = 0;
 
@@ -123,7 +125,8 @@ export const drawText = () => {
 export const forgetText = () => waiting.clear();
 
 // Calls onGap when pieces before this one are missing.
-export const receiveText = ({ id, n, text, ...change }, onGap) => {
+export const receiveText = ({ id = openId, n, text, ...change }, onGap) => {
+  if ("html" in change) openId = id;
   const element = document.getElementById(id);
   if (!element) return;
   const before = waiting.get(id) ?? { n: Number(element.dataset.n), text: "", isWhole: false, changes: [] };
