@@ -23,7 +23,7 @@ from chat.html.unfinished import HELD, TIP
 
 MAX_NESTING = 20
 MAX_EMPHASIS = 6
-# Bleach is quadratic in siblings: beyond this it takes more than a second.
+# A block with more is shown as plain text.
 MAX_ELEMENTS = 10_000
 
 
@@ -193,13 +193,8 @@ class BlockSplitter:
         self._fence_end: re.Pattern[str] | None = None  # matches the line that closes the open fence
 
     @property
-    def tail(self) -> str:
-        """The text after the last finished block. Its cost is its length."""
-        return "".join(self.open_parts)
-
-    @property
     def open_parts(self) -> tuple[str, str]:
-        """A complete block, or nothing, and the block that grows."""
+        """A complete block, or nothing, and the block that grows. The cost is their length."""
         return "".join(self._complete), "".join(self._growing())
 
     def feed(self, text: str) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from reasoning.citations import Source, check_citations, citation_numbers
 logger = logging.getLogger(__name__)
 SHORT_CHARS = 300
 REDRAW_S = 0.2
-REDRAW_SHARE = 0.15  # of a processor
+REDRAW_SHARE = 0.06  # of a processor
 
 
 class BlockRenderer:

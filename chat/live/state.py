@@ -9,9 +9,9 @@ Events of a turn have ``kind``, ``turn`` (its public id) and ``seq``, which rise
     text      n, text, added, open: more text of the open block. added: what of it is shown at the tip of the block, or
               open: HTML before and after the tip of the block, which is drawn again; with neither it is shown later.
               n: how often what is shown has changed
-    block     text, html, tail, open: text that finished blocks, their HTML, and the new open block
+    block     text, html, open: text that finished blocks, their HTML, and what is shown of the new open block
     thinking  offset, chars, text: redacted thinking; chars is its new length. Only as ordinary viewers may read it
-    rewritten channel (answer: html, tail, open, chars; thinking: text, chars): the whole of a text that changed
+    rewritten channel (answer: html, open, chars; thinking: text, chars): the whole of a text that changed
     status    text (English), announce, reads, model, thought
     step      at, tool, trace: the step at this index
     approval  step: the tool call that waits for its user's decision, as they see it, or None
@@ -74,9 +74,8 @@ class TurnState:
     reads: int = 0  # results that the model was given; the status line may say so
     thought_line: str = ""  # of the service's own summary of its thinking, for viewers who may read thinking
     frozen: list[str] = field(default_factory=list)  # HTML of finished blocks
-    tail: str = ""  # text of the open block
-    tail_n: int = 0  # changes of what is shown of it
-    open_block: OpenBlock = EMPTY_BLOCK  # what is shown of it
+    open_block: OpenBlock = EMPTY_BLOCK  # what is shown of the block that still grows
+    tail_n: int = 0  # changes of that
     answer_chars: int = 0
     thinking: str = ""
     thinking_chars: int = 0  # may exceed ``thinking`` where the turn runs in another process
@@ -101,7 +100,6 @@ class TurnState:
         self.seq = event["seq"]
         match event["kind"]:
             case "text":
-                self.tail += event["text"]
                 self.tail_n = event["n"]
                 if event["open"]:
                     self.open_block = OpenBlock(*event["open"])
@@ -110,7 +108,7 @@ class TurnState:
                 self.answer_chars += len(event["text"])
             case "block":
                 self.frozen.append(event["html"])
-                self.tail, self.tail_n, self.open_block = event["tail"], 0, OpenBlock(*event["open"])
+                self.tail_n, self.open_block = 0, OpenBlock(*event["open"])
                 self.answer_chars += len(event["text"])
             case "thinking":
                 self.thinking += event["text"]
@@ -118,8 +116,8 @@ class TurnState:
             case "rewritten":
                 if event["channel"] == "answer":
                     self.frozen = [event["html"]] if event["html"] else []
-                    self.tail, self.tail_n, self.answer_chars = event["tail"], 0, event["chars"]
-                    self.open_block = OpenBlock(*event["open"])
+                    self.tail_n, self.open_block = 0, OpenBlock(*event["open"])
+                    self.answer_chars = event["chars"]
                 else:
                     self.thinking, self.thinking_chars = event["text"], event["chars"]
             case "status":

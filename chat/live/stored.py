@@ -98,7 +98,6 @@ async def read_running(conversation_id: uuid.UUID) -> TurnState | None:
     splitter, renderer = BlockSplitter(), BlockRenderer(conversation_id, state.owner_id, asked)
     if blocks := splitter.feed(answer):
         state.frozen = [str(await renderer.render(blocks, sources))]
-    state.tail = splitter.tail
     state.open_block = await renderer.render_open(splitter.open_parts, sources)
     return state
 

@@ -208,11 +208,17 @@ class LiveTurn(TurnState):
         for start in range(FEED_CHARS, len(text), FEED_CHARS):
             await asyncio.sleep(0)  # lets other turns run: much may have come while a block was rendered
             blocks += self._splitter.feed(text[start : start + FEED_CHARS])
+        is_due = time.monotonic() >= self._redraw_at
         if blocks:
             html = str(await self._blocks.render(blocks, self.sources))
-            return {"kind": "block", "text": text, "html": html, "tail": self._splitter.tail} | await self._redraw()
+            event: Event = {"kind": "block", "text": text, "html": html}
+            before, after, *_ = self.open_block
+            if is_due or not before.startswith(html):
+                return event | await self._redraw()
+            # What the open block shows behind them stays until it may be drawn again.
+            self._is_behind = True
+            return event | {"open": (before.removeprefix(html), after, False)}
         event = {"kind": "text", "text": text, "added": "", "open": None, "n": self.tail_n + 1}
-        is_due = time.monotonic() >= self._redraw_at
         if not may_redraw(self._splitter.open_parts):  # what is behind is drawn once, then text is added
             return event | (await self._redraw() if self._is_behind else {"added": text})
         if text and self.open_block.takes(text) and not (self._is_behind and is_due):
@@ -239,8 +245,7 @@ class LiveTurn(TurnState):
         self._splitter, self._blocks = BlockSplitter(), BlockRenderer(self.conversation_id, self.owner_id)
         blocks = self._splitter.feed(answer)
         html = str(await self._blocks.render(blocks, self.sources)) if blocks else ""
-        tail = self._splitter.tail
-        event = {"kind": "rewritten", "channel": "answer", "html": html, "tail": tail, "chars": len(answer)}
+        event = {"kind": "rewritten", "channel": "answer", "html": html, "chars": len(answer)}
         return event | await self._redraw()
 
     def _replaced_end(self, before: str, change: Event) -> str:

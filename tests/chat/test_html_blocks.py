@@ -92,7 +92,7 @@ def test_nothing_is_lost_but_the_kind_of_line_end(text, size):
 
     finished = "".join(feed(splitter, text, size))
 
-    assert finished + splitter.tail == text_lf
+    assert finished + "".join(splitter.open_parts) == text_lf
     assert finished + "".join(splitter.finish()) == text_lf
 
 
@@ -102,9 +102,9 @@ def test_block_is_finished_once_a_complete_one_and_a_growing_one_follow():
     assert splitter.feed("one\n\ntwo\n\n") == ()
     assert splitter.feed("three") == ()
     assert splitter.feed("\n") == ("one\n\n",)
-    assert splitter.tail == "two\n\nthree\n"
+    assert splitter.open_parts == ("two\n\n", "three\n")
     assert splitter.finish() == ("two\n\n", "three\n")
-    assert splitter.tail == ""
+    assert splitter.open_parts == ("", "")
 
 
 @pytest.mark.parametrize(
