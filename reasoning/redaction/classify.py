@@ -32,13 +32,16 @@ _MEASURES = wordset(
     "count counts counter max maximum min minimum est estimated cost costs usd total num per has is requires seconds"
     " minutes hours days fingerprint digest checksum sha ms lifetime timeout interval expiration expiry ttl"
 )
-_MEASURED_TOKENS = wordset("prompt completion input output reasoning cached used remaining audio thinking context")
+_MEASURED_TOKENS = wordset(
+    "budget prompt completion input output reasoning cached used remaining audio thinking context"
+)
 _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't one
     "limit limits estimate type types name names required length len size number used usage remaining budget ttl expiry"
     " expires expired expiration expire age version policy format algorithm alg strategy field label placeholder column"
     " position status enabled description title help url uri endpoint path file filename ratio rate window price kind"
     " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
     " on stdin prompt manager hint reset"
+    " delay message method header class site scheme py js ts go java rb php rs md sh html css txt log"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(
@@ -72,7 +75,7 @@ _SECRET_PAIRS = frozenset(
     | {(word, "code") for word in wordset("verification auth authorization security access backup recovery mfa reset")}
     | {(word, "phrase") for word in wordset("seed recovery backup pass mnemonic secret")}
     | {("seed", "words"), ("recovery", "words"), ("connection", "string"), ("session", "id"), ("secret", "id")}
-    | {("access", "signature"), ("conn", "str"), ("pass", "word"), ("pass", "code"), ("api", "token")}
+    | {("access", "signature"), ("conn", "str"), ("pass", "word"), ("pass", "code"), ("security", "answer")}
 )  # fmt: skip
 _PII_WORDS = wordset(
     "ssn itin phone mobile telephone cellphone fax dob birthdate birthday passport iban cardnumber surname aadhaar nino"

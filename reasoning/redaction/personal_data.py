@@ -18,7 +18,7 @@ from reasoning.redaction.secrets import TABLE_CONTINUATION, find_in_tables
 
 # Also the ways in which people and HTML disguise the at sign.
 _EMAIL = re.compile(
-    r"(?P<local>(?<![\w.+%-])(?<!\w')\w(?:(?!%40)[\w.+%'-]){0,63}+)(?:@|&#64;|&#x40;|&commat;|%40|＠|\[at\]|\(at\))"
+    r"(?P<local>(?<![\w.+%-])(?<!\w')(?<!://)\w(?:(?!%40)[\w.+%'-]){0,63}+)(?:@|&#64;|&#x40;|&commat;|%40|＠|\[at\]|\(at\))"
     r"(?P<domain>(?:[\w-]{1,63}(?:\.|\[dot\]|\(dot\))){1,8}(?P<tld>[^\W\d_]{2,24}))(?![\w-])"
 )
 _FILE_ENDINGS = frozenset(["png", "jpg", "jpeg", "gif", "svg", "webp", "css", "js", "ts", "html", "json", "py"])
@@ -45,13 +45,15 @@ _PHONES = (
     ),
     re.compile(
         r"(?<![\w.\-/$€£])(?P<value>(?:\+?1[ .\-])?(?:\([2-9]\d{2}\) ?[2-9]\d{2}[ .\-]"
-        r"|[2-9]\d{2}([.\-])[2-9]\d{2}\2)\d{4})(?![\w\-]|\.\d)"
+        r"|[2-9]\d{2}([.\-/])[2-9]\d{2}(?:\2|(?<=/...)-))\d{4})(?![\w\-]|\.\d)"
     ),
     re.compile(r"(?<![\w.\-/])(?P<value>0[1-9](?:[ .]\d{2}){4})(?![\w.\-]\d)(?!\d)"),
     re.compile(
         r"(?<![\w.\-/])(?P<value>07\d{3} ?\d{3} ?\d{3}|020 ?\d{4} ?\d{4}|\(0\d{2,4}\) ?\d{3,4} ?\d{3,4})(?![\w\-])"
     ),
 )
+# The first field of a web server's log.
+_ACCESS_LOG = re.compile(r"(?<![\w.:])(?P<value>[\d.]{7,15}|[0-9a-fA-F:]{5,39}) - [^\s\[]{1,64} \[\d")
 # A MAC address is written as six pairs; with more of them it is a fingerprint.
 _MAC = re.compile(r"(?<![\w:\-])(?P<value>[0-9A-Fa-f]{2}([:\-])(?:[0-9A-Fa-f]{2}\2){4}[0-9A-Fa-f]{2})(?![\w:\-])")
 
@@ -79,22 +81,24 @@ _LABELS: Final = {
     "id_number": Label(
         wordset(
             "ssn itin social_security social_insurance national_insurance national_id nino aadhaar passport"
-            " passeport pasaporte passaporto reisepass passnummer ausweis personalausweis driver_license"
-            " drivers_license driver's_license driver's_licence driving_licence driving_license nhs medicare"
-            " patient_id mrn dni nie nif cpf cnh curp pesel ahv codice_fiscale personnummer bsn steuer"
-            " steuernummer tax_id tax_number tax_file taxpayer_id sozialversicherungsnummer sécurité_sociale"
-            " seguridad_social identity_card id_card id_number identity_number personal_id tax_identification"
-            " personalausweisnummer insee svnr cnpj rfc idnr insurance_policy SIN PAN TIN TFN NIR DL NI"
+            " passeport pasaporte passaporto reisepass ausweis personalausweis driver_license drivers_license"
+            " driver's_license driver's_licence driving_licence driving_license nhs medicare patient_id"
+            " medical_record medical_record_number personal_number mrn dni nie nif cpf cnh curp pesel ahv"
+            " codice_fiscale personnummer bsn steuer steueridentifikationsnummer führerscheinnummer"
+            " rentenversicherungsnummer tax_id tax_number tax_file taxpayer_id sozialversicherungsnummer"
+            " sécurité_sociale seguridad_social identity_card id_card id_number identity_number personal_id"
+            " tax_identification insee versichertennummer versicherungsnummer krankenkassennummer"
+            " krankenversicherungsnummer sv_nummer svnr cnpj idnr insurance_policy SIN PAN TIN TFN NIR DL NI"
         ),
         r"[^\d\n\[]{0,24}?",
-        r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,6}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",
-        3,
+        r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",
+        2,
     ),
     "phone": Label(
         wordset(
             "phone phones telephone tel tél telefon telefonnummer teléfono telefono téléphone mobile mobil móvil"
-            " cell cellphone cellulare fax call sms text whatsapp dial ring reach contact handy handynummer"
-            " rufnummer ph numéro_de_téléphone 电话"
+            " hotline erreichbar rückruf nummer cell cellphone cellulare fax call sms text whatsapp dial ring reach"
+            " contact handy handynummer rufnummer ph numéro_de_téléphone 电话"
         ),
         r"[^\d\n+(\[]{0,24}",
         r"(?:[+(]|%2B){0,2}\d(?:(?:[ \t\xa0.\-/()]|%20|%2F){0,3}\d){6,14}(?![\d\-]|\.\d|,\d|%)",
@@ -102,9 +106,9 @@ _LABELS: Final = {
     ),
     "account": Label(
         wordset(
-            "account_number account_no account. account_# acct acct_number acct_no bank_account kontonummer"
-            " konto_nr numéro_de_compte número_de_cuenta routing aba sort_code bsb blz card_number card_ending"
-            " cc_number credit_card debit_card"
+            "account_number account_no account. account_# kundennummer depotnummer mitgliedsnummer acct acct_number"
+            " acct_no bank_account konto konto_nr numéro_de_compte número_de_cuenta routing aba sort_code bsb blz"
+            " card_number card_ending cc_number credit_card debit_card"
         ),
         r"[^\d\n\[]{0,16}",
         r"\d(?:(?:[ \-]|%20)?\d){4,18}(?![.,]?\d)",
@@ -131,11 +135,12 @@ _LABELS: Final = {
     "ip": Label(  # without a word that says whose it is an address is a version, or a server
         wordset(
             "ip ipv4 ipv6 ip_addr ip_address ipv4_address ipv6_address ip_addresses ip_adresse client remote"
+            " remote_host unknown zugriff anmeldung src"
             " remote_addr remote_address forwarded_for visitor peer connected connection connections connecting"
             " request requests requested login logs logged sign_in signed_in signin access accessed visit visited"
             " session sessions came hit hits"
         ),
-        rf"{_SIGNS}(?:(?:[a-z]{{1,12}} )?(?:from|to|is|was|of|ip|address|at|addr)[^\w\n]{{1,3}}){{0,2}}",
+        rf"{_SIGNS}(?:(?:[a-z]{{1,12}} )?(?:from|to|is|was|of|ip|host|von|ist|address|at|addr)[^\w\n]{{1,3}}){{0,2}}",
         r"(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
         r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])",
         0,
@@ -144,9 +149,9 @@ _LABELS: Final = {
         wordset(
             "address addr street_address home_address adresse anschrift wohnhaft wohnhaft_in dirección direccion"
             " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at ship_to bill_to"
-            " deliver_to"
+            " deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in domicilié STREET straße:"
         ),
-        rf"{_SIGNS}(?:(?:is|ist|est|es|è|to)[^\w\n]{{1,3}})?",
+        rf"{_SIGNS}(?:(?:is|ist|est|es|è|to|der|au|in)[^\w\n]{{1,3}})?",
         # a house number beside a name in capitals, up to the end of the field, the line or the sentence
         r"(?=[^\n\"'<>|{}\[\];]{0,60}?(?:\d{1,5}[a-z]?,?(?:[ +]|%20)(?:[A-Z]|rue|avenue|boulevard|place|bis)"
         r"|[A-Z][^\W\d_]+\.?(?:[ +]|%20)\d{1,5}(?!\d)))"
@@ -183,12 +188,18 @@ _LABELLED: Final = {
 
 
 def first_words(words: Iterable[str]) -> frozenset[str]:
-    """Return the words with which labels begin, for the triggers: "date" and "dateofbirth" of "date_of_birth"."""
-    low = [word.lower() for word in words]
-    return frozenset(part for word in low for part in (re.findall(r"[^\W\d_]+", word)[0], word.replace("_", "")))
+    """Return the words with which labels begin, for the triggers: "date", "dateofbirth" of "date_of_birth"."""
+    first: set[str] = set()
+    for word in map(str.lower, words):
+        whole = word.replace("_", "")
+        first |= {re.findall(r"[^\W\d_]+", word)[0], whole, f"{whole}nummer", f"{whole}nr"}
+    return frozenset(first)
 
 
 _FIRST_WORDS: Final = {kind: first_words(label.words) for kind, label in _LABELS.items()}
+_KINDS: Final = {
+    word: [kind for kind in _LABELS if word in _FIRST_WORDS[kind]] for words in _FIRST_WORDS.values() for word in words
+}
 _WORD = re.compile(r"[^\W\d_]+")
 _PART_OF_NAME = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PUBLIC_NUMBER = re.compile(  # an EIN, a CIK, a date, a span of years
@@ -245,6 +256,7 @@ def find_by_layout(text: str) -> Iterator[Span]:
     yield from find_numbers(text, "ssn", _SSN, 9)
     yield from find_numbers(text, "id_number", _CPF, 11)
     yield from find_numbers(text, "mac", _MAC, 0)
+    yield from find_numbers(text, "ip", _ACCESS_LOG, 4)
     for pattern in _PHONES:
         yield from find_numbers(text, "phone", pattern, 8, 15)
 
@@ -252,16 +264,15 @@ def find_by_layout(text: str) -> Iterator[Span]:
 def find_by_label(text: str) -> Iterator[Span]:
     if not any(map(str.isdigit, text)):
         return
-    # Most texts have the label of one kind.
-    seen = {word.lower() for word in (*_WORD.findall(text), *_PART_OF_NAME.findall(text))}
-    for kind, (pattern, _heading, _cell) in _LABELLED.items():
-        if seen.isdisjoint(_FIRST_WORDS[kind]):
+    # Only where a label's first word is: to search for the patterns everywhere would cost much more.
+    words = [*_WORD.finditer(text), *_PART_OF_NAME.finditer(text)]
+    for kind, place in {(kind, word.start()) for word in words for kind in _KINDS.get(word.group().lower(), ())}:
+        found = _LABELLED[kind][0].match(text, place)
+        if not found or sum(map(str.isdigit, found["value"])) < _LABELS[kind].min_digits:
             continue
-        for span in find_numbers(text, kind, pattern, _LABELS[kind].min_digits):
-            value = text[span.start : span.end]
-            is_public = _PUBLIC_NUMBER.fullmatch(value) if kind != "birth" else None
-            if not is_public and (kind != "ip" or is_personal_ip(value)):
-                yield span
+        is_public = _PUBLIC_NUMBER.fullmatch(found["value"]) if kind != "birth" else None
+        if not is_public and (kind != "ip" or is_personal_ip(found["value"])):
+            yield Span(*found.span("value"), kind)
 
 
 def find_personal_cells(text: str) -> Iterator[Span]:
@@ -314,7 +325,7 @@ TRIGGERS: Final = (
         shape=r"(?=[\d(+])(?:(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{3}|\(?\+?(?<![\d.,])\d(?=\d?\))|\+\d"
         r"|(?<![\d.,])0[1-9](?![\d.,])|(?<![\d.])\d{1,2}\.\d{1,3}\.)"
         r"|(?<![\w:\-])[0-9A-Fa-f]{2}[:\-][0-9A-Fa-f]{2}[:\-]",  # of a MAC address
-        continuation=re.compile(r"[\d\s.\-/()+]{0,60}"),
+        continuation=re.compile(r"[\d\s.\-/()+]{0,60}(?:(?<= - )[^\s\[]{1,64}\s?)?"),
     ),
     Trigger(
         "label",
@@ -330,7 +341,7 @@ TRIGGERS: Final = (
         _FIRST_WORDS["address"],
         continuation=re.compile(
             r"(?i:\s?(?:at|to|in)|[ _-]?line)?\d?(?:[^\w\s\[]?[^\w\n\[]{0,7}|(?:[\s:*]|</?[a-z]{1,8}>?){0,12})"
-            r"(?:(?:is|ist|est|es|è|to)\W{0,3})?"
+            r"(?:(?:is|ist|est|es|è|to|der|au|in)\W{0,3})?"
             r"(?:[A-Z\d][^\n\"'<>|{}\[\];]{0,165})?"
         ),
     ),

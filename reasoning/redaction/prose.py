@@ -15,6 +15,7 @@ from reasoning.redaction.rules import (
     Rule,
     Span,
     Trigger,
+    is_address,
     is_expression,
     is_inert,
     is_mixed,
@@ -49,8 +50,9 @@ _GRAMMAR_WORDS = wordset(
 QUALIFIERS: Final = wordset(
     "api access private client signing encryption auth security verification recovery seed time refresh master"
     " connection app deploy your license webhook backup shared service account admin mot ssh pass"
+    " door gate alarm entry unlock confirmation sms"
 )
-PASSWORD_NAME: Final = re.compile(r"(?i)pass|pwd|kennwort|contrase|senha|wachtwoord|пароль|pw\Z")
+PASSWORD_NAME: Final = re.compile(r"(?i)pass|pwd|kennwort|contrase|senha|wachtwoord|пароль|psk|answer|pw\Z")
 # A key or a token is never three digits; a PIN or a code is.
 _DIGITS_NAME = re.compile(r"(?i)pin|otp|cv[vc]|code|pass|pwd|2fa|mfa|kennwort")
 # Words with ordinary meanings: "the key is that margins rose".
@@ -85,7 +87,7 @@ _NAME_IS_VALUE = re.compile(  # "the password for bob is …"
     rf"|[ ]?[:=])\s{{1,4}}(?P<open>[\"'`*(\[„“”]{{0,4}})(?P<value>[^\s\"'`<>\\]{{1,256}}+)"
 )
 _NAME_THEN_VALUE = re.compile(  # "use the password …", "root's password …"
-    rf"(?:(?<![A-Za-z_\-])|(?<=ConvertTo-)){_PREFIX}{_NAME}(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?\s{{1,4}}(?:(?:to|use|enter|type|try)\s{{1,4}})?[\"'`*(\[]{{0,4}}(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
+    rf"(?:(?<![A-Za-z_\-])|(?<=ConvertTo-)){_PREFIX}{_NAME}(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?\s{{1,4}}(?:(?:to|use|enter|type|try|\d)\s{{1,4}})?[\"'`*(\[]{{0,4}}(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
 )
 _VALUE_IS_NAME = re.compile(  # "… is my password"
     r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
@@ -100,22 +102,30 @@ _LOGIN = re.compile(  # "user bob, password …"
     r"(?P<value>[^\s\"'`<>]{2,256}+)"
 )
 _CREDENTIALS = re.compile(  # "credentials: bob/…"
-    r"(?i)(?<![a-z])(?:credentials?|creds|login|log\s{1,4}in|zugangsdaten|anmeldedaten)[\"'`*]{0,4}"
+    r"(?i)(?<![a-z])(?:credentials?|creds|login|(?:log|sign)(?:ged|ed)?\s{1,4}in|zugangsdaten|anmeldedaten"
+    r"|anmeld(?:ung|en)|einloggen|zugang)[\"'`*]{0,4}"
     rf"{FOR_SOMETHING}"
     r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?\s{0,4}[:=]?\s{1,4}"
-    r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und)\s)(?P<secret>[^\s\"'`<>/]{3,128}+))"
+    r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s)(?P<secret>[^\s\"'`<>/]{3,128}+))"
+)
+# A code of a door or a login; others (status, postal, industry) are public.
+_CODE_WORDS = (
+    r"(?:(?:one-time|[2m]fa|otp|verification|security|access|login|sms|auth\w{0,12}|confirmation|your|door|gate|alarm|entry|unlock"
+    r"|pin|tan)[ -]?(?:pass)?code"
+    r"|(?:bestätigungs|sicherheits|zugangs|anmelde|einmal|verifizierungs|freischalt|aktivierungs|(?:ent)?sperr|tür|zutritts)-?code)"
 )
 _CODE = re.compile(  # "your verification code is 493817"
-    r"(?:(?i:(?:one-time|2fa|mfa|otp|verification|security|access|login|sms"
-    r"|auth\w{0,12}|confirmation|your|pin)[ -](?:pass)?code)"
-    r"|(?i:(?:bestätigungs|sicherheits|zugangs|anmelde|einmal|verifizierungs|freischalt)code)"
-    r"|(?<![A-Za-z])(?:OTP|TAN|PIN(?: number)?))"
+    rf"(?:(?i:{_CODE_WORDS})|(?<![A-Za-z])(?:OTP|TAN|PIN(?: number)?))"
     r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
     r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8})(?![\d%]|[.,\-]\d)"
 )
 _SEED_PHRASE = re.compile(
     r"(?i)(?:passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|words?))[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?"
     r"\s{0,4}[:=]?[\s\"'`*(]{0,6}(?P<value>(?:(?:\d{1,2}[.)]\s?)?[a-z]{3,10}[\s,\-]{1,3}){5,25}[a-z]{3,10})"
+)
+_CODE_BEFORE_NAME = re.compile(  # "G-493817 is your verification code"
+    r"(?<![\w.,$€/-])(?P<value>(?:[A-Z]{1,3}-)?\d{4,8})\s{1,4}(?i:is|ist|lautet)\s{1,4}(?i:your|the|ihr|dein|der)"
+    r"(?:\s{1,4}[\w-]{1,20}){0,3}?\s{1,4}(?i:[\w-]{0,16}code|PIN|OTP|TAN)(?!\w)"
 )
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
 TRIGGER_IDEOGRAPHS: Final = "密口令パ"  # with which the words for a password begin
@@ -131,7 +141,7 @@ _NEARBY_NAME = re.compile(
 )
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
 _NOT_BLANK = re.compile(r"\S+")
-_NO_PASSWORD = re.compile(r"^[$#=|-]|[:=(){}\[\]|<>\"',;/](?!\Z)|\w@\w|^[A-Za-z_]+(?:\.[A-Za-z_]\w*)+$")
+_NO_PASSWORD = re.compile(r"^[$#=|-]|[:=(){}\[\]|<>\"',;/](?!\Z)|^[A-Za-z_]+(?:\.[A-Za-z_]\w*)+$")
 _SYMBOL = re.compile(r"[A-Za-z0-9][!@#$%^&*+~?]")
 _COPULAS = wordset(
     """
@@ -211,6 +221,7 @@ def find_nearby(text: str) -> Iterator[Span]:
                 is_mixed(value)
                 and not is_inert(value)
                 and not _NO_PASSWORD.search(value)
+                and not is_address(value)
                 and (is_announced or is_chosen(value))
             ):
                 start = text.index(value, word.start())
@@ -253,11 +264,11 @@ TRIGGERS: Final = (
         "login",
         wordset(
             "login log user username userid account credential credentials creds machine benutzer benutzername"
-            " zugangsdaten anmeldedaten"
+            " zugangsdaten anmeldedaten anmeldung anmelden einloggen zugang logged sign signed"
         ),
         continuation=re.compile(
             rf"(?i)[\"'`*]{{0,4}}(?:\s{{1,4}}in)?{FOR_SOMETHING}"
-            r"(?:\s{1,4}(?:is|are|as|with|using|mit|als|attempt|details?|data|info))?\s{0,4}[:=]?\s{0,4}\S{0,64}[,;/\s]{0,4}(?:(?:and|und)\s{0,4})?(?:with\s{0,4})?"
+            r"(?:\s{1,4}(?:is|are|as|with|using|mit|als|attempt|details?|data|info))?\s{0,4}[:=]?\s{0,4}\S{0,64}[,;/\s]{0,4}(?:(?:and|und|mit)\s{0,4})?(?:with\s{0,4})?"
             r"(?:login\s{1,4}\S{1,64}\s{1,4})?(?:(?:password|passwort|kennwort|pass|pwd|pw)[\"'`*]{0,4}\s{0,4}[:=]?\s{0,4})?"
         ),
     ),
@@ -267,6 +278,14 @@ TRIGGERS: Final = (
         continuation=re.compile(
             r"\S{0,256}(?:\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){0,4}(?:\s{1,4}for)?)(?:\s{1,4}(?:the|my|your|our|his|her|their|a|an))?"
             r"(?:\s{1,4}\w{1,20}){0,3}[^\w\s]{0,4})?\s?"
+        ),
+        includes_next=False,
+    ),
+    Trigger(
+        "code",  # its name follows
+        shape=r"(?<![\w.,$€/-])(?!(?:19|20)\d\d(?!\d))(?:[A-Z]{1,3}-)?\d{4,8}(?![\w.,])",
+        continuation=re.compile(
+            r"(?i)(?:\s{1,4}(?:is|ist|lautet)(?:\s{1,4}(?:your|the|ihr|dein|der)(?:\s{1,4}[\w-]{1,20}){0,4})?)?\W?"
         ),
         includes_next=False,
     ),
@@ -283,6 +302,7 @@ RULES: Final = (
     Rule(frozenset({"name"}), find_stated),
     pattern_rule("name", _NAME_THEN_VALUE, accept=is_value_behind_name, strip=True),
     pattern_rule("name", _CODE),
+    pattern_rule("code", _CODE_BEFORE_NAME),
     pattern_rule(
         "login", _LOGIN, accept=lambda found, value: not is_word(value) and not is_word(found["who"]), strip=True
     ),

@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 from reasoning.redaction.policy import REDACTED
 
+# In JSON text a line's first word stands behind the n of an escaped line break.
+ESCAPED_BREAK = r"(?:(?<=\\)[nrt])?"
+
 
 def wordset(text: str) -> frozenset[str]:
     """Return the words of ``text``."""
@@ -106,15 +109,14 @@ def apply_spans(text: str, spans: Sequence[Span]) -> str:
 
 
 # What other programs write in place of a secret.
-_MASKS = ("[redacted", "redacted]", "[unavailable", "***", "•••", "…", "[vector", "[base64", "[text", "xxxx", "XXXX")
+_MASKS = ("[redacted", "redacted]", "[unavailable", "***", "[vector", "[base64", "[text", "xxxx", "XXXX")
 # What documentation and code write where a secret belongs: <token>, ${TOKEN}, your-api-key, os.environ[...].
 _PLACEHOLDER = re.compile(
     r"""(?x)
     (?: <[^>]*>? | \[[A-Z][A-Z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{[\w.]*\}?
-      | %\(\w+\)s | %s | %[A-Z_]+% | \.{3,} | -+ | _+ | \?+
-      | (?i:your|my|some|the|insert|replace|change|example|sample|dummy|fake|placeholder)[-_ ]?
-        (?i:own|new|secret|api|access|auth|db|database)?[-_ ]?
-        (?i:api)?[-_ ]?(?i:key|token|secret|password|here|me|this|value)[-_ ]?(?i:here)?
+      | %\(\w+\)s | %s | %[A-Z_]+%
+      | (?i:your|insert|replace|change|enter|example|sample|dummy|fake|placeholder) (?i:[-_ ]?[a-z]{2,12}){1,5}
+      | (?i:my|some|the) (?i:[-_ ]?(?:own|new|secret|api|access|auth|key|token|password|value)){1,3}
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
       | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?\w*\}?
       # a known beginning with nothing behind it, or with x for each character
@@ -128,6 +130,7 @@ _TYPES = wordset(
     str string text bytes bytearray int integer bool boolean float number any object none null nil undefined
     true false optional required char varchar secretstr uuid void type var let const hidden password file
     example impl dyn ref
+    range new await async make func function struct class
     email date array list dict map default empty blank unset off on yes no
     """
 )
@@ -172,14 +175,16 @@ _NUMBER_LIKE = re.compile(
     """
 )
 _EXPRESSION = re.compile(
-    r"[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*)|[A-Za-z_]+(?:\.[A-Za-z_]+)+\(?"
+    r"[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?"
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.
 _CHARACTER_CLASSES = ("[0-9]", "[a-zß-öø-ÿ]", "[A-ZÀ-ÖØ-Þ]", r"[^0-9a-zA-ZÀ-ÖØ-öø-ÿ]")
 _CLASS_CHANGE = re.compile("|".join(f"(?<={one})(?!{one})(?!\\Z)" for one in _CHARACTER_CLASSES))
 _INNER_SYMBOL = re.compile(r"[!@#$%^&*+=~?](?!\Z)")
+_ADDRESS = re.compile(r"[a-z][a-z0-9._-]{2,64}@[a-z][\w.-]{1,100}")
 _HEX = re.compile(r"[0-9a-fA-F]++")
+_LONG_PIECE = re.compile(r"[A-Za-z0-9]{20}")
 _SNAKE_OR_KEBAB = re.compile(r"[a-z]+(?:[_-](?:[a-z]+|\d{1,4}[a-z]?))+")  # row_id_49, bert-base-3b
 
 
@@ -187,7 +192,7 @@ def is_inert(value: str) -> bool:
     """True for a mask, a placeholder, the name of a type, or nothing."""
     bare = value.strip("\"'`*_\\ ,;")
     return (
-        not bare.strip("{}[]()")
+        not any(map(str.isalnum, bare[:64]))
         or bare.startswith(_MASKS)
         or bare.lower() in _TYPES
         or _PLACEHOLDER.fullmatch(bare[:200]) is not None
@@ -217,6 +222,8 @@ def is_random(value: str, *, min_chars: int = 16) -> bool:
     digits = sum(map(str.isdigit, start))
     if not digits or digits == len(start):
         return False
+    if digits >= 2 and _LONG_PIECE.search(start):
+        return True
     return class_changes(start) >= 0.3 or _HEX.fullmatch(start) is not None
 
 
@@ -232,9 +239,14 @@ def is_word(value: str) -> bool:
     return low in _SENTENCE_WORDS or low in _TYPES or (low.isalpha() and len(low) > 4 and low.endswith(_WORD_ENDINGS))
 
 
+def is_address(value: str) -> bool:
+    """True for ``name@host``."""
+    return _ADDRESS.fullmatch(value) is not None
+
+
 def is_expression(value: str) -> bool:
     """True for code: a call, an index, a dotted name."""
-    return _EXPRESSION.fullmatch(value[:200].lstrip("[({")) is not None
+    return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&")) is not None
 
 
 def strip_punctuation(value: str) -> str:

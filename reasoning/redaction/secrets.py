@@ -22,10 +22,12 @@ from reasoning.redaction.prose import (
     find_word_passphrase,
 )
 from reasoning.redaction.rules import (
+    ESCAPED_BREAK,
     Rule,
     Span,
     Trigger,
     class_changes,
+    is_address,
     is_expression,
     is_inert,
     is_mixed,
@@ -104,18 +106,21 @@ SHAPES = {
 }
 _BODY = r"(?P<body>[A-Za-z0-9_\-]{8,}+(?:[.:/+=~][\w\-/+=]++)*+)"
 _DISTINCT = "|".join(DISTINCT_PREFIXES)
-_DISTINCT_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>(?:{_DISTINCT}){_BODY})")
-_SHORT_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>(?:{'|'.join(SHORT_PREFIXES)}){_BODY})")
-_SHAPED_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?P<value>{'|'.join(SHAPES.values())})")
+_DISTINCT_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>(?:{_DISTINCT}){_BODY})")
+_SHORT_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>(?:{'|'.join(SHORT_PREFIXES)}){_BODY})")
+_SHAPED_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>{'|'.join(SHAPES.values())})")
 # A stopped stream or a truncated line can end inside a token, too short for its rule.
 _CUT_TOKEN = re.compile(
     rf"(?<![A-Za-z0-9])(?:{_DISTINCT}|AKIA|ASIA|eyJhbGciOi)(?![a-z]{{3,}}[a-z_\-]*\Z)[\w\-./+=]++[\"'`.…]{{0,3}}\Z"
 )
 # A key that no name announces. Digests, ids and paths are sorted out by is_unlabelled_key.
-_DENSE_RUN = re.compile(r"(?<![A-Za-z0-9+/=_\-])(?P<value>[A-Za-z0-9+/_\-]{28,}+={0,2})(?![A-Za-z0-9+/_\-])")
+_DENSE_RUN = re.compile(
+    rf"(?<![A-Za-z0-9+/=_\-]){ESCAPED_BREAK}(?P<value>[A-Za-z0-9+/_\-]{{28,}}+={{0,2}})(?![A-Za-z0-9+/_\-])"
+)
 # Ids of requests and objects are public, and needed to report a fault.
 _PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH
-    r"AAAA[BCE][0-9A-Za-z]|(?:req|evt|msg|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step)[_-](?=[A-Za-z0-9])"
+    r"AAAA[BCE][0-9A-Za-z]"
+    r"|(?:req|evt|msg|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step|price|prod|sub|acct|asst|org)[_-](?=\w)"
 )
 # A digest of a lock file, or data: of an address.
 _DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;base64,)")
@@ -135,7 +140,7 @@ def is_distinct_body(found: re.Match[str], _value: str) -> bool:
 def is_dense_body(found: re.Match[str], _value: str) -> bool:
     piece = longest_piece(found["body"])
     digits, changes = sum(map(str.isdigit, piece)), class_changes(piece)
-    return (len(piece) >= 14 and digits >= 2 and changes >= 0.25) or (len(piece) >= 16 and changes >= 0.35)
+    return (len(piece) >= 14 and digits >= 3 and changes >= 0.25) or (len(piece) >= 16 and changes >= 0.4)
 
 
 def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
@@ -144,7 +149,7 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
         return False
     start = run[:128]
     lower, upper, digits = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
-    if lower < 4 or upper < 4 or not 2 <= digits <= len(start) * 0.45:
+    if lower < 4 or upper < 4 or not 1 <= digits <= len(start) * 0.45:
         return False
     return len(longest_piece(start)) >= 16 and class_changes(start) >= 0.4
 
@@ -169,7 +174,7 @@ BLOCK_END = {
 
 # --- URLs, headers, command lines --------------------------------------------------------------------------------
 
-_PARAMETER = r"\w{1,24}=\\?[\"']"  # of a scheme such as Digest, whose line holds quotes
+_PARAMETER = r"\w{1,24}=\\?[\"'](?=[\w/+])"  # of a scheme such as Digest, whose line holds quotes
 # scheme://user:password@host, or a long token in place of both; host:port is no password.
 _USERINFO = re.compile(
     r"://(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))(?P<secret>[^\s\"'<>]{1,256})|[^\s/?#\"'<>@:]{12,256})@"
@@ -188,7 +193,7 @@ _ORACLE = re.compile(
     r"[\w$#]{1,64}/(?P<value>[^@\s\"']{1,128}+)@"
 )
 _COOKIE = re.compile(
-    r"(?i)(?<![\w-])(?:set-)?cookie[\"'\\]{0,4}\s{0,3}[:=]\s{0,3}[\"'\\]{0,4}(?P<value>[^\n\r\"']{3,4096}+)"
+    r"(?i)(?<![\w-])(?:set-)?cookie[\"'\\]{0,4}\s{0,3}[:=](?!=)\s{0,3}[\"'\\]{0,4}(?P<value>[^\n\r\"']{3,4096}+)"
 )
 # curl -b and --cookie.
 _COOKIE_FLAG = re.compile(r"(?<![\w-])(?:--cookie|-b)[ =]{1,4}[\"']?(?P<value>[^\n\r\"']{3,4096}+)")
@@ -210,7 +215,7 @@ _USER_FLAG = re.compile(
 )
 _ACCOUNT_FLAGS = (
     re.compile(r"(?<![\w-])(?:-a|-u|--auth)[ =]{1,4}[\"']?(?P<value>[\w.@\-]{1,64}[:,](?P<secret>[^\s\"'`/]{5,256}+))"),
-    re.compile(r"(?<![\w-])-[uU][ ]?[^\s\"']{1,64}[ ]{1,2}-[pP][ ]?[\"']?(?P<value>[^\s\"']{5,256}+)"),
+    re.compile(r"(?<![\w-])[-/][uU][: ]?[^\s\"']{1,64}[ ]{1,2}[-/][pP][: ]?[\"']?(?P<value>[^\s\"']{5,256}+)"),
 )
 _COMMANDS = (
     re.compile(r"(?<![\w-])-p(?P<value>(?=[^\s\"'=:]{0,64}[A-Za-z])(?=[^\s\"'=:]{0,64}\d)[^\s\"'=:\-]{6,64}+)(?!\S)"),
@@ -222,11 +227,22 @@ _COMMANDS = (
         r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
     ),
     re.compile(r"(?<![\w-])login[ \t]{1,4}(?P<value>(?=[^\s]{0,64}\d)[\w.\-]{16,256}+)"),
+    re.compile(r"(?i)(?:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}(?P<value>[^\s\"']{3,64}+)"),
+    # what is piped into a command that asks for a secret
+    re.compile(
+        r"(?:echo|printf)[ ](?:-\w[ ])?[\"']?(?P<value>(?:[\w.\-]{1,64}:)?[^\s\"':|]{4,256})[\"']?\s{0,2}\|"
+        r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|-stdin)"
+    ),
+    re.compile(r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)"),
+    re.compile(r"htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ][\"']?(?P<value>[^\s\"']{4,256}+)"),
 )
-# requests.get(url, auth=("user", "password")).
-_AUTH_PAIR = re.compile(
-    r"(?i)(?:auth|credentials?|login)[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?[\"'][^\"'\n]{1,64}[\"'],\s{0,4}"
-    r"[\"'](?P<value>[^\"'\n]{3,256}+)"
+# requests.get(url, auth=("user", "password")), connect("host", "user", "password"), hmac.new(b"key", …).
+_CALL = re.compile(
+    r"(?i)(?:(?:auth|credentials?|login|connect|user|pdo)[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?"
+    r"(?:[\"'][^\"'\n]{0,100}[\"'],\s{0,4}){1,3}?"
+    r"|(?P<key>hmac|jwt|sign|encrypt|cipher|fernet)[\w.:>-]{0,24}\("
+    r"(?:[\w.]{1,40},\s{0,4}|\{[^{}\n]{0,100}\},\s{0,4}){0,2}?)"
+    r"b?[\"'](?P<value>(?=[^\"'\n]{0,64}\d)(?=[^\"'\n]{0,64}[A-Za-z])[^\"'\n]{5,256}+)[\"']"
 )
 # CREATE USER … IDENTIFIED BY '…' of SQL.
 _IDENTIFIED_BY = re.compile(
@@ -240,11 +256,18 @@ _PASSWORD_FILE = re.compile(
 _HTML_INPUT = re.compile(r"(?i)type=[\"']?password[\"']?[^<>]{0,120}?value=[\"']?(?P<value>[^\"'<>\s]{1,256}+)")
 
 
+def is_call_argument(found: re.Match[str], value: str) -> bool:
+    if found["key"]:
+        return is_random(value)
+    return " " not in value and is_mixed(value) and not is_address(value)
+
+
 def is_authorization(found: re.Match[str], _value: str) -> bool:
     first, rest = found["first"], found["rest"] or ""
-    if is_inert(first) or (rest and (is_inert(rest) or is_expression(rest))):
+    second = rest.split(" ")[0]
+    if is_inert(first) or (rest and (is_inert(second.partition(":")[0]) or is_expression(rest))):
         return False
-    return bool(rest and first.lower() in _SCHEMES) or is_mixed(first) or len(strip_punctuation(first)) >= 16
+    return bool(rest and first.lower() in _SCHEMES) or is_mixed(first) or is_random(first)
 
 
 def is_scheme_value(found: re.Match[str], value: str) -> bool:
@@ -265,7 +288,8 @@ def is_scheme_value(found: re.Match[str], value: str) -> bool:
 _SEPARATOR = (
     r"(?:=>|:=|->|→|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes"
     r"|&'static[ ]str|Optional\[str\]|str[ ]\|[ ]None|&str|any|object)[ ]?="
-    r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\||&[#]61;|&[#]58;|%3[aAdD]|&quot;:|[\"'],|[-–—](?=\s|\Z))"
+    r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\||&[#]61;|&[#]58;|%3[aAdD]|&quot;:|[\"'],|[-–—](?=\s|\Z)"
+    r"|(?:</?[a-z]{1,8}>\s{0,8}){1,6}|\.\w{1,24}\((?=[\"']))"
 )
 _CLOSERS = r"(?:[\"'`*_\\\])}]|&quot;){0,6}"
 # SecretStr("…"), Some("…"), b64decode("…"): the value is the argument.
@@ -274,11 +298,11 @@ _CONSTRUCTOR = (
     r"|(?:base64\.)?b64decode|Buffer\.from)\((?=[\"'])"
 )
 _OPENERS = (  # also block scalars and anchors of YAML
-    r"(?:[\"'`*_\\(\s]|&quot;|\[(?=[\"'\[\d-]|true|false|null)"
+    r"(?:\\[nrt]|[\"'`*_\\(\s]|&quot;|\[(?=[\"'\[\d-]|true|false|null)"
     rf"|[->|][+-]?(?=\s|\Z)|&\w{{1,20}}(?=\s)|[bruf@](?=[\"'])|{_CONSTRUCTOR}){{0,12}}"
 )
 _LEAD = re.compile(
-    rf"(?P<name>(?:(?<![\w.\-])[A-Za-z]{{2,14}}[ ]){{0,2}}(?<![\w.\-])[\w.\-]{{1,80}}+){_CLOSERS}"
+    rf"(?<![\w.\-]){ESCAPED_BREAK}(?P<name>(?:[A-Za-z]{{2,14}}[ ]){{0,2}}[\w.\-]{{1,80}}+){_CLOSERS}"
     rf"(?:[ \t]|\.(?=[ .:])){{0,40}}(?P<sep>{_SEPARATOR})(?P<open>{_OPENERS})"
 )
 _SEPARATES = re.compile(r"[=:|→：＝&%\"',>–—-]")
@@ -288,13 +312,12 @@ _OPEN_QUOTE = re.compile(r"\\{0,3}([\"'`])\s*\Z")
 # A value ends where the next name, a closing bracket or the sentence follows.
 _VALUE_END = re.compile(r"[,;&](?=\s|\Z|[\w.\-]{1,40}[=:]|[\"'{}\[\]])|[)\]}](?=[,;)\]}\s.]|\Z)")
 # Parameters of addresses, of fragments and of forms.
-_QUERY = re.compile(r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'<>]{1,2048}+)")
+_QUERY = re.compile(r"[?&;#](?:amp;)?(?P<name>[^\s=&#?;\"'<>]{1,64})=(?P<value>[^\s&#\"'<>\\]{1,2048}+)")
 # export NAME value: commands that need no sign between name and value.
 _SET = re.compile(
-    r"(?i)(?<![\w-])(?:(?:proxy_)?set(?:x|env|_header)?|env|arg|read)(?:[ ]-\w{1,3})?[ \t]{1,3}"
-    r"(?P<name>[\w.\-]{2,64})[ \t]{1,4}(?:<<<[ ]?)?[\"']?(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)"
+    r"(?i)(?<![\w-])(?:(?:proxy_)?set(?:x|env|_header)?|env|arg|read|define)(?:[ ]-\w{1,3})?[ \t]{1,3}"
+    r"(?P<name>[\w.\-]{2,64})[ \t]{1,4}(?:<<<[ ]?)?(?P<quote>[\"']?)(?P<value>[^\s\"'=<>][^\s\"'<>]{3,512}+)"
 )
-_TAB = re.compile(r"(?<![\w.\-])(?P<name>[\w.\-]{2,64}+)\t[\"']?(?P<value>[^\s\"'<>]{5,512}+)")
 _FLAG = re.compile(
     r"(?<![\w-])--?(?P<name>[A-Za-z][\w\-]{0,40})(?:[ ]{1,4}|=)[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,512}+)"
 )
@@ -320,6 +343,9 @@ _CHANGED = re.compile(
     r"[\"'](?P<value>[^\"'\n]{2,256})"
 )
 _DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.contrib.auth.hashers.X
+_ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
+_NEXT_WORD = re.compile(r" [A-Za-z]")
+_VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
 _WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
 _LONG_VALUE = re.compile(rf"[^\s\"'`<>\\]{{{_WEAK_MIN_CHARS}}}")
@@ -334,7 +360,7 @@ def find_assignments(text: str) -> Iterator[Span]:
         kind = classify(lead["name"])
         if kind is KeyKind.NONE:  # "config.api_key" is a key, "config_key" is not
             kind = classify(lead["name"].rpartition(".")[2])
-        if kind in (KeyKind.SECRET, KeyKind.WEAK) and lead["name"].lower() != "authorization":
+        if kind in (KeyKind.SECRET, KeyKind.WEAK) and not lead["name"].lower().endswith("authorization"):
             span = assigned_value(text, lead, kind)
             if span:
                 start = max(start, span.end)
@@ -345,9 +371,14 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
     start = lead.end()
     quote = _OPEN_QUOTE.search(lead["open"])
     # The next line of a table is judged by find_in_tables.
-    if lead["sep"] == "|" and "\n" in lead["open"]:
+    if lead["sep"] == "|" and ("\n" in lead["open"] or "\\n" in lead["open"]):
         return None
     if quote:
+        # ("?token=" + token): the quote closes what was opened before the name. A docstring is no value.
+        if (quote[0][-1].isspace() and text[start : start + 1] in tuple("+).,;&|?:}]")) or re.search(
+            r"\n\s*\"{3}", lead["open"]
+        ):
+            return None
         # `name=` where the quote ends what was opened before the name
         before = text[lead.start() - 1 : lead.start()]
         if before == quote[1] and quote[1] not in text[lead.end("name") : lead.end("sep")]:
@@ -363,7 +394,7 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
             return None  # nothing, or the next name, on a line of its own
         end = _VALUE_END.search(found.group())
         value = strip_punctuation(found.group()[: end.start()] if end else found.group())
-    if is_inert(value) or not is_secret_value(lead, kind, value, quoted=bool(quote)):
+    if is_inert(value) or not is_secret_value(lead, kind, value, quoted=quote[1] if quote else ""):
         return None
     return Span(start, start + len(value))
 
@@ -378,21 +409,33 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
     return text[start : end if end >= 0 else limit].rstrip("\\")
 
 
-def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: bool) -> bool:
+def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
     name, separator = lead["name"], lead["sep"]
     if kind is KeyKind.WEAK:
         return is_random(value, min_chars=_WEAK_MIN_CHARS) and not is_expression(value)
     # Comparing with a literal reveals it; comparing with a variable doesn't.
     if separator[:2] in ("==", "!="):
-        return quoted
-    if separator == "(":
+        return bool(quoted) and len(value) > 3
+    if separator[-1] == "(":
         return is_mixed(value)
-    if separator[0] in "|-–—→\"'":
+    if separator[0] in "|-–—→\"'<":
         return is_secret_in_prose(name, value)
-    if quoted:
-        return (not is_word(value) or name.isupper()) and not _DOTTED_PATH.fullmatch(value)
-    if is_code(name, value) or (value.isdigit() and len(value) < 4):
+    if _VERSION.fullmatch(value):
         return False
+    if quoted:
+        # a command (TOKEN=`pass show token`), or the name of a variable
+        if (quoted == "`" and " " in value) or (value.isupper() and is_variable(value)):
+            return False
+        return (not is_word(value) or name.isupper()) and not _DOTTED_PATH.fullmatch(value)
+    if is_code(name, value) or len(value) < (4 if value.isdigit() else 3):
+        return False
+    if (
+        separator == ":"
+        and value.isalpha()
+        and not PASSWORD_NAME.search(name)
+        and _NEXT_WORD.match(lead.string, lead.end() + len(value))
+    ):
+        return False  # a sentence
     if separator in _STRONG_SEPARATORS or _COMPOUND.search(name) or lead[0][len(name) :][:1] in "\"'":
         return name.isupper() or not is_word(value)
     return is_secret_in_prose(name, value)
@@ -406,8 +449,16 @@ def is_code(name: str, value: str) -> bool:
     if not low.replace("_", "").isalpha():
         return False
     # password=password, token=self.token: the value is a variable.
-    same = low.rstrip("s") in (name.lower().rstrip("s"), "self")
-    return same or ("_" in low and PASSWORD_NAME.search(low.rpartition("_")[2]) is not None)
+    if low.rstrip("s") in (name.lower().rstrip("s"), "self") or _ATTRIBUTE.match(name):
+        return True
+    return ("_" in low or not name.isupper()) and is_variable(value)
+
+
+def is_variable(value: str) -> bool:
+    """True for ``csrfToken`` or ``DB_PASSWORD``: letters that name a secret themselves."""
+    return (
+        value.replace("_", "").isalpha() and _COMPOUND.search(value) is not None and classify(value) is KeyKind.SECRET
+    )
 
 
 def is_secret_in_prose(name: str, value: str) -> bool:
@@ -433,6 +484,7 @@ def is_labelled_secret(found: re.Match[str], value: str) -> bool:
 
 # --- Tables: Markdown, CSV, INSERT statements --------------------------------------------------------------------
 
+_RULE_LINE = re.compile(r"\s{0,8}[|:+=-][|:+= \t-]{2,400}+(?=\n|\Z)")  # below the heading of a Markdown table
 _LINE = re.compile(r"[^\n]++")
 _COLUMN_NAME = re.compile(r"[^\W\d][\w.\-]{0,30}+")
 _MARKDOWN_COLUMN_NAME = re.compile(r"[^|:=\[\]]{0,40}")
@@ -469,6 +521,8 @@ def find_in_tables(
                     yield start, start + len(value), kind
         else:
             columns, delimiter = private_columns(cells, own_delimiter, kind_of_column), own_delimiter
+            if delimiter == "|" and not _RULE_LINE.match(text, line.end()):
+                columns = {}
     for found in _INSERT.finditer(text):
         names = text[max(found.start() - _MAX_HEADING_CHARS, 0) : found.start()].rpartition("(")[2].split(",")
         kinds = [kind_of_column(name.strip(_CELL_MARKUP)) for name in reversed(names)]
@@ -531,13 +585,13 @@ _NAME_WORDS = wordset(
     "pw pat auth oauth authorization authentication creds cred session sid pin otp totp cvv cvc csc csrf"
     " xsrf jwt bearer sig signature mnemonic phrase dsn code codes senha wachtwoord passe nonce salt"
     " verifier identified wpa"
-    " bestätigungscode sicherheitscode zugangscode anmeldecode einmalcode verifizierungscode freischaltcode tan"
+    " tan"
 )
 # Anywhere in a word in lower case: "pgpassword", "clientSecret", "apikey".
 _NAME_STEMS = (
     r"pass(?:[wpck]|(?![a-z]))|pwd|psk|secret|token|credential|keys?(?![a-z])|sess(?:ion)?_?id"
     r"|cookie|contrase|kennwort|пароль|ключ|conn_?str|schlüssel|geheimnis|zugangsdaten|anmeldedaten|basicauth"
-    r"|securestring|p/w(?![a-z])"
+    r"|securestring|p/w(?![a-z])|answer(?=[\"'*]{0,3}[:=])|code(?<=[a-zäöüß]{3}code)(?![a-z])"
 )
 # Headings of columns; names in other places have more forms.
 _TABLE_WORDS = wordset(
@@ -547,7 +601,7 @@ _TABLE_WORDS = wordset(
 # Programs that accept a password on their command line.
 _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
-    " sqlplus sqlldr expdp impdp rman"
+    " sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp htpasswd"
 )
 # Words that may come between a name and its value in a sentence; prose.py has the rules.
 _FILLER = (
@@ -608,11 +662,20 @@ TRIGGERS = (
     Trigger(
         "command",
         _COMMAND_WORDS,
-        continuation=re.compile(r"(?:-cli)?(?:\s{1,2}-\S{1,40}(?:\s[^\s\-]\S{0,40})?){0,6}\s?"),
+        continuation=re.compile(r"(?:-\w{1,12})?(?:\s{1,2}-\S{1,40}(?:\s[^\s\-]\S{0,40})?){0,6}(?: \S{1,64}){0,3}\s?"),
+    ),
+    Trigger("command", wordset("echo printf"), continuation=re.compile(r"[^\n|]{0,260}(?:\|[^\n|]{0,90})?")),
+    Trigger(
+        "call",
+        wordset("auth credentials credential login connect user superuser pdo hmac jwt sign encrypt cipher fernet"),
+        continuation=re.compile(
+            r"[\w.:>-]{0,24}[\"']?\s{0,2}[=:(]{1,2}[ ]?[(\[]?"
+            r"(?:(?:b?[\"'][^\"'\n]{0,100}[\"']|[\w.]{1,40}|\{[^{}\n]{0,100}\}),\s{0,4}){0,3}b?[\"']?[^\"'\n]{0,100}"
+        ),
     ),
     Trigger(
         "set",
-        wordset("set setx setenv env arg read"),
+        wordset("set setx setenv env arg read define"),
         continuation=re.compile(
             r"(?:_header)?(?:[ ]-\w{1,3})?(?:[ \t]{1,3}[\w.\-]{1,64}[ \t]{0,4}(?:<<<[ ]?)?[\"']?)?"
         ),
@@ -624,8 +687,8 @@ TRIGGERS = (
     Trigger("query", shape=r"[?&;#][^\s=&#?;]{1,64}="),
     Trigger(
         "flag",
-        shape=r"(?<![\w-])(?:--?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|-[uU]\w{1,32}[:%]|-p(?=\S{5}))",
-        continuation=re.compile(r"[ =]{0,4}(?:[\"'][^\n\"']{0,1024}|[^\s\"']{1,64}(?:[ ]{1,2}-[pP]?[ ]?)?)?"),
+        shape=r"(?<![\w-])(?:--?(?:[uabU]|user|auth|cookie|proxy-user)(?![\w-])|-[uU]\w{1,32}[:%]|-p(?=\S{5}))|(?<!\S)/[uU]:",
+        continuation=re.compile(r"[ =]{0,4}(?:[\"'][^\n\"']{0,1024}|[^\s\"']{1,64}(?:[ ]{1,2}(?:-[pP]?[ ]?)?)?)?"),
     ),
     Trigger(
         "run",  # letters, digits, dashes: 12 with a digit among them, or 20
@@ -652,7 +715,7 @@ RULES = (
         "flag command", _USER_FLAG, *_COMMANDS, accept=lambda found, _value: not is_number_like(found["value"])
     ),
     pattern_rule("flag command", *_ACCOUNT_FLAGS, accept=lambda _found, value: is_mixed(value)),
-    pattern_rule("name login", _AUTH_PAIR, accept=lambda _found, value: is_mixed(value)),
+    pattern_rule("name login call", _CALL, accept=is_call_argument),
     pattern_rule("name login", _IDENTIFIED_BY),
     pattern_rule("odd", _PASSWORD_FILE, accept=lambda _found, value: is_mixed(value)),
     pattern_rule("name", _HTML_INPUT),
@@ -669,20 +732,19 @@ RULES = (
         _FLAG,
         accept=lambda found, value: classify(found["name"]) is KeyKind.SECRET and not is_expression(value),
     ),
-    *(
-        pattern_rule(
-            trigger,
-            pattern,
-            accept=lambda found, value: classify(found["name"]) is KeyKind.SECRET and is_mixed(value),
-        )
-        for trigger, pattern in (("set", _SET), ("name", _TAB))
+    pattern_rule(
+        "set",
+        _SET,
+        accept=lambda found, value: (
+            classify(found["name"]) is KeyKind.SECRET and (is_mixed(value) or (found["quote"] and not is_word(value)))
+        ),
     ),
     pattern_rule(
         "name",
         _XML,
         accept=lambda found, value: (
             # A placeholder such as <password> has a sentence behind it.
-            (found["end"] or (" " not in value and is_mixed(value)))
+            (found["end"] or (" " not in value and value[0].isalnum() and is_mixed(value)))
             and names_secret(found["name"].rpartition(":")[2], looks_secret=is_random(value, min_chars=_WEAK_MIN_CHARS))
         ),
     ),

@@ -52,6 +52,7 @@ _ODD_WORDS = re.compile(rf"\s*+(?:{_PLAIN}(?:\s++|\Z))*+(?P<words>\S++(?:\s++(?!
 _MARK = re.compile(r"\[redacted\]?")
 _MORE_THAN_MARKS = re.compile(r"[A-Za-z0-9]{4}")  # less than this is punctuation and labels
 _REST_OF_RUN = re.compile(r"[A-Za-z0-9]++")  # ASCII alone: letters of other alphabets may follow without a blank
+_ESCAPED_BREAK = re.compile(r"\\[nrt]")
 _JSON_KEY = re.compile(r"\"\s{0,4}:\s{0,3}\Z")
 _QUOTE = re.compile(r"\\.|\"", re.DOTALL)
 _STRING_REST = re.compile(r"(?:[^\"\\]|\\.)*+\"?", re.DOTALL)
@@ -136,6 +137,7 @@ class RuleBook:
     def _triggers_in_passage(self, text: str, start: int, end: int, base: int) -> list[SeenTrigger]:
         """Return the triggers in words that white space separates."""
         low = text[start:end].replace("İ", "I").lower()  # no other letter changes its length
+        low = _ESCAPED_BREAK.sub("  ", low)
         found: list[tuple[int, int, Trigger]] = []
         if not self._by_word.keys().isdisjoint(_LETTERS.findall(low)):
             found = [
@@ -177,6 +179,9 @@ class RuleBook:
                 # What is little more than a mask was redacted before and stays, or a second redaction would find more
                 # than the first. A mask that somebody wrote beside a secret doesn't save it.
                 value = text[span.start : span.end]
+                if value.endswith("\\") and text[span.end : span.end + 1] in ('"', "'"):
+                    value = value.rstrip("\\")  # of the quote, which JSON in a string escapes
+                    span = span._replace(end=span.start + len(value))
                 if REDACTED[:-1] in value and not _MORE_THAN_MARKS.search(_MARK.sub(" ", value)):
                     continue
                 rest = _REST_OF_RUN.match(text, span.end)
