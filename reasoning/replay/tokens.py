@@ -90,7 +90,7 @@ def estimate_tokens(text: str) -> int:
 def text_tokens(text: str) -> int:
     """Estimate a text as ``estimate_tokens`` does, but each wide character (Chinese, Japanese, Korean) as one token."""
     # Chinese, Japanese and Korean have about one character to a token.
-    narrow = _WIDE.sub("", text)
+    narrow = text if text.isascii() else _WIDE.sub("", text)
     return estimate_tokens(narrow) + len(text) - len(narrow)
 
 

@@ -27,10 +27,10 @@ _IS_MARKED = re.compile(r"[ \t]*[#*_]")
 
 
 @dataclass(frozen=True, slots=True)
-class HeadingLine:
-    """The section that a line begins, empty where it is no heading, and the length of the heading."""
+class LineStart:
+    """How a line begins: with the heading of a section, by its name, or ``text``; and the length of that mark."""
 
-    section: str = ""
+    kind: str = "text"
     chars: int = 0
 
 
@@ -63,7 +63,7 @@ class HeadingGrammar:
         found = self._next.search(text, start)
         return found.start() + 1 if found else 0
 
-    def read(self, line: str, *, is_whole: bool, follows_blank: bool) -> HeadingLine | None:
+    def read(self, line: str, *, is_whole: bool, follows_blank: bool) -> LineStart | None:
         """Say whether a line, without its line break, is a heading; None if more of it is needed.
 
         A decision holds for every longer version of the line, and only lines of bounded length are undecided.
@@ -75,8 +75,8 @@ class HeadingGrammar:
             may_be_plain = follows_blank and found is not None and found.lastgroup != SCRATCHPAD
             found = found if may_be_plain or _IS_MARKED.match(line) else None
         if found:
-            return HeadingLine(str(found.lastgroup), found.end())
-        return None if not is_whole and self._partial.match(line) else HeadingLine()
+            return LineStart(str(found.lastgroup), found.end())
+        return None if not is_whole and self._partial.match(line) else LineStart()
 
 
 SECTIONS = HeadingGrammar(_SECTION_NAMES)
@@ -130,10 +130,10 @@ class ScratchpadHeadings:
             if heading is None:
                 text, self._line = text[:start], text[start:]
                 break
-            if heading.section:
+            if heading.kind != "text":
                 tokens += [text[done:start]] if start > done else []
                 done = start + heading.chars
-                self._in_notes = heading.section == SCRATCHPAD
+                self._in_notes = heading.kind == SCRATCHPAD
                 raw = text[start:done]
                 opener = Tag("scratchpad", "open", raw, is_heading=True)
                 tokens.append(opener if self._in_notes else Tag("section", "close", raw))

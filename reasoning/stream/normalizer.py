@@ -85,10 +85,11 @@ class Normalizer:
             return ()
         content = delta.get("content")
         # Most deltas are plain content: no native field has to be looked for in them.
-        if not isinstance(content, str) or not _NATIVE_KEYS.isdisjoint(delta):
+        is_plain = isinstance(content, str)
+        if not is_plain or not _NATIVE_KEYS.isdisjoint(delta):
             self._feed_native(delta)
         if content:
-            self._content.feed(answer_text(content))
+            self._content.feed(content if is_plain else answer_text(content))
         tool_calls = delta.get("tool_calls")
         if tool_calls:
             for piece in self._tool_calls.feed(tool_calls):
@@ -101,7 +102,7 @@ class Normalizer:
         """Release what was held back of the content. Content that follows is another message's. Product 20."""
         self._content.finish()
         self._content = self._new_content()
-        if self._response.has_native:
+        if self._response.native_field:
             self._content.parser.note_native_text()
         return self._response.deltas.drain()
 
@@ -126,15 +127,15 @@ class Normalizer:
             self._details += details
         text, name = native_text(delta)
         response = self._response
-        if not text or (name == "reasoning_details" and response.has_native and response.native_field != name):
+        if not text or (name == "reasoning_details" and response.native_field not in ("", name)):
             return  # no native text, or the same text once more in a delta of its own
-        if not response.has_native:
+        if not response.native_field:
             # Blanks alone are no native text (product 18); they belong to it, if more comes.
             self._blanks.append(text)
             if text.isspace():
                 return
             text = "".join(self._blanks)
-            response.has_native, response.native_field = True, name
+            response.native_field = name
             self._content.parser.note_native_text()
         self._native.feed(text)
 
@@ -184,17 +185,17 @@ def answer_text(content: object) -> str:
 
 
 def native_text(delta: Mapping[str, Any]) -> tuple[str, str]:
-    """Return native reasoning text and the field it came from; two empty strings where there is none.
+    """Return native reasoning text and the field it came from; the text is empty where there is none.
 
     The first field that has text counts, for servers mirror one text into several; blanks only where no field has
     more. A field of another type counts as absent. Spec 003 precedence, product 18.
     """
-    blank = "", ""
+    found = "", ""
     for text, name in _native_texts(delta):
         if text and not text.isspace():
             return text, name
-        blank = blank if blank[0] else (text, name)
-    return blank if blank[0] else ("", "")
+        found = found if found[0] else (text, name)
+    return found
 
 
 def _native_texts(delta: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -120,8 +120,7 @@ class ResponseState:
 
     def __init__(self) -> None:
         self.deltas = DeltaBuffer()
-        self.native_field = ""
-        self.has_native = False
+        self.native_field = ""  # where native text came
         self.native: list[str] = []
         self.tagged: list[str] = []
         self.stripped_delimiters = 0
@@ -131,18 +130,19 @@ class ResponseState:
     @property
     def thinking(self) -> str | None:
         """The thinking of the whole response: native text where there is any, else the tagged blocks. Normaliser 8."""
-        text = "".join(self.native if self.has_native else self.tagged)
+        text = "".join(self.native if self.native_field else self.tagged)
         return text if text.strip() else None
 
     @property
     def source_field(self) -> str | None:
         """The native field that the thinking came from, ``think_tags``, or None."""
-        return self.native_field if self.has_native else "think_tags" if self.tagged else None
+        return self.native_field or ("think_tags" if self.tagged else None)
 
     @property
     def counters(self) -> Counters:
-        extracted, dropped = (0, self.tagged_blocks) if self.has_native else (self.tagged_blocks, 0)
-        return Counters(self.stripped_delimiters, extracted, dropped, self.has_native, self.longest_hold)
+        has_native = bool(self.native_field)
+        extracted, dropped = (0, self.tagged_blocks) if has_native else (self.tagged_blocks, 0)
+        return Counters(self.stripped_delimiters, extracted, dropped, has_native, self.longest_hold)
 
     def count_hold(self, tokens: Sequence[Token]) -> None:
         self.longest_hold = max(self.longest_hold, len(raw_text(tokens)))
@@ -183,7 +183,7 @@ class ContentOutput:
             response.tagged_blocks += 1
             text = BLOCK_BREAK + text if response.tagged else text
         # Servers may send one thought natively and as tags: native text has precedence (spec 003).
-        if not text or response.has_native:
+        if not text or response.native_field:
             return
         response.tagged.append(text)
         response.deltas.put(Channel.THINKING, text)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import Enum
 
 from reasoning.deltas import Channel, Delta
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.code_spans import CodeTracker
-from reasoning.stream.headings import SECTIONS, SUMMARY
+from reasoning.stream.headings import ANSWER, SECTIONS, SUMMARY, LineStart
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import DeltaBuffer, WhitespaceTrimmer
 from reasoning.stream.tags import SeamGuard
@@ -132,30 +131,29 @@ class SectionParser:
 
     def _decide(self, *, is_whole: bool) -> None:
         """Find out what the current line is, as soon as that is certain."""
+        mark: LineStart | None = LineStart()
         if self._in_summary:
-            text = self._line = _limit_indent(self._line)
-            line = _read_summary_line(text, is_whole=is_whole, follows_blank=self._follows_blank_line)
+            self._line = _limit_indent(self._line)
+            mark = _read_summary_line(self._line, is_whole=is_whole, follows_blank=self._follows_blank_line)
         elif not self._answer.code.in_fence():
-            text = self._line
-            line = _read_answer_line(text, is_whole=is_whole, follows_blank=self._follows_blank_line)
-        else:
-            text, line = self._line, _Line(_LineKind.TEXT)
-        if line.kind is _LineKind.UNDECIDED:
+            mark = SECTIONS.read(self._line, is_whole=is_whole, follows_blank=self._follows_blank_line)
+        if mark is None:
             return
-        self._is_decided, self._line = True, ""
-        if line.kind is _LineKind.HEADING:
+        text, self._line, self._is_decided = self._line, "", True
+        is_heading = mark.kind in (SUMMARY, ANSWER)
+        if is_heading:
             self._bullets.end()
             self._held_in_summary = self._held_in_summary if self._held else self._in_summary
-            self._in_summary = line.section == SUMMARY
+            self._in_summary = mark.kind == SUMMARY
             self._skips_blanks = self._line_has_text = True
-        elif self._in_summary and line.kind in (_LineKind.BULLET, _LineKind.BLANK):
+        elif self._in_summary and mark.kind in ("bullet", "blank"):
             self._bullets.end()
-        elif self._in_summary and (line.kind is _LineKind.FENCE or self._follows_blank_line):
+        elif self._in_summary and (mark.kind == "fence" or self._follows_blank_line):
             self._bullets.end()  # a paragraph of its own: the summary is over
             self._in_summary = False
-        if line.kind is _LineKind.HEADING or self._held:
-            self._held.append(text[: line.mark_chars])
-        self._add(text[line.mark_chars :])
+        if is_heading or self._held:
+            self._held.append(text[: mark.chars])
+        self._add(text[mark.chars :])
 
     def _add(self, text: str) -> None:
         if self._held and (not text or text.isspace()):
@@ -247,51 +245,22 @@ class _Bullets:
             self._deltas.append(Delta(Channel.SUMMARY, text))
 
 
-class _LineKind(Enum):
-    UNDECIDED = "more of the line is needed"
-    HEADING = "heading"
-    BULLET = "bullet"
-    BLANK = "blank"
-    FENCE = "fence"
-    TEXT = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """The kind, the section that a heading starts, and the length of the mark before the text."""
-
-    kind: _LineKind
-    section: str = ""
-    mark_chars: int = 0
-
-
-def _read_answer_line(line: str, *, is_whole: bool, follows_blank: bool) -> _Line:
-    """Say whether this line of an answer, outside code, is a heading. ``line`` has no line break.
-
-    A decision holds for every longer version of the line, and only lines of bounded length are undecided.
-    """
+def _read_summary_line(line: str, *, is_whole: bool, follows_blank: bool) -> LineStart | None:
+    """Say what this line of a summary is; None if more of it is needed. A rule between sections counts as blank."""
     heading = SECTIONS.read(line, is_whole=is_whole, follows_blank=follows_blank)
-    if heading is None:
-        return _Line(_LineKind.UNDECIDED)
-    return _Line(_LineKind.HEADING if heading.section else _LineKind.TEXT, heading.section, heading.chars)
-
-
-def _read_summary_line(line: str, *, is_whole: bool, follows_blank: bool) -> _Line:
-    """Say what this line of a summary is. A rule between sections counts as blank."""
-    as_answer = _read_answer_line(line, is_whole=is_whole, follows_blank=follows_blank)
-    if as_answer.kind is not _LineKind.TEXT:
-        return as_answer
+    if heading is None or heading.kind != "text":
+        return heading
     if not line.strip():
-        return _Line(_LineKind.BLANK, mark_chars=len(line)) if is_whole else _Line(_LineKind.UNDECIDED)
+        return LineStart("blank", len(line)) if is_whole else None
     if _FENCE.match(line):
-        return _Line(_LineKind.FENCE)
+        return LineStart("fence")
     if len(line) <= _MAX_UNDECIDED_CHARS:
         if not is_whole and _PARTIAL_MARK.match(line):
-            return _Line(_LineKind.UNDECIDED)
+            return None
         if is_whole and _RULE.match(line):
-            return _Line(_LineKind.BLANK, mark_chars=len(line))
+            return LineStart("blank", len(line))
     bullet = _BULLET.match(line) or _EMPTY_BULLET.fullmatch(line)
-    return _Line(_LineKind.BULLET, mark_chars=bullet.end()) if bullet else _Line(_LineKind.TEXT)
+    return LineStart("bullet", bullet.end()) if bullet else LineStart()
 
 
 def _limit_indent(line: str) -> str:

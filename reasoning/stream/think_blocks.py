@@ -151,7 +151,6 @@ class ThinkTagParser:
 
     def settle(self, *, is_final: bool) -> None:
         """Resolve what is open: at the end of the stream all, at a tool call thoughts and code. Normaliser 5, 11."""
-        scratchpad, self.scratchpad = self.scratchpad, None
         while True:
             state = self._state
             if self._pending is not None:
@@ -163,7 +162,6 @@ class ThinkTagParser:
                 self._settle_reasoning(state)
             else:
                 break
-        self.scratchpad = scratchpad or self.scratchpad
         if is_final and self.scratchpad:
             self._end_scratchpad(self.scratchpad)
         # Behind a tool call closers may come again.

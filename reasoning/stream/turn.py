@@ -336,7 +336,12 @@ class TurnMachine:
         answers = [message.answer for message in self._messages if message.answer]
         for channel, blocks in ((Channel.ANSWER, answers), (Channel.THINKING, [self._shown_thinking])):
             before = BLOCK_BREAK.join(map("".join, blocks))
-            count = sum(_remove_repeats(scratchpad, block) for block in blocks)
+            count = 0
+            for block in blocks:
+                text, found = scratchpad.remove_repeats("".join(block))
+                if found:
+                    block[:] = [text]
+                    count += found
             if count:
                 self._updates.append(ReplaceText(channel, len(before), BLOCK_BREAK.join(map("".join, blocks))))
                 self.scratchpad_repeats += count
@@ -432,14 +437,6 @@ class TurnMachine:
         shown = from_trace or tuple(redact_text(bullet) for bullet in guarded.shown)
         self.summary = tuple(blunt(bullet) for bullet in shown)  # a query or code may contain a delimiter
         self.summary_source = ("trace" if from_trace else "model") if self.summary else ""
-
-
-def _remove_repeats(scratchpad: Scratchpad, pieces: list[str]) -> int:
-    """Remove what repeats the scratchpad from a text in pieces; return how often."""
-    text, count = scratchpad.remove_repeats("".join(pieces))
-    if count:
-        pieces[:] = [text]
-    return count
 
 
 def _add(total: int | None, more: int | None) -> int | None:
