@@ -1,23 +1,17 @@
-"""Forms of sign-in, sign-up and password change, with limits on attempts; of the settings page and the switches."""
+"""Forms of sign-in, sign-up and password change, of the settings pages and of the switches."""
 
 from __future__ import annotations
 
-import hashlib
-import logging
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
-import redis
 from django import forms
 from django.conf import settings
 from django.contrib.auth.forms import AuthenticationForm, PasswordChangeForm, UserCreationForm
-from django.core.cache import cache
-from django.core.cache.backends.base import BaseCache
-from django.core.cache.backends.locmem import LocMemCache
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.attempts import AttemptLimit, require_attempt, throttled
 from accounts.models import AccessToken, User
 from accounts.preferences import HELP, LABELS, error_text, value_label, value_text
 from accounts.visibility import site_flags
@@ -25,12 +19,8 @@ from reasoning.errors import SettingError
 from reasoning.settings import MAX_TOKENS, SETTINGS, ReasoningSettings, parse_setting
 from reasoning.visibility import Viewer, visibility
 
-# In one window of WINDOW_S.
-FAILURES_ALLOWED = 10
 FAILURES_OF_NAME_ALLOWED = 100  # from all addresses but those of the owner
 SIGN_UPS_ALLOWED = 60  # behind a proxy all have one address
-WINDOW_S = 300
-KNOWN_ADDRESS_S = 30 * 24 * 3600
 PASSWORD_HELP = _("At least 8 characters. No common password, not only digits, and not like your user name.")
 SHOW_THINKING = "reasoning.includeInResponse"
 # The order on the page.
@@ -49,63 +39,6 @@ THINKING_HELP: dict[str, Any] = {
     "withheld": _("Hidden for your account."),
     "none": "",
 }
-T = TypeVar("T")
-logger = logging.getLogger(__name__)
-fallback_cache = LocMemCache("attempts", {"OPTIONS": {"MAX_ENTRIES": 100_000}})  # as settings.CACHES
-
-
-class AttemptLimit:
-    """Count attempts at one door in Django's cache: Redis, where all processes share one.
-
-    ``parts`` say whose attempts are counted together. The window of ``WINDOW_S`` starts with the first attempt.
-    """
-
-    def __init__(self, door: str, *parts: str | bytes, allowed: int = FAILURES_ALLOWED) -> None:
-        # a hash, so that neither name nor address is stored
-        digest = hashlib.sha256(repr(parts).encode("ascii", "backslashreplace")).hexdigest()
-        self.key = f"{door}:{digest}"
-        self.allowed = allowed
-
-    def take(self) -> bool:
-        """Count one attempt, before it is tried, so that parallel ones count too; return whether it is allowed."""
-
-        def count(counts: BaseCache) -> int:
-            if counts.add(self.key, 1, WINDOW_S):
-                return 1
-            try:
-                return int(counts.incr(self.key))
-            except ValueError:  # the window ended between the two calls
-                counts.add(self.key, 1, WINDOW_S)
-                return 1
-
-        return self.with_cache(count) <= self.allowed
-
-    def reset(self) -> None:
-        self.with_cache(lambda counts: counts.delete(self.key))
-
-    def remember(self) -> None:
-        """Set a mark in place of a count, for ``is_remembered``."""
-        self.with_cache(lambda counts: counts.set(self.key, 1, KNOWN_ADDRESS_S))
-
-    def is_remembered(self) -> bool:
-        return self.with_cache(lambda counts: counts.get(self.key)) is not None
-
-    def with_cache(self, operation: Callable[[BaseCache], T]) -> T:
-        # Users must be able to sign in during a Redis outage: each process then counts for itself.
-        try:
-            return operation(cache)
-        except redis.RedisError as error:
-            logger.warning("Redis is unavailable, attempts counted locally", extra={"error": type(error).__name__})
-            return operation(fallback_cache)
-
-
-def throttled(message: str) -> ValidationError:
-    """Return the error of a form that was sent too often; ``is_throttled`` finds it."""
-    return ValidationError(message, code="throttled", params={"minutes": WINDOW_S // 60})
-
-
-def is_throttled(form: forms.BaseForm) -> bool:
-    return any(form.has_error(field, "throttled") for field in form.errors)
 
 
 class SignInForm(AuthenticationForm):
@@ -145,8 +78,7 @@ class LimitedPasswordChangeForm(PasswordChangeForm):
 
     def clean_old_password(self) -> str:
         attempts = AttemptLimit("password-change", str(self.user.pk))
-        if not attempts.take():
-            raise throttled(gettext("Too many attempts. Try again in %(minutes)d minutes."))
+        require_attempt(attempts)
         old_password = super().clean_old_password()
         attempts.reset()
         return old_password
@@ -164,8 +96,7 @@ class SignUpForm(UserCreationForm):
 
     def clean_username(self) -> Any:
         # before the name is looked up: the answer says which names are taken
-        if not AttemptLimit("sign-up", self.address, allowed=SIGN_UPS_ALLOWED).take():
-            raise throttled(gettext("Too many attempts. Try again in %(minutes)d minutes."))
+        require_attempt(AttemptLimit("sign-up", self.address, allowed=SIGN_UPS_ALLOWED))
         return super().clean_username()
 
     class Meta(UserCreationForm.Meta):
@@ -185,8 +116,7 @@ class PasswordForm(forms.Form):
 
     def clean_password(self) -> str:
         attempts = AttemptLimit("password-change", str(self.user.pk))
-        if not attempts.take():
-            raise throttled(gettext("Too many attempts. Try again in %(minutes)d minutes."))
+        require_attempt(attempts)
         password = str(self.cleaned_data["password"])
         if not self.user.check_password(password):
             raise ValidationError(gettext("That is not your password."), code="password_incorrect")

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django_htmx.middleware import HtmxDetails
 
 from accounts import preferences, tokens
+from accounts.attempts import is_throttled
 from accounts.forms import (
     LimitedPasswordChangeForm,
     PreferencesForm,
@@ -29,7 +30,6 @@ from accounts.forms import (
     SignUpForm,
     ToggleForm,
     TokenForm,
-    is_throttled,
 )
 from accounts.models import AccessToken, ReasoningProfile, User
 from accounts.visibility import SHOW_REASONING, visibility

@@ -10,7 +10,8 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from accounts import forms
+from accounts import attempts, forms
+from accounts.attempts import AttemptLimit, fallback_cache
 from accounts.models import User
 from tests.factories import PASSWORD, client_of
 
@@ -54,8 +55,8 @@ def test_tenth_failure_blocks_the_name_at_its_address(
     client: Client, alice: User, monkeypatch: pytest.MonkeyPatch, is_redis_down: bool
 ) -> None:
     if is_redis_down:
-        monkeypatch.setattr(forms, "cache", RedisCache("redis://127.0.0.1:1/0", {}))
-    forms.fallback_cache.clear()
+        monkeypatch.setattr(attempts, "cache", RedisCache("redis://127.0.0.1:1/0", {}))
+    fallback_cache.clear()
     for username in ("alice", "ａｌｉｃｅ", "𝒂𝒍𝒊𝒄𝒆", "ALICE", " alice") * 2:
         assert sign_in(client, "wrong", username=username).status_code == 200
 
@@ -134,8 +135,8 @@ def test_failures_of_a_name_from_many_addresses_are_limited_but_not_where_it_has
 
 
 def test_window_that_ends_while_counting_starts_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    attempts = forms.AttemptLimit("sign-in", "\ud800" * 10_000, "192.0.2.1")
-    cache.set(attempts.key, 10)
+    limit = AttemptLimit("sign-in", "\ud800" * 10_000, "192.0.2.1")
+    cache.set(limit.key, 10)
 
     def expire(key: str) -> int:
         cache.delete(key)
@@ -143,8 +144,8 @@ def test_window_that_ends_while_counting_starts_a_new_one(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(cache, "incr", expire, raising=False)
 
-    assert attempts.take()
-    assert cache.get(attempts.key) == 1
+    assert limit.take()
+    assert cache.get(limit.key) == 1
 
 
 def test_redirect_to_another_site_is_not_followed(client: Client, alice: User) -> None:

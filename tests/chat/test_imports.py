@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from accounts.forms import AttemptLimit
+from accounts.attempts import AttemptLimit
 from accounts.models import User
 from chat.management.commands import preview_request
 from chat.models import Conversation, Event, Turn

@@ -1,0 +1,83 @@
+"""Limits on attempts: sign-ins, sign-ups, passwords, and what costs the server much, such as an import."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable
+from typing import TypeVar
+
+import redis
+from django import forms
+from django.core.cache import cache
+from django.core.cache.backends.base import BaseCache
+from django.core.cache.backends.locmem import LocMemCache
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
+
+WINDOW_S = 300
+ATTEMPTS_ALLOWED = 10  # in one window
+KNOWN_ADDRESS_S = 30 * 24 * 3600
+T = TypeVar("T")
+logger = logging.getLogger(__name__)
+fallback_cache = LocMemCache("attempts", {"OPTIONS": {"MAX_ENTRIES": 100_000}})  # as settings.CACHES
+
+
+class AttemptLimit:
+    """Count attempts at one door in Django's cache: Redis, where all processes share one.
+
+    ``parts`` say whose attempts are counted together. The window of ``WINDOW_S`` starts with the first attempt.
+    """
+
+    def __init__(self, door: str, *parts: str | bytes, allowed: int = ATTEMPTS_ALLOWED) -> None:
+        # a hash, so that neither name nor address is stored
+        digest = hashlib.sha256(repr(parts).encode("ascii", "backslashreplace")).hexdigest()
+        self.key = f"{door}:{digest}"
+        self.allowed = allowed
+
+    def take(self) -> bool:
+        """Count one attempt, before it is tried, so that parallel ones count too; return whether it is allowed."""
+
+        def count(counts: BaseCache) -> int:
+            if counts.add(self.key, 1, WINDOW_S):
+                return 1
+            try:
+                return int(counts.incr(self.key))
+            except ValueError:  # the window ended between the two calls
+                counts.add(self.key, 1, WINDOW_S)
+                return 1
+
+        return self.with_cache(count) <= self.allowed
+
+    def reset(self) -> None:
+        self.with_cache(lambda counts: counts.delete(self.key))
+
+    def remember(self) -> None:
+        """Set a mark in place of a count, for ``is_remembered``."""
+        self.with_cache(lambda counts: counts.set(self.key, 1, KNOWN_ADDRESS_S))
+
+    def is_remembered(self) -> bool:
+        return self.with_cache(lambda counts: counts.get(self.key)) is not None
+
+    def with_cache(self, operation: Callable[[BaseCache], T]) -> T:
+        # Users must be able to sign in during a Redis outage: each process then counts for itself.
+        try:
+            return operation(cache)
+        except redis.RedisError as error:
+            logger.warning("Redis is unavailable, attempts counted locally", extra={"error": type(error).__name__})
+            return operation(fallback_cache)
+
+
+def throttled(message: str) -> ValidationError:
+    """Return the error of a form that was sent too often; ``is_throttled`` finds it."""
+    return ValidationError(message, code="throttled", params={"minutes": WINDOW_S // 60})
+
+
+def require_attempt(limit: AttemptLimit) -> None:
+    """Count an attempt of a form. Raises ValidationError where there were too many."""
+    if not limit.take():
+        raise throttled(gettext("Too many attempts. Try again in %(minutes)d minutes."))
+
+
+def is_throttled(form: forms.BaseForm) -> bool:
+    return any(form.has_error(field, "throttled") for field in form.errors)
