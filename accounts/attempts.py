@@ -17,6 +17,7 @@ from django.utils.translation import gettext
 
 WINDOW_S = 300
 ATTEMPTS_ALLOWED = 10  # in one window
+# How long an address is spared, see SignInForm.
 KNOWN_ADDRESS_S = 30 * 24 * 3600
 T = TypeVar("T")
 logger = logging.getLogger(__name__)

@@ -48,11 +48,13 @@ class LimitedConnection(ProtocolWrapper, TimeoutMixin):
         if self._is_socket:  # autobahn has limits of its own
             super().dataReceived(data)
             return
+        # The next request on the same connection.
         if self._is_complete:
             self._begin()
         self._received += len(data)
         if self._limit is None:
             self._head += data
+            # The path and the credentials decide how much may follow.
             if b"\r\n\r\n" in self._head or len(self._head) > MAX_HEAD_BYTES:
                 self._limit = limit_of(self._head)
                 if (length := LENGTH.search(self._head)) and int(length[1]) > self._limit:

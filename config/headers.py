@@ -21,6 +21,7 @@ from config.logs import request_id
 View: TypeAlias = Callable[[HttpRequest], HttpResponseBase]
 AsyncView: TypeAlias = Callable[[HttpRequest], Awaitable[HttpResponseBase]]
 
+# Nothing here uses them, and no script that got in shall.
 DISABLED_FEATURES = ("camera", "display-capture", "geolocation", "microphone", "payment", "usb")
 HEADERS = {
     "Cache-Control": "private, no-cache",
@@ -28,6 +29,7 @@ HEADERS = {
     "Permissions-Policy": ", ".join(f"{feature}=()" for feature in DISABLED_FEATURES),
 }
 
+# Into logs and a header: nothing that could break a line.
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 

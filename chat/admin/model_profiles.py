@@ -34,6 +34,7 @@ from reasoning.replay.dialects import DIALECTS, PRESETS
 from reasoning.settings import SETTINGS, parse_setting
 
 MAX_NAMESAKES = 100
+# A local server may load the model first.
 TEST_TIMEOUT_S = 60
 MIN_CONTEXT, MAX_CONTEXT = 1_000, 100_000_000
 

@@ -37,6 +37,7 @@ logger = logging.getLogger(__name__)
 REAUTHORIZE_EVERY_S = 10.0  # as the pages' sockets
 LOOK_AGAIN_S = 2.0  # for an event that was lost
 KEEP_ALIVE_S = 10.0  # of silence; with LOOK_AGAIN_S well below the 15 s that are promised
+# A comment: a client that resumes has had the start, and must hear at once that it is connected.
 RESUMED = ": resumed\n\n"
 # Without a blank line: httpx-sse 0.4 makes an empty event of a blank line behind an event with an id (seen 2026-11).
 KEEP_ALIVE = ": keep-alive\n"

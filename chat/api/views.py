@@ -23,6 +23,7 @@ from chat.validation import InvalidInputError
 from reasoning.errors import SettingError
 from reasoning.settings import setting_name
 
+# The list has no pages.
 MAX_LISTED = 200
 
 
@@ -101,6 +102,7 @@ async def settings(request: HttpRequest, person: User, conversation_id: uuid.UUI
 
 def parse_settings(form: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings as they are stored, None for those to remove. Raises InvalidInputError naming the first wrong."""
+    # Unknown names first: a field that there is not is another error than a wrong value.
     for name in form:
         try:
             setting_name(name)

@@ -24,6 +24,7 @@ from chat.models import Conversation, Project, Turn
 from chat.validation import InvalidInputError, storable
 from reasoning.redaction import redact_text
 
+# As long as the notice with Undo is shown.
 UNDO_FOR = timedelta(seconds=30)
 TEMPORARY_FOR = timedelta(hours=24)
 MAX_TITLE_CHARS = 120
@@ -106,6 +107,7 @@ def delete(*conversations: Conversation) -> None:
 
 def delete_all(person: User) -> int:
     """Hide all conversations of this person from every query, for good; return how many. Stop the turns before."""
+    # As if deleted long ago: nothing offers to undo it, and the next purge deletes the rows.
     count = person.conversations.update(deleted_at=timezone.now() - UNDO_FOR)
     publish_viewer_change(person.pk)
     return count

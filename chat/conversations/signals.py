@@ -37,6 +37,7 @@ def on_session_deleted(instance: Session, **_more: Any) -> None:
 
 
 def on_user_saved(instance: User, created: bool, update_fields: frozenset[str] | None, **_more: Any) -> None:
+    # Every sign-in saves the user too, for ``last_login``: that changes nothing for open pages.
     if not created and (update_fields is None or FIELDS & update_fields):
         publish_viewer_change(instance.pk)
 

@@ -17,6 +17,7 @@ from reasoning.redaction import StreamRedactor, redact_text
 from reasoning.replay.tokens import estimate_tokens
 from reasoning.visibility import EXCERPT_CHARS, Visibility
 
+# Characters: a little more than an excerpt, so that mostly one piece is enough.
 REDACTED_AT_ONCE = 1000
 
 

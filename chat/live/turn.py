@@ -199,6 +199,7 @@ class LiveTurn(TurnState):
             event |= {"offset": self.thinking_chars, "chars": self.thinking_chars + len(event["text"])}
         elif event["kind"] == "rewritten":
             event = await self._rewritten_event(event)
+        # Applied before it is sent: a page that reads the state now must not get the event again as news.
         event |= {"turn": self.public_id, "seq": self.seq + 1}
         self.apply(event)
         await publish(self.conversation_id, _public(event))
@@ -242,6 +243,7 @@ class LiveTurn(TurnState):
             return {"kind": "rewritten", "channel": "thinking", "text": thinking, "offset": 0, "chars": len(thinking)}
         answer = self._replaced_end(self.published_answer, change)
         self.answer = answer + self.answer[self.answer_chars :]
+        # From the start: the numbers of citations in later blocks depend on the blocks before.
         self._splitter, self._blocks = BlockSplitter(), BlockRenderer(self.conversation_id, self.owner_id)
         blocks = self._splitter.feed(answer)
         html = str(await self._blocks.render(blocks, self.sources)) if blocks else ""

@@ -50,6 +50,7 @@ async def messages(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> Http
     person = request_user(request)
     found = await sync_to_async(get_conversation)(request, conversation_id)
     try:
+        # Files first: where the text is refused they wait in the composer and needn't be chosen again.
         files = [pk.hex for pk in await sync_to_async(accept_files)(request, found)]
         attached = [*request.POST.getlist("attachments"), *files]
         message = clean_message(request.POST.get("text"), request.POST.get("id", ""), attached)

@@ -26,6 +26,7 @@ from chat.models import Conversation
 from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError
 
+# Four pages of the list; each is saved and published by itself.
 MAX_SELECTED = 200
 
 

@@ -48,6 +48,7 @@ async def delete_account(request: HttpRequest) -> HttpResponse:
     """Delete the user and everything that they own, if the password is right."""
     person = request_user(request)
     form = PasswordForm(person, request.POST)
+    # Before the password is tried, which counts as an attempt.
     if not may_delete(person):
         return await sync_to_async(data_page)(request, PasswordForm(person), 403)
     if not await sync_to_async(form.is_valid)():

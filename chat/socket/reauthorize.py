@@ -54,8 +54,10 @@ def read_viewers(pages: Collection[PageKey]) -> Viewers:
     sessions = read_sessions({page.session_key for page in pages if page.session_key})
     users = {user.pk for user, _session in sessions.values()}
     administrators = set(User.administrators().filter(pk__in=users).values_list("pk", flat=True))
+    # Before anything asks for it: the property would be a query for each user.
     for user, _session in sessions.values():
         user.is_administrator = user.pk in administrators
+    # A page that missed the start of a turn learns of it by this.
     newest = Turn.objects.filter(conversation=OuterRef("pk"), is_active=True).order_by("-number").values("pk")[:1]
     found = Conversation.objects.filter(pk__in={page.conversation_id for page in pages}, owner__in=users)
     conversations = {each.pk: each for each in found.annotate(newest_turn=Subquery(newest))}
@@ -67,6 +69,7 @@ def read_viewers(pages: Collection[PageKey]) -> Viewers:
         conversation = conversations.get(page.conversation_id)
         if current is None or current[0].pk != page.user_id:
             viewers[page] = SignedOutError()
+        # Compared in Python: the query above found the conversations of all these users.
         elif conversation is None or conversation.owner_id != page.user_id:
             viewers[page] = ConversationGoneError()
         else:

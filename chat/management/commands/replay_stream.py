@@ -44,6 +44,7 @@ def replay_recording(recording: Recording, *, starts_in_reasoning: bool = False)
 
     for raw in recording.deltas:
         if isinstance(raw, RawFields):
+            # Each message item has sections of its own.
             if raw.message != number and "content" in raw.fields:
                 read(normalizer.end_message())
                 messages.append(sections_of(visible))
