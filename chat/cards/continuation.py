@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, override
 
+from chat.eventlog import branches
 from chat.models import Turn
 from chat.validation import InvalidInputError, Message
 
@@ -36,8 +37,7 @@ def continuation_message(turn: Turn, answer: str) -> Message:
         raise InvalidInputError("turn_running", _("An answer is being written; stop it first."))
     if not can_continue(turn, answer):
         raise InvalidInputError("nothing_to_continue", _("This answer was not cut off: there is nothing to continue."))
-    newer = Turn.objects.filter(conversation_id=turn.conversation_id, is_active=True, number__gt=turn.number)
-    if newer.exists():
+    if not branches.is_newest(turn):
         raise InvalidInputError("not_newest", _("Only the newest answer can be continued."))
     if turn.status == Turn.Status.ITERATION_CAPPED:
         return Message(_(GO_ON))
