@@ -98,6 +98,7 @@ def report(chosen: ModelChoice, found: Findings) -> Iterator[CheckRow]:
     yield CheckRow("key", "accepted" if config.api_key not in (None, "none") else "none is sent")
     yield CheckRow("streaming", f"{found.pieces} pieces" if found.pieces > 1 else "no, the answer came whole")
 
+    # How it thinks, and how that is sent back.
     sent_back = dialect.text_field if dialect.text_field not in ("", AS_RECEIVED) else ""
     fields = found.fields - {"reasoning_details"}
     thinking = "none seen"
@@ -125,6 +126,7 @@ def report(chosen: ModelChoice, found: Findings) -> Iterator[CheckRow]:
     configured = f"{used} ({origin})" if used else "what the service states"
     yield CheckRow("context limit", str(limit or "not reported"), configured, bool(limit and used and limit < used))
 
+    # What its dialect requires of the profile and of the settings.
     is_other_dialect = natural not in (chosen.dialect, dialect_named("").name)
     yield CheckRow("dialect", natural, f"{dialect.name}, checked {dialect.checked}", is_other_dialect)
     required_api = "responses" if chosen.dialect == RESPONSES else "chat"

@@ -72,6 +72,7 @@ def open_turn(
     files. ``model`` and ``provider``: those that are expected to answer. ``title``: of a conversation that has none.
     ``attached``: files of the message. Raises TurnRunningError, InactiveBranchError, UnknownAttachmentError.
     """
+    # 1. The newest turn and the last number of the log, in one query.
     active = Turn.objects.filter(conversation=conversation, is_active=True)
     events = Event.objects.filter(conversation=OuterRef("conversation")).order_by("-seq")
     newest = active.annotate(last_seq=Subquery(events.values("seq")[:1])).order_by("-number").first()
@@ -79,6 +80,7 @@ def open_turn(
         raise TurnRunningError(str(conversation.pk))
     if replaces and not conversation.turns.filter(pk=replaces.pk, is_active=True).exists():
         raise InactiveBranchError(str(replaces.pk))
+    # 2. The place of the turn: after the newest one, or beside the one that it replaces.
     parent = replaces.parent if replaces else newest
     if replaces:
         branches.deactivate_from(replaces)
@@ -91,10 +93,12 @@ def open_turn(
         provider=provider,
         **leases.new_lease(),
     )
+    # 3. Its question, with files that were uploaded for it or that the replaced one had.
     files = attachments.claim(conversation, attached)
     if replaces and not files:
         files = attachments.attached_to(replaces)
     _append(turn, [UserMessage(text=text, attachments=files)], {}, after_seq=newest.last_seq if newest else 0)
+    # 4. The conversation moves to the top of the list, also out of the archive.
     conversation.title = conversation.title or title
     conversation.updated_at = timezone.now()
     conversation.archived_at = None

@@ -175,11 +175,13 @@ class OpenAIService:
         OpenAIService.open_streams += 1
         try:
             async with AsyncExitStack() as stack:
+                # 1. The head of the response, within the time for the first word.
                 response = await silence.wait(self._send(request, stack))
                 events, chunks = EventParser(), in_slices(response.iter_bytes())
                 content_type = response.headers.get("content-type", "").lower()
                 if "text/html" in content_type:
                     raise malformed("a web page instead of an answer")
+                # 2. Its body: a whole answer, or events as they arrive.
                 if "application/json" in content_type:
                     # The service ignored that we asked for a stream.
                     for delta in decoder.feed(await silence.wait(read_whole(chunks))):
@@ -189,6 +191,7 @@ class OpenAIService:
                         for delta in decode_together(events.feed(chunk), decoder):
                             silence.note(delta)
                             yield delta
+                # 3. What the decoder holds back until it knows that nothing follows.
                 for delta in finish_events(events, decoder):
                     yield delta
                 if decoder.done:

@@ -221,6 +221,7 @@ def conversations_in(data: bytes, ends_at: float) -> Iterator[bytes]:
 
 def import_conversation(person: User, found: ExportedConversation, raw: bytes, name: str, report: Report) -> None:
     """Store one conversation, unless it has no text or is here already."""
+    # 1. Its messages, whichever product wrote them.
     said = list(chatgpt_branch(found) if found.mapping is not None else own_entries(found.messages or ()))
     title = redact_text(" ".join(storable(found.title or "").split()))[:MAX_TITLE_CHARS]
     name = title or name
@@ -228,6 +229,7 @@ def import_conversation(person: User, found: ExportedConversation, raw: bytes, n
         report.skip(_("No text"), name)
         return
     turns, is_shortened = ended_turns(said)
+    # 2. What names it on another import: its own id, its first answer, or all of its bytes.
     first_answer = next((entry.id for entry in found.messages or () if entry.id), None)
     source = (found.id or (first_answer.hex if first_answer else "")).encode("utf-8", "replace") or raw
     import_id = blake2b(source, digest_size=16).hexdigest()
@@ -281,6 +283,7 @@ def own_entries(entries: Iterable[Entry]) -> Iterator[Said]:
 
 def ended_turns(said: Iterable[Said]) -> tuple[list[EndedTurn], bool]:
     """Return the turns of a conversation, and whether any of it was too long: questions, answers, their number."""
+    # 1. Each question with the messages that answer it.
     groups: list[tuple[Said, list[Said]]] = []
     for message in said:
         if message.is_question or not groups:
@@ -288,6 +291,7 @@ def ended_turns(said: Iterable[Said]) -> tuple[list[EndedTurn], bool]:
         if not message.is_question:
             groups[-1][1].append(message)
 
+    # 2. Each of them as a turn, within the limits that a turn of this site has.
     note = "\n\n" + _("[Shortened when it was imported]")
     is_shortened = len(groups) > MAX_TURNS
     turns: list[EndedTurn] = []

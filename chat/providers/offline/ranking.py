@@ -97,6 +97,7 @@ class ScoredPiece:
 
 def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPiece]:
     """Return every piece that can be quoted, best first."""
+    # 1. The words of the question, each with a weight: what kind of word it is, times how rare it is here.
     pieces = [(passage, piece, stems_of(piece.text)) for passage in passages for piece in passage.pieces]
     topics = frozenset(map(stem, question.topics))
     factors = dict.fromkeys(map(stem, question.frames), _FRAME_WEIGHT) | dict.fromkeys(topics, 1.0)
@@ -111,9 +112,11 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
         for word, factor in factors.items()
         if word not in companies
     }
+    # 2. What counts as the subject, without the names that all passages share.
     inside = {passage.ref: stems_of(passage.text) for passage in passages}
     subject = topics - companies
     phrases = frozenset(pairs_of(question.text, but=companies))
+    # 3. Each piece: where it has each word decides how much of the weight counts.
     candidates = []
     for passage, piece, stems in pieces:
         if piece.kind not in QUOTABLE:

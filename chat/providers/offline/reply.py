@@ -66,6 +66,7 @@ def select(question: Question, result: ToolMessage) -> tuple[list[ScoredPiece], 
 
 def answer(question: Question, result: ToolMessage) -> Reply:
     """Answer from one search alone: its passages and what it says was searched."""
+    # 1. What is quoted, and whether the question names a company without filings here.
     candidates, chosen = select(question, result)
     stranger = unknown_name(question, result)
     lines = []
@@ -77,6 +78,7 @@ def answer(question: Question, result: ToolMessage) -> Reply:
             dated = f"filed {one.date}" if one.date else "filing date not known here"
             period = f", period {one.period}" if one.period else ""
             lines.append(f"- {escaped(one.company)}, {one.filing}, {dated}{period} [{one.ref}]")
+    # 2. One line for each quotation, with its source.
     wanted = frozenset(map(stem, (*question.topics, *question.frames, *question.years)))
     for scored in chosen:
         header = scored.piece.header
@@ -90,6 +92,7 @@ def answer(question: Question, result: ToolMessage) -> Reply:
         text = refusal(question, result, stranger)
     text = f"{_ENGLISH_ONLY}\n\n{text}" if question.is_foreign else text
 
+    # 3. The same in the shapes of a model's answer: thinking, summary and notes.
     thinking = [describe_found(result)]
     if stranger:
         thinking.append(f"The question is about {stranger}, and none of these is.")
