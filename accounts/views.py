@@ -57,11 +57,6 @@ class SignInView(LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(**kwargs) | {"signup_enabled": settings.SIGNUP_ENABLED}
 
-    def form_valid(self, form: Any) -> HttpResponse:
-        response = super().form_valid(form)
-        set_language_cookie(response, request_user(self.request))
-        return response
-
     def form_invalid(self, form: Any) -> HttpResponse:
         response = super().form_invalid(form)
         response.status_code = 429 if is_throttled(form) else 200
@@ -117,9 +112,7 @@ def settings_page(request: HttpRequest) -> HttpResponse:
         return render(request, "accounts/settings.html", {"form": form})
     form.save()
     with override(form.instance.language or get_language()):
-        response = saved(request, "accounts:settings")
-    set_language_cookie(response, form.instance)
-    return response
+        return saved(request, "accounts:settings")
 
 
 @never_cache
@@ -221,17 +214,3 @@ def saved(request: HttpRequest, page: str) -> HttpResponseRedirect:
     """Redirect to a page of the settings, which says that they are saved."""
     messages.success(request, _("Saved."))
     return HttpResponseRedirect(reverse(page))
-
-
-def set_language_cookie(response: HttpResponse, user: User) -> None:
-    """Store the user's language where Django's middleware and the socket look for it, before ``Accept-Language``."""
-    if user.language:
-        response.set_cookie(
-            settings.LANGUAGE_COOKIE_NAME,
-            user.language,
-            max_age=settings.LANGUAGE_COOKIE_AGE,
-            secure=settings.LANGUAGE_COOKIE_SECURE,
-            samesite="Lax",
-        )
-    else:
-        response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, samesite="Lax")

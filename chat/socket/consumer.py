@@ -88,12 +88,12 @@ class ConversationConsumer(AsyncWebsocketConsumer):
 
     async def connect(self) -> None:
         await self.accept()
-        activate(language_of(self.scope))
         user = cast("User", self.scope["user"])
         self._conversation_id: uuid.UUID = self.scope["url_route"]["kwargs"]["conversation_id"]
         if not user.is_authenticated:
             await self.close(SIGNED_OUT)
             return
+        activate(user.language or language_of(self.scope))
         key = PageKey(user.pk, self.scope["session"].session_key, self._conversation_id)
         if has_too_many_pages(user):  # before the database is read
             await self.close(TOO_MANY)

@@ -31,10 +31,10 @@ def signed_in(user: User) -> Client:
     return client
 
 
-async def answer_to(ask: str, conversation: Conversation, user: User, *, accept: str = "", cookie: str = "") -> str:
+async def answer_to(ask: str, conversation: Conversation, user: User, *, accept: str = "") -> str:
     """Return the frame that a socket of this person answers with."""
     session = (await database_sync_to_async(signed_in)(user)).cookies["sessionid"].value
-    headers = {"origin": "http://localhost", "host": "localhost", "cookie": f"sessionid={session}{cookie}"}
+    headers = {"origin": "http://localhost", "host": "localhost", "cookie": f"sessionid={session}"}
     headers |= {"accept-language": accept} if accept else {}
     sent = [(name.encode(), value.encode()) for name, value in headers.items()]
     socket = WebsocketCommunicator(application, f"/ws/chats/{conversation.pk}/", headers=sent)
@@ -56,11 +56,15 @@ async def test_frames_come_in_the_language_of_the_page(alice: User, accept: str,
     assert shown in frame
 
 
-async def test_cookie_for_the_language_counts_on_a_socket_too(alice: User) -> None:
+async def test_language_that_a_user_chose_counts_on_every_device(alice: User) -> None:
+    await User.objects.filter(pk=alice.pk).aupdate(language="de")
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
-    frame = await answer_to("no JSON", conversation, alice, accept="en", cookie="; django_language=de")
+    client = await database_sync_to_async(signed_in)(alice)
+    page = await database_sync_to_async(client.get)(f"/chats/{conversation.pk}/", headers={"accept-language": "en"})
+    frame = await answer_to("no JSON", conversation, alice, accept="en")
 
+    assert '<html lang="de"' in page.content.decode()
     assert "Das war kein JSON." in frame
 
 
