@@ -14,8 +14,8 @@ from hashlib import blake2b
 MAX_CHARS = 2_000_000  # beyond it comparing takes too long, and links stay text
 
 _WORD = re.compile(r"\w+")
-# Escapes can hide the address, but not the syntax around it.
-_LINK = re.compile(r"\]\(|<[A-Za-z]")
+# Escapes can hide an address, but not the syntax around it; without syntax only an unescaped one is linked.
+_LINK = re.compile(r"\]\(|<[A-Za-z]|https?://")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,14 @@ TIMEOUT_MARKS = MAX_ANSWER_MARKS // 4  # what a block that ran out of time count
 
 _MARKS = str.maketrans(dict.fromkeys("*_~`[]()<>&\\|$\n"))
 _FORMULA_MARKS = 3  # more for each dollar sign: converting a formula costs as much as several elements
+_ADDRESS_MARKS = 3  # an address is a link without marks around it
 _QUOTE = re.compile(r"^[ \t]*(?:(?:[-+*]|[0-9]{1,9}[.)])[ \t]+)*((?:>[ \t]*)+)", re.MULTILINE)
 
 
 def count_marks(text: str) -> int:
     """Return how many characters of a text make markup."""
-    return len(text) - len(text.translate(_MARKS)) + _FORMULA_MARKS * text.count("$")
+    marks = len(text) - len(text.translate(_MARKS))
+    return marks + _FORMULA_MARKS * text.count("$") + _ADDRESS_MARKS * text.count("://")
 
 
 def is_heavy(text: str) -> bool:

@@ -1,13 +1,14 @@
 """Markdown to plain HTML, and where markdown that is still streaming can be cut into finished blocks.
 
-Not rendered on purpose: raw HTML; bare addresses as links; reference definitions, which hide where a link leads and,
-as footnotes do, would make a block depend on another; images, which would send data to their host without a click.
+Not rendered on purpose: raw HTML; reference definitions, which hide where a link leads and would make a block depend on
+another; images, which would send data to their host without a click. The marks of footnotes are raised, but lead
+nowhere: the notes are in another block.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django.utils.translation import gettext
@@ -56,6 +57,12 @@ unfinished.add_rules(_PARSER_OF_UNFINISHED)
 TASK_BOXES = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 _CONTAINERS = frozenset({"blockquote_open", "list_item_open"})  # their content is nested one level deeper
 _EMPHASIS = frozenset({"em_open", "strong_open", "s_open"})
+# An address without markup around it is linked, unless it continues in other letters: its beginning leads elsewhere.
+_ADDRESS_OR_NOTE = re.compile(
+    rf"(?<![A-Za-z0-9])(?P<url>https?://[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]++)(?![\w{TIP}])"
+    r"|\[\^(?P<note>[^\[\]\s^]{1,32})\]"
+)
+_NOTE_TEXT = re.compile(r"\[\^[^\[\]\s^]{1,32}\]:")
 _BUDGET = "budget"  # in the renderer's environment: how many characters or elements of formulas are still allowed
 
 
@@ -104,7 +111,7 @@ def to_html(text: str) -> str:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1]) + 2, 6)}"
         elif token.children:
-            token.children = restrict_inline(token.children)
+            token.children = restrict_inline(token.children, token.content)
             if tokens[index - 2].type == "list_item_open":  # its paragraph begins between them
                 mark_task(token.children)
     count = count_elements(tokens)
@@ -118,8 +125,11 @@ def count_elements(tokens: Sequence[Token]) -> int:
     return sum((token.nesting >= 0 and token.tag != "") + count_elements(token.children or ()) for token in tokens)
 
 
-def restrict_inline(tokens: Sequence[Token]) -> list[Token]:
-    """Return inline tokens with images as text, without refused links and emphasis that nests too deep."""
+def restrict_inline(tokens: Sequence[Token], source: str) -> list[Token]:
+    """Return inline tokens with images as text, without refused links and emphasis that nests too deep.
+
+    Bare addresses are linked if they are in ``source``, their Markdown: ``may_contain_link`` sees no escaped ones.
+    """
     out: list[Token] = []
     depth = 0
     is_allowed: list[bool] = []
@@ -127,6 +137,11 @@ def restrict_inline(tokens: Sequence[Token]) -> list[Token]:
         match token.type:
             case "image":
                 out.append(Token("text", "", 0, content=describe_image(token)))
+                continue
+            case "text" if not is_allowed:
+                if _NOTE_TEXT.match(token.content) and out and out[-1].type == "softbreak":
+                    out[-1] = Token("hardbreak", "br", 0)
+                out.extend(with_links(token.content, source))
                 continue
             case "link_open":
                 is_allowed.append(check_url(str(token.attrGet("href"))) is not None)
@@ -140,6 +155,32 @@ def restrict_inline(tokens: Sequence[Token]) -> list[Token]:
         if stays:
             out.append(token)
     return out
+
+
+def with_links(text: str, source: str) -> Iterator[Token]:
+    """Yield a text with its bare addresses as links and its marks of footnotes raised."""
+    end = 0
+    for match in _ADDRESS_OR_NOTE.finditer(text):
+        url = bare_url(match["url"] or "")
+        if match["note"]:
+            tag, shown = "sup", match["note"]
+        elif url in source and check_url(url):
+            tag, shown = "a", url
+        else:
+            continue
+        yield Token("text", "", 0, content=text[end : match.start()])
+        yield Token(f"{tag}_open", tag, 1, attrs={"href": url} if url else {})
+        yield Token("text", "", 0, content=shown)
+        yield Token(f"{tag}_close", tag, -1)
+        end = match.start() + len(url) if url else match.end()
+    yield Token("text", "", 0, content=text[end:])
+
+
+def bare_url(text: str) -> str:
+    """Return an address without the punctuation of the sentence around it."""
+    while text and (text[-1] in "?!.,:;*_~'" or (text[-1] == ")" and text.count(")") > text.count("("))):
+        text = text[:-1]
+    return text
 
 
 def mark_task(tokens: Sequence[Token]) -> None:

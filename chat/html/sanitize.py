@@ -9,7 +9,7 @@ import nh3
 from chat.html.links import check_url
 from chat.html.math import ELEMENTS as MATHML
 
-_NAMES = "p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong s del a table thead tbody tr th td"
+_NAMES = "p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong s del sup a table thead tbody tr th td"
 TAGS = frozenset(_NAMES.split()) | MATHML.keys()
 SCHEMES = frozenset({"http", "https", "mailto"})
 

@@ -10,7 +10,7 @@ from bleach._vendor import html5lib
 from chat.html.math import ELEMENTS as MATHML
 
 BLOCKS = ["p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", "td", "th", "pre", "figure", "bdi", "a"]
-PLAIN = ["br", "hr", "code", "em", "strong", "s", "thead", "tbody", "tr", "figcaption", "button", "span", "div"]
+PLAIN = ["br", "hr", "code", "em", "strong", "sup", "s", "thead", "tbody", "tr", "figcaption", "button", "span", "div"]
 VALUES = {
     "dir": r"auto|ltr|rtl",
     "class": r"code|btn btn--quiet|scroll|scroll formula(?:--long)?|n|host|plain|c|k|s|m|f|b|gd|gi",

@@ -49,6 +49,22 @@ def test_other_host_leads_over_the_page_in_between():
     assert link["rel"] == REL
 
 
+@pytest.mark.parametrize(
+    ("text", "urls"),
+    [
+        ("See https://x.example/a_b_(c)?d=1&e, it.", ["https://x.example/a_b_(c)?d=1&e"]),
+        ("(https://x.example/).", ["https://x.example/"]),
+        ("**https://x.example/**: https://x.example[1]", ["https://x.example/", "https://x.example"]),
+        ("请看https://x.example/a。再见", ["https://x.example/a"]),
+        ("https://x.example/Zürich, https://a@x.example/, ftp://x.example/ and www.x.example", []),
+        (r"`https://x.example/` and https\://y.example/ or &#104;ttps://z.example/", []),
+        ("[see https://x.example/](https://y.example/)", ["https://y.example/"]),
+    ],
+)
+def test_bare_address_is_a_link_like_any_other(text, urls):
+    assert [link["title"] for link in links(text)] == urls
+
+
 def test_allowed_hosts_are_a_setting(settings):
     settings.SAFE_LINK_HOSTS = ("x.example",)
 

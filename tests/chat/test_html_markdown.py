@@ -14,6 +14,8 @@ from tests.chat.xss_vectors import MARKUP
 HOSTILE = ["[", "![", "*a **b ", "`", "> ", "- a\n\n", "&", "|a", "“", "(\"'", "<http://a> ", "~~~\n\nx\n\n"]
 HOSTILE += ["$", "$a ", "$$", "$$ a\n", "$$\n\na\n", r"\(", r"\[ ", r"$\foo$ ", "$x$ ", "\\[\n", "$$\n"]
 
+NOTES = "<p>a<sup>1</sup> b.</p>\n<p><sup>1</sup>: c<br>\n<sup>two</sup>: d</p>"
+
 
 @pytest.mark.parametrize(
     ("markdown", "html"),
@@ -27,7 +29,8 @@ HOSTILE += ["$", "$a ", "$$", "$$ a\n", "$$\n\na\n", r"\(", r"\[ ", r"$\foo$ ", 
         ("a  \nb", "<p>a<br>\nb</p>"),
         ("<b>a</b> & <query>", "<p>&lt;b&gt;a&lt;/b&gt; &amp; &lt;query&gt;</p>"),
         ("AAPL.com and foo.py", "<p>AAPL.com and foo.py</p>"),
-        ("[a]: https://x.example/\n\n[a]", "<p>[a]: https://x.example/</p>\n<p>[a]</p>"),
+        ("[a]: ftp://x.example/\n\n[a]", "<p>[a]: ftp://x.example/</p>\n<p>[a]</p>"),
+        ("a[^1] b.\n\n[^1]: c\n[^two]: d", NOTES),
         ("", ""),
     ],
 )
