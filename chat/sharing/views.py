@@ -80,8 +80,9 @@ async def export_all(request: HttpRequest) -> HttpResponseBase:
 @require_http_methods(["GET", "POST"])
 def import_file(request: HttpRequest) -> HttpResponse:
     """GET: the form. POST: import the conversations of ``file``, and show what became of each."""
+    form: dict[str, Any] = {"max_bytes": imports.MAX_UPLOAD_BYTES}
     if request.method == "GET":
-        return render(request, "chat/import.html")
+        return render(request, "chat/import.html", form)
     person, status = request_user(request), 400
     running = AttemptLimit("importing", str(person.pk), allowed=1)
     try:
@@ -94,11 +95,11 @@ def import_file(request: HttpRequest) -> HttpResponse:
             status = 429
             raise imports.refusal(_("Another import is still running. Try again when it has ended."))
         try:
-            return render(request, "chat/import.html", {"report": imports.import_upload(person, upload)})
+            return render(request, "chat/import.html", form | {"report": imports.import_upload(person, upload)})
         finally:
             running.reset()
     except InvalidInputError as error:
-        return render(request, "chat/import.html", {"error": error.message}, status=status)
+        return render(request, "chat/import.html", form | {"error": error.message}, status=status)
 
 
 @never_cache
