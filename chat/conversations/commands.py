@@ -195,7 +195,9 @@ def insert_prompt(name: str, person: User) -> CommandAnswer:
     prompt = person.prompts.filter(name=name).first()
     if prompt is None:
         names = ", ".join(person.prompts.values_list("name", flat=True)) or _("none yet")
-        raise invalid_command(_("No prompt %(name)s; there are: %(names)s.") % {"name": name[:40], "names": names})
+        raise invalid_command(
+            _("There is no prompt %(name)s. Saved prompts: %(names)s.") % {"name": name[:40], "names": names}
+        )
     return CommandAnswer(_("Prompt %(name)s is in the composer.") % {"name": name}, draft=prompt.text)
 
 

@@ -15,6 +15,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import Resolver404, resolve, reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django_htmx.http import retarget
@@ -75,6 +76,11 @@ async def selected(request: HttpRequest) -> HttpResponse:
         await turn_manager.delete(chosen)
         return redirect(f"{reverse('chat:conversations')}?deleted={chosen[0].pk}")
     await sync_to_async(actions.archive)(chosen, is_archived=action != "unarchive")
+    if action == "unarchive":
+        words = ngettext("%(count)s conversation unarchived.", "%(count)s conversations unarchived.", len(chosen))
+    else:
+        words = ngettext("%(count)s conversation archived.", "%(count)s conversations archived.", len(chosen))
+    await sync_to_async(messages.success)(request, words % {"count": len(chosen)})
     return redirect(back)
 
 

@@ -30,7 +30,7 @@ const isUploading = () => composer.querySelector("[data-uploading]") !== null;
 // The files of the next message leave the composer with it, and come back if it is refused.
 const takeFiles = () => {
   const chips = [...attached.querySelectorAll("[data-attachment]")];
-  chips.forEach((chip) => chip.remove());
+  attached.replaceChildren(); // also what is said of refused files
   return { attachments: chips.map((chip) => chip.dataset.attachment), chips };
 };
 

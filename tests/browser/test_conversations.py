@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import FilePayload, expect
 
 from tests.browser.histories import long_conversation
 from tests.browser.people import Visit
@@ -135,6 +137,47 @@ def test_empty_list_says_what_will_be_there_until_something_is(visit: Visit, off
 
 
 @pytest.mark.slow
+def test_imported_conversations_are_selected_archived_deleted_and_restored(
+    visit: Visit, offline: Site, tmp_path: Path
+) -> None:
+    ada = visit(offline, "admin")
+    page, titles = ada.page, ["Ferry times", "Tide tables", "Harbour fees"]
+    question = {"message": {"author": {"role": "user"}, "content": {"parts": ["When?"]}}, "parent": None}
+    export = [{"title": title, "id": title, "mapping": {"1": question}, "current_node": "1"} for title in titles]
+
+    ada.open("/data/import/")
+    with (tmp_path / "huge.zip").open("wb") as huge:
+        huge.truncate(51 * 1024**2)
+    page.get_by_label("File").set_input_files(tmp_path / "huge.zip")
+    assert page.get_by_label("File").evaluate("field => field.validationMessage").startswith("The file is too large.")
+    page.get_by_label("File").set_input_files(
+        FilePayload(name="conversations.json", mimeType="application/json", buffer=json.dumps(export).encode())
+    )
+    ada.submits(page.get_by_role("button", name="Import"))
+    expect(page.get_by_role("heading", name="3 conversations were imported.")).to_be_visible()
+
+    ada.open("/chats/")
+    ada.submits(page.get_by_role("button", name="Archive", exact=True))
+    expect(page.get_by_text("Select conversations first.")).to_be_visible()
+    for title in titles[:2]:
+        page.get_by_role("checkbox", name=f"Select: {title}").press("Space")
+    ada.submits(page.get_by_role("button", name="Archive", exact=True))
+    expect(page.get_by_text("2 conversations archived.")).to_be_visible()
+    expect(page.get_by_role("main").get_by_role("link", name="Ferry times", exact=True)).to_have_count(0)
+    ada.submits(page.get_by_role("link", name="Archived"))
+    for title in titles[:2]:
+        page.get_by_role("checkbox", name=f"Select: {title}").press("Space")
+    ada.submits(page.get_by_role("button", name="Delete"))
+    expect(page.get_by_text("and 1 more")).to_be_visible()
+    expect(page.get_by_role("button", name="Undo")).to_be_focused()
+    with page.expect_navigation():
+        page.keyboard.press("Enter")
+    ada.open("/chats/archived/")
+
+    for title in titles[:2]:
+        expect(page.get_by_role("checkbox", name=f"Select: {title}")).to_be_visible()
+
+
 def test_deleting_another_conversation_stays_on_the_page_and_its_own_pages_leave(
     visit: Visit, connected: Site, model: ContractHandle
 ) -> None:

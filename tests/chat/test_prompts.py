@@ -51,7 +51,7 @@ async def test_prompt_of_the_library_is_put_into_the_composer(conversation: Conv
 
     assert "Review this:\nline by line</textarea>" in without_script.content.decode()
     assert json.loads(frame) == {"draft": "Review this:\nline by line"}
-    assert "No prompt revue; there are: review." in refused
+    assert "There is no prompt revue. Saved prompts: review." in refused
     assert not await conversation.turns.aexists()
 
 
