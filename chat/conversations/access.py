@@ -19,16 +19,17 @@ def find_conversation(person: User, conversation_id: uuid.UUID) -> Conversation 
     return person.conversations.filter(pk=conversation_id).first()
 
 
-def get_conversation(request: HttpRequest, conversation_id: uuid.UUID) -> Conversation:
+def get_conversation(request: HttpRequest, conversation_id: uuid.UUID, **also: Exists) -> Conversation:
     """Return the user's conversation with its model profile and project; 404 for others', deleted and expired ones.
 
     Its ``has_waiting`` says whether messages wait for the running turn, ``has_draft`` whether files do for a message.
+    ``also``: what else to say of it.
     """
     waiting = QueuedMessage.objects.filter(conversation=OuterRef("pk"))
     # 404, not 403, for others: nobody learns that it exists
     draft = Attachment.objects.filter(conversation=OuterRef("pk"), sent_at=None)
     found = request_user(request).conversations.select_related("profile", "project")
-    found = found.annotate(has_waiting=Exists(waiting), has_draft=Exists(draft))
+    found = found.annotate(has_waiting=Exists(waiting), has_draft=Exists(draft), **also)
     return get_object_or_404(found, pk=conversation_id)
 
 

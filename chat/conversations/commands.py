@@ -11,6 +11,7 @@ import uuid
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from django.db.models import TextField, Value
 from django.utils.translation import gettext as _
 
 from accounts import preferences
@@ -137,15 +138,18 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
 def completions(person: User) -> list[list[str]]:
     """Return what the composer may complete, each with a hint: whole commands, and their beginnings word by word."""
     # all of them: the page completes without asking the server
-    saved = [profile.name for profile in preferences.saved_profiles(person)]
-    prompts = list(person.prompts.all())
+    texts = person.prompts.order_by().values_list("name", "text", Value(True))
+    profiles = person.reasoning_profiles.order_by().values_list("name", Value("", TextField()), Value(False))
+    named = texts.union(profiles, all=True).order_by("name")  # one query
+    saved = [name for name, _empty, is_prompt in named if not is_prompt]
+    prompts = [(name, text) for name, text, is_prompt in named if is_prompt]
     found = [
         ["/set ", _("show or change settings")],
         ["/profile ", _("saved settings")],
         ["/prompt " if prompts else "/prompt", _("saved prompts")],
         ["/help", _("all commands")],
     ]
-    found += [[f"/prompt {prompt.name}", prompt.text[:SHOWN_CHARS]] for prompt in prompts]
+    found += [[f"/prompt {name}", text[:SHOWN_CHARS]] for name, text in prompts]
     for name, setting in SETTINGS.items():
         found.append([f"/set {name} ", str(LABELS[name])])
         found += [[f"/set {name} {word}", ""] for word in setting.allowed]

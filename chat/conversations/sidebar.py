@@ -52,8 +52,11 @@ class Sidebar:
     focus: uuid.UUID | None = None
 
 
-def newest(person: User, *, deleted: object = None, focus: uuid.UUID | None = None) -> Sidebar:
-    """Return the head of the list; ``deleted`` is the id of a conversation whose deletion may be undone."""
+def newest(person: User, *, deleted: object = None, focus: uuid.UUID | None = None, has_pinned: bool = True) -> Sidebar:
+    """Return the head of the list; ``deleted`` is the id of a conversation whose deletion may be undone.
+
+    ``has_pinned``: False where it is known that no conversation is pinned.
+    """
     listed = listed_conversations(person)
     groups, older_url = page_of(listed.filter(is_pinned=False, project=None), reverse("chat:conversations"))
     # Today's group is there even if it is empty: the page inserts a new conversation into it.
@@ -63,7 +66,7 @@ def newest(person: User, *, deleted: object = None, focus: uuid.UUID | None = No
     else:
         groups = (Group(today, (), is_today=True), *groups)
     groups = (*project_groups(person, listed), *groups)
-    if pinned := tuple(listed.filter(is_pinned=True)):
+    if has_pinned and (pinned := tuple(listed.filter(is_pinned=True))):
         groups = (Group(_("Pinned"), pinned), *groups)
     undo = actions.find_deleted(person, deleted) if deleted else None
     return Sidebar(groups, older_url, undo=undo, focus=focus)

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Exists
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
+from accounts.models import User
 from accounts.views import request_user
 from chat import eventlog
 from chat.cards import build, rendering
@@ -60,8 +62,12 @@ class ConversationPage:
 def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> ConversationPage:
     """Read the user's conversation, the turns that the query asks for; 404 for anybody else's."""
     person, query = request_user(request), request.GET
-    conversation = get_conversation(request, conversation_id)
+    # three answers in one query
+    administrators, pinned = User.administrators().filter(pk=person.pk), person.conversations.filter(is_pinned=True)
+    also = {"is_administrator": Exists(administrators), "has_pinned": Exists(pinned)}
+    conversation = get_conversation(request, conversation_id, **also)
     conversation.owner = person  # known already, with what they may see
+    person.is_administrator = getattr(conversation, "is_administrator", False)
     site_settings = SiteSettings.current()
     chosen, offered = model_choice.resolve(conversation, site=site_settings)
     sees = visibility_for(person, request.session, conversation, chosen)
@@ -84,7 +90,7 @@ def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> 
         opened,
         site=site_settings,
         waiting=queue.queued_messages(conversation_id) if getattr(conversation, "has_waiting", True) else (),
-        sidebar=sidebar.newest(person),
+        sidebar=sidebar.newest(person, has_pinned=getattr(conversation, "has_pinned", True)),
         undo=actions.find_deleted(person, query["deleted"]) if "deleted" in query else None,
         context=summary.context_usage(conversation, chosen, [record.turn for record in records]),
         model=summary.model_view(conversation, chosen, offered),

@@ -156,7 +156,7 @@ def test_reload_makes_few_queries(page: Any, conversation: Conversation, django_
     make_turn(conversation)
     page()
 
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(10):
         page()
 
 
