@@ -136,6 +136,8 @@ def serve(host: str, port: int) -> str | None:
     # What is loaded now stays: going through all of it again would hold up every stream for a tenth of a second.
     gc.collect()
     gc.freeze()
+    # By default after 700 new objects, which a token or two make; few of them are part of a cycle.
+    gc.set_threshold(10_000)
     reactor.callWhenRunning(lambda: asyncio.ensure_future(server.started()))
     server.run()
     return server.listen_failure

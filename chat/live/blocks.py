@@ -32,7 +32,7 @@ from chat.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
 from reasoning.citations import Source, check_citations, citation_numbers
 
 logger = logging.getLogger(__name__)
-SHORT_CHARS = 300
+SHORT_CHARS = 800
 REDRAW_S = 0.2
 REDRAW_SHARE = 0.06  # of a processor
 
