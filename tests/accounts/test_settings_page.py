@@ -34,24 +34,6 @@ def saved_layer(user: User) -> object:
     return user.reasoning
 
 
-@pytest.mark.spec("001 BR-008")
-def test_later_layer_wins_and_unset_values_fall_through(alice: User) -> None:
-    alice.reasoning = {"reasoning.stripFromContext": "none", "reasoning.effort": "low"}
-
-    joined = preferences.reasoning_settings(
-        alice,
-        model_layer={"reasoning.effort": "high", "reasoning.includeInContext": True},
-        conversation_layer={"reasoning.stripFromContext": "allButLast"},
-    )
-
-    assert (joined.strip_from_context, joined.effort, joined.include_in_context) == ("allButLast", "low", True)
-
-
-@pytest.mark.spec("001 BR-001")
-def test_reasoning_stays_out_of_the_context_by_default(alice: User) -> None:
-    assert not preferences.reasoning_settings(alice).include_in_context
-
-
 @pytest.mark.spec("001 ERR-001")
 def test_stored_value_that_is_no_longer_allowed_is_named(alice: User) -> None:
     alice.reasoning = {"reasoning.format": "xml"}

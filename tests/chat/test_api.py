@@ -131,17 +131,6 @@ async def test_disabled_reasoning_leaves_only_the_answer(
     assert "Reasoning Summary" not in str(upstream.requests()[0]["body"]["messages"])
 
 
-async def test_token_never_opens_a_scratchpad(upstream: ContractHandle, ada: User, settings: LazySettings) -> None:
-    settings.REASONING_SCRATCHPAD_ENABLED = True
-    upstream.script([{"content": "Yes.<scratchpad>quokka-canary-3307</scratchpad>"}])
-    conversation = await database_sync_to_async(make_conversation)(owner=ada)
-
-    answer = await ask(await client_of(ada), conversation)
-
-    assert answer.json()["answer"] == "Yes."
-    assert b"quokka" not in answer.content
-
-
 @pytest.mark.spec("product 14")
 async def test_token_with_a_session_cookie_has_none_of_the_rights_of_that_session(
     upstream: ContractHandle, ada: User, settings: LazySettings

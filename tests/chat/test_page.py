@@ -17,10 +17,9 @@ from accounts.models import User
 from chat import eventlog
 from chat.live.groups import Subscription
 from chat.live.state import Event
-from chat.models import Conversation, QueuedMessage, Turn
+from chat.models import Conversation, Turn
 from chat.socket import consumer
 from chat.socket.page import PageSession
-from chat.socket.reauthorize import SignedOutError
 from chat.turns.manager import turn_manager
 from chat.validation import Message
 from reasoning.scratchpad import Scratchpad
@@ -98,37 +97,6 @@ async def test_finished_turn_is_appended_once_or_by_the_reload_that_brought_it(
 
     assert cards_in(frames) == cards
     assert asked or "".join(frames).count("First paragraph.") == 1
-
-
-@pytest.mark.parametrize("action", ["sync", "refresh", "open", "stop"])
-@pytest.mark.spec("product 14")
-async def test_page_without_a_session_is_sent_nothing_whatever_it_asks(
-    conversation: Conversation, opened: OpenPage, action: str
-) -> None:
-    await database_sync_to_async(make_turn)(conversation, question="private")
-    await Session.objects.all().adelete()
-
-    with pytest.raises(SignedOutError):
-        await opened.do({"action": action, "part": "thinking", "last": "", "id": ""})
-
-
-@pytest.mark.spec("product 14")
-@pytest.mark.parametrize("is_running", [True, False])
-async def test_message_without_a_session_is_neither_asked_nor_queued(
-    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, is_running: bool
-) -> None:
-    upstream.script([{"content": "one", "faults": HOLD}])
-    if is_running:
-        await opened.do({"text": "first", "id": "m1"})
-    asked = await Turn.objects.acount()
-    await Session.objects.all().adelete()
-
-    with pytest.raises(SignedOutError):
-        await opened.do({"text": "second", "id": "m2"})
-
-    upstream.release("go")
-    assert await Turn.objects.acount() == asked == int(is_running)
-    assert not await QueuedMessage.objects.aexists()
 
 
 async def test_idle_page_is_closed_after_the_sign_out_and_no_other_page(

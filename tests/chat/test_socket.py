@@ -19,7 +19,7 @@ from django.test import Client
 
 from accounts.models import User
 from chat.live import groups, publish
-from chat.models import Conversation
+from chat.models import Conversation, QueuedMessage
 from chat.socket import consumer
 from chat.turns import queue
 from tests.chat.asking import ended, owner_of
@@ -94,17 +94,42 @@ async def test_the_proxy_says_that_the_page_is_https_where_it_may(
         assert socket.accepted == (header is not None)
 
 
-async def test_message_of_a_page_that_was_signed_out_is_not_asked_and_closes_it(
-    alice: User, conversation: Conversation
+@pytest.mark.spec("product 14")
+@pytest.mark.parametrize("is_running", [True, False])
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"text": "Still here?"},
+        {"text": "/set reasoning.effort low"},
+        {"action": "sync"},
+        {"action": "refresh"},
+        {"action": "open", "part": "thinking", "id": ""},
+        {"action": "stop"},
+    ],
+)
+async def test_page_that_was_signed_out_is_sent_nothing_obeyed_in_nothing_and_closed(
+    upstream: ContractHandle, alice: User, conversation: Conversation, form: dict[str, str], is_running: bool
 ) -> None:
+    upstream.script([{"content": "one", "faults": hold(0)}])
     async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
+        if is_running:
+            await socket.send_to(json.dumps({"text": "First?"}))
+            await asyncio.to_thread(upstream.wait_for, held="go")
+            await frames_until(socket, '"running":true')
         await Session.objects.all().adelete()
-        await socket.send_to(json.dumps({"text": "Still here?"}))
-        closed: Any = await socket.receive_output(timeout=30)
+        await socket.send_to(json.dumps(form))
+        sent: list[Any] = [await socket.receive_output(timeout=30)]
+        while sent[-1]["type"] != "websocket.close":
+            sent.append(await socket.receive_output(timeout=30))
+    upstream.release("go")
 
-    assert closed == {"type": "websocket.close", "code": 4401}
-    assert not await conversation.turns.aexists()
+    assert sent[-1]["code"] == 4401
+    assert not any(part in str(sent) for part in ('id="messages"', 'id="queue"', "composer-error"))
+    assert not is_running or (await ended(conversation)).status == "completed"
+    assert (await conversation.turns.acount(), await QueuedMessage.objects.acount()) == (int(is_running), 0)
+    await conversation.arefresh_from_db()
+    assert conversation.reasoning == {}
 
 
 # review S L5

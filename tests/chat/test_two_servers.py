@@ -8,9 +8,8 @@ import re
 import socket
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -41,16 +40,25 @@ def site(tmp_path_factory: pytest.TempPathFactory, server: ContractHandle) -> It
         yield shared
 
 
-@pytest.fixture
-def servers(site: dict[str, str], tmp_path: Path, server: ContractHandle) -> Iterator[list[RunningServer]]:
-    server.reset()
+@pytest.fixture(scope="module")
+def pair(site: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], list[RunningServer]]]:
+    """Return a function that starts what is not running of two servers."""
+    running: list[RunningServer] = []
+
+    def start() -> list[RunningServer]:
+        running[:] = [one for one in running if one.process.poll() is None]
+        while len(running) < 2:
+            running.append(stack.enter_context(serving(site, tmp_path_factory.mktemp("server"))))
+        return running
+
     with ExitStack() as stack:
-        yield [stack.enter_context(serving(site, _folder(tmp_path, name))) for name in ("a", "b")]
+        yield start
 
 
-def _folder(tmp_path: Path, name: str) -> Path:
-    (tmp_path / name).mkdir()
-    return tmp_path / name
+@pytest.fixture
+def servers(pair: Callable[[], list[RunningServer]], server: ContractHandle) -> list[RunningServer]:
+    server.reset()
+    return pair()
 
 
 @pytest_asyncio.fixture
