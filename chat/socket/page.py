@@ -240,7 +240,13 @@ class PageSession:
             return self._snapshot(turn)
         self._follow_from(turn)
         self._cards.add(turn.public_id)
-        return self._frames.append_live(turn) + self._scratchpad_notice(turn)
+        return self._frames.append_live(turn) + self._scratchpad_notice(turn) + self._first_title(turn)
+
+    def _first_title(self, turn: TurnState) -> list[str]:
+        """Return the title that the first question has given its conversation."""
+        if turn.number != 1 or turn.conversation is None:
+            return []
+        return frames.title_frames(turn.conversation, is_new=True)
 
     def _follow_from(self, turn: TurnState | None) -> None:
         self.turn = turn
@@ -262,10 +268,8 @@ class PageSession:
         if is_new:
             drawn += [*frames.started_frames(event["replaced"]), *self._show(turn)]
             drawn.append(json_frame(announce=_("Working on the answer")))
-        elif self.turn is not turn:
-            drawn += self._snapshot(turn)
-        if turn.number == 1 and turn.conversation:
-            drawn += frames.title_frames(turn.conversation, is_new=True)
+        else:
+            drawn += [*(self._snapshot(turn) if self.turn is not turn else ()), *self._first_title(turn)]
         return drawn
 
     async def _follow(self, event: Event) -> list[str]:

@@ -28,6 +28,7 @@ from accounts import visibility
 from accounts.models import User
 from chat.filings.ingest import load_demo
 from chat.html import render
+from chat.live import publish
 from chat.models import Conversation, Event, Passage, Turn
 from chat.socket import consumer
 from chat.socket.consumer import ConversationConsumer
@@ -292,7 +293,7 @@ async def test_page_that_comes_late_shows_the_state_and_what_follows(
         await all_as_reloaded(near, far)
 
 
-@pytest.mark.parametrize("loses", ["every other event", "all events", "all events, with an error"])
+@pytest.mark.parametrize("loses", ["every other event", "all events", "all events, with an error", "the start as well"])
 async def test_events_that_are_lost_are_made_up_for(
     upstream: ContractHandle,
     alice: User,
@@ -301,6 +302,7 @@ async def test_events_that_are_lost_are_made_up_for(
     monkeypatch: pytest.MonkeyPatch,
     loses: str,
 ) -> None:
+    monkeypatch.setattr(publish, "RETRY_AFTER_S", 0.0)
     layer, count = get_channel_layer(), 0
     group_send = layer.group_send
 
@@ -314,6 +316,8 @@ async def test_events_that_are_lost_are_made_up_for(
 
     upstream.script([{"content": ANSWER, "chunk": 4, "faults": STALLS}])
     async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        if loses == "the start as well":
+            monkeypatch.setattr(layer, "group_send", lossy)
         await started(conversation)
         await asyncio.to_thread(upstream.wait_for, held="go3")
         await all_as_reloaded(near, far)
