@@ -41,7 +41,7 @@ _ABOUT = wordset(  # at the end of a name: it describes the secret, and isn't on
     " position status enabled description title help url uri endpoint path file filename ratio rate window price kind"
     " mode provider model valid validity optional supported created updated rotated rotation strength rules rule at in"
     " on stdin prompt manager hint reset"
-    " delay message method header class site scheme py js ts go java rb php rs md sh html css txt log"
+    " command delay message method header class site scheme py js ts go java rb php rs md sh html css txt log"
 )
 _BOOKKEEPING = wordset("next page continuation previous prev cursor start starting resume sync")
 _KEY_BOOKKEEPING = wordset(

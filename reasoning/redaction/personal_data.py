@@ -81,7 +81,7 @@ _LABELS: Final = {
     "id_number": Label(
         wordset(
             "ssn itin social_security social_insurance national_insurance national_id nino aadhaar passport"
-            " passeport pasaporte passaporto reisepass ausweis personalausweis driver_license drivers_license"
+            " passeport pasaporte passaporto reisepass pass_nr ausweis personalausweis driver_license drivers_license"
             " driver's_license driver's_licence driving_licence driving_license nhs medicare patient_id"
             " medical_record medical_record_number personal_number mrn dni nie nif cpf cnh curp pesel ahv"
             " codice_fiscale personnummer bsn steuer steueridentifikationsnummer führerscheinnummer"
@@ -106,9 +106,9 @@ _LABELS: Final = {
     ),
     "account": Label(
         wordset(
-            "account_number account_no account. account_# kundennummer depotnummer mitgliedsnummer acct acct_number"
-            " acct_no bank_account konto konto_nr numéro_de_compte número_de_cuenta routing aba sort_code bsb blz"
-            " card_number card_ending cc_number credit_card debit_card"
+            "account_number account_no account_ending acc account. account_# kundennummer depotnummer"
+            " mitgliedsnummer acct acct_number acct_no bank_account konto konto_nr numéro_de_compte número_de_cuenta"
+            " routing aba sort_code bsb blz card_number card_ending cc_number credit_card debit_card"
         ),
         r"[^\d\n\[]{0,16}",
         r"\d(?:(?:[ \-]|%20)?\d){4,18}(?![.,]?\d)",
@@ -134,13 +134,13 @@ _LABELS: Final = {
     ),
     "ip": Label(  # without a word that says whose it is an address is a version, or a server
         wordset(
-            "ip ipv4 ipv6 ip_addr ip_address ipv4_address ipv6_address ip_addresses ip_adresse client remote"
-            " remote_host unknown zugriff anmeldung src"
-            " remote_addr remote_address forwarded_for visitor peer connected connection connections connecting"
-            " request requests requested login logs logged sign_in signed_in signin access accessed visit visited"
-            " session sessions came hit hits"
+            "ip ipv4 ipv6 ip_addr ip_address ipv4_address ipv6_address ip_addresses ip_adresse client remote failed"
+            " accepted remote_host unknown zugriff anmeldung src remote_addr remote_address forwarded_for visitor"
+            " peer connected connection connections connecting request requests requested login logs logged sign_in"
+            " signed_in signin access accessed visit visited session sessions came hit hits"
         ),
-        rf"{_SIGNS}(?:(?:[a-z]{{1,12}} )?(?:from|to|is|was|of|ip|host|von|ist|address|at|addr)[^\w\n]{{1,3}}){{0,2}}",
+        rf"{_SIGNS}"
+        r"(?:(?:[A-Za-z]{1,12} ){0,3}(?:from|to|is|was|of|ip|host|von|ist|address|at|addr)[^\w\n]{1,3}){0,2}",
         r"(?<![\d.\w])(?:\d{1,3}\.){3}\d{1,3}(?![\d.]\d|\d)"
         r"|(?<![\w:])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{1,4}(?![\w:])",
         0,
@@ -256,8 +256,9 @@ def find_by_layout(text: str) -> Iterator[Span]:
     yield from find_numbers(text, "ssn", _SSN, 9)
     yield from find_numbers(text, "id_number", _CPF, 11)
     yield from find_numbers(text, "mac", _MAC, 0)
-    yield from find_numbers(text, "ip", _ACCESS_LOG, 4)
-    for pattern in _PHONES:
+    if " - " in text:
+        yield from find_numbers(text, "ip", _ACCESS_LOG, 4)
+    for pattern in _PHONES if "+" in text else _PHONES[1:]:
         yield from find_numbers(text, "phone", pattern, 8, 15)
 
 

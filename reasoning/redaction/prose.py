@@ -65,7 +65,7 @@ _NAME = (
     r"(?P<name>(?:[Pp]ass[ ]?(?:word|phrase|code)|PASSWORD|[Pp]/[Ww]|(?<=[A-Z]_)(?:PASS|PWD|PW|TOKEN|KEY|SECRET)"
     r"|(?:API-|Zu(?:griff|gang)s)?[Ss]chlüssel|Geheimnis|passwd|pwd|[Pp]asswort|[Kk]ennwort|[Cc]ontraseña|[Ss]enha"
     r"|(?:mot[ ]de[ ])?passe|SecureString|[Ww]achtwoord|[Пп]ароль|[Pp]w|(?:wpa-)?psk|PIN(?:[ ](?:code|number))?|OTP"
-    r"|CVV|CVC|(?:require|master|store|key|user|db|smtp|mail|root|admin)pass|(?i:(?:api|access|secret|private|auth\w{0,12}|bearer|refresh|client|signing|encryption|session|security|account|app"
+    r"|CVV|CVC|(?:require|master|store|key|user|db|smtp|mail|root|admin)pass|(?i:(?:api|access|secret|shared|private|auth\w{0,12}|bearer|refresh|client|signing|encryption|session|security|account|app"
     r"|login|master|license|recovery|verification|one-time|2fa|mfa|reset|backup|admin|deploy|personal[ ]access|webhook"
     r"|ssh|service|user|new|temporary)[ _\-](?:key|token|secret|code|password|passphrase|pin|pass(?:code)?))"
     r"|[Tt]oken|[Ss]ecret|[Kk]ey|[Cc]redentials?))s?"
@@ -115,7 +115,7 @@ _CODE_WORDS = (
     r"|(?:bestätigungs|sicherheits|zugangs|anmelde|einmal|verifizierungs|freischalt|aktivierungs|(?:ent)?sperr|tür|zutritts)-?code)"
 )
 _CODE = re.compile(  # "your verification code is 493817"
-    rf"(?:(?i:{_CODE_WORDS})|(?<![A-Za-z])(?:OTP|TAN|PIN(?: number)?))"
+    rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?)"
     r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
     r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8})(?![\d%]|[.,\-]\d)"
 )
@@ -124,7 +124,7 @@ _SEED_PHRASE = re.compile(
     r"\s{0,4}[:=]?[\s\"'`*(]{0,6}(?P<value>(?:(?:\d{1,2}[.)]\s?)?[a-z]{3,10}[\s,\-]{1,3}){5,25}[a-z]{3,10})"
 )
 _CODE_BEFORE_NAME = re.compile(  # "G-493817 is your verification code"
-    r"(?<![\w.,$€/-])(?P<value>(?:[A-Z]{1,3}-)?\d{4,8})\s{1,4}(?i:is|ist|lautet)\s{1,4}(?i:your|the|ihr|dein|der)"
+    r"(?<![\w.,$€/-])(?P<value>(?:[A-Z]-)?\d{4,8})\s{1,4}(?i:is|ist|lautet)\s{1,4}(?i:your|the|ihr|dein|der)"
     r"(?:\s{1,4}[\w-]{1,20}){0,3}?\s{1,4}(?i:[\w-]{0,16}code|PIN|OTP|TAN)(?!\w)"
 )
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
@@ -141,7 +141,7 @@ _NEARBY_NAME = re.compile(
 )
 _NEARBY = re.compile(r"[^\s\"'`<>]{0,24}+(?P<words>(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{1,4}[^\s<>]{1,256})")
 _NOT_BLANK = re.compile(r"\S+")
-_NO_PASSWORD = re.compile(r"^[$#=|-]|[:=(){}\[\]|<>\"',;/](?!\Z)|^[A-Za-z_]+(?:\.[A-Za-z_]\w*)+$")
+_NO_PASSWORD = re.compile(r"^[$#=|-]|[:=(){}\[\]|<>\"',;/](?!\Z)|^[A-Za-z_]+\d?(?:\.[A-Za-z_]\w*)+$")
 _SYMBOL = re.compile(r"[A-Za-z0-9][!@#$%^&*+~?]")
 _COPULAS = wordset(
     """
@@ -274,18 +274,12 @@ TRIGGERS: Final = (
     ),
     Trigger(
         "odd",  # a word with a digit or a symbol in it, as passwords have; its name may follow
-        shape=r"(?=[\d@!^$*#%&+~])(?:(?<=[A-Za-z]{2})\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|(?<=[A-Za-z])[*#%&+~]\d|\$[a-z])",
+        shape=r"(?=[\d@!^$*#%&+~])(?:(?<=[A-Za-z]{2})\d|(?<=[a-z]{2}-)\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|(?<=[A-Za-z])[*#%&+~]\d|\$[a-z])"
+        r"|(?<![\w.,$€/-])(?!(?:19|20)\d\d(?!\d))\d{4,8}(?![\w.,])|(?<=[A-Z]-)\d{4,8}",
         continuation=re.compile(
-            r"\S{0,256}(?:\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){0,4}(?:\s{1,4}for)?)(?:\s{1,4}(?:the|my|your|our|his|her|their|a|an))?"
+            r"\S{0,256}(?:\s{1,4}(?:is|as|for|was|ist|lautet|(?:when|if)(?:\s{1,4}[a-z]{1,12}){0,4}(?:\s{1,4}for)?)"
+            r"(?:\s{1,4}(?:the|my|your|our|his|her|their|a|an|[Ii]hr|[Dd]ein|der))?"
             r"(?:\s{1,4}\w{1,20}){0,3}[^\w\s]{0,4})?\s?"
-        ),
-        includes_next=False,
-    ),
-    Trigger(
-        "code",  # its name follows
-        shape=r"(?<![\w.,$€/-])(?!(?:19|20)\d\d(?!\d))(?:[A-Z]{1,3}-)?\d{4,8}(?![\w.,])",
-        continuation=re.compile(
-            r"(?i)(?:\s{1,4}(?:is|ist|lautet)(?:\s{1,4}(?:your|the|ihr|dein|der)(?:\s{1,4}[\w-]{1,20}){0,4})?)?\W?"
         ),
         includes_next=False,
     ),
@@ -302,7 +296,7 @@ RULES: Final = (
     Rule(frozenset({"name"}), find_stated),
     pattern_rule("name", _NAME_THEN_VALUE, accept=is_value_behind_name, strip=True),
     pattern_rule("name", _CODE),
-    pattern_rule("code", _CODE_BEFORE_NAME),
+    pattern_rule("odd", _CODE_BEFORE_NAME),
     pattern_rule(
         "login", _LOGIN, accept=lambda found, value: not is_word(value) and not is_word(found["who"]), strip=True
     ),

@@ -113,7 +113,7 @@ _MASKS = ("[redacted", "redacted]", "[unavailable", "***", "[vector", "[base64",
 # What documentation and code write where a secret belongs: <token>, ${TOKEN}, your-api-key, os.environ[...].
 _PLACEHOLDER = re.compile(
     r"""(?x)
-    (?: <[^>]*>? | \[[A-Z][A-Z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{[\w.]*\}?
+    (?: <[^>]*>? | \[[A-Z][A-Z _-]*\]? | @[A-Z_]+@? | [\#$]\{.* | \$[A-Z][A-Z_]*+ | \$\(.* | \{\{.* | \{\s?[\w.]*\s?\}?
       | %\(\w+\)s | %s | %[A-Z_]+%
       | (?i:your|insert|replace|change|enter|example|sample|dummy|fake|placeholder) (?i:[-_ ]?[a-z]{2,12}){1,5}
       | (?i:my|some|the) (?i:[-_ ]?(?:own|new|secret|api|access|auth|key|token|password|value)){1,3}
@@ -175,7 +175,7 @@ _NUMBER_LIKE = re.compile(
     """
 )
 _EXPRESSION = re.compile(
-    r"[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?"
+    r"[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?"
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.

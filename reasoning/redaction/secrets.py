@@ -179,6 +179,10 @@ _PARAMETER = r"\w{1,24}=\\?[\"'](?=[\w/+])"  # of a scheme such as Digest, whose
 _USERINFO = re.compile(
     r"://(?P<value>[^\s/?#\"'<>@:]{0,128}:(?!\d{1,5}(?:[/?#]|\Z))(?P<secret>[^\s\"'<>]{1,256})|[^\s/?#\"'<>@:]{12,256})@"
 )
+# The same without a scheme: domain/user:password@host.
+_BARE_USERINFO = re.compile(
+    r"(?<![\w:/@.\-])[\w.\-]{1,64}(?:/[\w.\-]{1,64})?:(?P<value>[^\s:@/\"'<>]{5,128})@(?!sha\d)(?=[\w.\-]{3})"
+)
 # The path of a webhook is its password.
 _WEBHOOK = re.compile(
     r"(?i)(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/(?:v\d+/)?webhooks"
@@ -195,8 +199,6 @@ _ORACLE = re.compile(
 _COOKIE = re.compile(
     r"(?i)(?<![\w-])(?:set-)?cookie[\"'\\]{0,4}\s{0,3}[:=](?!=)\s{0,3}[\"'\\]{0,4}(?P<value>[^\n\r\"']{3,4096}+)"
 )
-# curl -b and --cookie.
-_COOKIE_FLAG = re.compile(r"(?<![\w-])(?:--cookie|-b)[ =]{1,4}[\"']?(?P<value>[^\n\r\"']{3,4096}+)")
 _AUTHORIZATION = re.compile(
     r"(?i)(?<![a-z])(?:proxy-)?authorization[\"'`*\\]{0,4}[ \t]{0,4}(?:[:=,]|=>){1,2}[ \t]{0,4}"
     r"(?:b(?=[\"'])|[\"'`*\\]){0,5}(?P<value>(?P<first>[^\s\"',\\]{1,4096}+)(?:[ \t]{1,4}"
@@ -205,7 +207,7 @@ _AUTHORIZATION = re.compile(
 # Authentication schemes, behind which the credential follows as a second word.
 _SCHEMES = wordset("bearer basic token apikey digest negotiate aws4-hmac-sha256 hawk oauth ntlm key splunk")
 _SCHEME = re.compile(
-    r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|apikey|api-key)[\"'`*\\]{0,4}(?:\s{1,4}|[:=]\s{0,2}|%20)[\"'`*\\]{0,4}"
+    r"(?i)(?<![a-z])(?P<scheme>bearer|basic|token|session|apikey|api-key)[\"'`*\\]{0,4}(?:\s{1,4}|[:=]\s{0,2}|%20)[\"'`*\\]{0,4}"
     r"(?P<value>[A-Za-z0-9._~+/=:\-]{6,4096}+)"
 )
 # curl -u user:password, smbclient -U domain\user%password.
@@ -226,7 +228,6 @@ _COMMANDS = (
         r"(?<![\w-])(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
         r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
     ),
-    re.compile(r"(?<![\w-])login[ \t]{1,4}(?P<value>(?=[^\s]{0,64}\d)[\w.\-]{16,256}+)"),
     re.compile(r"(?i)(?:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}(?P<value>[^\s\"']{3,64}+)"),
     # what is piped into a command that asks for a secret
     re.compile(
@@ -234,6 +235,7 @@ _COMMANDS = (
         r"[^\n|]{0,80}?(?:passw|sudo -S|login|secret|-stdin)"
     ),
     re.compile(r"(?:passw|login|secret|-stdin)[^\n|<]{0,80}<<<[ ]?[\"']?(?P<value>[^\s\"']{4,256}+)"),
+    re.compile(r"runas[ ](?:\S{1,128}[ ]){1,3}(?P<value>(?=\S{0,64}\d)[^\s/\\\"']{5,128}+)"),
     re.compile(r"htpasswd[ ]-\w{0,6}b\w{0,6}[ ]\S{1,128}[ ]\S{1,64}[ ][\"']?(?P<value>[^\s\"']{4,256}+)"),
 )
 # requests.get(url, auth=("user", "password")), connect("host", "user", "password"), hmac.new(b"key", …).
@@ -252,8 +254,6 @@ _IDENTIFIED_BY = re.compile(
 _PASSWORD_FILE = re.compile(
     r"(?<!\S)[\w.\-*]{1,128}:(?:\d{2,5}|\*):[\w.\-*]{1,64}:[\w.@\-*]{1,64}:(?P<value>[^\s:]{5,128}+)"
 )
-# A password field of a form that somebody saved with its value.
-_HTML_INPUT = re.compile(r"(?i)type=[\"']?password[\"']?[^<>]{0,120}?value=[\"']?(?P<value>[^\"'<>\s]{1,256}+)")
 
 
 def is_call_argument(found: re.Match[str], value: str) -> bool:
@@ -288,8 +288,8 @@ def is_scheme_value(found: re.Match[str], value: str) -> bool:
 _SEPARATOR = (
     r"(?:=>|:=|->|→|===?|=|:[ ]?(?:str|string|String|SecretStr|Final|bytes"
     r"|&'static[ ]str|Optional\[str\]|str[ ]\|[ ]None|&str|any|object)[ ]?="
-    r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\||&[#]61;|&[#]58;|%3[aAdD]|&quot;:|[\"'],|[-–—](?=\s|\Z)"
-    r"|(?:</?[a-z]{1,8}>\s{0,8}){1,6}|\.\w{1,24}\((?=[\"']))"
+    r"|!==?|\?=|\|\|=|[\"']>|\((?=[\"'])|::|:(?!/)|：|＝|\||&[#]61;|&[#]58;|%3[aAdD]|&quot;:|,(?=[ ]?[\"'])"
+    r"|[-–—](?=\s|\Z)|>?(?:</?[A-Za-z]{1,8}>\s{0,40}){1,6}|\.\w{1,24}\((?=[\"']))"
 )
 _CLOSERS = r"(?:[\"'`*_\\\])}]|&quot;){0,6}"
 # SecretStr("…"), Some("…"), b64decode("…"): the value is the argument.
@@ -327,15 +327,13 @@ _XML = re.compile(
 )
 # Where labels separate name and value: ``name: x value: y``, ``"x": {"default": "y"}``, XML children, diffs.
 _NAME_AND_VALUE = re.compile(
-    r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?\s{1,24}-{0,2}\s{0,4}[\"']?(?:value|val|content|data|body)[\"']?"
+    r"(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)[\"']?,?(?:\s{1,4}\w{1,12}=[\"'][^\"'<>\n]{0,40}[\"']){0,3}"
+    r"\s{1,24}-{0,2}\s{0,4}[\"']?(?:[Vv]alue|val|content|data|body)[\"']?"
     r"(?:\s{0,3}[=:]\s{0,3}|(?<=--body|-value)\s)[\"']?(?P<value>[^\s\"'<>][^\"'<>\n]{1,256})"
 )
 _BLOCK_WITH_VALUE = re.compile(
     r"[\"'](?P<name>[\w.\-]{2,64}+)[\"']\s{0,3}(?:[:=]\s{0,3})?\{[^{}]{0,300}?(?<![\w-])[\"']?(?:default|value|content|data)[\"']?"
     r"\s{0,8}[:=]\s{0,3}[\"'](?P<value>[^\"'<>\n]{2,256})"
-)
-_XML_CHILD = re.compile(
-    r"(?i)(?P<name>(?<![\w.\-])[\w.\-]{2,64}+)(?:[\"'][^<>\n]{0,60}>|</key>|>)\s{0,40}<(?:value|val|string|data)>(?P<value>[^<>\n]{2,256})"
 )
 # A diff: password: "old" -> "new".
 _CHANGED = re.compile(
@@ -418,7 +416,10 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         return bool(quoted) and len(value) > 3
     if separator[-1] == "(":
         return is_mixed(value)
-    if separator[0] in "|-–—→\"'<":
+    if separator[-1] == ",":  # ["password", "…"], setopt(USERPWD, "…")
+        is_string = lead[0][len(name)] in "\"'"
+        return bool(quoted) and (is_string or name.isupper()) and is_secret_in_prose(name, value)
+    if separator[0] in "|-–—→\"'<" or separator[:2] == "><":
         return is_secret_in_prose(name, value)
     if _VERSION.fullmatch(value):
         return False
@@ -601,7 +602,7 @@ _TABLE_WORDS = wordset(
 # Programs that accept a password on their command line.
 _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
-    " sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp htpasswd"
+    " sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp htpasswd runas"
 )
 # Words that may come between a name and its value in a sentence; prose.py has the rules.
 _FILLER = (
@@ -706,9 +707,10 @@ RULES = (
         accept=lambda found, value: ":" in found["value"] or is_mixed(value),
         needs="@",
     ),
+    pattern_rule("odd", _BARE_USERINFO, accept=lambda _found, value: is_mixed(value)),
     pattern_rule("url", _WEBHOOK, accept=lambda _found, value: "[redacted" not in value),
     pattern_rule("url command", _WIFI, _ORACLE),
-    pattern_rule("header flag", _COOKIE, _COOKIE_FLAG, accept=lambda _found, value: "=" in value),
+    pattern_rule("header", _COOKIE, accept=lambda _found, value: "=" in value),
     pattern_rule("header", _AUTHORIZATION, accept=is_authorization),
     pattern_rule("name scheme", _SCHEME, accept=is_scheme_value, strip=True),
     pattern_rule(
@@ -718,7 +720,6 @@ RULES = (
     pattern_rule("name login call", _CALL, accept=is_call_argument),
     pattern_rule("name login", _IDENTIFIED_BY),
     pattern_rule("odd", _PASSWORD_FILE, accept=lambda _found, value: is_mixed(value)),
-    pattern_rule("name", _HTML_INPUT),
     Rule(frozenset({"name"}), find_assignments),
     pattern_rule(
         "query",
@@ -750,7 +751,6 @@ RULES = (
     ),
     pattern_rule("name", _NAME_AND_VALUE, accept=is_labelled_secret),
     pattern_rule("name", _BLOCK_WITH_VALUE, accept=is_labelled_secret, needs="{"),
-    pattern_rule("name", _XML_CHILD, accept=is_labelled_secret, needs="<"),
     pattern_rule("name", _CHANGED, accept=is_labelled_secret, needs=">"),
     Rule(frozenset({"table", "name"}), find_secret_cells),
 )
