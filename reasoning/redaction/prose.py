@@ -63,7 +63,7 @@ FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
 )
 _NAME = (
     r"(?P<name>(?:[Pp]ass[ ]?(?:word|phrase|code)|PASSWORD|[Pp]/[Ww]|(?<=[A-Z]_)(?:PASS|PWD|PW|TOKEN|KEY|SECRET)"
-    r"|(?:API-|Zu(?:griff|gang)s)?[Ss]chlüssel|Geheimnis|passwd|pwd|[Pp]asswort|[Kk]ennwort|[Cc]ontraseña|[Ss]enha"
+    r"|(?:API-|WLAN-|Zu(?:griff|gang)s)?[Ss]chlüssel|Geheimnis|passwd|pwd|[Pp]asswort|[Kk]ennwort|[Cc]ontraseña|[Ss]enha"
     r"|(?:mot[ ]de[ ])?passe|SecureString|[Ww]achtwoord|[Пп]ароль|[Pp]w|(?:wpa-)?psk|PIN(?:[ ](?:code|number))?|OTP"
     r"|CVV|CVC|(?:require|master|store|key|user|db|smtp|mail|root|admin)pass|(?i:(?:api|access|secret|shared|private|auth\w{0,12}|bearer|refresh|client|signing|encryption|session|security|account|app"
     r"|login|master|license|recovery|verification|one-time|2fa|mfa|reset|backup|admin|deploy|personal[ ]access|webhook"
@@ -115,9 +115,9 @@ _CODE_WORDS = (
     r"|(?:bestätigungs|sicherheits|zugangs|anmelde|einmal|verifizierungs|freischalt|aktivierungs|(?:ent)?sperr|tür|zutritts)-?code)"
 )
 _CODE = re.compile(  # "your verification code is 493817"
-    rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?)"
+    rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|CV[CV]2?)"
     r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
-    r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8})(?![\d%]|[.,\-]\d)"
+    r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=CV[CV].)\d{3})(?![\d%]|[.,\-]\d)"
 )
 _SEED_PHRASE = re.compile(
     r"(?i)(?:passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|words?))[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?"
@@ -147,7 +147,7 @@ _COPULAS = wordset(
     """
     is it's was are be to use type enter dazu dafür ist sind war lautet heißt luidt wordt est sera es era será è é sarà
     jest brzmi je zní är er var on este e είναι это є це là adalah هي هو היא nimm nehmt verwende verwenden benutze
-    benutzen utilise utilisez usa usar gebruik użyj
+    einfach benutzen utilise utilisez usa usar gebruik użyj
     """
 )
 
@@ -188,7 +188,7 @@ def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     if is_word(value) or is_number_like(value):
         return False
     if PASSWORD_NAME.search(name):
-        return len(value) >= 3
+        return len(value) >= 3 and not ("_" in value and value.replace("_", "").isalpha())
     return is_mixed(value) or (len(value) >= 12 and value.isascii() and not value.islower()) or is_random(value)
 
 

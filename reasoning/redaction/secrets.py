@@ -140,7 +140,9 @@ def is_distinct_body(found: re.Match[str], _value: str) -> bool:
 def is_dense_body(found: re.Match[str], _value: str) -> bool:
     piece = longest_piece(found["body"])
     digits, changes = sum(map(str.isdigit, piece)), class_changes(piece)
-    return (len(piece) >= 14 and digits >= 3 and changes >= 0.25) or (len(piece) >= 16 and changes >= 0.4)
+    return (len(piece) >= 14 and digits >= 3 and (changes >= 0.25 or len(piece) >= 20)) or (
+        len(piece) >= 16 and changes >= 0.4
+    )
 
 
 def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
@@ -151,7 +153,8 @@ def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
     lower, upper, digits = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
     if lower < 4 or upper < 4 or not 1 <= digits <= len(start) * 0.45:
         return False
-    return len(longest_piece(start)) >= 16 and class_changes(start) >= 0.4
+    piece = longest_piece(start)
+    return len(piece) >= 16 and any(map(str.isdigit, piece)) and class_changes(start) >= 0.4
 
 
 def find_cut_token(text: str) -> Span | None:
@@ -267,7 +270,7 @@ def is_authorization(found: re.Match[str], _value: str) -> bool:
     second = rest.split(" ")[0]
     if is_inert(first) or (rest and (is_inert(second.partition(":")[0]) or is_expression(rest))):
         return False
-    return bool(rest and first.lower() in _SCHEMES) or is_mixed(first) or is_random(first)
+    return bool(rest and first.lower() in _SCHEMES) or is_mixed(first) or is_random(first) or is_random(second)
 
 
 def is_scheme_value(found: re.Match[str], value: str) -> bool:
@@ -342,6 +345,7 @@ _CHANGED = re.compile(
 )
 _DOTTED_PATH = re.compile(r"[a-z_]+(?:\.[A-Za-z_]\w{0,40}){2,10}")  # django.contrib.auth.hashers.X
 _ATTRIBUTE = re.compile(r"(?:self|this|[A-Z]\w*[a-z]\w*)\.")
+_SIGNS = re.compile(r"[\W_]+")
 _NEXT_WORD = re.compile(r" [A-Za-z]")
 _VERSION = re.compile(r"v?\d{1,4}(?:\.\d{1,4}){1,2}")
 _COMPOUND = re.compile(r"[a-z][A-Z]|[_\-.]")
@@ -409,6 +413,9 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
 
 def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
     name, separator = lead["name"], lead["sep"]
+    if separator[-1] == ",":  # ["password", "…"], setopt(USERPWD, "…")
+        is_named = kind is KeyKind.SECRET and (lead[0][len(name)] in "\"'" or name.isupper())
+        return is_named and bool(quoted) and is_secret_in_prose(name, value)
     if kind is KeyKind.WEAK:
         return is_random(value, min_chars=_WEAK_MIN_CHARS) and not is_expression(value)
     # Comparing with a literal reveals it; comparing with a variable doesn't.
@@ -416,18 +423,16 @@ def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: s
         return bool(quoted) and len(value) > 3
     if separator[-1] == "(":
         return is_mixed(value)
-    if separator[-1] == ",":  # ["password", "…"], setopt(USERPWD, "…")
-        is_string = lead[0][len(name)] in "\"'"
-        return bool(quoted) and (is_string or name.isupper()) and is_secret_in_prose(name, value)
     if separator[0] in "|-–—→\"'<" or separator[:2] == "><":
         return is_secret_in_prose(name, value)
     if _VERSION.fullmatch(value):
         return False
     if quoted:
-        # a command (TOKEN=`pass show token`), or the name of a variable
-        if (quoted == "`" and " " in value) or (value.isupper() and is_variable(value)):
-            return False
-        return (not is_word(value) or name.isupper()) and not _DOTTED_PATH.fullmatch(value)
+        is_command = quoted == "`" and " " in value  # TOKEN=`pass show token`
+        # the name of a variable, or of the secret itself: csrfToken = "csrf-token"
+        is_name = value.isupper() and is_variable(value)
+        is_name |= _SIGNS.sub("", value.lower()) in _SIGNS.sub("", name.lower())
+        return not (is_command or is_name or _DOTTED_PATH.fullmatch(value)) and (not is_word(value) or name.isupper())
     if is_code(name, value) or len(value) < (4 if value.isdigit() else 3):
         return False
     if (
@@ -511,6 +516,8 @@ def find_in_tables(
     columns: dict[int, str] = {}
     delimiter = ""
     for line in _LINE.finditer(text):
+        if columns and _RULE_LINE.fullmatch(line.group()):
+            continue
         cells, own_delimiter = split_cells(line.group())
         if columns and own_delimiter and delimiter in ("", own_delimiter):
             delimiter = own_delimiter
