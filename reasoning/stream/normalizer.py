@@ -102,8 +102,6 @@ class Normalizer:
         """Release what was held back of the content. Content that follows is another message's. Product 20."""
         self._content.finish()
         self._content = self._new_content()
-        if self._response.native_field:
-            self._content.parser.note_native_text()
         return self._response.deltas.drain()
 
     def finish(self) -> tuple[Delta, ...]:
@@ -136,7 +134,7 @@ class Normalizer:
                 return
             text = "".join(self._blanks)
             response.native_field = name
-            self._content.parser.note_native_text()
+            self._content.parser.doubt_hint()
         self._native.feed(text)
 
 

@@ -99,7 +99,6 @@ class ThinkTagParser:
             self._state = ThinkState(THINK_TAGS, is_prefilled=True)
         self.scratchpad: OpenScratchpad | None = None
         self._pending: PendingTag | None = None
-        self._native_seen = False
         self._never_closed: frozenset[str] = frozenset()  # names whose closer is known not to come
         self._is_after_removal = False
 
@@ -138,9 +137,8 @@ class ThinkTagParser:
         else:
             self._feed_block_tag(token)
 
-    def note_native_text(self) -> None:
-        """Native text came: openers from here on may be strays, the template's own included. Normaliser 5, 8."""
-        self._native_seen = True
+    def doubt_hint(self) -> None:
+        """Native text came: any opener may be a stray, that of the chat template included. Normaliser 5, 8."""
         state = self._state
         if isinstance(state, ThinkState) and state.is_prefilled:
             # The profile may be wrong: where no closer follows, what looked like a thought is the answer.
@@ -213,8 +211,8 @@ class ThinkTagParser:
     def _open(self, name: str) -> None:
         if name == "reasoning":
             self._state = self._text if name in self._never_closed else ReasoningState()
-        elif not (self._native_seen and self._never_closed >= THINK_TAGS):
-            self._state = ThinkState(frozenset({name}), buffer=[] if self._native_seen else None)
+        elif not (self._response.native_field and self._never_closed >= THINK_TAGS):
+            self._state = ThinkState(frozenset({name}), buffer=[] if self._response.native_field else None)
 
     def _feed_tag_in_thought(self, tag: Tag, thought: ThinkState) -> None:
         if tag.name not in THINK_TAGS:
