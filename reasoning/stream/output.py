@@ -171,7 +171,7 @@ class ContentOutput:
         # Backticks that join would begin or end other code than what was parsed.
         if is_after_removal and self._last in _CODE_MARKS and text[:1] == self._last:
             text = f" {text}"
-        self._last = text[-1:] or self._last
+        self._last = text[-1:]
         text = self._seam.feed(text, is_after_removal=is_after_removal)
         self.response.deltas.put(Channel.VISIBLE, self._answer_ends.feed(text) if self._answer_ends else text)
 

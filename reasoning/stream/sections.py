@@ -167,8 +167,8 @@ class SectionParser:
         if self._held:
             self._held.clear()
             self._answer.begin_section()
-        last_line = text[text.rfind("\n") + 1 :]
-        self._line_has_text = bool(last_line.strip()) or (self._line_has_text and last_line == text)
+        if not self._line_has_text or "\n" in text:
+            self._line_has_text = bool(text[text.rfind("\n") + 1 :].strip())
         if self._in_summary:
             self._bullets.add(text)
         else:
