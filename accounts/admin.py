@@ -14,8 +14,10 @@ from django.db.models import CASCADE, Model, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
+from accounts import tokens
 from accounts.models import AccessToken, AuditEntry, ReasoningProfile, User
 from accounts.preferences import error_text
+from accounts.views import request_user
 from reasoning.errors import SettingError
 from reasoning.settings import ReasoningSettings
 
@@ -146,9 +148,7 @@ class AccessTokenAdmin(ReadOnlyAdmin):
     search_fields = ("user__username", "name")
 
     def delete_model(self, request: HttpRequest, obj: AccessToken) -> None:
-        super().delete_model(request, obj)
-        if isinstance(request.user, User):
-            AuditEntry.record(request.user, AuditEntry.Action.TOKEN_REVOKED)
+        tokens.revoke(obj, by=request_user(request))
 
     def delete_queryset(self, request: HttpRequest, queryset: QuerySet[AccessToken]) -> None:
         # one by one: each revocation is audited

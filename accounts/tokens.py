@@ -27,9 +27,9 @@ def create_token(user: User, name: str = "") -> tuple[AccessToken, str]:
     return token, plaintext
 
 
-def revoke(token: AccessToken) -> None:
-    """Delete a token."""
-    AuditEntry.record(token.user, AuditEntry.Action.TOKEN_REVOKED)
+def revoke(token: AccessToken, *, by: User | None = None) -> None:
+    """Delete a token. ``by``: who does so, where it isn't its user."""
+    AuditEntry.record(by or token.user, AuditEntry.Action.TOKEN_REVOKED)
     token.delete()
 
 

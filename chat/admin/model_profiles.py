@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
+from accounts.admin import ReadOnlyAdmin
 from accounts.preferences import LABELS, error_text, value_label, value_text
 from chat.admin.base import ModelAdmin
 from chat.conversations import model_choice
@@ -303,7 +304,7 @@ def dialect_choices() -> list[tuple[str, Any]]:
 
 
 @admin.register(LearnedLimit)
-class LearnedLimitAdmin(ModelAdmin):
+class LearnedLimitAdmin(ReadOnlyAdmin):
     """Context limits that services stated. One that is deleted is learned again."""
 
     list_display = ("model", "endpoint", "listed", "refused", "updated_at")
@@ -312,9 +313,3 @@ class LearnedLimitAdmin(ModelAdmin):
     @admin.display(description=gettext_lazy("address"), ordering="provider")
     def endpoint(self, limit: LearnedLimit) -> str:
         return limit.provider.rpartition("#")[0]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: LearnedLimit | None = None) -> bool:
-        return False
