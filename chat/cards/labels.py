@@ -150,7 +150,6 @@ def more_label(count: int) -> str:
 def state_label(state: StepState) -> str:
     """Return the state of a step."""
     return {
-        "queued": _("Queued"),
         "running": _("Running"),
         "waiting": _("Waiting for you"),
         "done": _("Done"),

@@ -15,10 +15,9 @@ from django.utils.safestring import SafeString
 from reasoning.visibility import Visibility
 
 CardStatus = Literal["streaming", "complete", "stopped", "error", "interrupted"]
-StepState = Literal["queued", "running", "waiting", "done", "failed", "cancelled", "denied"]
+StepState = Literal["running", "waiting", "done", "failed", "cancelled", "denied"]
 # By name in static/img/icons.svg.
 STEP_ICONS: dict[StepState, str] = {
-    "queued": "pause",
     "running": "arc",
     "waiting": "pause",
     "done": "check",

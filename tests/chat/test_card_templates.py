@@ -258,7 +258,7 @@ def test_trace_is_closed_and_shows_masks_and_citations() -> None:
     assert one(done, "[data-copy-trace]").get("data-copy-trace") == "/trace/a1/"
 
 
-@pytest.mark.parametrize("state", ["queued", "running", "done", "failed", "cancelled", "denied"])
+@pytest.mark.parametrize("state", ["running", "done", "failed", "cancelled", "denied"])
 def test_step_state_is_an_icon_and_a_word(state: str) -> None:
     step = one(draw("chat/_step.html", step=replace(STEP, state=state, state_label="In words")), "[data-tool-step]")
 
