@@ -1,6 +1,6 @@
 """Model text to safe HTML: the only place that declares markup safe.
 
-Each top-level block passes markdown-it, nh3 and our additions by itself. Nothing here raises: what can't be
+Each top-level block passes markdown-it, bleach and our additions by itself. Nothing here raises: what can't be
 rendered is shown escaped. Time is bounded: what markup would cost is counted first, heavy blocks are rendered in a
 process that is ended at a time limit, and only so much of an answer is rendered.
 """
