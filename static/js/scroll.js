@@ -102,8 +102,9 @@ document.addEventListener("htmx:wsAfterSend", jumpToEnd);
 const [cardHeights, workPosition] = [new CSSStyleSheet(), new CSSStyleSheet()];
 document.adoptedStyleSheets.push(cardHeights, workPosition);
 
-// While an answer is written, the panel with its work is laid out above the text and moved below it by a transform: in
-// the layout each new line of the text would shift it.
+// While an answer is written, the panel with its work stays at the top of the card and is moved below the text by a
+// transform: in the layout each new line of the text would shift it. The text has none, or all of it would be painted
+// for each change.
 
 const LIVE = "#messages > [data-status=streaming]";
 let liveCard = null;
@@ -113,10 +114,9 @@ const placeWork = () => {
   const work = liveCard.querySelector(".work");
   if (!answer || !work) return;
   workPosition.replaceSync(`
-    ${LIVE} { display: flex; flex-direction: column; overflow-anchor: none }
-    ${LIVE} > .card__top { order: -2 }
-    ${LIVE} > .work { order: -1; translate: 0 ${answer.offsetHeight}px }
-    ${LIVE} > [data-answer] { translate: 0 ${-work.offsetHeight}px }
+    ${LIVE} { position: relative; overflow-anchor: none }
+    ${LIVE} > [data-answer] { margin-bottom: ${work.offsetHeight}px }
+    ${LIVE} > .work { position: absolute; inset: 0 var(--s3) auto; translate: 0 ${answer.offsetTop + answer.offsetHeight}px }
   `);
 };
 
