@@ -93,6 +93,8 @@ def measure_loading(browser: Browser, site: Site, *, rounds: int = 3) -> list[Fi
     path = site.prepared.finished
     for _round in range(rounds):
         with window(browser, site) as (page, _session):
+            requests: list[str] = []
+            page.on("request", lambda request, made=requests: made.append(request.url))
             fast = min(fast, opened_ms(page, path))
         with window(browser, site, slowed=4, network=True) as (page, _session):
             slow = min(slow, opened_ms(page, path))
@@ -105,6 +107,7 @@ def measure_loading(browser: Browser, site: Site, *, rounds: int = 3) -> list[Fi
             usable = min(usable, 1000 * (time.perf_counter() - began))
     return [
         Figure("largest paint", fast, "ms", aim=600),
+        Figure("  requests", len(requests), "requests", aim=12),
         Figure("  at a quarter of the speed, slow 4G", slow, "ms", aim=2000),
         Figure("  blocked meanwhile", blocked, "ms", aim=100),
         Figure("composer takes a letter, a quarter of the speed", usable, "ms", aim=1200),
