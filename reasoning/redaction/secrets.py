@@ -714,7 +714,7 @@ RULES = (
         accept=lambda found, value: ":" in found["value"] or is_mixed(value),
         needs="@",
     ),
-    pattern_rule("odd", _BARE_USERINFO, accept=lambda _found, value: is_mixed(value)),
+    pattern_rule("odd", _BARE_USERINFO, accept=lambda _found, value: is_mixed(value), needs="@"),
     pattern_rule("url", _WEBHOOK, accept=lambda _found, value: "[redacted" not in value),
     pattern_rule("url command", _WIFI, _ORACLE),
     pattern_rule("header", _COOKIE, accept=lambda _found, value: "=" in value),
@@ -724,7 +724,7 @@ RULES = (
         "flag command", _USER_FLAG, *_COMMANDS, accept=lambda found, _value: not is_number_like(found["value"])
     ),
     pattern_rule("flag command", *_ACCOUNT_FLAGS, accept=lambda _found, value: is_mixed(value)),
-    pattern_rule("name login call", _CALL, accept=is_call_argument),
+    pattern_rule("call", _CALL, accept=is_call_argument),
     pattern_rule("name login", _IDENTIFIED_BY),
     pattern_rule("odd", _PASSWORD_FILE, accept=lambda _found, value: is_mixed(value)),
     Rule(frozenset({"name"}), find_assignments),
