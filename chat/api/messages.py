@@ -6,8 +6,9 @@ import logging
 import re
 import uuid
 import weakref
-from collections.abc import AsyncIterator
-from contextlib import AbstractContextManager, ExitStack, aclosing, nullcontext
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, ExitStack, aclosing, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -48,6 +49,8 @@ from reasoning.visibility import Visibility
 
 logger = logging.getLogger(__name__)
 MAX_LISTED_TURNS = 100  # 200 messages
+MAX_WAITING = 50  # requests of a user in this process, each with a thread
+waiting: Counter[int] = Counter()  # by user
 IDEMPOTENCY_KEY = "Idempotency-Key"
 _KEY = re.compile(rf"[!-~]{{1,{CLIENT_ID_CHARS}}}")
 
@@ -67,6 +70,7 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     refuse_command(message.text, reader.conversation)
     after = last_position(request)
     stack = ExitStack()
+    stack.enter_context(waiting_request(person))
     stack.enter_context(reader.receiving_notes())
     try:
         turn_id, is_repeat = await submit(reader.conversation, message, form.get("model"))
@@ -94,6 +98,7 @@ async def message(
         return JsonResponse(await reader.current(turn_id))
     after = last_position(request)
     stack = ExitStack()
+    stack.enter_context(waiting_request(person))
     stack.enter_context(reader.receiving_notes())
     return event_response(reader, turn_id, after, stack)
 
@@ -119,6 +124,19 @@ async def stop(request: HttpRequest, person: User, conversation_id: uuid.UUID) -
     if not await turn_manager.stop(found.pk):
         raise ApiError(409, "no_turn", _("No answer is being written in this conversation."))
     return HttpResponse(status=204)
+
+
+@contextmanager
+def waiting_request(person: User) -> Iterator[None]:
+    """Count a request that waits for a turn or streams it. Raises ApiError where its user has too many."""
+    if waiting[person.pk] >= MAX_WAITING:
+        words = _("%(most)s of your requests are waiting for answers; close one first.")
+        raise ApiError(429, "too_many_requests", words % {"most": MAX_WAITING})
+    waiting[person.pk] += 1
+    try:
+        yield
+    finally:
+        waiting[person.pk] -= 1
 
 
 def key_of(request: HttpRequest, form: dict[str, Any]) -> object:

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.models import User
 from accounts.tokens import create_token
-from chat.api import sse
+from chat.api import messages, sse
 from chat.models import Conversation
 from chat.turns import heartbeat
 from chat.turns.manager import TurnManager
@@ -287,6 +287,24 @@ async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(
 
     assert (await ended(conversation)).status == "completed"
     assert get_channel_layer().groups == {}
+
+
+async def test_requests_of_a_user_that_wait_are_limited(
+    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(messages, "MAX_WAITING", 1)
+    upstream.script([{"content": "One two.", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2", "name": "go"}]}])
+    client = await client_of(alice)
+
+    first = asyncio.create_task(post(client, conversation, {"text": "x", "id": "same"}))
+    await asyncio.to_thread(upstream.wait_for, held="go")
+    refused = await post(client, conversation, {"text": "x", "id": "same"}, **EVENTS)
+    upstream.release("go")
+    answered = await first
+    again = await streamed(await post(client, conversation, {"text": "x", "id": "same"}, **EVENTS))
+
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too_many_requests")
+    assert again[2]["answer"] == answered.json()["answer"] == "One two."
 
 
 async def http_client(user: User, conversation: Conversation) -> ApplicationCommunicator:
