@@ -228,15 +228,20 @@ def import_conversation(person: User, found: ExportedConversation, raw: bytes, n
     if not any(message.text for message in said):
         report.skip(_("No text"), name)
         return
-    turns, is_shortened = ended_turns(said)
     # 2. What names it on another import: its own id, its first answer, or all of its bytes.
     first_answer = next((entry.id for entry in found.messages or () if entry.id), None)
     source = (found.id or (first_answer.hex if first_answer else "")).encode("utf-8", "replace") or raw
     import_id = blake2b(source, digest_size=16).hexdigest()
+    is_here = Q(import_id=import_id) | Q(turns=first_answer) if first_answer else Q(import_id=import_id)
+    same = person.conversations.filter(is_here)
+    # Before its answers are cleaned, which takes nearly all the time: a file that is uploaded again must get further
+    if same.exists():
+        report.skip(_("Here already"), name)
+        return
+    turns, is_shortened = ended_turns(said)
     with transaction.atomic():
         User.objects.select_for_update().get(pk=person.pk)  # the same file may be uploaded twice at once
-        is_here = Q(import_id=import_id) | Q(turns=first_answer) if first_answer else Q(import_id=import_id)
-        if person.conversations.filter(is_here).exists():
+        if same.exists():
             report.skip(_("Here already"), name)
             return
         conversation = Conversation.objects.create(
