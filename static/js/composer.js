@@ -1,6 +1,6 @@
 // The composer: sending over the socket, Enter, the length limit, files, drafts, the Stop button and Escape.
 // A sent text is remembered until the server has accepted it, and put back if it is refused.
-// The settings load it too: who signs out there leaves no drafts.
+// The settings and the sign-in load it too: who has signed out leaves no drafts.
 
 const composer = document.querySelector("[data-composer]");
 const textarea = composer?.elements.text;
@@ -164,12 +164,14 @@ document.addEventListener("click", ({ target }) => {
   textarea.focus();
 });
 
-// Drafts: what is typed and not sent yet outlives a reload of this tab, until it is sent or its writer signs out.
+// Drafts: what is typed and not sent yet outlives a reload of this tab and the end of its session, until it is sent, its
+// writer signs out, or somebody else signs in.
 
 const PREFIX = "legible:draft:";
 const SIGNED_OUT = "legible:signed-out"; // tells the other tabs
 
-const draftKey = `${PREFIX}${location.pathname}`; // of this conversation
+const ownPrefix = `${PREFIX}${document.getElementById("chat")?.dataset.user}:`;
+const draftKey = `${ownPrefix}${location.pathname}`; // of this conversation
 
 let storedDraft = "";
 
@@ -180,11 +182,15 @@ const saveDraft = () => {
   else sessionStorage.removeItem(draftKey);
 };
 
-const forgetDrafts = () => {
-  Object.keys(sessionStorage).filter((name) => name.startsWith(PREFIX)).forEach((name) => sessionStorage.removeItem(name));
+const forgetDrafts = (isForgotten = () => true) => {
+  const names = Object.keys(sessionStorage).filter((name) => name.startsWith(PREFIX) && isForgotten(name));
+  names.forEach((name) => sessionStorage.removeItem(name));
 };
 
+if (document.querySelector("[data-signed-out]")) forgetDrafts();
+
 if (composer) {
+  forgetDrafts((name) => !name.startsWith(ownPrefix));
   storedDraft = sessionStorage.getItem(draftKey) ?? "";
   setText(textarea.value || storedDraft); // unless the server put a refused text back
   // it is emptied when a text is sent, and comes back if that is refused

@@ -273,3 +273,24 @@ def test_draft_outlives_a_reload_until_it_is_sent_or_its_writer_signs_out(
     for page in (demo.page, other):
         assert "half" not in page.evaluate("JSON.stringify(sessionStorage)").lower()
     assert "third" not in other.evaluate("JSON.stringify(sessionStorage)")
+
+
+def test_draft_outlives_its_session_but_not_the_sign_in_of_another_user(visit: Visit, connected: Site) -> None:
+    demo = visit(connected)
+    demo.starts_chat()
+    demo.writes("Half a question")
+    stored = "JSON.stringify(sessionStorage)"
+
+    demo.page.context.clear_cookies()
+    demo.page.reload()
+    assert "Half" in demo.page.evaluate(stored)
+    demo.signs_in()
+    expect(demo.composer).to_have_value("Half a question")
+    demo.page.context.clear_cookies()
+    demo.page.goto(f"{connected.base_url}/accounts/login/?next=/")
+    assert "Half" in demo.page.evaluate(stored)
+    demo.username = "sam"
+    demo.signs_in()
+
+    expect(demo.composer).to_have_value("")
+    assert "Half" not in demo.page.evaluate(stored)
