@@ -224,9 +224,9 @@ def account_json(person: User) -> str:
             {
                 "name": project.name,
                 "systemPrompt": project.system_prompt,
-                "conversations": [conversation.title for conversation in project.conversations.all()],
+                "conversations": list(project.conversations.filter(expires_at=None).values_list("title", flat=True)),
             }
-            for project in person.projects.prefetch_related("conversations")
+            for project in person.projects.all()
         ],
         "tokens": list(person.access_tokens.values_list("name", flat=True)),
     }

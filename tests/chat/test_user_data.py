@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from accounts.models import AccessToken, AuditEntry, User
 from accounts.preferences import save_profile
@@ -26,7 +28,9 @@ DELETE_ALL, DELETE_ACCOUNT = "/data/delete-conversations/", "/data/delete-accoun
 
 def test_export_holds_all_that_the_user_sees_and_nothing_else(alice: User, bob: User) -> None:
     talk = make_talk(alice)
-    Project.objects.create(owner=alice, name="Debt").conversations.add(talk)
+    debt = Project.objects.create(owner=alice, name="Debt")
+    debt.conversations.add(talk)
+    debt.conversations.create(owner=alice, title="Passing", expires_at=timezone.now() + timedelta(hours=1))
     other = make_conversation(owner=alice, title="../../etc")
     file = attach(other, "Größe & Maß.txt")
     end_turn(open_turn(other.pk, text="Why?", attached=[file.pk]), [AssistantMessage(text="So.")])
@@ -52,7 +56,7 @@ def test_export_holds_all_that_the_user_sees_and_nothing_else(alice: User, bob: 
     assert envelope["thinking"]["truncated"]
     assert "thought-canary" in files[f"{stem}.md"]
     everything = "".join(files.values())
-    assert not [text for text in ("raw-arguments-canary", "tail-of-the-thought", SECRET, "Bobs") if text in everything]
+    assert not [text for text in ("raw-arguments-canary", "tail-of-the-thought", SECRET, "Bobs", "Passing") if text in everything]
 
 
 def test_exports_are_limited(alice: User) -> None:
