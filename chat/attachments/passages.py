@@ -16,6 +16,7 @@ from chat.tools.base import FoundPassage
 
 TARGET_CHARS, LONGEST_CHARS = 1_100, 1_600  # as in filings
 MAX_FOUND = 4  # of one search
+SEARCHED_CHARS = 2_000_000  # the newest texts; each search reads and decrypts them
 
 
 class TextPassage(NamedTuple):
@@ -65,7 +66,7 @@ def runs_of(text: str) -> Iterator[str]:
 def texts_of(conversation_id: uuid.UUID) -> list[AttachedText]:
     """Return the texts that are attached to questions of the selected branch."""
     files = attachments.on_branch(conversation_id)
-    texts = attachments.texts_of([file.id for file in files])
+    texts = attachments.texts_of(attachments.fitting(files, SEARCHED_CHARS, lambda file: file.chars))
     return [
         AttachedText(file.name, reverse("chat:attachment", args=[conversation_id, uuid.UUID(file.id)]), texts[file.id])
         for file in files

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -15,7 +16,8 @@ from chat.models import Attachment, Conversation, Event, QueuedMessage, Turn
 from reasoning.events import AttachedFile, UserMessage, attached_file
 from reasoning.events import Event as CanonicalEvent
 
-SENT_IMAGE_BYTES = 20_000_000  # of one request; images that are older are only named
+# Of one request; older files are only named.
+SENT_IMAGE_BYTES, SENT_TEXT_CHARS = 20_000_000, 4_000_000
 
 
 class UnknownAttachmentError(Exception):
@@ -114,13 +116,14 @@ def texts_of(ids: Collection[str]) -> dict[str, str]:
 def loaded(events: Sequence[CanonicalEvent], *, with_images: bool) -> tuple[CanonicalEvent, ...]:
     """Return events with the contents of their attached files, as far as the selected branch needs them.
 
-    ``with_images``: with the newest images, up to SENT_IMAGE_BYTES.
+    The newest texts, and ``with_images`` the newest images, as many as one request may have.
     """
     messages = [event for event in events if isinstance(event, UserMessage) and event.attachments and event.active]
     if not messages:
         return tuple(events)
     files = [file for message in reversed(messages) for file in message.attachments]
-    texts = texts_of([file.id for file in files if not file.is_image])
+    newest_texts = fitting([file for file in files if not file.is_image], SENT_TEXT_CHARS, lambda file: file.chars)
+    texts = texts_of(newest_texts)
     images = _images([file for file in files if file.is_image]) if with_images else {}
 
     def with_contents(message: UserMessage) -> UserMessage:
@@ -131,13 +134,14 @@ def loaded(events: Sequence[CanonicalEvent], *, with_images: bool) -> tuple[Cano
     return tuple(by_seq.get(event.seq, event) for event in events)
 
 
+def fitting(newest_first: Sequence[AttachedFile], most: int, measure: Callable[[AttachedFile], int]) -> list[str]:
+    """Return the ids of the newest files that have room together: a question is mostly about what came last."""
+    totals = accumulate(map(measure, newest_first))
+    return [file.id for file, total in zip(newest_first, totals, strict=True) if total <= most]
+
+
 def _images(newest_first: Sequence[AttachedFile]) -> Mapping[str, str]:
     """Return images in base64 by id, as many of the newest as a request may have."""
-    # Newest first: a question is usually about the image that came last.
-    room, chosen = SENT_IMAGE_BYTES, []
-    for file in newest_first:
-        room -= file.size
-        if room >= 0:
-            chosen.append(file.id)
+    chosen = fitting(newest_first, SENT_IMAGE_BYTES, lambda file: file.size)
     rows = Attachment.objects.filter(pk__in=chosen).values_list("pk", "sealed_content")
     return {pk.hex: base64.b64encode(encryption.decrypt_bytes(sealed)).decode() for pk, sealed in rows}

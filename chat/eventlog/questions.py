@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from chat.eventlog import attachments
 from chat.link_check import EMPTY, UserText
 from chat.models import Event
-from reasoning.events import UserMessage
+from reasoning.events import UserMessage, attached_file
 
 
 def user_text_of(conversation_id: uuid.UUID, turns: Collection[uuid.UUID]) -> dict[uuid.UUID, UserText]:
@@ -26,9 +26,10 @@ def _by_turn(conversation_id: uuid.UUID) -> Iterator[tuple[uuid.UUID, UserText]]
     """Yield the turns, oldest first, each with what was asked up to it."""
     text = EMPTY
     questions = Event.objects.filter(conversation_id=conversation_id, type=UserMessage.type).order_by("seq")
-    rows = questions.values_list("turn_id", "public")
-    ids = {file["id"] for _turn, public in rows for file in public.get("attachments", ())}
-    files = attachments.texts_of(ids) if ids else {}
+    rows = list(questions.values_list("turn_id", "public"))
+    listed = [attached_file(form) for _turn, public in reversed(rows) for form in public.get("attachments", ())]
+    sent = attachments.fitting(listed, attachments.SENT_TEXT_CHARS, lambda file: file.chars)
+    files = attachments.texts_of(sent) if sent else {}
     for turn, public in rows:
         text = text.then(str(public["text"]))
         for file in public.get("attachments", ()):

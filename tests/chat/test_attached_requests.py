@@ -11,6 +11,7 @@ from django.test import AsyncClient
 from pytest_django import Settings
 
 from accounts.models import User
+from chat.attachments import passages
 from chat.conversations import model_choice
 from chat.eventlog import attachments, questions
 from chat.eventlog.link_tokens import token_of
@@ -106,6 +107,24 @@ async def test_request_has_the_newest_images_and_names_older_ones(
     [_first, [older, newer]] = sent_questions(upstream)
     assert older == 'What is this?\n\nAttached file "1.png": an older image, not sent again.'
     assert [part["type"] for part in newer] == ["text", "image_url"]
+
+
+async def test_request_and_search_have_the_newest_texts(
+    upstream: ContractHandle, conversation: Conversation, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use(settings, "chat")
+    monkeypatch.setattr(attachments, "SENT_TEXT_CHARS", 10)
+    monkeypatch.setattr(passages, "SEARCHED_CHARS", 10)
+    upstream.script([{"content": "One."}, {"content": "Two."}])
+    for number in (1, 2):
+        await send_with(conversation, await attached(conversation, f"{number}.txt", b"A ferry %d." % number))
+        await ended(conversation, number)
+
+    [_first, [older, newer]] = sent_questions(upstream)
+    assert "A ferry 1." not in older
+    assert "A ferry 2." in newer
+    texts = await database_sync_to_async(passages.texts_of)(conversation.pk)
+    assert [found.filing for found in passages.search(texts, "ferry")] == ["2.txt"]
 
 
 @pytest.mark.parametrize(
