@@ -192,7 +192,7 @@ def json_files(upload: UploadedFile[bytes]) -> Iterator[tuple[str, bytes]]:
                 raise refusal(words, most=most, total=total)
             for info in wanted:
                 yield info.filename.rpartition("/")[2], archive.read(info)
-    except (BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, UnicodeDecodeError) as error:
+    except (BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError) as error:
         raise refusal(_("The ZIP file is damaged.")) from error
 
 

@@ -138,6 +138,7 @@ def test_own_export_comes_back_equal_and_can_be_continued(alice: User, bob: User
         (b"PK\x03\x04 and so on", "damaged"),
         (zipped(**{"user.json": {}}), "no conversations.json"),
         (zipped(**{"conversations.json": [chatgpt()]})[:-60], "damaged"),
+        (zipped(**{"conversations.json": [chatgpt()]})[:-6] + b"\xff\xff\0\0\0\0", "damaged"),  # an offset
         (zipped(**{"conversations.json": b" " * (imports.MAX_FILE_BYTES + 1)}), "Unpacked"),
         (zipped(**{f"{n}.txt": b"" for n in range(imports.MAX_FILES + 1)}), "too many files"),
     ],
