@@ -42,6 +42,7 @@ SESSIONS: Final = "django_session"
 _CANARIES_ONLY: Final = frozenset({Kind.CANARY})
 _NO_SECRETS: Final = TEXT_KINDS - {Kind.SECRET}
 _PASSAGE_COLUMNS: Final = ("section", "section_title", "heading", "text", "context")
+_SITE_COLUMNS: Final = ("name", "greeting", "introduction", "placeholder", "starters", "system_prompt")
 # What citations and trace steps repeat of a filing.
 _FILING_FIELDS: Final = frozenset({"company", "section", "snippet"})
 # Columns in which less than TEXT_KINDS is sought.
@@ -57,6 +58,13 @@ _SOUGHT: Final[Mapping[tuple[str, str], frozenset[Kind]]] = {
     ("chat_queuedmessage", "text"): _CANARIES_ONLY,
     ("chat_queuedmessage", "attachments"): _CANARIES_ONLY,
     (ATTACHMENTS, "name"): _CANARIES_ONLY,
+    ("chat_conversation", "system_prompt"): _CANARIES_ONLY,
+    ("chat_modelprofile", "system_prompt"): _CANARIES_ONLY,
+    ("chat_project", "name"): _CANARIES_ONLY,
+    ("chat_project", "system_prompt"): _CANARIES_ONLY,
+    ("chat_prompt", "name"): _CANARIES_ONLY,
+    ("chat_prompt", "text"): _CANARIES_ONLY,
+    **{("chat_sitesettings", name): _CANARIES_ONLY for name in _SITE_COLUMNS},
     # Public filings: their links may look like keys, and their words are no model's.
     **dict.fromkeys([("chat_passage", name) for name in _PASSAGE_COLUMNS], _CANARIES_ONLY),
     ("chat_filing", "company"): _CANARIES_ONLY,

@@ -19,7 +19,18 @@ from django.db import connection
 from accounts.models import User
 from accounts.tokens import create_token
 from chat import eventlog
-from chat.models import Checkpoint, Conversation, Feedback, Filing, Passage, QueuedMessage, Turn
+from chat.models import (
+    Checkpoint,
+    Conversation,
+    Feedback,
+    Filing,
+    Passage,
+    Project,
+    Prompt,
+    QueuedMessage,
+    SiteSettings,
+    Turn,
+)
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from tests.chat.asking import ask, signed_in
 from tests.chat.audits import SECRET, STEP, THOUGHT, audit, make_whole_turn, plant
@@ -55,6 +66,10 @@ def test_what_people_typed_is_exempt(alice: User) -> None:
     typed = f"Is <think>this</think> or <scratchpad> a tag? My key is {SECRET}, my mail is pat@example.com."
     turn = open_turn(make_conversation(owner=alice).pk, text=typed)
     QueuedMessage.objects.create(conversation=turn.conversation, text=typed)
+    Conversation.objects.update(system_prompt=typed)
+    Project.objects.create(owner=alice, name="<think>", system_prompt=typed)
+    Prompt.objects.create(owner=alice, name="keys", text=typed)
+    SiteSettings.objects.create(greeting="<think>", system_prompt=typed)
     eventlog.append(turn, [ToolCall(call_id="c", name="f", arguments="{}", step=0)])
     step = STEP | {"args": {"query": "<think>this</think>"}}
     eventlog.append(turn, [ToolResult(call_id="c", output="", ok=True, step=0)], {"c": step})
