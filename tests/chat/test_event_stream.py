@@ -293,7 +293,9 @@ async def test_requests_of_a_user_that_wait_are_limited(
     upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(messages, "MAX_WAITING", 1)
-    upstream.script([{"content": "One two.", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2", "name": "go"}]}])
+    upstream.script(
+        [{"content": "One two.", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2", "name": "go"}]}]
+    )
     client = await client_of(alice)
 
     first = asyncio.create_task(post(client, conversation, {"text": "x", "id": "same"}))

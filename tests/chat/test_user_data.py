@@ -56,7 +56,11 @@ def test_export_holds_all_that_the_user_sees_and_nothing_else(alice: User, bob: 
     assert envelope["thinking"]["truncated"]
     assert "thought-canary" in files[f"{stem}.md"]
     everything = "".join(files.values())
-    assert not [text for text in ("raw-arguments-canary", "tail-of-the-thought", SECRET, "Bobs", "Passing") if text in everything]
+    assert not [
+        text
+        for text in ("raw-arguments-canary", "tail-of-the-thought", SECRET, "Bobs", "Passing")
+        if text in everything
+    ]
 
 
 def test_exports_are_limited(alice: User) -> None:
