@@ -56,8 +56,11 @@ export const stayAtText = () => {
   if (!queue.childElementCount) isFollowing = false;
 };
 
-document.addEventListener("legible:settled", () => {
+// The last text and the end may come in one frame: the panel with the work returns to the layout when the text rests.
+document.addEventListener("legible:settled", ({ target: card }) => {
   isEnding = false;
+  card.classList.add("card--settling");
+  requestAnimationFrame(() => requestAnimationFrame(() => card.classList.remove("card--settling")));
 });
 
 addEventListener("scroll", () => {
@@ -106,7 +109,7 @@ document.adoptedStyleSheets.push(cardHeights, workPosition);
 // transform: in the layout each new line of the text would shift it. The text has none, or all of it would be painted
 // for each change.
 
-const LIVE = "#messages > [data-status=streaming]";
+const LIVE = "#messages > :is([data-status=streaming], .card--settling)";
 let liveCard = null;
 
 const placeWork = () => {
