@@ -197,10 +197,18 @@ def test_files_of_a_queued_message_go_with_it_unless_another_message_has_them(
 
 
 def test_files_that_come_at_once_are_all_counted(alice: User, conversation: Conversation) -> None:
-    with ThreadPoolExecutor(8) as threads:
-        answers = [threads.submit(upload, client_of(alice), conversation, "a.txt", b"a") for _ in range(16)]
+    clients = [client_of(alice) for _ in range(16)]
 
-    assert sorted(answer.result().status_code for answer in answers) == [201] * 5 + [400] * 11
+    def status_of_upload(client: Client) -> int:
+        try:
+            return upload(client, conversation, "a.txt", b"a").status_code
+        finally:
+            connection.close()  # that of the thread
+
+    with ThreadPoolExecutor(8) as threads:
+        statuses = list(threads.map(status_of_upload, clients))
+
+    assert sorted(statuses) == [201] * 5 + [400] * 11
     assert Attachment.objects.count() == 5
 
 
