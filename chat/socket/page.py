@@ -185,15 +185,12 @@ class PageSession:
         return self._snapshot(turn) if turn.seq > self._seq else []
 
     async def _find_turn(self, newest_id: str) -> list[str]:
-        """Show a turn whose start was lost, or all cards where its end was lost as well.
+        """Draw all cards where the start of a turn was lost: it may have replaced one of them.
 
         ``newest_id``: the newest turn, read a moment ago.
         """
         if self.turn is not None or self._must_sync or newest_id == self._newest_id:
             return []
-        if turn := await self._running():
-            self._newest_id = turn.public_id
-            return self._show(turn)
         return await self._redraw()
 
     @property
@@ -276,7 +273,8 @@ class PageSession:
         turn = self.turn
         if turn is None or turn.public_id != event["turn"]:
             live = self._manager.live(self._conversation_id)
-            return self._show(live) if live and live.public_id == event["turn"] else []
+            is_lost = live is not None and live.public_id == event["turn"]  # its start
+            return await self._redraw() if is_lost else []
         if event["seq"] <= self._seq:
             return []  # the page has it from a snapshot
         if event["seq"] == self._seq + 1:

@@ -328,6 +328,28 @@ async def test_events_that_are_lost_are_made_up_for(
         await all_as_reloaded(near, far)
 
 
+async def test_retry_whose_start_is_lost_takes_the_place_of_the_answer(
+    upstream: ContractHandle,
+    alice: User,
+    conversation: Conversation,
+    elsewhere: TurnManager,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def lose(_group: str, _message: dict[str, Any]) -> None: ...
+
+    first = await database_sync_to_async(make_turn)(conversation, question="Why?")
+    upstream.script([{"content": ANSWER, "chunk": 4, "faults": held("go", "event:9")}])
+    async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
+        await all_as_reloaded(near, far)
+        monkeypatch.setattr(get_channel_layer(), "group_send", lose)
+        await near.post(f"/chats/{conversation.pk}/turns/{first.pk}/retry/")
+        await asyncio.to_thread(upstream.wait_for, held="go")
+        await all_as_reloaded(near, far)
+        upstream.release("go")
+        assert (await ended(conversation)).status == "completed"
+        await all_as_reloaded(near, far)
+
+
 async def test_block_whose_citations_fail_is_shown_without_them(
     upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
