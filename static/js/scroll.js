@@ -60,6 +60,7 @@ export const stayAtText = () => {
 document.addEventListener("legible:settled", ({ target: card }) => {
   isEnding = false;
   card.classList.add("card--settling");
+  if (card === liveCard) placeWork(); // not a frame later: the end may have brought a summary
   requestAnimationFrame(() => requestAnimationFrame(() => card.classList.remove("card--settling")));
 });
 
@@ -118,7 +119,7 @@ const placeWork = () => {
   if (!answer || !work) return;
   workPosition.replaceSync(`
     ${LIVE} { position: relative; overflow-anchor: none }
-    ${LIVE} > [data-answer] { margin-bottom: ${work.offsetHeight}px }
+    ${LIVE} > [data-answer] { margin-bottom: calc(${work.offsetHeight}px + var(--s4)) } /* the footer's margin is in it */
     ${LIVE} > .work { position: absolute; inset: 0 var(--s3) auto; translate: 0 ${answer.offsetTop + answer.offsetHeight}px }
   `);
 };
