@@ -33,7 +33,6 @@ from reasoning.citations import Source, check_citations, citation_numbers
 
 logger = logging.getLogger(__name__)
 SHORT_CHARS = 800
-REDRAW_S = 0.2
 REDRAW_SHARE = 0.06  # of a processor
 
 
@@ -105,16 +104,15 @@ def may_redraw(parts: tuple[str, str]) -> bool:
 
 
 class RedrawPace:
-    """When open blocks may be drawn again: each some times a second, all of a process in a share of its time."""
+    """When open blocks may be drawn again: all of a process in a share of its time."""
 
     def __init__(self) -> None:
         self._is_free_at = 0.0
 
     def next_at(self, cost_s: float) -> float:
         """Return when the block that was drawn now, at this cost, may be drawn again."""
-        now = time.monotonic()
-        self._is_free_at = max(self._is_free_at, now) + cost_s / REDRAW_SHARE
-        return max(now + REDRAW_S, self._is_free_at)
+        self._is_free_at = max(self._is_free_at, time.monotonic()) + cost_s / REDRAW_SHARE
+        return self._is_free_at
 
 
 redraw_pace = RedrawPace()
