@@ -1,4 +1,4 @@
-// Cards: their disclosures and times, and the scripts that wait for the first use of a part.
+// Cards: their disclosures and times.
 // What a person opens stays open in this tab; thinking is loaded when it is first opened. A toggle of thinking by a
 // person fires "svmai:event" once, on its button.
 
@@ -171,43 +171,3 @@ setInterval(() => {
   document.querySelectorAll("[data-live] [data-elapsed]").forEach(updateSeconds);
   document.querySelectorAll("[data-left]").forEach(updateTimeLeft);
 }, 1000);
-
-// Scripts that act only after a pointer, the focus or a click has come to one of these. That loads the script, and is
-// then repeated for it.
-
-const ON_FIRST_USE = [
-  ["./citations.js", "a[data-citation]"],
-  ["./copy.js", "[data-copy], [data-copy-trace], [data-copy-code], [data-copy-link]"],
-  ["./question_edit.js", "[data-edit], [data-branch]"],
-  ["./menus.js", "[aria-haspopup], [popovertarget], :popover-open, #find"],
-];
-const USES = ["pointerover", "focusin", "click"];
-
-const loadScript = (script) => import(script).then(() => true, () => false);
-
-const loadOnFirstUse = ([script, selector]) => {
-  let latest = null; // of several uses while the script is on its way, the last is repeated
-  let isReady = false;
-
-  const use = async (event) => {
-    if (isReady || !event.target.closest?.(selector)) return;
-    const isClick = event.type === "click";
-    if (isClick && (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey)) return;
-    if (isClick) event.preventDefault();
-    if (isClick) event.stopImmediatePropagation();
-    latest = event;
-    const isLoaded = await loadScript(script);
-    if (latest !== event) return;
-    isReady = true;
-    event.target.dispatchEvent(new event.constructor(event.type, event));
-    isReady = isLoaded; // without it the page does what it does without scripts, and the next use tries again
-  };
-  USES.forEach((type) => document.addEventListener(type, use, { capture: true }));
-};
-
-ON_FIRST_USE.forEach(loadOnFirstUse);
-
-// A selection can be copied only after it was made.
-document.addEventListener("selectionchange", () => {
-  if (!getSelection().isCollapsed) loadScript("./copy.js");
-});

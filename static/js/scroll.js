@@ -130,7 +130,7 @@ const keepWorkBelowText = (card) => {
   if (card === liveCard) return;
   liveCard = card;
   resizes.disconnect();
-  card.querySelectorAll(":scope > :is(.work, [data-answer])").forEach((part) => resizes.observe(part));
+  [...card.children].forEach((part) => resizes.observe(part));
 };
 
 // Keep the place while all messages are drawn again.
