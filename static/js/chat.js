@@ -130,6 +130,27 @@ const showLiveness = ({ live }) => {
   banner.textContent = live ? banner.dataset.away : banner.dataset.notLive;
 };
 
+// The pickers of model and effort follow what was chosen by a command or on another page.
+
+const updateEfforts = (efforts) => {
+  const picker = document.getElementById("effort-pick");
+  const options = efforts.map(([value, label, isChosen]) => new Option(label, value, false, isChosen));
+  const labels = (list) => [...list].map((option) => option.text).join();
+  if (labels(options) !== labels(picker.options)) picker.replaceChildren(...options);
+  picker.value = efforts.find(([, , isChosen]) => isChosen)?.[0] ?? "";
+  picker.parentElement.hidden = !efforts.length;
+};
+
+const updateModel = ({ model, label, efforts }) => {
+  updateEfforts(efforts);
+  const picker = document.getElementById("model-pick");
+  if (!picker.matches("select")) return picker.firstElementChild.replaceChildren(label); // one model only
+  const option = [...picker.options].find(({ value }) => value === model);
+  if (option) option.text = label;
+  else picker.add(new Option(label, model));
+  picker.value = model;
+};
+
 const handleFrame = (frame) => {
   if (Array.isArray(frame)) return receiveText({ n: frame[0], text: frame[1] }, syncAfterGap);
   if ("text" in frame || "html" in frame) return receiveText(frame, syncAfterGap);
@@ -138,7 +159,7 @@ const handleFrame = (frame) => {
   if ("card" in frame) return markCard(frame);
   if ("running" in frame) return setRunning(frame);
   if ("switch" in frame) return updateSwitch(frame);
-  if ("model" in frame) return import("./model_picker.js").then(({ updateModel }) => updateModel(frame));
+  if ("model" in frame) return updateModel(frame);
   if ("named" in frame) return updateTitle(frame);
   if ("announce" in frame) return announce(frame);
   if ("draft" in frame) return document.dispatchEvent(new CustomEvent("legible:draft", { detail: frame.draft }));
