@@ -227,9 +227,13 @@ class ConversationConsumer(AsyncWebsocketConsumer):
             await self._locked(reveal)
 
     async def _follow(self, messages: Subscription) -> None:
-        while True:
-            if message := await messages.next():
-                await self.dispatch(message)
+        try:
+            while True:
+                if message := await messages.next():
+                    await self.dispatch(message)
+        except Exception:  # else the page would stay open and get no more events
+            logger.exception("events can't be received; closing the socket")
+            await self.close(BROKEN)
 
     async def _locked(self, draw: Callable[[], Awaitable[list[str]]]) -> None:
         async with self._lock:

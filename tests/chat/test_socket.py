@@ -284,6 +284,20 @@ async def test_failure_of_the_server_closes_the_socket_with_a_code_that_daphne_s
     assert 3000 <= closed["code"] < 5000  # autobahn raises for others
 
 
+async def test_page_that_can_receive_no_more_events_is_closed(
+    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(_channel: str) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(get_channel_layer(), "receive", fail)
+    async with socket_of(conversation, alice) as socket:
+        await frames_until(socket, "running")
+        closed: Any = await socket.receive_output(timeout=30)
+
+    assert closed == {"type": "websocket.close", "code": consumer.BROKEN}
+
+
 async def test_bad_input_gets_a_clear_error_and_the_socket_stays_open(
     alice: User, conversation: Conversation, settings: LazySettings
 ) -> None:
