@@ -12,8 +12,8 @@ import unicodedata
 from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
+from typing import Final
 
-from reasoning.redaction.prose import FOREIGN_PASSWORD_WORDS
 from reasoning.redaction.rules import wordset
 
 
@@ -50,7 +50,16 @@ _KEY_BOOKKEEPING = wordset(
     " answer json dictionary hot short arrow shift ctrl"
 )
 _PASSING = wordset("bypass compass encompass overpass surpass trespass underpass")
-_SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset(
+# Words for a password by language, in the forms that precede a value.
+FOREIGN_PASSWORD_WORDS: Final = wordset(
+    """
+    passwort kennwort losung wachtwoord passe contraseña contrasena clave senha parola hasło hasła haslo heslo hesla
+    lösenord lösenordet losenord adgangskode adgangskoden passord passordet salasana salasanan jelszó jelszava jelszo
+    şifre şifresi şifreniz sifre parolası пароль пароля паролем лозинка лозинку парола κωδικός κωδικο סיסמה הסיסמה סיסמא
+    المرور السر khẩu sandi sandinya
+    """
+)
+SECRET_WORDS = (FOREIGN_PASSWORD_WORDS - {"clave", "khẩu", "sandi"}) | wordset(
     "password passwd passphrase passcode passwort passe kennwort contrasena"
     " contraseña senha wachtwoord пароль pwd psw pw"
     " secret credential cred creds apikey authorization auth bearer cookie jwt csrf xsrf csrftoken otp totp mnemonic"
@@ -65,7 +74,7 @@ _WEAK_WORDS = wordset(
     "key tokens keys code nonce signature sig salt session license challenge verifier ticket assertion saml hmac seed"
     " otpauth state wpa"
 )
-_SECRET_PAIRS = frozenset(
+SECRET_PAIRS = frozenset(
     {(word, "key") for word in wordset(
         "api access secret private encryption encrypt signing sign master account shared session service auth ssh rsa"
         " dsa deploy storage subscription function hmac aes crypto cipher decryption webhook consumer client app admin"
@@ -125,7 +134,7 @@ def kind_of(name: str) -> KeyKind:
         return KeyKind.NONE
     is_bookkeeping = bool(present & _KEY_BOOKKEEPING)
     if not (words[-1] == "key" and is_bookkeeping) and (
-        pairs & _SECRET_PAIRS or words[-1] == "pass" or any(map(is_secret_word, words))
+        pairs & SECRET_PAIRS or words[-1] == "pass" or any(map(is_secret_word, words))
     ):
         # `tokens` alone is as often a number of them as a list of credentials.
         return KeyKind.WEAK if given == ("tokens",) else KeyKind.SECRET
@@ -153,7 +162,7 @@ def name_words(name: str) -> tuple[str, ...]:
 
 def singular(word: str) -> str:
     word = _ALIASES.get(word, word)
-    if word.endswith("s") and word[:-1] in _SECRET_WORDS | {"key", "phone", "code", "license", "cookie"}:
+    if word.endswith("s") and word[:-1] in SECRET_WORDS | {"key", "phone", "code", "license", "cookie"}:
         return word[:-1]
     return word
 
@@ -169,7 +178,7 @@ def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> boo
 
 def is_secret_word(word: str) -> bool:
     return (
-        word in _SECRET_WORDS
+        word in SECRET_WORDS
         or (word.endswith(_SECRET_ENDINGS) and not word.startswith(("next", "page", "contin")))
         or (word.endswith("pass") and word not in _PASSING)
     )

@@ -14,7 +14,7 @@ from string import ascii_uppercase
 from typing import Final, NamedTuple
 
 from reasoning.redaction.rules import Rule, Span, Trigger, wordset
-from reasoning.redaction.secrets import TABLE_CONTINUATION, find_in_tables
+from reasoning.redaction.tables import TABLE_WINDOW, find_in_tables
 
 # Also the ways in which people and HTML disguise the at sign.
 _EMAIL = re.compile(
@@ -36,6 +36,7 @@ _CARD_ISSUER = re.compile(
 # Numbers that the authority never issues (000, 666, 00, 0000) stay.
 _SSN = re.compile(r"(?<![\d\-])(?P<value>(?!000|666)\d{3}([\-‑–])(?!00)\d{2}\2(?!0000)\d{4})(?![\d\-])")
 _CPF = re.compile(r"(?<![\d.])(?P<value>\d{3}\.\d{3}\.\d{3}-\d{2})(?![\d\-])")
+_CODICE_FISCALE = re.compile(r"(?<!\w)(?P<value>[A-Z]{6}\d{2}[A-EHLMPRST]\d{2}[A-Z]\d{3}[A-Z])(?!\w)")
 _NINO = re.compile(r"(?<![A-Za-z0-9])(?P<value>[A-CEGHJ-NP-TW-Z]{2}( ?)\d{2}\2\d{2}\2\d{2}\2[A-D])(?![A-Za-z0-9])")
 # International, North American, French, British layouts; others need a label.
 _PHONES = (
@@ -80,11 +81,11 @@ class Label(NamedTuple):
 _LABELS: Final = {
     "id_number": Label(
         wordset(
-            "ssn itin social_security social_insurance national_insurance national_id nino aadhaar passport"
-            " passeport pasaporte passaporto reisepass pass_nr ausweis personalausweis driver_license drivers_license"
+            "ssn itin social_security social_insurance national_insurance national_id nino aadhaar ausweis"
+            " personalausweis driver_license drivers_license"
             " driver's_license driver's_licence driving_licence driving_license nhs medicare patient_id"
             " medical_record medical_record_number personal_number mrn dni nie nif cpf cnh curp pesel ahv"
-            " codice_fiscale personnummer bsn steuer steueridentifikationsnummer führerscheinnummer"
+            " codice_fiscale personnummer bsn steuer steueridentifikationsnummer führerschein"
             " rentenversicherungsnummer tax_id tax_number tax_file taxpayer_id sozialversicherungsnummer"
             " sécurité_sociale seguridad_social identity_card id_card id_number identity_number personal_id"
             " tax_identification insee versichertennummer versicherungsnummer krankenkassennummer"
@@ -94,11 +95,17 @@ _LABELS: Final = {
         r"(?<![A-Za-z0-9])(?=[A-Z\-. ]{0,8}\d)[A-Z0-9](?:(?:[ \-./]|%20)?[A-Z0-9]){4,20}(?![A-Za-z0-9])",
         2,
     ),
+    "passport": Label(
+        wordset("passport passeport pasaporte passaporto reisepass pass_nr passnummer paspoort paszport"),
+        r"[^\d\n\[]{0,24}?",
+        r"(?<![A-Za-z0-9])(?=[A-Z]{0,8}\d)[A-Z0-9]{7,10}(?![A-Za-z0-9])",
+        1,
+    ),
     "phone": Label(
         wordset(
             "phone phones telephone tel tél telefon telefonnummer teléfono telefono téléphone mobile mobil móvil"
-            " hotline erreichbar rückruf nummer cell cellphone cellulare fax call sms text whatsapp dial ring reach"
-            " contact handy handynummer rufnummer ph numéro_de_téléphone 电话"
+            " hotline erreichbar rückruf mich_an nummer cell cellphone cellulare fax call sms text whatsapp dial ring"
+            " reach contact handy handynummer rufnummer ph numéro_de_téléphone 电话"
         ),
         r"[^\d\n+(\[]{0,24}",
         r"(?:[+(]|%2B){0,2}\d(?:(?:[ \t\xa0.\-/()]|%20|%2F){0,3}\d){6,14}(?![\d\-]|\.\d|,\d|%)",
@@ -148,8 +155,9 @@ _LABELS: Final = {
     "address": Label(
         wordset(
             "address addr street_address home_address adresse anschrift wohnhaft wohnhaft_in dirección direccion"
-            " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at ship_to bill_to"
-            " deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in domicilié STREET straße:"
+            " domicilio domicile indirizzo adres wohnadresse adresse_postale resides_at lives_at live_at ship_to"
+            " bill_to deliver_to wohnort wohnsitz lieferadresse rechnungsadresse wohne_in wohnt_in"
+            " domicilié STREET straße:"
         ),
         rf"{_SIGNS}(?:(?:is|ist|est|es|è|to|der|au|in)[^\w\n]{{1,3}})?",
         # a house number beside a name in capitals, up to the end of the field, the line or the sentence
@@ -177,7 +185,7 @@ _LABELLED: Final = {
     kind: (
         # The label may be part of a name such as ``home_phone`` or ``contactPhone``.
         re.compile(
-            rf"(?:(?<![^\W\d_])|(?<=[a-z])(?=[A-Z])){label_pattern(label.words)}(?![a-z])"
+            rf"(?:(?<![^\W_])|(?<=[a-z])(?=[A-Z]))(?!(?<=\.)\w+\.\d){label_pattern(label.words)}(?![a-z])"
             rf"(?:{label.gap}|{_MARKS})(?P<value>{label.value})"
         ),
         re.compile(rf"(?:\w{{1,16}}[ _-]){{0,2}}(?:[a-z]{{1,16}}(?=[A-Z]))?{label_pattern(label.words)}"),
@@ -255,6 +263,7 @@ def find_numbers(
 def find_by_layout(text: str) -> Iterator[Span]:
     yield from find_numbers(text, "ssn", _SSN, 9)
     yield from find_numbers(text, "id_number", _CPF, 11)
+    yield from find_numbers(text, "id_number", _CODICE_FISCALE, 7)
     yield from find_numbers(text, "mac", _MAC, 0)
     if " - " in text:
         yield from find_numbers(text, "ip", _ACCESS_LOG, 4)
@@ -326,36 +335,36 @@ TRIGGERS: Final = (
         shape=r"(?=[\d(+])(?:(?<!\d)(?!(?:19|20)\d\d(?!\d))\d{3}|\(?\+?(?<![\d.,])\d(?=\d?\))|\+\d"
         r"|(?<![\d.,])0[1-9](?![\d.,])|(?<![\d.])\d{1,2}\.\d{1,3}\.)"
         r"|(?<![\w:\-])[0-9A-Fa-f]{2}[:\-][0-9A-Fa-f]{2}[:\-]",  # of a MAC address
-        continuation=re.compile(r"[\d\s.\-/()+]{0,60}(?:(?<= - )[^\s\[]{1,64}\s?)?"),
+        window=re.compile(r"[\d\s.\-/()+]{0,60}+(?:(?<= - )[^\s\[]{1,64}+\s?+\[?\d?)?+"),
     ),
     Trigger(
         "label",
         _LABEL_WORDS,
-        continuation=re.compile(
-            r"[^\d\n]{0,28}(?:\n\s{0,8}[^\d\n]{0,12})?"
-            r"(?:[A-Za-z]{0,6}\d[A-Za-z0-9 \-./()+,:%]{0,40}(?:[^\W\d_]{2,9}\.?,?(?:\s\d{0,4})?)?)?"
+        window=re.compile(
+            r"[^\d\n]{0,28}+(?:\n\s{0,8}+[^\d\n]{0,12}+)?+"
+            r"(?:\d[A-Za-z0-9 \-./()+,:%]{0,40}+(?:[^\W\d_]{2,9}+\.?+,?+(?:\s\d{0,4}+)?+)?+)?+"
         ),
     ),
-    Trigger("column", _LABEL_WORDS, continuation=TABLE_CONTINUATION),
+    Trigger("column", _LABEL_WORDS, window=TABLE_WINDOW, max_chars=4_096),
     Trigger(
         "address",
         _FIRST_WORDS["address"],
-        continuation=re.compile(
-            r"(?i:\s?(?:at|to|in)|[ _-]?line)?\d?(?:[^\w\s\[]?[^\w\n\[]{0,7}|(?:[\s:*]|</?[a-z]{1,8}>?){0,12})"
-            r"(?:(?:is|ist|est|es|è|to|der|au|in)\W{0,3})?"
-            r"(?:[A-Z\d][^\n\"'<>|{}\[\];]{0,165})?"
+        window=re.compile(
+            r"(?i:\s?(?:at|to|in)(?![a-z])|[ _-]?line)?+\d?(?:[^\w\n\[]{0,12}+|(?:[\s:*]|</?[a-z]{1,8}>?+){0,12}+)"
+            r"(?:(?:is|ist|est|es|è|to|der|au|in)(?!\w)\W{0,3}+)?+"
+            r"(?:[A-Z\d][^\n\"'<>|{}\[\];]{0,165}+)?+"
         ),
     ),
     Trigger("path", shape=r"/home/|/Users/|:(?:\\{1,4}|/)[Uu]sers"),
     Trigger(
         "iban",
         shape=r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?=[A-Za-z0-9]{8}|[ \-]|\Z)",
-        continuation=re.compile(r"[A-Za-z0-9 \-]{0,42}"),
+        window=re.compile(r"[A-Za-z0-9 \-]{0,42}+"),
     ),
     Trigger(
         "nino",
         shape=r"(?<![A-Za-z0-9])[A-CEGHJ-NP-TW-Z]{2}(?=\d|\s|\Z)",
-        continuation=re.compile(r"[ \dA-D]{0,13}"),
+        window=re.compile(r"[ \dA-D]{0,13}+"),
     ),
 )
 RULES: Final = (

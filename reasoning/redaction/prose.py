@@ -1,8 +1,7 @@
 """Secrets in sentences: "the password for the admin account is …", "log in as … with password …", seed phrases.
 
 English and German sentences have patterns of their own. In any language a value that looks like no word is masked up to
-eight words behind a word for a password; without a verb or a mark before it, only if it looks like nothing else. What a
-pattern spans, its trigger's continuation holds.
+eight words behind a word for a password; without a verb or a mark before it, only if it looks like nothing else.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from reasoning.redaction.classify import FOREIGN_PASSWORD_WORDS, SECRET_PAIRS, KeyKind, classify
 from reasoning.redaction.rules import (
     Rule,
     Span,
@@ -22,20 +22,12 @@ from reasoning.redaction.rules import (
     is_number_like,
     is_random,
     is_word,
+    next_words,
     pattern_rule,
     strip_punctuation,
     wordset,
 )
 
-# Words for a password by language, in the forms that precede a value.
-FOREIGN_PASSWORD_WORDS: Final = wordset(
-    """
-    passwort kennwort losung wachtwoord passe contraseña contrasena clave senha parola hasło hasła haslo heslo hesla
-    lösenord lösenordet losenord adgangskode adgangskoden passord passordet salasana salasanan jelszó jelszava jelszo
-    şifre şifresi şifreniz sifre parolası пароль пароля паролем лозинка лозинку парола κωδικός κωδικο סיסמה הסיסמה סיסמא
-    المرور السر khẩu sandi sandinya
-    """
-)
 # Words that hold a sentence together; a passphrase of ordinary words has none of them.
 _GRAMMAR_WORDS = wordset(
     """
@@ -47,10 +39,8 @@ _GRAMMAR_WORDS = wordset(
     """
 )
 # First words of names such as "access token".
-QUALIFIERS: Final = wordset(
-    "api access private client signing encryption auth security verification recovery seed time refresh master"
-    " connection app deploy your license webhook backup shared service account admin mot ssh pass"
-    " door gate alarm entry unlock confirmation sms"
+QUALIFIERS: Final = frozenset(first for first, _ in SECRET_PAIRS) | wordset(
+    "time refresh connection your mot door gate alarm entry unlock confirmation sms"
 )
 PASSWORD_NAME: Final = re.compile(r"(?i)pass|pwd|kennwort|contrase|senha|wachtwoord|пароль|psk|answer|pw\Z")
 # A key or a token is never three digits; a PIN or a code is.
@@ -61,33 +51,25 @@ FOR_SOMETHING: Final = (  # "for the admin account", "vom Server"
     r"(?:\s{1,4}(?:for|of|to|on|in|at|from|per|für|von|vom|des|der|zum|zur|im|am|pour|de|para|del|della|dell['’]\w{1,20}"
     r"|van|voor)(?:\s{1,4}\S{0,59}[^\s.!?;:=]){0,5}?)?"
 )
-_NAME = (
-    r"(?P<name>(?:[Pp]ass[ ]?(?:word|phrase|code)|PASSWORD|[Pp]/[Ww]|(?<=[A-Z]_)(?:PASS|PWD|PW|TOKEN|KEY|SECRET)"
-    r"|(?:API-|WLAN-|Zu(?:griff|gang)s)?[Ss]chlüssel|Geheimnis|passwd|pwd|[Pp]asswort|[Kk]ennwort|[Cc]ontraseña|[Ss]enha"
-    r"|(?:mot[ ]de[ ])?passe|SecureString|[Ww]achtwoord|[Пп]ароль|[Pp]w|(?:wpa-)?psk|PIN(?:[ ](?:code|number))?|OTP"
-    r"|CVV|CVC|(?:require|master|store|key|user|db|smtp|mail|root|admin)pass|(?i:(?:api|access|secret|shared|private|auth\w{0,12}|bearer|refresh|client|signing|encryption|session|security|account|app"
-    r"|login|master|license|recovery|verification|one-time|2fa|mfa|reset|backup|admin|deploy|personal[ ]access|webhook"
-    r"|ssh|service|user|new|temporary)[ _\-](?:key|token|secret|code|password|passphrase|pin|pass(?:code)?))"
-    r"|[Tt]oken|[Ss]ecret|[Kk]ey|[Cc]redentials?))s?"
-)
-_PREFIX = (  # DB_, db of dbPassword, db_
-    r"(?!public|primary|foreign|sort|cache|next|page|max|min)"
-    r"(?:[A-Z][A-Z0-9_]{0,40}_|[a-z]{1,16}(?=[A-Z])|[a-z][a-z0-9_]{0,40}_)?"
-)
+# A word, which may be a name: "client_secret", "WLAN-Schlüssel"; and what may qualify it: "api" of "api key".
+_NAME = re.compile(r"(?<![\w\-])[^\W\d_][\w\-/]{1,40}+")
+_QUALIFIER = re.compile(r"(?:[\w\-]{2,12}[ ]){1,2}\Z")
+_MAX_QUALIFIER_CHARS = 26
 _IS = (
     r"(?:(?:has[ ]been[ ]|was[ ]|is[ ]|been[ ])?(?:changed|set|reset|updated|rotated)[ ]to|wurde[ ](?:auf|zu)"
     r"|is|was|are|will[ ]be|should[ ]be|must[ ]be|becomes?|became|remains|equals"
     r"|(?:ist|lautet|heißt)(?:[ ](?:jetzt|nun))?|est|es|è|é)"
 )
-_NAME_IS_VALUE = re.compile(  # "the password for bob is …"
-    rf"(?<![A-Za-z_]){_PREFIX}{_NAME}[\"'`*]{{0,4}}(?:[ ]\([^()\n]{{1,30}}\))?{FOR_SOMETHING}"
+_IS_VALUE = re.compile(  # "… for bob is …"
+    rf"[\"'`*]{{0,4}}(?:[ ]\([^()\n]{{1,30}}\))?{FOR_SOMETHING}"
     rf"(?:\s{{1,4}}{_IS}"
     rf"(?:\s{{1,4}}(?:now|still|übrigens|derzeit|aktuell|weiterhin"
     rf"|set[ ]to|currently|simply|just|as[ ]follows|the[ ]following|called))?[ ]?:?"
-    rf"|[ ]?[:=])\s{{1,4}}(?P<open>[\"'`*(\[„“”]{{0,4}})(?P<value>[^\s\"'`<>\\]{{1,256}}+)"
+    rf"|[ ]?[:=])\s{{1,4}}(?P<open>[\"'`*(„“”]{{0,4}})(?P<value>[^\s\"'`<>\\]{{1,256}}+)"
 )
-_NAME_THEN_VALUE = re.compile(  # "use the password …", "root's password …"
-    rf"(?:(?<![A-Za-z_\-])|(?<=ConvertTo-)){_PREFIX}{_NAME}(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?\s{{1,4}}(?:(?:to|use|enter|type|try|\d)\s{{1,4}})?[\"'`*(\[]{{0,4}}(?P<value>[^\s\"'`<>\\]{{3,256}}+)"
+_THEN_VALUE = re.compile(  # "use the password …", "root's password …"
+    rf"(?:['’]s|[\"'`*]{{0,4}},?)(?:{FOR_SOMETHING}\s{{1,4}}to)?\s{{1,4}}"
+    r"(?:(?:to|use|enter|type|try|\d)\s{1,4})?[\"'`*(\[]{0,4}(?P<value>[^\s\"'`<>\\]{3,256}+)"
 )
 _VALUE_IS_NAME = re.compile(  # "… is my password"
     r"(?P<quote>[\"'`]?)(?<![\w.\-/])(?P<value>[^\s\"'`<>,;()]{5,256}+)(?P=quote)\s{1,4}(?:is|as|for|was|(?:when|if)(?:\s{1,4}[a-z]{1,12}){1,4}\s{1,4}for)\s{1,4}"
@@ -96,14 +78,9 @@ _VALUE_IS_NAME = re.compile(  # "… is my password"
     r"|(?:access|auth|api|session|refresh|private)[ _-]?token|(?:client|jwt|webhook)[ _-]?secret|pin)(?![a-z])"
     r"(?! (?:manager|polic|rule|hash|store|generator))"
 )
-_LOGIN = re.compile(  # "user bob, password …"
-    r"(?i)(?<![a-z])(?:login|user(?:name|id)?|account|benutzer(?:name)?)[\"'`*:]{0,4}\s{0,4}[:=]?\s{0,4}(?P<who>[^\s,;|]{1,64}+)[\s,;/]{1,4}"
-    r"(?:and\s{1,4}|with\s{1,4}|und\s{1,4}){0,2}(?:password|passwort|kennwort|pass|pwd|pw)(?![a-z])[\"'`*]{0,4}\s{0,4}[:=]?\s{0,4}[\"'`*]{0,3}"
-    r"(?P<value>[^\s\"'`<>]{2,256}+)"
-)
 _CREDENTIALS = re.compile(  # "credentials: bob/…"
     r"(?i)(?<![a-z])(?:credentials?|creds|login|(?:log|sign)(?:ged|ed)?\s{1,4}in|zugangsdaten|anmeldedaten"
-    r"|anmeld(?:ung|en)|einloggen|zugang)[\"'`*]{0,4}"
+    r"|anmeld(?:ung|en)|einloggen|logge[ ](?:dich|sich)|zugang)[\"'`*]{0,4}"
     rf"{FOR_SOMETHING}"
     r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?\s{0,4}[:=]?\s{1,4}"
     r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s)(?P<secret>[^\s\"'`<>/]{3,128}+))"
@@ -128,7 +105,6 @@ _CODE_BEFORE_NAME = re.compile(  # "G-493817 is your verification code"
     r"(?:\s{1,4}[\w-]{1,20}){0,3}?\s{1,4}(?i:[\w-]{0,16}code|PIN|OTP|TAN)(?!\w)"
 )
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
-TRIGGER_IDEOGRAPHS: Final = "密口令パ"  # with which the words for a password begin
 # Chinese, Japanese and Korean write the name, a copula and the value without blanks.
 _CJK = re.compile(
     r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호)\s{0,2}(?:是|为|為|は|는|은|가)?\s{0,2}[:：=]?\s{0,2}"
@@ -166,21 +142,28 @@ def find_word_passphrase(text: str, start: int) -> Span | None:
 
 
 def find_stated(text: str) -> Iterator[Span]:
-    """Find what "the password is …" states."""
-    for found in _NAME_IS_VALUE.finditer(text):
-        start, value = found.start("value"), strip_punctuation(found["value"])
-        if is_inert(value):
+    """Find what "the password is …", "the API key …" state."""
+    for word in _NAME.finditer(text):
+        if classify(word.group().replace("/", "")) not in (KeyKind.SECRET, KeyKind.WEAK):
             continue
-        if phrase := PASSWORD_NAME.search(found["name"]) and find_word_passphrase(text, start):
-            yield phrase
-        elif is_stated_value(found["name"], value, quoted=bool(found["open"].strip("(["))):
-            yield Span(start, start + len(value))
+        qualifier = _QUALIFIER.search(text, max(word.start() - _MAX_QUALIFIER_CHARS, 0), word.start())
+        name = text[qualifier.start() if qualifier else word.start() : word.end()]
+        if found := _IS_VALUE.match(text, word.end()):
+            start, value = found.start("value"), strip_punctuation(found["value"])
+            if phrase := PASSWORD_NAME.search(name) and find_word_passphrase(text, start):
+                yield phrase
+            elif not is_inert(value) and is_stated_value(name, value, quoted=bool(found["open"].strip("("))):
+                yield Span(start, start + len(value))
+        if found := _THEN_VALUE.match(text, word.end()):
+            start, value = found.start("value"), strip_punctuation(found["value"])
+            if not is_inert(value) and is_value_behind_name(name, value):
+                yield Span(start, start + len(value))
 
 
 def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
     """True where "the ``name`` is ``value``" reveals the secret rather than describes it."""
     if value.isdigit():
-        return len(value) >= 3 and accepts_digits(name)
+        return len(value) >= 3 and accepts_digits(name) and classify(name) is KeyKind.SECRET
     if is_expression(value) and not quoted:
         return False
     if is_plain_name(name):
@@ -193,15 +176,18 @@ def is_stated_value(name: str, value: str, *, quoted: bool) -> bool:
 
 
 def is_plain_name(name: str) -> bool:
-    return name.lower().rstrip("s") in _PLAIN_NAMES
+    """True for a name with other meanings: "the key", but not "the API key"."""
+    *others, last = name.lower().split()
+    is_qualified = bool(others) and others[-1] in QUALIFIERS
+    return not is_qualified and (classify(last) is KeyKind.WEAK or last.rstrip("s") in _PLAIN_NAMES)
 
 
-def is_value_behind_name(found: re.Match[str], value: str) -> bool:
+def is_value_behind_name(name: str, value: str) -> bool:
     if value[0] in "=:|-(" or is_expression(value):
         return False
-    if is_random(value, min_chars=12):
-        return True
-    return not is_plain_name(found["name"]) and is_mixed(value) and not value.startswith(("$", "#"))
+    return is_random(value, min_chars=12) or (
+        not is_plain_name(name) and is_mixed(value) and not value.startswith(("$", "#"))
+    )
 
 
 def is_value_before_name(found: re.Match[str], value: str) -> bool:
@@ -248,58 +234,37 @@ def find_seed_phrases(text: str) -> Iterator[Span]:
 TRIGGERS: Final = (
     Trigger(
         "phrase",
-        wordset("passphrase mnemonic seed recovery backup secret"),
-        continuation=re.compile(
-            r"(?i)(?:\s{0,2}(?:phrase|words?|key|code))?[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?\s{0,4}[:=]?[\s\"'`*(]{0,6}"
-            r"(?:(?:\d{1,2}[.)]\s?)?[a-z]{2,12}+(?![a-z])[\s,\-]{0,3}+){0,26}+"
+        wordset("passphrase mnemonic phrase words word"),
+        window=re.compile(
+            r"(?i)[\"'`*]{0,4}+(?:\s{1,4}+(?:is|was|are))?+\s{0,4}+[:=]?+[\s\"'`*(]{0,6}+"
+            r"(?:(?:\d{1,2}[.)]\s?+)?+[a-z]{2,12}+(?![a-z])[\s,\-]{0,3}+){0,26}+"
         ),
-    ),
-    Trigger(
-        "nearby",
-        FOREIGN_PASSWORD_WORDS | wordset("log logged"),
-        stems=r"pass(?:w|ph|code|(?![a-z]))|pwd?(?![a-z])|contrase|secret|token|credential|login",
-        continuation=re.compile(r"[^\s\"'`<>]{0,24}+(?:[ \t]{1,4}[^\s<>]{1,80}(?<![.])){0,7}[ \t]{0,4}"),
     ),
     Trigger(
         "login",
         wordset(
             "login log user username userid account credential credentials creds machine benutzer benutzername"
-            " zugangsdaten anmeldedaten anmeldung anmelden einloggen zugang logged sign signed"
+            " zugangsdaten anmeldedaten anmeldung anmelden einloggen logge zugang logged sign signed"
         ),
-        continuation=re.compile(
-            rf"(?i)[\"'`*]{{0,4}}(?:\s{{1,4}}in)?{FOR_SOMETHING}"
-            r"(?:\s{1,4}(?:is|are|as|with|using|mit|als|attempt|details?|data|info))?\s{0,4}[:=]?\s{0,4}\S{0,64}[,;/\s]{0,4}(?:(?:and|und|mit)\s{0,4})?(?:with\s{0,4})?"
-            r"(?:login\s{1,4}\S{1,64}\s{1,4})?(?:(?:password|passwort|kennwort|pass|pwd|pw)[\"'`*]{0,4}\s{0,4}[:=]?\s{0,4})?"
-        ),
+        window=next_words(9),
     ),
     Trigger(
         "odd",  # a word with a digit or a symbol in it, as passwords have; its name may follow
-        shape=r"(?=[\d@!^$*#%&+~])(?:(?<=[A-Za-z]{2})\d|(?<=[a-z]{2}-)\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|(?<=[A-Za-z])[*#%&+~]\d|\$[a-z])"
+        shape=r"(?=[\d@!^$*#%&+~?=])(?:(?<=[A-Za-z]{2})\d|(?<=[a-z]{2}-)\d|\d[A-Za-z]{2}|[@!^][A-Za-z0-9]|(?<=[A-Za-z])[*#%&+~$?=]\d|\$[a-z])"
         r"|(?<![\w.,$€/-])(?!(?:19|20)\d\d(?!\d))\d{4,8}(?![\w.,])|(?<=[A-Z]-)\d{4,8}",
-        continuation=re.compile(
-            r"\S{0,256}(?:\s{1,4}(?:is|as|for|was|ist|lautet|(?:when|if)(?:\s{1,4}[a-z]{1,12}){0,4}(?:\s{1,4}for)?)"
-            r"(?:\s{1,4}(?:the|my|your|our|his|her|their|a|an|[Ii]hr|[Dd]ein|der))?"
-            r"(?:\s{1,4}\w{1,20}){0,3}[^\w\s]{0,4})?\s?"
-        ),
-        includes_next=False,
+        window=re.compile(r"\S*+(?:\s{1,4}+(?:(?:is|as|for|was|ist|lautet|when|if)(?:\s{1,4}+\S*+){0,8}+)?+)?+"),
     ),
     Trigger(
         "cjk",
-        frozenset(TRIGGER_IDEOGRAPHS),
+        frozenset("密口令パ"),  # with which the words for a password begin
         shape="[비암]",
-        continuation=re.compile(
-            r"[码碼钥鑰匙令牌スワード밀번호]{0,5}\s{0,2}[是为為은는が가は]?\s{0,2}[:：=]?\s{0,2}[\"'`「“]?"
-        ),
+        window=re.compile(r"[^\s!-~]{0,12}+\s{0,2}+[:=]?+\s{0,2}+[\"'`「“]?+[!-~]{0,64}+"),
     ),
 )
 RULES: Final = (
     Rule(frozenset({"name"}), find_stated),
-    pattern_rule("name", _NAME_THEN_VALUE, accept=is_value_behind_name, strip=True),
     pattern_rule("name", _CODE),
     pattern_rule("odd", _CODE_BEFORE_NAME),
-    pattern_rule(
-        "login", _LOGIN, accept=lambda found, value: not is_word(value) and not is_word(found["who"]), strip=True
-    ),
     pattern_rule("login", _CREDENTIALS, accept=lambda _found, value: is_mixed(value), strip=True),
     pattern_rule("odd", _VALUE_IS_NAME, accept=is_value_before_name),
     Rule(frozenset({"phrase"}), find_seed_phrases),
@@ -309,5 +274,5 @@ RULES: Final = (
         accept=lambda _found, value: is_mixed(value) or value.isdigit() or len(value) >= 8,
         strip=True,
     ),
-    Rule(frozenset({"nearby"}), find_nearby),
+    Rule(frozenset({"name"}), find_nearby),
 )

@@ -22,7 +22,6 @@ from reasoning.redaction.policy import (
     SafeText,
     mark_safe_text,
 )
-from reasoning.redaction.secrets import find_cut_token
 from reasoning.redaction.stream import MAX_HELD, StreamRedactor, clean, rule_book
 
 _OMITTED_STEP_BYTES = 96  # of the last step, which counts what was left out
@@ -107,15 +106,9 @@ class Redactor:
         if self._remove_repeats:
             text, count = self._remove_repeats(text)
             self.counts[REPEAT] += count
-        book = rule_book(personal=self.policy.personal)
         # Most strings of a trace are short and contain nothing; no machine has to be built for them.
-        is_plain = (
-            len(text) <= MAX_HELD
-            and clean(text) == text
-            and not book.triggers_in(text, 0, len(text))
-            and not find_cut_token(text)
-        )
-        if is_plain:
+        book = rule_book(personal=self.policy.personal)
+        if len(text) <= MAX_HELD and clean(text) == text and book.is_plain(text):
             return text
         # One machine for streams and whole texts, so that both give the same output.
         stream = StreamRedactor(self.policy)

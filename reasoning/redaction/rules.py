@@ -22,21 +22,44 @@ def wordset(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# Words end at white space; ideographs are written without it, so each is a word.
+IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
+
+WEAK_MIN_CHARS = 12  # of a value that alone makes a weak name a secret's
+
+# Windows: what may belong to a finding, from the end of its trigger on. They are possessive, so that the window of the
+# beginning of a text is the beginning of the window of the whole text.
+WORD = re.compile(r"\S*+")
+
+
+# Plain words of a sentence; not those behind which a value is stated.
+_PROSE = r"(?:\s{1,4}+(?!(?:is|was|are|be|to|as|for|ist|war|sind|lautet|für|es|est)\s)[a-zß-öø-ÿ]{1,24}+(?=\s)){3}"
+
+
+def next_words(count: int, *, until_prose: bool = False) -> re.Pattern[str]:
+    """Return a window of the trigger's word and ``count`` more; a quoted text counts as one.
+
+    ``until_prose``: it ends where a sentence goes on without a value. For words that are common in sentences: the text
+    behind them would come late, in jumps.
+    """
+    part = r"[^\s\"'`]*+(?:[\"'`](?:(?<=[\s=:(,>\[{\\].)[^\"'`\n]{0,256}+)?+[^\s\"'`]*+){0,12}+"
+    stop = rf"(?!{_PROSE})" if until_prose else ""
+    return re.compile(rf"{part}(?:{stop}\s{{1,40}}+{part}){{0,{count}}}+")
+
+
 @dataclass(frozen=True, slots=True)
 class Trigger:
     """Words in lower case, stems of words, or a shape that may begin a finding; nothing else makes a rule run.
 
-    A stream holds the text behind a trigger while all of it matches ``continuation``. Where ``includes_next``, the word
-    that ends the continuation is held as well: it is the value. No rule may find more than this, or a stream would
-    release a value before it was recognised.
+    The rules see the text from the trigger's word to the end of its ``window``, at most ``max_chars``, and no more.
     """
 
     name: str
     words: frozenset[str] = frozenset()
     stems: str = ""
     shape: str = ""  # that no word of letters has
-    continuation: re.Pattern[str] | None = None
-    includes_next: bool = True
+    window: re.Pattern[str] = WORD
+    max_chars: int = 512
 
 
 class Span(NamedTuple):
@@ -62,22 +85,27 @@ def pattern_rule(
     accept: Callable[[re.Match[str], str], object] = lambda _found, _value: True,
     strip: bool = False,
     needs: str = "",
+    retry: bool = False,
 ) -> Rule:
     """Make a rule that masks the group ``value`` wherever ``accept(match, value)`` agrees.
 
     A pattern with a group ``secret`` has its value judged by that part. ``strip`` removes punctuation behind the value.
-    Texts without the string ``needs`` are skipped.
+    Texts without the string ``needs`` are skipped. ``retry`` searches again behind the name of a rejected finding.
     """
 
     def find(text: str) -> Iterator[Span]:
         if needs not in text:
             return
         for pattern in patterns:
-            for found in pattern.finditer(text):
+            start = 0
+            while found := pattern.search(text, start):
                 group = "secret" if "secret" in pattern.groupindex and found["secret"] is not None else "value"
                 value = strip_punctuation(found[group]) if strip else found[group]
+                start = max(found.end(), start + 1)
                 if not is_inert(value) and accept(found, value):
                     yield Span(found.start("value"), found.start(group) + len(value))
+                elif retry:
+                    start = found.end("name")  # another name may be in what this one took for its value
 
     return Rule(frozenset(triggers.split()), find)
 
@@ -118,7 +146,7 @@ _PLACEHOLDER = re.compile(
       | (?i:your|insert|replace|change|enter|example|sample|dummy|fake|placeholder) (?i:[-_ ]?[a-z]{2,12}){1,5}
       | (?i:my|some|the) (?i:[-_ ]?(?:own|new|secret|api|access|auth|key|token|password|value)){1,3}
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
-      | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?\w*\}?
+      | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?[A-Za-z_]*\}?
       # a known beginning with nothing behind it, or with x for each character
       | (?i:[a-z]{2,6}[-_] (?:(?:live|test|proj|ant)[-_]?)?)\.*
       | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | x{3,} | n/?a | tbd | todo)

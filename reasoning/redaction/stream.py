@@ -1,54 +1,45 @@
 """Redaction of text that arrives in pieces; whole texts are redacted by the same machine.
 
-The text is cut into segments by its content alone, never by how it was delivered, and each segment is redacted by
-itself; so the output of ``feed`` and ``flush``, joined, is the output of one ``feed`` of the whole. A segment ends
-where no trigger's finding can reach beyond it; a word without triggers is a segment of its own. At most ``MAX_HELD``
-characters are held: of an endless segment all but the last ``OVERLAP`` characters are released, redacted.
+Each trigger in the text has a window: what may belong to its finding. When a window is complete, the trigger's rules
+run on the text from the trigger's word to the end of the window, and what they find is masked at once. Text is released
+up to the first trigger whose window is still open. Where a window ends depends on the content alone, never on how it
+was delivered; so the output of ``feed`` and ``flush``, joined, is the output of one ``feed`` of the whole. At most
+``MAX_HELD`` characters are held: of an endless window all but the last ``OVERLAP`` characters are released, redacted.
 On an exception the machine fails closed: one ``[unavailable]``, then nothing.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable
 from functools import lru_cache
-from operator import itemgetter
 from typing import Final, NamedTuple
 
-from reasoning.redaction import personal_data, prose, secrets
+from reasoning.redaction import personal_data, prose, secrets, tables, tokens
 from reasoning.redaction.policy import DEFAULT, REDACTED, UNAVAILABLE, RedactionPolicy
-from reasoning.redaction.prose import TRIGGER_IDEOGRAPHS
-from reasoning.redaction.rules import Rule, Span, Trigger, apply_spans, merge_spans
-from reasoning.redaction.secrets import BLOCK_END, BLOCK_START, find_cut_token
+from reasoning.redaction.rules import IDEOGRAPHS, Rule, Span, Trigger, apply_spans, merge_spans
+from reasoning.redaction.tokens import BLOCK_END, BLOCK_HINT, BLOCK_START, OPEN_BLOCK_START, find_cut_token
 
 MAX_HELD: Final = 4_096
 OVERLAP: Final = 512
-_PIECE = 1_024  # characters of a long text that are processed at once
+_PIECE = 256  # characters of a long text that are processed at once
 _MAX_ROUNDS = 3
 _BLOCK_OVERLAP = 192  # longer than any end of a block
-_MAX_BLOCK_START = 192  # longer than any start of one
 
 # Words end at white space; ideographs are written without it, so each is a word.
-_IDEOGRAPHS = "\u2e80-\ua4cf\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef\U00020000-\U0003ffff"
-_BREAK = re.compile(rf"[\s{_IDEOGRAPHS}]")
-_LAST_BREAK = re.compile(rf"(?s:.*)[\s{_IDEOGRAPHS}]")
-_WORD = re.compile(rf"\s*+(?:[^\s{_IDEOGRAPHS}]++|[{_IDEOGRAPHS}])")
-_LONG_WORD = re.compile(rf"[^\s{_IDEOGRAPHS}]{{{MAX_HELD + 1}}}")
-_PASSAGE = re.compile(rf"[^{_IDEOGRAPHS}]++|(?P<ideograph>[{TRIGGER_IDEOGRAPHS}])")
-_WORD_IN_PASSAGE = re.compile(r"\S++")
-_LETTERS = re.compile(r"[^\W\d_]+")
-_HUMP = re.compile(r"[A-Z](?<=[a-z].)")
-_PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
-# Most words of an answer have none of the shapes: words, names in camel case, small numbers, years, citations, marks.
-# One pattern that steps over them costs less than looking for each shape in them.
-_LETTER = r"(?:[a-z]|[A-Z](?![A-Z]))"
-_PLAIN = (
-    rf"(?:[*\"']{{0,3}}(?:(?:{_LETTER}{{0,18}}[,.'’]++)*+{_LETTER}{{0,18}}|\$?[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d[.,]?)"
-    r"[%:;!?,*\"']{0,3}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|=)"
+_BREAK = re.compile(rf"[\s{IDEOGRAPHS}]")
+_LAST_BREAK = re.compile(rf"(?s:.*)[\s{IDEOGRAPHS}]")
+_WORD = re.compile(rf"[^\s{IDEOGRAPHS}]++|[{IDEOGRAPHS}]")
+_REST_OF_WORD = re.compile(rf"[^\s{IDEOGRAPHS}]*+")
+_LONG_WORD = re.compile(rf"[^\s{IDEOGRAPHS}]{{{MAX_HELD + 1}}}")
+# A word of letters with its punctuation has no shape, and is itself the only name in it.
+_PLAIN_WORD = re.compile(r"[*\"'(]{0,3}([A-Za-zÀ-ÖØ-öø-ÿ]?[a-zß-öø-ÿ]{0,24})[.,:;!?%)*\"']{0,3}")
+_PLAIN_NUMBER = re.compile(
+    r"[$(]?(?:[1-9]\d?(?:\.\d\d?)?|(?:19|20)\d\d)[%).,;:]{0,2}|\[[1-9]\d?\][.,;]?|[|>*#-]{1,3}|="
 )
-_ODD_WORDS = re.compile(rf"\s*+(?:{_PLAIN}(?:\s++|\Z))*+(?P<words>\S++(?:\s++(?!{_PLAIN}(?:\s|\Z))\S++)*+)?+")
+_LETTERS = re.compile(r"[^\W\d_]+")
+_PART_OF_NAME = re.compile(r"(?<=[a-z])[A-Z]+(?![a-z])|(?<=[a-z])[A-Z][a-z]+|(?<![A-Za-z])[a-z]+(?=[A-Z])")
 _MARK = re.compile(r"\[redacted\]?")
 _MORE_THAN_MARKS = re.compile(r"[A-Za-z0-9]{4}")  # less than this is punctuation and labels
 _REST_OF_RUN = re.compile(r"[A-Za-z0-9]++")  # ASCII alone: letters of other alphabets may follow without a blank
@@ -98,11 +89,12 @@ def clean(text: str, before: str = "") -> str:
 
 
 class SeenTrigger(NamedTuple):
-    """A trigger, where its own text ends, and where the word begins that holds it."""
+    """A trigger, where its own text begins and ends, and where the word begins that holds it."""
 
-    trigger: Trigger
+    start: int
     end: int
     word_start: int
+    trigger: Trigger
 
 
 class RuleBook:
@@ -120,54 +112,42 @@ class RuleBook:
                 self._stems.append((re.compile(trigger.stems), trigger))
             if trigger.shape:
                 self._shapes.append((re.compile(trigger.shape), trigger))
+        self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
 
     def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> list[SeenTrigger]:
         """Return the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``."""
-        if text.isascii():
-            return self._triggers_in_passage(text, start, end, base)
         seen: list[SeenTrigger] = []
-        for passage in _PASSAGE.finditer(text, start, end):
-            if passage["ideograph"]:
-                places = base + passage.end(), base + passage.start()
-                seen += [SeenTrigger(one, *places) for one in self._by_word[passage.group()]]
-            else:
-                seen += self._triggers_in_passage(text, *passage.span(), base)
+        for found in _WORD.finditer(text, start, end):
+            word, place = found.group(), base + found.start()
+            if not (plain := _PLAIN_WORD.fullmatch(word)):
+                if not _PLAIN_NUMBER.fullmatch(word):
+                    seen += self._triggers_in_odd_word(word, place)
+                continue
+            low = word.lower()
+            triggers = self._by_word.get(plain[1].lower(), ())
+            if self._stem.search(low):
+                triggers = [*triggers, *(trigger for stem, trigger in self._stems if stem.search(low))]
+            seen += [SeenTrigger(place + plain.start(1), place + plain.end(1), place, one) for one in triggers]
         return seen
 
-    def _triggers_in_passage(self, text: str, start: int, end: int, base: int) -> list[SeenTrigger]:
-        """Return the triggers in words that white space separates."""
-        low = text[start:end].replace("İ", "I").lower()  # no other letter changes its length
-        low = _ESCAPED_BREAK.sub("  ", low)
-        found: list[tuple[int, int, Trigger]] = []
-        if not self._by_word.keys().isdisjoint(_LETTERS.findall(low)):
-            found = [
-                (start + word.start(), start + word.end(), trigger)
-                for word in _LETTERS.finditer(low)
-                for trigger in self._by_word.get(word.group(), ())
-            ]
-        if _HUMP.search(text, start, end):  # "contactPhone" has the trigger "phone"
-            found += [
-                (word.start(), word.end(), trigger)
-                for word in _PART_OF_NAME.finditer(text, start, end)
-                for trigger in self._by_word.get(word.group().lower(), ())
-            ]
-        for stems, trigger in self._stems:
-            found += [(start + one.start(), start + one.end(), trigger) for one in stems.finditer(low)]
-        # No shape has white space in it, so the odd words can be searched without the others.
-        for odd in _ODD_WORDS.finditer(text, start, end):
-            if odd.lastgroup:
-                span = odd.span("words")
-                found += [
-                    (*one.span(), trigger) for shape, trigger in self._shapes for one in shape.finditer(text, *span)
-                ]
-        if not found:
-            return []
-        found.sort(key=itemgetter(0, 1))
-        starts = [word.start() for word in _WORD_IN_PASSAGE.finditer(text, start, end)]
-        return [
-            SeenTrigger(trigger, base + last, base + starts[bisect_right(starts, first) - 1])
-            for first, last, trigger in found
+    def _triggers_in_odd_word(self, word: str, place: int) -> list[SeenTrigger]:
+        low = _ESCAPED_BREAK.sub("  ", word.replace("İ", "I").lower())  # no other letter changes its length
+        found = [
+            (*one.span(), trigger) for one in _LETTERS.finditer(low) for trigger in self._by_word.get(one.group(), ())
         ]
+        found += [  # "contactPhone" has the trigger "phone"
+            (*one.span(), trigger)
+            for one in _PART_OF_NAME.finditer(word)
+            for trigger in self._by_word.get(one.group().lower(), ())
+        ]
+        found += [(*one.span(), trigger) for stems, trigger in self._stems for one in stems.finditer(low)]
+        found += [(*one.span(), trigger) for shape, trigger in self._shapes for one in shape.finditer(word)]
+        found.sort(key=lambda one: one[:2])
+        return [SeenTrigger(place + first, place + last, place, trigger) for first, last, trigger in found]
+
+    def is_plain(self, text: str) -> bool:
+        """True for a short text in which no rule has to look."""
+        return not (self.triggers_in(text, 0, len(text)) or BLOCK_HINT.search(text) or find_cut_token(text))
 
     def find(self, text: str, triggers: set[str]) -> list[Span]:
         """Return what the rules of these triggers find, in order and without overlaps."""
@@ -210,7 +190,7 @@ def mask_numbers_of_json(text: str, spans: list[Span], *, in_string: bool) -> li
 @lru_cache(maxsize=2)
 def rule_book(*, personal: bool) -> RuleBook:
     """Return the rules for secrets and, if asked for, personal data."""
-    rooms = (secrets, prose, personal_data) if personal else (secrets, prose)
+    rooms = [tokens, secrets, tables, prose, *([personal_data] if personal else [])]
     return RuleBook(
         [trigger for room in rooms for trigger in room.TRIGGERS], [rule for room in rooms for rule in room.RULES]
     )
@@ -228,19 +208,18 @@ class StreamRedactor:
         self._has_failed = False
         self._closer: re.Pattern[str] | None = None  # everything up to its match is dropped
         self._depth = 0  # of the dropped section: how many closers are missing to its end
-        self._base = 0  # place in the text where the held part begins; all places below count from the text's start
         self._restart("")
 
     def _restart(self, held: str) -> None:
         """Hold ``held``, and forget what was seen before."""
         self._held = held
-        self._scanned = self._base  # up to where triggers were looked for
-        self._seen: list[SeenTrigger] = []  # in the scanned part
-        self._may_open_block = False
-        self._examined = self._base  # end of the last examined word of the segment, which begins with the held part
-        self._passed = 0  # how many of them are in examined words
-        self._open: deque[SeenTrigger] = deque()  # those whose findings may grow
-        self._reach = 0  # where the findings that no longer grow end
+        self._scanned = 0  # how much of the held text was searched for triggers
+        self._released = 0  # how much was released since the restart: places of triggers count from there
+        self._seen: deque[SeenTrigger] = deque()  # triggers whose windows may be open
+        self._qualifier: SeenTrigger | None = None  # of the last word with triggers
+        self._group_end = 0  # triggers before it are redacted together
+        self._is_before_block = False  # whether a block may begin where the scanned part ends
+        self._passed_block = False  # whether the one there turned out to be none
 
     def feed(self, text: str) -> str:
         """Accept a piece and return what may be shown by now."""
@@ -259,6 +238,9 @@ class StreamRedactor:
 
     def flush(self) -> str:
         """End the text and return the rest. A second call returns nothing."""
+        if self._closer is None and (cut := find_cut_token(self._held)):
+            self._held = self._held[: cut.start] + REDACTED
+            self.counts["secret"] += 1
         shown = self._drain(is_final=True)
         self._restart("")
         return shown
@@ -279,18 +261,19 @@ class StreamRedactor:
         if not held or self._seen or self._closer is not None or self._has_failed:
             return ""
         try:
-            if find_cut_token(held) or self._book.triggers_in(f"{held}\n", 0, len(held) + 1):
+            if not self._book.is_plain(held):
                 return ""
         except Exception:  # noqa: BLE001 - the word stays held, and fails closed with what comes next
             return ""
-        self._consume(self._base + len(held))
+        shown = self._consume(len(held))
         self._restart("")
-        return held
+        return shown
 
-    def _consume(self, end: int) -> str:
-        """Remove the held text up to ``end``, and return it."""
-        consumed, self._held = self._held[: end - self._base], self._held[end - self._base :]
-        self._base = end
+    def _consume(self, count: int) -> str:
+        """Remove the first characters of the held text, and return them."""
+        consumed, self._held = self._held[:count], self._held[count:]
+        self._released += count
+        self._scanned = max(self._scanned - count, 0)
         if self._is_json:
             self._in_string ^= sum(one.group() == '"' for one in _QUOTE.finditer(consumed)) % 2 == 1
         return consumed
@@ -307,127 +290,140 @@ class StreamRedactor:
         return "".join(out)
 
     def _advance(self, out: list[str], *, is_final: bool) -> bool:
-        """Release or drop the beginning of the held text; False where that needs more text."""
+        """Release, mask or drop something at the beginning of the held text; False where that needs more text."""
         if self._closer is not None:
             return self._drop_block(self._closer)
         self._scan(is_final=is_final)
-        held_end = self._base + len(self._held)
-        if self._examined == self._base:
-            # Between segments: nothing private begins in words without triggers. The last word may be a cut token.
-            plain_end = self._seen[0].word_start if self._seen else self._scanned
-            if self._base < plain_end and not (is_final and plain_end == held_end):
-                out.append(self._consume(plain_end))
-                self._examined = plain_end
-        # Inside a segment: word by word, until no finding of its triggers can grow.
-        limit = min(self._scanned, self._base + MAX_HELD)
-        while self._seen and (word := _WORD.match(self._held, self._examined - self._base)):
-            if self._base + word.end() > limit:
-                break
-            if self._examine(out, self._base + word.end()):
+        plain_end = self._seen[0].word_start - self._released if self._seen else self._scanned
+        if plain_end:
+            out.append(self._consume(plain_end))
+        if self._seen:
+            if end := self._window_end(is_final=is_final):
+                self._redact_window(end)
                 return True
-        is_endless = bool(self._seen) or self._scanned == self._base  # a segment, or a word
-        if is_endless and len(self._held) > MAX_HELD:
+        elif self._is_before_block:
+            return self._open_block(out, is_final=is_final)
+        if len(self._held) > MAX_HELD and (self._seen or not self._scanned):
             self._force(out)
-            return True
-        if is_final and self._held:
-            if not self._open_block(out, held_end):
-                self._release(out, held_end, is_end=True)
             return True
         return False
 
     def _scan(self, *, is_final: bool) -> None:
-        """Look for triggers in the words that are complete, up to a word that is too long to hold."""
-        start = self._scanned - self._base
-        last_break = _LAST_BREAK.match(self._held, start)
-        end = len(self._held) if is_final else last_break.end() if last_break else start
-        if len(self._held) > MAX_HELD and (long_word := _LONG_WORD.search(self._held, start)):
+        """Look for triggers in the words that are complete, up to a block, or a word that is too long to hold."""
+        last_break = _LAST_BREAK.match(self._held, self._scanned)
+        end = len(self._held) if is_final else last_break.end() if last_break else 0
+        if len(self._held) > MAX_HELD and (long_word := _LONG_WORD.search(self._held, self._scanned)):
             end = min(end, long_word.start())
-        if end > start:
-            self._see(start, end)
-            self._scanned = self._base + end
+        self._see(end)
 
-    def _see(self, start: int, end: int) -> None:
-        seen = self._book.triggers_in(self._held, start, end, base=self._base)
-        if seen:
-            self._seen += seen
-            self._may_open_block |= any(one.trigger.name in BLOCK_END for one in seen)
+    def _see(self, end: int) -> None:
+        if end <= self._scanned or self._is_before_block:
+            return
+        if block := BLOCK_HINT.search(self._held, self._scanned + self._passed_block, end):
+            end, self._is_before_block = block.start(), True
+        self._passed_block = False
+        for one in self._book.triggers_in(self._held, self._scanned, end, base=self._released):
+            before = self._qualifier
+            if before and before.end <= one.start and before.word_start >= self._released:
+                between = self._held[before.end - self._released : one.word_start - self._released]
+                if between.strip(" -\n"):
+                    self._qualifier = None
+                else:  # "api" of "api key": the name is judged with it
+                    one = one._replace(word_start=before.word_start)
+            self._seen.append(one)
+            if one.trigger.name == "qualifier":
+                self._qualifier = one
+        self._scanned = end
 
-    def _examine(self, out: list[str], end: int) -> bool:
-        """Continue to the end of the next word; True where the segment, or its beginning, was released."""
+    def _window_end(self, *, is_final: bool) -> int:
+        """Return where the windows of the first triggers end, and those of the triggers in them; 0 if one may grow."""
+        limit = min(self._scanned, MAX_HELD)
+        is_complete = limit == self._scanned and (is_final or self._is_before_block)
+        self._group_end = 0  # of the windows of the first word
+        end = 0
+        for one in self._seen:
+            if one.word_start > self._released and not self._group_end:
+                self._group_end = end + self._released
+            if self._group_end and one.word_start >= self._group_end:
+                break
+            end = max(end, self._end_of(one, limit))
+            if end == limit and not is_complete:
+                return 0
+        if rest := _REST_OF_WORD.match(self._held, end, limit):
+            end = rest.end()
+        return end if end < limit or is_complete else 0
 
-        def may_grow(one: SeenTrigger) -> bool:
-            pattern = one.trigger.continuation
-            return bool(pattern and pattern.fullmatch(self._held, one.end - self._base, end - self._base))
+    def _end_of(self, one: SeenTrigger, limit: int) -> int:
+        start = one.end - self._released
+        found = one.trigger.window.match(self._held, start, min(limit, start + one.trigger.max_chars))
+        return found.end() if found else start
 
-        before, self._examined = self._examined, end
-        if self._open_block(out, end, since=before):
-            return True
-        older = len(self._open)
-        while self._passed < len(self._seen) and self._seen[self._passed].word_start < end:
-            one = self._seen[self._passed]
-            self._passed += 1
-            if may_grow(one):  # else its finding ends with the word
-                self._open.append(one)
-        while self._open:
-            first = self._open[0]
-            if first.word_start > self._base and first.word_start >= self._reach:
-                self._release(out, first.word_start)  # no finding reaches its word, which opens the next segment
-                return True
-            if older <= 0 or may_grow(first):  # those of this word were asked above
-                return False
-            self._reach = max(self._reach, end if first.trigger.includes_next else before)
-            self._open.popleft()
-            older -= 1
-        self._release(out, end)
-        return True
-
-    def _release(self, out: list[str], end: int, *, is_end: bool = False) -> None:
-        """Show the held text up to ``end``, redacted. What was seen behind it opens the next segment."""
-        count = bisect_left(self._seen, end, key=lambda one: one.word_start)
-        triggers = {one.trigger.name for one in self._seen[:count]}
-        self._show(out, self._held[: end - self._base], triggers, is_end=is_end)
-        self._consume(end)
-        del self._seen[:count]
-        self._scanned, self._examined = max(self._scanned, end), max(self._examined, end)
-        self._passed = max(self._passed - count, 0)
-        self._reach = 0
-
-    def _show(self, out: list[str], text: str, triggers: set[str], *, is_end: bool = False) -> None:
+    def _redact_window(self, end: int) -> None:
+        """Mask what the triggers of the first windows find in ``[0, end)`` of the held text."""
+        names: set[str] = set()
+        while self._seen and self._seen[0].word_start < max(self._group_end, self._released + 1):
+            names.add(self._seen.popleft().trigger.name)
         # Beside a mask a rule may see what a secret hid from it, so the result is redacted again.
         for _ in range(_MAX_ROUNDS):
-            spans = self._book.find(text, triggers) if triggers else []
-            if is_end and (cut := find_cut_token(text)) and not any(span.end > cut.start for span in spans):
-                spans.append(cut)
+            window = self._held[:end]
+            spans = [span for span in self._book.find(window, names) if span.end < end or not self._is_cut(span, names)]
             if not spans:
                 break
             if self._is_json:
-                spans = mask_numbers_of_json(text, spans, in_string=self._in_string)
+                spans = mask_numbers_of_json(window, spans, in_string=self._in_string)
             self.counts.update(span.kind for span in spans)
-            text = apply_spans(text, spans)
-            triggers = {one.trigger.name for one in self._book.triggers_in(text, 0, len(text))}
-        out.append(text)
+            length = len(self._held)
+            self._mask(spans)
+            end += len(self._held) - length
 
-    def _open_block(self, out: list[str], end: int, since: int = 0) -> bool:
-        """Begin to drop a key block or a ``<REDACTED>`` section that starts in ``[since, end)``."""
-        if not self._may_open_block:
+    def _is_cut(self, found: Span, names: set[str]) -> bool:
+        """True for what another trigger finds, where the end of the window cuts it off."""
+        for one in self._seen:
+            is_before = self._released < one.word_start and one.end - self._released <= found.start
+            if is_before and one.trigger.name in names and self._end_of(one, self._scanned) > found.end:
+                return True
+        return False
+
+    def _mask(self, spans: list[Span]) -> None:
+        """Replace ``spans`` in the held text, and move the triggers behind them."""
+
+        def moved(place: int) -> int:
+            shift = 0
+            for span in spans:
+                if place < span.end + self._released:
+                    return min(place, span.start + self._released) + shift
+                shift += len(span.mask) - (span.end - span.start)
+            return place + shift
+
+        self._seen = deque(
+            SeenTrigger(moved(one.start), moved(one.end), moved(one.word_start), one.trigger)
+            for one in self._seen
+            if not any(span.start <= one.start - self._released < span.end for span in spans)
+        )
+        growth = sum(len(span.mask) - (span.end - span.start) for span in spans)
+        self._held = apply_spans(self._held, spans)
+        self._scanned += growth
+
+    def _open_block(self, out: list[str], *, is_final: bool) -> bool:
+        """Begin to drop the key block or the ``<REDACTED>`` section with which the held text begins."""
+        block = BLOCK_START.match(self._held)
+        if not block and not is_final and OPEN_BLOCK_START.fullmatch(self._held):
             return False
-        # Each word is examined once, so searching from the start each time would be quadratic.
-        first = max(since - self._base - _MAX_BLOCK_START, 0)
-        block = BLOCK_START.search(self._held, first, end - self._base)
-        if not block:
-            return False
-        self._show(out, self._held[: block.start()], {one.trigger.name for one in self._seen if one.word_start < end})
-        out.append(REDACTED)
-        self.counts["secret"] += 1
-        self._consume(self._base + block.end())
-        self._restart(self._held)
-        self._closer, self._depth = BLOCK_END[str(block.lastgroup)], 1
+        self._is_before_block = False
+        if block:
+            out.append(REDACTED)
+            self.counts["secret"] += 1
+            self._consume(block.end())
+            self._restart(self._held)
+            self._closer, self._depth = BLOCK_END[str(block.lastgroup)], 1
+        else:
+            self._passed_block = True
         return True
 
     def _drop_block(self, closer: re.Pattern[str]) -> bool:
         found = closer.search(self._held)
         end = found.end() if found else max(len(self._held) - _BLOCK_OVERLAP, 0)
-        self._consume(self._base + end)
+        self._consume(end)
         self._restart(self._held)
         if found:
             self._depth += 1 if found.lastgroup == "nested" else -1
@@ -435,13 +431,12 @@ class StreamRedactor:
         return found is not None
 
     def _force(self, out: list[str]) -> None:
-        """Release an endless segment but for its last characters, and drop a secret that runs over the edge."""
-        end = self._base + MAX_HELD
-        del self._seen[bisect_left(self._seen, self._examined, key=lambda one: one.word_start) :]
-        self._see(self._examined - self._base, MAX_HELD)
-        if self._open_block(out, end):
+        """Release an endless window but for its last characters, and drop a secret that runs over the edge."""
+        self._see(MAX_HELD)
+        if self._is_before_block:
             return
-        text, triggers = self._held[:MAX_HELD], {one.trigger.name for one in self._seen}
+        text = self._held[:MAX_HELD]
+        triggers = {one.trigger.name for one in self._book.triggers_in(text, 0, MAX_HELD)}
         spans = self._book.find(text, triggers)
         # The overlap lets a rule see the context of what comes next.
         cut = MAX_HELD - OVERLAP
@@ -450,7 +445,7 @@ class StreamRedactor:
         spans = [span for span in spans if span.end <= cut]
         self.counts.update(span.kind for span in spans)
         out.append(apply_spans(text[:cut], spans))
-        self._consume(self._base + cut)
+        self._consume(cut)
         self._restart(self._held)
         if cut == MAX_HELD:
             self._closer, self._depth = _LINE_END if "header" in triggers else _RUN_END, 1

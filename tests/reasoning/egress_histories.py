@@ -4,8 +4,6 @@ A history is made together with the ledger of the contract server, so that its r
 reasoning see what was issued. Texts and ids are numbered; nothing is issued twice unless an id says so.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any

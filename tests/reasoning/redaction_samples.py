@@ -4,8 +4,6 @@ A line is a text; ``\\n`` and ``\\t`` are escaped. ``{password}``, ``{key}`` and
 no file of the project holds a secret; ``{}`` is the part behind the tab.
 """
 
-from __future__ import annotations
-
 import random
 import string
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Helpers for tests of the stream: run deltas through the normaliser or a turn; recut them."""
 
-from __future__ import annotations
-
 import random
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping

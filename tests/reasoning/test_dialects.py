@@ -1,7 +1,5 @@
 """The contracts of the services, row by row: what is sent back, under which name, and its placeholder."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -60,14 +58,14 @@ def call_message(dialect: str, *reasoning: Reasoning) -> dict[str, Any]:
         ("a dialect that nobody knows", "thinking"),
     ],
 )
-def test_text_is_sent_under_the_name_that_its_service_reads(dialect: str, name: str | None) -> None:
+def test_text_is_sent_under_the_name_that_its_service_reads(dialect, name):
     sent = call_message(dialect, thought(source_field="thinking"))
 
     names = {"reasoning_content", "reasoning", "thinking", "reasoning_details"} & set(sent)
     assert names == ({name} if name else set())
 
 
-def test_glm_is_asked_to_use_thinking_only_where_all_of_it_is_sent() -> None:
+def test_glm_is_asked_to_use_thinking_only_where_all_of_it_is_sent():
     some = ReasoningSettings(include_in_context=True, strip_from_context="all")
     keeps = {"type": "enabled", "clear_thinking": False}
 
@@ -77,21 +75,21 @@ def test_glm_is_asked_to_use_thinking_only_where_all_of_it_is_sent() -> None:
 
 
 @pytest.mark.spec("replay 9")
-def test_r1_gets_neither_tools_nor_two_messages_of_one_role_in_a_row() -> None:
+def test_r1_gets_neither_tools_nor_two_messages_of_one_role_in_a_row():
     events = [*loop(thought()), *loop(turn="b", first=11)[:1], *loop(turn="c", first=21)[:1]]
 
     assert [message["role"] for message in body("deepseek-r1", *events)["messages"]] == ["user", "assistant", "user"]
 
 
 @pytest.mark.parametrize("dialect", ["openrouter", "minimax"])
-def test_details_are_sent_unmodified(dialect: str) -> None:
+def test_details_are_sent_unmodified(dialect):
     details = [*DETAILS, {"type": "reasoning.text", "text": "t", "signature": None, "index": 7}]
     block = Reasoning(kind="details", details=details, step=0, **MADE)
 
     assert call_message(dialect, thought(), block)["reasoning_details"] == details
 
 
-def test_signature_is_sent_on_its_call() -> None:
+def test_signature_is_sent_on_its_call():
     events = loop(Reasoning(kind="signature", item=SIGNED, step=0, **MADE))
     second = ToolCall(call_id="call_2", name="f", arguments="{}", step=0)
     events = numbered([*events[:3], second, *events[3:]])
@@ -131,9 +129,7 @@ def test_signature_is_sent_on_its_call() -> None:
         ("gemini", {"enabled": False}, {"reasoning_effort": "none"}),
     ],
 )
-def test_effort_uses_the_parameters_of_the_service(
-    dialect: str, settings: dict[str, Any], sent: dict[str, Any]
-) -> None:
+def test_effort_uses_the_parameters_of_the_service(dialect, settings, sent):
     made = body(dialect, *loop(), by=ReasoningSettings(**settings))
 
     assert {name: value for name, value in made.items() if name not in ("model", "messages")} == sent
@@ -150,7 +146,7 @@ def noted(api: Any, dialect: str, model: str = "m", **settings: Any) -> list[str
     "settings",
     [{"effort": "medium"}, {"effort": "none"}, {"max_tokens": 9}, {"summary": "detailed"}, {"enabled": False}],
 )
-def test_setting_changes_the_request_or_is_noted(api: Any, dialect: str, settings: dict[str, Any]) -> None:
+def test_setting_changes_the_request_or_is_noted(api, dialect, settings):
     plain, changed = (body(dialect, *loop(), api=api, by=ReasoningSettings(**one)) for one in ({}, settings))
 
     assert (plain == changed) == bool(noted(api, dialect, **settings))
@@ -169,9 +165,7 @@ def test_setting_changes_the_request_or_is_noted(api: Any, dialect: str, setting
         ("vllm", "m", {"effort": "medium"}, []),
     ],
 )
-def test_setting_that_reaches_nothing_is_noted(
-    dialect: str, model: str, settings: dict[str, Any], names: list[str]
-) -> None:
+def test_setting_that_reaches_nothing_is_noted(dialect, model, settings, names):
     assert noted("chat", dialect, model, **settings) == names
 
 
@@ -186,6 +180,6 @@ def test_setting_that_reaches_nothing_is_noted(
         ("127.0.0.1:8000", "deepseek-r1-distill", "openai-chat"),
     ],
 )
-def test_dialect_is_found_by_address_then_by_model(host: str, model: str, dialect: str) -> None:
+def test_dialect_is_found_by_address_then_by_model(host, model, dialect):
     assert find_dialect(host, model) == dialect
     assert dialect_named(dialect).name == dialect

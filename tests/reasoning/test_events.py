@@ -1,7 +1,5 @@
 """Canonical events and their JSON form, as the contracts fix it."""
 
-from __future__ import annotations
-
 import pytest
 
 from reasoning.errors import EventError
@@ -27,27 +25,27 @@ FORMS: list[dict[str, object]] = [
 
 
 @pytest.mark.parametrize("form", FORMS, ids=[f"{form['type']}-{form['seq']}" for form in FORMS])
-def test_each_kind_round_trips(form: dict[str, object]) -> None:
+def test_each_kind_round_trips(form):
     assert event_to_json(event_from_json(form)) == form
 
 
-def test_unknown_type_is_named() -> None:
+def test_unknown_type_is_named():
     with pytest.raises(EventError, match="'telepathy'"):
         event_from_json({"type": "telepathy"})
 
 
-def test_missing_field_is_named() -> None:
+def test_missing_field_is_named():
     with pytest.raises(EventError, match="call_id"):
         event_from_json({"type": "tool_result", "output": "", "ok": True})
 
 
-def test_unknown_keys_of_a_later_version_are_ignored() -> None:
+def test_unknown_keys_of_a_later_version_are_ignored():
     event = event_from_json({"type": "turn_end", "status": "aborted", "mood": "fine"})
 
     assert event == TurnEnd(status="aborted")
 
 
-def test_missing_optional_fields_take_defaults() -> None:
+def test_missing_optional_fields_take_defaults():
     event = event_from_json({"type": "assistant_message", "text": "A"})
 
     assert event == AssistantMessage(text="A", summary=(), citations=(), partial=False)

@@ -1,7 +1,5 @@
 """Bullets that repeat something private are dropped whole; others are shown."""
 
-from __future__ import annotations
-
 import pytest
 
 from reasoning.leak_guard import guard_bullets
@@ -46,7 +44,7 @@ def reasons(bullet: str, prompt: str = PROMPT, notes: str = NOTES) -> tuple[str,
 
 @pytest.mark.spec("004 summary")
 @pytest.mark.parametrize("bullet", GOOD)
-def test_plain_bullet_is_shown(bullet: str) -> None:
+def test_plain_bullet_is_shown(bullet):
     guarded = guard_bullets([bullet], system_prompt=PROMPT, scratchpad=Scratchpad(NOTES))
 
     assert guarded.shown == (bullet,)
@@ -55,7 +53,7 @@ def test_plain_bullet_is_shown(bullet: str) -> None:
 
 @pytest.mark.spec("004 summary")
 @pytest.mark.parametrize("bullet", PATHS)
-def test_file_path_is_dropped(bullet: str) -> None:
+def test_file_path_is_dropped(bullet):
     assert len(reasons(bullet)) == 1
 
 
@@ -69,23 +67,23 @@ def test_file_path_is_dropped(bullet: str) -> None:
         "ｙｏｕ ａｒｅ a careful analyst of company",
     ],
 )
-def test_repeated_prompt_is_dropped(bullet: str) -> None:
+def test_repeated_prompt_is_dropped(bullet):
     assert reasons(bullet) == ("system prompt",)
 
 
-def test_prompt_with_invisible_letters_is_recognised() -> None:
+def test_prompt_with_invisible_letters_is_recognised():
     assert reasons("You are a careful analyst of company filings", prompt=PROMPT.replace("a", "a\u200b")) == (
         "system prompt",
     )
 
 
-def test_shown_bullet_has_no_invisible_letters() -> None:
+def test_shown_bullet_has_no_invisible_letters():
     guarded = guard_bullets(["Com\u200bpared\x00 mar\u202egins."], system_prompt=PROMPT, scratchpad=None)
 
     assert guarded.shown == ("Compared margins.",)
 
 
-def test_policy_decides_what_is_masked() -> None:
+def test_policy_decides_what_is_masked():
     bullets = ["Asked pat@example.com.", "password=hunter2"]
 
     guarded = guard_bullets(bullets, system_prompt=PROMPT, scratchpad=None, policy=SECRETS_ONLY)
@@ -94,17 +92,17 @@ def test_policy_decides_what_is_masked() -> None:
 
 
 @pytest.mark.spec("004 scratchpad")
-def test_repeated_scratchpad_is_dropped() -> None:
+def test_repeated_scratchpad_is_dropped():
     assert reasons("Because the user asked about supply chain trouble") == ("scratchpad",)
 
 
 @pytest.mark.spec("004 summary")
-def test_six_words_in_common_are_a_repetition() -> None:
+def test_six_words_in_common_are_a_repetition():
     assert reasons("Acted as a careful analyst of company filings") == ("system prompt",)
     assert reasons("Knew that the user asked about supply chain") == ("scratchpad",)
 
 
-def test_five_words_in_common_are_no_repetition() -> None:
+def test_five_words_in_common_are_no_repetition():
     assert reasons("You are a careful analyst, they say") == ()
 
 
@@ -119,11 +117,11 @@ def test_five_words_in_common_are_no_repetition() -> None:
         "SSN 078-05-1120",
     ],
 )
-def test_secret_or_identifier_is_dropped(bullet: str) -> None:
+def test_secret_or_identifier_is_dropped(bullet):
     assert reasons(bullet) == ("secret or identifier",)
 
 
-def test_dropped_bullets_are_counted_in_order() -> None:
+def test_dropped_bullets_are_counted_in_order():
     guarded = guard_bullets(
         ["First point.", "password=hunter2", "Second point.", "Opened /home/alice/x/notes"],
         system_prompt=PROMPT,
@@ -134,7 +132,7 @@ def test_dropped_bullets_are_counted_in_order() -> None:
     assert guarded.dropped == len(guarded.reasons) == 2
 
 
-def test_huge_bullet_is_bounded() -> None:
+def test_huge_bullet_is_bounded():
     for unit in ("a", "a/", "/", "word ", "\\", "~/", "9"):
         guarded = guard_bullets(
             [unit * (100_000 // len(unit))], system_prompt=PROMPT * 50, scratchpad=Scratchpad(NOTES)
@@ -142,8 +140,8 @@ def test_huge_bullet_is_bounded() -> None:
         assert all(len(bullet) <= 2_000 for bullet in guarded.shown)
 
 
-def test_bullet_that_cannot_be_judged_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+def test_bullet_that_cannot_be_judged_is_dropped(monkeypatch):
+    def fail(*_):
         raise RuntimeError("inside")
 
     monkeypatch.setattr("reasoning.leak_guard.Redactor", fail)

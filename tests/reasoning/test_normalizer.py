@@ -1,7 +1,5 @@
 """The normaliser, rule by rule, and the fields of a delta. Cuts and generated text: test_stream_properties."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -39,7 +37,7 @@ def check(text: str, answer: str, thinking: str = "", *scratchpads: str, **optio
         ("a<think/>b<reasoning />c</think/>d", "abcd"),
     ],
 )
-def test_stray_delimiter_is_removed(text: str, answer: str) -> None:
+def test_stray_delimiter_is_removed(text, answer):
     check(text, answer)
 
 
@@ -52,7 +50,7 @@ def test_stray_delimiter_is_removed(text: str, answer: str) -> None:
         *("<think         >", '<think a="b">', "<think", "<th\u0131nk>", "<thin\u212a>", "<\u017fcratchpad>"),
     ],
 )
-def test_other_angle_brackets_survive(text: str) -> None:
+def test_other_angle_brackets_survive(text):
     check(text, text)
 
 
@@ -61,7 +59,7 @@ def test_other_angle_brackets_survive(text: str) -> None:
     "text",
     ["<" * 500, "&lt;" * 500, "&lt;/scratchpad" + " " * 500, "</scratchpad" + " " * 500, "<thinking        /" * 50],
 )
-def test_held_part_of_a_possible_delimiter_is_short(text: str) -> None:
+def test_held_part_of_a_possible_delimiter_is_short(text):
     normalizer, emitted = Normalizer(live=True), 0
 
     for fed, char in enumerate(text, 1):
@@ -71,7 +69,7 @@ def test_held_part_of_a_possible_delimiter_is_short(text: str) -> None:
 
 @pytest.mark.spec("003 case 2")
 @pytest.mark.spec("003 invariant 2")
-def test_tagged_block_becomes_thinking() -> None:
+def test_tagged_block_becomes_thinking():
     result = normalize_stream([{"content": "<think>hidden steps</think>Final answer"}])
 
     assert (result.visible, result.thinking) == ("Final answer", "hidden steps")
@@ -79,7 +77,7 @@ def test_tagged_block_becomes_thinking() -> None:
 
 @pytest.mark.spec("003 case 3")
 @pytest.mark.spec("003 invariant 3")
-def test_split_delimiter_never_leaks() -> None:
+def test_split_delimiter_never_leaks():
     normalizer = Normalizer()
     pieces = [delta for text in ("ok</thi", "nk><t", "hink>secret</", "think>!") for delta in feed(normalizer, text)]
 
@@ -87,7 +85,7 @@ def test_split_delimiter_never_leaks() -> None:
 
 
 @pytest.mark.spec("normaliser 4")
-def test_message_is_trimmed_at_its_ends_only() -> None:
+def test_message_is_trimmed_at_its_ends_only():
     check(" \n<think>a</think>\n b </think> c \n<think>d</think>\n", "b  c", "a\n\nd")
 
 
@@ -107,7 +105,7 @@ def test_message_is_trimmed_at_its_ends_only() -> None:
         ("<think></think>x", "x", ""),
     ],
 )
-def test_thought_ends_at_its_own_closer(text: str, answer: str, thinking: str) -> None:
+def test_thought_ends_at_its_own_closer(text, answer, thinking):
     check(text, answer, thinking)
 
 
@@ -125,12 +123,12 @@ def test_thought_ends_at_its_own_closer(text: str, answer: str, thinking: str) -
         ("<REASONING>" * 3 + "a", "a", ""),
     ],
 )
-def test_reasoning_block_needs_a_closer(text: str, answer: str, thinking: str) -> None:
+def test_reasoning_block_needs_a_closer(text, answer, thinking):
     check(text, answer, thinking)
 
 
 @pytest.mark.spec("normaliser 6")
-def test_reasoning_block_is_buffered_until_balanced() -> None:
+def test_reasoning_block_is_buffered_until_balanced():
     normalizer = Normalizer()
 
     assert feed(normalizer, "<REASONING>a<REASONING>b</REASONING>") == ()
@@ -151,9 +149,7 @@ def test_reasoning_block_is_buffered_until_balanced() -> None:
         ("<scratchpad>s<scratchpad>t</scratchpad>u", "u", "", ("s<scratchpad>t",)),
     ],
 )
-def test_scratchpad_is_private_in_every_state(
-    text: str, answer: str, thinking: str, scratchpads: tuple[str, ...]
-) -> None:
+def test_scratchpad_is_private_in_every_state(text, answer, thinking, scratchpads):
     check(text, answer, thinking, *scratchpads)
 
 
@@ -176,7 +172,7 @@ def test_scratchpad_is_private_in_every_state(
     ],
 )
 @pytest.mark.parametrize("field", ["content", "thinking"])
-def test_heading_and_escaped_tag_open_a_scratchpad(heading: str, field: str) -> None:
+def test_heading_and_escaped_tag_open_a_scratchpad(heading, field):
     text = f"Intro\n{heading}\ns\nt\n"
     for pieces in ([text], list(text)):
         result = channels({field: piece} for piece in [*pieces])
@@ -207,14 +203,12 @@ def test_heading_and_escaped_tag_open_a_scratchpad(heading: str, field: str) -> 
         ("R&D &lt;b&gt; &lt;think&gt; &lt;scratch&gt; &", "R&D &lt;b&gt; &lt;think&gt; &lt;scratch&gt; &", "", ()),
     ],
 )
-def test_scratchpad_of_a_heading_ends_at_the_next_section(
-    text: str, answer: str, thinking: str, scratchpads: tuple[str, ...]
-) -> None:
+def test_scratchpad_of_a_heading_ends_at_the_next_section(text, answer, thinking, scratchpads):
     check(text, answer, thinking, *scratchpads)
 
 
 @pytest.mark.spec("normaliser 7")
-def test_scratchpad_in_a_native_field_is_private() -> None:
+def test_scratchpad_in_a_native_field_is_private():
     check("x", "x", "abc", "s", native="a<scratchpad>s</scratchpad>b</think>c")
 
 
@@ -245,7 +239,7 @@ def test_scratchpad_in_a_native_field_is_private() -> None:
         ("```a``` b <think>c</think>`", "```a``` b `", "c"),
     ],
 )
-def test_tag_in_code_that_closes_is_a_literal(text: str, answer: str, thinking: str) -> None:
+def test_tag_in_code_that_closes_is_a_literal(text, answer, thinking):
     check(text, answer, thinking)
 
 
@@ -274,19 +268,19 @@ def test_tag_in_code_that_closes_is_a_literal(text: str, answer: str, thinking: 
         ("```\n<think>plan</think>\nb\n```", "```\n<think>plan</think>\nb\n```", ""),
     ],
 )
-def test_closer_in_code_of_a_thought_ends_it_only_if_no_other_follows(text: str, answer: str, thinking: str) -> None:
+def test_closer_in_code_of_a_thought_ends_it_only_if_no_other_follows(text, answer, thinking):
     check(text, answer, thinking)
 
 
 @pytest.mark.spec("normaliser 9")
-def test_scratchpad_in_code_is_private_when_complete() -> None:
+def test_scratchpad_in_code_is_private_when_complete():
     check("`<scratchpad>s</scratchpad>` x", "` ` x", "", "s")
     check("<think>a `<scratchpad>s</think>c` d", "", "a `", "s</think>c` d")
     check("x", "x", "use `<scratchpad>` then x", native="use `<scratchpad>` then </think>x")
 
 
 @pytest.mark.spec("normaliser 9")
-def test_tag_in_code_is_held_until_the_code_closes() -> None:
+def test_tag_in_code_is_held_until_the_code_closes():
     normalizer = Normalizer()
 
     assert feed(normalizer, "use `<think>x") == (visible("use `"),)
@@ -305,7 +299,7 @@ def test_tag_in_code_is_held_until_the_code_closes() -> None:
         "<th<th</think>ink>ink>",
     ],
 )
-def test_removal_joins_no_new_delimiter(text: str) -> None:
+def test_removal_joins_no_new_delimiter(text):
     answer = of_text(text).visible
 
     assert "think>" not in answer
@@ -324,7 +318,7 @@ def test_removal_joins_no_new_delimiter(text: str) -> None:
         ("cut off", "", "cut off"),
     ],
 )
-def test_profile_hint_starts_in_a_thought(text: str, answer: str, thinking: str) -> None:
+def test_profile_hint_starts_in_a_thought(text, answer, thinking):
     check(text, answer, thinking, starts_in_reasoning=True)
 
 
@@ -340,12 +334,12 @@ def test_profile_hint_starts_in_a_thought(text: str, answer: str, thinking: str)
         ("thought</think>answer", "answer", True),
     ],
 )
-def test_unclosed_opener_after_native_text_is_a_stray(text: str, answer: str, *, hint: bool) -> None:
+def test_unclosed_opener_after_native_text_is_a_stray(text, answer, *, hint):
     check(text, answer, "n", native="n", starts_in_reasoning=hint)
 
 
 @pytest.mark.spec("normaliser 11")
-def test_finish_emits_everything_once() -> None:
+def test_finish_emits_everything_once():
     normalizer = Normalizer()
     feed(normalizer, "a `<think>b</th")
 
@@ -364,12 +358,12 @@ def test_finish_emits_everything_once() -> None:
         (["İ<think>x</think>ß"], "İß"),
     ],
 )
-def test_surrogates_are_joined_or_replaced(pieces: list[str], answer: str) -> None:
+def test_surrogates_are_joined_or_replaced(pieces, answer):
     assert channels({"content": piece} for piece in pieces).visible == answer
 
 
 @pytest.mark.spec("normaliser 13")
-def test_counters() -> None:
+def test_counters():
     normalizer = Normalizer()
     feed(normalizer, "<think>a</think>b</think><think>c</think><scratchpad>d</scratchpad><REASONING>12345")
     normalizer.finish()
@@ -379,7 +373,7 @@ def test_counters() -> None:
 
 # review A S2
 @pytest.mark.spec("normaliser 13")
-def test_blocks_that_native_text_replaced_count_as_dropped() -> None:
+def test_blocks_that_native_text_replaced_count_as_dropped():
     late = normalize_stream([{"content": "<think>a</think><think>b</think>x"}, {"reasoning": "n"}])
     early = normalize_stream([{"reasoning": "n"}, {"content": "<think>a</think>x"}])
 
@@ -402,7 +396,7 @@ DETAILS = (
 @pytest.mark.spec("003 precedence")
 @pytest.mark.spec("001 EC-003")
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
-def test_native_text_is_one_untrimmed_block_and_replaces_tagged_text(field: str) -> None:
+def test_native_text_is_one_untrimmed_block_and_replaces_tagged_text(field):
     deltas = [{field: " a", "content": "x"}, {"content": "<think>tagged</think>y"}, {field: "b \n"}, {"content": "z"}]
     result = normalize_stream(deltas)
 
@@ -423,9 +417,7 @@ def test_native_text_is_one_untrimmed_block_and_replaces_tagged_text(field: str)
     ],
     ids=["mirrored", "repeated in details", "first field", "details alone", "tags", "late native text"],
 )
-def test_text_that_servers_repeat_counts_once(
-    deltas: list[dict[str, Any]], thinking: str, source: str, details: tuple[Any, ...]
-) -> None:
+def test_text_that_servers_repeat_counts_once(deltas, thinking, source, details):
     normalizer = Normalizer()
     for delta in deltas:
         normalizer.feed(delta)
@@ -437,7 +429,7 @@ def test_text_that_servers_repeat_counts_once(
 @pytest.mark.spec("001 EC-001")
 @pytest.mark.spec("001 EC-002")
 @pytest.mark.parametrize("native", [{}, {"reasoning_content": ""}, {"reasoning": None}, {"reasoning_details": []}])
-def test_empty_native_field_is_no_thinking(native: dict[str, Any]) -> None:
+def test_empty_native_field_is_no_thinking(native):
     normalizer = Normalizer()
     normalizer.feed({**native, "content": "x"})
     normalizer.finish()
@@ -460,7 +452,7 @@ def test_empty_native_field_is_no_thinking(native: dict[str, Any]) -> None:
         },
     ],
 )
-def test_blank_native_text_is_no_thinking(native: dict[str, Any]) -> None:
+def test_blank_native_text_is_no_thinking(native):
     tagged = normalize_stream([native, {"content": "<think>real</think>A"}, native])
 
     assert (tagged.visible, tagged.thinking) == ("A", "real")
@@ -470,7 +462,7 @@ def test_blank_native_text_is_no_thinking(native: dict[str, Any]) -> None:
 
 
 @pytest.mark.spec("product 18")
-def test_blanks_before_native_text_belong_to_it() -> None:
+def test_blanks_before_native_text_belong_to_it():
     blanks_first = [{"reasoning_content": "\n", "reasoning": "a"}, {"reasoning": " b"}]
 
     assert normalize_stream([{"reasoning": "\n"}, {"reasoning": " a"}]).thinking == "\n a"
@@ -488,13 +480,13 @@ def test_blanks_before_native_text_belong_to_it() -> None:
         ([{"content": "<think>hm"}, {"reasoning": "n"}, {"content": "</think>Answer"}], "Answer"),
     ],
 )
-def test_late_native_text_revokes_the_profile_hint(deltas: list[dict[str, Any]], answer: str) -> None:
+def test_late_native_text_revokes_the_profile_hint(deltas, answer):
     result = normalize_stream(deltas, starts_in_reasoning=True)
 
     assert (result.visible, result.thinking) == (answer, "n")
 
 
-def test_content_parts_are_read() -> None:
+def test_content_parts_are_read():
     parts = [
         {"type": "thinking", "thinking": [{"type": "text", "text": "why"}]},
         {"type": "text", "text": "because"},
@@ -506,7 +498,7 @@ def test_content_parts_are_read() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, 3, 1.5, True, b"x", [], [None, 3], {}, {"text": "x"}, object()])
-def test_odd_values_count_as_absent(odd: object) -> None:
+def test_odd_values_count_as_absent(odd):
     for field in ("content", "reasoning", "thinking", "reasoning_details", "tool_calls"):
         assert channels([{field: odd}, {"content": "x"}]).visible == "x"
     assert channels([odd, {"content": "y"}]).visible == "y"  # type: ignore[list-item]
@@ -522,7 +514,7 @@ def piece(
 
 
 @pytest.mark.spec("normaliser 3")
-def test_other_deltas_leave_a_partial_delimiter_alone() -> None:
+def test_other_deltas_leave_a_partial_delimiter_alone():
     call = {"tool_calls": [piece("{}", "c1", "f", index=0)]}
     deltas = [{"content": "a</thi"}, {"content": None}, {"content": ""}, {"reasoning": "n"}, call, {"content": "nk>b"}]
 
@@ -531,7 +523,7 @@ def test_other_deltas_leave_a_partial_delimiter_alone() -> None:
 
 @pytest.mark.spec("normaliser 5")
 @pytest.mark.spec("001 EC-006")
-def test_tool_call_ends_an_open_thought_and_follows_it() -> None:
+def test_tool_call_ends_an_open_thought_and_follows_it():
     normalizer = Normalizer()
     feed(normalizer, "<thinking>a</think>b")
     out = normalizer.feed({"tool_calls": [piece("{}", "c1", "f", index=0)]})
@@ -557,5 +549,5 @@ def test_tool_call_ends_an_open_thought_and_follows_it() -> None:
     ],
     ids=["pieces", "objects", "null index", "all numbered 0", "from 1", "by id", "surrogates", "nothing"],
 )
-def test_pieces_are_joined_to_their_call(pieces: list[Any], calls: tuple[Any, ...]) -> None:
+def test_pieces_are_joined_to_their_call(pieces, calls):
     assert channels({"tool_calls": [each]} for each in pieces).tools == calls

@@ -1,7 +1,5 @@
 """What the next request contains, and what is omitted by which rule."""
 
-from __future__ import annotations
-
 import copy
 from dataclasses import replace
 from typing import Any
@@ -66,7 +64,7 @@ def rules(made: EgressPlan) -> list[str]:
 
 
 @pytest.mark.spec("001 EC-006")
-def test_turn_becomes_question_call_result_and_answer() -> None:
+def test_turn_becomes_question_call_result_and_answer():
     made = plan(turn(thought(), call(arguments='{"q":  1}'), result(), AssistantMessage(text="So.", step=1)))
 
     function = {"name": "f", "arguments": '{"q":  1}'}
@@ -80,17 +78,14 @@ def test_turn_becomes_question_call_result_and_answer() -> None:
 
 
 @pytest.mark.spec("replay 8")
-def test_open_call_of_the_running_turn_gets_a_constant_result() -> None:
+def test_open_call_of_the_running_turn_gets_a_constant_result():
     made = plan(turn(call(1), call(2), result(2), end=None))
 
     assert [entry["content"] for entry in made.entries if entry["role"] == "tool"] == [NOT_RUN, "found"]
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    ["", "[1]", '{"a": NaN}', '{"a":' * 5_000, '{"a": "' + "x" * 100_000],
-)
-def test_unsendable_arguments_become_an_empty_object_under_another_id(arguments: str) -> None:
+@pytest.mark.parametrize("arguments", ["", "[1]", '{"a": NaN}', '{"a":' * 5_000, '{"a": "' + "x" * 100_000])
+def test_unsendable_arguments_become_an_empty_object_under_another_id(arguments):
     _question, called, answered = plan(turn(call(arguments=arguments), result())).entries
 
     sent = called["tool_calls"][0]
@@ -101,13 +96,13 @@ def test_unsendable_arguments_become_an_empty_object_under_another_id(arguments:
 # History
 
 
-def test_inactive_branch_is_not_sent() -> None:
+def test_inactive_branch_is_not_sent():
     old = [replace(event, active=False) for event in turn(SAID)]
 
     assert roles(plan(old, turn(SAID, name="b"))) == ["user", "assistant"]
 
 
-def test_compaction_replaces_what_it_summarises() -> None:
+def test_compaction_replaces_what_it_summarises():
     made = plan(turn(SAID), [Compaction(to_seq=3, summary="short", turn="b")], turn(end=None, name="b"))
 
     assert roles(made) == ["user", "user"]
@@ -115,7 +110,7 @@ def test_compaction_replaces_what_it_summarises() -> None:
 
 
 @pytest.mark.spec("replay 2")
-def test_compaction_splits_no_step() -> None:
+def test_compaction_splits_no_step():
     steps = (thought(), call(), result(), call(2, step=1), result(2, step=1))
 
     made = plan(turn(*steps, Compaction(to_seq=3, summary="s"), end=None))
@@ -123,7 +118,7 @@ def test_compaction_splits_no_step() -> None:
     assert roles(made) == ["user", "user", "assistant", "tool", "assistant", "tool"]
 
 
-def test_steps_without_an_index_begin_at_results_and_thoughts() -> None:
+def test_steps_without_an_index_begin_at_results_and_thoughts():
     bare = [thought("one", step=None), call(step=None), thought("two", step=None), replace(SAID, step=None)]
 
     assert [entry.get("reasoning_content") for entry in plan(turn(*bare)).entries] == [None, "one", None, "two"]
@@ -133,7 +128,7 @@ def test_steps_without_an_index_begin_at_results_and_thoughts() -> None:
 @pytest.mark.spec("replay 5")
 @pytest.mark.spec("002 drop")
 @pytest.mark.parametrize("end", ["errored", "aborted", "interrupted", "iteration_capped"])
-def test_failed_turn_sends_answered_calls_only(end: str) -> None:
+def test_failed_turn_sends_answered_calls_only(end):
     partial = (thought("half", step=1), AssistantMessage(text="par", partial=True, step=1))
     chat = plan(turn(call(), result(), *partial, end=end), turn(end=None, name="b"))
     responses = plan(turn(item(), call(), result(), end=end), turn(end=None, name="b"), to=RESPONSES, by=DEFAULTS)
@@ -149,7 +144,7 @@ def test_failed_turn_sends_answered_calls_only(end: str) -> None:
 
 @pytest.mark.spec("001 BR-001")
 @pytest.mark.spec("001 BR-004")
-def test_reasoning_is_omitted_by_default_and_does_not_count() -> None:
+def test_reasoning_is_omitted_by_default_and_does_not_count():
     long = turn(thought("x" * 4000), SAID)
     omitted, included = plan(long, by=DEFAULTS), plan(long)
 
@@ -165,7 +160,7 @@ def test_reasoning_is_omitted_by_default_and_does_not_count() -> None:
 @pytest.mark.parametrize(
     ("strip", "sent"), [("none", ["old", "last", "new"]), ("allButLast", ["new"]), ("all", ["new"])]
 )
-def test_stripping_ends_at_the_last_user_message(strip: str, sent: list[str]) -> None:
+def test_stripping_ends_at_the_last_user_message(strip, sent):
     turns = [turn(thought("old"), SAID), turn(thought("last"), SAID, name="b"), turn(SAID, name="c")]
     running = turn(thought("new"), call(), end=None, name="d")
     by = ReasoningSettings(include_in_context=True, strip_from_context=strip)
@@ -178,7 +173,7 @@ def test_stripping_ends_at_the_last_user_message(strip: str, sent: list[str]) ->
 @pytest.mark.spec("001 BR-002")
 @pytest.mark.spec("001 BR-008")
 @pytest.mark.spec("001 EC-004")
-def test_settings_of_the_moment_decide_and_change_nothing_stored() -> None:
+def test_settings_of_the_moment_decide_and_change_nothing_stored():
     stored = numbered(turn(thought(), SAID))
     before = copy.deepcopy(stored)
 
@@ -189,12 +184,12 @@ def test_settings_of_the_moment_decide_and_change_nothing_stored() -> None:
 
 
 @pytest.mark.spec("001 EC-007")
-def test_empty_reasoning_field_is_not_sent() -> None:
+def test_empty_reasoning_field_is_not_sent():
     assert thoughts(plan(turn(call(), result(), SAID))) == []
 
 
 @pytest.mark.spec("001 ERR-003")
-def test_long_thinking_is_sent_whole_and_counts() -> None:
+def test_long_thinking_is_sent_whole_and_counts():
     made = plan(turn(thought("thought " * 50_000), SAID))
 
     assert thoughts(made) == ["thought " * 50_000]
@@ -204,7 +199,7 @@ def test_long_thinking_is_sent_whole_and_counts() -> None:
 
 @pytest.mark.spec("replay D7")
 @pytest.mark.spec("001 BR-006")
-def test_disabled_reasoning_asks_for_none_and_still_sends_items() -> None:
+def test_disabled_reasoning_asks_for_none_and_still_sends_items():
     off = ReasoningSettings(enabled=False, effort="high", summary="detailed")
     made = plan(turn(item(), call(), result(), end=None), to=RESPONSES, by=off)
 
@@ -219,7 +214,7 @@ def test_disabled_reasoning_asks_for_none_and_still_sends_items() -> None:
 
 @pytest.mark.spec("replay D4")
 @pytest.mark.parametrize("dialect", ["kimi", "deepseek-v3.2", "deepseek-v4"])
-def test_thinking_that_settings_hold_back_gets_no_placeholder(dialect: str) -> None:
+def test_thinking_that_settings_hold_back_gets_no_placeholder(dialect):
     made = plan(turn(thought(), call(), result(), end=None), to=replace(CHAT, dialect=dialect), by=DEFAULTS)
 
     assert roles(made) == ["user", "assistant", "tool"]
@@ -231,19 +226,19 @@ def test_thinking_that_settings_hold_back_gets_no_placeholder(dialect: str) -> N
     ("dialect", "sent"),
     [("openai-chat", []), ("kimi", [" "]), ("kimi-preserved", [" "]), ("deepseek-v3.2", [" "]), ("deepseek-v4", [" "])],
 )
-def test_call_without_thinking_gets_the_placeholder_of_its_dialect(dialect: str, sent: list[str]) -> None:
+def test_call_without_thinking_gets_the_placeholder_of_its_dialect(dialect, sent):
     assert thoughts(plan(turn(call(), result(), end=None), to=replace(CHAT, dialect=dialect))) == sent
 
 
 @pytest.mark.spec("product 3")
 @pytest.mark.parametrize(("dialect", "entries"), [("openai-chat", 3), ("kimi", 1), ("deepseek-v4", 1)])
-def test_step_with_purged_thinking_is_omitted_where_it_is_required(dialect: str, entries: int) -> None:
+def test_step_with_purged_thinking_is_omitted_where_it_is_required(dialect, entries):
     made = plan(turn(thought(""), call(), result(), end=None), to=replace(CHAT, dialect=dialect))
 
     assert len(made.entries) == entries
 
 
-def test_model_without_tools_continues_from_the_question() -> None:
+def test_model_without_tools_continues_from_the_question():
     spoken = [AssistantMessage(text="Let me see.", step=0), call(), result()]
 
     assert roles(plan(turn(*spoken, end=None), to=replace(CHAT, dialect="deepseek-r1"))) == ["user"]
@@ -255,7 +250,7 @@ def test_model_without_tools_continues_from_the_question() -> None:
 @pytest.mark.spec("002 decision 1")
 @pytest.mark.spec("002 decision 2")
 @pytest.mark.spec("002 decision 3")
-def test_items_are_sent_verbatim_in_order_and_alone_have_ids() -> None:
+def test_items_are_sent_verbatim_in_order_and_alone_have_ids():
     parts = (item(), SAID, call(1), item({**RS_1, "id": "rs_2"}), call(2), result(1), result(2))
     made = plan(turn(*parts, end=None), to=RESPONSES, by=DEFAULTS)
 
@@ -276,7 +271,7 @@ def test_items_are_sent_verbatim_in_order_and_alone_have_ids() -> None:
         (CHAT, "spec 002 decision 3"),
     ],
 )
-def test_item_is_sent_to_its_own_model_endpoint_and_api_only(target: RequestTarget, rule: str) -> None:
+def test_item_is_sent_to_its_own_model_endpoint_and_api_only(target, rule):
     loop = turn(item(), call(), result(), end=None)
 
     assert rules(plan(loop, to=target)) == [rule]
@@ -298,13 +293,13 @@ def test_item_is_sent_to_its_own_model_endpoint_and_api_only(target: RequestTarg
     ],
     ids=["alone", "after the message", "empty ciphertext", "no ciphertext", "no object", "cut short", "twice"],
 )
-def test_item_that_its_service_would_refuse_is_omitted(events: list[Event], rule: str) -> None:
+def test_item_that_its_service_would_refuse_is_omitted(events, rule):
     assert rules(plan(turn(*events, end=None), to=RESPONSES)) == [rule]
 
 
 @pytest.mark.spec("replay D1")
 @pytest.mark.spec("replay D6")
-def test_items_are_omitted_by_settings_or_after_a_refusal_only() -> None:
+def test_items_are_omitted_by_settings_or_after_a_refusal_only():
     loop = turn(item(), call(), result(), end=None)
     earlier = [turn(item(), call(), result()), turn(end=None, name="b")]
 
@@ -324,7 +319,7 @@ def test_items_are_omitted_by_settings_or_after_a_refusal_only() -> None:
         ("responses", "responses-strict", "max_output_tokens"),
     ],
 )
-def test_length_of_an_answer_is_limited_in_the_words_of_the_service(api: Any, dialect: str | None, name: str) -> None:
+def test_length_of_an_answer_is_limited_in_the_words_of_the_service(api, dialect, name):
     target = RequestTarget(api=api, model="m", provider="p", dialect=dialect)
     events = [UserMessage(text="now", seq=1, turn="a")]
     lengths = {"max_tokens", "max_completion_tokens", "max_output_tokens"}

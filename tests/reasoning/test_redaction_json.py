@@ -1,7 +1,5 @@
 """Values of any shape become bounded strict JSON without secrets; the input is unchanged."""
 
-from __future__ import annotations
-
 import copy
 import json
 import random
@@ -20,24 +18,24 @@ def strict(value: Any) -> str:
 
 
 @pytest.mark.spec("004 redaction")
-def test_secret_key_covers_everything_under_it() -> None:
+def test_secret_key_covers_everything_under_it():
     shown = redact_args({"credentials": {"user": "bob", "pins": [1, 2]}, "password": 1234, "token": None, "auth": True})
 
     assert shown == {"credentials": "[redacted]", "password": "[redacted]", "token": None, "auth": True}
 
 
-def test_weak_key_hides_what_looks_secret() -> None:
+def test_weak_key_hides_what_looks_secret():
     assert redact_args({"key": noise(20, 1), "code": "10-K"}) == {"key": "[redacted]", "code": "10-K"}
 
 
 @pytest.mark.spec("004 redaction")
-def test_long_string_is_truncated() -> None:
+def test_long_string_is_truncated():
     assert redact_args("x" * 1_000) == "x" * 256 + "…(truncated)"
     assert redact_args("word " * 100) == ("word " * 100)[:256] + "…(truncated)"
     assert redact_args("y" * 256) == "y" * 256
 
 
-def test_truncation_hides_no_mask_and_splits_no_character() -> None:
+def test_truncation_hides_no_mask_and_splits_no_character():
     flags = redact_args("a" * 255 + "🇩🇪🇫🇷")
     family = redact_args("a" * 254 + "👩\u200d👩\u200d👧")
     masked = redact_args("b" * 249 + " password=hunter2 and more")
@@ -48,7 +46,7 @@ def test_truncation_hides_no_mask_and_splits_no_character() -> None:
 
 
 @pytest.mark.spec("004 redaction")
-def test_vectors_become_counts() -> None:
+def test_vectors_become_counts():
     vector = [0.25] * 1_536
 
     assert redact_args({"query": "q", "embedding": vector}) == {"query": "q", "embedding": {"count": 1536}}
@@ -57,14 +55,14 @@ def test_vectors_become_counts() -> None:
     assert "[vector]" in redact_args({"v": f"see {vector[:40]}"})["v"]
 
 
-def test_encoded_and_raw_bytes_become_notes() -> None:
+def test_encoded_and_raw_bytes_become_notes():
     encoded = noise(400, 3)
 
     assert redact_args({"image": f"data:image/png;base64,{encoded}"})["image"].startswith("[base64 ")
     assert redact_args({"raw": b"abc"}) == {"raw": "[3 bytes]"}
 
 
-def test_pairs_use_the_name_beside_them() -> None:
+def test_pairs_use_the_name_beside_them():
     secret = noise(20, 4)
     headers = [["Authorization", f"Bearer {secret}"], ["Accept", "text/html"]]
     asgi = [(b"authorization", secret.encode()), (b"accept", b"text/html")]
@@ -78,7 +76,7 @@ def test_pairs_use_the_name_beside_them() -> None:
     ]
 
 
-def test_json_inside_strings_is_walked() -> None:
+def test_json_inside_strings_is_walked():
     inner = json.dumps({"password": "hunter2", "n": 1})
 
     assert json.loads(redact_args(inner)) == {"password": "[redacted]", "n": 1}
@@ -87,7 +85,7 @@ def test_json_inside_strings_is_walked() -> None:
     assert redact_args('{"a":  1}') == '{"a":  1}'
 
 
-def test_keys_are_redacted_and_stay_apart() -> None:
+def test_keys_are_redacted_and_stay_apart():
     shown = redact_args({"bob@example.com": 1, "b@example.com": 2, 5: "a", "5": "b", None: 1, (1, 2): 3})
 
     assert "b***@example.com" in shown
@@ -95,7 +93,7 @@ def test_keys_are_redacted_and_stay_apart() -> None:
     assert all(isinstance(key, str) for key in shown)
 
 
-def test_input_is_not_touched() -> None:
+def test_input_is_not_touched():
     args = {"a": [{"password": "hunter2"}, [0.5] * 20], "b": {"c": "x" * 500}}
     before = copy.deepcopy(args)
 
@@ -104,13 +102,13 @@ def test_input_is_not_touched() -> None:
     assert args == before
 
 
-def test_shared_value_is_no_cycle() -> None:
+def test_shared_value_is_no_cycle():
     part = {"a": 1}
 
     assert redact_args([part, part]) == [{"a": 1}, {"a": 1}]
 
 
-def test_card_as_a_number_is_masked() -> None:
+def test_card_as_a_number_is_masked():
     assert redact_args({"n": 4111111111111111, "cik": 320193, "at": 1730448000123}) == {
         "n": "[redacted]",
         "cik": 320193,
@@ -118,7 +116,7 @@ def test_card_as_a_number_is_masked() -> None:
     }
 
 
-def test_size_is_bounded_in_bytes() -> None:
+def test_size_is_bounded_in_bytes():
     for value in (
         {str(n): "x" * 200 for n in range(50_000)},
         ["é" * 250] * 20_000,
@@ -129,7 +127,7 @@ def test_size_is_bounded_in_bytes() -> None:
 
 
 @pytest.mark.spec("004 trace")
-def test_only_declared_arguments_are_shown() -> None:
+def test_only_declared_arguments_are_shown():
     args = {
         "query": "mail bob@example.com",
         "filter": "x" * 120,
@@ -151,7 +149,7 @@ def test_only_declared_arguments_are_shown() -> None:
     }
 
 
-def test_secrets_deep_in_arguments_are_masked() -> None:
+def test_secrets_deep_in_arguments_are_masked():
     leaked = [
         case.text
         for case in SECRETS
@@ -162,14 +160,14 @@ def test_secrets_deep_in_arguments_are_masked() -> None:
 
 
 @pytest.mark.spec("product 12")
-def test_secrets_only_shows_people() -> None:
+def test_secrets_only_shows_people():
     args = {"first_name": "Ann", "email": "a.b@example.com", "password": "hunter2"}
 
     assert Redactor(SECRETS_ONLY).redact_args(args) == {**args, "password": "[redacted]"}
 
 
 @pytest.mark.spec("004 trace")
-def test_trace_has_the_same_shape() -> None:
+def test_trace_has_the_same_shape():
     step = {
         "tool": "searchFilings",
         "args": {"query": "risk factors", "token": "abc"},
@@ -190,7 +188,7 @@ def test_trace_has_the_same_shape() -> None:
 
 
 @pytest.mark.spec("004 redaction")
-def test_trace_is_capped_by_whole_steps() -> None:
+def test_trace_is_capped_by_whole_steps():
     steps = [{"tool": "t", "args": {str(n): "é" * 200 for n in range(8)}, "durationMs": 1} for _ in range(200)]
 
     shown = redact_trace(steps)
@@ -200,7 +198,7 @@ def test_trace_is_capped_by_whole_steps() -> None:
     assert redact_trace(shown) == shown
 
 
-def test_trace_fits_its_bytes_whatever_they_are() -> None:
+def test_trace_fits_its_bytes_whatever_they_are():
     """The step that counts what was left out is part of the limit."""
     steps = [{"tool": "t" * (n % 60), "args": {}} for n in range(40)]
     too_large = []
@@ -212,13 +210,13 @@ def test_trace_fits_its_bytes_whatever_they_are() -> None:
     assert not too_large
 
 
-def test_odd_steps_fail_closed() -> None:
+def test_odd_steps_fail_closed():
     assert redact_trace([{"args": {"password": "hunter2"}}, "hunter2"]) == [{"tool": "[unavailable]", "args": {}}]  # type: ignore[list-item]
 
 
-def test_failure_shows_unavailable() -> None:
+def test_failure_shows_unavailable():
     class Hostile(dict[str, str]):
-        def items(self) -> Any:
+        def items(self):
             raise RuntimeError("hunter2")
 
     assert redact_args(Hostile(a="b")) == "[unavailable]"
@@ -236,14 +234,14 @@ _VALUES = st.recursive(
 
 @settings(max_examples=200, deadline=None)
 @given(_VALUES)
-def test_any_value_gives_strict_stable_json(value: Any) -> None:
+def test_any_value_gives_strict_stable_json(value):
     once = redact_args(value)
 
     assert json.loads(strict(once)) == once
     assert redact_args(once) == once
 
 
-def test_small_bounds_hold() -> None:
+def test_small_bounds_hold():
     policy = RedactionPolicy(max_nodes=50, max_depth=3, value_bytes=500)
     chance = random.Random(3)  # noqa: S311 - the same in every run
     value = [[[[chance.random() for _ in range(5)]]] for _ in range(400)]

@@ -1,7 +1,5 @@
 """Secrets and personal data in text are masked; ordinary text is left unchanged. The texts are in redaction_cases."""
 
-from __future__ import annotations
-
 import copy
 import json
 import pickle
@@ -18,7 +16,7 @@ answer = Redactor(SECRETS_ONLY).redact_text
 
 @pytest.mark.spec("004 redaction")
 @pytest.mark.spec("product 12")
-def test_secrets_are_masked() -> None:
+def test_secrets_are_masked():
     leaked = [
         case.text for case in SECRETS if case.leaks_in(redact_text(case.text)) or case.leaks_in(answer(case.text))
     ]
@@ -26,7 +24,7 @@ def test_secrets_are_masked() -> None:
     assert not leaked
 
 
-def test_known_misses_are_all_that_is_missed() -> None:
+def test_known_misses_are_all_that_is_missed():
     """Whoever makes a rule for one of these moves its line to secrets.txt."""
     found = [case.text for case in KNOWN_MISSES if not case.leaks_in(redact_text(case.text))]
 
@@ -34,7 +32,7 @@ def test_known_misses_are_all_that_is_missed() -> None:
 
 
 @pytest.mark.spec("004 redaction")
-def test_personal_data_is_masked() -> None:
+def test_personal_data_is_masked():
     after_secret = "password=hunter2!\n"
     leaked = [
         text for case in PERSONAL for text in (case.text, after_secret + case.text) if case.leaks_in(redact_text(text))
@@ -44,15 +42,15 @@ def test_personal_data_is_masked() -> None:
 
 
 @pytest.mark.spec("product 12")
-def test_answers_show_personal_data() -> None:
+def test_answers_show_personal_data():
     assert not [case.text for case in PERSONAL if answer(case.text) != case.text]
 
 
-def test_innocent_text_is_unchanged() -> None:
+def test_innocent_text_is_unchanged():
     assert not [text for text in INNOCENT if redact_text(text) != text]
 
 
-def test_redacted_text_is_stable() -> None:
+def test_redacted_text_is_stable():
     shown = [redact_text(case.text) for case in [*SECRETS, *PERSONAL, *KNOWN_MISSES]]
 
     assert not [text for text in shown if redact_text(text) != text]
@@ -63,7 +61,7 @@ PIECES = [case.text for case in [*SECRETS, *PERSONAL]] + INNOCENT + ["\n", " ", 
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=4), st.sampled_from([" ", "\n", ", "]))
-def test_any_mixture_is_stable(pieces: list[str], joint: str) -> None:
+def test_any_mixture_is_stable(pieces, joint):
     once = redact_text(joint.join(pieces))
 
     assert redact_text(once) == once
@@ -77,7 +75,7 @@ NUMBERS = "DE89 AT20 4111 1111 (415) 555 0132 +1 密 ( [ é 10.0.0.1 AB 12 QQ , 
     st.text(st.sampled_from("paswordke:= \n\"'`<>[]@.-0123456789AKIsecrt/\\u+(){}|"), max_size=80)
     | st.lists(st.sampled_from(NUMBERS.split())).map(" ".join)
 )
-def test_noise_is_stable(text: str) -> None:
+def test_noise_is_stable(text):
     once = redact_text(text)
 
     assert redact_text(once) == once
@@ -85,39 +83,39 @@ def test_noise_is_stable(text: str) -> None:
 
 
 @pytest.mark.spec("004 redaction")
-def test_email_shows_first_letter_and_domain() -> None:
+def test_email_shows_first_letter_and_domain():
     assert redact_text("to bartholomew.longname@domain.com") == "to b***@domain.com"
 
 
-def test_cpf_needs_no_label() -> None:
+def test_cpf_needs_no_label():
     assert redact_text("123.456.789-09 confirmed") == "[redacted] confirmed"
 
 
 @pytest.mark.parametrize("name", ["Shared", "Public", "Default", "runner", "user"])
-def test_shared_home_folder_is_shown(name: str) -> None:
+def test_shared_home_folder_is_shown(name):
     for text in (f"/Users/{name}/x", f"/home/{name}/x", f"C:\\Users\\{name}\\x"):
         assert redact_text(text) == text
 
 
-def test_mask_reveals_nothing_of_the_secret() -> None:
+def test_mask_reveals_nothing_of_the_secret():
     assert redact_text("password=hunter2") == redact_text("password=" + noise(80, 1)) == "password=[redacted]"
 
 
 @pytest.mark.parametrize(
     "text", ["password=hunter2[redacted]", "api_key: x1Y2z3W4Q5r6[redacted]", "mysql -phunter2[redacted]"]
 )
-def test_mask_written_beside_a_secret_does_not_protect_it(text: str) -> None:
+def test_mask_written_beside_a_secret_does_not_protect_it(text):
     shown = redact_text(text)
 
     assert "hunter2" not in shown
     assert "x1Y2z3" not in shown
 
 
-def test_text_with_a_mask_counts_as_redacted() -> None:
+def test_text_with_a_mask_counts_as_redacted():
     assert redact_text("Authorization: abc=;[redacted]") == "Authorization: abc=;[redacted]"
 
 
-def test_open_blocks_hide_the_rest() -> None:
+def test_open_blocks_hide_the_rest():
     dashes = "-" * 5
 
     assert redact_text("a <REDACTED>b c d") == "a [redacted]"
@@ -138,7 +136,7 @@ def test_open_blocks_hide_the_rest() -> None:
         ("a </REDACTED> b <redacted-x> c", "a </REDACTED> b <redacted-x> c"),
     ],
 )
-def test_outermost_redacted_section_hides_all_of_it(text: str, shown: str) -> None:
+def test_outermost_redacted_section_hides_all_of_it(text, shown):
     stream = StreamRedactor()
 
     assert redact_text(text) == shown
@@ -156,7 +154,7 @@ def test_outermost_redacted_section_hides_all_of_it(text: str, shown: str) -> No
         ("👩\u200d👩\u200d👧", "👩\u200d👩\u200d👧"),
     ],
 )
-def test_unseen_characters_are_removed_except_in_emoji(text: str, shown: str) -> None:
+def test_unseen_characters_are_removed_except_in_emoji(text, shown):
     assert redact_text(text) == shown
 
 
@@ -171,7 +169,7 @@ def test_unseen_characters_are_removed_except_in_emoji(text: str, shown: str) ->
         "INSERT INTO users (id, secret, note) VALUES (1, '{}', 'it''s Bob''s'), (2, NULL, 'none')",
     ],
 )
-def test_column_named_secret_hides_its_values(table: str) -> None:
+def test_column_named_secret_hides_its_values(table):
     assert redact_text(table.replace("{}", "hunter2xyz")) == table.replace("{}", "[redacted]")
 
 
@@ -186,14 +184,14 @@ def test_column_named_secret_hides_its_values(table: str) -> None:
         '{"text": "card 4111111111111111 is mine", "token": [null, 883151576.5], "pin": [[4711]]}',
     ],
 )
-def test_json_with_a_masked_number_remains_json(form: str) -> None:
+def test_json_with_a_masked_number_remains_json(form):
     shown = redact_text(form)
 
     assert json.loads(shown).keys() == json.loads(form).keys()
     assert "[redacted]" in shown
 
 
-def test_counts_hold_kinds_only() -> None:
+def test_counts_hold_kinds_only():
     redactor = Redactor()
     redactor.redact_text("password=hunter2 and bob@example.com")
 
@@ -204,7 +202,7 @@ def fail(*_: object, **__: object) -> None:
     raise RuntimeError("inside")
 
 
-def test_failure_shows_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failure_shows_unavailable(monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr("reasoning.redaction.stream.RuleBook.find", fail)
         assert redact_text("password=hunter2") == "[unavailable]"
@@ -212,7 +210,7 @@ def test_failure_shows_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     assert redact_text("password=hunter2") == "[unavailable]"
 
 
-def test_safe_text_is_built_by_a_redactor_only_and_copied_as_text() -> None:
+def test_safe_text_is_built_by_a_redactor_only_and_copied_as_text():
     shown = redact_text("plain")
 
     with pytest.raises(TypeError, match="Redactor"):
@@ -252,7 +250,7 @@ KEYS = {
 
 
 @pytest.mark.spec("004 redaction")
-def test_name_of_a_key_says_what_its_value_is() -> None:
+def test_name_of_a_key_says_what_its_value_is():
     wrong = [
         (name, classify(name)) for kind, names in KEYS.items() for name in names.split() if classify(name) is not kind
     ]

@@ -1,7 +1,5 @@
 """A stream is redacted as the whole text is, however it is cut, and nothing that was emitted holds a secret."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,11 +37,11 @@ TEXTS = st.lists(
 @pytest.mark.spec("004 redaction")
 @settings(max_examples=200, deadline=None)
 @given(TEXTS, SIZES, POLICIES)
-def test_any_cut_gives_the_redacted_whole(text: str, sizes: list[int], policy: RedactionPolicy) -> None:
+def test_any_cut_gives_the_redacted_whole(text, sizes, policy):
     assert streamed(text, sizes, policy) == Redactor(policy).redact_text(text)
 
 
-def test_single_characters_never_show_a_secret() -> None:
+def test_single_characters_never_show_a_secret():
     leaked = []
     for case in CASES:
         stream, shown = StreamRedactor(), ""
@@ -57,7 +55,7 @@ def test_single_characters_never_show_a_secret() -> None:
 
 
 @pytest.mark.parametrize("unit", ["a", "aB3", "é", "a,", "1", "=", "password=", "x:y@", '"', "密", "\u200d", "key "])
-def test_endless_run_is_cut_invariant_and_bounded(unit: str) -> None:
+def test_endless_run_is_cut_invariant_and_bounded(unit):
     text = unit * (3 * MAX_HELD // len(unit))
     stream, shown, fed = StreamRedactor(), "", 0
     for at in range(0, len(text), 97):
@@ -69,19 +67,19 @@ def test_endless_run_is_cut_invariant_and_bounded(unit: str) -> None:
     assert shown + stream.flush() == Redactor().redact_text(text)
 
 
-def test_secret_over_the_edge_of_the_held_text_is_masked_whole() -> None:
+def test_secret_over_the_edge_of_the_held_text_is_masked_whole():
     secret = "sk" + "-proj-" + noise(2 * MAX_HELD, 3)
 
     assert Redactor().redact_text(f"see {secret} there") == "see [redacted] there"
 
 
-def test_token_deep_in_an_endless_run_is_masked() -> None:
+def test_token_deep_in_an_endless_run_is_masked():
     secret = "gh" + "p_" + noise(36, 5)
     for place in range(MAX_HELD - 60, MAX_HELD + 10, 7):
         assert secret not in Redactor().redact_text("x," * (place // 2) + secret + ",x" * 3000)
 
 
-def test_endless_cookie_is_masked_to_the_end_of_its_line() -> None:
+def test_endless_cookie_is_masked_to_the_end_of_its_line():
     pairs = "; ".join(f"name{number}=value{number}" for number in range(1_000))
 
     assert Redactor().redact_text(f"Cookie: {pairs}\nnext") == "Cookie: [redacted]\nnext"
@@ -98,11 +96,12 @@ def odd_words(count: int) -> str:
     [
         (odd_words(900), 60),
         ("Net sales rose because services and wearables grew in every region of the world. " * 3, 12),
+        ("A token count of a request says how much of the key part of the window the code takes. " * 3, 45),
         ("公司的收入增长了百分之十二。" * 9, 1),
     ],
-    ids=["odd words", "prose", "Chinese"],
+    ids=["odd words", "prose", "common names", "Chinese"],
 )
-def test_text_without_secrets_is_released_by_the_word(policy: RedactionPolicy, text: str, max_held: int) -> None:
+def test_text_without_secrets_is_released_by_the_word(policy, text, max_held):
     stream, shown = StreamRedactor(policy), ""
     for fed, char in enumerate(text, 1):
         shown += stream.feed(char)
@@ -111,7 +110,7 @@ def test_text_without_secrets_is_released_by_the_word(policy: RedactionPolicy, t
     assert shown + stream.flush() == text
 
 
-def test_secret_in_a_list_of_odd_words_is_masked() -> None:
+def test_secret_in_a_list_of_odd_words_is_masked():
     leaked = []
     for case in CASES:
         text = f"{odd_words(45)} {case.text} {odd_words(50)}"
@@ -135,7 +134,7 @@ def test_secret_in_a_list_of_odd_words_is_masked() -> None:
         f"password: '{odd_words(20)} hunter2!x'",
     ],
 )
-def test_early_release_never_splits_a_finding(said: str) -> None:
+def test_early_release_never_splits_a_finding(said):
     for before in range(2, 60):
         shown = Redactor().redact_text(f"{odd_words(before)} {said}\n{odd_words(40)}")
 
@@ -143,7 +142,7 @@ def test_early_release_never_splits_a_finding(said: str) -> None:
         assert "1111" not in shown
 
 
-def test_table_without_secrets_is_released_row_by_row() -> None:
+def test_table_without_secrets_is_released_row_by_row():
     shown = StreamRedactor().feed("| Ratio | Limit |\n|---|---|\n| Debt service | high |\n")
 
     assert "| Debt service |" in shown
@@ -152,7 +151,7 @@ def test_table_without_secrets_is_released_row_by_row() -> None:
 @pytest.mark.parametrize(
     "text", ["password is hunt", "card 4111 1111 1111", "sk" + "-proj-ab", "-----BEGIN RSA PRIV", "bob@exam"]
 )
-def test_abort_masks_what_may_be_private(text: str) -> None:
+def test_abort_masks_what_may_be_private(text):
     stream = StreamRedactor()
 
     shown = stream.feed(text) + stream.abort()
@@ -181,13 +180,13 @@ def test_abort_masks_what_may_be_private(text: str) -> None:
     ],
 )
 @pytest.mark.parametrize("policy", [DEFAULT, SECRETS_ONLY])
-def test_abort_keeps_an_ordinary_last_word(text: str, policy: RedactionPolicy) -> None:
+def test_abort_keeps_an_ordinary_last_word(text, policy):
     stream = StreamRedactor(policy)
 
     assert stream.feed(text) + stream.abort() == text
 
 
-def test_end_word_releases_a_plain_word_only() -> None:
+def test_end_word_releases_a_plain_word_only():
     plain, private = StreamRedactor(), StreamRedactor()
     shown = plain.feed("revenue rose"), private.feed("it is password")
 
@@ -199,13 +198,13 @@ def fail(*_: object) -> None:
     raise RuntimeError("inside")
 
 
-def test_failed_stream_shows_unavailable_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_stream_shows_unavailable_once(monkeypatch):
     monkeypatch.setattr("reasoning.redaction.stream.RuleBook.find", fail)
 
     assert streamed("fine then password=hunter2 hunter2 " + "hunter2 " * 1_000, [7]) == "fine then [unavailable]"
 
 
-def test_word_that_cannot_be_examined_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_word_that_cannot_be_examined_is_held(monkeypatch):
     stream = StreamRedactor()
     stream.feed("so it hunter2")
     monkeypatch.setattr("reasoning.redaction.stream.RuleBook.triggers_in", fail)

@@ -1,7 +1,5 @@
 """Every row of the tables of token formats masks tokens that no other rule masks."""
 
-from __future__ import annotations
-
 import random
 import re
 import string
@@ -11,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reasoning.redaction import redact_text
-from reasoning.redaction.secrets import DISTINCT_PREFIXES, SHAPES, SHORT_PREFIXES
+from reasoning.redaction.tokens import DISTINCT_PREFIXES, SHAPES, SHORT_PREFIXES
 
 # Layouts: h, d, u, a with a length are hex, digits, capitals, and letters from g on with digits.
 SHAPED = {
@@ -29,9 +27,12 @@ SHAPED = {
     "Airtable": "pat{a14}.{h24}",
     "Mailchimp": "{h32}-us7",
     "Zhipu": "{h32}.{a16}",
-    "LaunchDarkly, HubSpot": "sdk-{uuid} mob-{uuid} pat-na1-{uuid} secret-{uuid} token-{uuid}",
+    "LaunchDarkly, HubSpot, Axiom, Amazon MWS": "sdk-{uuid} mob-{uuid} pat-na1-{uuid} secret-{uuid} token-{uuid}"
+    " xaat-{uuid} amzn.mws.{uuid}",
     "Cloudflare origin": "v1.0-{h24}-{h64}",
     "Asana": "1/{d16}:{h32}",
+    "1Password": "A3-{u6}-{u6}-{u5}-{u5}-{u5} A3-{u6}-{u5}-{u6}-{u5}-{u5}-{u5}",
+    "Vault (old)": "s.{a24} b.{a24}",
     "Expo": "EXO{h24}",
     "Braintree": "access_token$production${a16} access_token$sandbox${a16}",
     "crypt": "$apr1${a20} $2${a20} $2a${a20} $2b${a20} $2x${a20} $2y${a20} $1${a20} $5${a20} $6${a20} $7${a20}"
@@ -66,7 +67,7 @@ def filled(layout: str, seed: int) -> str:
 @pytest.mark.parametrize("pattern", [*DISTINCT_PREFIXES, *SHORT_PREFIXES])
 @settings(max_examples=5)
 @given(data=st.data())
-def test_token_with_a_known_prefix_is_masked_whole(pattern: str, data: st.DataObject) -> None:
+def test_token_with_a_known_prefix_is_masked_whole(pattern, data):
     # Behind the prefix is too little, or too plain a text, for a rule that doesn't know the prefix.
     body = "{z11}4{z1}" if pattern in DISTINCT_PREFIXES else "{z1}4{z1}7{z1}2{z1}6{z1}3{z1}5{z1}8{z1}9"
     prefix = data.draw(st.from_regex(pattern, fullmatch=True, alphabet=ASCII))
@@ -75,7 +76,7 @@ def test_token_with_a_known_prefix_is_masked_whole(pattern: str, data: st.DataOb
 
 
 @pytest.mark.spec("004 redaction")
-def test_token_with_a_known_layout_is_masked_whole() -> None:
+def test_token_with_a_known_layout_is_masked_whole():
     tokens = [filled(layout, seed) for layouts in SHAPED.values() for seed, layout in enumerate(layouts.split())]
 
     assert list(SHAPED) == list(SHAPES)
@@ -83,12 +84,12 @@ def test_token_with_a_known_layout_is_masked_whole() -> None:
 
 
 @pytest.mark.parametrize("prefix", ["sk-proj-", "ghp_", "AKIA", "xoxb-", "eyJhbGciOi"])
-def test_token_that_the_end_of_the_text_cuts_off_is_masked(prefix: str) -> None:
+def test_token_that_the_end_of_the_text_cuts_off_is_masked(prefix):
     assert redact_text(f"it is {prefix}a1b") == "it is [redacted]"
 
 
 @pytest.mark.parametrize(
     "text", ["pip install pypi-server", "task-force, sk-learn", "live_data", "key-value", "commit " + "9f0c" * 10]
 )
-def test_word_that_begins_like_a_token_is_shown(text: str) -> None:
+def test_word_that_begins_like_a_token_is_shown(text):
     assert redact_text(text) == text

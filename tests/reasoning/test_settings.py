@@ -1,7 +1,5 @@
 """The ``reasoning.*`` settings by name, value and layer."""
 
-from __future__ import annotations
-
 import pytest
 
 from reasoning.errors import SettingError
@@ -9,7 +7,7 @@ from reasoning.settings import ReasoningSettings, parse_layer, setting_name
 
 
 @pytest.mark.spec("001 ERR-001")
-def test_rejected_value_names_the_allowed_ones() -> None:
+def test_rejected_value_names_the_allowed_ones():
     settings = ReasoningSettings()
 
     with pytest.raises(SettingError, match=r"reasoning\.format: 'xml' is not allowed; 'field' or 'native' only"):
@@ -49,17 +47,17 @@ ODD_NUMBERS: tuple[object, ...] = (
         ("reasoning.colour", "red"),
     ],
 )
-def test_invalid_value_is_refused_by_name(key: str, value: object) -> None:
+def test_invalid_value_is_refused_by_name(key, value):
     with pytest.raises(SettingError, match=key):
         ReasoningSettings().with_value(key, value)
 
 
 @pytest.mark.spec("001 BR-007")
-def test_native_format_is_accepted() -> None:
+def test_native_format_is_accepted():
     assert ReasoningSettings().with_value("reasoning.format", "native").format == "native"
 
 
-def test_later_layer_wins_and_an_unset_value_falls_through() -> None:
+def test_later_layer_wins_and_an_unset_value_falls_through():
     settings = ReasoningSettings.from_layers(
         {"reasoning.effort": "low", "reasoning.maxTokens": 100}, None, {"reasoning.effort": "high"}
     )
@@ -68,7 +66,7 @@ def test_later_layer_wins_and_an_unset_value_falls_through() -> None:
 
 
 @pytest.mark.spec("001 BR-003")
-def test_display_does_not_depend_on_context() -> None:
+def test_display_does_not_depend_on_context():
     settings = ReasoningSettings().with_value("reasoning.includeInContext", "true")
 
     assert settings.include_in_response
@@ -83,18 +81,18 @@ def test_display_does_not_depend_on_context() -> None:
         (" reasoning.enabled = off , maxtokens=5,", {"reasoning.enabled": False, "reasoning.maxTokens": 5}),
     ],
 )
-def test_layer_in_one_line(text: str, layer: dict[str, object]) -> None:
+def test_layer_in_one_line(text, layer):
     assert parse_layer(text) == layer
 
 
-def test_setting_is_found_without_its_prefix_and_in_any_case() -> None:
+def test_setting_is_found_without_its_prefix_and_in_any_case():
     assert (
         setting_name("STRIPFROMCONTEXT") == setting_name("reasoning.stripFromContext") == "reasoning.stripFromContext"
     )
 
 
 @pytest.mark.spec("001 ERR-001")
-def test_error_has_key_value_and_allowed_words() -> None:
+def test_error_has_key_value_and_allowed_words():
     with pytest.raises(SettingError) as refused:
         parse_layer("format=xml")
 
@@ -103,7 +101,7 @@ def test_error_has_key_value_and_allowed_words() -> None:
 
 
 # review B D10
-def test_what_nobody_set_is_shown_as_it_acts() -> None:
+def test_what_nobody_set_is_shown_as_it_acts():
     shown = ReasoningSettings().as_dict()
 
     assert (shown["reasoning.includeInContext"], shown["reasoning.stripFromContext"]) == (False, "none")

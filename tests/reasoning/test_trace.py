@@ -1,7 +1,5 @@
 """Trace steps are redacted when they are created; there is no other way to create one."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from typing import Any
@@ -34,7 +32,7 @@ def step(arguments: str = '{"query": "risk factors"}', **changes: Any) -> ToolTr
 
 
 @pytest.mark.spec("004 trace")
-def test_step_has_duration_results_and_top_citations() -> None:
+def test_step_has_duration_results_and_top_citations():
     made = step(sources=[source(ref) for ref in range(1, 8)])
 
     assert (made.tool, made.duration_ms, made.results, made.status) == ("searchFilings", 412.0, 5, "ok")
@@ -44,7 +42,7 @@ def test_step_has_duration_results_and_top_citations() -> None:
 
 
 @pytest.mark.spec("product 10")
-def test_arguments_are_redacted() -> None:
+def test_arguments_are_redacted():
     secret = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5"
 
     made = step(json.dumps({"query": f"mail bob@example.com key=sk-{secret}", "password": "hunter2"}))
@@ -55,21 +53,21 @@ def test_arguments_are_redacted() -> None:
     assert made.redactions == {"secret": 2, "email": 1}
 
 
-def test_undeclared_arguments_show_type_and_size() -> None:
+def test_undeclared_arguments_show_type_and_size():
     made = step('{"query": "q", "note": "twelve chars"}', shown=frozenset({"query"}))
 
     assert made.args == {"query": "q", "note": "[text, 12 characters]"}
 
 
 @pytest.mark.spec("product 10")
-def test_note_shows_no_size_of_a_secret() -> None:
+def test_note_shows_no_size_of_a_secret():
     made = step('{"query": "q", "nonce": "hunter2", "pin": 1234}', shown=frozenset({"query"}))
 
     assert made.args == {"query": "q", "nonce": "[redacted]", "pin": "[redacted]"}
 
 
 @pytest.mark.spec("004 trace")
-def test_tool_name_is_redacted_and_short() -> None:
+def test_tool_name_is_redacted_and_short():
     secret = "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5"
     opened = start("c", f"mail bob@example.com sk-{secret} {'x' * 200}", "{}", at_ms=0, shown=None)
     made = finish(opened, at_ms=1, status="error")
@@ -80,23 +78,23 @@ def test_tool_name_is_redacted_and_short() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["{", "nonsense password=hunter2", '{"a": ' * 5_000, "\x00", "[" * 100_000])
-def test_unreadable_arguments_become_a_note(arguments: str) -> None:
+def test_unreadable_arguments_become_a_note(arguments):
     assert step(arguments).args == "[arguments that are no JSON]"
 
 
-def test_open_step_never_prints_its_arguments() -> None:
+def test_open_step_never_prints_its_arguments():
     assert "hunter2" not in repr(start("c", "t", '{"password": "hunter2"}', at_ms=0, shown=None))
 
 
 @pytest.mark.spec("product 12")
-def test_snippet_masks_secrets_only() -> None:
+def test_snippet_masks_secrets_only():
     made = step(sources=[source(snippet="Call (415) 555-0132, password=hunter2.")])
 
     assert made.top_citations[0].snippet == "Call (415) 555-0132, password=[redacted]."
 
 
 @pytest.mark.spec("004 redaction")
-def test_error_is_redacted_and_short() -> None:
+def test_error_is_redacted_and_short():
     made = step(status="error", error="401 for sk-a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5 " + "again " * 200)
 
     assert made.error is not None
@@ -104,7 +102,7 @@ def test_error_is_redacted_and_short() -> None:
     assert len(made.error) < 300
 
 
-def test_step_is_created_by_finish_only() -> None:
+def test_step_is_created_by_finish_only():
     made = step()
 
     with pytest.raises(TypeError):
@@ -116,7 +114,7 @@ def test_step_is_created_by_finish_only() -> None:
 
 
 @pytest.mark.spec("004 envelope")
-def test_json_form_of_the_envelope() -> None:
+def test_json_form_of_the_envelope():
     form = step_to_json(step())
 
     assert form["tool"] == "searchFilings"
@@ -127,12 +125,12 @@ def test_json_form_of_the_envelope() -> None:
     json.dumps(form, allow_nan=False)
 
 
-def test_stored_step_reads_back_the_same() -> None:
+def test_stored_step_reads_back_the_same():
     for made in (step(), step('{"password": "hunter2"}', status="error", error="no"), step("{")):
         assert step_from_json(json.loads(json.dumps(step_to_json(made)))) == made
 
 
-def test_old_row_without_some_keys_is_readable() -> None:
+def test_old_row_without_some_keys_is_readable():
     read = step_from_json({"tool": "t", "args": {"query": "covenants"}})
 
     assert (read.tool, read.args, read.error) == ("t", {"query": "covenants"}, None)
@@ -140,7 +138,7 @@ def test_old_row_without_some_keys_is_readable() -> None:
 
 
 @pytest.mark.spec("004 summary")
-def test_summary_has_two_to_five_bullets() -> None:
+def test_summary_has_two_to_five_bullets():
     assert summary_from_trace([]) == ()
     assert summary_from_trace([step()]) == (
         "Searched the filings for “risk factors” and got 5 results.",
@@ -152,19 +150,19 @@ def test_summary_has_two_to_five_bullets() -> None:
         assert len(summary_from_trace([alone])) == 2
 
 
-def test_summary_bullet_is_one_short_line() -> None:
+def test_summary_bullet_is_one_short_line():
     bullets = summary_from_trace([step(json.dumps({"query": "risk " * 100}))])
 
     assert all(len(bullet) <= 160 and "\n" not in bullet for bullet in bullets)
 
 
-def test_summary_counts_one_result_as_one() -> None:
+def test_summary_counts_one_result_as_one():
     assert summary_from_trace([step(results=1)])[0].endswith("and got 1 result.")
 
 
 # review B D1
 @pytest.mark.spec("product 25")
-def test_trace_as_a_whole_has_100_kb() -> None:
+def test_trace_as_a_whole_has_100_kb():
     steps = [step(json.dumps({"query": "\u00fc" * 200})) for _number in range(300)]
 
     shown = within_room(steps)

@@ -1,7 +1,5 @@
 """The turn machine: deltas of several steps in, updates and canonical events out."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -99,7 +97,7 @@ def use_tool(turn: TurnMachine, arguments: str = "{}") -> None:
 # What is shown and stored
 
 
-def test_stored_text_is_the_shown_text() -> None:
+def test_stored_text_is_the_shown_text():
     updates, outcome = run({"reasoning": "Hm."}, {"content": "Yes, "}, {"content": "it is. "})
 
     assert names(outcome.events) == ["text", "message"]
@@ -110,7 +108,7 @@ def test_stored_text_is_the_shown_text() -> None:
 @pytest.mark.parametrize(
     ("field", "opening"), [("content", ""), ("content", "Begun. \n\n"), ("content", "<think>"), ("reasoning", "so ")]
 )
-def test_each_word_is_shown_when_it_arrives(field: str, opening: str) -> None:
+def test_each_word_is_shown_when_it_arrives(field, opening):
     turn = machine()
     shown(turn, field, opening)
 
@@ -120,7 +118,7 @@ def test_each_word_is_shown_when_it_arrives(field: str, opening: str) -> None:
 
 @pytest.mark.spec("normaliser 4")
 @pytest.mark.parametrize("line_end", ["\n", ".\n\n", ":\n", "\n\n\n", " \n", "\r\n"])
-def test_last_word_of_a_line_is_shown_before_its_line_break(line_end: str) -> None:
+def test_last_word_of_a_line_is_shown_before_its_line_break(line_end):
     turn = machine()
     shown(turn, "content", "So it ")
 
@@ -129,18 +127,18 @@ def test_last_word_of_a_line_is_shown_before_its_line_break(line_end: str) -> No
 
 
 @pytest.mark.parametrize("held", ["the password is\n", "<think\n", "sk-proj-a1B2c3\n", "api_key:\n", "AKIAX\n"])
-def test_beginning_of_something_private_is_held_at_the_end_of_a_line(held: str) -> None:
+def test_beginning_of_something_private_is_held_at_the_end_of_a_line(held):
     assert held.split()[-1] not in shown(machine(), "content", held)
 
 
-def test_trailing_line_breaks_are_held_back() -> None:
+def test_trailing_line_breaks_are_held_back():
     turn = machine()
 
     assert [shown(turn, "content", text) for text in ("Done. \n", " \n ")] == ["Done. ", ""]
     assert turn.end_step().updates == ()
 
 
-def test_secrets_are_masked_and_personal_data_only_in_thinking() -> None:
+def test_secrets_are_masked_and_personal_data_only_in_thinking():
     text = f"Use {SECRET} of bo.li@example.com now"
     updates, outcome = run(*({"reasoning": letter} for letter in text), *({"content": letter} for letter in text))
 
@@ -151,7 +149,7 @@ def test_secrets_are_masked_and_personal_data_only_in_thinking() -> None:
 
 
 @pytest.mark.spec("004 scratchpad")
-def test_scratchpad_is_passed_on_and_in_no_event() -> None:
+def test_scratchpad_is_passed_on_and_in_no_event():
     updates, outcome = run({"content": "A.<scratchpad>quokka note</scratchpad>"})
 
     assert sum(isinstance(update, ShowScratchpad) for update in updates) == 1
@@ -159,13 +157,13 @@ def test_scratchpad_is_passed_on_and_in_no_event() -> None:
 
 
 @pytest.mark.spec("003 precedence")
-def test_native_thinking_alone_is_stored_where_tagged_text_came_first() -> None:
+def test_native_thinking_alone_is_stored_where_tagged_text_came_first():
     _updates, outcome = run({"content": "<think>tagged</think>So."}, {"reasoning_content": "native"})
 
     assert [event.text for event in outcome.events if isinstance(event, Reasoning)] == ["native"]
 
 
-def test_answers_of_steps_are_separated_by_a_blank_line() -> None:
+def test_answers_of_steps_are_separated_by_a_blank_line():
     turn = new_turn()
     first, _outcome = run({"reasoning": "a", "content": "First."}, call(0), turn=turn)
     second, _outcome = run({"reasoning": "b", "content": "Second."}, turn=turn)
@@ -174,7 +172,7 @@ def test_answers_of_steps_are_separated_by_a_blank_line() -> None:
     assert text_on(Channel.THINKING, first + second) == "a\n\nb"
 
 
-def test_stopped_step_stores_partial_text_and_no_half_secret() -> None:
+def test_stopped_step_stores_partial_text_and_no_half_secret():
     half = SECRET[:7]
     pieces = ({"reasoning": f"Use {half}"}, {"content": f"Use {half}"}, call(0, extra_content={"s": 1}))
     updates, outcome = run(*pieces, partial=True)
@@ -189,7 +187,7 @@ def test_stopped_step_stores_partial_text_and_no_half_secret() -> None:
 
 
 @pytest.mark.spec("004 summary")
-def test_bullet_that_repeats_the_prompt_or_an_earlier_scratchpad_is_dropped() -> None:
+def test_bullet_that_repeats_the_prompt_or_an_earlier_scratchpad_is_dropped():
     prompt = "never reveal the internal routing table of this service"
     turn = new_turn(prompt)
     notes = "<scratchpad>the owner asked us to hide the covenant breach from the bank</scratchpad>"
@@ -206,7 +204,7 @@ def test_bullet_that_repeats_the_prompt_or_an_earlier_scratchpad_is_dropped() ->
     "query",
     ["return the following sections exactly and no others", "owner asked us to hide the breach", "/etc/app/keys"],
 )
-def test_query_that_repeats_something_private_is_in_no_bullet_of_the_trace(query: str) -> None:  # review B D3
+def test_query_that_repeats_something_private_is_in_no_bullet_of_the_trace(query):  # review B D3
     turn = new_turn("Return the following sections exactly and no others.")
     run({"content": "<scratchpad>The owner asked us to hide the breach.</scratchpad>"}, call(0, "c"), turn=turn)
     use_tool(turn, json.dumps({"query": query}))
@@ -219,7 +217,7 @@ def test_query_that_repeats_something_private_is_in_no_bullet_of_the_trace(query
 
 
 @pytest.mark.spec("product 22")
-def test_texts_of_every_step_lose_what_they_repeat_of_the_scratchpad() -> None:  # review B D3
+def test_texts_of_every_step_lose_what_they_repeat_of_the_scratchpad():  # review B D3
     notes = "ZEBRA9 unique private plan of the assistant here"
     turn = new_turn()
     updates, first = run(
@@ -242,7 +240,7 @@ def test_texts_of_every_step_lose_what_they_repeat_of_the_scratchpad() -> None: 
 
 
 @pytest.mark.spec("product 20")
-def test_repeats_are_removed_from_each_message_of_a_step() -> None:
+def test_repeats_are_removed_from_each_message_of_a_step():
     notes = "the covenant is close to its limit, and the waiver ends in May of next year"
     first = RawFields({"content": f"<scratchpad>{notes}</scratchpad>I noted: {notes}."})
 
@@ -255,7 +253,7 @@ def test_repeats_are_removed_from_each_message_of_a_step() -> None:
 
 
 @pytest.mark.spec("004 summary")
-def test_summary_comes_from_the_trace_where_fewer_than_two_bullets_are_left() -> None:
+def test_summary_comes_from_the_trace_where_fewer_than_two_bullets_are_left():
     turn = new_turn()
     use_tool(turn, '{"query": "ratio"}')
 
@@ -267,7 +265,7 @@ def test_summary_comes_from_the_trace_where_fewer_than_two_bullets_are_left() ->
     assert (turn.summary_source, turn.summary) == ("model", ("Looked.", "Compared."))
 
 
-def test_quotation_is_checked_against_its_source() -> None:
+def test_quotation_is_checked_against_its_source():
     turn = new_turn()
     use_tool(turn)
 
@@ -291,14 +289,7 @@ def test_quotation_is_checked_against_its_source() -> None:
         ([item(2), item(0)], ["rs_0", "rs_2"]),
         ([item(0), RawMessage(0), call(0, "a")], ["rs_0", "a"]),
         (
-            [
-                {"content": "1"},
-                RawFields({"content": "2"}, 1),
-                RawMessage(0),
-                item(1),
-                RawMessage(1),
-                call(0, "a"),
-            ],
+            [{"content": "1"}, RawFields({"content": "2"}, 1), RawMessage(0), item(1), RawMessage(1), call(0, "a")],
             ["message", "rs_1", "message", "a"],
         ),
         ([call(0, "a"), {"content": "Looking."}, call(1, "b")], ["message", "a", "b"]),
@@ -306,7 +297,7 @@ def test_quotation_is_checked_against_its_source() -> None:
     ],
     ids=["as sent", "by output index", "empty message", "several messages", "message unmarked", "thinking first"],
 )
-def test_events_are_in_the_order_of_the_service(raws: list[Any], expected: list[str]) -> None:
+def test_events_are_in_the_order_of_the_service(raws, expected):
     assert names(run(*raws)[1].events) == expected
 
 
@@ -315,7 +306,7 @@ def test_events_are_in_the_order_of_the_service(raws: list[Any], expected: list[
     ("reason", "partial", "is_whole"),
     [("stop", False, True), ("length", False, False), ("content_filter", False, False), ("stop", True, False)],
 )
-def test_item_of_a_cut_answer_is_not_whole(reason: str, partial: bool, is_whole: bool) -> None:
+def test_item_of_a_cut_answer_is_not_whole(reason, partial, is_whole):
     _updates, outcome = run(item(0), {"content": "Half"}, RawEnd(reason), partial=partial)
 
     assert [event.whole for event in outcome.events if isinstance(event, Reasoning)] == [is_whole]
@@ -324,7 +315,7 @@ def test_item_of_a_cut_answer_is_not_whole(reason: str, partial: bool, is_whole:
 # Tool calls
 
 
-def test_calls_are_assembled_and_get_unique_ids() -> None:
+def test_calls_are_assembled_and_get_unique_ids():
     pieces = (call(0, "same", '{"q"'), call(0, "", ": 1}"), call(1, "same", ""), call(2))
     first, second = run(*pieces)[1], run(*pieces)[1]
 
@@ -336,7 +327,7 @@ def test_calls_are_assembled_and_get_unique_ids() -> None:
     ]
 
 
-def test_signature_is_stored_before_the_calls_under_the_final_id() -> None:
+def test_signature_is_stored_before_the_calls_under_the_final_id():
     _updates, outcome = run(call(0, "a", extra_content={"s": 1}), call(1, extra_content={"s": 2}), call(2, "b"))
 
     assert names(outcome.events)[:2] == ["signature", "signature"]
@@ -345,7 +336,7 @@ def test_signature_is_stored_before_the_calls_under_the_final_id() -> None:
 
 
 @pytest.mark.parametrize("extra", [None, "c2ln", ["c2ln"], 5])
-def test_signature_of_another_type_is_ignored(extra: object) -> None:
+def test_signature_of_another_type_is_ignored(extra):
     assert names(run(call(0, "a", extra_content=extra))[1].events) == ["a"]
 
 
@@ -369,11 +360,11 @@ def status_lines(text: str) -> list[str]:
         *((f"Fine.\nAnd {tag} private\n", ["Fine."]) for tag in ("<think>", "</REASONING >", "<scratchpad>", "<thi")),
     ],
 )
-def test_finished_lines_of_a_service_summary_are_shown_redacted(text: str, lines: list[str]) -> None:
+def test_finished_lines_of_a_service_summary_are_shown_redacted(text, lines):
     assert status_lines(text) == lines
 
 
-def test_status_line_is_cut_after_it_was_redacted() -> None:
+def test_status_line_is_cut_after_it_was_redacted():
     lines = status_lines("word " * 1_000 + "\n") + status_lines("w" * (MAX_STATUS_CHARS - 10) + f" {SECRET}\n")
 
     assert [len(line) <= MAX_STATUS_CHARS for line in lines] == [True, True]
@@ -381,14 +372,14 @@ def test_status_line_is_cut_after_it_was_redacted() -> None:
 
 
 @pytest.mark.parametrize("odd", [None, 5, ["Fine.\n"], {"text": "Fine.\n"}])
-def test_summary_of_another_type_is_ignored(odd: object) -> None:
+def test_summary_of_another_type_is_ignored(odd):
     assert run({"reasoning_summary": odd})[0] == []
 
 
 # Usage
 
 
-def test_usage_adds_up_and_reported_input_is_of_the_newest_request() -> None:
+def test_usage_adds_up_and_reported_input_is_of_the_newest_request():
     turn = new_turn()
     for tokens in (10, 20):
         run(RawUsage(input_tokens=tokens, output_tokens=1), RawEnd("stop"), turn=turn)
@@ -420,9 +411,7 @@ def test_usage_adds_up_and_reported_input_is_of_the_newest_request() -> None:
         (call(0), {"tool_calls": [{"index": 0, "id": "c" * 20, "function": {"name": "n" * 20}}]}, "arguments"),
     ],
 )
-def test_endless_response_reaches_a_limit_whatever_it_consists_of(
-    opening: dict[str, Any], piece: dict[str, Any], reached: str
-) -> None:
+def test_endless_response_reaches_a_limit_whatever_it_consists_of(opening, piece, reached):
     limits = TurnLimits(answer_bytes=1_000, thinking_bytes=1_000, arguments_bytes=1_000)
     turn = TurnMachine(turn_id="0" * 16, model="m", provider="p", system_prompt="", limits=limits)
     turn.begin_step()
@@ -444,7 +433,7 @@ def test_endless_response_reaches_a_limit_whatever_it_consists_of(
 
 # review S M7
 @pytest.mark.spec("product 25")
-def test_flood_of_calls_in_one_piece_is_not_put_together() -> None:
+def test_flood_of_calls_in_one_piece_is_not_put_together():
     calls = [piece for index in range(100_000) for piece in call(index)["tool_calls"]]
 
     _updates, outcome = run({"tool_calls": calls}, turn=(turn := new_turn()), partial=True)
@@ -454,7 +443,7 @@ def test_flood_of_calls_in_one_piece_is_not_put_together() -> None:
 
 
 @pytest.mark.spec("product 25")
-def test_limits_count_over_the_steps_of_a_turn() -> None:
+def test_limits_count_over_the_steps_of_a_turn():
     limits = TurnLimits(answer_bytes=1_000, thinking_bytes=1_000)
     turn = TurnMachine(turn_id="0" * 16, model="m", provider="p", system_prompt="", limits=limits)
 

@@ -1,0 +1,138 @@
+"""Private values in tables: Markdown, CSV, INSERT statements. The heading of a column says what is in its cells."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import takewhile
+
+from reasoning.redaction.classify import KeyKind, classify
+from reasoning.redaction.rules import (
+    WEAK_MIN_CHARS,
+    Rule,
+    Span,
+    Trigger,
+    is_expression,
+    is_inert,
+    is_mixed,
+    is_number_like,
+    is_random,
+    is_word,
+    wordset,
+)
+
+_RULE_LINE = re.compile(r"\s{0,8}[|:+=-][|:+= \t-]{2,400}+(?=\n|\Z)")  # below the heading of a Markdown table
+_LINE = re.compile(r"[^\n]++")
+_COLUMN_NAME = re.compile(r"[^\W\d][\w.\-]{0,30}+")
+_MARKDOWN_COLUMN_NAME = re.compile(r"[^|:=\[\]]{0,40}")
+# INSERT INTO users (name, password) VALUES (…): values are matched to columns from the right.
+_INSERT = re.compile(r"(?i)\)\s{0,4}VALUES?\s{0,4}(?P<rows>(?:\([^()]{1,400}(?:\),?\s{0,4})?){1,40})")
+_INSERT_ROW = re.compile(r"\([^()]{1,400}")
+_LITERAL = re.compile(r"'((?:[^']|'')*+)'?|([^\s',]++)")
+_CELL_MARKUP = " \t\r\"'`*_"
+_MAX_HEADING_CHARS = 400
+_MAX_COLUMNS = 32
+
+Cell = tuple[int, str]  # place in the line, text
+
+
+def find_in_tables(
+    text: str, kind_of_column: Callable[[str], str], is_private: Callable[..., bool]
+) -> Iterator[tuple[int, int, str]]:
+    """Find the private values of columns by their headings, and yield them with the kind of the column, "" for none.
+
+    ``is_private(value, kind, is_framed=…)`` judges a cell; a Markdown table is framed, for an INSERT it is None. The
+    heading may be held only from that name on, so columns are counted from the right.
+    """
+    columns: dict[int, str] = {}
+    delimiter = ""
+    for line in _LINE.finditer(text):
+        if columns and _RULE_LINE.fullmatch(line.group()):
+            continue
+        cells, own_delimiter = split_cells(line.group())
+        if columns and own_delimiter and delimiter in ("", own_delimiter):
+            delimiter = own_delimiter
+            for number, kind in columns.items():
+                place, cell = cells[number] if number < len(cells) else (0, "")
+                value = cell.strip(_CELL_MARKUP)
+                if not is_inert(value) and is_private(value, kind, is_framed=delimiter == "|"):
+                    start = line.start() + place + cell.index(value)
+                    yield start, start + len(value), kind
+        else:
+            columns, delimiter = private_columns(cells, own_delimiter, kind_of_column), own_delimiter
+            if delimiter == "|" and not _RULE_LINE.match(text, line.end()):
+                columns = {}
+    for found in _INSERT.finditer(text):
+        names = text[max(found.start() - _MAX_HEADING_CHARS, 0) : found.start()].rpartition("(")[2].split(",")
+        kinds = [kind_of_column(name.strip(_CELL_MARKUP)) for name in reversed(names)]
+        for row in _INSERT_ROW.finditer(text, found.start("rows"), found.end()):
+            values = [one.span(one.lastindex or 0) for one in _LITERAL.finditer(text, row.start() + 1, row.end())]
+            for kind, (start, end) in zip(kinds, reversed(values), strict=False):
+                value = text[start:end]
+                if kind and not is_inert(value) and is_private(value, kind, is_framed=None):
+                    yield start, end, kind
+
+
+def split_cells(line: str) -> tuple[list[Cell], str]:
+    """Return the cells of a line, the last first, and their delimiter."""
+    bare = line.strip()
+    start = line.find(bare)
+    delimiter = next((char for char in "|\t;," if char in bare), "")
+    if not delimiter:
+        return [(0, line)], ""
+    cells = []
+    for cell in bare.split(delimiter)[:_MAX_COLUMNS]:
+        cells.append((start, cell))
+        start += len(cell) + 1
+    return [cell for cell in reversed(cells) if cell[1] or delimiter != "|"], delimiter
+
+
+def private_columns(cells: list[Cell], delimiter: str, kind_of_column: Callable[[str], str]) -> dict[int, str]:
+    # A mask, and what is left of it, doesn't count: a second redaction would begin behind it.
+    names = [name.strip(_CELL_MARKUP) for _, name in takewhile(lambda cell: "[redacted" not in cell[1], cells)]
+    pattern = _MARKDOWN_COLUMN_NAME if delimiter == "|" else _COLUMN_NAME
+    # A line with anything but names is no heading.
+    if not all(map(pattern.fullmatch, names)):
+        return {}
+    return {number: kind for number, name in enumerate(names) if (kind := kind_of_column(name))}
+
+
+def find_secret_cells(text: str) -> Iterator[Span]:
+    def kind_of_column(name: str) -> str:
+        kind = classify(name)
+        return kind if kind in (KeyKind.SECRET, KeyKind.WEAK) else ""
+
+    return (Span(start, end) for start, end, _kind in find_in_tables(text, kind_of_column, is_secret_cell))
+
+
+def is_secret_cell(value: str, kind: KeyKind, *, is_framed: bool | None) -> bool:
+    if is_framed is None:
+        return kind is KeyKind.SECRET
+    if " " in value or "[redacted" in value:
+        return False
+    if is_word(value) or is_number_like(value) or is_expression(value):
+        return False
+    if kind is KeyKind.WEAK:
+        return is_random(value, min_chars=WEAK_MIN_CHARS)
+    return is_mixed(value) or (is_framed and len(value) >= 8)
+
+
+# Headings of columns; names in other places have more forms.
+INSERT_WINDOW = r"(?:(?i:VALUES?)\s{0,4}+(?:\([^()]{0,400}+(?:\),?\s{0,4}+)?+){0,40}+)?+"
+_TABLE_WORDS = wordset(
+    "password passwords passwort kennwort passwd pwd pw pass passphrase passcode pin secret token key apikey credential"
+    " contraseña senha wachtwoord"
+)
+# Behind a column's name: the rest of the heading, and the rows; or the rows of an INSERT statement.
+_ROWS = r"(?:\r?\n(?!\n)[^\n]{0,400}+)*+"
+TABLE_WINDOW = re.compile(
+    rf"""(?x)
+    [\w\#.°]{{0,12}}+["'`*]{{0,3}}+ (?:
+      (?:[,;\t][ ]?+["'`]?+[\w.\-]{{1,40}}+["'`]?+){{1,20}}+ (?: ,?\s?\)\s{{0,4}}+{INSERT_WINDOW} | {_ROWS} )
+    | \s?\)\s{{0,4}}+{INSERT_WINDOW}
+    | (?:[ ][\w\#.°]{{1,16}}+){{0,2}}+["'`*]{{0,3}}+[ \t]{{0,40}}+
+      (?:\|[^\n]{{0,400}}+{_ROWS} | (?=\n[ \t|:\-]{{3}}){_ROWS})
+    )?+"""
+)
+TRIGGERS = (Trigger("table", _TABLE_WORDS, window=TABLE_WINDOW, max_chars=4_096),)
+RULES = (Rule(frozenset({"table", "name"}), find_secret_cells),)

@@ -1,0 +1,219 @@
+"""Tokens that need no label: by the prefix or the layout that their issuer gave them, or by their random appearance.
+
+To add a token, add its prefix to one of the two tables: ``DISTINCT_PREFIXES`` if no word begins with it, else
+``SHORT_PREFIXES``; the tests generate a case for each. A layout is a row of ``SHAPES`` and a row of the test's table.
+"""
+
+from __future__ import annotations
+
+import re
+
+from reasoning.redaction.classify import KeyKind, classify
+from reasoning.redaction.rules import (
+    ESCAPED_BREAK,
+    Span,
+    Trigger,
+    class_changes,
+    is_inert,
+    pattern_rule,
+    strip_punctuation,
+    wordset,
+)
+
+# Prefixes that no word begins with: eight characters with a digit are enough of a body.
+DISTINCT_PREFIXES = sorted(
+    wordset(
+        r" sk-(?:proj|svcacct|admin|None)- sk-ant- sk-or-"  # OpenAI, Anthropic, OpenRouter
+        r" sk-(?:live|test|lf|helicone)- (?:[srp]k|rzp)_(?:live|test)_ whsec_"  # Langfuse, Helicone, Stripe, Razorpay
+        r" gh[pousr]_ github_pat_ gl(?:pat|ptt|dt|rtr?|cbt|ft|soat|imt|agent|oas)-"  # GitHub, GitLab
+        r" xox[abeoprs][-.] xapp- AIza ya29\. GOCSPX- npm_ pypi- rubygems_"  # Slack, Google, npm, PyPI, RubyGems
+        r" CLOJARS_ dckr_(?:pat|oat)_ nvapi- gsk_ pplx-"  # Clojars, Docker, NVIDIA, Groq, Perplexity
+        r" tgp_v1_ lsv2_(?:pt|sk)_ pcsk_ tskey-"  # Together, LangSmith, Pinecone, Tailscale
+        r" xkeysib- xsmtpsib- access-(?:sandbox|development|production)-"  # Brevo, Plaid
+        r" shp(?:at|ca|pa|ss|tka)_ SG\. AT[AC]TT3 figd_ PMAK-"  # Shopify, SendGrid, Atlassian, Figma, Postman
+        r" gl(?:c|sa)_ NR(?:AK|II|JS)- sntry[su]_"  # Grafana, New Relic, Sentry
+        r" sbp_ sb_(?:secret|publishable)_ pscale_(?:tkn|pw|oauth)_"  # Supabase, PlanetScale
+        r" do[opr]_v1_ sq0[a-z]{3}- lin_(?:api|oauth)_ ntn_"  # DigitalOcean, Square, Linear, Notion
+        r" hv[bsr]\. dp\.(?:pt|st|ct|sa|scim|audit)\. AGE-SECRET-KEY-1"  # HashiCorp Vault, Doppler, age
+        r" django-insecure- lgb_"  # Django, Legible
+    )
+)
+# Prefixes that words, names or fields begin with, too: the body must be dense.
+SHORT_PREFIXES = sorted(
+    wordset(
+        r" sk[_-] re_ key- live_ test_ sess- mcp_ tok_ rt_ at_ secret_ patch_"  # generic sk, generic
+        r" xwfp- 1//0 hf_ api_org_ xai- r8_"  # Slack workflow, Google refresh, Hugging Face, xAI, Replicate
+        r" fw_ fpk_ csk- esecret_ cohere_ mist_"  # Fireworks, Cerebras, Anyscale, Cohere, Mistral
+        r" moonshot- ark- ak- jina_ tvly- fc- exa_"  # Moonshot, Volcengine, Modal, Jina, Tavily, Firecrawl, Exa
+        r" llx- e2b_ bb_(?:live|test)_ apify_api_ ph[cx]_"  # LlamaCloud, E2B, Browserbase, Apify, PostHog
+        r" sgp_ CFPAT- fio-u- tfp_ p8e-"  # Sourcegraph, Contentful, Frame.io, Typeform, Adobe
+        r" dt0[cs]\d{2}\. AKC sq[uap]_ CCIPAT_ CCIPRJ_"  # Dynatrace, Artifactory, SonarQube, CircleCI
+        r" bkua_ ops_ey duffel_(?:live|test)_ pnu_ rdme_"  # Buildkite, 1Password, Duffel, Prefect, ReadMe
+        r" tk-us- shippo_(?:live|test)_ ATBB cio oy2"  # Scalingo, Shippo, Bitbucket, crates.io, NuGet
+        r" dapi eyJrIjoi napi_ nfp_ fo1_ fm[12]_ rnd_"  # Databricks, Grafana (old), Neon, Netlify, Fly.io, Render
+        r" HRKU- LTAI AKID AQVN y0_ EAA[A-Z] pul-"  # Heroku, Alibaba, Tencent, Yandex, Square, Facebook, Pulumi
+        r" vc[pkiar]_ cf(?:ut|at|k)_ doppler_ bsky- sl\."  # Vercel, Cloudflare, Doppler (old), Bluesky, Dropbox
+        r" EZ[AT]K FLWSECK FLWPUBK hcai[kc]_ da2-"  # EasyPost, Flutterwave, Honeycomb, AWS AppSync
+        r" mlsn\. dtn_ signkey-(?:prod|test)- s-s4t2(?:ud|af)-"  # MailerSend, Daytona, Inngest, 42 Intra
+    )
+)
+# Tokens whose whole layout is known.
+SHAPES = {
+    "OpenAI (old)": r"sk-[A-Za-z0-9]{20,}+(?![-_A-Za-z0-9])",
+    "AWS": r"(?:AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|A3T[A-Z0-9])[A-Z0-9]{12,17}+(?![a-z0-9])",
+    "Twilio": r"(?:SK|AC)[0-9a-f]{32,}+",
+    "JWT": r"eyJ[A-Za-z0-9_-]{8,}+(?:\.[A-Za-z0-9_-]*+){1,4}+",
+    "JWT, one part": r"eyJ[A-Za-z0-9_-]{24,}+=*+",
+    "Mapbox": r"[sp]k\.eyJ[\w.-]{20,}+",
+    "Discord": r"[MNO][A-Za-z0-9_-]{23,27}\.[\w-]{5,7}\.[\w-]{20,}+",
+    "Telegram": r"\d{8,10}:AA[\w-]{20,}+",
+    "Firebase": r"AAAA[\w-]{7}:APA91b[\w-]{20,}+",
+    "Terraform Cloud": r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{20,}+",
+    "Airtable": r"pat[A-Za-z0-9]{14}\.[a-f0-9]{20,}+",
+    "Mailchimp": r"[a-f0-9]{32}-us\d{1,2}",
+    "Zhipu": r"[a-f0-9]{32}\.[A-Za-z0-9]{16}(?![A-Za-z0-9])",
+    "LaunchDarkly, HubSpot, Axiom, Amazon MWS": r"(?:sdk-|mob-|pat-[a-z]{2,4}\d?-|secret-|token-|xaat-|amzn\.mws\.)"
+    r"[a-f0-9]{8}-(?:[a-f0-9]{4}-){3}[a-f0-9]{12}(?![\w-])",
+    "Cloudflare origin": r"v1\.0-[a-f0-9]{24}-[a-f0-9]{64,}+",
+    "Asana": r"[012]/\d{10,20}:[a-f0-9]{24,}+",
+    "1Password": r"A3-[A-Z0-9]{6}(?:-[A-Z0-9]{5,6}){4,5}",
+    "Vault (old)": r"[sb]\.[A-Za-z0-9]{24}(?![\w.])",
+    "Expo": r"EXO[a-f0-9]{24}(?![A-Za-z0-9])",
+    "Braintree": r"access_token\$(?:production|sandbox)\$[\w$]{10,}+",
+    "crypt": r"\$(?:apr1|2[abxy]?|[1567y])\$[^\s\"'`<>,;:]{16,}+",
+    "PHC hash": r"\$(?:argon2(?:id|i|d)|scrypt|pbkdf2[\w-]*|bcrypt[\w-]*)\$[^\s\"'`<>,;]{16,}+",
+    "Django hash": r"(?:pbkdf2_sha(?:1|256|512)|bcrypt_sha256|argon2|scrypt|md5|sha1)\$[^\s\"'`<>,;]{16,}+",
+    "Werkzeug hash": r"scrypt:\d+:\d+:\d+\$[^\s\"'`<>,;]{16,}+",
+    "LDAP hash": r"\{(?:SSHA|SHA|CRYPT|SMD5|PBKDF2)[\d-]*\}[^\s\"'`<>,;]{12,}+",
+}
+_BODY = r"(?P<body>[A-Za-z0-9_\-+/]{8,}+(?:[.:/+=~][\w\-/+=]++)*+)"
+_DISTINCT = "|".join(DISTINCT_PREFIXES)
+_DISTINCT_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>(?:{_DISTINCT}){_BODY})")
+_SHORT_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>(?:{'|'.join(SHORT_PREFIXES)}){_BODY})")
+_SHAPED_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>{'|'.join(SHAPES.values())})")
+# A stopped stream or a truncated line can end inside a token, too short for its rule.
+_CUT_TOKEN = re.compile(
+    rf"(?<![A-Za-z0-9])(?:{_DISTINCT}|AKIA|ASIA|eyJhbGciOi)(?![a-z]{{3,}}[a-z_\-]*\Z)[\w\-./+=]++[\"'`.…]{{0,3}}\Z"
+)
+# A key that no name announces. Digests, ids and paths are sorted out by is_unlabelled_key.
+_DENSE_RUN = re.compile(
+    rf"(?<![A-Za-z0-9+/=_\-]){ESCAPED_BREAK}(?P<value>[A-Za-z0-9+/_\-]{{20,}}+={{0,2}})(?![A-Za-z0-9+/_\-])"
+)
+_WORDS = re.compile(r"[A-Za-z][a-z]{4,}")
+_HEX = re.compile(r"[0-9a-fA-F\-]+")
+# A few letters, a joint, a long random run: a token of an issuer that no table names.
+_PREFIXED_RUN = re.compile(
+    rf"(?<![A-Za-z0-9_\-./]){ESCAPED_BREAK}(?P<value>(?P<prefix>[A-Za-z][A-Za-z0-9]{{0,11}}(?:[_-][a-z0-9]{{1,8}}){{0,2}}[_.-])"
+    r"(?P<body>[A-Za-z0-9]{20,}+(?:[_.-][A-Za-z0-9_\-]{8,}+)*+)(?![./]?\w))"
+)
+# Ids of requests and objects are public, and needed to report a fault.
+_PUBLIC_ID = re.compile(  # AAAA begins public keys of SSH
+    r"AAAA[BCE][0-9A-Za-z]"
+    r"|(?:req|evt|msg|run|thread|resp|chatcmpl|call|toolu|item|cus|file|batch|step|pi|ch|pm|seti|txn|cs|price|prod|sub|acct|asst|org)[_-](?=\w)"
+)
+# A digest of a lock file, or data: of an address.
+_DIGEST = re.compile(r"(?i)(?:(?<![a-z])(?:sha-?\d{1,3}|md5|integrity|h1)[-:=]|;base64,)")
+
+
+def longest_piece(run: str) -> str:
+    """Return the longest part without a separator: long in what machines make, short in names and paths."""
+    return max(re.split(r"[^A-Za-z0-9]", run[:512]), key=len)
+
+
+def is_distinct_body(found: re.Match[str], _value: str) -> bool:
+    piece = longest_piece(found["body"])
+    has_digit = any(map(str.isdigit, found["body"]))
+    return (len(piece) >= 8 and has_digit) or len(piece) >= 20 or class_changes(found["body"]) >= 0.4
+
+
+def is_dense_body(found: re.Match[str], _value: str) -> bool:
+    piece = longest_piece(found["body"])
+    digits, changes = sum(map(str.isdigit, piece)), class_changes(piece)
+    if len(piece) >= 14 and digits >= 3 and (changes >= 0.25 or len(piece) >= 20):
+        return True
+    return (
+        (len(piece) >= 16 and changes >= 0.4) or (len(piece) >= 28 and changes >= 0.3) or is_random_body(found["body"])
+    )
+
+
+def is_random_body(body: str) -> bool:
+    """True for many letters and digits, well mixed; hexadecimal digits may be a digest."""
+    start = body[:128]
+    digits = sum(map(str.isdigit, start))
+    return (
+        len(start) >= (24 if start.islower() or start.isupper() else 20)
+        and 3 <= digits <= len(start) * 0.6
+        and class_changes(start) >= (0.3 if len(start) < 32 else 0.2)
+        and not _HEX.fullmatch(start)
+        and not has_words(start)
+    )
+
+
+def has_words(run: str) -> bool:
+    """True where much of the run is words: names in camel case, paths."""
+    return 2 * sum(map(len, _WORDS.findall(run))) > len(run)
+
+
+def is_unlabelled_key(found: re.Match[str], run: str) -> bool:
+    """True where lower case, capitals and digits are well mixed. Digests, names and paths aren't."""
+    if _PUBLIC_ID.match(run) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.start() + 12):
+        return False
+    start = run[:128]
+    if has_words(start):
+        return False
+    lower, upper, digits = (sum(map(test, start)) for test in (str.islower, str.isupper, str.isdigit))
+    if lower < 4 or upper < 4 or not 1 <= digits <= len(start) * 0.45:
+        return False
+    piece = longest_piece(start)
+    return (
+        len(piece) >= 16 and any(map(str.isdigit, piece)) and class_changes(start) >= (0.45 if len(run) < 28 else 0.4)
+    )
+
+
+def is_prefixed_key(found: re.Match[str], value: str) -> bool:
+    if _PUBLIC_ID.match(value) or _DIGEST.search(found.string, max(found.start() - 12, 0), found.end("prefix")):
+        return False
+    if _HEX.fullmatch(found["body"]):  # a digest, unless a name says that it's a secret
+        return len(found["body"]) >= 32 and classify(found["prefix"]) is not KeyKind.NONE
+    return is_random_body(found["body"])
+
+
+def find_cut_token(text: str) -> Span | None:
+    """Return the token that the end of the text cuts off behind its prefix, if there is one."""
+    found = _CUT_TOKEN.search(text, max(len(text) - 600, 0))
+    return Span(found.start(), len(text)) if found and not is_inert(strip_punctuation(found.group())) else None
+
+
+# Sections that are removed from their opener to their end, or to the end of the text.
+_REDACTED = r"(?i:<REDACTED(?:\s[^<>]{0,150})?>)"  # it may have attributes
+BLOCK_START = re.compile(
+    rf"(?P<redacted>{_REDACTED})"
+    r"|(?P<pem>-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    r"|PuTTY-User-Key-File-\d:)"
+)
+BLOCK_HINT = re.compile(r"-----BEGIN|PuTTY-User-Key-File-|(?i:<REDACTED)(?![\w-])")
+OPEN_BLOCK_START = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,56}-{0,5}|PuTTY-User-Key-File-\d?|(?i:<REDACTED)(?:\s[^<>]{0,150})?"
+)
+BLOCK_END = {
+    "redacted": re.compile(rf"(?P<nested>{_REDACTED})|(?i:</REDACTED\s{{0,8}}>)"),
+    "pem": re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|Private-MAC: [0-9a-f]{20,128}+"),
+}
+
+
+TRIGGERS = (
+    Trigger(
+        "run",  # letters, digits, dashes: 12 with a digit among them, or 20
+        shape=r"(?<![A-Za-z0-9_\-])(?=[A-Za-z0-9_\-]{12})(?:(?=[A-Za-z_\-]*+\d)|(?=[A-Za-z0-9_\-]{20}))",
+    ),
+    Trigger(
+        "hash", wordset("argon scrypt sha md pbkdf bcrypt"), shape=r"(?=[${])(?:\$(?:2[abxy]?|apr1|y|[1567])\$|\{(?=S))"
+    ),
+)
+RULES = (
+    pattern_rule("run", _DISTINCT_TOKEN, accept=is_distinct_body),
+    pattern_rule("run", _SHORT_TOKEN, accept=is_dense_body),
+    pattern_rule("run hash", _SHAPED_TOKEN),
+    pattern_rule("run", _DENSE_RUN, accept=is_unlabelled_key),
+    pattern_rule("run", _PREFIXED_RUN, accept=is_prefixed_key),
+)
