@@ -1,6 +1,6 @@
 """A model's private notes, as a value that can't be printed, compared, copied or serialised. Spec 004, product 9.
 
-The one way to read a ``Scratchpad`` is ``reveal``, with a grant, and only ``accounts.scratchpad`` makes grants.
+The one way to read a ``Scratchpad`` is ``reveal``, with a grant, and only ``accounts.access.scratchpad`` makes grants.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from reasoning.replay.tokens import CHARS_PER_TOKEN, estimate_tokens
 WITHHELD: Final = "<scratchpad withheld>"
 TRUNCATED: Final = "…(truncated)"
 REPEAT_CHARS: Final = 40  # of a scratchpad that occur elsewhere are a leak, product 22
-GRANT_KEY: Final = object()  # only accounts/scratchpad.py imports it; an architecture test checks that
+GRANT_KEY: Final = object()  # only accounts/access/scratchpad.py imports it; an architecture test checks that
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
 _WORD = re.compile(r"\w+")
 

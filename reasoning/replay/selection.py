@@ -184,8 +184,11 @@ class Selector:
             case "calls":
                 return bool(left.calls)
             case "everything":
-                own = any(block.kind == "text" and self.origin.is_same_model(block) for block in whole.reasoning)
-                return bool(left.calls) or own
+                # Of any model there: the service counts what it answered itself.
+                thought = any(
+                    block.kind == "text" and block.provider == self.origin.provider for block in whole.reasoning
+                )
+                return bool(left.calls) or thought
         return False
 
     def _omit_step(self, step: HistoryStep) -> None:
