@@ -20,7 +20,6 @@ IMPORT_PATH = b"/data/import/"
 ATTACH_PATH = re.compile(rb"/chats/[0-9a-f-]{32,36}/(attachments|messages)/")
 FORM_BYTES = 1024**2  # beside the files of a form: boundaries, and a text that is escaped
 MAX_UPLOAD_BYTES = 32 * 1024**2  # filings, as in deploy/nginx.conf
-MAX_IMPORT_BYTES = 50 * 1024**2  # conversations of an export; see chat/sharing/imports.py
 MAX_ANONYMOUS_BYTES = 64 * 1024  # without a session or a token there is only the sign-in to send
 MAX_HEAD_BYTES = 32 * 1024  # Twisted refuses longer ones itself
 REQUEST_TIMEOUT_S = 60  # for a request to come completely ...
@@ -112,7 +111,7 @@ def limit_of(head: bytes) -> int:
     if line and line[1] == UPLOAD_PATH:
         return MAX_UPLOAD_BYTES
     if line and line[1] == IMPORT_PATH:
-        return MAX_IMPORT_BYTES + FORM_BYTES
+        return int(settings.IMPORT_MAX_BYTES) + FORM_BYTES
     if line and (found := ATTACH_PATH.fullmatch(line[1])):
         files = 1 if found[1] == b"attachments" else settings.ATTACHMENTS_PER_MESSAGE
         return FORM_BYTES + max(files * settings.ATTACHMENT_MAX_BYTES, settings.DATA_UPLOAD_MAX_MEMORY_SIZE)

@@ -1,7 +1,7 @@
 """Create the first ``.env``: ``.env.example`` with fresh secrets. Run with ``python -m config.env_file``.
 
 Printed by default. ``--write PATH`` creates the file, readable by its owner only, or adds the secrets that an existing
-file lacks. Existing lines, and secrets that the environment sets, are left alone.
+file lacks. Other lines, and secrets that the environment sets, are left alone.
 """
 
 from __future__ import annotations
@@ -29,31 +29,21 @@ def fresh_secrets() -> dict[str, str]:
     }
 
 
-def new_file() -> str:
-    """Return ``.env.example`` with its empty secrets filled in."""
-    fresh = fresh_secrets()
-    lines = []
-    for line in EXAMPLE.read_text(encoding="utf-8").splitlines():
-        match = ASSIGNMENT.match(line)
-        is_empty_secret = match is not None and match[1] in fresh and not match[2]
-        lines.append(f"{match[1]}={fresh[match[1]]}" if match and is_empty_secret else line)
-    return "\n".join(lines) + "\n"
-
-
 def completed(text: str) -> str:
-    """Return ``text`` with the secrets appended that neither it nor the environment sets."""
-    present = {match[1] for match in map(ASSIGNMENT.match, text.splitlines()) if match and match[2]}
-    missing = {name: value for name, value in fresh_secrets().items() if name not in present | set(os.environ)}
-    if not missing:
-        return text
-    gap = "" if not text or text.endswith("\n") else "\n"
-    return text + gap + "".join(f"{name}={value}\n" for name, value in missing.items())
+    """Return ``text`` with the secrets filled in that neither it nor the environment sets."""
+    missing = {name: value for name, value in fresh_secrets().items() if name not in os.environ}
+    lines = []
+    for line in text.splitlines():
+        match = ASSIGNMENT.match(line)
+        value = missing.pop(match[1], "") if match else ""
+        lines.append(f"{match[1]}={value}" if match and value and not match[2] else line)
+    return "".join(f"{line}\n" for line in (*lines, *(f"{name}={value}" for name, value in missing.items())))
 
 
 def write(path: Path) -> None:
     """Create or complete the file at ``path``, atomically."""
     before = path.read_text(encoding="utf-8") if path.exists() else None
-    after = new_file() if before is None else completed(before)
+    after = completed(EXAMPLE.read_text(encoding="utf-8") if before is None else before)
     if after == before:
         return
     handle, name = tempfile.mkstemp(prefix=".env.", dir=path.parent)  # readable by its owner only
@@ -72,7 +62,7 @@ def main() -> None:
     if path:
         write(path)
     else:
-        sys.stdout.write(new_file())
+        sys.stdout.write(completed(EXAMPLE.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

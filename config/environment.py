@@ -1,4 +1,4 @@
-"""Read environment variables by a schema; an invalid value stops the process with one line.
+"""Read environment variables; an invalid value stops the process with one line.
 
 The line names the variable, its value and what is allowed; a secret's value is never printed. ``.env`` is read with
 django-environ; the real environment wins over it. An empty value means the default.
@@ -13,7 +13,7 @@ import zoneinfo
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, Generic, NamedTuple, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 import environ
@@ -26,39 +26,24 @@ BOOLEANS = {"true": True, "on": True, "yes": True, "1": True, "false": False, "o
 DATABASE_SCHEMES = {"sqlite", "postgres", "postgresql", "pgsql"}
 VALID_LINE = re.compile(r"\s*(#.*)?\Z|(export )?[A-Za-z_0-9]+=")
 ENVIRONMENT_NAME = re.compile(r"[A-Z_][A-Z0-9_]*")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class ValueType:
+class ValueType(Generic[T]):
     """What a value may be: ``allowed`` describes it, ``parse`` raises ValueError for everything else."""
 
     allowed: str
-    parse: Callable[[str], Any]
+    parse: Callable[[str], T]
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """One variable. ``default`` is spelled as in ``.env``; ``description`` is for ``.env.example`` and the docs."""
 
     name: str
     default: str
-    type: ValueType
-    description: str = ""
-    is_secret: bool = False
-
-
-def load(schema: Sequence[Variable], env_file: Path) -> dict[str, Any]:
-    """Return the parsed values by name; stop the process with one line at the first invalid one."""
-    source = read_environment(env_file)
-    values = {}
-    for variable in schema:
-        text = source.get(variable.name, "").strip() or variable.default
-        try:
-            values[variable.name] = variable.type.parse(text)
-        except ValueError:
-            shown = "(not shown)" if variable.is_secret else repr(text[:60])
-            refuse_start(f"{variable.name}: {shown} is not allowed; allowed: {variable.type.allowed}")
-    return values
+    type: ValueType[Any]
+    description: str
 
 
 def read_environment(env_file: Path) -> Mapping[str, str]:
@@ -88,6 +73,38 @@ def refuse_start(line: str) -> NoReturn:
     raise SystemExit(EXIT_INVALID_SETTING)
 
 
+class Environment:
+    """The variables of this site: each is declared by a call, which returns its value.
+
+    ``sections``: what was declared, for the documents.
+    """
+
+    def __init__(self, env_file: Path) -> None:
+        self.source = read_environment(env_file)
+        self.sections: dict[str, list[Variable]] = {}
+
+    def section(self, name: str) -> None:
+        """Begin a section of variables."""
+        self.sections[name] = []
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        return tuple(variable for section in self.sections.values() for variable in section)
+
+    def __call__(
+        self, name: str, default: str, value_type: ValueType[T], description: str, *, is_secret: bool = False
+    ) -> T:
+        """Return the value of a variable; stop the process with one line where it is invalid."""
+        *_before, section = self.sections.values()
+        section.append(Variable(name, default, value_type, description))
+        text = self.source.get(name, "").strip() or default
+        try:
+            return value_type.parse(text)
+        except ValueError:
+            shown = "(not shown)" if is_secret else repr(text[:60])
+            refuse_start(f"{name}: {shown} is not allowed; allowed: {value_type.allowed}")
+
+
 class KeyBinding(NamedTuple):
     """An environment variable with an API key, and the host that its value may be sent to; port None: any."""
 
@@ -109,17 +126,15 @@ class ApiKeys:
     (``MODEL_KEYS``). No other variable is ever read. ``own_address``: where ``OPENAI_API_KEY`` belongs.
     """
 
-    def __init__(
-        self, schema: Sequence[Variable], env_file: Path, bindings: Sequence[KeyBinding], own_address: str
-    ) -> None:
-        reserved = {variable.name for variable in schema} - {"OPENAI_API_KEY"}
+    def __init__(self, environment: Environment, bindings: Sequence[KeyBinding], own_address: str) -> None:
+        reserved = {variable.name for variable in environment.variables} - {"OPENAI_API_KEY"}
         for binding in bindings:
             if binding.variable in reserved:
                 refuse_start(f"MODEL_KEYS: {binding.variable!r} is not allowed; allowed: none of this server's own")
         host = urlsplit(own_address).hostname or ""
         self._bindings = (*bindings, KeyBinding("OPENAI_API_KEY", host, port_of(own_address)))
         names = {binding.variable for binding in self._bindings}
-        self._at_start = {name: text for name, text in read_environment(env_file).items() if name in names}
+        self._at_start = {name: text for name, text in environment.source.items() if name in names}
 
     def hosts_of(self, variable: str) -> tuple[str, ...]:
         """Return the hosts that the key of this variable may be sent to."""
@@ -142,7 +157,7 @@ class ApiKeys:
         return (os.environ.get(variable) or self._at_start.get(variable, "")).strip()
 
 
-def one_of(*words: str) -> ValueType:
+def one_of(*words: str) -> ValueType[Any]:
     """Allow exactly these words."""
 
     def parse(text: str) -> str:
@@ -153,7 +168,7 @@ def one_of(*words: str) -> ValueType:
     return ValueType(" or ".join(words), parse)
 
 
-def words_of(*words: str) -> ValueType:
+def words_of(*words: str) -> ValueType[list[str]]:
     """Allow some of these words, or none, with commas between."""
 
     def parse(text: str) -> list[str]:
@@ -165,7 +180,7 @@ def words_of(*words: str) -> ValueType:
     return ValueType(f"{', '.join(words)}, with commas between", parse)
 
 
-def integer(low: int, high: int) -> ValueType:
+def integer(low: int, high: int) -> ValueType[int]:
     """Allow whole numbers from ``low`` to ``high``."""
 
     def parse(text: str) -> int:
@@ -177,7 +192,7 @@ def integer(low: int, high: int) -> ValueType:
     return ValueType(f"a whole number from {low} to {high}", parse)
 
 
-def optional(value_type: ValueType) -> ValueType:
+def optional(value_type: ValueType[T]) -> ValueType[T | None]:
     """Allow an empty value, parsed to None."""
     return ValueType(f"{value_type.allowed}, or nothing", lambda text: value_type.parse(text) if text else None)
 
@@ -249,7 +264,7 @@ KEY_BINDINGS = ValueType(
     "its key may be sent to",
     parse_key_bindings,
 )
-REDIS_URL = ValueType("redis://…, rediss://… or unix://…", parse_redis_url)
+REDIS_ADDRESS = ValueType("redis://…, rediss://… or unix://…", parse_redis_url)
 DATABASE_URL = ValueType("sqlite:///… or postgres://…", parse_database_url)
-TIME_ZONE = ValueType("a name of the IANA database, such as Europe/Berlin or UTC", parse_time_zone)
+TIME_ZONE_NAME = ValueType("a name of the IANA database, such as Europe/Berlin or UTC", parse_time_zone)
 FERNET_KEYS = ValueType("Fernet keys (32 bytes in URL-safe base64) with commas between", parse_fernet_keys)

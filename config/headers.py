@@ -35,35 +35,19 @@ _REQUEST_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 
 @sync_and_async_middleware
 def headers_middleware(get_response: View | AsyncView) -> View | AsyncView:
-    """Add ``HEADERS`` to every response, under WSGI and ASGI."""
-    if iscoroutinefunction(get_response):
-
-        async def async_middleware(request: HttpRequest) -> HttpResponseBase:
-            return with_headers(await get_response(request))
-
-        return async_middleware
-
-    def middleware(request: HttpRequest) -> HttpResponseBase:
-        return with_headers(cast("View", get_response)(request))
-
-    return middleware
-
-
-@sync_and_async_middleware
-def request_id_middleware(get_response: View | AsyncView) -> View | AsyncView:
-    """Name every request in its log lines and in ``X-Request-Id``: as its client or proxy named it, else anew."""
+    """Add ``HEADERS`` to every response, and ``X-Request-Id``: as its client or proxy named the request, else anew."""
     if iscoroutinefunction(get_response):
 
         async def async_middleware(request: HttpRequest) -> HttpResponseBase:
             # Never reset: the lines of a streamed response are logged after this returned, in the request's own task.
             request_id.set(id_for(request))
-            return with_request_id(await get_response(request))
+            return with_headers(await get_response(request))
 
         return async_middleware
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         request_id.set(id_for(request))
-        return with_request_id(cast("View", get_response)(request))
+        return with_headers(cast("View", get_response)(request))
 
     return middleware
 
@@ -74,15 +58,11 @@ def id_for(request: HttpRequest) -> str:
     return named if _REQUEST_ID.fullmatch(named) else uuid.uuid4().hex
 
 
-def with_request_id(response: HttpResponseBase) -> HttpResponseBase:
-    response.headers["X-Request-Id"] = request_id.get()
-    return response
-
-
 def with_headers(response: HttpResponseBase) -> HttpResponseBase:
-    """Add the headers that the response doesn't have."""
+    """Add the headers that the response doesn't have, and the id of its request."""
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
+    response.headers["X-Request-Id"] = request_id.get()
     return response
 
 

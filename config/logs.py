@@ -14,6 +14,7 @@ import re
 import traceback
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
+from functools import lru_cache
 from typing import Any
 
 from pythonjsonlogger.json import JsonFormatter
@@ -55,10 +56,10 @@ def redact_record(record: logging.LogRecord) -> logging.LogRecord:
     """Return a copy that holds only text that may be written."""
     errors = list(causes_of(record.exc_info[1])) if record.exc_info and record.exc_info[1] else []
     message = _LINK_TOKEN.sub(redaction.REDACTED, message_of(record, errors)[:MAX_MESSAGE_CHARS])
-    message = redaction.redact_text(message)
+    message = redacted(message)
     is_ours = app_of(record) in OUR_LOGGERS
     extras = {
-        key: redaction.redact_text(value[:MAX_EXTRA_CHARS])
+        key: redacted(value[:MAX_EXTRA_CHARS])
         if is_ours and isinstance(value, str)
         else loggable(value, allow_text=False)
         for key, value in vars(record).items()
@@ -69,6 +70,12 @@ def redact_record(record: logging.LogRecord) -> logging.LogRecord:
     if errors:
         extras["exception"] = [describe(error) for error in errors]
     return copy_of(record, message, **extras)
+
+
+@lru_cache(maxsize=256)
+def redacted(text: str) -> str:
+    """Return a text redacted. Most are in many lines."""
+    return redaction.redact_text(text)
 
 
 def copy_of(record: logging.LogRecord, message: str, **extras: Any) -> logging.LogRecord:

@@ -18,6 +18,7 @@ from django.conf import settings
 from django.core.signals import request_finished
 from django.db import connections
 from twisted.internet import reactor
+from twisted.web.http import Request
 
 from config.asgi import application  # calls django.setup(), so it comes before imports that need models
 from config.connections import LimitedConnection, LimitedConnections
@@ -33,13 +34,41 @@ CLOSE_SERVICE_RESTART = 1012
 PAGES_TIMEOUT_S = 5.0
 REQUESTS_TIMEOUT_S = 3.0
 CLOSE_TIMEOUT_S = 1.0
+STALLED_CLIENT_S = 60.0  # for a client to read what is in the buffer, 64 KB
 PURGE_EVERY_S = 5.0
 HANDSHAKE_TIMEOUT_S = 30  # after a restart all pages come back at once; the last of a thousand waits longer than 5 s
 logger = logging.getLogger(__name__)
 
 
+class Pace:
+    """Told by Twisted when a client reads more slowly than its response is written (``IPushProducer``)."""
+
+    def __init__(self) -> None:
+        self._may_write = asyncio.Event()
+        self._may_write.set()
+
+    def pauseProducing(self) -> None:  # noqa: N802 - Twisted's name
+        self._may_write.clear()
+
+    def resumeProducing(self) -> None:  # noqa: N802 - Twisted's name
+        self._may_write.set()
+
+    def stopProducing(self) -> None:  # noqa: N802 - Twisted's name
+        """The connection was lost."""
+        self._may_write.set()
+
+    async def wait(self) -> bool:
+        """Wait until more may be written; False where the client has stopped to read."""
+        try:
+            async with asyncio.timeout(STALLED_CLIENT_S):
+                await self._may_write.wait()
+        except TimeoutError:
+            return False
+        return True
+
+
 class LegibleServer(Server):
-    """Daphne with a startup message, a reason when it can't listen, and a graceful shutdown."""
+    """Daphne with paced responses, a startup message, a reason when it can't listen, and a graceful shutdown."""
 
     listen_failure: str | None = None
     demo_logins: Sequence[str] = ()
@@ -57,6 +86,19 @@ class LegibleServer(Server):
         if isinstance(protocol.transport, LimitedConnection):
             protocol.transport.request_complete(is_socket=scope["type"] == "websocket")
         return super().create_application(protocol, scope)
+
+    async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
+        """Send a message of the application; it waits where its client reads slowly, for daphne's buffer is endless."""
+        is_part = message["type"] == "http.response.body" and message.get("more_body", False)
+        is_connected = isinstance(protocol, Request) and protocol.channel is not None
+        if is_connected and is_part and protocol.producer is None:
+            protocol.registerProducer(Pace(), True)
+        if is_connected and not is_part and protocol.producer is not None:
+            protocol.unregisterProducer()
+        pace = protocol.producer if is_connected else None
+        await super().handle_reply(protocol, message)
+        if pace is not None and not await pace.wait():
+            protocol.transport.abortConnection()
 
     def listen_error(self, failure: Any) -> None:
         cause = getattr(failure.value, "socketError", None)

@@ -1,95 +1,352 @@
-"""Django settings. Environment variables are declared in ``config/schema.py`` and listed in ``docs/settings.md``.
+"""Django settings. First the environment variables of a site: name, default, allowed values, and what each does.
 
 They are read from the environment and from ``.env`` beside ``manage.py``; ``ENV_FILE`` names another file.
+``.env.example`` and ``docs/settings.md`` are generated from them: ``make docs``.
 """
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from django.core.management.utils import get_random_secret_key
 
 from chat.providers import DEFAULT_OPENAI_MODEL, OPENAI_URL
-from config import environment as env
-from config.schema import VARIABLES
+from chat.tools import registry
+from config.environment import (
+    BOOLEAN,
+    DATABASE_URL,
+    ENDPOINT,
+    FERNET_KEYS,
+    FRACTION,
+    KEY_BINDINGS,
+    LIST,
+    REDIS_ADDRESS,
+    TEXT,
+    TIME_ZONE_NAME,
+    ApiKeys,
+    Environment,
+    integer,
+    one_of,
+    optional,
+    refuse_start,
+    words_of,
+)
 from reasoning.errors import SettingError
+from reasoning.replay.dialects import PRESETS
 from reasoning.settings import parse_layer
 from reasoning.visibility import ThinkingForUsers
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 ENV_FILE = Path(os.environ.get("ENV_FILE") or BASE_DIR / ".env")
 
-ENV = env.load(VARIABLES, ENV_FILE)
-if ENV["LEASE_EXPIRY_S"] <= ENV["LEASE_HEARTBEAT_S"]:
-    env.refuse_start(
-        f"LEASE_EXPIRY_S: '{ENV['LEASE_EXPIRY_S']}' is not allowed; allowed: more than LEASE_HEARTBEAT_S, "
-        f"which is {ENV['LEASE_HEARTBEAT_S']}"
-    )
+env = Environment(ENV_FILE)
+# The key of each preset is sent to its own service, over HTTPS.
+PRESET_KEYS = ",".join(
+    f"{preset.api_key_env}@{urlsplit(preset.base_url).hostname}:443"
+    for preset in PRESETS.values()
+    if preset.api_key_env not in ("", "OPENAI_API_KEY")
+)
+
+env.section("Model service")
+_base_url = env(
+    "OPENAI_BASE_URL",
+    "",
+    optional(ENDPOINT),
+    "Any endpoint for chat completions or Responses, such as http://127.0.0.1:11434/v1. "
+    "Alone it is enough: the first model that it lists is used. "
+    "With no model variable set, the offline analyst answers.",
+    is_secret=True,
+)
+_key = env(
+    "OPENAI_API_KEY",
+    "",
+    optional(TEXT),
+    "API key of the endpoint. Alone it means OpenAI's own endpoint and the model gpt-5-mini.",
+    is_secret=True,
+)
+_model = env("OPENAI_MODEL", "", optional(TEXT), "Model to request.")
+OPENAI_API: str = env(
+    "OPENAI_API",
+    "chat",
+    one_of("chat", "responses"),
+    "API to use: chat (chat completions) or responses (OpenAI Responses, with store=false).",
+)
+OPENAI_TAKES_IMAGES = env(
+    "OPENAI_TAKES_IMAGES",
+    "",
+    optional(BOOLEAN),
+    "Whether the model of OPENAI_BASE_URL sees attached images. Empty: as its service is known to.",
+)
+_key_bindings = env(
+    "MODEL_KEYS",
+    PRESET_KEYS,
+    KEY_BINDINGS,
+    "Environment variables whose API keys model profiles of the admin may use, each with the host that its key "
+    "may be sent to, such as MISTRAL_API_KEY@api.mistral.ai,TEAM_KEY@10.0.0.7:8000. A variable may be listed "
+    "with several hosts. No other variable is read. OPENAI_API_KEY belongs to the host of OPENAI_BASE_URL by "
+    "itself.",
+    is_secret=True,
+)
+
+# With all three empty the offline analyst answers. An address or a key alone is enough.
+_is_connected = bool(_key or _base_url)
+OPENAI_API_KEY = (_key or "none") if _is_connected else None
+OPENAI_BASE_URL = (_base_url or OPENAI_URL) if _is_connected else None
+OPENAI_MODEL = (_model or (None if _base_url else DEFAULT_OPENAI_MODEL)) if _is_connected else None
+
+env.section("Reasoning")
+REASONING_ENABLED = env(
+    "REASONING_ENABLED",
+    "true",
+    BOOLEAN,
+    "Ask the model for reasoning and show it: summary, steps, thinking and their switches.",
+)
+_reasoning_defaults = env(
+    "REASONING_DEFAULTS",
+    "",
+    TEXT,
+    "Site-wide defaults of the reasoning.* settings, such as effort=low,stripFromContext=allButLast.",
+)
+REASONING_SHOW_SUMMARY_DEFAULT = env(
+    "REASONING_SHOW_SUMMARY_DEFAULT", "true", BOOLEAN, "Initial state of Show reasoning."
+)
+REASONING_TOOL_TRACE_DEFAULT = env(
+    "REASONING_TOOL_TRACE_DEFAULT",
+    "true",
+    BOOLEAN,
+    "Show the tool trace; false leaves it out until a user asks for it.",
+)
+REASONING_SCRATCHPAD_ENABLED = env(
+    "REASONING_SCRATCHPAD_ENABLED",
+    "false",
+    BOOLEAN,
+    "Let administrators switch on the live scratchpad, which is never stored.",
+)
+SCRATCHPAD_ADMIN_ONLY = env(
+    "SCRATCHPAD_ADMIN_ONLY",
+    "true",
+    BOOLEAN,
+    "Must be true for anybody to see a scratchpad; false is an error of check --deploy.",
+)
+SCRATCHPAD_TOGGLE_MINUTES = env(
+    "SCRATCHPAD_TOGGLE_MINUTES",
+    "60",
+    integer(1, 1440),
+    "Minutes after which an administrator's scratchpad switch turns itself off.",
+)
+REASONING_THINKING_FOR_USERS: ThinkingForUsers = env(
+    "REASONING_THINKING_FOR_USERS",
+    "excerpt",
+    one_of("excerpt", "full", "hidden"),
+    "How much of a model's thinking users see: excerpt, full or hidden. Administrators see all of it.",
+)
+THINKING_RETENTION_DAYS = env(
+    "THINKING_RETENTION_DAYS",
+    "",
+    optional(integer(1, 36500)),
+    "Days after which purge_thinking deletes stored thinking; empty keeps it.",
+)
+SAFE_LINK_HOSTS = env(
+    "SAFE_LINK_HOSTS", "sec.gov,www.sec.gov", LIST, "Hosts that links in answers may open without a confirmation page."
+)
+
 try:
-    REASONING_DEFAULTS = parse_layer(ENV["REASONING_DEFAULTS"])
+    REASONING_DEFAULTS = parse_layer(_reasoning_defaults)
 except SettingError as error:
-    env.refuse_start(f"REASONING_DEFAULTS: {error}")
+    refuse_start(f"REASONING_DEFAULTS: {error}")
+
+env.section("People")
+MODEL_TITLES = env(
+    "MODEL_TITLES",
+    "false",
+    BOOLEAN,
+    "After the first answer of a conversation, ask its model for a title of a few words, in one more request.",
+)
+SIGNUP_ENABLED = env("SIGNUP_ENABLED", "false", BOOLEAN, "Let anyone create an account.")
+DEMO_PASSWORD = env("DEMO_PASSWORD", "", TEXT, "Password of the demo people demo, sam and admin.", is_secret=True)
+
+env.section("Server")
+SECRET_KEY = env("SECRET_KEY", "", TEXT, "Django's secret key: signs sessions and forms.", is_secret=True)
+CONTENT_KEYS = env(
+    "CONTENT_KEYS",
+    "",
+    FERNET_KEYS,
+    "Comma-separated Fernet keys that encrypt stored thinking, newest first. Remove an old key only after "
+    "rotate_keys has run.",
+    is_secret=True,
+)
+HOST = env("HOST", "127.0.0.1", TEXT, "Address to listen on.")
+PORT = env("PORT", "8000", integer(0, 65535), "Port to listen on; 0 takes a free one.")
+TIME_ZONE = env(
+    "TIME_ZONE",
+    "UTC",
+    TIME_ZONE_NAME,
+    "Time zone of the admin, of dates in lists and exports, and of pages without JavaScript. "
+    "Conversations show the times of the reader's browser.",
+)
+ALLOWED_HOSTS = env(
+    "ALLOWED_HOSTS",
+    "localhost,127.0.0.1,[::1]",
+    LIST,
+    "Host names of this site. With any name beyond this machine, cookies need HTTPS.",
+)
+BEHIND_HTTPS_PROXY = env(
+    "BEHIND_HTTPS_PROXY",
+    "false",
+    BOOLEAN,
+    "True behind a proxy that ends TLS and sets X-Forwarded-Proto, as deploy/nginx.conf does: addresses are "
+    "https:// then, and HSTS is sent. Without such a proxy anybody could send that header.",
+)
+_database = env(
+    "DATABASE_URL",
+    "sqlite:///legible.sqlite3",
+    DATABASE_URL,
+    "SQLite, or PostgreSQL such as postgres://legible@127.0.0.1/legible.",
+    is_secret=True,
+)
+REDIS_URL = env(
+    "REDIS_URL",
+    "",
+    optional(REDIS_ADDRESS),
+    "Redis, such as redis://127.0.0.1:6379/0; needed only with several server processes.",
+    is_secret=True,
+)
+STATIC_ROOT = env(
+    "STATIC_ROOT",
+    "",
+    optional(TEXT),
+    "Folder that manage.py collectstatic has filled; its files are served compressed. Empty: the source files.",
+)
+DEBUG = env("DEBUG", "false", BOOLEAN, "Error pages with source code. Never in production.")
+
+env.section("Limits")
+MESSAGE_MAX_CHARS = env("MESSAGE_MAX_CHARS", "32000", integer(1, 1_000_000), "Longest accepted message, in characters.")
+ATTACHMENT_MAX_BYTES = env(
+    "ATTACHMENT_MAX_BYTES",
+    "10000000",
+    integer(1000, 100_000_000),
+    "Largest file that can be attached to a message, in bytes. A proxy in front must accept as much.",
+)
+ATTACHMENTS_PER_MESSAGE = env(
+    "ATTACHMENTS_PER_MESSAGE", "5", integer(0, 20), "Files that one message may have; 0 switches attachments off."
+)
+ATTACHMENT_TEXT_MAX_CHARS = env(
+    "ATTACHMENT_TEXT_MAX_CHARS",
+    "50000",
+    integer(100, 1_000_000),
+    "Characters of a file's text that are used; of a longer one the beginning, with a note.",
+)
+ATTACHMENT_QUOTA_BYTES = env(
+    "ATTACHMENT_QUOTA_BYTES",
+    "500000000",
+    integer(1000, 1_000_000_000_000),
+    "Bytes that all attached files of one user may have.",
+)
+CONNECT_TIMEOUT_S = env("CONNECT_TIMEOUT_S", "10", integer(1, 600), "Seconds to wait for a connection.")
+FIRST_WORD_TIMEOUT_S = env(
+    "FIRST_WORD_TIMEOUT_S",
+    "180",
+    integer(1, 3600),
+    "Seconds to wait for the first word of a response: a busy model server queues requests and reads long "
+    "prompts first.",
+)
+UPSTREAM_IDLE_TIMEOUT_S = env(
+    "UPSTREAM_IDLE_TIMEOUT_S",
+    "60",
+    integer(1, 3600),
+    "Seconds without another word, after the first one, after which a model call fails. Keep-alive comments "
+    "and empty pieces don't count.",
+)
+TOOL_TIMEOUT_S = env("TOOL_TIMEOUT_S", "30", integer(1, 600), "Seconds that one tool call may take.")
+TOOLS_REQUIRING_APPROVAL = env(
+    "TOOLS_REQUIRING_APPROVAL", "", words_of(*registry()), "Tools whose calls wait until the user allows them."
+)
+APPROVAL_TIMEOUT_S = env(
+    "APPROVAL_TIMEOUT_S",
+    "600",
+    integer(1, 86_400),
+    "Seconds that a tool call waits for the user's decision; then it is denied. MAX_TURN_S counts as well.",
+)
+MAX_STEPS = env("MAX_STEPS", "8", integer(1, 100), "Model responses per turn, including those that call tools.")
+MAX_TURN_S = env(
+    "MAX_TURN_S", "1800", integer(1, 86_400), "Seconds that a whole turn may take, with all its tool calls."
+)
+MAX_ANSWER_BYTES = env(
+    "MAX_ANSWER_BYTES",
+    "1000000",
+    integer(1000, 100_000_000),
+    "Longest answer of a turn, in bytes of UTF-8. A longer one is cut off there, with a notice.",
+)
+MAX_THINKING_BYTES = env(
+    "MAX_THINKING_BYTES",
+    "2000000",
+    integer(1000, 100_000_000),
+    "Longest thinking of a turn, in bytes of UTF-8. Where it is reached the turn ends with what came.",
+)
+MAX_ARGUMENTS_BYTES = env(
+    "MAX_ARGUMENTS_BYTES",
+    "256000",
+    integer(100, 8_000_000),
+    "Longest arguments of one tool call, in bytes of UTF-8. Where they are longer the turn ends.",
+)
+MAX_CALLS_PER_RESPONSE = env(
+    "MAX_CALLS_PER_RESPONSE",
+    "32",
+    integer(1, 1000),
+    "Tool calls of one model response that are run. As many more are refused in words that the model can "
+    "read; at more than that the turn ends.",
+)
+MAX_CALLS_PER_TURN = env(
+    "MAX_CALLS_PER_TURN",
+    "64",
+    integer(1, 10_000),
+    "Tool calls of a turn that are run; the others are refused in words that the model can read.",
+)
+MAX_CONCURRENT_TURNS = env(
+    "MAX_CONCURRENT_TURNS", "4", integer(1, 1000), "Turns that one user may have running at once."
+)
+MAX_OPEN_PAGES = env(
+    "MAX_OPEN_PAGES",
+    "50",
+    integer(1, 10_000),
+    "Conversation pages that one user may have open at once in one server process.",
+)
+LEASE_HEARTBEAT_S = env("LEASE_HEARTBEAT_S", "5", integer(1, 600), "Seconds between two heartbeats of a running turn.")
+LEASE_EXPIRY_S = env(
+    "LEASE_EXPIRY_S",
+    "20",
+    integer(2, 3600),
+    "Seconds without a heartbeat after which another process ends the turn as interrupted.",
+)
+MAX_OUTPUT_TOKENS = env(
+    "MAX_OUTPUT_TOKENS",
+    "",
+    optional(integer(16, 10_000_000)),
+    "Tokens that a model is told to write at most per response, its reasoning included; empty: its own limit.",
+)
+COMPACTION_THRESHOLD = env(
+    "COMPACTION_THRESHOLD", "0.8", FRACTION, "Share of the context limit at which old turns are replaced by a summary."
+)
+CONTEXT_LIMIT = env(
+    "CONTEXT_LIMIT",
+    "",
+    optional(integer(1000, 100_000_000)),
+    "Most tokens that a request may have. Empty: what the model service states, or 32000 where it states "
+    "nothing. A lower limit that a service states counts in any case.",
+)
+if LEASE_EXPIRY_S <= LEASE_HEARTBEAT_S:
+    refuse_start(
+        f"LEASE_EXPIRY_S: '{LEASE_EXPIRY_S}' is not allowed; allowed: more than LEASE_HEARTBEAT_S, "
+        f"which is {LEASE_HEARTBEAT_S}"
+    )
+# Variables that model profiles may name: none of those above.
+MODEL_KEYS = ApiKeys(env, _key_bindings, OPENAI_BASE_URL or OPENAI_URL)
 
 # A generated key lasts as long as this process; `check --deploy` reports it (accounts.checks).
-SECRET_KEY = ENV["SECRET_KEY"] or get_random_secret_key()
-SECRET_KEY_IS_SET = bool(ENV["SECRET_KEY"])
-CONTENT_KEYS: list[str] = ENV["CONTENT_KEYS"]
-DEMO_PASSWORD: str = ENV["DEMO_PASSWORD"]
-SIGNUP_ENABLED: bool = ENV["SIGNUP_ENABLED"]
-MODEL_TITLES: bool = ENV["MODEL_TITLES"]
-
-REASONING_ENABLED: bool = ENV["REASONING_ENABLED"]
-REASONING_SHOW_SUMMARY_DEFAULT: bool = ENV["REASONING_SHOW_SUMMARY_DEFAULT"]
-REASONING_TOOL_TRACE_DEFAULT: bool = ENV["REASONING_TOOL_TRACE_DEFAULT"]
-REASONING_SCRATCHPAD_ENABLED: bool = ENV["REASONING_SCRATCHPAD_ENABLED"]
-SCRATCHPAD_ADMIN_ONLY: bool = ENV["SCRATCHPAD_ADMIN_ONLY"]
-SCRATCHPAD_TOGGLE_MINUTES: int = ENV["SCRATCHPAD_TOGGLE_MINUTES"]
-REASONING_THINKING_FOR_USERS: ThinkingForUsers = ENV["REASONING_THINKING_FOR_USERS"]
-THINKING_RETENTION_DAYS: int | None = ENV["THINKING_RETENTION_DAYS"]
-
-# With all three None the offline analyst answers. An address or a key alone is enough.
-_key, _base_url, _model = ENV["OPENAI_API_KEY"], ENV["OPENAI_BASE_URL"], ENV["OPENAI_MODEL"]
-_is_connected = bool(_key or _base_url)
-OPENAI_API: str = ENV["OPENAI_API"]
-OPENAI_API_KEY: str | None = (_key or "none") if _is_connected else None
-OPENAI_BASE_URL: str | None = (_base_url or OPENAI_URL) if _is_connected else None
-OPENAI_MODEL: str | None = (_model or (None if _base_url else DEFAULT_OPENAI_MODEL)) if _is_connected else None
-# Variables that model profiles may name.
-MODEL_KEYS = env.ApiKeys(VARIABLES, ENV_FILE, ENV["MODEL_KEYS"], OPENAI_BASE_URL or OPENAI_URL)
-
-OPENAI_TAKES_IMAGES: bool | None = ENV["OPENAI_TAKES_IMAGES"]
-MESSAGE_MAX_CHARS: int = ENV["MESSAGE_MAX_CHARS"]
-ATTACHMENT_MAX_BYTES: int = ENV["ATTACHMENT_MAX_BYTES"]
-ATTACHMENTS_PER_MESSAGE: int = ENV["ATTACHMENTS_PER_MESSAGE"]
-ATTACHMENT_TEXT_MAX_CHARS: int = ENV["ATTACHMENT_TEXT_MAX_CHARS"]
-ATTACHMENT_QUOTA_BYTES: int = ENV["ATTACHMENT_QUOTA_BYTES"]
-CONNECT_TIMEOUT_S: int = ENV["CONNECT_TIMEOUT_S"]
-FIRST_WORD_TIMEOUT_S: int = ENV["FIRST_WORD_TIMEOUT_S"]
-UPSTREAM_IDLE_TIMEOUT_S: int = ENV["UPSTREAM_IDLE_TIMEOUT_S"]
-TOOL_TIMEOUT_S: int = ENV["TOOL_TIMEOUT_S"]
-TOOLS_REQUIRING_APPROVAL: list[str] = ENV["TOOLS_REQUIRING_APPROVAL"]
-APPROVAL_TIMEOUT_S: int = ENV["APPROVAL_TIMEOUT_S"]
-MAX_STEPS: int = ENV["MAX_STEPS"]
-MAX_TURN_S: int = ENV["MAX_TURN_S"]
-MAX_ANSWER_BYTES: int = ENV["MAX_ANSWER_BYTES"]
-MAX_THINKING_BYTES: int = ENV["MAX_THINKING_BYTES"]
-MAX_ARGUMENTS_BYTES: int = ENV["MAX_ARGUMENTS_BYTES"]
-MAX_CALLS_PER_RESPONSE: int = ENV["MAX_CALLS_PER_RESPONSE"]
-MAX_CALLS_PER_TURN: int = ENV["MAX_CALLS_PER_TURN"]
-MAX_CONCURRENT_TURNS: int = ENV["MAX_CONCURRENT_TURNS"]
-MAX_OPEN_PAGES: int = ENV["MAX_OPEN_PAGES"]
-LEASE_HEARTBEAT_S: int = ENV["LEASE_HEARTBEAT_S"]
-LEASE_EXPIRY_S: int = ENV["LEASE_EXPIRY_S"]
-MAX_OUTPUT_TOKENS: int | None = ENV["MAX_OUTPUT_TOKENS"]
-COMPACTION_THRESHOLD: float = ENV["COMPACTION_THRESHOLD"]
-CONTEXT_LIMIT: int | None = ENV["CONTEXT_LIMIT"]
-SAFE_LINK_HOSTS: list[str] = ENV["SAFE_LINK_HOSTS"]
-
-DEBUG: bool = ENV["DEBUG"]
-ALLOWED_HOSTS: list[str] = ENV["ALLOWED_HOSTS"]
-HOST: str = ENV["HOST"]
-PORT: int = ENV["PORT"]
+SECRET_KEY_IS_SET = bool(SECRET_KEY)
+SECRET_KEY = SECRET_KEY or get_random_secret_key()
 IS_LOOPBACK_ONLY = all(
     name in {"localhost", "[::1]", "::1"} or name.startswith("127.") or name.endswith(".localhost")
     for name in ALLOWED_HOSTS
@@ -111,9 +368,8 @@ INSTALLED_APPS = [
     "chat",
 ]
 MIDDLEWARE = [
-    "config.headers.request_id_middleware",
-    "django.middleware.security.SecurityMiddleware",
     "config.headers.headers_middleware",
+    "django.middleware.security.SecurityMiddleware",
     "config.headers.PageGzipMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -126,6 +382,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
 ]
+IMPORT_MAX_BYTES = 50 * 1024**2  # of an export with conversations; config.connections lets no more in
 # The longest allowed message must fit, even with each character written as two JSON escapes.
 DATA_UPLOAD_MAX_MEMORY_SIZE = max(2_621_440, 12 * MESSAGE_MAX_CHARS + 65_536)
 ROOT_URLCONF = "config.urls"
@@ -147,7 +404,7 @@ TEMPLATES = [
     }
 ]
 
-DATABASES = {"default": {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True, **ENV["DATABASE_URL"]}}
+DATABASES = {"default": {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True, **_database}}
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     if DATABASES["default"]["NAME"] != ":memory:":
         DATABASES["default"]["NAME"] = BASE_DIR / DATABASES["default"]["NAME"]
@@ -159,7 +416,6 @@ if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
 else:
     DATABASES["default"].setdefault("OPTIONS", {}).setdefault("connect_timeout", CONNECT_TIMEOUT_S)
 
-REDIS_URL: str | None = ENV["REDIS_URL"]
 CHANNEL_LAYERS: dict[str, dict[str, object]] = {
     "default": {
         "BACKEND": "chat.live.local_layer.LocalChannelLayer",
@@ -199,7 +455,6 @@ LOGIN_URL = "accounts:login"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "accounts:login"
 
-BEHIND_HTTPS_PROXY: bool = ENV["BEHIND_HTTPS_PROXY"]
 if BEHIND_HTTPS_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
@@ -226,12 +481,10 @@ LANGUAGE_COOKIE_AGE = 365 * 24 * 3600
 LANGUAGE_COOKIE_SECURE = SESSION_COOKIE_SECURE
 LOCALE_PATHS = [BASE_DIR / "locale"]
 FORMAT_MODULE_PATH = ["config.formats"]  # ISO dates in English, as on the chat pages
-TIME_ZONE = ENV["TIME_ZONE"]
 USE_TZ = True
 USE_THOUSAND_SEPARATOR = False
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
-STATIC_ROOT: str | None = ENV["STATIC_ROOT"] or None
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedStaticFilesStorage"},

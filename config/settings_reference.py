@@ -1,11 +1,11 @@
-"""Generate ``.env.example`` and ``docs/settings.md`` from the schema: ``python -m config.settings_reference``."""
+"""Generate ``.env.example`` and ``docs/settings.md`` from the settings: ``python -m config.settings_reference``."""
 
 from __future__ import annotations
 
 import textwrap
 from pathlib import Path
 
-from config.schema import SCHEMA
+from config.settings import env
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -16,7 +16,7 @@ def env_example() -> str:
         "# Every setting with its default. `make run` copies this file to .env once, with fresh secrets: edit .env.",
         "# An empty value means the default. An invalid value stops the start with one line.",
     ]
-    for section, variables in SCHEMA.items():
+    for section, variables in env.sections.items():
         lines += ["", f"# --- {section}"]
         for variable in variables:
             lines += textwrap.wrap(variable.description, 118, initial_indent="# ", subsequent_indent="# ")
@@ -33,9 +33,9 @@ def settings_page() -> str:
         "invalid value stops the start with one line that names the variable, the value and what is allowed.",
         "`ENV_FILE` names another file than `.env`.",
         "",
-        "Generated from `config/schema.py` by `make docs`.",
+        "Generated from `config/settings.py` by `make docs`.",
     ]
-    for section, variables in SCHEMA.items():
+    for section, variables in env.sections.items():
         lines += ["", f"## {section}", "", "| name | default | allowed | what it does |", "|---|---|---|---|"]
         for variable in variables:
             default = f"`{variable.default}`" if variable.default else ""

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -162,10 +163,12 @@ def redis_server(folder: Path) -> tuple[Process, str]:
 
 
 def free_port() -> int:
-    """Return a loopback port that nothing uses now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+    """Return a loopback port that nothing uses now, and that no outgoing connection is given before it is used."""
+    for port in secrets.SystemRandom().sample(range(20_000, 30_000), 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise OSError("no port from 20000 to 30000 is free")
 
 
 def _as_user(name: str | None) -> dict[str, Any]:

@@ -1,10 +1,7 @@
 """Limits of connections: bodies that are too long and requests that come too slowly end before the application runs."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Iterator
 
 import pytest
 from twisted.internet.protocol import Factory, Protocol
@@ -34,7 +31,7 @@ class Received(Protocol):
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def clock(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(connections.time, "monotonic", clock.seconds)
     monkeypatch.setattr(LimitedConnection, "callLater", lambda _self, *args: clock.callLater(*args))
@@ -42,7 +39,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 @pytest.fixture
-def connection(clock: Clock) -> Iterator[LimitedConnection]:
+def connection(clock):
     made = LimitedConnections(Factory.forProtocol(Received)).buildProtocol(None)
     transport = Transport()
     transport.protocol = made
@@ -74,9 +71,7 @@ def head(path: str = "/healthz", *headers: bytes, length: int | None = None) -> 
         (f"/chats/{'0' * 32}/messages/", (), 64 * 1024),
     ],
 )
-def test_long_body_is_refused_before_it_comes(
-    connection: LimitedConnection, path: str, headers: tuple[bytes, ...], allowed: int
-) -> None:
+def test_long_body_is_refused_before_it_comes(connection, path, headers, allowed):
     connection.dataReceived(head(path, *headers, length=allowed))
     connection.request_complete(is_socket=False)
     assert connection.transport.value() == b""
@@ -92,7 +87,7 @@ def test_long_body_is_refused_before_it_comes(
         assert json.loads(answer.partition("\r\n\r\n")[2])["error"]["code"] == "too_large"
 
 
-def test_chunked_body_is_cut_while_it_comes(connection: LimitedConnection) -> None:
+def test_chunked_body_is_cut_while_it_comes(connection):
     chunk = b"4000\r\n" + b"x" * 0x4000 + b"\r\n"
     connection.dataReceived(head())
     for _each in range(1000):
@@ -104,7 +99,7 @@ def test_chunked_body_is_cut_while_it_comes(connection: LimitedConnection) -> No
 
 # review S "Not done": slow-loris
 @pytest.mark.parametrize("part", [b"", b"POST /", head(length=1000), head("/", SESSION, length=100_000)])
-def test_trickling_request_ends(connection: LimitedConnection, clock: Clock, part: bytes) -> None:
+def test_trickling_request_ends(connection, clock, part):
     connection.dataReceived(part)
     for _second in range(61):
         clock.advance(1)
@@ -114,7 +109,7 @@ def test_trickling_request_ends(connection: LimitedConnection, clock: Clock, par
     assert not connection.transport.connected
 
 
-def test_long_upload_that_comes_steadily_is_not_cut(connection: LimitedConnection, clock: Clock) -> None:
+def test_long_upload_that_comes_steadily_is_not_cut(connection, clock):
     connection.dataReceived(head("/admin/chat/filing/add/", SESSION, length=30 * MB))
     for _second in range(300):
         clock.advance(1)
@@ -125,9 +120,7 @@ def test_long_upload_that_comes_steadily_is_not_cut(connection: LimitedConnectio
 
 
 @pytest.mark.parametrize("is_socket", [False, True])
-def test_application_and_socket_take_the_time_they_need(
-    connection: LimitedConnection, clock: Clock, is_socket: bool
-) -> None:
+def test_application_and_socket_take_the_time_they_need(connection, clock, is_socket):
     connection.dataReceived(head(length=0))
     connection.request_complete(is_socket=is_socket)
     clock.advance(10_000)

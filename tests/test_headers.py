@@ -1,9 +1,4 @@
-from __future__ import annotations
-
 import pytest
-from django.test import AsyncClient, Client
-
-from accounts.models import User
 
 STRICT = {
     "default-src 'self'", "script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'",
@@ -12,7 +7,7 @@ STRICT = {
 
 
 @pytest.mark.parametrize("url", ["/accounts/login/", "/accounts/settings/", "/admin/", "/no-such-page/"])
-def test_every_page_has_a_strict_content_security_policy(client: Client, sam: User, url: str) -> None:
+def test_every_page_has_a_strict_content_security_policy(client, sam, url):
     client.force_login(sam)
     response = client.get(url)
 
@@ -26,14 +21,14 @@ def test_every_page_has_a_strict_content_security_policy(client: Client, sam: Us
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_headers_are_set_under_asgi(async_client: AsyncClient) -> None:
+async def test_headers_are_set_under_asgi(async_client):
     response = await async_client.get("/accounts/login/")
 
     assert "camera=()" in response["Permissions-Policy"]
     assert "script-src 'self'" in response["Content-Security-Policy"]
 
 
-def test_session_cookie_is_httponly_and_same_site(client: Client, alice: User) -> None:
+def test_session_cookie_is_httponly_and_same_site(client, alice):
     client.force_login(alice)
     client.post("/accounts/toggles/show-trace/", {"on": "true"})
 

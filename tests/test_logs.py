@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 import json
 import logging
@@ -32,7 +30,7 @@ def _line(
     return json.loads(text)
 
 
-def test_record_is_one_line_with_its_extras() -> None:
+def test_record_is_one_line_with_its_extras():
     line = _line("turn ended", turn="a1", tokens=12, share=0.5, ok=True, nothing=None)
 
     assert line["message"] == "turn ended"
@@ -41,20 +39,20 @@ def test_record_is_one_line_with_its_extras() -> None:
 
 
 @pytest.mark.spec("product 12")
-def test_secret_is_masked_in_message_extras_and_exception() -> None:
+def test_secret_is_masked_in_message_extras_and_exception():
     line = _line("refused: api_key=%s", SECRET, error=ValueError(f"bad key {SECRET}"), note=f"Bearer {SECRET}")
 
     assert SECRET not in json.dumps(line)
     assert "[redacted]" in str(line["message"])
 
 
-def test_token_of_a_shared_link_is_masked_in_a_path() -> None:
+def test_token_of_a_shared_link_is_masked_in_a_path():
     line = _line("Not Found: %s", "/s/Abc-def_Abc-def_Abc-def_Abc-def_/x/thinking/", logger="django.request")
 
     assert line["message"] == "Not Found: /s/[redacted]/x/thinking/"
 
 
-def test_object_in_an_extra_is_logged_by_type() -> None:
+def test_object_in_an_extra_is_logged_by_type():
     line = _line("x", body={"text": "private"}, items=["private"])
 
     assert "private" not in json.dumps(line)
@@ -62,7 +60,7 @@ def test_object_in_an_extra_is_logged_by_type() -> None:
 
 
 @pytest.mark.spec("product 12")
-def test_exception_is_logged_by_class_and_frames() -> None:
+def test_exception_is_logged_by_class_and_frames():
     logged = _line("x", error=ValueError("duplicate key (private)\nDETAIL: Failing row contains (private)."))[
         "exception"
     ]
@@ -73,7 +71,7 @@ def test_exception_is_logged_by_class_and_frames() -> None:
     assert any("test_logs.py" in frame for frame in logged[0]["frames"])
 
 
-def test_error_codes_of_system_and_database_are_logged() -> None:
+def test_error_codes_of_system_and_database_are_logged():
     error = OSError(errno.ENOSPC, "No space left for private")
     error.__cause__ = UniqueViolation("private")
 
@@ -93,14 +91,14 @@ def test_error_codes_of_system_and_database_are_logged() -> None:
         ("failed: %(error)s", ({"error": ValueError("private words")},)),
     ],
 )
-def test_text_of_an_exception_is_removed_from_the_message(message: str, args: tuple[object, ...]) -> None:
+def test_text_of_an_exception_is_removed_from_the_message(message, args):
     line = _line(message, *args, error=ValueError("private words"))
 
     assert "private" not in json.dumps(line)
     assert str(line["message"]).startswith("failed: ")
 
 
-def test_exception_as_the_message_is_logged_by_type() -> None:
+def test_exception_as_the_message_is_logged_by_type():
     assert _line(ValueError("private words"))["message"] == "[ValueError]"
 
 
@@ -117,14 +115,14 @@ def test_exception_as_the_message_is_logged_by_type() -> None:
         ("Took %d s for %r", (3, "private"), "Took 3 s for '[str]'"),
     ],
 )
-def test_message_of_a_library_is_cut_at_its_first_value(message: str, args: tuple[object, ...], start: str) -> None:
+def test_message_of_a_library_is_cut_at_its_first_value(message, args, start):
     line = _line(message, *args, logger="asyncio", body="private")
 
     assert "private" not in json.dumps(line)
     assert str(line["message"]).startswith(start)
 
 
-def test_causes_are_logged_in_order() -> None:
+def test_causes_are_logged_in_order():
     error = RuntimeError("outer")
     error.__cause__ = ValueError("inner")
 
@@ -132,14 +130,14 @@ def test_causes_are_logged_in_order() -> None:
 
 
 @pytest.mark.spec("004 scratchpad")
-def test_scratchpad_leaves_no_trace() -> None:
+def test_scratchpad_leaves_no_trace():
     line = _line("notes: %s", Scratchpad("canary-77"), pad=Scratchpad("canary-77"))
 
     assert "canary" not in json.dumps(line)
 
 
-def test_record_that_cannot_be_redacted_is_withheld(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(text: str) -> str:
+def test_record_that_cannot_be_redacted_is_withheld(monkeypatch):
+    def fail(text):
         raise RuntimeError(text)
 
     monkeypatch.setattr(logs.redaction, "redact_text", fail, raising=False)
@@ -149,15 +147,15 @@ def test_record_that_cannot_be_redacted_is_withheld(monkeypatch: pytest.MonkeyPa
     assert "private" not in json.dumps(line)
 
 
-def test_message_that_cannot_be_formatted_is_withheld() -> None:
+def test_message_that_cannot_be_formatted_is_withheld():
     assert _line("%d private", "private")["message"] == UNAVAILABLE
 
 
-def test_huge_record_is_capped() -> None:
+def test_huge_record_is_capped():
     many = {f"field_{number}": "word " * 40 for number in range(200)}
 
     assert _line("word " * 100_000, **many)["too_long"] is True
 
 
-def test_control_characters_and_surrogates_are_valid_json() -> None:
+def test_control_characters_and_surrogates_are_valid_json():
     assert _line("\ud800 \x00 ünïcode")["level"] == "WARNING"

@@ -1,47 +1,25 @@
 """The real server process: startup, HTTP, WebSockets, shutdown."""
 
-from __future__ import annotations
-
 import re
-import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 import aiohttp
 import pytest
 import pytest_asyncio
 
-from tests.server import PASSWORD, ROOT, RunningServer, environment_in, prepare_database, serving, stop
+from tests.server import PASSWORD, ROOT, environment_in, running_server, stop
 
 
 @pytest.fixture(scope="module")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Return the environment of a server whose database is ready and in no use: servers get copies of it."""
-    environment = environment_in(tmp_path_factory.mktemp("prepared"))
-    prepare_database(environment)
-    return environment
-
-
-@contextmanager
-def serving_copy(prepared: dict[str, str], folder: Path) -> Iterator[RunningServer]:
-    database = folder / "legible.sqlite3"
-    shutil.copy(prepared["DATABASE_URL"].removeprefix("sqlite:///"), database)
-    with serving({**prepared, "DATABASE_URL": f"sqlite:///{database}"}, folder) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def server(prepared: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    with serving_copy(prepared, tmp_path_factory.mktemp("server")) as running:
+def server(tmp_path_factory):
+    with running_server(tmp_path_factory.mktemp("server")) as running:
         yield running
 
 
 @pytest_asyncio.fixture
-async def http() -> AsyncIterator[aiohttp.ClientSession]:
+async def http():
     async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
         yield session
 
@@ -62,7 +40,7 @@ async def _socket_url(http: aiohttp.ClientSession, base_url: str) -> str:
     return f"{base_url}/ws/chats/{found[1]}/"
 
 
-def test_startup_message_names_url_logins_and_model(server: RunningServer) -> None:
+def test_startup_message_names_url_logins_and_model(server):
     where, who, model = server.greeting
 
     assert re.fullmatch(r"Legible is at http://127\.0\.0\.1:[0-9]+/", where)
@@ -70,13 +48,13 @@ def test_startup_message_names_url_logins_and_model(server: RunningServer) -> No
     assert model.endswith("OPENAI_BASE_URL=http://127.0.0.1:11434/v1")
 
 
-async def test_static_files_are_served_without_debug(server: RunningServer, http: aiohttp.ClientSession) -> None:
+async def test_static_files_are_served_without_debug(server, http):
     async with http.get(f"{server.base_url}/static/css/app.css") as response:
         assert response.status == 200
         assert response.content_type == "text/css"
 
 
-async def test_health_check_needs_no_session(server: RunningServer, http: aiohttp.ClientSession) -> None:
+async def test_health_check_needs_no_session(server, http):
     response = await http.get(f"{server.base_url}/healthz")
 
     assert (await response.json())["status"] == "ok"
@@ -84,7 +62,7 @@ async def test_health_check_needs_no_session(server: RunningServer, http: aiohtt
 
 # review S M6
 @pytest.mark.parametrize("headers", ["Content-Length: 314572800", "Content-Length: 70000\r\nExpect: 100-continue"])
-def test_body_of_a_stranger_is_refused_unread(server: RunningServer, headers: str) -> None:
+def test_body_of_a_stranger_is_refused_unread(server, headers):
     host, _, port = server.base_url.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), timeout=30) as connection:
         connection.sendall(f"POST /healthz HTTP/1.1\r\nHost: {host}:{port}\r\n{headers}\r\n\r\n".encode())
@@ -94,7 +72,7 @@ def test_body_of_a_stranger_is_refused_unread(server: RunningServer, headers: st
     assert b"at most 65536 bytes" in answer
 
 
-async def test_sign_in_works_over_plain_http_on_localhost(server: RunningServer, http: aiohttp.ClientSession) -> None:
+async def test_sign_in_works_over_plain_http_on_localhost(server, http):
     response = await _sign_in(http, server.base_url)
 
     assert response.status == 200
@@ -102,9 +80,7 @@ async def test_sign_in_works_over_plain_http_on_localhost(server: RunningServer,
 
 
 @pytest.mark.parametrize("origin", [None, "http://evil.example", "null"])
-async def test_websocket_of_another_origin_is_refused(
-    server: RunningServer, http: aiohttp.ClientSession, origin: str | None
-) -> None:
+async def test_websocket_of_another_origin_is_refused(server, http, origin):
     await _sign_in(http, server.base_url)
     url = await _socket_url(http, server.base_url)
 
@@ -114,9 +90,7 @@ async def test_websocket_of_another_origin_is_refused(
     assert refused.value.status == 403
 
 
-async def test_huge_message_is_refused_and_the_socket_stays_open(
-    server: RunningServer, http: aiohttp.ClientSession
-) -> None:
+async def test_huge_message_is_refused_and_the_socket_stays_open(server, http):
     await _sign_in(http, server.base_url)
     page = await http.ws_connect(await _socket_url(http, server.base_url), headers={"Origin": server.base_url})
 
@@ -126,24 +100,7 @@ async def test_huge_message_is_refused_and_the_socket_stays_open(
             pass
 
 
-async def test_shutdown_closes_sockets_with_1012(
-    prepared: dict[str, str], tmp_path: Path, http: aiohttp.ClientSession
-) -> None:
-    with serving_copy(prepared, tmp_path) as ending:
-        await _sign_in(http, ending.base_url)
-        page = await http.ws_connect(
-            await _socket_url(http, ending.base_url), headers={"Origin": ending.base_url}, autoclose=True
-        )
-        ending.process.terminate()
-
-        while (await page.receive(timeout=30)).type not in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
-            pass
-
-        assert page.close_code == 1012
-        assert stop(ending.process) == 0
-
-
-def test_port_in_use_is_one_error_line(tmp_path: Path) -> None:
+def test_port_in_use_is_one_error_line(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as occupied:
         port = str(occupied.getsockname()[1])
         command = [sys.executable, "-m", "config.serve", "--check"]
@@ -157,7 +114,7 @@ def test_port_in_use_is_one_error_line(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
-def test_server_without_content_keys_does_not_start(tmp_path: Path) -> None:
+def test_server_without_content_keys_does_not_start(tmp_path):
     command = [sys.executable, "-m", "config.serve"]
     done = subprocess.run(  # noqa: S603
         command, cwd=ROOT, env=environment_in(tmp_path, CONTENT_KEYS=""), capture_output=True, text=True, check=False
@@ -169,7 +126,7 @@ def test_server_without_content_keys_does_not_start(tmp_path: Path) -> None:
 
 
 # review S L7
-def test_second_server_on_one_sqlite_file_is_one_error_line(server: RunningServer) -> None:
+def test_second_server_on_one_sqlite_file_is_one_error_line(server):
     done = subprocess.run(
         [sys.executable, "-m", "config.serve"],
         cwd=ROOT,
@@ -194,7 +151,7 @@ def test_second_server_on_one_sqlite_file_is_one_error_line(server: RunningServe
         pytest.param(("-m", "config.serve"), b"", marks=pytest.mark.slow, id="not migrated"),
     ],
 )
-def test_unusable_database_is_one_error_line(tmp_path: Path, command: tuple[str, ...], content: bytes) -> None:
+def test_unusable_database_is_one_error_line(tmp_path, command, content):
     environment = environment_in(tmp_path)
     (tmp_path / "legible.sqlite3").write_bytes(content)
     done = subprocess.run(  # noqa: S603
@@ -204,3 +161,17 @@ def test_unusable_database_is_one_error_line(tmp_path: Path, command: tuple[str,
     assert done.returncode == 1
     assert done.stderr.startswith("The database cannot be used: ")
     assert done.stderr.count("\n") == 1
+
+
+async def test_shutdown_closes_sockets_with_1012(server, http):
+    """The last one: the server that the others share ends by it."""
+    await _sign_in(http, server.base_url)
+    url = await _socket_url(http, server.base_url)
+    page = await http.ws_connect(url, headers={"Origin": server.base_url}, autoclose=True)
+    server.process.terminate()
+
+    while (await page.receive(timeout=30)).type not in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED):
+        pass
+
+    assert page.close_code == 1012
+    assert stop(server.process) == 0

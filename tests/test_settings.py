@@ -1,7 +1,5 @@
 """``config.settings`` and the reading of the environment."""
 
-from __future__ import annotations
-
 import base64
 import os
 import runpy
@@ -13,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from config.schema import VARIABLES
+from config.settings import env
 
 ROOT = Path(__file__).resolve().parent.parent
 ReadSettings = Callable[..., dict[str, Any]]
 
 
 @pytest.fixture
-def read_settings(monkeypatch: pytest.MonkeyPatch) -> ReadSettings:
+def read_settings(monkeypatch):
     """Return a function that executes ``config.settings`` with nothing but these variables set."""
 
-    def read(**variables: str) -> dict[str, Any]:
-        for variable in VARIABLES:
+    def read(**variables):
+        for variable in env.variables:
             monkeypatch.delenv(variable.name, raising=False)
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
@@ -34,7 +32,7 @@ def read_settings(monkeypatch: pytest.MonkeyPatch) -> ReadSettings:
 
 
 @pytest.mark.parametrize("entry", [("manage.py", "check"), ("-m", "config.serve"), ("-c", "import config.settings")])
-def test_invalid_value_stops_every_entry_with_one_line(entry: tuple[str, ...]) -> None:
+def test_invalid_value_stops_every_entry_with_one_line(entry):
     environment = {"PATH": os.environ["PATH"], "ENV_FILE": os.devnull, "SIGNUP_ENABLED": "maybe"}
     done = subprocess.run(  # noqa: S603
         [sys.executable, *entry], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
@@ -64,9 +62,7 @@ def test_invalid_value_stops_every_entry_with_one_line(entry: tuple[str, ...]) -
         ("LEASE_EXPIRY_S", "5", "more than LEASE_HEARTBEAT_S, which is 5"),
     ],
 )
-def test_error_names_the_variable_its_value_and_what_is_allowed(
-    read_settings: ReadSettings, name: str, value: str, allowed: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_error_names_the_variable_its_value_and_what_is_allowed(read_settings, name, value, allowed, capsys):
     with pytest.raises(SystemExit) as stop:
         read_settings(**{name: value})
 
@@ -95,9 +91,7 @@ def test_error_names_the_variable_its_value_and_what_is_allowed(
         ("MODEL_KEYS", "TEAM_KEY"),
     ],
 )
-def test_error_never_prints_the_value_of_a_secret(
-    read_settings: ReadSettings, name: str, value: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_error_never_prints_the_value_of_a_secret(read_settings, name, value, capsys):
     with pytest.raises(SystemExit):
         read_settings(**{name: value})
 
@@ -108,9 +102,7 @@ def test_error_never_prints_the_value_of_a_secret(
 
 # review S M1
 @pytest.mark.parametrize("name", ["SECRET_KEY", "CONTENT_KEYS", "DATABASE_URL", "MODEL_KEYS"])
-def test_own_secrets_are_bound_to_no_host(
-    read_settings: ReadSettings, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_own_secrets_are_bound_to_no_host(read_settings, name, capsys):
     with pytest.raises(SystemExit):
         read_settings(MODEL_KEYS=f"{name}@evil.example")
 
@@ -125,9 +117,7 @@ def test_own_secrets_are_bound_to_no_host(
         ({"OPENAI_BASE_URL": "http://[::1]/v1"}, "[::1]:80"),
     ],
 )
-def test_own_key_belongs_to_the_configured_host(
-    read_settings: ReadSettings, variables: dict[str, str], host: str
-) -> None:
+def test_own_key_belongs_to_the_configured_host(read_settings, variables, host):
     keys = read_settings(OPENAI_API_KEY="k", **variables)["MODEL_KEYS"]
 
     assert keys.hosts_of("OPENAI_API_KEY") == (host,)
@@ -135,9 +125,7 @@ def test_own_key_belongs_to_the_configured_host(
     assert keys.get("OPENAI_API_KEY", "http://evil.example/v1") == ""
 
 
-def test_malformed_line_of_the_file_is_named_by_its_number(
-    read_settings: ReadSettings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_malformed_line_of_the_file_is_named_by_its_number(read_settings, tmp_path, capsys):
     (tmp_path / "odd").write_text("# a remark\n\nexport DEBUG=false\nOPENAI_API_KEY = sk-hunter2\n")
 
     with pytest.raises(SystemExit):
@@ -148,9 +136,7 @@ def test_malformed_line_of_the_file_is_named_by_its_number(
     assert "hunter2" not in line
 
 
-def test_environment_wins_over_the_file_and_an_empty_value_means_the_default(
-    read_settings: ReadSettings, tmp_path: Path
-) -> None:
+def test_environment_wins_over_the_file_and_an_empty_value_means_the_default(read_settings, tmp_path):
     (tmp_path / "env").write_text("PORT=8111\nMAX_STEPS=3\nTOOL_TIMEOUT_S=\nOPENAI_API_KEY=hunter2\n")
 
     found = read_settings(ENV_FILE=str(tmp_path / "env"), PORT="8222")
@@ -171,9 +157,7 @@ def test_environment_wins_over_the_file_and_an_empty_value_means_the_default(
         ({"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://h/v1"}, "k", "http://h/v1", None),
     ],
 )
-def test_one_variable_connects_a_model(
-    read_settings: ReadSettings, variables: dict[str, str], key: str | None, base_url: str | None, model: str | None
-) -> None:
+def test_one_variable_connects_a_model(read_settings, variables, key, base_url, model):
     found = read_settings(**variables)
 
     assert (found["OPENAI_API_KEY"], found["OPENAI_BASE_URL"], found["OPENAI_MODEL"]) == (key, base_url, model)
@@ -189,12 +173,12 @@ def test_one_variable_connects_a_model(
         ("*", True),
     ],
 )
-def test_cookies_need_https_unless_the_site_is_local(read_settings: ReadSettings, hosts: str, is_secure: bool) -> None:
+def test_cookies_need_https_unless_the_site_is_local(read_settings, hosts, is_secure):
     assert read_settings(ALLOWED_HOSTS=hosts)["SESSION_COOKIE_SECURE"] is is_secure
 
 
 # review S L2
-def test_https_of_the_proxy_is_believed_only_where_the_site_says_so(read_settings: ReadSettings) -> None:
+def test_https_of_the_proxy_is_believed_only_where_the_site_says_so(read_settings):
     assert "SECURE_PROXY_SSL_HEADER" not in read_settings(ALLOWED_HOSTS="chat.example.com")
 
     found = read_settings(ALLOWED_HOSTS="chat.example.com", BEHIND_HTTPS_PROXY="true")
@@ -204,7 +188,7 @@ def test_https_of_the_proxy_is_believed_only_where_the_site_says_so(read_setting
     assert found["SECURE_HSTS_SECONDS"] > 0
 
 
-def test_messages_in_redis_are_encrypted(read_settings: ReadSettings) -> None:
+def test_messages_in_redis_are_encrypted(read_settings):
     layer = read_settings(REDIS_URL="redis://127.0.0.1/0", SECRET_KEY="s3cret")["CHANNEL_LAYERS"]["default"]
 
     assert layer["BACKEND"].endswith("RedisPubSubChannelLayer")
@@ -221,9 +205,7 @@ def test_messages_in_redis_are_encrypted(read_settings: ReadSettings) -> None:
         ("enabled", "reasoning.enabled: '' is not allowed; true or false"),
     ],
 )
-def test_invalid_reasoning_default_names_what_is_allowed(
-    read_settings: ReadSettings, text: str, error: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_reasoning_default_names_what_is_allowed(read_settings, text, error, capsys):
     with pytest.raises(SystemExit):
         read_settings(REASONING_DEFAULTS=text)
 
@@ -232,7 +214,7 @@ def test_invalid_reasoning_default_names_what_is_allowed(
     assert line.count("\n") == 1
 
 
-def test_reasoning_defaults_may_omit_the_prefix(read_settings: ReadSettings) -> None:
+def test_reasoning_defaults_may_omit_the_prefix(read_settings):
     found = read_settings(REASONING_DEFAULTS="effort=low, reasoning.stripFromContext=allButLast")["REASONING_DEFAULTS"]
 
     assert found == {"reasoning.effort": "low", "reasoning.stripFromContext": "allButLast"}
