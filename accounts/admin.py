@@ -14,7 +14,7 @@ from django.db.models import CASCADE, Model, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from accounts import tokens
+from accounts.access import tokens
 from accounts.models import AccessToken, AuditEntry, ReasoningProfile, User
 from accounts.preferences import error_text
 from accounts.views import request_user
@@ -48,6 +48,27 @@ class DeclaredLookupsMixin(admin.ModelAdmin):
         except (ValueError, OverflowError, DataError) as error:
             # such as NUL on PostgreSQL, a number above 64 bits on SQLite, the year 9999: Django answers these with 500
             raise IncorrectLookupParameters from error
+
+
+class ReadOnlyMixin(admin.options.BaseModelAdmin):
+    """Neither adds nor changes rows, and deletes them only where they are ``deletable``."""
+
+    deletable = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return self.deletable and super().has_delete_permission(request, obj)
+
+
+class ReadOnlyAdmin(ReadOnlyMixin, DeclaredLookupsMixin):
+    """A page of rows that staff only look at."""
+
+    list_per_page = 50
 
 
 class UserForm(UserChangeForm):
@@ -128,20 +149,11 @@ def may_manage(request: HttpRequest, user: User | None) -> bool:
     return not (user.is_staff or user.is_superuser or user.user_permissions.exists() or user.groups.exists())
 
 
-class ReadOnlyAdmin(DeclaredLookupsMixin):
-    """Neither adds nor changes rows."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
 @admin.register(AccessToken)
 class AccessTokenAdmin(ReadOnlyAdmin):
     """Lists access tokens without their digests; deleting one revokes it."""
 
+    deletable = True
     list_display = ("user", "name", "created_at", "last_used_at")
     fields = ("user", "name", "created_at", "last_used_at")
     list_select_related = ("user",)
@@ -160,6 +172,7 @@ class AccessTokenAdmin(ReadOnlyAdmin):
 class ReasoningProfileAdmin(ReadOnlyAdmin):
     """Lists the profiles that users saved with ``/profile save``."""
 
+    deletable = True
     list_display = ("owner", "name", "values")
     fields = ("owner", "name", "values")
     list_select_related = ("owner",)
@@ -192,6 +205,3 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     @admin.display(description=_("action"), ordering="action")
     def action_label(self, entry: AuditEntry) -> str:
         return str(dict(AuditEntry.Action.choices).get(entry.action, entry.action))
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False

@@ -11,10 +11,10 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.attempts import AttemptLimit, require_attempt, throttled
+from accounts.access.attempts import AttemptLimit, require_attempt, throttled
+from accounts.access.visibility import site_flags
 from accounts.models import AccessToken, User
 from accounts.preferences import HELP, LABELS, error_text, value_label, value_text
-from accounts.visibility import site_flags
 from reasoning.errors import SettingError
 from reasoning.settings import MAX_TOKENS, SETTINGS, ReasoningSettings, parse_setting
 from reasoning.visibility import Viewer, visibility

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.models import ReasoningProfile, User
+from accounts.models import User
 from reasoning.errors import SettingError
 from reasoning.replay.dialects import PRESETS
 from reasoning.settings import MAX_TOKENS, SETTINGS, ReasoningSettings, parse_setting
@@ -102,11 +102,6 @@ class InvalidProfileError(Exception):
     """A profile can't be saved, loaded or deleted. The message is shown to the user."""
 
 
-def saved_profiles(user: User) -> tuple[ReasoningProfile, ...]:
-    """Return the user's saved profiles, ordered by name."""
-    return tuple(user.reasoning_profiles.all())
-
-
 def save_profile(user: User, name: str, values: Mapping[str, Any]) -> None:
     """Save these values under ``name``, replacing an earlier profile of that name. Raises InvalidProfileError."""
     if not VALID_NAME.fullmatch(name):
@@ -127,7 +122,7 @@ def load_profile(user: User, name: str) -> dict[str, Any]:
     # A profile saved before a preset of the same name was added wins over the preset.
     profile = user.reasoning_profiles.filter(name=name).first()
     if profile is None and name not in PRESETS:
-        raise _no_such_profile(name, [*(each.name for each in saved_profiles(user)), *PRESETS])
+        raise _no_such_profile(name, [*user.reasoning_profiles.values_list("name", flat=True), *PRESETS])
     values = profile.values if profile else PRESETS[name].reasoning
     return {key: parse_setting(key, value) for key, value in values.items()}
 
@@ -139,7 +134,7 @@ def delete_profile(user: User, name: str) -> None:
         return
     if name in PRESETS:
         raise InvalidProfileError(_("%(name)s is built in and can't be deleted.") % {"name": name})
-    raise _no_such_profile(name, [each.name for each in saved_profiles(user)])
+    raise _no_such_profile(name, list(user.reasoning_profiles.values_list("name", flat=True)))
 
 
 def _no_such_profile(name: str, names: list[str]) -> InvalidProfileError:

@@ -3,7 +3,8 @@
 from django.contrib.auth import views as auth_views
 from django.urls import path
 
-from accounts import scratchpad, views, visibility
+from accounts import views
+from accounts.access import scratchpad, visibility
 
 app_name = "accounts"
 urlpatterns = [

@@ -18,10 +18,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
+from django.views.generic.edit import FormMixin
 from django_htmx.middleware import HtmxDetails
 
-from accounts import preferences, tokens
-from accounts.attempts import is_throttled
+from accounts import preferences
+from accounts.access import tokens
+from accounts.access.attempts import is_throttled
+from accounts.access.visibility import SHOW_REASONING, visibility
 from accounts.forms import (
     LimitedPasswordChangeForm,
     PreferencesForm,
@@ -32,7 +35,6 @@ from accounts.forms import (
     TokenForm,
 )
 from accounts.models import AccessToken, ReasoningProfile, User
-from accounts.visibility import SHOW_REASONING, visibility
 from reasoning.errors import SettingError
 
 
@@ -47,8 +49,17 @@ def request_user(request: HttpRequest) -> User:
     return cast("User", request.user)
 
 
-class SignInView(LoginView):
-    """Django's sign-in view; responds with 429 after too many failures."""
+class ThrottledFormMixin(FormMixin):
+    """Responds with 429 to a form that was sent too often."""
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        response = super().form_invalid(form)
+        response.status_code = 429 if is_throttled(form) else 200
+        return response
+
+
+class SignInView(ThrottledFormMixin, LoginView):
+    """Django's sign-in view, limited in failures."""
 
     template_name = "accounts/login.html"
     authentication_form = SignInForm
@@ -57,23 +68,13 @@ class SignInView(LoginView):
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(**kwargs) | {"signup_enabled": settings.SIGNUP_ENABLED}
 
-    def form_invalid(self, form: Any) -> HttpResponse:
-        response = super().form_invalid(form)
-        response.status_code = 429 if is_throttled(form) else 200
-        return response
 
-
-class PasswordView(PasswordChangeView):
-    """Django's password change, also of the admin; responds with 429 after too many wrong old passwords."""
+class PasswordView(ThrottledFormMixin, PasswordChangeView):
+    """Django's password change, also of the admin; limited in wrong old passwords."""
 
     template_name = "accounts/password.html"
     form_class = LimitedPasswordChangeForm
     success_url = reverse_lazy("accounts:settings")
-
-    def form_invalid(self, form: Any) -> HttpResponse:
-        response = super().form_invalid(form)
-        response.status_code = 429 if is_throttled(form) else 200
-        return response
 
 
 @login_not_required
@@ -130,7 +131,7 @@ def reasoning_page(request: HttpRequest) -> HttpResponse:
     elif form.is_valid():
         form.save()
     else:
-        profiles = preferences.saved_profiles(user)
+        profiles = user.reasoning_profiles.all()
         shown = {
             "form": form,
             "profiles": [(profile, preferences.layer_text(profile.values)) for profile in profiles],
@@ -170,7 +171,10 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
     """GET: the access tokens. POST: create one and show it once."""
     user, new_token = request_user(request), ""
     form = TokenForm(request.POST or None)
-    if form.is_valid():
+    if form.is_valid() and user.access_tokens.count() >= tokens.MAX_TOKENS:
+        words = _("You have %(most)s tokens already; revoke one first.") % {"most": tokens.MAX_TOKENS}
+        form.add_error("name", words)
+    elif form.is_valid():
         _token, new_token = tokens.create_token(user, form.cleaned_data["name"])
         form = TokenForm()
     shown = {"form": form, "new_token": new_token, "tokens": user.access_tokens.order_by("-created_at")}

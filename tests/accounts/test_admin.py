@@ -1,17 +1,13 @@
 """Admin pages of users, access tokens and the audit trail. Staff must find no way to more privileges."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, Permission
-from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
-from accounts import tokens
+from accounts.access import tokens
 from accounts.demo import ensure_users
 from accounts.models import AccessToken, AuditEntry, ReasoningProfile, User
 from chat.models import Conversation, Event
@@ -25,12 +21,12 @@ PASSWORD = {"password1": "taken over 1234", "password2": "taken over 1234", "usa
 
 
 @pytest.fixture
-def sam(client: Client, db: None) -> User:
+def sam(client, db):
     return sign_in_staff(client)
 
 
 @pytest.fixture
-def roots(db: None) -> Client:
+def roots(db):
     return client_of(make_user("root", is_staff=True, is_superuser=True))
 
 
@@ -39,7 +35,7 @@ def user_form(user: User) -> dict[str, Any]:
     return {"username": user.username, "email": "new@example.com", "is_active": "on", "reasoning": "{}", **joined}
 
 
-def test_staff_change_an_account_without_granting_privileges(client: Client, sam: User, alice: User) -> None:
+def test_staff_change_an_account_without_granting_privileges(client, sam, alice):
     response = client.post(f"{USERS}{alice.pk}/change/", user_form(alice) | PRIVILEGES)
 
     alice.refresh_from_db()
@@ -50,7 +46,7 @@ def test_staff_change_an_account_without_granting_privileges(client: Client, sam
     assert not alice.user_permissions.exists()
 
 
-def test_staff_add_users_without_privileges(client: Client, sam: User) -> None:
+def test_staff_add_users_without_privileges(client, sam):
     response = client.post(f"{USERS}add/", {"username": "newcomer", **PASSWORD} | PRIVILEGES)
 
     created = User.objects.get(username="newcomer")
@@ -59,7 +55,7 @@ def test_staff_add_users_without_privileges(client: Client, sam: User) -> None:
 
 
 @pytest.mark.parametrize("kind", ["superuser", "staff", "administrator", "group member", "self"])
-def test_staff_cannot_change_a_user_who_has_privileges(client: Client, sam: User, kind: str) -> None:
+def test_staff_cannot_change_a_user_who_has_privileges(client, sam, kind):
     if kind == "self":
         user = sam
     elif kind == "administrator":
@@ -77,7 +73,7 @@ def test_staff_cannot_change_a_user_who_has_privileges(client: Client, sam: User
     assert (user.password, user.email) == (before, "")
 
 
-def test_bulk_delete_of_a_user_who_has_privileges_is_refused(client: Client, sam: User, alice: User, ada: User) -> None:
+def test_bulk_delete_of_a_user_who_has_privileges_is_refused(client, sam, alice, ada):
     sam.user_permissions.add(Permission.objects.get(codename="delete_user"))
     chosen = {"action": "delete_selected", "post": "yes"}
 
@@ -86,9 +82,7 @@ def test_bulk_delete_of_a_user_who_has_privileges_is_refused(client: Client, sam
     assert set(User.objects.values_list("username", flat=True)) == {"sam", "ada"}
 
 
-def test_superuser_deletes_a_user_with_everything_they_own(
-    roots: Client, client: Client, sam: User, alice: User, bob: User
-) -> None:
+def test_superuser_deletes_a_user_with_everything_they_own(roots, client, sam, alice, bob):
     conversation = make_conversation(owner=alice, title="Private ferry")
     make_turn(conversation, question="Private?")
     create_link(alice, conversation, Choice(), days=None)
@@ -114,7 +108,7 @@ def test_superuser_deletes_a_user_with_everything_they_own(
     }
 
 
-def test_superusers_grant_privileges(roots: Client, alice: User) -> None:
+def test_superusers_grant_privileges(roots, alice):
     roots.post(f"{USERS}{alice.pk}/change/", user_form(alice) | {"is_staff": "on"})
 
     alice.refresh_from_db()
@@ -123,7 +117,7 @@ def test_superusers_grant_privileges(roots: Client, alice: User) -> None:
 
 @pytest.mark.spec("001 ERR-001")
 @pytest.mark.parametrize("layer", ['{"reasoning.format": "xml"}', '{"reasoning.nonsense": 1}', "[1]"])
-def test_invalid_reasoning_setting_is_not_saved(roots: Client, alice: User, layer: str) -> None:
+def test_invalid_reasoning_setting_is_not_saved(roots, alice, layer):
     response = roots.post(f"{USERS}{alice.pk}/change/", user_form(alice) | {"reasoning": layer})
 
     assert "reasoning" in response.context["adminform"].form.errors
@@ -131,7 +125,7 @@ def test_invalid_reasoning_setting_is_not_saved(roots: Client, alice: User, laye
     assert alice.reasoning == {}
 
 
-def test_token_pages_show_neither_digest_nor_text(roots: Client, alice: User) -> None:
+def test_token_pages_show_neither_digest_nor_text(roots, alice):
     row, plaintext = tokens.create_token(alice, "laptop")
 
     for name, arguments in (("changelist", []), ("change", [row.pk])):
@@ -141,7 +135,7 @@ def test_token_pages_show_neither_digest_nor_text(roots: Client, alice: User) ->
         assert plaintext not in page
 
 
-def test_staff_revoke_tokens_and_are_audited(client: Client, sam: User, alice: User) -> None:
+def test_staff_revoke_tokens_and_are_audited(client, sam, alice):
     rows = [tokens.create_token(alice, name)[0] for name in ("laptop", "phone")]
     chosen = {"action": "delete_selected", "_selected_action": [rows[1].pk], "post": "yes"}
 
@@ -153,7 +147,7 @@ def test_staff_revoke_tokens_and_are_audited(client: Client, sam: User, alice: U
 
 
 # review B D10
-def test_saved_profiles_are_listed_with_their_values(roots: Client, alice: User) -> None:
+def test_saved_profiles_are_listed_with_their_values(roots, alice):
     ReasoningProfile.objects.create(owner=alice, name="careful", values={"reasoning.effort": "high"})
 
     page = roots.get(reverse("admin:accounts_reasoningprofile_changelist")).text
@@ -162,7 +156,7 @@ def test_saved_profiles_are_listed_with_their_values(roots: Client, alice: User)
     assert "reasoning.effort" in page
 
 
-def test_audit_pages_are_read_only(roots: Client, alice: User) -> None:
+def test_audit_pages_are_read_only(roots, alice):
     entry = AuditEntry.record(alice, AuditEntry.Action.SCRATCHPAD_ON)
     change = reverse("admin:accounts_auditentry_change", args=[entry.pk])
 
@@ -174,7 +168,7 @@ def test_audit_pages_are_read_only(roots: Client, alice: User) -> None:
     assert AuditEntry.objects.get().action == AuditEntry.Action.SCRATCHPAD_ON
 
 
-def test_audit_list_labels_and_filters_actions(roots: Client, alice: User) -> None:
+def test_audit_list_labels_and_filters_actions(roots, alice):
     AuditEntry.record(alice, AuditEntry.Action.SCRATCHPAD_ON)
     AuditEntry.record(alice, AuditEntry.Action.SHARE_REVOKED)
     url = reverse("admin:accounts_auditentry_changelist")
@@ -187,7 +181,7 @@ def test_audit_list_labels_and_filters_actions(roots: Client, alice: User) -> No
     assert [entry.action for entry in filtered] == [AuditEntry.Action.SHARE_REVOKED]
 
 
-def test_audit_entries_cannot_be_changed_or_deleted(alice: User) -> None:
+def test_audit_entries_cannot_be_changed_or_deleted(alice):
     entry = AuditEntry.record(alice, AuditEntry.Action.SCRATCHPAD_ON)
 
     for write in (
@@ -200,7 +194,7 @@ def test_audit_entries_cannot_be_changed_or_deleted(alice: User) -> None:
             write()
 
 
-def test_demo_staff_read_conversations_and_change_none(client: Client, db: None, settings: Settings) -> None:
+def test_demo_staff_read_conversations_and_change_none(client, db, settings):
     settings.DEMO_PASSWORD = "demo-password-1"
     users = ensure_users()
     conversation = make_conversation(owner=users["demo"], title="Covenants")

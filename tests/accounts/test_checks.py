@@ -1,14 +1,11 @@
 """``manage.py check --deploy``."""
 
-from __future__ import annotations
-
 import pytest
 from django.core.checks import ERROR, run_checks
-from pytest_django import Settings
 
 
 @pytest.fixture(autouse=True)
-def _safe_settings(settings: Settings) -> None:
+def _safe_settings(settings):
     settings.DEBUG = False
     settings.SECRET_KEY_IS_SET = True
 
@@ -18,7 +15,7 @@ def findings(*, is_deployment: bool = True) -> dict[str, int]:
     return {str(message.id): message.level for message in found if str(message.id).startswith("accounts.")}
 
 
-def test_safe_site_has_no_findings() -> None:
+def test_safe_site_has_no_findings():
     assert findings() == {}
 
 
@@ -32,7 +29,7 @@ def test_safe_site_has_no_findings() -> None:
         ("CONTENT_KEYS", [], "accounts.E004"),
     ],
 )
-def test_unsafe_flag_is_an_error_of_deployment_only(settings: Settings, setting: str, value: object, code: str) -> None:
+def test_unsafe_flag_is_an_error_of_deployment_only(settings, setting, value, code):
     setattr(settings, setting, value)
 
     assert findings() == {code: ERROR}
@@ -49,9 +46,7 @@ def test_unsafe_flag_is_an_error_of_deployment_only(settings: Settings, setting:
         (False, "BEHIND_HTTPS_PROXY", False, []),
     ],
 )
-def test_what_a_public_site_should_not_have_is_a_warning(
-    settings: Settings, public: bool, setting: str, value: object, found: list[str]
-) -> None:
+def test_what_a_public_site_should_not_have_is_a_warning(settings, public, setting, value, found):
     settings.IS_LOOPBACK_ONLY, settings.BEHIND_HTTPS_PROXY = not public, True
     setattr(settings, setting, value)
 

@@ -1,16 +1,11 @@
 """The demo users and their password."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
-from pytest_django import Settings
 
 from accounts import demo
 
 
-def test_users_have_their_privileges_and_share_the_password(db: None, settings: Settings) -> None:
+def test_users_have_their_privileges_and_share_the_password(db, settings):
     settings.DEMO_PASSWORD = "from the environment"
 
     users = demo.ensure_users()
@@ -21,7 +16,7 @@ def test_users_have_their_privileges_and_share_the_password(db: None, settings: 
 
 
 @pytest.mark.parametrize("new_password", ["the first", "the second"])
-def test_second_run_changes_nothing_but_a_new_password(db: None, settings: Settings, new_password: str) -> None:
+def test_second_run_changes_nothing_but_a_new_password(db, settings, new_password):
     settings.DEMO_PASSWORD = "the first"
     before = demo.ensure_users()
     settings.DEMO_PASSWORD = new_password
@@ -34,7 +29,7 @@ def test_second_run_changes_nothing_but_a_new_password(db: None, settings: Setti
 
 
 @pytest.mark.parametrize("before", [None, "SIGNUP_ENABLED=true", "SIGNUP_ENABLED=true\n"])
-def test_missing_password_is_generated_once_and_stored(tmp_path: Path, settings: Settings, before: str | None) -> None:
+def test_missing_password_is_generated_once_and_stored(tmp_path, settings, before):
     settings.ENV_FILE = tmp_path / ".env"
     settings.DEMO_PASSWORD = ""
     if before is not None:

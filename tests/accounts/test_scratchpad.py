@@ -1,20 +1,16 @@
 """The admin-gated scratchpad: switch, gate, panel."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import timedelta
 
 import pytest
 from django.db import models
-from django.test import Client
 from django.utils import timezone
 from lxml import html as markup
-from pytest_django import Settings
 
-from accounts import scratchpad
-from accounts.models import AuditEntry, User
-from accounts.visibility import SCRATCHPAD_UNTIL, visibility
+from accounts.access import scratchpad
+from accounts.access.visibility import SCRATCHPAD_UNTIL, visibility
+from accounts.models import AuditEntry
 from reasoning.errors import ScratchpadError
 from reasoning.scratchpad import TRUNCATED, Scratchpad, ScratchpadGrant
 from tests.factories import client_of, make_user
@@ -25,12 +21,12 @@ FLAGS = ["REASONING_ENABLED", "REASONING_SCRATCHPAD_ENABLED", "SCRATCHPAD_ADMIN_
 
 
 @pytest.fixture(autouse=True)
-def _enabled(settings: Settings) -> None:
+def _enabled(settings):
     settings.REASONING_SCRATCHPAD_ENABLED = True
 
 
 @pytest.fixture
-def adas(ada: User) -> Client:
+def adas(ada):
     return client_of(ada)
 
 
@@ -39,7 +35,7 @@ def switched_on() -> dict[str, int]:
 
 
 @pytest.mark.spec("product 9")
-def test_gate_is_open_to_administrators_and_superusers_only(ada: User, alice: User, sam: User) -> None:
+def test_gate_is_open_to_administrators_and_superusers_only(ada, alice, sam):
     root = make_user("root", is_staff=True, is_superuser=True)
     inactive = make_user("gone", is_superuser=True, is_active=False)
 
@@ -54,7 +50,7 @@ def test_gate_is_open_to_administrators_and_superusers_only(ada: User, alice: Us
 
 @pytest.mark.spec("product 9")
 @pytest.mark.parametrize("flag", FLAGS)
-def test_each_flag_closes_gate_and_switch(adas: Client, ada: User, settings: Settings, flag: str) -> None:
+def test_each_flag_closes_gate_and_switch(adas, ada, settings, flag):
     setattr(settings, flag, False)
 
     assert scratchpad.grant_for(ada, switched_on()) is None
@@ -73,21 +69,21 @@ def test_each_flag_closes_gate_and_switch(adas: Client, ada: User, settings: Set
         None,  # a bearer token has no session
     ],
 )
-def test_gate_is_closed_unless_the_session_switched_it_on(ada: User, session: dict[str, object] | None) -> None:
+def test_gate_is_closed_unless_the_session_switched_it_on(ada, session):
     assert scratchpad.grant_for(ada, session) is None
 
 
-def test_grant_cannot_be_made_elsewhere() -> None:
+def test_grant_cannot_be_made_elsewhere():
     with pytest.raises(ScratchpadError):
         ScratchpadGrant(object())
 
 
 @pytest.mark.spec("product 9")
-def test_text_is_revealed_only_while_the_switch_of_this_session_is_on(adas: Client, ada: User) -> None:
+def test_text_is_revealed_only_while_the_switch_of_this_session_is_on(adas, ada):
     pad = Scratchpad(CANARY)
     other_session = client_of(ada).session.session_key
 
-    def reveal(key: str | None) -> str | None:
+    def reveal(key):
         return scratchpad.reveal(pad, ada, key)
 
     assert reveal(adas.session.session_key) is None
@@ -98,7 +94,7 @@ def test_text_is_revealed_only_while_the_switch_of_this_session_is_on(adas: Clie
 
 
 @pytest.mark.spec("004 scratchpad")
-def test_panel_shows_the_caution_and_escaped_text(adas: Client, ada: User) -> None:
+def test_panel_shows_the_caution_and_escaped_text(adas, ada):
     adas.post(URL, {"on": "true"})
     pad = Scratchpad("<img src=x>plan")
 
@@ -119,14 +115,14 @@ def test_panel_shows_the_caution_and_escaped_text(adas: Client, ada: User) -> No
 
 
 @pytest.mark.spec("product 9")
-def test_panel_is_not_rendered_without_a_grant(adas: Client, ada: User) -> None:
+def test_panel_is_not_rendered_without_a_grant(adas, ada):
     key = adas.session.session_key
 
     assert scratchpad.render_panel(Scratchpad(CANARY), ada, key, card_id="m-a1", is_first=True) is None
 
 
 @pytest.mark.spec("004 scratchpad")
-def test_panel_shows_about_two_hundred_tokens(adas: Client, ada: User) -> None:
+def test_panel_shows_about_two_hundred_tokens(adas, ada):
     adas.post(URL, {"on": "true"})
 
     shown = scratchpad.reveal(Scratchpad("word " * 10_000), ada, adas.session.session_key)
@@ -137,7 +133,7 @@ def test_panel_shows_about_two_hundred_tokens(adas: Client, ada: User) -> None:
 
 
 @pytest.mark.spec("004 scratchpad")
-def test_switch_expires_and_is_audited(adas: Client, ada: User, settings: Settings) -> None:
+def test_switch_expires_and_is_audited(adas, ada, settings):
     settings.SCRATCHPAD_TOGGLE_MINUTES = 7
     conversation = uuid.uuid4()
 
@@ -151,7 +147,7 @@ def test_switch_expires_and_is_audited(adas: Client, ada: User, settings: Settin
     assert list(entries) == [(ada.pk, "scratchpad_on", conversation), (ada.pk, "scratchpad_off", None)]
 
 
-def test_other_users_have_no_switch(alice: User, sam: User) -> None:
+def test_other_users_have_no_switch(alice, sam):
     for user in (alice, sam):
         client = client_of(user)
         assert client.post(URL, {"on": "true"}).status_code == 404
@@ -161,14 +157,14 @@ def test_other_users_have_no_switch(alice: User, sam: User) -> None:
 
 
 @pytest.mark.parametrize("form", [{"on": "perhaps"}, {"on": "true", "conversation": "not-an-id"}, {}])
-def test_invalid_form_changes_nothing(adas: Client, form: dict[str, str]) -> None:
+def test_invalid_form_changes_nothing(adas, form):
     assert adas.post(URL, form).status_code == 400
     assert SCRATCHPAD_UNTIL not in adas.session
     assert not AuditEntry.objects.exists()
 
 
 @pytest.mark.spec("004 scratchpad")
-def test_audit_entry_has_no_room_for_a_text() -> None:
+def test_audit_entry_has_no_room_for_a_text():
     fields = [field for field in AuditEntry._meta.fields if field.name != "username"]
 
     assert not [field.name for field in fields if isinstance(field, models.TextField | models.JSONField)]

@@ -1,14 +1,10 @@
 """The settings pages: theme, language, reasoning settings, saved profiles; and the layers behind them."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 import pytest
 from django import forms
-from django.test import Client
-from pytest_django import Settings
 
 from accounts import preferences
 from accounts.models import User
@@ -20,7 +16,7 @@ REASONING = "/accounts/settings/reasoning/"
 
 
 @pytest.fixture
-def alices(alice: User) -> Client:
+def alices(alice):
     return client_of(alice)
 
 
@@ -35,7 +31,7 @@ def saved_layer(user: User) -> object:
 
 
 @pytest.mark.spec("001 ERR-001")
-def test_stored_value_that_is_no_longer_allowed_is_named(alice: User) -> None:
+def test_stored_value_that_is_no_longer_allowed_is_named(alice):
     alice.reasoning = {"reasoning.format": "xml"}
 
     with pytest.raises(SettingError, match=r"reasoning\.format: 'xml' is not allowed; 'field' or 'native' only"):
@@ -43,7 +39,7 @@ def test_stored_value_that_is_no_longer_allowed_is_named(alice: User) -> None:
 
 
 @pytest.mark.spec("001 BR-008")
-def test_form_shows_defaults_and_saves_what_is_set(alices: Client, alice: User, settings: Settings) -> None:
+def test_form_shows_defaults_and_saves_what_is_set(alices, alice, settings):
     settings.REASONING_DEFAULTS = {"reasoning.effort": "xhigh"}
     page = alices.get(REASONING)
     assert {"Default (Very high)", "Default (No limit)"} <= set(re.findall(r"Default \([^)]*\)", page.text))
@@ -63,7 +59,7 @@ def test_form_shows_defaults_and_saves_what_is_set(alices: Client, alice: User, 
     assert (saved_layer(alice), alice.show_reasoning) == ({}, None)
 
 
-def test_check_boxes_say_what_the_site_shows(alices: Client, ada: User, settings: Settings) -> None:
+def test_check_boxes_say_what_the_site_shows(alices, ada, settings):
     settings.REASONING_THINKING_FOR_USERS, settings.REASONING_SCRATCHPAD_ENABLED = "hidden", True
     settings.REASONING_TOOL_TRACE_DEFAULT = False
 
@@ -85,7 +81,7 @@ def test_check_boxes_say_what_the_site_shows(alices: Client, ada: User, settings
         ("reasoning.maxTokens", "-1", "a whole number from 1 to"),
     ],
 )
-def test_invalid_value_is_reported_at_its_field(alices: Client, alice: User, key: str, value: str, error: str) -> None:
+def test_invalid_value_is_reported_at_its_field(alices, alice, key, value, error):
     errors = alices.post(REASONING, {"reasoning.effort": "high", key: value}).context["form"].errors
 
     assert list(errors) == [key]
@@ -93,7 +89,7 @@ def test_invalid_value_is_reported_at_its_field(alices: Client, alice: User, key
     assert saved_layer(alice) == {}
 
 
-def test_saving_clears_the_switch_of_the_session(alices: Client, alice: User) -> None:
+def test_saving_clears_the_switch_of_the_session(alices, alice):
     alices.post("/accounts/toggles/show-reasoning/", {"on": "true"})
 
     alices.post(REASONING, {"reasoning.includeInResponse": "on"})
@@ -103,14 +99,14 @@ def test_saving_clears_the_switch_of_the_session(alices: Client, alice: User) ->
 
 
 @pytest.mark.spec("product 13")
-def test_site_without_reasoning_hides_the_settings(alices: Client, settings: Settings) -> None:
+def test_site_without_reasoning_hides_the_settings(alices, settings):
     settings.REASONING_ENABLED = False
 
     assert "This site shows no reasoning." in (page := alices.get(REASONING).text)
     assert "reasoning.effort" not in page
 
 
-def test_theme_and_language_are_saved_apart_and_hold_on_every_page(alices: Client, alice: User) -> None:
+def test_theme_and_language_are_saved_apart_and_hold_on_every_page(alices, alice):
     assert "data-theme" not in alices.get(PAGE).text
 
     alices.post(PAGE, {"theme": "dark"})
@@ -125,7 +121,7 @@ def test_theme_and_language_are_saved_apart_and_hold_on_every_page(alices: Clien
     assert '<html lang="en"' in alices.get(PAGE).text
 
 
-def test_sign_in_brings_the_language_of_the_user(client: Client, alice: User, bob: User) -> None:
+def test_sign_in_brings_the_language_of_the_user(client, alice, bob):
     User.objects.filter(pk=alice.pk).update(language="de")
     languages = []
     for name in ("alice", "bob"):
@@ -136,7 +132,7 @@ def test_sign_in_brings_the_language_of_the_user(client: Client, alice: User, bo
     assert languages == ["de", "en"]
 
 
-def test_profile_replaces_the_settings_and_can_be_deleted(alices: Client, alice: User) -> None:
+def test_profile_replaces_the_settings_and_can_be_deleted(alices, alice):
     User.objects.update(reasoning={"reasoning.summary": "auto"})
     preferences.save_profile(alice, "quiet", {"reasoning.includeInResponse": False})
     profile = alice.reasoning_profiles.get()
@@ -150,7 +146,7 @@ def test_profile_replaces_the_settings_and_can_be_deleted(alices: Client, alice:
 
 
 @pytest.mark.spec("001 ERR-001")
-def test_profile_with_a_value_that_is_no_longer_allowed_is_not_used(alices: Client, alice: User) -> None:
+def test_profile_with_a_value_that_is_no_longer_allowed_is_not_used(alices, alice):
     profile = alice.reasoning_profiles.create(name="old", values={"reasoning.format": "xml"})
 
     response = alices.post(f"/accounts/profiles/{profile.pk}/use/", follow=True)
@@ -161,7 +157,7 @@ def test_profile_with_a_value_that_is_no_longer_allowed_is_not_used(alices: Clie
 
 @pytest.mark.spec("product 14")
 @pytest.mark.parametrize("action", ["use", "delete"])
-def test_profile_of_another_user_is_not_found(alices: Client, alice: User, bob: User, action: str) -> None:
+def test_profile_of_another_user_is_not_found(alices, alice, bob, action):
     preferences.save_profile(bob, "quiet", {"reasoning.effort": "low"})
 
     assert alices.post(f"/accounts/profiles/{bob.reasoning_profiles.get().pk}/{action}/").status_code == 404
@@ -169,7 +165,7 @@ def test_profile_of_another_user_is_not_found(alices: Client, alice: User, bob: 
     assert bob.reasoning_profiles.exists()
 
 
-def test_profiles_are_replaced_by_name_and_limited(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_profiles_are_replaced_by_name_and_limited(alice, monkeypatch):
     monkeypatch.setattr(preferences, "MAX_PROFILES", 1)
     preferences.save_profile(alice, "mine", {"reasoning.effort": "low"})
     preferences.save_profile(alice, "mine", {"reasoning.effort": "high"})

@@ -1,17 +1,15 @@
 """Signing in, up and out; the limit on failures; changing the password."""
 
-from __future__ import annotations
-
 import pytest
 from django.core.cache import cache
 from django.core.cache.backends.redis import RedisCache
 from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
-from pytest_django import Settings
 
-from accounts import attempts, forms
-from accounts.attempts import AttemptLimit, fallback_cache
+from accounts import forms
+from accounts.access import attempts
+from accounts.access.attempts import AttemptLimit, fallback_cache
 from accounts.models import User
 from tests.factories import PASSWORD, client_of
 
@@ -29,12 +27,12 @@ def user_id(client: Client) -> str | None:
     return client.session.get("_auth_user_id")
 
 
-def test_right_password_leads_home(client: Client, alice: User) -> None:
+def test_right_password_leads_home(client, alice):
     assert sign_in(client)["Location"] == "/"
     assert user_id(client) == str(alice.pk)
 
 
-def test_wrong_password_is_an_error(client: Client, alice: User) -> None:
+def test_wrong_password_is_an_error(client, alice):
     response = sign_in(client, "wrong")
 
     assert response.status_code == 200
@@ -42,7 +40,7 @@ def test_wrong_password_is_an_error(client: Client, alice: User) -> None:
     assert user_id(client) is None
 
 
-def test_inactive_user_cannot_sign_in(client: Client, alice: User) -> None:
+def test_inactive_user_cannot_sign_in(client, alice):
     User.objects.update(is_active=False)
 
     sign_in(client)
@@ -51,9 +49,7 @@ def test_inactive_user_cannot_sign_in(client: Client, alice: User) -> None:
 
 
 @pytest.mark.parametrize("is_redis_down", [False, True])
-def test_tenth_failure_blocks_the_name_at_its_address(
-    client: Client, alice: User, monkeypatch: pytest.MonkeyPatch, is_redis_down: bool
-) -> None:
+def test_tenth_failure_blocks_the_name_at_its_address(client, alice, monkeypatch, is_redis_down):
     if is_redis_down:
         monkeypatch.setattr(attempts, "cache", RedisCache("redis://127.0.0.1:1/0", {}))
     fallback_cache.clear()
@@ -69,7 +65,7 @@ def test_tenth_failure_blocks_the_name_at_its_address(
     assert sign_in(client, REMOTE_ADDR="192.0.2.8").status_code == 302
 
 
-def test_success_resets_the_count(client: Client, alice: User) -> None:
+def test_success_resets_the_count(client, alice):
     for _round in range(2):
         for _failure in range(9):
             sign_in(client, "wrong")
@@ -91,7 +87,7 @@ def test_success_resets_the_count(client: Client, alice: User) -> None:
         ("alice" * 100_000, "wrong"),
     ],
 )
-def test_no_other_spelling_opens_a_blocked_name(client: Client, alice: User, username: str, password: str) -> None:
+def test_no_other_spelling_opens_a_blocked_name(client, alice, username, password):
     for _failure in range(10):
         sign_in(client, "wrong")
 
@@ -102,12 +98,10 @@ def test_no_other_spelling_opens_a_blocked_name(client: Client, alice: User, use
     assert user_id(client) is None
 
 
-def test_attempts_count_while_others_are_still_checked(
-    client: Client, alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_attempts_count_while_others_are_still_checked(client, alice, monkeypatch):
     tried = 0
 
-    def check(*_args: object, **_more: object) -> None:
+    def check(*_args, **_more):
         nonlocal tried
         tried += 1
         if tried < 50:  # as many requests as there are, none of which has ended yet
@@ -119,9 +113,7 @@ def test_attempts_count_while_others_are_still_checked(
     assert tried == 10
 
 
-def test_failures_of_a_name_from_many_addresses_are_limited_but_not_where_it_has_signed_in(
-    client: Client, alice: User
-) -> None:
+def test_failures_of_a_name_from_many_addresses_are_limited_but_not_where_it_has_signed_in(client, alice):
     assert sign_in(client, REMOTE_ADDR="192.0.2.1").status_code == 302
     for number in range(forms.FAILURES_OF_NAME_ALLOWED - 1):  # that success counted, too
         assert sign_in(Client(), "wrong", REMOTE_ADDR=f"198.51.100.{number}").status_code == 200
@@ -134,11 +126,11 @@ def test_failures_of_a_name_from_many_addresses_are_limited_but_not_where_it_has
     assert sign_in(Client(), REMOTE_ADDR="192.0.2.1").status_code == 302
 
 
-def test_window_that_ends_while_counting_starts_a_new_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_window_that_ends_while_counting_starts_a_new_one(monkeypatch):
     limit = AttemptLimit("sign-in", "\ud800" * 10_000, "192.0.2.1")
     cache.set(limit.key, 10)
 
-    def expire(key: str) -> int:
+    def expire(key):
         cache.delete(key)
         raise ValueError(key)
 
@@ -148,17 +140,17 @@ def test_window_that_ends_while_counting_starts_a_new_one(monkeypatch: pytest.Mo
     assert cache.get(limit.key) == 1
 
 
-def test_redirect_to_another_site_is_not_followed(client: Client, alice: User) -> None:
+def test_redirect_to_another_site_is_not_followed(client, alice):
     response = client.post(f"{SIGN_IN}?next=https://example.net/", {"username": "alice", "password": PASSWORD})
 
     assert response["Location"] == "/"
 
 
-def test_sign_in_needs_a_csrf_token(alice: User) -> None:
+def test_sign_in_needs_a_csrf_token(alice):
     assert sign_in(Client(enforce_csrf_checks=True)).status_code == 403
 
 
-def test_sign_out_is_a_post(alice: User) -> None:
+def test_sign_out_is_a_post(alice):
     client = client_of(alice)
 
     assert client.get("/accounts/logout/").status_code == 405
@@ -177,13 +169,13 @@ def test_sign_out_is_a_post(alice: User) -> None:
         ("post", "toggle_show_scratchpad"),
     ],
 )
-def test_view_needs_a_session(client: Client, db: None, method: str, name: str) -> None:
+def test_view_needs_a_session(client, db, method, name):
     response = getattr(client, method)(reverse(f"accounts:{name}"), {"on": "true"})
 
     assert response["Location"].startswith(SIGN_IN)
 
 
-def test_admin_uses_the_same_sign_in(client: Client, alice: User, sam: User) -> None:
+def test_admin_uses_the_same_sign_in(client, alice, sam):
     response = client.get("/admin/", follow=True)
 
     assert response.redirect_chain[-1][0].startswith(SIGN_IN)
@@ -191,7 +183,7 @@ def test_admin_uses_the_same_sign_in(client: Client, alice: User, sam: User) -> 
     assert client_of(sam).get("/admin/").status_code == 200
 
 
-def test_password_change_needs_the_old_one_and_ends_other_sessions(alice: User) -> None:
+def test_password_change_needs_the_old_one_and_ends_other_sessions(alice):
     here, elsewhere = client_of(alice), client_of(alice)
 
     here.post("/accounts/password/", {"old_password": "wrong", **NEW_PASSWORD})
@@ -206,7 +198,7 @@ def test_password_change_needs_the_old_one_and_ends_other_sessions(alice: User) 
 
 
 # review S H1
-def test_wrong_old_passwords_are_limited(alice: User) -> None:
+def test_wrong_old_passwords_are_limited(alice):
     client = client_of(alice)
     wrong = {"old_password": "wrong", **NEW_PASSWORD}
     for number in range(10):
@@ -221,12 +213,12 @@ def test_wrong_old_passwords_are_limited(alice: User) -> None:
     assert alice.check_password(PASSWORD)
 
 
-def test_admin_changes_passwords_on_the_same_page(sam: User) -> None:
+def test_admin_changes_passwords_on_the_same_page(sam):
     for answer in (client_of(sam).get("/admin/password_change/"), client_of(sam).post("/admin/password_change/")):
         assert answer["Location"] == "/accounts/password/"
 
 
-def test_sign_ups_are_limited_before_a_name_is_looked_up(client: Client, alice: User, settings: Settings) -> None:
+def test_sign_ups_are_limited_before_a_name_is_looked_up(client, alice, settings):
     settings.SIGNUP_ENABLED = True
     for _attempt in range(forms.SIGN_UPS_ALLOWED):
         assert client.post(SIGN_UP, NEW_ACCOUNT | {"username": "ALICE"}).status_code == 200
@@ -239,13 +231,13 @@ def test_sign_ups_are_limited_before_a_name_is_looked_up(client: Client, alice: 
 
 
 @pytest.mark.parametrize("method", ["get", "post"])
-def test_sign_up_is_not_found_unless_enabled(client: Client, db: None, method: str) -> None:
+def test_sign_up_is_not_found_unless_enabled(client, db, method):
     assert getattr(client, method)(SIGN_UP, NEW_ACCOUNT).status_code == 404
     assert SIGN_UP not in client.get(SIGN_IN).text
     assert not User.objects.exists()
 
 
-def test_sign_up_creates_an_ordinary_user_and_signs_in(client: Client, db: None, settings: Settings) -> None:
+def test_sign_up_creates_an_ordinary_user_and_signs_in(client, db, settings):
     settings.SIGNUP_ENABLED = True
     assert SIGN_UP in client.get(SIGN_IN).text
 
@@ -259,7 +251,7 @@ def test_sign_up_creates_an_ordinary_user_and_signs_in(client: Client, db: None,
 
 
 @pytest.mark.parametrize("password", ["12345678", "password", "short"])
-def test_sign_up_refuses_a_weak_password(client: Client, db: None, settings: Settings, password: str) -> None:
+def test_sign_up_refuses_a_weak_password(client, db, settings, password):
     settings.SIGNUP_ENABLED = True
 
     response = client.post(SIGN_UP, NEW_ACCOUNT | {"password1": password, "password2": password})

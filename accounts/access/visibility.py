@@ -67,8 +67,7 @@ def read_sessions(keys: Collection[str]) -> dict[str, tuple[User, Session]]:
 
     As for a request, a session ends when the password of its user changes.
     """
-    rows = SessionRow.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
-    sessions = {row.session_key: row.get_decoded() for row in rows}
+    sessions = _decoded_sessions(keys)
     user_ids = {session[auth.SESSION_KEY] for session in sessions.values() if auth.SESSION_KEY in session}
     users = {str(user.pk): user for user in User.objects.filter(pk__in=user_ids, is_active=True)}
     return {
@@ -82,6 +81,22 @@ def reread(user: User, session_key: str | None) -> tuple[User, Session] | None:
     """Read a socket's user and session again; None if either has ended since the socket opened."""
     current = read_sessions([session_key]).get(session_key) if session_key else None
     return current if current and current[0].pk == user.pk else None
+
+
+def has_session(user: User, session_key: str | None) -> bool:
+    """Whether this is the session of a user who was read just now, and it has not ended. One query."""
+    session = _decoded_sessions([session_key]).get(session_key) if session_key else None
+    return (
+        session is not None
+        and session.get(auth.SESSION_KEY) == str(user.pk)
+        and user.is_active
+        and _fits_password(session, user)
+    )
+
+
+def _decoded_sessions(keys: Collection[str]) -> dict[str, Session]:
+    rows = SessionRow.objects.filter(session_key__in=keys, expire_date__gt=timezone.now())
+    return {row.session_key: row.get_decoded() for row in rows}
 
 
 def _fits_password(session: Session, user: User) -> bool:

@@ -17,6 +17,7 @@ from accounts.models import AccessToken, AuditEntry, User
 # So that scanners of repositories, and our own redaction, recognise a token.
 PREFIX = "lgb_"
 LAST_USED_RESOLUTION = timedelta(minutes=1)
+MAX_TOKENS = 50  # of a user: their page lists all of them
 
 
 def create_token(user: User, name: str = "") -> tuple[AccessToken, str]:

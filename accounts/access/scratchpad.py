@@ -21,10 +21,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
+from accounts.access.visibility import SCRATCHPAD_UNTIL, Session, reread, visibility
 from accounts.forms import ToggleForm
 from accounts.models import AuditEntry, User
 from accounts.views import HtmxHttpRequest, invalid_toggle, toggled
-from accounts.visibility import SCRATCHPAD_UNTIL, Session, reread, visibility
 from reasoning import scratchpad as core
 from reasoning.scratchpad import Scratchpad, ScratchpadGrant
 
