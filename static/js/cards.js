@@ -1,9 +1,13 @@
-// Cards: their disclosures and times.
+// Cards: their disclosures and times, their citations and copy buttons. Pages with copy buttons alone load it too.
 // What a person opens stays open in this tab; thinking is loaded when it is first opened. A toggle of thinking by a
 // person fires "svmai:event" once, on its button.
 
 const MASKS = /(\[redacted\]|[^\s*]{0,3}\*{3}@[\w.-]+|…\(truncated\))/; // what redaction leaves, see .mask
 const labels = document.querySelector("[data-copied]").dataset;
+
+const announce = (text) => {
+  document.querySelector("[data-status-node]").textContent = text;
+};
 
 const remember = (panel, state) => sessionStorage.setItem(panel.id, state);
 
@@ -42,7 +46,7 @@ const load = async (box) => {
     element.style.minHeight = "";
     if (isOpen(box)) remember(box, element.offsetHeight);
   } catch {
-    document.querySelector("[data-status-node]").textContent = labels.notRead;
+    announce(labels.notRead);
   }
 };
 
@@ -171,3 +175,193 @@ setInterval(() => {
   document.querySelectorAll("[data-live] [data-elapsed]").forEach(updateSeconds);
   document.querySelectorAll("[data-left]").forEach(updateTimeLeft);
 }, 1000);
+
+// Citations: a preview of the cited passage on hover and focus, and the reader beside the answer on wide screens.
+
+const SHOW_AFTER_MS = 150;
+const HIDE_AFTER_MS = 250; // long enough to move the pointer into the preview
+const GAP_PX = 6;
+const isWide = matchMedia("(width >= 70rem)");
+
+const preview = document.getElementById("citation-preview"); // pages without cards have none
+const reader = document.getElementById("reader"); // shared pages have none
+
+let shownFor = null; // the link whose passage is previewed
+let previewTimer = 0;
+
+const placeOf = ({ pathname, hash }) => pathname + hash;
+
+// On a shared page a citation leads to its excerpt; elsewhere that is in the row of sources, which names its passage.
+const excerptOf = (link) => {
+  if (link.getAttribute("href").startsWith("#")) return document.getElementById(link.hash.slice(1));
+  const sources = link.closest(".card")?.querySelectorAll(".sources a[data-citation]") ?? [];
+  return [...sources].find((source) => placeOf(source) === placeOf(link))?.parentElement.querySelector("template")?.content;
+};
+
+const placePreview = () => {
+  const link = shownFor.getBoundingClientRect();
+  const { offsetWidth, offsetHeight } = preview;
+  const below = link.bottom + GAP_PX;
+  const isAbove = below + offsetHeight > innerHeight && link.top - GAP_PX > offsetHeight;
+  preview.style.top = `${isAbove ? link.top - GAP_PX - offsetHeight : below}px`;
+  preview.style.left = `${Math.max(GAP_PX, Math.min(link.left, innerWidth - offsetWidth - GAP_PX))}px`;
+};
+
+const hidePreview = () => {
+  clearTimeout(previewTimer);
+  if (!shownFor) return;
+  shownFor.removeAttribute("aria-describedby");
+  shownFor = null;
+  preview.hidePopover();
+};
+
+const showPreview = (link) => {
+  clearTimeout(previewTimer);
+  if (link === shownFor) return;
+  const excerpt = excerptOf(link);
+  if (!excerpt) return;
+  hidePreview();
+  shownFor = link;
+  if (link.dataset.verified !== "false") link.removeAttribute("title"); // the preview says more
+  preview.replaceChildren(...[...excerpt.children].map((child) => child.cloneNode(true)));
+  link.setAttribute("aria-describedby", preview.id);
+  preview.showPopover();
+  placePreview();
+};
+
+const schedulePreview = (action, ms) => {
+  clearTimeout(previewTimer);
+  previewTimer = setTimeout(action, ms);
+};
+
+document.addEventListener("pointerover", ({ target, pointerType }) => {
+  if (pointerType !== "mouse") return;
+  const link = target.closest("a[data-citation]");
+  if (link) schedulePreview(() => showPreview(link), SHOW_AFTER_MS);
+  else if (preview?.contains(target)) clearTimeout(previewTimer);
+  else schedulePreview(hidePreview, shownFor ? HIDE_AFTER_MS : 0);
+});
+
+document.addEventListener("focusin", ({ target }) => {
+  if (target.matches("a[data-citation]:focus-visible")) showPreview(target);
+  else if (!preview?.contains(target)) hidePreview();
+});
+
+document.addEventListener("focusout", ({ target }) => {
+  if (target === shownFor) hidePreview();
+});
+
+// In the capture phase, so that Escape doesn't stop the answer as well.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape" || !shownFor) return;
+  event.preventDefault();
+  event.stopPropagation();
+  hidePreview();
+}, { capture: true });
+
+document.addEventListener("scroll", ({ target }) => {
+  if (shownFor?.isConnected && !preview?.contains(target)) placePreview();
+  else if (!preview?.contains(target)) hidePreview();
+}, { capture: true, passive: true });
+
+// The reader.
+
+let openedFrom = null;
+
+const closeReader = () => {
+  reader.hidden = true;
+  reader.replaceChildren();
+  if (openedFrom?.isConnected) openedFrom.focus();
+};
+
+const openReader = async (link) => {
+  hidePreview();
+  const response = await fetch(link.href, { headers: { "HX-Request": "true" } }).catch(() => null);
+  // Without a session, and where the filing was deleted, its page says so.
+  if (!response?.ok || response.redirected) return location.assign(link.href);
+  const top = link.getBoundingClientRect().top;
+  if (!reader.contains(link)) openedFrom = link;
+  htmx.swap(reader, await response.text(), { swapStyle: "innerHTML" });
+  reader.hidden = false;
+  // The column beside it is narrower now: the link stays where it was.
+  scrollBy(0, link.getBoundingClientRect().top - top);
+  const cited = reader.querySelector("mark, [data-cited]");
+  if (cited) reader.scrollTop += cited.getBoundingClientRect().top - reader.getBoundingClientRect().top - reader.clientHeight / 3;
+  reader.focus({ preventScroll: true });
+};
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest("a[data-citation]");
+  if (reader && event.target.closest("[data-close-reader]")) return closeReader();
+  if (!link) return preview?.contains(event.target) ? undefined : hidePreview();
+  if (event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  if (link.getAttribute("href").startsWith("#")) {
+    event.preventDefault();
+    showPreview(link);
+  } else if (reader && isWide.matches) {
+    event.preventDefault();
+    openReader(link);
+  }
+});
+
+reader?.addEventListener("keydown", (event) => {
+  if (event.key !== "Escape") return;
+  event.stopPropagation();
+  closeReader();
+});
+
+// Copy buttons, and what a copied selection contains.
+
+const COPIED_MS = 2000;
+
+const fetchText = async (url) => {
+  const response = await fetch(url);
+  if (!response.ok || response.redirected) throw new Error(`${url}: ${response.status}`);
+  return response.text();
+};
+
+// On plain http there is no navigator.clipboard.
+const copyWithoutClipboard = (text) => {
+  const textarea = document.createElement("textarea");
+  textarea.value = text;
+  document.body.append(textarea);
+  textarea.select();
+  const isCopied = document.execCommand("copy");
+  textarea.remove();
+  if (!isCopied) throw new Error("not copied");
+};
+
+const copyText = async (text) => {
+  if (navigator.clipboard) await navigator.clipboard.writeText(await text);
+  else copyWithoutClipboard(await text);
+};
+
+const showCopied = (button) => {
+  const label = [...button.childNodes].findLast((node) => node.nodeType === Node.TEXT_NODE && node.data.trim());
+  announce(labels.copied);
+  if (!label || label.data === labels.copied) return;
+  const before = label.data;
+  label.data = labels.copied;
+  setTimeout(() => { label.data = before; }, COPIED_MS);
+};
+
+document.addEventListener("click", async ({ target }) => {
+  const button = target.closest("[data-copy], [data-copy-trace], [data-copy-code], [data-copy-link]");
+  if (!button) return;
+  const url = button.dataset.copy ?? button.dataset.copyTrace;
+  const ownText = () => button.dataset.copyLink ?? button.closest("figure").querySelector("code").textContent;
+  try {
+    await copyText(url ? fetchText(url) : ownText());
+    showCopied(button);
+  } catch {
+    announce(labels.notCopied);
+  }
+});
+
+// A selection over whole cards copies questions and answers only: the style sheet hides the rest from it meanwhile.
+document.addEventListener("copy", () => {
+  const { dataset } = document.documentElement;
+  dataset.copying = "";
+  if (!`${getSelection()}`.trim()) delete dataset.copying; // nothing of those is selected: copy all of it
+  setTimeout(() => delete dataset.copying);
+});

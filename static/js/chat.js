@@ -1,8 +1,7 @@
 // The conversation's socket: opening and closing it, the frames that come over it, and the state that the window shows.
 // htmx swaps HTML frames; JSON frames are handled here. Other scripts send by "legible:send".
 
-import { drawText, forgetText, receiveText } from "./live_text.js";
-import { followNewText, holdPosition, stayAtText } from "./scroll.js";
+import { drawText, followNewText, forgetText, holdPosition, receiveText, stayAtText } from "./live_text.js";
 
 const chat = document.getElementById("chat");
 const composer = chat.querySelector("[data-composer]");
@@ -151,8 +150,16 @@ const updateModel = ({ model, label, efforts }) => {
   picker.value = model;
 };
 
+// An array is about the open block of the answer.
+const openBlockChange = ([n, text, same, finished, end]) =>
+  same === undefined ? { n, text } : { n, html: text, same, finished, end };
+
+const LESS_THAN = /\x7f/g; // stands for "<", so that nothing takes a JSON frame for HTML
+
+const parseFrame = (message) => JSON.parse(message.replace(LESS_THAN, "<"));
+
 const handleFrame = (frame) => {
-  if (Array.isArray(frame)) return receiveText({ n: frame[0], text: frame[1] }, syncAfterGap);
+  if (Array.isArray(frame)) return receiveText(openBlockChange(frame), syncAfterGap);
   if ("text" in frame || "html" in frame) return receiveText(frame, syncAfterGap);
   drawText();
   if ("settles" in frame) return stayAtText();
@@ -181,7 +188,7 @@ document.addEventListener("htmx:wsBeforeMessage", (event) => {
   if (message.startsWith(MORE_CARDS)) makeRoom(message);
   if (!/^[{[]/.test(message)) return drawText(); // what came before a swap belongs to what is swapped
   event.preventDefault();
-  handleFrame(JSON.parse(message));
+  handleFrame(parseFrame(message));
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
@@ -288,8 +295,8 @@ followTurn();
 
 document.addEventListener("legible:settled", async ({ target }) => {
   if (!document.hidden || target.dataset.status !== "complete") return;
-  const { notifyOfAnswer } = await import("./notifications.js");
-  notifyOfAnswer();
+  const script = await import("./notifications.js").catch(() => null); // offline: the banner says so
+  script?.notifyOfAnswer();
 });
 
 // The address of a page that offers to undo a deletion would offer it again.

@@ -1,4 +1,5 @@
-// The composer: sending over the socket, Enter, the length limit, files, drafts, the Stop button and Escape.
+// The composer: sending over the socket, Enter, the length limit, files, drafts, the Stop button and Escape; and the forms
+// that edit a question in place.
 // A sent text is remembered until the server has accepted it, and put back if it is refused.
 // The settings and the sign-in load it too: who has signed out leaves no drafts.
 
@@ -106,8 +107,16 @@ if (composer) {
 // Files for the next message: picked, dropped or pasted.
 
 const attach = async (files) => {
-  const { upload } = await import("./attachments.js");
-  [...files].forEach(upload);
+  const script = await import("./attachments.js").catch(() => null);
+  if (script) return [...files].forEach(script.upload);
+  const item = document.createElement("li"); // offline; it leaves with the next message
+  const words = document.createElement("span");
+  item.className = "attachment";
+  item.dataset.tone = "danger";
+  words.role = "alert";
+  words.textContent = `${files[0].name}: ${composer.elements.files.dataset.failed}`;
+  item.append(words);
+  attached.append(item);
 };
 
 const attachPicked = async ({ target }) => {
@@ -236,4 +245,79 @@ document.addEventListener("htmx:wsClose", () => {
 document.addEventListener("keydown", ({ key, shiftKey }) => {
   if (key !== "Escape" || shiftKey || document.querySelector(":popover-open, dialog[open]")) return;
   if (composer?.hasAttribute("data-running")) composer.querySelector("[data-stop]").click();
+});
+
+// Editing a question or a queued message in place, and stepping between its versions (branches).
+
+document.addEventListener("htmx:afterSettle", ({ detail }) => {
+  const textarea = detail.elt.querySelector("[data-edit-form] textarea:focus");
+  textarea?.setSelectionRange(textarea.value.length, textarea.value.length);
+});
+
+const cancelEdit = (form) => {
+  const card = form.closest("article");
+  form.remove();
+  card.querySelector("[data-edit]").focus();
+};
+
+document.addEventListener("click", (event) => {
+  const cancel = event.target.closest("[data-edit-cancel]");
+  if (!cancel) return;
+  event.preventDefault();
+  cancelEdit(cancel.closest("form"));
+});
+
+document.addEventListener("keydown", (event) => {
+  const form = event.target.closest("[data-edit-form]");
+  if (!form) return;
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  if (event.key !== "Escape") return;
+  event.stopPropagation(); // Escape must not stop a running answer as well
+  cancelEdit(form);
+}, true);
+
+// A message that is sent while it is edited takes its form with it: what was typed goes to the composer.
+
+let queuedEdit = null;
+
+document.addEventListener("input", ({ target }) => {
+  if (target.matches(".queued [data-edit-form] textarea")) queuedEdit = target;
+});
+
+document.addEventListener("htmx:wsAfterMessage", () => {
+  if (!queuedEdit || queuedEdit.isConnected) return;
+  const isSubmitted = queuedEdit.form === submittedForm;
+  if (!isSubmitted) document.dispatchEvent(new CustomEvent("legible:draft", { detail: queuedEdit.value }));
+  queuedEdit = null;
+});
+
+// A submitted form disappears with its card; move the focus that it had to the composer.
+
+let submittedForm = null;
+
+document.addEventListener("submit", ({ target }) => {
+  if (target.matches("[data-edit-form]")) submittedForm = target;
+});
+
+document.addEventListener("htmx:wsAfterMessage", () => {
+  if (!submittedForm || submittedForm.isConnected) return;
+  submittedForm = null;
+  if (document.activeElement === document.body) document.getElementById("text").focus({ preventScroll: true });
+});
+
+// Another version: its cards come over the socket; focus the version buttons of the new question.
+
+let pendingTools = "";
+
+document.addEventListener("click", ({ target }) => {
+  const step = target.closest("[data-branch]");
+  if (step) pendingTools = `#m-${step.dataset.branch}-q-tools`;
+});
+
+document.addEventListener("htmx:wsAfterMessage", () => {
+  const tools = pendingTools && document.querySelector(pendingTools);
+  if (!tools) return;
+  pendingTools = "";
+  tools.scrollIntoView({ block: "nearest" });
+  tools.querySelector("button:enabled").focus();
 });

@@ -1,4 +1,4 @@
-// The form of an import: refuses a file that is too large, and says that one is read: the server answers at the end.
+// The form of an import: refuses a file that is too large, and says that one is being sent.
 
 const form = document.querySelector("[data-import]");
 const { file } = form.elements;

@@ -11,9 +11,10 @@ document.addEventListener("click", ({ target }) => {
 
 addEventListener("pagehide", () => document.querySelector(":popover-open")?.hidePopover());
 
-// The content of a dialog is loaded by the click that opens it.
+// The content of a dialog is loaded by the click that opens it. The response to its form doesn't open a closed one again.
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
-  if (detail.target?.matches("dialog:not([open])")) detail.target.showModal();
+  const isLoaded = detail.requestConfig?.verb === "get";
+  if (isLoaded && detail.target?.matches("dialog:not([open])")) detail.target.showModal();
 });
 
 searchField?.addEventListener("keydown", (event) => {

@@ -1,6 +1,6 @@
 // Keyboard shortcuts, the dialog that lists them, and the choices about them. The settings have only the choices.
 
-const dialog = document.getElementById("keys");
+const dialogTemplate = document.getElementById("keys-template");
 const app = document.querySelector(".app");
 const sidebar = document.getElementById("side");
 const messages = document.getElementById("messages");
@@ -13,12 +13,13 @@ const DEFAULTS = { on: true, enterSends: true, copyKey: false }; // by data-choi
 
 const choices = { ...DEFAULTS };
 
-const applyChoices = () => {
+let dialog = null; // in the page once it was opened
+
+const applyToDialog = () => {
   dialog.querySelectorAll("[data-needs]").forEach((row) => {
     row.hidden = !document.querySelector(row.dataset.needs);
   });
   dialog.toggleAttribute("data-off", !choices.on);
-  textarea.toggleAttribute("data-enter-breaks", !choices.enterSends); // read by composer.js
 };
 
 const loadChoices = () => {
@@ -30,7 +31,8 @@ const loadChoices = () => {
   document.querySelectorAll("[data-choice]").forEach((button) => {
     button.setAttribute("aria-checked", choices[button.dataset.choice]);
   });
-  if (dialog) applyChoices();
+  textarea?.toggleAttribute("data-enter-breaks", !choices.enterSends); // read by composer.js
+  if (dialog) applyToDialog();
 };
 
 document.addEventListener("click", ({ target }) => {
@@ -45,9 +47,15 @@ addEventListener("storage", loadChoices);
 addEventListener("pageshow", loadChoices);
 loadChoices();
 
+const addDialog = () => {
+  dialogTemplate.after(dialogTemplate.content);
+  dialog = document.getElementById("keys");
+};
+
 const toggleDialog = () => {
-  if (dialog.open) return dialog.close();
-  applyChoices();
+  if (dialog?.open) return dialog.close();
+  if (!dialog) addDialog();
+  loadChoices();
   dialog.showModal();
 };
 
@@ -127,7 +135,7 @@ const combinationOf = (event) => {
 };
 
 const isActive = (combination) => {
-  if (!dialog || !choices.on || !(combination in SHORTCUTS)) return false;
+  if (!dialogTemplate || !choices.on || !(combination in SHORTCUTS)) return false;
   if (combination === "mod+shift+c" && !choices.copyKey) return false;
   return combination === "mod+/" || !document.querySelector("dialog[open]");
 };

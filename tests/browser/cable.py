@@ -1,7 +1,5 @@
 """A cable between a browser and a site, to be pulled and plugged in again: bytes in both directions, nothing else."""
 
-from __future__ import annotations
-
 import socket
 import threading
 from contextlib import suppress

@@ -4,8 +4,6 @@ A Chromium on the ``PATH`` is used; otherwise Playwright's own download, otherwi
 ``CHROMIUM`` names another one.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -4,36 +4,24 @@
 one can't share a process, so these tests run apart from the others.
 """
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.browser.chromium import ARGUMENTS
-from tests.browser.people import Person, Visit
-from tests.browser.sites import Prepared, Site, prepare
+from tests.browser.people import Person
+from tests.browser.sites import Site, prepare
 from tests.browser.upstream import contract_server
-from tests.contract_server.fixture import ContractHandle
 
 PATIENCE_MS = 30_000  # a loaded machine is slow, and a condition that holds costs nothing
-TEST_TIMEOUT_S = 300  # the first test of a worker also prepares a database and starts the servers
 MakeSite = Callable[..., Site]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.timeout(TEST_TIMEOUT_S))
-
-
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser():
     path = os.environ.get("CHROMIUM")
     if not path:
         pytest.skip("CHROMIUM names no browser; python -m tests.browser.chromium brings one")
@@ -45,16 +33,16 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def prepared(tmp_path_factory: pytest.TempPathFactory) -> Prepared:
+def prepared(tmp_path_factory):
     return prepare(tmp_path_factory.mktemp("prepared"))
 
 
 @pytest.fixture(scope="session")
-def serve(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeSite]:
+def serve(prepared, tmp_path_factory):
     """Start a server with these variables in its environment; equal ones share it. All end with the run."""
-    running: dict[frozenset[tuple[str, str]], Site] = {}
+    running = {}
 
-    def start(**variables: str) -> Site:
+    def start(**variables):
         key = frozenset(variables.items())
         if key not in running:
             running[key] = Site(tmp_path_factory.mktemp("site"), prepared, variables)
@@ -67,19 +55,19 @@ def serve(prepared: Prepared, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 @pytest.fixture(scope="session")
-def offline(serve: MakeSite) -> Site:
+def offline(serve):
     """Return a site as a fresh checkout has it: the offline analyst answers."""
     return serve()
 
 
 @pytest.fixture(scope="session")
-def _upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ContractHandle]:
+def _upstream(tmp_path_factory):
     with contract_server(tmp_path_factory.mktemp("upstream")) as handle:
         yield handle
 
 
 @pytest.fixture
-def model(_upstream: ContractHandle) -> Iterator[ContractHandle]:
+def model(_upstream):
     """Return the model service, with nothing scripted; streams that a test left open are cut off."""
     _upstream.reset()
     yield _upstream
@@ -87,17 +75,17 @@ def model(_upstream: ContractHandle) -> Iterator[ContractHandle]:
 
 
 @pytest.fixture
-def connected(serve: MakeSite, model: ContractHandle) -> Site:
+def connected(serve, model):
     """Return a site that asks the model service."""
     return serve(OPENAI_BASE_URL=model.base_url)
 
 
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Visit]:
+def visit(browser):
     """Bring a person to a site. At the end their browser must have had nothing to complain about."""
-    people: list[Person] = []
+    people = []
 
-    def bring(site: Site, username: str = "demo", **options: Any) -> Person:
+    def bring(site, username="demo", **options):
         people.append(Person(browser, site, username, **options))
         return people[-1]
 
@@ -109,11 +97,11 @@ def visit(browser: Browser) -> Iterator[Visit]:
 
 
 @pytest.fixture
-def own_site(prepared: Prepared, tmp_path: Path) -> Iterator[MakeSite]:
+def own_site(prepared, tmp_path):
     """Make a server of the test's own, to be killed or looked into."""
-    made: list[Site] = []
+    made = []
 
-    def start(**variables: str) -> Site:
+    def start(**variables):
         made.append(Site(tmp_path, prepared, variables))
         made[-1].start()
         return made[-1]

@@ -1,7 +1,5 @@
 """Make long conversations of the demo person: ``python -m tests.browser.histories TURNS KIND…``; prints their ids."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from typing import Any

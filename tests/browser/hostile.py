@@ -1,7 +1,5 @@
 """Plant hostile text wherever a site stores some: ``python -m tests.browser.hostile`` prints the addresses as JSON."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

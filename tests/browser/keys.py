@@ -1,7 +1,5 @@
 """Going about without a mouse: each stop is reached with Tab, shows that it has the focus, and lies under nothing."""
 
-from __future__ import annotations
-
 from playwright.sync_api import Locator
 
 from tests.browser.people import Person

@@ -1,7 +1,5 @@
 """Check a page in its present state: rules of WCAG that axe-core checks, words and controls that don't fit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from axe_playwright_python.sync_playwright import Axe

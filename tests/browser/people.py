@@ -1,7 +1,5 @@
 """A person at a browser: who they are on a site, the window that they look at, and what they do in a conversation."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Take the pictures of README and docs: ``python -m tests.browser.screenshots`` writes them to docs/images."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

@@ -3,8 +3,6 @@
 Checking a password takes a good part of a second by design. Tests that are about signing in fill in the form instead.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

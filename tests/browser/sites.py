@@ -4,8 +4,6 @@ Migrating, seeding and signing people in is done once a run. A server listens wh
 to either stream, is stored in a file. Children end by their handles.
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess

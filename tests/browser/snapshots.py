@@ -4,8 +4,6 @@ Pictures depend on the browser's fonts, so none are stored: both states are serv
 differs is painted into FOLDER (``var/snapshots``); exit code 1 where a picture differs by more than ``MAX_CHANGED``.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

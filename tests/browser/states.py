@@ -1,7 +1,5 @@
 """The states of the page that are looked at for one thing or another, by name: each brings a person there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from playwright.sync_api import FilePayload, expect
@@ -160,7 +158,13 @@ CHAT: States = {
     **{"filings": _at("/filings/"), "reader": _reader, "nowhere": _at("/nowhere/")},
 }
 STAFF: States = {  # but for Django's own lists, whose style for the other direction comes with a language
-    **{"new chat": _empty, "preview": _preview, "index": _at("/admin/"), "upload": _at("/admin/chat/filing/add/")},
+    **{
+        "new chat": _empty,
+        "preview": _preview,
+        "index": _at("/admin/"),
+        "turns": _at("/admin/chat/turn/"),
+        "upload": _at("/admin/chat/filing/add/"),
+    },
     **{"usage": _at("/admin/chat/turn/usage/"), "guards": _at("/admin/chat/turn/guards/")},
 }
 STRANGER: States = {"sign in": _gate, "sign up": _at("/accounts/signup/"), "no link": _at("/s/nobody-made-this/")}

@@ -1,17 +1,12 @@
 """Every state of every page: no violation of WCAG 2 A and AA, and longer words fit in both directions. Ui A1, V3."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import MakeSite
 from tests.browser.looks import misfits, violations
-from tests.browser.people import WIDE, Visit
-from tests.browser.sites import Site
+from tests.browser.people import WIDE
 from tests.browser.states import CHAT, NOWHERE, STAFF, STRANGER
 from tests.browser.upstream import calls, opening, plain, reply, says, thinks, waits
-from tests.contract_server.fixture import ContractHandle
 
 NAMES = list(CHAT)
 GROUPS = {
@@ -25,9 +20,7 @@ GROUPS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
-def test_every_state_is_accessible_and_has_room_for_longer_words(
-    visit: Visit, offline: Site, serve: MakeSite, group: str
-) -> None:
+def test_every_state_is_accessible_and_has_room_for_longer_words(visit, offline, serve, group):
     username, states = GROUPS[group]
     person = visit(offline if username else serve(SIGNUP_ENABLED="true"), username, signed_in=bool(username))
     person.watch.expected += NOWHERE
@@ -43,7 +36,7 @@ def test_every_state_is_accessible_and_has_room_for_longer_words(
     assert found == []
 
 
-def test_streaming_card_is_accessible(visit: Visit, connected: Site, model: ContractHandle) -> None:
+def test_streaming_card_is_accessible(visit, connected, model):
     model.script(
         [
             reply(thinks("Looking. "), calls("searchFilings", '{"query":"covenants"}')),
@@ -62,7 +55,7 @@ def test_streaming_card_is_accessible(visit: Visit, connected: Site, model: Cont
 
 
 @pytest.mark.slow
-def test_error_card_is_accessible(visit: Visit, connected: Site, model: ContractHandle) -> None:
+def test_error_card_is_accessible(visit, connected, model):
     model.script([plain("", faults=[{"kind": "http_error", "status": 401, "times": 9}])])
     demo = visit(connected)
     demo.starts_chat()
@@ -72,7 +65,7 @@ def test_error_card_is_accessible(visit: Visit, connected: Site, model: Contract
 
 
 @pytest.mark.slow
-def test_question_in_the_other_direction_stays_on_its_side(visit: Visit, offline: Site) -> None:
+def test_question_in_the_other_direction_stays_on_its_side(visit, offline):
     demo = visit(offline)
     demo.starts_chat()
     demo.asks("What was it?").ends()

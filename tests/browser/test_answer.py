@@ -1,22 +1,18 @@
 """An answer while it is written and when it is complete: what the card shows, opens, copies and reports."""
 
-from __future__ import annotations
-
 import json
 import re
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.people import NARROW, Person, Visit
-from tests.browser.sites import Site
+from tests.browser.people import NARROW, Person
 from tests.browser.upstream import calls, opening, plain, reply, says, thinks, waits
-from tests.contract_server.fixture import ContractHandle
 
 QUESTION = "What would breach Northwind Tidal’s debt covenants?"
 
 
-def test_starter_question_streams_to_a_complete_card(visit: Visit, offline: Site) -> None:
+def test_starter_question_streams_to_a_complete_card(visit, offline):
     demo = visit(offline, signed_in=False)
     demo.open()
     demo.signs_in()
@@ -40,7 +36,7 @@ def test_starter_question_streams_to_a_complete_card(visit: Visit, offline: Site
     expect(card.thought).to_be_hidden()
 
 
-def test_markdown_is_drawn_while_it_streams(visit: Visit, connected: Site, model: ContractHandle) -> None:
+def test_markdown_is_drawn_while_it_streams(visit, connected, model):
     demo = visit(connected)
     demo.starts_chat()
     # The last word is held back until it is whole, in case it is a secret.
@@ -68,7 +64,7 @@ def test_markdown_is_drawn_while_it_streams(visit: Visit, connected: Site, model
 
 
 @pytest.mark.spec("004 trace")
-def test_trace_opens_and_is_copied_redacted(visit: Visit, offline: Site) -> None:
+def test_trace_opens_and_is_copied_redacted(visit, offline):
     demo = visit(offline)
     card = demo.reads_finished()
 
@@ -88,7 +84,7 @@ def test_trace_opens_and_is_copied_redacted(visit: Visit, offline: Site) -> None
     assert {"args", "durationMs", "results", "topCitations"} <= copied.keys()
 
 
-def test_copied_answer_ends_with_its_numbered_citations(visit: Visit, offline: Site) -> None:
+def test_copied_answer_ends_with_its_numbered_citations(visit, offline):
     demo = visit(offline)
     card = demo.reads_finished()
 
@@ -100,7 +96,7 @@ def test_copied_answer_ends_with_its_numbered_citations(visit: Visit, offline: S
     assert "Thought" not in demo.clipboard()
 
 
-def test_citation_is_previewed_and_opens_beside_the_answer(visit: Visit, offline: Site) -> None:
+def test_citation_is_previewed_and_opens_beside_the_answer(visit, offline):
     demo = visit(offline)
     card = demo.reads_finished()
     conversation = demo.page.url
@@ -128,7 +124,8 @@ def test_citation_is_previewed_and_opens_beside_the_answer(visit: Visit, offline
     assert demo.page.url == conversation
 
 
-def test_citation_opens_the_quoted_passage_and_back_returns(visit: Visit, offline: Site) -> None:
+@pytest.mark.slow
+def test_citation_opens_the_quoted_passage_and_back_returns(visit, offline):
     demo = visit(offline, viewport=NARROW)
     card = demo.reads_finished()
     conversation = demo.page.url
@@ -146,7 +143,7 @@ def test_citation_opens_the_quoted_passage_and_back_returns(visit: Visit, offlin
 
 
 @pytest.mark.spec("000 dom")
-def test_only_a_toggle_of_thinking_fires_the_event_and_once(visit: Visit, offline: Site) -> None:
+def test_only_a_toggle_of_thinking_fires_the_event_and_once(visit, offline):
     demo = visit(offline)
     card = demo.reads_finished()
     tokens = int(card.thinking.get_attribute("data-token-est") or 0)
@@ -172,9 +169,7 @@ def test_only_a_toggle_of_thinking_fires_the_event_and_once(visit: Visit, offlin
     assert all(toggle["onToggle"] for toggle in demo.watch.toggles)
 
 
-def test_native_thinking_a_call_in_pieces_and_text_grow_into_a_card(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_native_thinking_a_call_in_pieces_and_text_grow_into_a_card(visit, connected, model):
     model.script(
         [
             reply(
@@ -208,7 +203,7 @@ def test_native_thinking_a_call_in_pieces_and_text_grow_into_a_card(
 
 
 @pytest.mark.spec("003 stray")
-def test_leaked_closing_tag_never_flashes_up(visit: Visit, connected: Site, model: ContractHandle) -> None:
+def test_leaked_closing_tag_never_flashes_up(visit, connected, model):
     pieces = list("</think>\n\n" + opening() + "The ratio is 1.2.")
     model.script([reply(thinks("Counting."), says(*pieces[:6]), waits("half a tag"), says(*pieces[6:]))])
     demo = visit(connected)
@@ -238,7 +233,7 @@ And $\foo{{x}}$ with \$3."""
 
 
 @pytest.mark.slow
-def test_formulas_are_drawn_and_never_make_the_page_wide(visit: Visit, connected: Site, model: ContractHandle) -> None:
+def test_formulas_are_drawn_and_never_make_the_page_wide(visit, connected, model):
     model.script([plain(FORMULAS, chunk=7)])
     demo = visit(connected)
     demo.starts_chat()
@@ -273,9 +268,7 @@ def expect_window(person: Person, title: str, icon: str) -> None:
 
 
 @pytest.mark.slow
-def test_hidden_window_says_how_the_answer_ended_until_it_is_seen(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_hidden_window_says_how_the_answer_ended_until_it_is_seen(visit, connected, model):
     model.script([reply(says(opening(), "It begins. "), waits("rest"), says("It ends."))])
     demo = visit(connected)
     demo.starts_chat()
@@ -298,9 +291,7 @@ def test_hidden_window_says_how_the_answer_ended_until_it_is_seen(
 
 
 @pytest.mark.slow
-def test_hidden_window_notifies_of_an_answer_where_that_is_switched_on(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_hidden_window_notifies_of_an_answer_where_that_is_switched_on(visit, connected, model):
     model.script([plain("Secret words."), plain("More of them.")])
     demo = visit(connected)
     demo.context.grant_permissions(["notifications"], origin=connected.base_url)
@@ -322,3 +313,46 @@ def test_hidden_window_notifies_of_an_answer_where_that_is_switched_on(
     demo.asks("And more?").ends()
 
     assert demo.page.evaluate("shown") == [["What is it?", "Answer ready"]]
+
+
+# A model that fails: the card says why, what came stays, Retry asks again in its place. Ui 1.
+
+
+FAILURE = "The model service failed (HTTP 500)."
+
+
+def test_failure_becomes_a_card_that_can_be_asked_again(visit, connected, model):
+    model.script([plain("", faults=[{"kind": "server_error", "times": 9}])])
+    demo = visit(connected)
+    demo.starts_chat()
+
+    card = demo.asks("Still there?").ends("error")
+    expect(card.root).to_contain_text(FAILURE)
+    expect(demo.page.get_by_role("alert").filter(has_text=FAILURE).first).to_be_attached()
+    model.script([plain("The answer that was to come.")])
+    card.retry.click()
+
+    expect(demo.answer().ends().answer).to_have_text("The answer that was to come.")
+    expect(demo.page.locator("[data-role=assistant]")).to_have_count(1)
+    expect(demo.page.locator("[data-role=user] p")).to_have_text("Still there?")
+
+
+@pytest.mark.slow
+def test_failure_in_mid_answer_leaves_what_came(visit, connected, model):
+    fault = {"kind": "disconnect", "at": "event:4", "times": 9}
+    model.script([reply(says(opening(), "A whole paragraph came.\n\n", "And half", " of the next"), faults=[fault])])
+    demo = visit(connected)
+    demo.starts_chat()
+
+    card = demo.asks("How far?").ends("error")
+
+    expect(card.answer).to_contain_text("A whole paragraph came.")
+    expect(card.root).to_contain_text("ended the answer in the middle")
+    text, notice, work = (card.root.locator(part).bounding_box() for part in (".prose", ".notice", ".work .disclosure"))
+    assert text
+    assert notice
+    assert work
+    assert 8 <= notice["y"] - (text["y"] + text["height"]) <= 24  # it follows the text, and touches nothing
+    assert work["y"] - (notice["y"] + notice["height"]) >= 16
+    demo.page.reload()
+    expect(card.ends("error").answer).to_contain_text("A whole paragraph came.")

@@ -1,11 +1,9 @@
 """Files in the composer: picked, pasted, dropped, removed, refused in words, sent, and there after a reload."""
 
-from __future__ import annotations
-
+import pytest
 from playwright.sync_api import FilePayload, Locator, expect
 
-from tests.browser.people import Person, Visit
-from tests.browser.sites import Site
+from tests.browser.people import Person
 from tests.chat.attached import PNG, REPORT, make_pdf
 
 TEXT = FilePayload(name="report.txt", mimeType="text/plain", buffer=REPORT.encode())
@@ -23,7 +21,7 @@ def chips(demo: Person) -> Locator:
     return demo.page.locator("#attached > li")
 
 
-def test_files_are_attached_removed_sent_and_there_after_a_reload(visit: Visit, offline: Site) -> None:
+def test_files_are_attached_removed_sent_and_there_after_a_reload(visit, offline):
     demo = visit(offline)
     demo.starts_chat()
     field = demo.page.get_by_label("Attach files")
@@ -60,7 +58,19 @@ def test_files_are_attached_removed_sent_and_there_after_a_reload(visit: Visit, 
     expect(demo.page.locator("#reader [data-cited] mark")).to_contain_text("Its lease ends on 30 June 2031")
 
 
-def test_form_without_script_sends_files(visit: Visit, offline: Site) -> None:
+def test_file_that_no_script_can_upload_is_refused_in_words(visit, offline):
+    demo = visit(offline)
+    demo.starts_chat()
+    demo.page.route("**/js/attachments*.js", lambda route: route.abort())
+    demo.watch.expected += ["net::ERR_FAILED"]
+
+    demo.page.get_by_label("Attach files").set_input_files([TEXT])
+
+    expect(demo.page.get_by_role("alert").filter(has_text="report.txt: could not be uploaded")).to_be_visible()
+
+
+@pytest.mark.slow
+def test_form_without_script_sends_files(visit, offline):
     demo = visit(offline, java_script_enabled=False)
     demo.starts_chat()
 

@@ -4,18 +4,13 @@ Sent: bodies, socket frames, the page, its storage, the clipboard. Stored: the d
 output of the server; ``audit_storage`` looks there as well. Ui L1, L2; product 9, Nothing leaks.
 """
 
-from __future__ import annotations
-
 import json
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import MakeSite
-from tests.browser.people import Person, Visit
-from tests.browser.sites import Site
+from tests.browser.people import Person
 from tests.browser.upstream import calls, opening, reply, says, thinks, waits
-from tests.contract_server.fixture import ContractHandle
 from tests.frame_words import heard
 
 THINKING_TAIL = "canary-of-the-thinking-tail"
@@ -33,7 +28,7 @@ def cut(text: str, size: int = 11) -> list[str]:
 
 
 @pytest.fixture
-def site(own_site: MakeSite, model: ContractHandle) -> Site:
+def site(own_site, model):
     note = f"\n\n<scratchpad>\n{SCRATCHPAD}\n</scratchpad>\n"
     thought = [thinks("Now. "), waits("opened"), thinks(*cut(LONG_THOUGHT))]
     model.script(
@@ -56,7 +51,7 @@ def found(stored: bytes) -> list[str]:
     return [canary for canary in CANARIES if canary.encode() in stored]
 
 
-def test_no_canary_is_sent_stored_or_logged(visit: Visit, site: Site, model: ContractHandle) -> None:
+def test_no_canary_is_sent_stored_or_logged(visit, site, model):
     model.release("end")
     demo = visit(site)
     demo.watch.keep_bodies(demo.page)
@@ -95,9 +90,8 @@ def test_no_canary_is_sent_stored_or_logged(visit: Visit, site: Site, model: Con
 
 
 @pytest.mark.spec("004 scratchpad")
-def test_administrator_who_asks_sees_the_scratchpad_live_and_it_is_nowhere_else(
-    visit: Visit, site: Site, model: ContractHandle
-) -> None:
+@pytest.mark.slow
+def test_administrator_who_asks_sees_the_scratchpad_live_and_it_is_nowhere_else(visit, site, model):
     model.release("opened")
     admin = visit(site, "admin")
     admin.starts_chat()

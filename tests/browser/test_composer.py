@@ -1,16 +1,11 @@
 """The composer: sending, the queue, refusals, an input method, Escape, and commands with their completion."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import MakeSite
-from tests.browser.people import NARROW, Person, Visit
-from tests.browser.sites import Site
-from tests.browser.upstream import opening, plain, reply, says, thinks, waits
+from tests.browser.people import NARROW, Person
+from tests.browser.upstream import opening, plain, reply, says, waits
 from tests.browser.wire import Wire
-from tests.contract_server.fixture import ContractHandle
 
 TOO_LONG = "far too long " * 4
 
@@ -28,9 +23,7 @@ def sends(demo: Person, text: str) -> None:
     demo.send_button.click()
 
 
-def test_message_sent_while_a_turn_runs_is_queued_and_then_answered(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_message_sent_while_a_turn_runs_is_queued_and_then_answered(visit, connected, model):
     model.script([reply(says(opening(), "One. "), waits("rest"), says("Two.")), plain("Three.")])
     demo = visit(connected)
     demo.starts_chat()
@@ -49,9 +42,7 @@ def test_message_sent_while_a_turn_runs_is_queued_and_then_answered(
     expect(demo.page.locator("#queue")).to_be_empty()
 
 
-def test_queued_messages_are_edited_removed_and_sent_after_stop(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_queued_messages_are_edited_removed_and_sent_after_stop(visit, connected, model):
     model.script([reply(says(opening(), "One. "), waits("rest"), says("Two.")), plain("Three.")])
     demo = visit(connected)
     demo.starts_chat()
@@ -80,8 +71,9 @@ def test_queued_messages_are_edited_removed_and_sent_after_stop(
     expect(queued).to_have_count(0)
 
 
-def test_page_sends_neither_an_empty_nor_an_over_long_message(visit: Visit, serve: MakeSite) -> None:
+def test_unfit_message_is_not_sent_and_a_refused_one_returns_above_what_was_typed_since(visit, serve):
     demo = visit(serve(MESSAGE_MAX_CHARS="40"))
+    wire = Wire(demo.context)
     demo.starts_chat()
 
     demo.writes("   ")
@@ -94,11 +86,6 @@ def test_page_sends_neither_an_empty_nor_an_over_long_message(visit: Visit, serv
     demo.page.reload()
     expect(demo.page.locator("[data-message-id]")).to_have_count(0)
 
-
-def test_refused_message_returns_above_what_was_typed_since(visit: Visit, serve: MakeSite) -> None:
-    demo = visit(serve(MESSAGE_MAX_CHARS="40"))
-    wire = Wire(demo.context)
-    demo.starts_chat()
     demo.composer.evaluate("area => { area.dataset.limit = 1000 }")  # so that the server refuses it, not the page
 
     wire.is_held = True
@@ -111,9 +98,7 @@ def test_refused_message_returns_above_what_was_typed_since(visit: Visit, serve:
     expect(demo.composer).to_have_value(f"{TOO_LONG.strip()}\ntyped since")
 
 
-def test_enter_sends_but_not_with_shift_or_while_an_input_method_composes(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_enter_sends_but_not_with_shift_or_while_an_input_method_composes(visit, connected, model):
     model.script([plain("Both lines came."), plain("A part of a word came.")])
     demo = visit(connected)
     demo.starts_chat()
@@ -131,9 +116,7 @@ def test_enter_sends_but_not_with_shift_or_while_an_input_method_composes(
     assert model.requests()[0]["body"]["messages"][-1]["content"] == "one\n日本"
 
 
-def test_escape_closes_a_dialog_first_and_then_stops_the_answer(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_escape_closes_a_dialog_first_and_then_stops_the_answer(visit, connected, model):
     model.script([reply(says(opening(), "It begins. "), waits("rest"), says("It ends."))])
     demo = visit(connected)
     demo.starts_chat()
@@ -157,7 +140,7 @@ def test_escape_closes_a_dialog_first_and_then_stops_the_answer(
     second.ends("stopped")
 
 
-def test_command_is_completed_by_keyboard_and_answered_without_a_turn(visit: Visit, offline: Site) -> None:
+def test_command_is_completed_by_keyboard_and_answered_without_a_turn(visit, offline):
     demo = visit(offline)
     demo.starts_chat()
 
@@ -185,7 +168,7 @@ def test_command_is_completed_by_keyboard_and_answered_without_a_turn(visit: Vis
     expect(demo.composer).to_be_focused()
 
 
-def test_nothing_is_offered_in_the_middle_of_a_line_or_of_a_text(visit: Visit, offline: Site) -> None:
+def test_nothing_is_offered_in_the_middle_of_a_line_or_of_a_text(visit, offline):
     demo = visit(offline)
     demo.starts_chat()
 
@@ -208,7 +191,7 @@ def test_nothing_is_offered_in_the_middle_of_a_line_or_of_a_text(visit: Visit, o
 
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"viewport": NARROW, "has_touch": True}], ids=["mouse", "finger"])
-def test_offer_is_chosen_by_mouse_and_by_finger(visit: Visit, offline: Site, options: dict[str, object]) -> None:
+def test_offer_is_chosen_by_mouse_and_by_finger(visit, offline, options):
     demo = visit(offline, **options)
     demo.open()
     demo.composer.press_sequentially("/prof")
@@ -222,37 +205,7 @@ def test_offer_is_chosen_by_mouse_and_by_finger(visit: Visit, offline: Site, opt
     expect(demo.composer).to_be_focused()
 
 
-@pytest.mark.slow
-@pytest.mark.spec("001 EC-005")
-def test_setting_changes_thinking_in_all_open_pages_and_moves_no_reader(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
-    long = "\n\n".join(f"Paragraph {number} of a long answer." for number in range(30))
-    model.script([reply(thinks("Weighing it."), says(opening(), long)) for _turn in range(3)])
-    demo = visit(connected)
-    demo.starts_chat()
-    for question in ("One?", "Two?", "Three?"):
-        demo.asks(question).ends()
-    other = demo.in_another_tab()
-    place = other.locator("[data-answer] p").nth(45)
-    place.scroll_into_view_if_needed()
-    expect(other.get_by_role("button", name="Jump to latest")).to_be_visible()
-    top = "one => one.getBoundingClientRect().top"
-    before = place.evaluate(top)
-
-    sends(demo, "/set reasoning.includeInResponse false")
-    for page in (demo.page, other):
-        expect(page.locator("[data-ai-reasoning]")).to_have_count(0)
-    assert abs(place.evaluate(top) - before) < 60
-    sends(demo, "/set reasoning.includeInResponse true")
-
-    for page in (demo.page, other):
-        expect(page.locator("[data-ai-reasoning]")).to_have_count(3)
-
-
-def test_draft_outlives_a_reload_until_it_is_sent_or_its_writer_signs_out(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_draft_outlives_a_reload_until_it_is_sent_or_its_writer_signs_out(visit, connected, model):
     model.script([plain("Sent.")])
     demo = visit(connected)
     demo.starts_chat()
@@ -275,7 +228,8 @@ def test_draft_outlives_a_reload_until_it_is_sent_or_its_writer_signs_out(
     assert "third" not in other.evaluate("JSON.stringify(sessionStorage)")
 
 
-def test_draft_outlives_its_session_but_not_the_sign_in_of_another_user(visit: Visit, connected: Site) -> None:
+@pytest.mark.slow
+def test_draft_outlives_its_session_but_not_the_sign_in_of_another_user(visit, connected):
     demo = visit(connected)
     demo.starts_chat()
     demo.writes("Half a question")

@@ -1,27 +1,19 @@
 """Conversations in the browser: find, rename, pin, delete and restore, temporary ones, and a long history."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import FilePayload, expect
 
 from tests.browser.histories import long_conversation
-from tests.browser.people import Visit
-from tests.browser.sites import Site
 from tests.browser.upstream import plain
 from tests.browser.watching import wait_until
-from tests.contract_server.fixture import ContractHandle
 
 TOP_OF_FIRST_CARD = "document.querySelector('#messages > [data-message-id]').getBoundingClientRect().top"
 
 
-def test_title_is_in_header_window_and_list_and_a_search_finds_the_text(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_title_is_in_header_window_and_list_and_a_search_finds_the_text(visit, connected, model):
     model.script([plain("Marsupials dig. The wombats dig most."), plain("Nothing else. Really.")])
     demo = visit(connected)
     demo.has_conversation("What of the wombats?")
@@ -43,9 +35,7 @@ def test_title_is_in_header_window_and_list_and_a_search_finds_the_text(
     expect(demo.page.get_by_text("No conversation found.")).to_be_visible()
 
 
-def test_conversation_is_renamed_by_keyboard_deleted_and_restored(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_conversation_is_renamed_by_keyboard_deleted_and_restored(visit, connected, model):
     model.script([plain("Otters swim. Well.")])
     demo = visit(connected)
     demo.watch.expected += ["status of 400"]  # the refused title
@@ -85,9 +75,7 @@ def test_conversation_is_renamed_by_keyboard_deleted_and_restored(
     expect(demo.answer().answer).to_have_text("Otters swim. Well.")
 
 
-def test_menu_of_the_top_bar_is_there_from_the_first_message_on(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_menu_of_the_top_bar_is_there_from_the_first_message_on(visit, connected, model):
     model.script([plain("Herons wade. Slowly.")])
     demo = visit(connected)
     demo.starts_chat()
@@ -104,7 +92,7 @@ def test_menu_of_the_top_bar_is_there_from_the_first_message_on(
     assert download.value.suggested_filename.startswith("grey-herons")
 
 
-def test_temporary_chat_is_marked_and_in_no_list(visit: Visit, connected: Site, model: ContractHandle) -> None:
+def test_temporary_chat_is_marked_and_in_no_list(visit, connected, model):
     model.script([plain("Secret gardens bloom. Unseen.")])
     demo = visit(connected)
     demo.open()
@@ -123,7 +111,7 @@ def test_temporary_chat_is_marked_and_in_no_list(visit: Visit, connected: Site, 
 
 
 @pytest.mark.slow
-def test_empty_list_says_what_will_be_there_until_something_is(visit: Visit, offline: Site) -> None:
+def test_empty_list_says_what_will_be_there_until_something_is(visit, offline):
     sam = visit(offline, "sam")
     sam.starts_chat()
     hint = sam.page.get_by_text("No conversations yet.")
@@ -137,9 +125,7 @@ def test_empty_list_says_what_will_be_there_until_something_is(visit: Visit, off
 
 
 @pytest.mark.slow
-def test_imported_conversations_are_selected_archived_deleted_and_restored(
-    visit: Visit, offline: Site, tmp_path: Path
-) -> None:
+def test_imported_conversations_are_selected_archived_deleted_and_restored(visit, offline, tmp_path):
     ada = visit(offline, "admin")
     page, titles = ada.page, ["Ferry times", "Tide tables", "Harbour fees"]
     question = {"message": {"author": {"role": "user"}, "content": {"parts": ["When?"]}}, "parent": None}
@@ -153,7 +139,7 @@ def test_imported_conversations_are_selected_archived_deleted_and_restored(
     page.get_by_label("File").set_input_files(
         FilePayload(name="conversations.json", mimeType="application/json", buffer=json.dumps(export).encode())
     )
-    ada.submits(page.get_by_role("button", name="Import"))
+    ada.submits(page.get_by_role("button", name="Import"))  # then the page asks until it has ended
     expect(page.get_by_role("heading", name="3 conversations were imported.")).to_be_visible()
 
     ada.open("/chats/")
@@ -178,9 +164,8 @@ def test_imported_conversations_are_selected_archived_deleted_and_restored(
         expect(page.get_by_role("checkbox", name=f"Select: {title}")).to_be_visible()
 
 
-def test_deleting_another_conversation_stays_on_the_page_and_its_own_pages_leave(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+@pytest.mark.slow
+def test_deleting_another_conversation_stays_on_the_page_and_its_own_pages_leave(visit, connected, model):
     model.script([plain("Seals bark. Loudly."), plain("Terns dive. Steeply.")])
     demo = visit(connected)
     demo.has_conversation("What of seals?")
@@ -198,7 +183,7 @@ def test_deleting_another_conversation_stays_on_the_page_and_its_own_pages_leave
 
 
 @pytest.mark.slow
-def test_earlier_messages_come_and_the_reader_stays(visit: Visit, offline: Site) -> None:
+def test_earlier_messages_come_and_the_reader_stays(visit, offline):
     demo = visit(offline)
     demo.open(long_conversation(offline, 60))
     cards = demo.page.locator("#messages > [data-role=assistant]")

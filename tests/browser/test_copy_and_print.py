@@ -1,16 +1,12 @@
 """What a selection copies, and what a conversation prints: questions and answers, and what is open. Ui 2."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.people import Person, Visit
-from tests.browser.sites import Site
+from tests.browser.people import Person
 from tests.browser.upstream import plain
-from tests.contract_server.fixture import ContractHandle
 
 SELECT = "([first, last]) => getSelection().setBaseAndExtent(first, 0, last, last.childNodes.length)"
 COPIED = """async () => {
@@ -38,7 +34,7 @@ def letters(text: str) -> str:
     return "".join(text.split())
 
 
-def test_selection_over_a_card_copies_its_answer(visit: Visit, offline: Site) -> None:
+def test_selection_over_a_card_copies_its_answer(visit, offline):
     demo = visit(offline)
     card = demo.reads_finished()
     card.opens_trace()
@@ -65,7 +61,7 @@ def test_selection_over_a_card_copies_its_answer(visit: Visit, offline: Site) ->
 
 
 @pytest.mark.slow
-def test_selection_of_all_copies_questions_and_answers(visit: Visit, connected: Site, model: ContractHandle) -> None:
+def test_selection_of_all_copies_questions_and_answers(visit, connected, model):
     model.script([plain("Run it:\n\n```python\nprint(1)\nprint(2)\n```\n\nAnd that is all."), plain("Just run it.")])
     demo = visit(connected)
     demo.starts_chat()
@@ -83,7 +79,7 @@ def test_selection_of_all_copies_questions_and_answers(visit: Visit, connected: 
 
 
 @pytest.mark.slow
-def test_copy_button_works_without_the_clipboard_interface(visit: Visit, offline: Site) -> None:
+def test_copy_button_works_without_the_clipboard_interface(visit, offline):
     demo = visit(offline)
     card = demo.reads_finished()
     demo.page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true })")
@@ -97,7 +93,7 @@ def test_copy_button_works_without_the_clipboard_interface(visit: Visit, offline
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "closed"])
-def test_answer_is_printed_with_what_is_open_and_nothing_to_press(visit: Visit, offline: Site, is_open: bool) -> None:
+def test_answer_is_printed_with_what_is_open_and_nothing_to_press(visit, offline, is_open):
     demo = visit(offline, color_scheme="dark", viewport={"width": 640, "height": 900})
     card = demo.reads_finished()
     if is_open:

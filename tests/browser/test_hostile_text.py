@@ -4,22 +4,17 @@ One pass keeps the page's policy and proves that it never has to refuse anything
 runs would really run.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.conftest import MakeSite
 from tests.browser.hostile import plant
-from tests.browser.people import Person, Visit
-from tests.browser.sites import Site
+from tests.browser.people import Person
 from tests.browser.upstream import opening, reply, says
 from tests.chat.xss_urls import URLS
 from tests.chat.xss_vectors import MARKUP
-from tests.contract_server.fixture import ContractHandle
 
 VECTORS = [*MARKUP, *(text for url in URLS for text in (f"[x]({url})", f"[x](<{url}>)", f"<{url}>"))]
 VECTORS += [f"[x{n}]\n\n[x{n}]: {url}" for n, url in enumerate(URLS)]
@@ -89,7 +84,7 @@ class Witness:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("bypass_csp", [False, True])
-def test_planted_text_stays_text_on_every_page(visit: Visit, own_site: MakeSite, bypass_csp: bool) -> None:
+def test_planted_text_stays_text_on_every_page(visit, own_site, bypass_csp):
     site = own_site(REASONING_THINKING_FOR_USERS="full", SIGNUP_ENABLED="true")
     planted = plant(site)
     demo = Witness(visit(site, bypass_csp=bypass_csp))
@@ -159,9 +154,7 @@ def blocks(vectors: list[str]) -> str:
 
 
 @pytest.mark.slow
-def test_vectors_in_small_pieces_run_nowhere_even_without_a_policy(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_vectors_in_small_pieces_run_nowhere_even_without_a_policy(visit, connected, model):
     batches = [VECTORS[at : at + AT_ONCE] for at in range(0, len(VECTORS), AT_ONCE)]
     texts = [blocks(batch) for batch in batches]
     pieces = [[text[at : at + 9] for at in range(0, len(text), 9)] for text in texts]

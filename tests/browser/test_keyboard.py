@@ -1,24 +1,17 @@
 """The same without a mouse: stops of Tab that show the focus, and the shortcuts of the page."""
 
-from __future__ import annotations
-
-import re
-
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import MakeSite
 from tests.browser.keys import tabs_to
-from tests.browser.people import NARROW, Person, Visit
-from tests.browser.sites import Site
+from tests.browser.people import NARROW, Person
 from tests.browser.upstream import opening, plain, reply, says, waits
-from tests.contract_server.fixture import ContractHandle
 
 PHONE = {"width": 360, "height": 740}
 
 
 @pytest.fixture
-def reader(visit: Visit, offline: Site) -> Person:
+def reader(visit, offline):
     demo = visit(offline)
     demo.reads_finished()
     return demo
@@ -45,9 +38,7 @@ def toggles_choice(person: Person, name: str) -> None:
     expect(keys_dialog(person)).to_be_hidden()
 
 
-def test_message_is_sent_stopped_by_its_button_and_the_focus_is_not_lost(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_message_is_sent_stopped_by_its_button_and_the_focus_is_not_lost(visit, connected, model):
     model.script([reply(says(opening(), "It begins. "), waits("rest"))])
     demo = visit(connected)
     demo.starts_chat()
@@ -64,7 +55,7 @@ def test_message_is_sent_stopped_by_its_button_and_the_focus_is_not_lost(
     expect(demo.composer).to_be_focused()
 
 
-def test_work_behind_an_answer_opens_and_closes(reader: Person) -> None:
+def test_work_behind_an_answer_opens_and_closes(reader):
     card = reader.answer()
 
     tabs_to(reader, card.summary.locator("> summary"))
@@ -87,19 +78,15 @@ def test_work_behind_an_answer_opens_and_closes(reader: Person) -> None:
     expect(card.thought).to_be_hidden()
 
 
-def test_switch_of_reasoning_answers_to_keys_and_keeps_the_focus(reader: Person) -> None:
+def test_shortcuts_switch_reasoning_open_thinking_and_steps_and_list_themselves(reader):
     tabs_to(reader, reader.reasoning_switch)
     reader.page.keyboard.press("Space")
     expect(reader.answer().summary).to_have_count(0)
     expect(reader.reasoning_switch).to_be_focused()
     reader.page.keyboard.press("Alt+Shift+r")
-
     expect(reader.answer().summary).to_be_visible()
 
-
-def test_shortcuts_open_thinking_and_steps_and_list_themselves(reader: Person) -> None:
     card, keys = reader.answer(), reader.page.keyboard
-
     keys.press("Alt+r")
     expect(card.thought).to_be_visible()
     keys.press("Alt+t")
@@ -118,7 +105,7 @@ def test_shortcuts_open_thinking_and_steps_and_list_themselves(reader: Person) -
 
 
 @pytest.mark.slow
-def test_first_stop_skips_to_the_messages(reader: Person) -> None:
+def test_first_stop_skips_to_the_messages(reader):
     reader.page.keyboard.press("Tab")
     expect(reader.page.get_by_role("link", name="Skip to messages")).to_be_focused()
     reader.page.keyboard.press("Enter")
@@ -127,9 +114,7 @@ def test_first_stop_skips_to_the_messages(reader: Person) -> None:
 
 
 @pytest.mark.slow
-def test_question_is_edited_and_its_versions_are_stepped_through(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_question_is_edited_and_its_versions_are_stepped_through(visit, connected, model):
     model.script([plain("Herons wait. For hours."), plain("Storks clatter. Loudly.")])
     demo = visit(connected)
     demo.has_conversation("What do you know?")
@@ -157,32 +142,8 @@ def test_question_is_edited_and_its_versions_are_stepped_through(
 
 
 @pytest.mark.slow
-def test_conversation_is_found_and_deleted(visit: Visit, connected: Site, model: ContractHandle) -> None:
-    model.script([plain("Moles tunnel. Blindly."), plain("Voles scurry. About.")])
-    demo = visit(connected)
-    demo.has_conversation("What of moles?")
-    demo.has_conversation("What of voles?")
-
-    returns_to_the_top(demo)
-    tabs_to(demo, demo.page.get_by_role("searchbox", name="Search conversations"))
-    demo.page.keyboard.insert_text("blindly")  # one input, one search: a second would be cut off by the navigation
-    found = demo.page.locator("#conversations").get_by_role("link", name=re.compile("What of moles"))
-    expect(found.locator("mark").first).to_be_visible()
-    tabs_to(demo, found)
-    demo.page.keyboard.press("Enter")
-    expect(demo.page.get_by_role("heading", level=1)).to_have_text("What of moles?")
-    tabs_to(demo, demo.page.get_by_role("link", name="Conversation menu: What of voles?"))
-    demo.page.keyboard.press("Enter")
-    expect(demo.page.get_by_role("menuitem", name="Rename")).to_be_focused()
-    demo.page.keyboard.press("End")
-    demo.page.keyboard.press("Enter")
-
-    expect(button(demo.page, "Undo")).to_be_focused()
-
-
-@pytest.mark.slow
 @pytest.mark.spec("004 scratchpad")
-def test_scratchpad_is_switched_on_and_off(visit: Visit, serve: MakeSite) -> None:
+def test_scratchpad_is_switched_on_and_off(visit, serve):
     admin = visit(serve(REASONING_SCRATCHPAD_ENABLED="true"), "admin")
     admin.starts_chat()
 
@@ -196,7 +157,7 @@ def test_scratchpad_is_switched_on_and_off(visit: Visit, serve: MakeSite) -> Non
 
 
 @pytest.mark.slow
-def test_share_dialog_of_a_phone_opens_and_closes_and_returns_the_focus(visit: Visit, offline: Site) -> None:
+def test_share_dialog_of_a_phone_opens_and_closes_and_returns_the_focus(visit, offline):
     demo = visit(offline, viewport=PHONE)
     demo.reads_finished()
     dialog = demo.page.get_by_role("dialog", name="Share this conversation")
@@ -218,7 +179,7 @@ def test_share_dialog_of_a_phone_opens_and_closes_and_returns_the_focus(visit: V
 
 
 @pytest.mark.slow
-def test_drawer_of_a_phone_opens_and_closes_and_returns_the_focus(visit: Visit, offline: Site) -> None:
+def test_drawer_of_a_phone_opens_and_closes_and_returns_the_focus(visit, offline):
     demo = visit(offline, viewport=NARROW)
     demo.reads_finished()
     opener = button(demo.page, "Conversations")
@@ -242,7 +203,7 @@ def test_drawer_of_a_phone_opens_and_closes_and_returns_the_focus(visit: Visit, 
 
 
 @pytest.mark.slow
-def test_focus_moves_over_the_messages(visit: Visit, connected: Site, model: ContractHandle) -> None:
+def test_focus_moves_over_the_messages(visit, connected, model):
     model.script([plain("One."), plain("Two.")])
     demo = visit(connected)
     demo.starts_chat()
@@ -261,7 +222,7 @@ def test_focus_moves_over_the_messages(visit: Visit, connected: Site, model: Con
 
 
 @pytest.mark.slow
-def test_shortcuts_begin_a_chat_and_hide_and_show_the_sidebar(reader: Person) -> None:
+def test_shortcuts_begin_a_chat_and_hide_and_show_the_sidebar(reader):
     sidebar = reader.page.locator("#side")
 
     reader.page.keyboard.press("Control+Shift+o")
@@ -280,7 +241,7 @@ def test_shortcuts_begin_a_chat_and_hide_and_show_the_sidebar(reader: Person) ->
 
 
 @pytest.mark.slow
-def test_choices_of_keys_hold_also_after_a_reload(visit: Visit, connected: Site, model: ContractHandle) -> None:
+def test_choices_of_keys_hold_also_after_a_reload(visit, connected, model):
     model.script([plain("Accepted.")])
     demo = visit(connected)
     demo.starts_chat()

@@ -1,22 +1,17 @@
 """Choosing a model and its effort: what staff offer, what answers next, what every open tab shows. Ui 6."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import MakeSite
-from tests.browser.people import Person, Visit
-from tests.browser.sites import Site
+from tests.browser.people import Person
 from tests.browser.upstream import plain
-from tests.contract_server.fixture import ContractHandle
 
 OTHER = "generic-openai-compatible"
 MODELS = "/admin/chat/modelprofile/"
 
 
 @pytest.fixture
-def staffed(serve: MakeSite, visit: Visit, model: ContractHandle) -> Site:
+def staffed(serve, visit, model):
     """Return a site where staff have added a second model at the same service."""
     site = serve(OPENAI_BASE_URL=model.base_url, OPENAI_MODEL="plain-model")
     admin = visit(site, "admin")
@@ -42,7 +37,7 @@ def picker(person: Person) -> Locator:
     return person.page.get_by_role("combobox", name="Model")
 
 
-def test_chosen_model_answers_next_and_every_tab_shows_it(visit: Visit, staffed: Site, model: ContractHandle) -> None:
+def test_chosen_model_answers_next_and_every_tab_shows_it(visit, staffed, model):
     model.script([plain("One."), plain("Two.")])
     demo = visit(staffed)
     demo.starts_chat()
@@ -66,27 +61,7 @@ def test_chosen_model_answers_next_and_every_tab_shows_it(visit: Visit, staffed:
 
 
 @pytest.mark.slow
-def test_model_that_staff_withdrew_is_refused_with_those_that_are_offered(
-    visit: Visit, staffed: Site, model: ContractHandle
-) -> None:
-    demo, admin = visit(staffed), visit(staffed, "admin")
-    demo.watch.expected.append("400")
-    adds(admin, "llama.cpp", model.base_url, label="Short-lived model")
-    demo.starts_chat()
-    admin.open(MODELS)
-    admin.submits(admin.page.get_by_role("table").get_by_role("link", name="llama.cpp", exact=True))
-    admin.page.get_by_label("Offered").uncheck()
-    admin.submits(admin.page.get_by_role("button", name="Save", exact=True))
-
-    picker(demo).select_option("Short-lived model")
-
-    expect(demo.page.get_by_text("model: one of plain-model, vllm.")).to_be_visible()
-    expect(picker(demo).get_by_role("option")).to_have_text(["plain-model", "House model"])
-    expect(picker(demo)).to_have_value("")
-
-
-@pytest.mark.slow
-def test_effort_is_chosen_and_every_tab_shows_it(visit: Visit, serve: MakeSite, model: ContractHandle) -> None:
+def test_effort_is_chosen_and_every_tab_shows_it(visit, serve, model):
     demo = visit(serve(OPENAI_BASE_URL=model.base_url, OPENAI_API="responses", OPENAI_MODEL="gpt-5-mini"))
     demo.starts_chat()
     tab = demo.in_another_tab()

@@ -1,7 +1,5 @@
 """What the page weighs, what its policy refuses, and what closed panels hide."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterable
 from datetime import datetime
@@ -11,8 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from playwright.sync_api import Request, expect
 
-from tests.browser.people import Person, Visit
-from tests.browser.sites import Site
+from tests.browser.people import Person
 
 KB = 1024
 
@@ -30,7 +27,7 @@ def gzipped_bytes(urls: Iterable[str]) -> int:
 
 
 @pytest.mark.slow
-def test_first_load_is_small_and_needs_few_requests(visit: Visit, offline: Site) -> None:
+def test_first_load_is_small_and_needs_few_requests(visit, offline):
     demo = visit(offline)
     demo.reads_finished()
     demo.page.wait_for_load_state("networkidle")
@@ -43,10 +40,10 @@ def test_first_load_is_small_and_needs_few_requests(visit: Visit, offline: Site)
     assert gzipped_bytes(scripts) <= 45 * KB
     assert gzipped_bytes(styles) <= 20 * KB
     assert not urls_of(requests, "font")
-    assert len([one for one in requests if one.redirected_to is None]) <= 16
+    assert len([one for one in requests if one.redirected_to is None]) <= 12
 
 
-def test_page_can_be_installed(visit: Visit, offline: Site) -> None:
+def test_page_can_be_installed(visit, offline):
     demo = visit(offline)
     demo.open()
     errors = demo.context.new_cdp_session(demo.page).send("Page.getInstallabilityErrors")["installabilityErrors"]
@@ -56,7 +53,7 @@ def test_page_can_be_installed(visit: Visit, offline: Site) -> None:
 
 # review X M7
 @pytest.mark.slow
-def test_times_are_those_of_the_browser(visit: Visit, offline: Site) -> None:
+def test_times_are_those_of_the_browser(visit, offline):
     demo = visit(offline, timezone_id="Asia/Tokyo")
     demo.reads_finished()
     shown = demo.answer(0).root.locator("time")
@@ -66,7 +63,7 @@ def test_times_are_those_of_the_browser(visit: Visit, offline: Site) -> None:
     expect(shown).to_have_text(stored.astimezone(ZoneInfo("Asia/Tokyo")).strftime("%H:%M"))
 
 
-def test_policy_refuses_inline_scripts_and_styles(visit: Visit, offline: Site) -> None:
+def test_policy_refuses_inline_scripts_and_styles(visit, offline):
     demo = visit(offline)
     demo.watch.expected += ["Content Security Policy", "refused:"]
     response = demo.page.goto("/")
@@ -84,7 +81,7 @@ def test_policy_refuses_inline_scripts_and_styles(visit: Visit, offline: Site) -
 
 
 @pytest.mark.slow
-def test_closed_thinking_is_not_in_the_accessibility_tree(visit: Visit, offline: Site) -> None:
+def test_closed_thinking_is_not_in_the_accessibility_tree(visit, offline):
     demo = visit(offline)
     card = demo.reads_finished()
     card.opens_thinking()

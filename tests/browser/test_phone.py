@@ -1,17 +1,13 @@
 """The page on a phone: actions in a sheet, the sidebar as a drawer, nothing wider than the window. Ui 6, bar A7."""
 
-from __future__ import annotations
-
 import pytest
 from playwright.sync_api import Locator, expect
 
 from tests.browser.cards import AnswerCard
 from tests.browser.looks import small_targets
-from tests.browser.people import NARROW, Visit
-from tests.browser.sites import Site
+from tests.browser.people import NARROW
 from tests.browser.states import CHAT
 from tests.browser.upstream import opening, plain, reply, says, waits
-from tests.contract_server.fixture import ContractHandle
 
 IN_SHEET = ["Retry", "Good answer", "Bad answer"]
 IS_TOO_WIDE = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
@@ -21,7 +17,7 @@ def named(card: AnswerCard, name: str) -> Locator:
     return card.root.get_by_role("button", name=name, exact=True)
 
 
-def test_actions_are_in_a_sheet_that_keys_and_taps_open_and_close(visit: Visit, offline: Site) -> None:
+def test_actions_are_in_a_sheet_that_keys_and_taps_open_and_close(visit, offline):
     demo = visit(offline, viewport=NARROW)
     card = demo.reads_finished()
     more, keys = named(card, "More actions"), demo.page.keyboard
@@ -48,11 +44,11 @@ def test_actions_are_in_a_sheet_that_keys_and_taps_open_and_close(visit: Visit, 
     assert not demo.page.evaluate(IS_TOO_WIDE)
 
 
-def test_every_control_is_large_enough_for_a_finger(visit: Visit, offline: Site) -> None:
+def test_every_control_is_large_enough_for_a_finger(visit, offline):
     demo = visit(offline, viewport=NARROW, has_touch=True)
     found = []
 
-    def looks(name: str) -> None:
+    def looks(name):
         found.extend(f"{name}: {fault}" for fault in small_targets(demo.page))
         assert not demo.page.evaluate(IS_TOO_WIDE)
 
@@ -66,6 +62,9 @@ def test_every_control_is_large_enough_for_a_finger(visit: Visit, offline: Site)
     demo.page.get_by_role("menuitem", name="Share").click()
     expect(demo.page.get_by_role("dialog", name="Share this conversation")).to_be_visible()
     looks("share")
+    demo.page.get_by_role("button", name="Create link").click()
+    expect(demo.page.locator("[data-copy-link]:focus")).to_be_visible()
+    address = demo.page.locator("[data-copy-link]:focus").get_attribute("data-copy-link") or ""
     demo.page.keyboard.press("Escape")
     demo.chooses("Rename")
     demo.title_field.press("Control+a")
@@ -74,14 +73,14 @@ def test_every_control_is_large_enough_for_a_finger(visit: Visit, offline: Site)
     demo.page.get_by_role("button", name="Conversations").click()
     expect(demo.page.get_by_role("button", name="Close")).to_be_in_viewport(ratio=1)
     looks("drawer")
+    demo.open(address)
+    looks("shared")
 
     assert found == []
 
 
 @pytest.mark.slow
-def test_failed_card_offers_retry_at_once_and_a_stopped_one_an_opinion_of_its_text(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_failed_card_offers_retry_at_once_and_a_stopped_one_an_opinion_of_its_text(visit, connected, model):
     model.script([plain("", faults=[{"kind": "http_error", "status": 401, "times": 9}])])
     demo = visit(connected, viewport=NARROW)
     demo.starts_chat()
@@ -100,9 +99,7 @@ def test_failed_card_offers_retry_at_once_and_a_stopped_one_an_opinion_of_its_te
 
 
 @pytest.mark.slow
-def test_drawer_finds_renames_and_closes_when_a_conversation_is_chosen(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_drawer_finds_renames_and_closes_when_a_conversation_is_chosen(visit, connected, model):
     model.script([plain("Snails crawl. Slowly.")])
     demo = visit(connected, viewport=NARROW)
     demo.starts_chat()
@@ -122,7 +119,7 @@ def test_drawer_finds_renames_and_closes_when_a_conversation_is_chosen(
 
 
 @pytest.mark.slow
-def test_temporary_chat_begins_at_its_top(visit: Visit, offline: Site) -> None:
+def test_temporary_chat_begins_at_its_top(visit, offline):
     demo = visit(offline, viewport=NARROW)
     demo.open()
     demo.page.get_by_role("button", name="Conversations").click()

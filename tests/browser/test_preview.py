@@ -1,22 +1,15 @@
 """An administrator reads the next request and copies it. Product 8, 10."""
 
-from __future__ import annotations
-
 import json
 
 from playwright.sync_api import expect
 
-from tests.browser.people import Visit
-from tests.browser.sites import Site
 from tests.browser.upstream import calls, opening, reply, says, thinks
-from tests.contract_server.fixture import ContractHandle
 
 KEY = "sk-live-4f9aQ2mX7bT1cV8nR3kW6yZ0"
 
 
-def test_meter_names_what_is_not_sent_and_leads_to_the_redacted_preview(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_meter_names_what_is_not_sent_and_leads_to_the_redacted_preview(visit, connected, model):
     model.script(
         [
             reply(thinks("Let me see."), calls("searchFilings", json.dumps({"query": f"covenants {KEY}"}))),

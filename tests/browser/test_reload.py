@@ -1,16 +1,12 @@
 """A turn outlives its page: reload, a second tab, Stop, a closed tab, a killed server; and what a reload restores."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from playwright.sync_api import APIResponse, Locator, Route, ViewportSize, expect
+from playwright.sync_api import Locator, expect
 
 from tests.browser.cards import AnswerCard
-from tests.browser.conftest import MakeSite
-from tests.browser.people import NARROW, WIDE, Person, Visit
-from tests.browser.sites import Site
+from tests.browser.people import NARROW, WIDE, Person
 from tests.browser.upstream import Delta, calls, opening, plain, reply, says, thinks, waits
 from tests.browser.watching import wait_until
 from tests.browser.wire import Wire
@@ -25,7 +21,7 @@ WHOLE = (
 
 
 @pytest.fixture
-def demo(visit: Visit, connected: Site, model: ContractHandle) -> Person:
+def demo(visit, connected, model):
     """Bring someone to an empty chat with a model that pauses in the middle of its third paragraph."""
     model.script([reply(thinks("Hm. "), says(opening(), FIRST), waits("rest"), says(REST))])
     person = visit(connected)
@@ -33,7 +29,7 @@ def demo(visit: Visit, connected: Site, model: ContractHandle) -> Person:
     return person
 
 
-def test_reload_in_mid_stream_shows_what_came_and_joins_the_rest(demo: Person, model: ContractHandle) -> None:
+def test_reload_in_mid_stream_shows_what_came_and_joins_the_rest(demo, model):
     card = demo.asks("Continue.")
     expect(card.answer).to_contain_text("Three begins")
 
@@ -50,7 +46,7 @@ def test_reload_in_mid_stream_shows_what_came_and_joins_the_rest(demo: Person, m
     assert card.texts() == live
 
 
-def test_second_tab_shows_the_same_and_stop_in_one_stops_both(demo: Person, model: ContractHandle) -> None:
+def test_second_tab_shows_the_same_and_stop_in_one_stops_both(demo, model):
     card = demo.asks("Continue.")
     expect(card.answer).to_contain_text("Three begins")
     other = AnswerCard(demo.in_another_tab().locator("[data-role=assistant]"))
@@ -68,7 +64,7 @@ def test_second_tab_shows_the_same_and_stop_in_one_stops_both(demo: Person, mode
 
 
 @pytest.mark.parametrize("code", [1012, 1000], ids=["restart", "a code that htmx doesn't retry"])
-def test_lost_socket_comes_back_and_brings_what_it_missed(demo: Person, model: ContractHandle, code: int) -> None:
+def test_lost_socket_comes_back_and_brings_what_it_missed(demo, model, code):
     wire = Wire(demo.context)
     demo.page.reload()
     card = demo.asks("Continue.")
@@ -84,7 +80,7 @@ def test_lost_socket_comes_back_and_brings_what_it_missed(demo: Person, model: C
 
 
 @pytest.mark.slow
-def test_page_asks_for_text_that_it_missed(visit: Visit, connected: Site, model: ContractHandle) -> None:
+def test_page_asks_for_text_that_it_missed(visit, connected, model):
     pieces = [says(opening(), "One, "), waits("two"), says("two, "), waits("three"), says("three, "), waits("end")]
     model.script([reply(*pieces)])
     demo = visit(connected)
@@ -103,7 +99,7 @@ def test_page_asks_for_text_that_it_missed(visit: Visit, connected: Site, model:
     expect(card.streams().answer).to_have_text("One, two, three,")
 
 
-def test_panels_stay_as_the_reader_left_them(visit: Visit, offline: Site) -> None:
+def test_panels_stay_as_the_reader_left_them(visit, offline):
     demo = visit(offline)
     card = demo.reads_finished()
     card.opens_thinking()
@@ -129,9 +125,7 @@ def test_panels_stay_as_the_reader_left_them(visit: Visit, offline: Site) -> Non
 
 
 @pytest.mark.slow
-def test_killed_server_loses_nothing_that_was_acknowledged(
-    visit: Visit, own_site: MakeSite, model: ContractHandle
-) -> None:
+def test_killed_server_loses_nothing_that_was_acknowledged(visit, own_site, model):
     model.script([reply(says(opening(), FIRST), waits("rest"), says(REST)), plain("Answered again.")])
     site = own_site(OPENAI_BASE_URL=model.base_url)
     demo = visit(site)
@@ -199,9 +193,7 @@ def drawn(root: Locator) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("viewport", [NARROW, WIDE], ids=["narrow", "wide"])
-def test_end_of_an_answer_is_what_a_reload_brings(
-    visit: Visit, connected: Site, model: ContractHandle, viewport: ViewportSize
-) -> None:
+def test_end_of_an_answer_is_what_a_reload_brings(visit, connected, model, viewport):
     script_mixed(model)
     demo = visit(connected, viewport=viewport)
     demo.starts_chat()
@@ -221,7 +213,7 @@ def test_end_of_an_answer_is_what_a_reload_brings(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("viewport", [NARROW, WIDE], ids=["narrow", "wide"])
-def test_reload_finds_the_place_below_open_steps(visit: Visit, offline: Site, viewport: ViewportSize) -> None:
+def test_reload_finds_the_place_below_open_steps(visit, offline, viewport):
     demo = visit(offline, viewport=viewport)
     card = demo.reads_finished()
     card.opens_trace()
@@ -236,16 +228,16 @@ def test_reload_finds_the_place_below_open_steps(visit: Visit, offline: Site, vi
 
 
 @pytest.mark.slow
-def test_reopened_thinking_has_its_height_before_its_text(visit: Visit, offline: Site) -> None:
+def test_reopened_thinking_has_its_height_before_its_text(visit, offline):
     demo = visit(offline)
     card = demo.reads_finished()
     card.opens_thinking()
     expect(card.thought).not_to_be_empty()
     height = "e => e.getBoundingClientRect().height"
     tall = card.thought.evaluate(height)
-    held: list[Route] = []
+    held = []
 
-    def hold(route: Route) -> None:
+    def hold(route):
         held.append(route)
 
     demo.page.route("**/thinking/", hold)
@@ -267,13 +259,11 @@ def expect_one_whole_card(demo: Person) -> None:
 
 
 @pytest.mark.slow
-def test_card_that_comes_while_the_messages_are_fetched_is_not_lost(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_card_that_comes_while_the_messages_are_fetched_is_not_lost(visit, connected, model):
     model.script([reply(says(opening(), "The answer "), waits("rest"), says("came."))])
     demo = visit(connected)
     demo.starts_chat()
-    fetched: list[tuple[Route, APIResponse]] = []
+    fetched = []
     demo.page.route(re.compile("/messages/"), lambda route: fetched.append((route, route.fetch())))
 
     with demo.page.expect_request(re.compile("/messages/")):
@@ -289,9 +279,7 @@ def test_card_that_comes_while_the_messages_are_fetched_is_not_lost(
 
 
 @pytest.mark.slow
-def test_card_that_the_fetched_messages_bring_first_is_not_doubled(
-    visit: Visit, connected: Site, model: ContractHandle
-) -> None:
+def test_card_that_the_fetched_messages_bring_first_is_not_doubled(visit, connected, model):
     model.script([reply(says(opening(), "The answer "), waits("rest"), says("came."))])
     demo = visit(connected)
     wire = Wire(demo.context)

@@ -3,20 +3,15 @@
 The replies hold at seeded places, so that each cut falls where the test says: before, while or after text comes.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import threading
-from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.browser.cable import Cable
-from tests.browser.conftest import MakeSite
-from tests.browser.people import Person, Visit
-from tests.browser.sites import Site
+from tests.browser.people import Person
 from tests.browser.upstream import Delta, calls, opening, plain, reply, says, thinks, waits
 from tests.contract_server.fixture import ContractHandle
 
@@ -31,14 +26,14 @@ MOMENTS = ("text while away", "text after the return", "text before the cut")
 
 
 @pytest.fixture
-def cable(connected: Site) -> Iterator[Cable]:
+def cable(connected):
     made = Cable(connected)
     yield made
     made.close()
 
 
 @pytest.fixture
-def demo(visit: Visit, cable: Cable) -> Person:
+def demo(visit, cable):
     person = visit(cable)
     person.watch.expected += DISCONNECTED
     person.starts_chat()
@@ -84,9 +79,7 @@ def is_cut_at(moment: str, n: int, demo: Person, cable: Cable, model: ContractHa
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [4, 11])
-def test_answer_is_whole_however_often_the_connection_was_cut(
-    demo: Person, cable: Cable, model: ContractHandle, seed: int
-) -> None:
+def test_answer_is_whole_however_often_the_connection_was_cut(demo, cable, model, seed):
     chance = random.Random(seed)  # noqa: S311 - no secret
     model.script([reply(calls("searchFilings", '{"query":"debt"}')), held_reply(chance)])
     card = demo.asks("Count, please.")
@@ -109,7 +102,7 @@ def test_answer_is_whole_however_often_the_connection_was_cut(
     assert card.texts() == live
 
 
-def test_message_that_was_sent_while_away_is_asked_once(demo: Person, cable: Cable, model: ContractHandle) -> None:
+def test_message_that_was_sent_while_away_is_asked_once(demo, cable, model):
     model.script([plain("Here is the answer.")])
     disconnects(demo, cable)
     demo.writes("Is this lost?")
@@ -122,9 +115,7 @@ def test_message_that_was_sent_while_away_is_asked_once(demo: Person, cable: Cab
 
 
 @pytest.mark.slow
-def test_stop_in_another_tab_reaches_the_tab_that_was_away(
-    demo: Person, cable: Cable, connected: Site, model: ContractHandle, visit: Visit
-) -> None:
+def test_stop_in_another_tab_reaches_the_tab_that_was_away(demo, cable, connected, model, visit):
     model.script([reply(says(opening(), "Half of it is here. "), waits("never"))])
     card = demo.asks("Continue.")
     expect(card.answer).to_contain_text("Half of it")
@@ -144,9 +135,7 @@ def test_stop_in_another_tab_reaches_the_tab_that_was_away(
 
 
 @pytest.mark.slow
-def test_stop_while_the_connection_is_away_is_done_on_the_return(
-    demo: Person, cable: Cable, model: ContractHandle
-) -> None:
+def test_stop_while_the_connection_is_away_is_done_on_the_return(demo, cable, model):
     model.script([reply(says(opening(), "Half of it is here. "), waits("never"))])
     card = demo.asks("Continue.")
     expect(card.answer).to_contain_text("Half of it")
@@ -161,9 +150,7 @@ def test_stop_while_the_connection_is_away_is_done_on_the_return(
 
 
 @pytest.mark.slow
-def test_server_that_restarts_in_mid_answer_lets_it_end(
-    visit: Visit, own_site: MakeSite, model: ContractHandle
-) -> None:
+def test_server_that_restarts_in_mid_answer_lets_it_end(visit, own_site, model):
     model.script([reply(says(opening(), PARAGRAPHS[0] + "\n\n"), waits("rest"), says(*PARAGRAPHS[1]))])
     site = own_site(OPENAI_BASE_URL=model.base_url)
     demo = visit(site)

@@ -1,17 +1,13 @@
 """A new user's settings: password shown, theme and language on every page, keyboard choices, and the end of it all."""
 
-from __future__ import annotations
-
 from zipfile import ZipFile
 
 from playwright.sync_api import expect
 
-from tests.browser.conftest import MakeSite
-from tests.browser.people import Visit
 from tests.server import PASSWORD
 
 
-def test_theme_language_export_and_deletion_of_a_new_account(visit: Visit, serve: MakeSite) -> None:
+def test_theme_language_export_and_deletion_of_a_new_account(visit, serve):
     carol = visit(serve(SIGNUP_ENABLED="true"), "carol", signed_in=False, color_scheme="light")
     page, root = carol.page, carol.page.locator("html")
     carol.open("/accounts/signup/")

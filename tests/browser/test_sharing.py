@@ -1,19 +1,13 @@
 """Files and links: chosen in a dialog, read by a stranger, revoked."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import Locator, expect
 
-from tests.browser.conftest import MakeSite
-from tests.browser.people import NARROW, Person, Visit
-from tests.browser.sites import Site
+from tests.browser.people import NARROW, Person
 
 
 @pytest.fixture(scope="module")
-def offline(serve: MakeSite) -> Site:
+def offline(serve):
     """Return a site of its own: links that other tests create would be listed here, too."""
     return serve(SAFE_LINK_HOSTS="shared.example")
 
@@ -25,7 +19,7 @@ def opens_dialog(person: Person) -> Locator:
     return dialog
 
 
-def test_link_is_created_read_by_a_stranger_and_revoked(visit: Visit, offline: Site) -> None:
+def test_link_is_created_read_by_a_stranger_and_revoked(visit, offline):
     demo = visit(offline)
     answer = demo.reads_finished().answer.inner_text()[:40]
     dialog = opens_dialog(demo)
@@ -57,7 +51,7 @@ def test_link_is_created_read_by_a_stranger_and_revoked(visit: Visit, offline: S
 
 
 @pytest.mark.slow
-def test_file_has_what_was_chosen(visit: Visit, offline: Site, tmp_path: Path) -> None:
+def test_file_has_what_was_chosen(visit, offline, tmp_path):
     demo = visit(offline, viewport=NARROW)
     demo.reads_finished()
     dialog = opens_dialog(demo)
@@ -74,7 +68,7 @@ def test_file_has_what_was_chosen(visit: Visit, offline: Site, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_shared_thinking_opens(visit: Visit, offline: Site) -> None:
+def test_shared_thinking_opens(visit, offline):
     demo = visit(offline)
     demo.reads_finished()
     dialog = opens_dialog(demo)

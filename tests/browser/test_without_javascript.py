@@ -1,7 +1,5 @@
 """The page as plain forms and links: sign in, read, ask, stop, ask again, edit, share, manage. Contracts, The page."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -11,7 +9,6 @@ from tests.browser.histories import long_conversation
 from tests.browser.people import Person, Visit
 from tests.browser.sites import Site
 from tests.browser.upstream import opening, plain, reply, says, thinks, waits
-from tests.contract_server.fixture import ContractHandle
 
 FIRST = "What would breach Northwind Tidal’s debt covenants?"
 SECOND = "How does Northwind Tidal describe its interest rate risk?"
@@ -22,7 +19,7 @@ def without_script(visit: Visit, site: Site, **options: bool) -> Person:
 
 
 @pytest.mark.spec("000 dom")
-def test_reader_signs_in_reads_a_conversation_and_opens_its_thinking(visit: Visit, offline: Site) -> None:
+def test_reader_signs_in_reads_a_conversation_and_opens_its_thinking(visit, offline):
     demo = without_script(visit, offline, signed_in=False)
     demo.open(offline.prepared.finished)
     demo.signs_in()
@@ -45,7 +42,7 @@ def test_reader_signs_in_reads_a_conversation_and_opens_its_thinking(visit: Visi
         expect(demo.page.get_by_role("button", name=name, exact=True)).to_have_count(0)
 
 
-def test_message_is_posted_stopped_and_asked_again(visit: Visit, connected: Site, model: ContractHandle) -> None:
+def test_message_is_posted_stopped_and_asked_again(visit, connected, model):
     model.script([reply(thinks("Hm."), says(opening(), "It begins. "), waits("rest")), plain("Plain forms work.")])
     demo = without_script(visit, connected)
     demo.starts_chat()
@@ -69,7 +66,7 @@ def test_message_is_posted_stopped_and_asked_again(visit: Visit, connected: Site
 
 
 @pytest.mark.slow
-def test_command_and_setting_are_posted(visit: Visit, offline: Site) -> None:
+def test_command_and_setting_are_posted(visit, offline):
     demo = without_script(visit, offline)
     demo.reads_finished()
 
@@ -85,7 +82,7 @@ def test_command_and_setting_are_posted(visit: Visit, offline: Site) -> None:
 
 
 @pytest.mark.slow
-def test_question_is_edited_saved_and_sent_and_open_pages_follow(visit: Visit, offline: Site) -> None:
+def test_question_is_edited_saved_and_sent_and_open_pages_follow(visit, offline):
     scripted, demo = visit(offline), without_script(visit, offline)
     scripted.starts_chat()
     scripted.asks(FIRST).ends()
@@ -105,7 +102,7 @@ def test_question_is_edited_saved_and_sent_and_open_pages_follow(visit: Visit, o
 
 
 @pytest.mark.slow
-def test_conversations_are_listed_found_renamed_deleted_and_restored(visit: Visit, offline: Site) -> None:
+def test_conversations_are_listed_found_renamed_deleted_and_restored(visit, offline):
     demo = without_script(visit, offline)
     demo.open(long_conversation(offline, 30))
     demo.page.get_by_role("link", name="Load earlier messages").click()

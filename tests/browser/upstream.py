@@ -1,7 +1,5 @@
 """A model to talk to: the contract server as a child process, and the words for what it is to say."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ The page's notes are debug lines on its console. Whatever a browser complains ab
 to another host) fails the test that met it, unless the test says that it expects it.
 """
 
-from __future__ import annotations
-
 import json
 from base64 import b64decode
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """A page's WebSocket in the test's hands: its frames from the server can be held back or lost, and it can be closed."""
 
-from __future__ import annotations
-
 import re
 
 from playwright.sync_api import BrowserContext, WebSocketRoute
