@@ -48,7 +48,7 @@ class Document:
     blocks: tuple[Block, ...]
 
 
-def read_document(content: bytes | str, *, name: str) -> Document:
+def read_document(content: bytes, *, name: str) -> Document:
     """Parse one file: HTML, inline XBRL, plain text, or a full submission with its SGML header.
 
     Of a submission the main document and the exhibits with text for readers are parsed. Raises DocumentError where the

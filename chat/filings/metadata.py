@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
+from string import capwords
 
 from lxml import etree
 
@@ -175,26 +176,9 @@ def as_written(name: str, blocks: Sequence[RawBlock]) -> str:
     pattern = re.compile(rf"(?:\bthe )?\b{_BETWEEN.join(words)}\w*\.?", re.IGNORECASE) if words else None
     texts = (block.text for block in blocks[:_NAME_BLOCKS])
     seen = Counter(found[0] for text in texts if pattern for found in pattern.finditer(text))
-    written = []
-    for variant, count in seen.items():
-        parts = re.findall(r"\w+", variant)
-        # Capitalised as a name: not all in capitals, not all in small letters.
-        is_mixed = not all(part.isupper() for part in parts) and any(len(part) > 2 and part.istitle() for part in parts)
-        if parts[0][0].isupper() and is_mixed:
-            written.append((count, variant))
-    if written:
-        return max(written, key=lambda one: one[0])[1]
-
-    cased = []
-    for word in name.split():
-        letters = re.sub(r"\W", "", word)
-        is_initials = not re.search(r"[AEIOUY]", letters) or re.fullmatch(r"[IVX]+", letters) or len(letters) <= 2
-        if word.lower() in {"of", "and", "the", "for"}:
-            cased.append(word.lower())
-        else:
-            cased.append(word if is_initials and letters not in {"CO", "INC", "CORP", "LTD"} else word.capitalize())
-    tidy = " ".join(cased)
-    return tidy[:1].upper() + tidy[1:]
+    # Capitalised as a name: some word is, and the first one is not in small letters.
+    names = [one for one in seen if one[0].isupper() and re.search(r"\b[A-Z][a-z]{2}", one)]
+    return max(names, key=lambda one: seen[one], default=capwords(name))
 
 
 def find_date(text: str) -> dt.date | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby, islice
 
 from chat.filings.blocks import Kind, RawBlock
@@ -70,22 +70,13 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A section begins at block ``index``."""
+    """A section begins, or may begin, at block ``index``. A candidate has its Item's rank, and a weight."""
 
     index: int
     section: str
     title: str
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A place that may open a section."""
-
-    index: int
-    rank: int
-    section: str
-    title: str
-    weight: float
+    rank: int = 0
+    weight: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +153,7 @@ def outline(blocks: Sequence[RawBlock], form: str) -> list[Start]:
         while index > 0 and len(blocks[index - 1].line) <= 80 and part_of(blocks[index - 1].line):
             # A PART heading right before an Item belongs to it.
             index -= 1
-        starts.append(Start(index, found.section, found.title))
+        starts.append(replace(found, index=index))
     return starts if any(start.section != SIGNATURES for start in starts) else []
 
 
@@ -189,13 +180,13 @@ def contents_entries(blocks: Sequence[RawBlock], form: str) -> list[ContentsEntr
     return [entry for entry in entries if len(linking[entry.target]) < 3 or entry.target > entry.index + 60]
 
 
-def heaviest_chain(candidates: Sequence[Candidate]) -> list[Candidate]:
+def heaviest_chain(candidates: Sequence[Start]) -> list[Start]:
     """Return the heaviest run of candidates in which both index and rank rise. Of equal runs the earliest.
 
-    Candidates come by index. The cost is candidates times ranks.
+    Starts come by index. The cost is candidates times ranks.
     """
     best: dict[int, tuple[float, int]] = {}  # the heaviest chain that ends with a rank: its weight, its last step
-    steps: list[tuple[Candidate, int | None]] = []  # a candidate and the step before it
+    steps: list[tuple[Start, int | None]] = []  # a candidate and the step before it
     for _, group in groupby(candidates, key=lambda candidate: candidate.index):
         fresh = []
         for candidate in group:
@@ -216,7 +207,7 @@ def heaviest_chain(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def read_candidates(
     blocks: Sequence[RawBlock], found: Iterator[tuple[int, int, ItemHeading | None, float]], form: str
-) -> Iterator[Candidate]:
+) -> Iterator[Start]:
     """Yield what each heading may open. ``found``: where its text begins, where it is itself, heading and weight."""
     part = ""
     seen_until = 0
@@ -225,11 +216,11 @@ def read_candidates(
             part = part_of(block.line) or part
         seen_until = max(seen_until, index)
         if heading is None:
-            yield Candidate(target, SIGNATURES_RANK, SIGNATURES, "", weight)
+            yield Start(target, SIGNATURES, "", SIGNATURES_RANK, weight)
             continue
         key = heading.key
         if is_current_report(form):
-            yield Candidate(target, key.rank, key.section, heading.title, weight)
+            yield Start(target, key.section, heading.title, key.rank, weight)
             continue
         readings = [key]
         if is_quarterly(form):
@@ -242,7 +233,7 @@ def read_candidates(
         for read in readings:
             bonus = 1.0 if known_title(read, heading.title, form) else 0.0
             bonus += 0.5 if is_quarterly(form) and read.part == part else 0.0
-            yield Candidate(target, read.rank, read.section, heading.title, weight + bonus)
+            yield Start(target, read.section, heading.title, read.rank, weight + bonus)
 
 
 def weigh_headings(

@@ -28,7 +28,6 @@ _SKIPPED = frozenset("script style head noscript template ix:header ix:hidden sv
 _STRONG = frozenset("b strong u h1 h2 h3 h4 h5 h6".split())
 _HIDDEN_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _STRONG_STYLE = re.compile(r"font-weight\s*:\s*(?:bold|[6-9]00)|text-decoration\s*:\s*underline", re.IGNORECASE)
-_PLAIN_STYLE = re.compile(r"font-weight\s*:\s*(?:normal|[1-5]00)", re.IGNORECASE)
 _BULLET = re.compile(r"[•●▪■◦·*–—☐☒☑✓-]|\[[ x]?\]|o|\(?[a-z0-9]{1,3}[.)]|\*{1,3}|[†‡]", re.IGNORECASE)
 _LINE = re.compile(r"[-_=*.—–\s]{3,}")  # drawn with characters
 # Auditors' letters and 1990s reports lay out paragraphs in tables.
@@ -114,7 +113,7 @@ class HtmlWalk:
                 self.pieces.append("\n")
         style = element.get("style", "")
         is_strong = element.tag in _STRONG or bool(_STRONG_STYLE.search(style))
-        self.strong.append(is_strong or (self.strong[-1] and not _PLAIN_STYLE.search(style)))
+        self.strong.append(is_strong or self.strong[-1])
         self.note_ids(element)
         self.add_text(element.text)
 

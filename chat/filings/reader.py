@@ -8,7 +8,7 @@ once, above.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, takewhile
 from operator import itemgetter
@@ -18,15 +18,12 @@ from django.utils.html import format_html, format_html_join
 from django.utils.text import slugify
 
 from chat.filings.items import item_heading, part_of
+from chat.filings.tables import is_figure
 from chat.models import Filing, Passage
 from reasoning.citations import find_quotation
 
 PART_PASSAGES = 300  # on one page: about 330 KB of text
-MAX_TITLE_LINES = 4
 SEPARATOR = re.compile(r"(?:^|\s)\|(?=\s|$)")
-# Amounts as tables have them: $ (1,234.5) or 12.3%.
-FIGURE = re.compile(r"[(\[$€£¥+−–-]*\s*[$€£¥]?\s*\d[\d.,]*\s*[)\]%x]*", re.ASCII)
-NO_FIGURE = {"—", "–", "-", "$—", "$–", "$-", "—%", "n/a", "N/A", "n/m", "NM"}
 YEAR = re.compile(r"(?:19|20)\d\d")
 
 TableRow = tuple["TableCell", ...]
@@ -147,18 +144,24 @@ def mark_quotes(text: str, quotes: Sequence[str]) -> str:
 def without_title(text: str, name: str, title: str, *, form: str) -> str:
     """Return a passage's text without the lines at its beginning that repeat the section's name and title."""
     item = name.rpartition(", ")[2]
-    titles = {letters_of(words) for words in (name, title, item, f"{name}{title}", f"{item}{title}")} - {""}
-    lines = text.split("\n")
-    remaining, at = [], 0
-    while at < len(lines):
-        if count := title_lines(lines[at:], titles) or reworded_title_lines(lines[at:], item, form):
-            at += count
-        elif lines[at] and part_of(lines[at]):  # "PART II"
-            remaining.extend([] if item != name else [lines[at]])
-            at += 1
-        else:
+    titles = [letters_of(item + title), letters_of(title)]  # what is left of them: they may take several lines
+    part, lines = "", text.split("\n")
+    while lines:
+        line, words = lines[0], letters_of(lines[0])
+        if part_of(line):  # "PART II", which only the name of a 10-Q's section contains
+            part = line if item == name else ""
+        elif begun := [rest for rest in titles if rest.startswith(words) and (words or not line)]:
+            titles = [rest.removeprefix(words) for rest in begun]
+        elif not is_heading_of(item, line, form, is_heading=len(lines) > 1 and bool(lines[1])):
             break
-    return "\n".join([*remaining, *lines[at:]]).strip("\n")
+        lines = lines[1:]
+    return "\n".join([*filter(None, [part]), *lines]).strip("\n")
+
+
+def is_heading_of(item: str, line: str, form: str, *, is_heading: bool) -> bool:
+    """Say whether a line is the heading of this Item in other words than the contents have."""
+    heading = item_heading(" ".join(fields_of(line)), form) if is_heading else None
+    return heading is not None and not heading.is_run_in and heading.key.section.rpartition(", ")[2] == item
 
 
 def passage_parts(text: str, heading: str) -> Iterator[ReaderPart]:
@@ -183,7 +186,7 @@ def table_rows(lines: Sequence[str]) -> list[TableRow]:
     return [
         (TableCell(fields[0], is_figure=False, columns=width),)
         if len(fields) == 1 and width > 1
-        else tuple(TableCell(text, is_figure_text(text)) for text in [*fields, *[""] * (width - len(fields))])
+        else tuple(TableCell(text, is_figure(text)) for text in [*fields, *[""] * (width - len(fields))])
         for fields in rows
     ]
 
@@ -219,37 +222,11 @@ def is_table(rows: Sequence[str]) -> bool:
     if len(rows) != 1:
         return len(rows) > 1
     fields = [field for field in fields_of(rows[0]) if field]
-    return len(fields) > 2 or (len(fields) == 2 and is_figure_text(fields[1]))
-
-
-def title_lines(lines: Sequence[str], titles: Iterable[str]) -> int:
-    """Return how many lines, joined, repeat a title; 0 where they say something else."""
-    if not lines[0]:
-        return 1
-    words = ""
-    for count, line in enumerate(lines[:MAX_TITLE_LINES], start=1):
-        words += letters_of(line)
-        if words in titles:
-            return count
-        if not line or not any(title.startswith(words) for title in titles):
-            return 0
-    return 0
-
-
-def reworded_title_lines(lines: Sequence[str], item: str, form: str) -> int:
-    """Return 1 for a heading of the same Item in other words than the contents have; 0 if text follows in its line."""
-    heading = item_heading(" ".join(field.strip() for field in lines[0].split(" | ")), form)
-    if heading is None or heading.is_run_in or heading.key.section.rpartition(", ")[2] != item:
-        return 0
-    return int(len(lines) > 1 and bool(lines[1]))
+    return len(fields) > 2 or (len(fields) == 2 and is_figure(fields[1]))
 
 
 def fields_of(line: str) -> list[str]:
     return [field.strip() for field in SEPARATOR.split(line)]
-
-
-def is_figure_text(text: str) -> bool:
-    return text in NO_FIGURE or FIGURE.fullmatch(text) is not None
 
 
 def letters_of(words: str) -> str:

@@ -15,7 +15,8 @@ from django.db.models import Q
 
 from chat.models import Filing, Passage
 from chat.models.filing import search_terms
-from chat.tools.base import FoundPassage, SearchQuery, SearchResult
+from chat.tools.base import SearchQuery, SearchResult
+from reasoning.citations import Source
 
 MAX_RESULTS = 20
 MAX_NEIGHBOURS = 5
@@ -99,9 +100,10 @@ def form_filter(form: str) -> Q:
     return variants | Q(form__istartswith=form, form__iregex=rf"^{re.escape(form)}(405|SB|T)\d*(/A)?$")
 
 
-def found_passage(passage: Passage, terms: Iterable[str]) -> FoundPassage:
+def found_passage(passage: Passage, terms: Iterable[str]) -> Source:
     filing = passage.filing
-    return FoundPassage(
+    return Source(
+        ref=0,
         filing=filing.form,
         company=filing.company,
         date=filing.filed_on.isoformat() if filing.filed_on else None,
@@ -171,15 +173,11 @@ def snippet(text: str, terms: Iterable[str]) -> str:
     stems = [re.escape(term[: max(4, len(term) - 2)]) for term in terms]
     pattern = re.compile(rf"\b({'|'.join(stems)})", re.IGNORECASE) if stems else None
     places = [(found.start(), found[1].lower()) for found in pattern.finditer(line)] if pattern else []
-    best, best_count, right = 0, 0, 0
-    for left, (first, _word) in enumerate(places):
-        while right < len(places) and places[right][0] < first + SNIPPET_MAX_CHARS - _LEAD_CHARS:
-            right += 1
-        count = len({word for _place, word in places[left:right]})
-        if count > best_count:
-            best, best_count = first, count
 
-    start = best - _LEAD_CHARS
+    def words_behind(start: int) -> int:
+        return len({word for place, word in places if start <= place < start + SNIPPET_MAX_CHARS - _LEAD_CHARS})
+
+    start = max((place for place, _word in places), key=words_behind, default=0) - _LEAD_CHARS
     start = line.find(" ", start) + 1 if start > 0 else 0
     end = start + SNIPPET_MAX_CHARS - 2
     if end >= len(line):

@@ -62,24 +62,22 @@ def check_size(size: int) -> None:
         )
 
 
-def decode(document: bytes | str) -> str:
+def decode(content: bytes) -> str:
     """Return the text of a file. Raises DocumentError where it is too large, too dense, empty or no text."""
-    content = document.encode("utf-8", "replace") if isinstance(document, str) else document
     check_size(len(content))
-    if isinstance(document, bytes):
-        is_utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-        is_archive = content.startswith((b"%PDF", b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0"))
-        if is_archive or (not is_utf16 and content[:4096].count(0) > 2):
-            raise DocumentError(_("not an HTML or text document"))
-        try:
-            document = content.decode("utf-16", "replace") if is_utf16 else content.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            document = content.decode("cp1252", "replace")
-    if not document.strip():
+    is_utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    is_archive = content.startswith((b"%PDF", b"PK\x03\x04", b"\x1f\x8b", b"\xd0\xcf\x11\xe0"))
+    if is_archive or (not is_utf16 and content[:4096].count(0) > 2):
+        raise DocumentError(_("not an HTML or text document"))
+    try:
+        text = content.decode("utf-16", "replace") if is_utf16 else content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = content.decode("cp1252", "replace")
+    if not text.strip():
         raise DocumentError(_("the file is empty"))
-    if document.count("<") + document.count("\n") > MAX_TAGS_AND_LINES:
+    if text.count("<") + text.count("\n") > MAX_TAGS_AND_LINES:
         raise DocumentError(_("more than the limit of %(limit)d tags and lines") % {"limit": MAX_TAGS_AND_LINES})
-    return document
+    return text
 
 
 def read_submission(text: str) -> EdgarSubmission:

@@ -23,7 +23,8 @@ _OPENING = frozenset({"$", "€", "£", "¥", "($", "(", "$(", "(€", "(£", "(
 _CLOSING = frozenset({"%", ")", ")%", "%)", "x"})
 _FIGURE_START = re.compile(r"[\d.,(\[—–-]|n/?[am]\b", re.IGNORECASE)
 _FIGURE_END = re.compile(r"[\d—–)-]$")
-_FIGURE = re.compile(r"[(\[$€£¥+−–-]*\s*[$€£¥]?\s*\d[\d.,]*\s*[)\]%x]*|[—–-]", re.ASCII)
+# Amounts as tables have them, $ (1,234.5) or 12.3%, and what stands for none.
+_FIGURE = re.compile(r"[(\[$€£¥+−–-]*\s*[$€£¥]?\s*\d[\d.,]*\s*[)\]%x]*|\$?[—–-]%?|n/[am]|nm", re.ASCII | re.IGNORECASE)
 _LABEL_MAX_CHARS = 150
 _MOST_LABELS = 3  # in a row, above the rows that they head
 # Attributes come from a stranger: a colspan of a billion would cost memory.
@@ -196,14 +197,7 @@ def aligned(rows: Sequence[Sequence[Cell]]) -> list[list[str]]:
             free = next((column for column in range(first, last) if column not in texts), first)
             texts[free] = f"{texts[free]} {cell.text}" if free in texts else cell.text
         placed.append(texts)
-    field_of = merge_columns(placed, len(columns))
-    out = []
-    for texts in placed:
-        fields = [""] * (max((field_of[column] for column in texts), default=-1) + 1)
-        for column, text in sorted(texts.items()):
-            fields[field_of[column]] = text
-        out.append(fields)
-    return out
+    return [[texts.get(column, "") for column in range(max(texts, default=-1) + 1)] for texts in placed]
 
 
 def find_columns(cells: Iterable[Cell]) -> list[Span]:
@@ -228,16 +222,3 @@ def overlapping(columns: Sequence[Span], start: int, end: int) -> tuple[int, int
     """Return the first of the columns that a span overlaps, and the one after the last."""
     first = bisect_right(columns, start, key=lambda column: column[1])
     return first, bisect_left(columns, end, key=lambda column: column[0])
-
-
-def merge_columns(rows: Sequence[dict[int, str]], count: int) -> dict[int, int]:
-    """Return the field of each column: neighbours share one where all rows of one are above those of the other.
-
-    So does a head beside its figures instead of above them.
-    """
-    fields = [([column], [index for index, row in enumerate(rows) if column in row]) for column in range(count)]
-    for left in range(count - 2, -1, -1):
-        (columns, one), (more, other) = fields[left : left + 2]
-        if one and other and (one[-1] < other[0] or other[-1] < one[0]):
-            fields[left : left + 2] = [(columns + more, sorted(one + other))]
-    return {column: place for place, (columns, _rows) in enumerate(fields) for column in columns}

@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from typing import cast
 
-from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVectorField
+from django.contrib.postgres.search import SearchQuery
 from django.db import connections, models
-from django.db.models.expressions import RawSQL
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+
+from chat.fts5 import match_fts5, match_vector
 
 INDEX_TABLE = "chat_passage_fts"
 INDEX_COLUMN = "search_vector"
@@ -52,28 +53,15 @@ class PassageQuerySet(models.QuerySet["Passage"]):
         if not terms:
             return self.none()
         # each engine ranks in its own way; scores are compared within one search only
-        is_postgres = connections[self.db].vendor == "postgresql"
-        return self.search_postgresql(terms) if is_postgres else self.search_fts5(terms)
-
-    def search_fts5(self, terms: list[str]) -> PassageQuerySet:
-        match = " OR ".join(f'"{term}"' for term in terms)
-        # A join by extra(): a subquery for each row's rank is a hundred times slower.
-        joined = self.extra(  # noqa: S610 - constant names, the query is a parameter
-            tables=[INDEX_TABLE],
-            where=[f"{INDEX_TABLE}.rowid = chat_passage.id", f"{INDEX_TABLE} MATCH %s"],
-            params=[match],
-        )
-        score = RawSQL(f"-bm25({INDEX_TABLE}, 2.0, 1.0)", [], output_field=models.FloatField())  # noqa: S611
-        found = cast("PassageQuerySet", joined.annotate(score=score))
-        return found.order_by(models.F("score").desc(), "pk")
-
-    def search_postgresql(self, terms: list[str]) -> PassageQuerySet:
-        # any word may match; the rank puts passages with several first
-        query = SearchQuery(" or ".join(f'"{term}"' for term in terms), config="english", search_type="websearch")
-        vector = RawSQL(f'"chat_passage"."{INDEX_COLUMN}"', [], output_field=SearchVectorField())  # noqa: S611
-        rank = SearchRank(vector, query, weights=[1.0, 0.4, 0.7, 1.0], normalization=1)
-        found: PassageQuerySet = self.alias(vector=vector).filter(vector=query).annotate(score=rank)
-        return found.order_by(models.F("score").desc(), "pk")
+        found: models.QuerySet[Passage]
+        if connections[self.db].vendor == "postgresql":
+            # any word may match; the rank puts passages with several first
+            query = SearchQuery(" or ".join(f'"{term}"' for term in terms), config="english", search_type="websearch")
+            found = match_vector(self, INDEX_COLUMN, query, weights=[1.0, 0.4, 0.7, 1.0], then="pk")
+        else:
+            match = " OR ".join(f'"{term}"' for term in terms)
+            found = match_fts5(self, INDEX_TABLE, match, weights=", 2.0, 1.0", then="pk")
+        return cast("PassageQuerySet", found)
 
 
 class Filing(models.Model):

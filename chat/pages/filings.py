@@ -6,8 +6,6 @@ quoted from it, which are marked.
 
 from __future__ import annotations
 
-import re
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -18,6 +16,7 @@ from accounts.views import HtmxHttpRequest
 from chat.filings import reader
 from chat.html import MAX_QUOTE_CHARS
 from chat.models import Filing
+from chat.url_converters import parse_number
 
 PANEL_REACH = 8  # passages before and after the cited one, beside an answer
 MAX_QUOTES = 3
@@ -44,8 +43,7 @@ def filing(request: HtmxHttpRequest, slug: str) -> HttpResponse:
     at = anchors.index(cited) if cited in anchors else None
     # rounded up; a filing without passages has one empty part
     parts = max(1, -(-len(anchors) // reader.PART_PASSAGES))
-    number = request.GET.get("part", "")
-    part = min(int(number), parts) if re.fullmatch(r"[1-9]\d{0,5}", number) else 1
+    part = min(parse_number(request.GET.get("part")) or 1, parts)
     part = part if at is None else at // reader.PART_PASSAGES + 1
     shown = slice((part - 1) * reader.PART_PASSAGES, part * reader.PART_PASSAGES)
     if request.htmx:

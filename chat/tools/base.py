@@ -28,25 +28,10 @@ class SearchQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundPassage:
-    """A stored passage of a filing: a ``Source`` before it has a number."""
-
-    filing: str
-    company: str
-    date: str | None
-    period: str | None
-    section: str
-    anchor: str
-    url: str
-    text: str
-    snippet: str
-
-
-@dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Passages, best first; how many filings were searched, and of which companies."""
+    """Passages, best first, not numbered yet; how many filings were searched, and of which companies."""
 
-    passages: tuple[FoundPassage, ...] = ()
+    passages: tuple[Source, ...] = ()
     filings: int = 0
     companies: tuple[str, ...] = ()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
@@ -18,7 +18,6 @@ from chat.tools.base import (
     function_tool,
     read_arguments,
 )
-from reasoning.citations import Source
 
 # The turn cuts results at 20,000, which would leave half a JSON text.
 MAX_CONTENT_CHARS = 18_000
@@ -74,7 +73,7 @@ def passages_output(result: SearchResult, searched: Mapping[str, Any], *, first_
     """
     scope = {key: value for key, value in searched.items() if value is not None}
     scope |= {"filings": result.filings, "companies": list(result.companies[:MAX_COMPANIES])}
-    sources = tuple(Source(ref=ref, **asdict(found)) for ref, found in enumerate(result.passages, start=first_ref))
+    sources = tuple(replace(found, ref=ref) for ref, found in enumerate(result.passages, start=first_ref))
     while True:
         passages = [{name: getattr(source, name) for name in SHOWN_TO_MODEL} for source in sources]
         content = json.dumps({"passages": passages, "searched": scope}, ensure_ascii=False, separators=(",", ":"))

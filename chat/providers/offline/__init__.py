@@ -24,7 +24,6 @@ from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
 SEARCH_TOOL = "searchFilings"
 OVERVIEW_QUERY = "business overview company general background subsidiaries"
 _LIMIT, _OVERVIEW_LIMIT = 8, 20
-_MAX_SEARCHES = 3
 _MAX_COMPANY_CHARS = 200
 _GOOD_SCORE = 0.7  # below it another search may find more
 _PIECES = re.compile(r"\S+\s*|\s+")
@@ -112,28 +111,29 @@ def decide(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, A
     result = results[-1]
     if result is None:
         return FAILED_SEARCH
-    if str(result.searched.get("query")).startswith(OVERVIEW_QUERY):
+    if result.searched.query.startswith(OVERVIEW_QUERY):
         return overview(question, result)
-    # Whether the last search left out the company that the question carries, and looked in all filings.
-    is_widened = question.company is not None and not result.searched.get("company")
-    if may_search and len(results) < _MAX_SEARCHES:
+    if may_search and len(results) == 1:
         if len(result.companies) == 1 and question.is_overview(result.companies[0]):
             name = result.companies[0][:_MAX_COMPANY_CHARS]
             thinking = f"Only a company is named: {name.rstrip('.')}. I look for where its filing says what it does."
             arguments = {"query": f"{OVERVIEW_QUERY} {name}", "limit": _OVERVIEW_LIMIT, "company": name}
             return ToolRequest(thinking, arguments)
-        if question.company and not is_widened and may_name_another(question, result):
+        if question.company and may_name_another(question, result):
             thinking = "The question may name another company. I look in all filings."
             return search(replace(question, company=None), thinking)
-        may_widen = len(results) == 1 and question.wide_query != question.query and not unknown_name(question, result)
+        may_widen = question.wide_query != question.query and not unknown_name(question, result)
         if may_widen and best_score(question, result) < _GOOD_SCORE:
             return search(question, "No good answer yet. I look for words that mean about the same.", is_wide=True)
-    if not is_widened:
-        # With more words more is found, and not always better.
-        return answer(question, max(filter(None, results), key=lambda one: best_score(question, one)))
-    if names_one_of(question.text, result.companies):
+    if question.company and not result.searched.company and names_one_of(question.text, result.companies):
         return answer(replace(question, company=None), result)
-    return answer(question, results[0] or result)
+    # With more words, or in all filings, more is found, and not always better.
+    return answer(question, max(filter(None, results), key=lambda one: best_score(question, one)))
+
+
+def best_score(question: Question, result: ToolMessage) -> float:
+    """Return how well a result answers; 0 where nothing of it would be quoted."""
+    return max((one.score for one in select(question, result)[1]), default=0.0)
 
 
 def search(question: Question, thinking: str = "", *, is_wide: bool = False) -> ToolRequest:
@@ -147,11 +147,6 @@ def search(question: Question, thinking: str = "", *, is_wide: bool = False) -> 
     else:
         whom = f"It names {', '.join(question.names)}." if question.names else "It names no company that I can tell."
     return ToolRequest(thinking or f"{whom} I can only read filings, so I look there for: {question.query}.", arguments)
-
-
-def best_score(question: Question, result: ToolMessage) -> float:
-    """Return how well a result answers; 0 where nothing of it would be quoted."""
-    return max((one.score for one in select(question, result)[1]), default=0.0)
 
 
 def may_name_another(question: Question, result: ToolMessage) -> bool:

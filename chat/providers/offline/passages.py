@@ -1,24 +1,22 @@
 """Passages of a tool's answer, cut into what can be quoted: sentences and rows of tables.
 
 Every piece is verbatim and whole. A sentence doesn't end at *U.S.* or *Inc.*; where that is in doubt it continues. What
-a page or the passage cut off in mid-sentence is joined again, or is never quoted.
+a page or the passage cut off in mid-sentence is never quoted.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from itertools import zip_longest
+from typing import Literal
 
-_MAX_CHARS = 40_000
-# The tool returns no more; a longer list is not from it.
-_MAX_PASSAGES = 20
+import msgspec
+
 _HEADING_MAX_CHARS = 120
 _CELL_MAX_CHARS = 300
-_LINE = re.compile(r"[^\S\n]*(\S[^\n]*)")
 _ABBREVIATIONS = frozenset(
     """inc corp co ltd llc lp plc bros mr mrs ms dr prof st jr sr vs v no nos fig sec art ch vol approx est dept ext
     rev gen gov sen rep messrs jan feb mar apr jun jul aug sep sept oct nov dec e.g i.e etc cf al a.m p.m u.s u.k n.a
@@ -28,7 +26,6 @@ _SENTENCE_END = re.compile(r"[.!?][\"”’')\]]*\s+(?=[\"“‘('\[$€£•]*[
 _STOP = re.compile(r"[.!?:;][\"”’'*)\]]*(?:\s*[;,]?\s*(?:and|or))?$")
 _BULLET = re.compile(r"^[•·▪◦●\-–—*☐☒]")
 _CONTENTS_ROW = re.compile(r"(?:Part|Item)\s+[\dIVX]+[A-C]?\.?\s*\|.{0,150}$", re.I)
-_TITLE_NUMBER = re.compile(r"^(?:Note|Item|Part|Exhibit|Table|Section|Page)\s+[\dIVX]+[\d.]*[A-Z]?\b", re.I)
 _DATED_CELL = re.compile(r"\b(?:19|20)\d\d\b[\s*)]*(?:\(?[a-z\d]\))?$", re.I)
 _PERIOD = re.compile(  # digits that are no figure: dates, lengths of periods, units, marks of footnotes
     r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}\b,?|\b(?:19|20)\d\d\b"
@@ -52,16 +49,15 @@ class PassagePiece:
     header: str = ""
 
 
-@dataclass(frozen=True)
-class FiledPassage:
+class FiledPassage(msgspec.Struct, frozen=True, dict=True):
     """A passage as the tool message has it. ``ref`` is the number to cite it by."""
 
     ref: int
     text: str
     company: str = ""
     filing: str = ""
-    date: str = ""
-    period: str = ""
+    date: str | None = None
+    period: str | None = None
     section: str = ""
     url: str = ""
 
@@ -89,58 +85,47 @@ class FiledPassage:
         return tuple(pieces)
 
 
-@dataclass(frozen=True, slots=True)
-class ToolMessage:
+class SearchScope(msgspec.Struct, frozen=True):
+    """What a search says that it searched: ``filings`` is their number, ``company`` the one it was narrowed to."""
+
+    query: str = ""
+    company: str = ""
+    filings: int = 0
+    companies: tuple[str, ...] = ()
+
+
+class ToolMessage(msgspec.Struct, frozen=True):
     """What a search returned, and what it says was searched."""
 
     passages: tuple[FiledPassage, ...]
-    searched: Mapping[str, Any] = field(default_factory=dict)
+    searched: SearchScope = SearchScope()
 
     @property
     def companies(self) -> tuple[str, ...]:
         """The companies of the passages, each once."""
         return tuple(dict.fromkeys(passage.company for passage in self.passages if passage.company))
 
-    @property
-    def searched_companies(self) -> tuple[str, ...]:
-        """The companies whose filings were searched."""
-        names = self.searched.get("companies")
-        return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
-
 
 def read_result(content: str) -> ToolMessage | None:
-    """Read a tool message; None if it is no search result. What is no passage is left out."""
+    """Read a tool message; None if it is no search result."""
     try:
-        message = json.loads(content)
-    except (ValueError, RecursionError):
+        return msgspec.json.decode(content, type=ToolMessage)
+    except (msgspec.MsgspecError, RecursionError):
         return None
-    entries = message.get("passages") if isinstance(message, dict) else None
-    if not isinstance(entries, list):
-        return None
-    passages = []
-    for entry in entries[:_MAX_PASSAGES]:
-        ref, text = (entry.get("ref"), entry.get("text")) if isinstance(entry, dict) else (None, None)
-        if isinstance(ref, int) and isinstance(text, str) and text.strip():
-            names = ("company", "filing", "date", "period", "section", "url")
-            fields = {name: entry[name] for name in names if isinstance(entry.get(name), str)}
-            passages.append(FiledPassage(ref, text[:_MAX_CHARS], **fields))
-    searched = message.get("searched")
-    return ToolMessage(tuple(passages), searched if isinstance(searched, dict) else {})
 
 
 def cut_pieces(text: str) -> Iterator[tuple[str, PieceKind]]:
     """Yield the headings, rows and sentences of a passage with their kinds."""
-    lines = list(split_lines(text))
-    for place, line in enumerate(lines):
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    for line, following in zip_longest(lines, lines[1:]):
         if is_row(line):
-            following = lines[place + 1] if place + 1 < len(lines) and is_row(lines[place + 1]) else None
-            is_first = place == 0 or not is_row(lines[place - 1])
-            is_header = names_columns(line, following, is_first=is_first)
+            is_header = names_columns(line, following if following and is_row(following) else None)
             yield line, "heading" if _CONTENTS_ROW.match(line) else "columns" if is_header else "row"
             continue
-        if len(line) <= _HEADING_MAX_CHARS and not re.search(r"[.!?:;,][\"”’)]*$", line):
+        is_cut_off = following is not None and following[0].islower()
+        if len(line) <= _HEADING_MAX_CHARS and not is_cut_off and not re.search(r"[.!?:;,][\"”’)]*$", line):
             # "Commission file number: 0-23985" is set like a heading, and a fact all the same.
-            yield line, "line" if re.search(r"\d\d|:.*\d", _TITLE_NUMBER.sub("", line)) else "heading"
+            yield line, "line" if re.search(r"\d\d|:.*\d", line) else "heading"
             continue
         for sentence in split_sentences(line):
             words = re.findall(r"[^\W\d_][\w'’-]*", sentence)
@@ -152,21 +137,6 @@ def cut_pieces(text: str) -> Iterator[tuple[str, PieceKind]]:
                 yield sentence, "fragment"
             else:
                 yield sentence, "lead" if sentence.endswith(":") else "sentence"
-
-
-def split_lines(text: str) -> Iterator[str]:
-    """Yield the lines; a line that continues in a later one, as across a page break, with it and what is between."""
-    start = end = -1
-    for match in _LINE.finditer(text):
-        line, last = match[1], text[start:end]
-        is_cut = len(last) > _HEADING_MAX_CHARS // 2 and not re.search(r"[.!?:;][\"”’)\]]*$", last)
-        if start >= 0 and not (is_cut and line[:1].islower() and not is_row(last) and not is_row(line)):
-            yield last
-            start = -1
-        start = match.start(1) if start < 0 else start
-        end = match.start(1) + len(line.rstrip())
-    if start >= 0:
-        yield text[start:end]
 
 
 def split_sentences(text: str) -> Iterator[str]:
@@ -199,8 +169,8 @@ def is_row(line: str) -> bool:
     return " | " in line and max(map(len, cells_of(line)), default=0) <= _CELL_MAX_CHARS
 
 
-def names_columns(row: str, following: str | None, *, is_first: bool) -> bool:
-    """Say whether a row only names columns: periods, units and words, with a row of their values below it.
+def names_columns(row: str, following: str | None) -> bool:
+    """Say whether a row only names columns: periods, units and words, above a row with figures.
 
     A row of a label and a date or a word is a fact (a signature's date, a place of incorporation).
     """
@@ -208,9 +178,5 @@ def names_columns(row: str, following: str | None, *, is_first: bool) -> bool:
     dated = sum(bool(_DATED_CELL.search(cell)) for cell in cells)
     if dated >= 2 and dated * 2 >= len(cells):
         return True
-    if following is None or re.search(r"\d", _PERIOD.sub(" ", row)):
-        return False
-    below = cells_of(following)
-    if any(_FIGURE_CELL.match(cell) for cell in below):
-        return dated > 0 or not re.search(r"\d", row)
-    return is_first and 3 <= len(cells) <= len(below) and not re.search(r"\d", row)
+    has_figures_below = following is not None and any(map(_FIGURE_CELL.match, cells_of(following)))
+    return has_figures_below and not re.search(r"\d", _PERIOD.sub(" ", row))

@@ -14,9 +14,7 @@ from typing import Any, Literal
 from chat.providers.offline.passages import ToolMessage, read_result
 from reasoning.replay.attachments import question_alone
 
-AnswerKind = Literal[
-    "count", "figure", "money", "percent", "date", "person", "agent", "place", "reason", "cause", "any"
-]
+AnswerKind = Literal["figure", "money", "percent", "date", "person", "agent", "reason", "cause", "any"]
 
 _MAX_QUERY_CHARS = 300
 # What was asked longer ago is no longer meant by *it*.
@@ -92,12 +90,15 @@ _KINDS: tuple[tuple[AnswerKind, re.Pattern[str]], ...] = (
         "percent",
         re.compile(r"\b(?:percent\w*|what (?:share|part|portion|proportion)|what (?:\w+ ){0,4}rate\b)|%", re.I),
     ),
-    ("count", words_pattern(r"how many\b|number of\b")),
-    ("figure", words_pattern(r"by how much\b|how (?:large|big|long|often|far)\b|(?:what|which)\b.*\bratio\b")),
+    (
+        "figure",
+        words_pattern(
+            r"how many\b|number of\b|by how much\b|how (?:large|big|long|often|far)\b|(?:what|which)\b.*\bratio\b"
+        ),
+    ),
     ("date", words_pattern(r"when\b|(?:what|which) (?:\w+ )?(?:date|day|month|year)\b")),
     ("person", words_pattern(r"who(?:se)? (?:is|was)\b")),
     ("agent", words_pattern(r"who(?:m|se)?\b")),  # Who audits it?
-    ("place", words_pattern(r"where\b|in (?:which|what) (?:city|country|court|place|state)\b")),
     ("cause", words_pattern(r"what (?:else )?(?:would|could|might|can|may)\b")),
     ("reason", words_pattern(r"why\b|how come\b|what (?:caused|led|drove)\b")),
     (
@@ -131,7 +132,6 @@ _COMPARES = words_pattern(
 )
 _VERB = r"is|are|was|were|does|do|did|has|have|had|can|will"
 _CLAUSE = words_pattern(rf"(?:how|who|why|when|where|which|what|{_VERB})\b")
-_ASKS_TWICE = words_pattern(rf"and (?:{_VERB}|how|what|who|why|when|where|which|whether)\b")
 _ASKS_RECORD = words_pattern(
     r"(?:when|what date|which date)\b.*\bfiled\b|filing date\b|date of (?:the )?filing\b|(?:what|which) form\b"
     r"|(?:what|which) (?:fiscal )?(?:year|period) (?:does|is)\b"
@@ -150,12 +150,6 @@ _ASKS_ALL = words_pattern(
     r"(?:other\s+)?(?:compan(?:y|ies)|filings?|firms?|business(?:es)?)\b|who else\b|which one\b|everyone\b"
 )
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\]")
-# Markup, addresses and signs of markdown are no words to look for, and are not repeated to the reader.
-_MARKUP = re.compile(
-    r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|</?[A-Za-z][^<>]*>|\b(?:https?://|www\.)\S+"
-    r"|[*`~^|\\<>{}\[\]=#]+|(?<!\w)_+|_+(?!\w)",
-    re.S | re.I,
-)
 # Filings spell these out or call them so.
 _ABBREVIATIONS = {
     re.compile(r"\b(?:buy(?:ing|s)?|bought) back\b", re.I): "repurchase",
@@ -263,11 +257,6 @@ class Question:
         return bool(_COMPARES.search(self.text))
 
     @property
-    def asks_twice(self) -> bool:
-        """It asks a second thing after an *and*."""
-        return bool(_ASKS_TWICE.search(self.text))
-
-    @property
     def is_foreign(self) -> bool:
         """It is plainly in another language: by its script, or by little words where there are no English ones."""
         words = set(words_of(self.text))
@@ -307,8 +296,8 @@ class Question:
 
 
 def read_question(text: str) -> Question:
-    """Understand a question by itself. Markup and a polite opening are left out."""
-    text = " ".join(_MARKUP.sub(" ", text).split())
+    """Understand a question by itself, without a polite opening."""
+    text = " ".join(text.split())
     for abbreviation, meaning in _ABBREVIATIONS.items():
         text = abbreviation.sub(meaning, text)
     opening = _POLITE_OPENING.match(text)
@@ -363,7 +352,7 @@ class PastTurn:
         cited = {companies[ref] for ref in refs if companies.get(ref)}
         if len(cited) == 1:
             return cited.pop()
-        narrowed = results[0].searched_companies if results else ()
+        narrowed = results[0].searched.companies if results else ()
         return narrowed[0] if len(narrowed) == 1 else None
 
 

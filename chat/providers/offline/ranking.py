@@ -31,34 +31,22 @@ from chat.providers.offline.question import (
 THRESHOLD = 0.45
 _FRAME_WEIGHT, _PROPER_WEIGHT = 0.3, 2.0  # against the weight of a topic
 _IN_PIECE, _SYNONYM, _IN_HEADING, _NEAR, _IN_PASSAGE = 1.0, 0.8, 0.7, 0.5, 0.35
-_UNDER_HEADING = 0.9  # the heading right above has all topics
 _MODIFIER = 0.6  # a word that only qualifies another: the debt of "debt service ratio"
-_YEAR_AROUND, _WRONG_YEAR = 0.95, 0.4
+_WRONG_YEAR = 0.4
 _NO_FIGURE, _WRONG_KIND = 0.6, 0.8  # it doesn't hold the kind of thing that was asked for
-_CLOSE_TO_BEST, _OTHER_HALF = 0.85, 0.7  # the share of the best score that another quotation must have
+_CLOSE_TO_BEST = 0.85  # the share of the best score that another quotation must have
 _REPEATS = 0.6  # of the shorter one's words
 
-_NUMBER_WORD = (
-    r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|twenty|thirty"
-    r"|(?:for|fif|six|seven|eigh|nine)ty|dozen)(?:-\w+)?"
-)
+_NUMBER_WORD = r"(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|dozen)"
 _MONTH = r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\b"
-# Capitals of a title, an act or a heading are no name.
-_NO_NAME = (
-    r"(?!(?:Chief|Executive|Financial|Principal|Senior|Vice|President|Officers?|Directors?|Board|Chair\w*|Committee|Audit"
-    r"|Certification|Securities|Exchange|Act|Rule|Section|Item|Form|Exhibit|The|Our|We|Company|Inc|Corporation)\b)"
-)
-_NAME = rf"\b{_NO_NAME}[A-Z][\w’'-]+ (?:[A-Z]\. )?{_NO_NAME}[A-Z][\w’'-]+"
+_NAME = r"\b[A-Z][\w’'-]+ (?:[A-Z]\. )?[A-Z][\w’'-]+"
 SIGNS: dict[AnswerKind, re.Pattern[str]] = {
     "figure": re.compile(rf"\d|\b{_NUMBER_WORD}\b", re.I),
     "money": re.compile(r"[$€£¥]\s?\d|\d[\d,.]*\s*(?:million|billion|thousand|\|)|\|\s*\(?\d[\d,.]*+(?!\s*%)", re.I),
-    "percent": re.compile(
-        rf"(?:\d|\b{_NUMBER_WORD})\s*(?:%|percent)|\bhalf\b|\b(?:one|two|three)[ -](?:thirds?|quarters?|fifths?)", re.I
-    ),
+    "percent": re.compile(rf"(?:\d|\b{_NUMBER_WORD})\s*(?:%|percent)|\bhalf\b", re.I),
     "date": re.compile(rf"\b(?:19|20)\d\d\b|{_MONTH}"),
     "person": re.compile(_NAME),
     "agent": re.compile(rf"{_NAME}|\b(?:Officer|President|Chair\w*|Director|Committee|Head|LLP)\b"),
-    "place": re.compile(r"\b(?:in|at|near|of|from) (?:the )?[A-Z]"),
     "cause": re.compile(r"\b(?:would|could|might|can|may)\b"),
     "reason": re.compile(
         r"\b(?:because|due|driven|reflect\w*|result\w*|attributable|caused?|owing|primarily|offset)\b", re.I
@@ -68,22 +56,18 @@ SIGNS: dict[AnswerKind, re.Pattern[str]] = {
 _RISKS, _LAWSUITS = "risk factors", "legal proceedings"
 _SECTIONS = {"Item 1A": _RISKS, "Part II, Item 1A": _RISKS, "Item 3": _LAWSUITS, "Part II, Item 1": _LAWSUITS}
 _WORD_AND_NEXT = re.compile(r"([^\W\d_]+)(?=(?: ([a-z]+)\b)?)")
-_COUNT = re.compile(
-    rf"(?:(?<![$€£¥\d.,])\d[\d,]*(?:\.\d+)?(?:\s(?:million|billion))?(?!\s?%|[\d.,]*\d)|\b{_NUMBER_WORD})\b", re.I
-)
-_NEEDS_DIGITS = frozenset({"count", "figure", "money", "percent"})
+_NEEDS_DIGITS = frozenset({"figure", "money", "percent"})
 _DATE = re.compile(rf"\b\d{{1,2}}/\d{{1,2}}/\d{{2,4}}\b|\b(?:19|20)\d\d\b|{_MONTH}\s+\d{{1,2}}\b")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredPiece:
-    """A piece and how well it answers, 0 to about 1. ``words`` are the question's stems that it holds."""
+    """A piece and how well it answers, 0 to about 1."""
 
     passage: FiledPassage
     piece: PassagePiece
     score: float
     bonus: float  # orders pieces that hold as much, and lifts none over the threshold
-    words: frozenset[str]
 
     @property
     def total(self) -> float:
@@ -125,15 +109,12 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
         if subject and subject <= title:
             # What are the risks?: all of the section answers, and best what says what could happen.
             bonus = 0.1 * bool(SIGNS["cause"].search(piece.text))
-            candidates.append(ScoredPiece(passage, piece, _IN_HEADING, bonus, topics))
+            candidates.append(ScoredPiece(passage, piece, _IN_HEADING, bonus))
             continue
         above = stems_of(f"{piece.heading} {piece.header}")
         around = stems_of(f"{passage.company} {passage.filing} {passage.section}") | title
         near = stems_of(piece.near)
-        in_heading = _UNDER_HEADING if subject and subject <= above else _IN_HEADING
-        modifiers = (
-            modifiers_in(piece.text) - modifiers_in(question.text) if question.kind in _NEEDS_DIGITS else frozenset()
-        )
+        modifiers = modifiers_in(piece.text) if question.kind in _NEEDS_DIGITS else frozenset()
         matches: dict[str, float] = {}
         for word in weights:
             synonyms = synonyms_of(word)
@@ -141,20 +122,17 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
                 matches[word] = _IN_PIECE
             elif synonyms & stems:
                 matches[word] = _SYNONYM
-            elif word in above:
-                matches[word] = in_heading
+            elif word in above | around:
+                matches[word] = _IN_HEADING
             elif word in stems:
                 matches[word] = _MODIFIER
-            elif word in around:
-                matches[word] = _IN_HEADING
             elif word in near or synonyms & (above | around):
                 matches[word] = _NEAR
             else:
                 matches[word] = _IN_PASSAGE if word in inside[passage.ref] else 0.0
         score = sum(weights[word] * match for word, match in matches.items()) / (sum(weights.values()) or 1.0)
         score *= kind_factor(question.kind, piece, topics) * year_factor(question, passage, piece)
-        words = frozenset(word for word, match in matches.items() if match >= _SYNONYM) & topics
-        candidates.append(ScoredPiece(passage, piece, score, wording_bonus(question, piece, topics, phrases), words))
+        candidates.append(ScoredPiece(passage, piece, score, wording_bonus(piece, topics, phrases)))
     return sorted(candidates, key=lambda one: -one.total)
 
 
@@ -182,77 +160,45 @@ def kind_factor(kind: AnswerKind, piece: PassagePiece, topics: frozenset[str]) -
         modal = SIGNS[kind].search(piece.text)
         effects = stems_of(re.split("[,;]", piece.text[modal.end() :])[0]) if modal else frozenset()
         return 1.0 if any(effects & {topic, *synonyms_of(topic)} for topic in topics) else _WRONG_KIND
-    text = _DATE.sub(" ", piece.text) if kind in ("figure", "count") else piece.text
-    if kind != "count":
-        missing = _WRONG_KIND if kind in ("agent", "place", "reason") else _NO_FIGURE
-        return 1.0 if SIGNS[kind].search(text) else missing
-    # A count is beside what is counted, *fourteen turbines*; in a row the label or the column says that.
-    counts = list(_COUNT.finditer(text))
-    label, *cells = piece.text.split("|") if piece.kind == "row" else [""]
-    if not counts or (cells and not any(re.fullmatch(r"\s*\(?\d[\d,]*\)?\s*", cell) for cell in cells)):
-        return _NO_FIGURE
-    beside = words_of(f"{label} {piece.header}")
-    for count in counts:
-        beside += words_of(text[count.end() : count.end() + 100])[:5]
-        beside += words_of(text[max(0, count.start() - 60) : count.start()])[-4:]
-    counted = frozenset().union(*({topic, *synonyms_of(topic)} for topic in topics))
-    return 1.0 if counted.intersection(map(stem, beside)) else _WRONG_KIND
+    text = _DATE.sub(" ", piece.text) if kind == "figure" else piece.text
+    missing = _WRONG_KIND if kind in ("agent", "reason") else _NO_FIGURE
+    return 1.0 if SIGNS[kind].search(text) else missing
 
 
 def year_factor(question: Question, passage: FiledPassage, piece: PassagePiece) -> float:
-    """Prefer pieces with the question's years in them or around them, or as the filing's own."""
-    close = years_of(f"{piece.text} {piece.header} {piece.heading}")
-    around = years_of(f"{piece.near} {passage.period} {passage.date}")
-    values = [1.0 if year in close else _YEAR_AROUND if year in around else _WRONG_YEAR for year in question.years]
-    return sum(values) / len(values) if values else 1.0
+    """Return 1 where all years of the question are in a piece, around it or the filing's own, less where not."""
+    near = f"{piece.text} {piece.header} {piece.heading} {piece.near} {passage.period} {passage.date}"
+    return 1.0 if question.years <= years_of(near) else _WRONG_YEAR
 
 
-def wording_bonus(
-    question: Question, piece: PassagePiece, topics: frozenset[str], phrases: frozenset[tuple[str, str]]
-) -> float:
-    """Prefer words that are adjacent or written as in the question."""
+def wording_bonus(piece: PassagePiece, topics: frozenset[str], phrases: frozenset[tuple[str, str]]) -> float:
+    """Prefer words that are adjacent as in the question, and early."""
     words = words_of(piece.text) or [""]
     adjacent = list(pairwise(map(stem, words)))
     pairs = set(pairs_of(piece.text)) | set(pairs_of(piece.heading))
     return (
         0.15 * len(phrases & pairs) / max(len(phrases), 1)
         + 0.05 * (not topics.isdisjoint(map(stem, words[:4])))
-        + 0.03 * len(set(question.topics) & set(words)) / max(len(question.topics), 1)
-        + 0.03 * bool(question.years & years_of(piece.text))
-        + 0.03 * (1 - next((place for place, pair in enumerate(adjacent) if pair in phrases), len(words)) / len(words))
+        + 0.05 * (1 - next((place for place, pair in enumerate(adjacent) if pair in phrases), len(words)) / len(words))
     )
 
 
 def choose(candidates: Sequence[ScoredPiece], question: Question, *, limit: int) -> list[ScoredPiece]:
     """Return the best pieces above the threshold, one a passage, and none that only repeats another.
 
-    Where two things are asked, a second may hold words that the best lacks. In a comparison each company's best comes
-    first.
+    In a comparison each company's best comes first.
     """
     good = [one for one in candidates if one.score >= THRESHOLD]
-    if not good:
-        return []
-    best = good[0]
     first_of_company = {one.passage.company: one for one in reversed(good)}
     if question.compares and len(first_of_company) > 1:
         good = sorted(first_of_company.values(), key=lambda one: -one.score)
     else:
-        good = [best, *(one for one in good[1:] if is_second(one, best, question))]
+        good = [one for one in good if one.total >= good[0].total * _CLOSE_TO_BEST]
     chosen: list[ScoredPiece] = []
     for one in good:
         if all(one.passage.ref != other.passage.ref and not repeats(one, other) for other in chosen):
             chosen.append(one)
     return chosen[:limit]
-
-
-def is_second(one: ScoredPiece, best: ScoredPiece, question: Question) -> bool:
-    """Say whether a piece is quoted below the best one."""
-    if question.kind in _NEEDS_DIGITS and not re.search(r"\d", _DATE.sub(" ", one.piece.text)):
-        return False
-    if question.asks_twice and one.words - best.words:
-        return one.score >= best.score * _OTHER_HALF
-    is_as_full = len(one.words) >= len(best.words) and one.bonus >= best.bonus / 2
-    return is_as_full and one.total >= best.total * _CLOSE_TO_BEST
 
 
 def repeats(one: ScoredPiece, other: ScoredPiece) -> bool:
@@ -263,20 +209,13 @@ def repeats(one: ScoredPiece, other: ScoredPiece) -> bool:
 def unknown_name(question: Question, result: ToolMessage) -> str | None:
     """Return whom the question is about where these passages are about others; None if that is in order.
 
-    A name that no company here bears may be a place or a thing of one: then a text says *at* it or *in* it, writes its
-    first word small, or heads a row with it. Anything else would be answered from another company's text.
+    A name that no company here bears may be a place or a thing of one: then a text says *at* it or *in* it, or heads a
+    row with it. Anything else would be answered from another company's text.
     """
     if question.company or names_one_of(" ".join((question.text, *question.names)), result.companies):
         return None
-    text = "\n".join(passage.text for passage in result.passages)
     for name in question.names:
-        if any(name in passage.text for passage in result.passages if passage.is_attached):
-            continue
-        escaped = re.escape(name)
-        is_company = re.search(rf"\b{escaped},? (?:Inc|Corp|Company|LLC|Ltd|plc|Group|Holdings)", text, re.I)
-        place = re.search(rf"\b(?:at|in|near|off) (?:the |our )?{escaped}\b(?!['’]|\s+[A-Z])", text)
-        is_word = name[0].isupper() and re.search(rf"\b{re.escape(name.split()[0].lower())}\b", text)
-        is_label = re.search(rf"(?:^|\| ){escaped} \|", text, re.M)
-        if is_company or not (place or is_word or is_label):
+        place = re.compile(rf"\b(?:at|in|near|off) (?:the |our )?{re.escape(name)}\b|^{re.escape(name)} \|", re.M)
+        if not any(place.search(one.text) or (one.is_attached and name in one.text) for one in result.passages):
             return name
     return None

@@ -17,7 +17,7 @@ CONNECT_LINE = "OPENAI_BASE_URL=http://127.0.0.1:11434/v1"
 MAX_QUOTE_CHARS = 600
 _MAX_QUOTES = 3
 _SHOWN_COMPANIES = 5
-_REFUSAL = "I couldn’t find an answer in these filings."
+_REFUSAL = "I couldn’t find an answer in %s."
 _LEAD = "The filings say this, word for word:"
 _ATTACHED_LEAD = "The attached file says this, word for word:"
 _ENGLISH_ONLY = "I read English questions; I looked for the names and words of this one without translating them."
@@ -72,9 +72,8 @@ def answer(question: Question, result: ToolMessage) -> Reply:
     lines = []
     if question.asks_record and not stranger:
         shown = [one.passage for one in chosen] or list(result.passages[:1])
-        for one in {
-            (passage.company, passage.filing, passage.period): passage for passage in shown if passage.company
-        }.values():
+        filings = {(one.company, one.filing, one.period): one for one in shown if one.company}
+        for one in filings.values():
             dated = f"filed {one.date}" if one.date else "filing date not known here"
             period = f", period {one.period}" if one.period else ""
             lines.append(f"- {escaped(one.company)}, {one.filing}, {dated}{period} [{one.ref}]")
@@ -100,17 +99,11 @@ def answer(question: Question, result: ToolMessage) -> Reply:
         if candidates:
             thinking.append(f"The best sentence scores {candidates[0].score:.2f}; an answer needs {THRESHOLD}.")
         thinking.append(f"I quote {len(chosen)}." if chosen else "That is too little, so I say so.")
-    bullets = [describe_search(question, result)]
-    if result.passages:
-        bullets.append(f"Compared {counted(len(result.passages), 'passage')} with the question.")
-        bullets.append(
-            f"Quoted {len(chosen)} of them, word for word." if chosen else "Quoted none of them as an answer."
-        )
-    else:
-        bullets.append("Found no passage, so nothing is cited.")
+    found = counted(len(result.passages), "passage")
+    outcome = f"Quoted {len(chosen)} of {found}, word for word." if chosen else f"Found no answer in {found}."
     scores = "; ".join(f"[{one.passage.ref}] {one.score:.2f} {one.passage.section}" for one in candidates[:5])
     notes = f"Threshold {THRESHOLD}. Best pieces: {scores or 'none'}."
-    return Reply(" ".join(thinking), tuple(bullets), text, notes)
+    return Reply(" ".join(thinking), (describe_search(question, result), outcome), text, notes)
 
 
 def with_reason(question: Question, scored: ScoredPiece) -> str:
@@ -166,23 +159,28 @@ def refusal(question: Question, result: ToolMessage, stranger: str | None = None
     else:
         why = "The search found no passage."
     searched = result.searched
-    count, companies = searched.get("filings"), list(map(escaped, result.searched_companies))
+    companies = list(map(escaped, searched.companies))
     more = f" and {len(companies) - _SHOWN_COMPANIES} more" if len(companies) > _SHOWN_COMPANIES else ""
-    among = f", among {counted(count, 'filing')}" if isinstance(count, int) and count else ""
+    among = f", among {counted(searched.filings, 'filing')}" if searched.filings else ""
     of = f" of {'; '.join(companies[:_SHOWN_COMPANIES])}{more}" if among and companies else ""
-    query = escaped(str(searched.get("query") or question.query).replace('"', " "))
+    query = escaped((searched.query or question.query).replace('"', " "))
     searched_line = ended(f"Searched for: “{query}”{among}{of}")
-    return f"{_REFUSAL} {why}{hint}\n\n{searched_line}"
+    where = "the attached files or these filings" if has_attached(result) else "these filings"
+    return f"{_REFUSAL % where} {why}{hint}\n\n{searched_line}"
 
 
 def describe_search(question: Question, result: ToolMessage) -> str:
     """Return the first bullet of a summary."""
-    company = result.searched.get("company")
+    company = result.searched.company
     # One company is called by the name in its filings.
     name = result.companies[0] if company and len(result.companies) == 1 else company
-    only = f", only in those of {name}" if isinstance(name, str) else ""
-    where = "the attached files and the filings" if any(one.is_attached for one in result.passages) else "the filings"
-    return ended(f"Searched {where} for “{result.searched.get('query') or question.query}”{only}")
+    only = f", only in those of {name}" if name else ""
+    where = "the attached files and the filings" if has_attached(result) else "the filings"
+    return ended(f"Searched {where} for “{result.searched.query or question.query}”{only}")
+
+
+def has_attached(result: ToolMessage) -> bool:
+    return any(passage.is_attached for passage in result.passages)
 
 
 def describe_found(result: ToolMessage) -> str:
