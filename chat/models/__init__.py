@@ -2,6 +2,7 @@
 
 from chat.models.attachment import Attachment
 from chat.models.conversation import Conversation
+from chat.models.conversation_import import ConversationImport
 from chat.models.filing import Filing, Passage
 from chat.models.model_profile import LearnedLimit, ModelProfile
 from chat.models.project import Project
@@ -14,6 +15,7 @@ __all__ = [
     "Attachment",
     "Checkpoint",
     "Conversation",
+    "ConversationImport",
     "Event",
     "Feedback",
     "Filing",

@@ -22,9 +22,8 @@ from django.utils.text import get_valid_filename, slugify
 from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
 
+from accounts.access.visibility import reread
 from accounts.models import User
-from accounts.preferences import saved_profiles
-from accounts.visibility import Session
 from chat import eventlog
 from chat.cards import build, labels
 from chat.conversations.reasoning_settings import visibility_for
@@ -152,21 +151,25 @@ def as_markdown(export: Export) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-async def zip_of_all(person: User, session: Session, origin: str) -> AsyncIterator[bytes]:
+async def zip_of_all(person: User, session_key: str | None, origin: str) -> AsyncIterator[bytes]:
     """Yield a ZIP file of a user's account and conversations: Markdown and JSON, as the user sees them, and files.
 
-    One conversation or file is in memory at a time. Temporary ones are in no list, so not in here.
+    One conversation or file is in memory at a time. Temporary ones are in no list, so not in here. Where the session
+    ends meanwhile the file is cut off, so that no program takes it for the whole.
     """
     buffer, language = ZipBuffer(), get_language()
     archive = ZipFile(buffer, "w", ZIP_DEFLATED)
 
     @sync_to_async
-    def write_conversation(pk: uuid.UUID) -> list[uuid.UUID]:
-        """Return the ids of its attached files."""
+    def write_conversation(pk: uuid.UUID) -> list[uuid.UUID] | None:
+        """Return the ids of its attached files; None where the session has ended."""
+        current = reread(person, session_key)
+        if current is None:
+            return None
         conversation = person.conversations.select_related("profile").filter(pk=pk).first()
         if conversation is None:  # deleted meanwhile
             return []
-        sees = Choice(summary=True, trace=True, thinking=True).within(visibility_for(person, session, conversation))
+        sees = Choice(summary=True, trace=True, thinking=True).within(visibility_for(*current, conversation))
         export = Export(conversation.title, origin, timezone.now(), eventlog.turns(pk), sees)
         name = f"{conversation.created_at:%Y-%m-%d}-{file_stem(conversation.title)}-{pk.hex[:8]}"
         # the response is read after its request, whose language has ended
@@ -176,17 +179,26 @@ async def zip_of_all(person: User, session: Session, origin: str) -> AsyncIterat
         return list(conversation.attachments.exclude(sent_at=None).values_list("pk", flat=True))
 
     @sync_to_async
-    def write_file(pk: uuid.UUID) -> None:
+    def write_file(pk: uuid.UUID) -> bool:
+        """Return False where the session has ended."""
+        if reread(person, session_key) is None:
+            return False
         if file := Attachment.objects.filter(pk=pk).first():
             folder = f"attachments/{file.conversation_id.hex[:8]}"
             archive.writestr(f"{folder}/{get_valid_filename(f'{pk.hex[:8]}-{file.name}')}", content_of(file))
+        return True
 
     # First: it needs no other rows, and a download that is cut off has it.
     archive.writestr("account.json", await sync_to_async(account_json)(person))
+    yield buffer.take()
     listed = person.conversations.filter(expires_at=None, turns__isnull=False).distinct().order_by("-created_at")
     for pk in [pk async for pk in listed.values_list("pk", flat=True)]:
-        for file_pk in await write_conversation(pk):
-            await write_file(file_pk)
+        files = await write_conversation(pk)
+        if files is None:
+            return
+        for file_pk in files:
+            if not await write_file(file_pk):
+                return
             yield buffer.take()
         yield buffer.take()
     archive.close()
@@ -218,7 +230,7 @@ def account_json(person: User) -> str:
         "language": person.language,
         "showReasoning": person.show_reasoning,
         "reasoning": person.reasoning,
-        "profiles": {profile.name: profile.values for profile in saved_profiles(person)},
+        "profiles": {profile.name: profile.values for profile in person.reasoning_profiles.all()},
         "prompts": dict(Prompt.objects.filter(owner=person).values_list("name", "text")),
         "projects": [
             {

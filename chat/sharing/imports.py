@@ -1,39 +1,48 @@
 """Import conversations from an export of ChatGPT or of this product: their texts, models and times.
 
 Sources, steps and thinking are left out, for nothing can check them here. Answers pass the same normalisation and
-redaction as those of a model. An upload is read one conversation at a time, each in a transaction of its own; what was
-imported before is skipped, so an upload that was cut off continues where it is repeated.
+redaction as those of a model. An upload is read by a thread of this process, one conversation at a time, each in a
+transaction of its own; what was imported before is skipped, so an import that was cut off, as by a restart, continues
+where the upload is repeated.
 """
 
 from __future__ import annotations
 
+import logging
 import re
+import shutil
 import time
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from hashlib import blake2b
-from typing import Any
+from tempfile import TemporaryFile
+from threading import Semaphore, Thread
+from typing import IO, Any
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 import msgspec
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import transaction
+from django.db import DatabaseError, connections, transaction
 from django.db.models import Q
 from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 from msgspec import Struct
 
 from accounts.models import User
 from chat import eventlog
 from chat.conversations.actions import MAX_TITLE_CHARS
-from chat.conversations.titles import title_from
+from chat.conversations.titles import masked_name, title_from
 from chat.eventlog import EndedTurn
-from chat.models import Conversation
+from chat.models import Conversation, ConversationImport
+from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError, storable
 from reasoning.deltas import RawFields
 from reasoning.events import AssistantMessage, TurnStatus
@@ -41,14 +50,15 @@ from reasoning.redaction import redact_text
 from reasoning.stream.limits import TurnLimits
 from reasoning.stream.turn import TurnMachine
 
-MAX_UPLOAD_BYTES = 50 * 1024**2  # config.connections lets no more in
 MAX_FILE_BYTES = 100 * 1024**2  # of one file in a ZIP file, unpacked: it is in memory as a whole ...
 MAX_UNPACKED_BYTES = 500 * 1024**2  # ... and of all that are read
 MAX_CONVERSATION_BYTES = 10 * 1024**2
 MAX_FILES = 10_000
 MAX_CONVERSATIONS = 5_000
 MAX_TURNS = 2_000
-MAX_S = 120
+MAX_S = 600
+IMPORTS_AT_ONCE = 2  # in a process: each takes a processor; others wait
+REPORT_EVERY_S = 30.0  # of those that wait
 EARLIEST = datetime(1970, 1, 2, tzinfo=UTC)
 MAX_NAMES = 5  # of what was skipped for one reason
 MAX_MODEL_CHARS = 100
@@ -57,6 +67,9 @@ _WANTED = re.compile(r"(?:.*/)?(?:conversations(?:-\d+)?|conversations/[^/]+)\.j
 # Strings are matched whole, so that brackets in them don't count; possessively, so that each is read once.
 _STRING_OR_BRACKET = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{\]}]', re.DOTALL)
 _ZIP_MARK, _ZIP_ENTRY = b"PK\x03\x04", b"PK\x01\x02"
+CHUNK_BYTES = 64 * 1024
+logger = logging.getLogger(__name__)
+slots = Semaphore(IMPORTS_AT_ONCE)
 # Any other status of an export is a completed answer.
 _STATUS: Mapping[str, TurnStatus] = {"stopped": "aborted", "error": "errored", "interrupted": "interrupted"}
 
@@ -132,6 +145,10 @@ class Report:
     shortened: int = 0
     skipped: dict[str, tuple[int, list[str]]] = field(default_factory=dict)
 
+    @property
+    def seen(self) -> int:
+        return self.imported + sum(count for count, _names in self.skipped.values())
+
     def skip(self, reason: str, name: str) -> None:
         count, names = self.skipped.get(reason, (0, []))
         self.skipped[reason] = (count + 1, [*names, name][:MAX_NAMES])
@@ -140,13 +157,65 @@ class Report:
         return [(reason, count, names) for reason, (count, names) in self.skipped.items()]
 
 
-def import_upload(person: User, upload: UploadedFile[bytes]) -> Report:
-    """Import the conversations of an uploaded file. Raises InvalidInputError where it is no export, or too large."""
-    if (upload.size or 0) > MAX_UPLOAD_BYTES:
-        raise refusal(_("The file is too large; at most %(most)s are allowed."), most=filesizeformat(MAX_UPLOAD_BYTES))
-    report, ends_at = Report(), time.monotonic() + MAX_S
-    for file_name, data in json_files(upload):
+def start_import(person: User, upload: UploadedFile[bytes]) -> None:
+    """Import the conversations of an uploaded file in the background. Raises InvalidInputError."""
+    if (upload.size or 0) > settings.IMPORT_MAX_BYTES:
+        words = _("The file is too large; at most %(most)s are allowed.")
+        raise refusal(words, most=filesizeformat(settings.IMPORT_MAX_BYTES))
+    with ExitStack() as stack:
+        file = stack.enter_context(TemporaryFile())
+        shutil.copyfileobj(upload, file)  # Django closes the upload with its request
+        with transaction.atomic():
+            User.objects.select_for_update().get(pk=person.pk)  # two uploads may come at once
+            current = ConversationImport.objects.filter(owner=person).first()
+            if current and current.is_running:  # each takes memory and a processor
+                raise refusal(_("Another import is still running. Try again when it has ended."), code="import_running")
+            if current:
+                current.delete()
+            run = ConversationImport.objects.create(owner=person)
+        stack.pop_all()  # the thread closes it
+    Thread(target=run_import, args=(run, file, get_language()), name="import").start()
+
+
+def run_import(run: ConversationImport, file: IO[bytes], language: str | None) -> None:
+    """Import a file, and store what became of it. Target of a thread."""
+    report, error = Report(), ""
+    try:
+        with file, override(language):
+            while not slots.acquire(timeout=REPORT_EVERY_S):
+                if not save_progress(run, report):
+                    return
+            try:
+                import_file(run, file, report)
+            except InvalidInputError as refused:
+                error = refused.message
+            except Exception:
+                logger.warning("import failed", exc_info=True)
+                error = _("Something went wrong on this server. Upload the file again to continue.")
+            finally:
+                slots.release()
+        save_progress(run, report, error=error, ended_at=timezone.now())
+    except DatabaseError:  # after a while the page says that it was interrupted
+        logger.warning("end of an import not stored", exc_info=True)
+    finally:
+        connections.close_all()  # those of this thread
+
+
+def save_progress(run: ConversationImport, report: Report, **fields: object) -> bool:
+    """Store what was done so far; False where this import was deleted or replaced, or its user may not sign in."""
+    rows = ConversationImport.objects.filter(pk=run.pk, owner__is_active=True)
+    return bool(rows.update(updated_at=timezone.now(), report=asdict(report), **fields))
+
+
+def import_file(run: ConversationImport, file: IO[bytes], report: Report) -> None:
+    """Import the conversations of a file. Raises InvalidInputError where it is no export, or too large."""
+    ends_at = time.monotonic() + MAX_S
+    for file_name, data in json_files(file):
         for number, raw in enumerate(conversations_in(data, ends_at), 1):
+            if not save_progress(run, report):
+                return
+            if turn_manager.is_draining():
+                raise refusal(_("The server was restarted. Upload the file again to continue."))
             name = f"{file_name} {number}"
             if report.imported >= MAX_CONVERSATIONS:
                 report.skip(_("Not imported yet. Upload the file again to continue."), name)
@@ -159,26 +228,27 @@ def import_upload(person: User, upload: UploadedFile[bytes]) -> Report:
             except (ValueError, RecursionError):
                 report.skip(_("Not a conversation of ChatGPT or Legible"), name)
                 continue
-            import_conversation(person, found, raw, name, report)
+            import_conversation(run.owner, found, raw, name, report)
         if time.monotonic() > ends_at:  # what follows is not even counted
             report.skip(_("Not imported yet. Upload the file again to continue."), file_name)
             break
-    if not report.imported and not report.skipped:
+    if not report.seen:
         raise refusal(_("The file is no export of ChatGPT or Legible."))
-    return report
 
 
-def json_files(upload: UploadedFile[bytes]) -> Iterator[tuple[str, bytes]]:
+def json_files(file: IO[bytes]) -> Iterator[tuple[str, bytes]]:
     """Yield name and contents of the JSON files of an upload, one at a time. Raises InvalidInputError."""
-    if upload.read(len(_ZIP_MARK)) != _ZIP_MARK:
-        upload.seek(0)
-        yield _("Conversation"), upload.read()
+    file.seek(0)
+    is_zip = file.read(len(_ZIP_MARK)) == _ZIP_MARK
+    file.seek(0)
+    if not is_zip:
+        yield _("Conversation"), file.read()
         return
     # Counted before the directory is read, which takes half a kilobyte of memory per entry.
-    if sum(chunk.count(_ZIP_ENTRY) for chunk in upload.chunks()) > MAX_FILES:
+    if sum(chunk.count(_ZIP_ENTRY) for chunk in iter(partial(file.read, CHUNK_BYTES), b"")) > MAX_FILES:
         raise refusal(_("The ZIP file has too many files; at most %(most)s are allowed."), most=MAX_FILES)
     try:
-        with ZipFile(upload) as archive:
+        with ZipFile(file) as archive:
             wanted = [info for info in archive.infolist() if _WANTED.fullmatch(info.filename)]
             if not wanted:
                 raise refusal(_("The ZIP file has no conversations.json and no exported conversations."))
@@ -191,7 +261,7 @@ def json_files(upload: UploadedFile[bytes]) -> Iterator[tuple[str, bytes]]:
                 most, total = filesizeformat(MAX_FILE_BYTES), filesizeformat(MAX_UNPACKED_BYTES)
                 raise refusal(words, most=most, total=total)
             for info in wanted:
-                yield info.filename.rpartition("/")[2], archive.read(info)
+                yield redact_text(storable(info.filename.rpartition("/")[2])), archive.read(info)
     except (BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, ValueError) as error:
         raise refusal(_("The ZIP file is damaged.")) from error
 
@@ -223,7 +293,7 @@ def import_conversation(person: User, found: ExportedConversation, raw: bytes, n
     """Store one conversation, unless it has no text or is here already."""
     # 1. Its messages, whichever product wrote them.
     said = list(chatgpt_branch(found) if found.mapping is not None else own_entries(found.messages or ()))
-    title = redact_text(" ".join(storable(found.title or "").split()))[:MAX_TITLE_CHARS]
+    title = masked_name(found.title or "", MAX_TITLE_CHARS)
     name = title or name
     if not any(message.text for message in said):
         report.skip(_("No text"), name)
@@ -343,5 +413,5 @@ def time_of(value: float | datetime | None) -> datetime | None:
     return min(at, timezone.now()) if at and at >= EARLIEST else None
 
 
-def refusal(message: str, **values: object) -> InvalidInputError:
-    return InvalidInputError("invalid_import", message % values, field="file")
+def refusal(message: str, *, code: str = "invalid_import", **values: object) -> InvalidInputError:
+    return InvalidInputError(code, message % values, field="file")

@@ -19,8 +19,8 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
+from accounts.access.visibility import site_flags
 from accounts.models import AuditEntry, User
-from accounts.visibility import site_flags
 from chat import eventlog
 from chat.cards import build, rendering
 from chat.cards.view_models import AnswerView, QuestionView, SourceView, StepView, dom_id

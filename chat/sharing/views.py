@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import (
     Http404,
@@ -28,14 +29,15 @@ from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django_htmx.http import HttpResponseClientRefresh
 
-from accounts.attempts import AttemptLimit
+from accounts.access.attempts import AttemptLimit
 from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
 from chat.eventlog.link_tokens import token_of
-from chat.models import Conversation, Share, Turn
+from chat.models import Conversation, ConversationImport, Share, Turn
 from chat.sharing import imports, links
 from chat.sharing.export import Choice, Export, as_json, as_markdown, file_stem, zip_of_all
 from chat.validation import InvalidInputError
@@ -72,34 +74,40 @@ async def export_all(request: HttpRequest) -> HttpResponseBase:
     if not await sync_to_async(AttemptLimit("export", str(person.pk), allowed=EXPORTS_ALLOWED).take)():
         message = _("Too many exports. Try again in a few minutes.")
         return HttpResponse(message, status=429, content_type="text/plain; charset=utf-8")
-    files = zip_of_all(person, request.session, origin_of(request))
+    files = zip_of_all(person, request.session.session_key, origin_of(request))
     return StreamingHttpResponse(files, "application/zip", headers=download_header(f"legible-{today()}.zip"))
 
 
 @never_cache
 @require_http_methods(["GET", "POST"])
-def import_file(request: HttpRequest) -> HttpResponse:
-    """GET: the form. POST: import the conversations of ``file``, and show what became of each."""
-    form: dict[str, Any] = {"max_bytes": imports.MAX_UPLOAD_BYTES}
+def import_file(request: HtmxHttpRequest) -> HttpResponse:
+    """GET: the form, or how far the user's import is; then what became of it. POST: import ``file``, 303."""
     if request.method == "GET":
-        return render(request, "chat/import.html", form)
-    person, status = request_user(request), 400
-    running = AttemptLimit("importing", str(person.pk), allowed=1)
+        return import_page(request)
+    person = request_user(request)
     try:
         if (upload := request.FILES.get("file")) is None:
             raise imports.refusal(_("Choose a file."))
         if not AttemptLimit("import", str(person.pk), allowed=IMPORTS_ALLOWED).take():
-            status = 429
-            raise imports.refusal(_("Too many imports. Try again in a few minutes."))
-        if not running.take():  # each takes memory and a processor
-            status = 429
-            raise imports.refusal(_("Another import is still running. Try again when it has ended."))
-        try:
-            return render(request, "chat/import.html", form | {"report": imports.import_upload(person, upload)})
-        finally:
-            running.reset()
+            raise imports.refusal(_("Too many imports. Try again in a few minutes."), code="too_many_imports")
+        imports.start_import(person, upload)
     except InvalidInputError as error:
-        return render(request, "chat/import.html", form | {"error": error.message}, status=status)
+        return import_page(request, error=error.message, status=400 if error.code == "invalid_import" else 429)
+    return see_other(reverse("chat:import"))
+
+
+def import_page(request: HtmxHttpRequest, *, error: str = "", status: int = 200) -> HttpResponse:
+    newest = ConversationImport.objects.filter(owner=request_user(request)).first()
+    # htmx asks while an import runs; the page of one that has ended has another script
+    if request.htmx and not (newest and newest.is_running):
+        return HttpResponseClientRefresh()
+    context = {
+        "max_bytes": settings.IMPORT_MAX_BYTES,
+        "import": newest,
+        "report": imports.Report(**newest.report) if newest else None,
+        "error": error,
+    }
+    return render(request, "chat/import.html", context, status=status)
 
 
 @never_cache
