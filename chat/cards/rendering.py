@@ -27,7 +27,7 @@ from reasoning.citations import citation_numbers
 from reasoning.envelope import AnswerRecord, answer_record
 from reasoning.events import AssistantMessage
 
-VERSION = 2  # raise it with a change of the rendering that stored answers are to follow
+VERSION = 3  # raise it with a change of the rendering that stored answers are to follow
 logger = logging.getLogger(__name__)
 
 

@@ -33,7 +33,7 @@ def count_marks(text: str) -> int:
 
 def is_heavy(text: str) -> bool:
     """Say whether rendering takes long enough to be done in a process that can be ended."""
-    return len(text) > HEAVY_CHARS or count_marks(text) > HEAVY_MARKS
+    return len(text) > HEAVY_CHARS or (len(text) > HEAVY_MARKS and count_marks(text) > HEAVY_MARKS)
 
 
 def is_too_dense(block: str) -> bool:

@@ -116,11 +116,16 @@ def render_blocks(text: str, user_text: UserText, budget: RenderBudget) -> str:
     return "".join(parts)
 
 
-def render_unfinished(complete: str, growing: str, user_text: UserText, budget: RenderBudget) -> str:
-    """Render the end of an answer that is still written, with its ``TIP``: a complete block and one that grows."""
+def render_unfinished(
+    complete: str, growing: str, user_text: UserText, budget: RenderBudget, *, as_text: bool = False
+) -> str:
+    """Render the end of an answer that is still written, with its ``TIP``: a complete block and one that grows.
+
+    ``as_text``: the one that grows without its markup.
+    """
     html = render_blocks(complete, user_text, budget) if complete else ""
     text = _NOT_TEXT.sub("\ufffd", growing) + TIP
-    if is_too_dense(text) or not budget.admits(text):
+    if as_text or is_too_dense(text) or not budget.admits(text):
         return html + as_plain_text(text)
     args = (text, user_text if may_contain_link(text) else EMPTY, get_language())
     try:

@@ -79,7 +79,9 @@ def add_rules(parser: MarkdownIt) -> None:
 
 
 def hold_line(state: StateCore) -> None:
-    """Hide the last line of the text where more of it decides what it is, and a table's row until it is complete."""
+    """Hide the last line of the text where more of it decides what it is, a table's row until it is complete, and a
+    table until it has one.
+    """
     at = next((at for at, token in reversed(list(enumerate(state.tokens))) if TIP in token.content + token.info), -1)
     if at < 0:
         return
@@ -93,6 +95,10 @@ def hold_line(state: StateCore) -> None:
         row = next(start for start in range(at, -1, -1) if state.tokens[start].type == "tr_open")
         end = next(end for end in range(at, len(state.tokens)) if state.tokens[end].type == "tr_close")
         del state.tokens[row : end + 1]
+        if state.tokens[row - 1].type == "tbody_open":
+            # A head alone: its columns would move once the first row shows what they hold.
+            start = next(start for start in range(row, -1, -1) if state.tokens[start].type == "table_open")
+            del state.tokens[start : row + 2]
     elif before == "heading_open":
         shown = re.sub(rf"(?:(?<=\s)|\A)#+{TIP}\Z", TIP + HELD, token.content)
         token.content = shown if shown != TIP else TIP + HELD

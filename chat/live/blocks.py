@@ -33,7 +33,9 @@ from reasoning.citations import Source, check_citations, citation_numbers
 
 logger = logging.getLogger(__name__)
 SHORT_CHARS = 800
-REDRAW_SHARE = 0.06  # of a processor
+# Of a processor, for all open blocks of a process: while text waits for it, and while its markup is shown as text.
+HELD_SHARE, MARKUP_SHARE = 0.06, 0.03
+UNUSED_S = 1.0  # so long a share that was not used can be used later
 
 
 class BlockRenderer:
@@ -60,14 +62,20 @@ class BlockRenderer:
             logger.exception("block shown without its citations", extra={"conversation": self._conversation_id.hex})
             return await arender(self._owner_id, blocks, render_markdown, "".join(blocks), user_text=asked)
 
-    async def render_open(self, parts: tuple[str, str], sources: Sequence[Source]) -> OpenBlock:
-        """Return the end of the answer as it is shown: a complete block, or nothing, and the one that grows."""
+    async def render_open(
+        self, parts: tuple[str, str], sources: Sequence[Source], *, as_text: bool = False
+    ) -> OpenBlock:
+        """Return the end of the answer as it is shown: a complete block, or nothing, and the one that grows.
+
+        ``as_text``: draw no markup of the one that grows.
+        """
         if not any(parts):
             return OpenBlock()
         asked = await self._asked_before(parts)
+        args = (parts, sources, self._numbers, asked, self._budget, as_text)
         if is_quick(parts, SHORT_CHARS):
-            return render_open(parts, sources, self._numbers, asked, self._budget)
-        return await arender(self._owner_id, parts, render_open, parts, sources, self._numbers, asked, self._budget)
+            return render_open(*args)
+        return await arender(self._owner_id, parts, render_open, *args)
 
     async def _asked_before(self, blocks: Sequence[str]) -> UserText:
         if self._asked is None and any(map(may_contain_link, blocks)):
@@ -85,10 +93,11 @@ def render_open(
     numbers: Mapping[int, int],
     asked: UserText,
     budget: RenderBudget,
+    as_text: bool,
 ) -> OpenBlock:
     """Render what is not finished yet, with links to its sources. Its quotations get their verdicts at the end."""
     started = thread_time()
-    html = render_unfinished(*parts, asked, replace(budget))
+    html = render_unfinished(*parts, asked, replace(budget), as_text=as_text)
     try:
         for part in parts if sources else ():
             numbers = citation_numbers(check_citations(part, sources), numbers)
@@ -104,18 +113,24 @@ def may_redraw(parts: tuple[str, str]) -> bool:
 
 
 class RedrawPace:
-    """When open blocks may be drawn again: all of a process in a share of its time."""
+    """When open blocks may be drawn again: all of a process in a share of a processor's time."""
 
-    def __init__(self) -> None:
-        self._is_free_at = 0.0
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._free_at = 0.0
 
-    def next_at(self, cost_s: float) -> float:
-        """Return when the block that was drawn now, at this cost, may be drawn again."""
-        self._is_free_at = max(self._is_free_at, time.monotonic()) + cost_s / REDRAW_SHARE
-        return self._is_free_at
+    def is_free(self) -> bool:
+        """Whether a block may be drawn now."""
+        return self._free_at <= time.monotonic()
+
+    def spend(self, cost_s: float) -> float:
+        """Count the cost of a block that was drawn; return when it may be drawn again."""
+        now = time.monotonic()
+        self._free_at = max(self._free_at, now - UNUSED_S) + cost_s / self._share
+        return max(self._free_at, now)
 
 
-redraw_pace = RedrawPace()
+held_pace, markup_pace = RedrawPace(HELD_SHARE), RedrawPace(MARKUP_SHARE)
 
 
 def render_blocks(

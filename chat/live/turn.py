@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from django.utils.translation import override
 
-from accounts.visibility import site_flags
+from accounts.access.visibility import site_flags
 from chat.html import BlockSplitter
-from chat.live.blocks import BlockRenderer, may_redraw, redraw_pace
+from chat.live.blocks import BlockRenderer, RedrawPace, held_pace, markup_pace, may_redraw
 from chat.live.publish import publish
 from chat.live.state import Event, LiveStep, TurnState
 from reasoning.citations import Source
@@ -50,6 +50,14 @@ class Rewrite(NamedTuple):
         return cls(channel, len(commonprefix([before, after])), chars)  # noqa: RUF071 - of characters, they are no paths
 
 
+class RequestSize(NamedTuple):
+    """How large a request is, how large it may be, and what is stored beside it and not sent. In tokens."""
+
+    tokens: int
+    limit: int
+    unsent: int
+
+
 @dataclass(kw_only=True, eq=False)
 class LiveTurn(TurnState):
     """The state of a running turn in the process that runs it. It belongs to the event loop of the turn."""
@@ -58,6 +66,7 @@ class LiveTurn(TurnState):
     working_status: StrOrPromise = ""  # of a model that works; with it the status line may say what the model reads
     sources: tuple[Source, ...] = ()
     record: TurnRecord | None = None  # as stored, once the turn has ended
+    next_request: RequestSize | None = None  # by the model and the settings of this turn, once it has ended
     finished: asyncio.Event = field(default_factory=asyncio.Event)
     answer: str = ""  # all that was released, published or not
     rewrites: list[Rewrite] = field(default_factory=list)
@@ -65,7 +74,7 @@ class LiveTurn(TurnState):
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
     _splitter: BlockSplitter = field(default_factory=BlockSplitter)
-    _is_behind: bool = False  # the open block: some of its text isn't drawn, or not highlighted
+    _is_behind: bool = False  # the open block: some of its text isn't drawn, or is drawn without its markup
     _redraw_at: float = 0.0  # of the monotonic clock
     _call_ids: list[str] = field(default_factory=list)
     _trace_room: TraceRoom = field(default_factory=TraceRoom)
@@ -170,11 +179,7 @@ class LiveTurn(TurnState):
         """Publish what the turn shows, until cancelled. What is shown meanwhile is joined."""
         while True:
             self._idle.set()
-            try:
-                async with asyncio.timeout(self._redraw_at - time.monotonic() if self._is_behind else None):
-                    await self._wake.wait()
-            except TimeoutError:
-                self._add_text("text", "")
+            await self._wake.wait()
             self._idle.clear()
             self._wake.clear()
             pending, self._pending = self._pending, []
@@ -213,28 +218,42 @@ class LiveTurn(TurnState):
         if blocks:
             html = str(await self._blocks.render(blocks, self.sources))
             event: Event = {"kind": "block", "text": text, "html": html}
-            before, after, *_ = self.open_block
-            if is_due or not before.startswith(html):
-                return event | await self._redraw()
-            # What the open block shows behind them stays until it may be drawn again.
-            self._is_behind = True
-            return event | {"open": (before.removeprefix(html), after, False)}
+            return event | (await self._redraw(markup_pace) if is_due else await self._show_as_text())
         event = {"kind": "text", "text": text, "added": "", "open": None, "n": self.tail_n + 1}
         if not may_redraw(self._splitter.open_parts):  # what is behind is drawn once, then text is added
-            return event | (await self._redraw() if self._is_behind else {"added": text})
-        if text and self.open_block.takes(text) and not (self._is_behind and is_due):
-            self._is_behind |= self.open_block.is_code
-            return event | {"added": text}
-        if is_due:
-            return event | await self._redraw()
-        self._is_behind = True
-        self.open_block = self.open_block._replace(is_whole=False)
-        return event | {"n": self.tail_n}
+            return event | (await self._redraw(markup_pace) if self._is_behind else {"added": text})
+        is_held, takes = not self.open_block.is_whole, self.open_block.takes(text)
+        if is_due and (self._is_behind or not takes):
+            return event | await self._redraw(markup_pace)
+        if is_held and held_pace.is_free():
+            return event | await self._redraw(held_pace)
+        if not takes or self.open_block.is_code:
+            self._redraw_soon()
+        # Markup is shown as text until it may be drawn.
+        return event | ({"n": self.tail_n} if is_held or not text else {"added": text})
 
-    async def _redraw(self) -> Event:
+    async def _redraw(self, pace: RedrawPace) -> Event:
         drawn = await self._blocks.render_open(self._splitter.open_parts, self.sources)
-        self._is_behind, self._redraw_at = False, redraw_pace.next_at(drawn.cost_s)
+        self._is_behind, self._redraw_at = False, max(self._redraw_at, pace.spend(drawn.cost_s))
         return {"open": drawn[:3]}
+
+    async def _show_as_text(self) -> Event:
+        drawn = await self._blocks.render_open(self._splitter.open_parts, self.sources, as_text=True)
+        self._redraw_soon()
+        return {"open": drawn[:3]}
+
+    def _redraw_soon(self) -> None:
+        """Draw the open block again as soon as its share allows, though no more text may come."""
+        if not self._is_behind:
+            self._is_behind = True
+            self._wait_for_redraw()
+
+    def _wait_for_redraw(self) -> None:
+        wait_s = self._redraw_at - time.monotonic()
+        if self._is_behind and wait_s > 0:
+            asyncio.get_running_loop().call_later(wait_s, self._wait_for_redraw)
+        elif self._is_behind:
+            self._add_text("text", "")
 
     async def _rewritten_event(self, change: Event) -> Event:
         """Return an event with the whole of a text of which the last part changed."""
@@ -248,7 +267,7 @@ class LiveTurn(TurnState):
         blocks = self._splitter.feed(answer)
         html = str(await self._blocks.render(blocks, self.sources)) if blocks else ""
         event = {"kind": "rewritten", "channel": "answer", "html": html, "chars": len(answer)}
-        return event | await self._redraw()
+        return event | await self._redraw(markup_pace)
 
     def _replaced_end(self, before: str, change: Event) -> str:
         after = before[: len(before) - change["chars"]] + str(change["text"])

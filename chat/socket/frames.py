@@ -1,9 +1,8 @@
 """What one viewer's page is sent: HTML frames for htmx to swap, JSON frames for ``chat.js``.
 
-The answer travels as JSON with ``<`` escaped, so that a page that missed its listener can't be made to swap it: text
-for the tip of the open block, ``[n, text]``, or what of the HTML up to the tip has changed. Parts of a card travel as
-HTML under their own ids, drawn by the templates of the page. Shells that a person may have opened are in no frame. What
-the viewer may not see is not sent (product 15).
+The answer travels as JSON: text for the tip of the open block, ``[n, text]``, or what of the HTML up to the tip has
+changed, ``[n, html, same, finished, end]``. Parts of a card travel as HTML under their own ids, drawn by the templates
+of the page. Shells that a person may have opened are in no frame. What the viewer may not see is not sent (product 15).
 """
 
 from __future__ import annotations
@@ -37,6 +36,7 @@ TOKENS_EVERY_S = 1.0
 STEPS_EVERY_S = 1.0
 FEW_STEPS = 20
 ANNOUNCE_EVERY_S = 10.0
+LESS_THAN = "\x7f"  # in JSON frames, see chat.js
 
 
 class PageFrames:
@@ -151,14 +151,14 @@ class PageFrames:
     def _redraw(self, n: int, block: OpenBlock, finished: str = "") -> str:
         """Return what has changed of the open block; ``finished``: HTML that is not part of it any more.
 
-        What is 0 or unchanged is left out. Numbers are in UTF-16 units, as a browser counts them.
+        How many characters stay, how many are finished: in UTF-16 units, as a browser counts them. An unchanged end is
+        left out.
         """
         html = finished + block.before
         same = _same_chars(self._open_html, html)
-        lengths = {"same": _utf16_units(html[:same]), "finished": _utf16_units(finished)}
-        end = {} if block.after == self._open_end else {"end": block.after}
+        end = [] if block.after == self._open_end else [block.after]
         self._open_html, self._open_end = block.before, block.after
-        return json_frame(n=n, **{name: length for name, length in lengths.items() if length}, html=html[same:], **end)
+        return _to_json([n, html[same:], _utf16_units(html[:same]), _utf16_units(finished), *end])
 
     def _whole_open_block(self, turn: TurnState) -> str:
         """Return the open block; the changes after it are of this one."""
@@ -270,7 +270,9 @@ def title_frames(conversation: Conversation, *, is_new: bool) -> list[str]:
 
 
 def _to_json(form: Any) -> str:
-    return msgspec.json.encode(form).decode().replace("<", "\\u003c")
+    # A page that missed its listener would swap a frame with "<" in it. Another character of one byte stands for it:
+    # half the frames of an answer are HTML.
+    return msgspec.json.encode(form).decode().replace(LESS_THAN, "\\u007f").replace("<", LESS_THAN)
 
 
 def _last_blocks(message_id: str, html: str) -> str:

@@ -19,7 +19,7 @@ from channels.db import database_sync_to_async
 from django.db import Error
 from django.utils.translation import gettext as _
 
-from accounts import scratchpad as gate
+from accounts.access import scratchpad as gate
 from chat import eventlog
 from chat.cards import rendering
 from chat.cards.view_models import dom_id
@@ -28,7 +28,7 @@ from chat.db_errors import is_outage
 from chat.eventlog import TurnRecord, pagination
 from chat.eventlog.read import checkpoint_thinking
 from chat.live.state import Event, TurnState
-from chat.live.stored import read_running
+from chat.live.stored import MAX_EARLY, read_running
 from chat.live.turn import LiveTurn
 from chat.models import QueuedMessage, Turn
 from chat.request_preview import summary
@@ -48,7 +48,6 @@ from chat.validation import InvalidInputError, clean_message
 from reasoning.scratchpad import Scratchpad
 
 logger = logging.getLogger(__name__)
-MAX_EARLY = 1000  # events that wait for a checkpoint
 
 
 class PageSession:
@@ -65,6 +64,7 @@ class PageSession:
         self._early: dict[int, Event] = {}  # events behind a gap that only a later checkpoint closes
         self._authorized_at = 0.0  # by the clock of the event loop
         self._heard = False  # an event came since the last check
+        self._may_have_new_settings = True  # since the turn that runs was started
         self._newest_id = viewer.newest_id  # the newest turn when the page was last known to be up to date
         self._cards: set[str] = set()  # that the page has: from this socket, or by its own word
         self._must_redraw = False  # an event could not be drawn
@@ -130,6 +130,7 @@ class PageSession:
         match event["kind"]:
             case "started":
                 self._newest_id = event["turn"]
+                self._may_have_new_settings = False
                 return await self._started(event)
             case "ended":
                 self._newest_id = event["turn"]
@@ -139,6 +140,7 @@ class PageSession:
     async def reauthorize(self) -> list[str]:
         """Read the viewer again; return all cards where that changed what they show. Raises SignedOutError."""
         self._authorized_at = asyncio.get_running_loop().time()
+        self._may_have_new_settings = True
         return await self._set_viewer(await authorize(self.key))
 
     async def check(self, viewer: PageViewer | SignedOutError | None, read_at: float) -> list[str]:
@@ -318,7 +320,7 @@ class PageSession:
 
     async def _finish(self, turn: TurnState, *, is_complete: bool = False) -> list[str]:
         """Return the end of the turn that the page follows; nothing where it isn't in the log yet."""
-        record, next_request = await self._read_ended(turn.id, turn.record if isinstance(turn, LiveTurn) else None)
+        record, next_request = await self._read_ended(turn.id, turn if isinstance(turn, LiveTurn) else None)
         if record is None:
             return []
         self._follow_from(None)
@@ -326,17 +328,21 @@ class PageSession:
         return [*self._frames.finished(record, blocks), *next_request]
 
     @database_sync_to_async
-    def _read_ended(self, turn_id: uuid.UUID, record: TurnRecord | None = None) -> tuple[TurnRecord | None, list[str]]:
+    def _read_ended(self, turn_id: uuid.UUID, live: LiveTurn | None = None) -> tuple[TurnRecord | None, list[str]]:
         """Return an ended turn, None where it isn't in the log yet, and the frames of the next request.
 
-        ``record``: the turn as this process stored it.
+        ``live``: the turn, where this process ran it.
         """
+        record = live.record if live else None
         if record is None:
             turn = Turn.objects.exclude(status=Turn.Status.RUNNING).filter(pk=turn_id).first()
             if turn is None:
                 return None, []
             record = eventlog.turn_record(turn)
         rendering.load([record])  # in this viewer's language
+        if live and live.next_request and not self._may_have_new_settings:
+            size = summary.context_view(live.next_request, self._conversation_id, self._user)
+            return record, [frames.context_frame(size)]
         return record, self.composer_frames([record.turn])
 
     def composer_frames(self, turns: Sequence[Turn] | None = None) -> list[str]:
@@ -356,15 +362,15 @@ class PageSession:
     async def _submit(self, form: Mapping[str, Any], client_id: str) -> list[str]:
         message = clean_message(form.get("text"), form.get("id", ""), form.get("attachments", ()))
         command = commands.parse(message.text)
-        # What the viewer may see is not asked here: nothing is shown, and a turn's start should cost little.
-        authorize = partial(require_session, self._user, self.key.session_key)
         if command is None:
-            submission = await self._manager.submit(self._conversation_id, message, authorize=authorize)
+            # What the viewer may see is not asked here: nothing is shown, and a turn's start should cost little.
+            require = partial(require_session, self.key.session_key)
+            submission = await self._manager.submit(self._conversation_id, message, authorize=require)
             if submission.turn_id is not None:
                 return [accepted_frame()]
             # Queued. Other pages learn it from an event; this one must not depend on the channel layer for it.
             return [accepted_frame(), await self._queue()]
-        await database_sync_to_async(authorize)()
+        await authorize(self.key)
         answer = await database_sync_to_async(commands.execute)(command, self._user, self._conversation_id)
         completions = await database_sync_to_async(commands.completions)(self._user)
         return [accepted_frame(), *frames.command_frames(answer, completions)]

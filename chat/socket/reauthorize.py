@@ -10,8 +10,8 @@ from typing import NamedTuple
 from channels.db import database_sync_to_async
 from django.db.models import OuterRef, Subquery
 
+from accounts.access.visibility import has_session, read_sessions
 from accounts.models import User
-from accounts.visibility import read_sessions, reread
 from chat.conversations import model_choice, reasoning_settings
 from chat.models import Conversation, Turn
 from reasoning.visibility import Visibility
@@ -88,7 +88,7 @@ async def authorize(page: PageKey) -> PageViewer:
     return viewer
 
 
-def require_session(user: User, session_key: str | None) -> None:
-    """Raise SignedOutError where the user or the session has ended. Reads the database."""
-    if reread(user, session_key) is None:
+def require_session(session_key: str | None, user: User) -> None:
+    """Raise SignedOutError where a user, who was read just now, or their session has ended. Reads the database."""
+    if not has_session(user, session_key):
         raise SignedOutError
