@@ -16,6 +16,7 @@ from django.urls import reverse
 from chat.eventlog.read import last_number, turns
 from chat.eventlog.serialization import TurnRecord
 from chat.models import Turn
+from chat.url_converters import parse_id, parse_number
 
 TURNS = 25  # fifty messages: a question and an answer each
 MAX_TURNS = 400
@@ -50,8 +51,12 @@ def read_page(
     conversation_id: uuid.UUID, query: Mapping[str, str], *, is_part: bool
 ) -> tuple[TurnPage, tuple[TurnRecord, ...]]:
     """Read the page that a request asks for."""
-    before = _number(query.get("before"))
-    wanted = (_number(query.get("since")), before and before - TURNS, _number_of(conversation_id, query.get("open")))
+    before = parse_number(query.get("before"))
+    number = None
+    if opened := parse_id(query.get("open")):
+        found = Turn.objects.filter(pk=opened, conversation=conversation_id)
+        number = found.values_list("number", flat=True).first()
+    wanted = (parse_number(query.get("since")), before and before - TURNS, number)
     numbers = [number for number in wanted if number is not None]
     if before and is_part:
         page = TurnPage(max(1, before - TURNS), before)
@@ -76,15 +81,3 @@ def previous_page(records: Sequence[TurnRecord]) -> PreviousPage | None:
     page, part = (reverse(f"chat:{name}", args=[turn.conversation_id]) for name in ("conversation", "messages"))
     query = f"?before={turn.number}"
     return PreviousPage(turn.number, f"{page}{query}#m-{turn.public_id}-q", f"{part}{query}")
-
-
-def _number(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 9 else None
-
-
-def _number_of(conversation_id: uuid.UUID, message_id: str | None) -> int | None:
-    try:
-        turn = uuid.UUID(message_id or "")
-    except ValueError:
-        return None
-    return Turn.objects.filter(pk=turn, conversation=conversation_id).values_list("number", flat=True).first()

@@ -73,7 +73,7 @@ def open_turn(
     ``attached``: files of the message. Raises TurnRunningError, InactiveBranchError, UnknownAttachmentError.
     """
     # 1. The newest turn and the last number of the log, in one query.
-    active = Turn.objects.filter(conversation=conversation, is_active=True)
+    active = Turn.objects.filter(conversation=conversation, is_active=True).only("number", "status", "context_anchor")
     events = Event.objects.filter(conversation=OuterRef("conversation")).order_by("-seq")
     newest = active.annotate(last_seq=Subquery(events.values("seq")[:1])).order_by("-number").first()
     if newest and newest.status == Turn.Status.RUNNING:  # only the newest can run: no other branch can be selected

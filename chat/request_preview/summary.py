@@ -6,16 +6,19 @@ Everything is synchronous and reads the database.
 from __future__ import annotations
 
 import logging
+import uuid
 from collections.abc import Sequence
 
 from cryptography.fernet import InvalidToken
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts.models import User
 from accounts.preferences import value_label
 from chat.cards.view_models import ContextView, ModelOption, ModelView
 from chat.conversations import model_choice, reasoning_settings
 from chat.conversations.model_choice import ModelChoice
+from chat.live.turn import RequestSize
 from chat.models import Conversation, Turn
 from chat.turns.requests import planning
 from reasoning.replay.dialects import GENERIC, dialect_named
@@ -50,10 +53,13 @@ def context_usage(conversation: Conversation, chosen: ModelChoice, turns: Sequen
     except InvalidToken:  # a key is lost: the public payloads can still be shown
         logger.error("history cannot be decrypted", extra={"conversation": conversation.pk.hex})
         return ContextView(0, limit)
-    preview_url = ""
-    if conversation.owner.is_administrator:  # only owners see a conversation
-        preview_url = reverse("chat:preview", args=[conversation.pk])
-    return ContextView(effective, limit, unsent=unsent, preview_url=preview_url)
+    return context_view(RequestSize(effective, limit, unsent), conversation.pk, conversation.owner)
+
+
+def context_view(size: RequestSize, conversation_id: uuid.UUID, owner: User) -> ContextView:
+    """Return the context meter of a conversation, which only its owner sees."""
+    preview_url = reverse("chat:preview", args=[conversation_id]) if owner.is_administrator else ""
+    return ContextView(size.tokens, size.limit, unsent=size.unsent, preview_url=preview_url)
 
 
 def model_view(conversation: Conversation, chosen: ModelChoice, offered: Sequence[ModelChoice]) -> ModelView:

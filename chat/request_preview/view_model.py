@@ -21,7 +21,7 @@ from chat.request_preview.plan import NextRequest
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, UserMessage
 from reasoning.redaction import DEFAULT, TRUNCATED, Redactor
 from reasoning.replay.chat_messages import NOT_RUN
-from reasoning.replay.dialects import AS_RECEIVED, dialect_named
+from reasoning.replay.dialects import dialect_named
 from reasoning.replay.plan import COMPACTED
 from reasoning.replay.tokens import entry_tokens, event_tokens, text_tokens
 from reasoning.visibility import Visibility
@@ -210,18 +210,8 @@ def size_of(text: str) -> str:
 
 
 def notes(preview: NextRequest) -> Iterator[str]:
-    """Yield what could not be asked for, and what was added or mended so that the service accepts the request."""
+    """Yield what could not be asked for, and what was mended so that the service accepts the request."""
     yield from (explain(note) for note in preview.plan.notes)
-    dialect = dialect_named(preview.target.dialect)
-    if dialect.placeholder and dialect.text_field not in ("", AS_RECEIVED):
-        blanks = sum(entry.get(dialect.text_field) == dialect.placeholder for entry in preview.plan.entries)
-        if blanks:
-            note = ngettext(
-                "One message carries a blank where this service wants thinking and there was none.",
-                "%(count)s messages carry a blank where this service wants thinking and there was none.",
-                blanks,
-            )
-            yield note % {"count": blanks}
     if repaired := len(preview.plan.repairs):
         note = ngettext(
             "One entry was mended, so that the service accepts it.",

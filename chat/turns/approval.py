@@ -48,8 +48,9 @@ def decide(turn: Turn, call_id: str, decision: object) -> None:
         message = _("decision: allow, deny or always is needed.")
         raise InvalidInputError("invalid_decision", message, field="decision")
     waiting = Turn.objects.filter(pk=turn.pk, status=Turn.Status.RUNNING, waiting_call=call_id, call_decision="")
+    # PostgreSQL refuses a NUL, which an address may have.
     # In one statement: of two pages that decide at once, one is answered that it was too late.
-    if not (call_id and waiting.update(call_decision=decision)):
+    if not (call_id and "\x00" not in call_id and waiting.update(call_decision=decision)):
         raise InvalidInputError("not_waiting", _("This tool call doesn’t wait for a decision any more."))
 
 

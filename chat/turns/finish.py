@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,6 +17,7 @@ from django.db.models import Max
 
 from chat import eventlog
 from chat.eventlog import leases, read, write
+from chat.live.turn import RequestSize
 from chat.models import QueuedMessage, StoredCard, Turn
 from chat.turns.queue import StartedTurn
 from chat.turns.requests import planning
@@ -29,10 +30,14 @@ _WHOLE_THINKING = Visibility(thinking="whole")
 
 
 class TurnResult(NamedTuple):
-    """An ended turn as its card is drawn from, and whether a message is queued behind it."""
+    """An ended turn as its card is drawn from, and whether a message is queued behind it.
+
+    ``next_request``: its size, by the model and the settings of the turn, where that is known.
+    """
 
     record: eventlog.TurnRecord
     has_queued: bool
+    next_request: RequestSize | None = None
 
 
 def finish_turn(
@@ -68,9 +73,9 @@ def finish_turn(
                 *(replace(e, seq=history[-1].seq + n, turn=turn.public_id) for n, e in enumerate(new, 1)),
             )
     try:
-        add_size = partial(_store_context_size, started=started, history=history, anchor=anchor)
         # The turn follows the newest one, which is a leaf: only a turn that replaces another has siblings.
-        return load_result(turn, add_size, has_siblings=started.replaces is not None)
+        result = load_result(turn, has_siblings=started.replaces is not None)
+        return result._replace(next_request=_store_context_size(result.record, started, history, anchor))
     except DatabaseError:
         return None
 
@@ -88,31 +93,35 @@ def finish_broken_turn(turn: Turn, *, answer: str, message: str) -> TurnResult:
     return load_result(turn)
 
 
-def load_result(
-    turn: Turn, complete: Callable[[StoredCard], None] = lambda _card: None, *, has_siblings: bool = True
-) -> TurnResult:
-    """Return an ended turn and whether a message is queued behind it. Its card has what ``complete`` adds, and no HTML.
+def load_result(turn: Turn, *, has_siblings: bool = True) -> TurnResult:
+    """Return an ended turn and whether a message is queued behind it. Its card has no HTML.
 
     ``rendering.render_card`` renders and stores it.
     """
     record = eventlog.turn_record(turn, has_siblings=has_siblings)
-    complete(StoredCard(turn=record.turn))
+    record.turn.stored_card = StoredCard(turn=record.turn)
     return TurnResult(record, QueuedMessage.objects.filter(conversation=turn.conversation_id).exists())
 
 
 def _store_context_size(
-    card: StoredCard, *, started: StartedTurn, history: Sequence[Event] | None, anchor: UsageAnchor | None
-) -> None:
-    """Set on a card how large the next request is. The turn has ended, whatever goes wrong here."""
+    record: eventlog.TurnRecord, started: StartedTurn, history: Sequence[Event] | None, anchor: UsageAnchor | None
+) -> RequestSize | None:
+    """Set on a card how large the next request is. The turn has ended, whatever goes wrong here.
+
+    Returns it where all that a page shows of the next request is known: not where the endpoint chooses the model.
+    """
     try:
         conversation = started.turn.conversation
         target = planning.target_of(started.choice)
         plan = planning.plan_next_question(
             conversation, started.choice, target, is_running=False, history=history, anchor=anchor
         )
+        card = record.turn.stored_card
         planning.set_context_size(card, conversation, started.choice, plan)
+        return RequestSize(card.context_tokens, target.limit, card.unsent_tokens) if started.choice.name else None
     except Exception:
         logger.exception("context size not stored", extra={"turn": started.turn.public_id})
+        return None
 
 
 def recover_abandoned_turns(at_work_in: Collection[uuid.UUID] = ()) -> list[Turn]:

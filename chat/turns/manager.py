@@ -84,19 +84,20 @@ class TurnManager:
         *,
         replaces: Turn | None = None,
         may_wait: bool = True,
-        authorize: Callable[[], None] = lambda: None,
+        authorize: Callable[[User], None] = lambda _owner: None,
     ) -> queue.Submission:
         """Store a message; its turn starts as soon as no other runs in the conversation.
 
-        The caller has authorized it, or ``authorize`` does: it is called in the database's thread and raises where
-        nothing may be stored. Raises InvalidInputError as ``queue.submit`` does, and ``restarting``.
+        The caller has authorized it, or ``authorize`` does: it is called in the database's thread with the owner of the
+        conversation and raises where nothing may be stored. Raises InvalidInputError as ``queue.submit`` does, and
+        ``restarting``.
         """
         if self._draining and conversation_id not in self._runs:
             raise InvalidInputError("restarting", _("The server is restarting; try again in a moment."))
 
-        def store_message() -> queue.Submission:
-            authorize()
-            return queue.submit(conversation_id, message, replaces=replaces, may_wait=may_wait)
+        store_message = partial(
+            queue.submit, conversation_id, message, replaces=replaces, may_wait=may_wait, authorize=authorize
+        )
 
         async def store() -> queue.Submission:
             submission = await database_sync_to_async(store_message)()
@@ -286,7 +287,7 @@ class TurnManager:
             if run.result is None:  # its end is not in the log, or could not be read back
                 end = partial(finish.finish_broken_turn, turn, answer=live.answer, message=BROKEN)
                 run.result = await retry_on_db_outage(end, timeout_s=None, give_up=self.is_draining)
-            live.record, has_queued = run.result
+            live.record, has_queued, live.next_request = run.result
             await rendering.render_card(live.record, live.owner_id)
         except Exception:
             logger.exception("turn not ended in the log", extra={"turn": turn.public_id})

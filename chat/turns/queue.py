@@ -8,13 +8,15 @@ has become a turn (htmx sends again after a reconnect). The lock of the conversa
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, OuterRef, Value
+from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
+from accounts.models import User
 from chat import eventlog
 from chat.conversations import model_choice
 from chat.conversations.titles import title_from
@@ -47,16 +49,22 @@ class Submission:
 
 
 def submit(
-    conversation_id: uuid.UUID, message: Message, *, replaces: Turn | None = None, may_wait: bool = True
+    conversation_id: uuid.UUID,
+    message: Message,
+    *,
+    replaces: Turn | None = None,
+    may_wait: bool = True,
+    authorize: Callable[[User], None] = lambda _owner: None,
 ) -> Submission:
     """Store a message. One whose client id was used before is ignored, and what became of that one is returned.
 
-    ``replaces``: the turn in whose place to ask it. Raises Conversation.DoesNotExist and InvalidInputError:
+    ``replaces``: the turn in whose place to ask it. ``authorize`` is called with the owner of the conversation, and
+    raises where nothing may be stored. Raises Conversation.DoesNotExist and InvalidInputError:
     ``turn_running`` where it may not wait, ``queue_full``, ``too_many_turns``, ``not_selected``,
     ``unknown_attachment``.
     """
     try:
-        return _submit(conversation_id, message, replaces, may_wait=may_wait and replaces is None)
+        return _submit(conversation_id, message, replaces, authorize, may_wait=may_wait and replaces is None)
     except (InvalidInputError, IntegrityError):
         # Client ids are unique in the database, so a duplicate is looked for only after a refusal.
         if duplicate := find_duplicate(conversation_id, message.client_id):
@@ -70,11 +78,19 @@ def submit(
 
 
 @transaction.atomic
-def _submit(conversation_id: uuid.UUID, message: Message, replaces: Turn | None, *, may_wait: bool) -> Submission:
+def _submit(
+    conversation_id: uuid.UUID,
+    message: Message,
+    replaces: Turn | None,
+    authorize: Callable[[User], None],
+    *,
+    may_wait: bool,
+) -> Submission:
     conversation = eventlog.lock_conversation(conversation_id)
-    running, queued = running_and_queued(conversation)
-    if conversation.pk not in running and not queued:
-        if len(running) >= settings.MAX_CONCURRENT_TURNS:
+    authorize(conversation.owner)
+    busy = busy_conversations(conversation)
+    if conversation.pk not in busy:
+        if len(busy) >= settings.MAX_CONCURRENT_TURNS:
             words = _("You already have %(most)s answers in progress; wait for one or stop one.")
             raise InvalidInputError("too_many_turns", words % {"most": settings.MAX_CONCURRENT_TURNS})
         started = start_turn(conversation, message, replaces=replaces)
@@ -114,14 +130,13 @@ def start_turn(conversation: Conversation, message: Message, *, replaces: Turn |
     return StartedTurn(turn, message.text, choice, replaces, files)
 
 
-def running_and_queued(conversation: Conversation) -> tuple[set[uuid.UUID], int]:
-    """Return the conversations of this owner in which a turn runs, and how many messages are to be sent in this one."""
+def busy_conversations(conversation: Conversation) -> set[uuid.UUID]:
+    """Return the conversations of this owner in which a turn runs, and this one if messages are to be sent in it."""
     running = Turn.objects.filter(conversation__owner=conversation.owner_id, status=Turn.Status.RUNNING).order_by()
     queued = QueuedMessage.objects.filter(conversation=conversation).exclude(priority=HELD).order_by()
     # One statement: every question of every user asks this.
-    columns = (running.values_list(Value("turn"), "conversation"), queued.values_list(Value("message"), "conversation"))
-    rows = list(columns[0].union(columns[1], all=True))
-    return {pk for kind, pk in rows if kind == "turn"}, sum(kind == "message" for kind, _pk in rows)
+    rows = running.values_list("conversation", flat=True).union(queued.values_list("conversation", flat=True))
+    return set(rows)
 
 
 @transaction.atomic

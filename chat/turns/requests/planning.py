@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 from django.db import transaction
 
-from accounts.visibility import site_flags
+from accounts.access.visibility import site_flags
 from chat import eventlog
 from chat.cards import rendering
 from chat.conversations import model_choice, reasoning_settings
