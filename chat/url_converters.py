@@ -1,8 +1,22 @@
-"""How ids appear in addresses."""
+"""Ids and numbers in addresses and forms."""
 
 from __future__ import annotations
 
+import re
 import uuid
+
+
+def parse_id(text: object) -> uuid.UUID | None:
+    """Return the id that a query string or a form has; None for what is none."""
+    try:
+        return uuid.UUID(str(text))
+    except ValueError:
+        return None
+
+
+def parse_number(text: str | None) -> int | None:
+    """Return the number that a query string or a form has; None for what is none. No digits of other scripts."""
+    return int(text) if text and re.fullmatch(r"[0-9]{1,9}", text) else None
 
 
 class IdConverter:

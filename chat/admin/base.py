@@ -20,7 +20,7 @@ from django.utils.text import smart_split, unescape_string_literal
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.admin import DeclaredLookupsMixin
+from accounts.admin import DeclaredLookupsMixin, ReadOnlyAdmin, ReadOnlyMixin
 from chat.models import Conversation
 from chat.stored_text import translate_stored
 from reasoning.redaction import redact_text
@@ -28,11 +28,7 @@ from reasoning.redaction import redact_text
 MAX_SEARCHED = 1000  # rows whose masked texts are compared with what was searched for
 
 
-class ModelAdmin(DeclaredLookupsMixin):
-    """The base of every page of this app."""
-
-
-class MaskedSearchMixin(ModelAdmin):
+class MaskedSearchMixin(DeclaredLookupsMixin):
     """Searches texts by what is shown of them: a secret that is masked can't be guessed letter by letter."""
 
     def get_search_results(
@@ -52,26 +48,7 @@ class MaskedSearchMixin(ModelAdmin):
         return queryset.filter(pk__in=shown), False
 
 
-class ReadOnlyMixin:
-    """No permission to add, change or delete."""
-
-    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-
-class ReadOnly(ReadOnlyMixin, ModelAdmin):
-    """A page of rows that staff only look at."""
-
-    list_per_page = 50
-
-
-class OfConversation(MaskedSearchMixin, ReadOnly):
+class OfConversation(MaskedSearchMixin, ReadOnlyAdmin):
     """Rows of conversations, without those of deleted and expired ones. ``conversation_path`` leads to theirs.
 
     They are also found by the whole id of what ``id_paths`` lead to.

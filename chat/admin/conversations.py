@@ -17,12 +17,12 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.visibility import site_flags
+from accounts.access.visibility import site_flags
+from accounts.admin import ReadOnlyAdmin
 from chat.admin.base import (
     LabelledValuesFilter,
     MaskedSearchMixin,
     OfConversation,
-    ReadOnly,
     ReadOnlyInline,
     counted,
     title_of,
@@ -105,7 +105,7 @@ class EventInline(EventDisplay, ReadOnlyInline):
 
 
 @admin.register(Conversation)
-class ConversationAdmin(MaskedSearchMixin, ReadOnly):
+class ConversationAdmin(MaskedSearchMixin, ReadOnlyAdmin):
     """Conversations by owner."""
 
     inlines = (TurnInline,)

@@ -6,8 +6,6 @@ Each uploaded file is loaded by itself; one that can't be read is named with the
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -22,7 +20,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from chat.admin.base import ModelAdmin, counted
+from accounts.admin import DeclaredLookupsMixin
+from chat.admin.base import counted
 from chat.filings.ingest import ingest
 from chat.filings.search_index import check_index
 from chat.filings.submission import MAX_BYTES, DocumentError
@@ -33,14 +32,6 @@ LIMIT_MB = MAX_BYTES // 1024**2
 MAX_FILES = 20
 SUFFIXES = ".htm,.html,.xhtml,.txt,.xml"
 DIGEST_CHARS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class LoadResult:
-    """The filing of one file, or None; and a message with the result or the reason."""
-
-    filing: Filing | None
-    message: str
 
 
 class FilesInput(forms.ClearableFileInput):
@@ -77,16 +68,9 @@ class UploadForm(forms.Form):
         help_text=gettext_lazy("Used where a document states none itself."),
     )
 
-    def add_errors(self, results: Sequence[LoadResult]) -> bool:
-        """Report the files that failed; return True if there are none."""
-        for result in results:
-            if result.filing is None:
-                self.add_error("documents", result.message)
-        return self.is_valid()
-
 
 @admin.register(Filing)
-class FilingAdmin(ModelAdmin):
+class FilingAdmin(DeclaredLookupsMixin):
     """A filing is never edited, only loaded again or deleted."""
 
     change_list_template = "admin/chat/filing/change_list.html"
@@ -122,13 +106,19 @@ class FilingAdmin(ModelAdmin):
             raise PermissionDenied
         form = UploadForm(request.POST, request.FILES) if request.method == "POST" else UploadForm()
         if form.is_valid():
+            filed_on = form.cleaned_data["filed_on"]
             # each by itself, so that a file that can't be read doesn't lose the others
-            results = [load_document(file, form.cleaned_data["filed_on"]) for file in form.cleaned_data["documents"]]
-            for result in results:
-                if result.filing is not None:
-                    self.message_user(request, result.message, messages.SUCCESS)
-                    self.log_addition(request, result.filing, [{"added": {}}])
-            if form.add_errors(results):
+            for file in form.cleaned_data["documents"]:
+                try:
+                    filing = load_document(file, filed_on)
+                except (DocumentError, OSError) as error:
+                    reason = _("%(file)s was skipped: %(reason)s") % {"file": file.name, "reason": error}
+                    form.add_error("documents", reason)
+                    continue
+                words = {"file": file.name, "filing": filing, "passages": passage_total(filing.passages.count())}
+                self.message_user(request, _("Loaded %(file)s: %(filing)s, %(passages)s") % words, messages.SUCCESS)
+                self.log_addition(request, filing, [{"added": {}}])
+            if form.is_valid():
                 return HttpResponseRedirect(reverse("admin:chat_filing_changelist"))
         context = {"title": _("Load filings"), "form": form, "opts": self.opts}
         return TemplateResponse(
@@ -173,14 +163,10 @@ def citing_total(filing: Filing) -> str:
     return ngettext("cited by %(count)d answer", "cited by %(count)d answers", count) % {"count": count}
 
 
-def load_document(file: UploadedFile[bytes], filed_on: dt.date | None) -> LoadResult:
-    name, size = file.name or "", file.size or 0
-    try:
-        if size > MAX_BYTES:  # before it is read
-            reason = _("larger than the limit of %(limit)d MB (%(size).1f MB)")
-            raise DocumentError(reason % {"limit": LIMIT_MB, "size": size / 1024**2})
-        filing = ingest(bytes(file.read()), name=name, filed_on=filed_on)
-    except (DocumentError, OSError) as error:
-        return LoadResult(None, _("%(file)s was skipped: %(reason)s") % {"file": name, "reason": error})
-    values = {"file": name, "filing": filing, "passages": passage_total(filing.passages.count())}
-    return LoadResult(filing, _("Loaded %(file)s: %(filing)s, %(passages)s") % values)
+def load_document(file: UploadedFile[bytes], filed_on: dt.date | None) -> Filing:
+    """Store the filing of an uploaded file. Raises DocumentError or OSError."""
+    size = file.size or 0
+    if size > MAX_BYTES:  # before it is read
+        reason = _("larger than the limit of %(limit)d MB (%(size).1f MB)")
+        raise DocumentError(reason % {"limit": LIMIT_MB, "size": size / 1024**2})
+    return ingest(bytes(file.read()), name=file.name or "", filed_on=filed_on)

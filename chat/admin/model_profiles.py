@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import asdict
 from typing import Any
 
@@ -22,9 +21,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST
 
-from accounts.admin import ReadOnlyAdmin
+from accounts.admin import DeclaredLookupsMixin, ReadOnlyAdmin
 from accounts.preferences import LABELS, error_text, value_label, value_text
-from chat.admin.base import ModelAdmin
 from chat.conversations import model_choice
 from chat.model_check import CheckRow, check_model
 from chat.models import LearnedLimit, ModelProfile
@@ -38,17 +36,6 @@ MAX_NAMESAKES = 100
 # A local server may load the model first.
 TEST_TIMEOUT_S = 60
 MIN_CONTEXT, MAX_CONTEXT = 1_000, 100_000_000
-
-
-class TokensField(forms.IntegerField):
-    """A number of tokens in the digits 0 to 9: ``int`` would accept underscores and digits of other scripts too."""
-
-    def to_python(self, value: Any) -> int | None:
-        text = str(value or "").strip()
-        if text and not (re.fullmatch(r"[0-9]{1,12}", text) and MIN_CONTEXT <= int(text) <= MAX_CONTEXT):
-            words = {"low": MIN_CONTEXT, "high": MAX_CONTEXT}
-            raise forms.ValidationError(_("A whole number from %(low)s to %(high)s.") % words)
-        return super().to_python(value)
 
 
 class ReasoningWidget(forms.MultiWidget):
@@ -97,11 +84,13 @@ def texts_of(layer: Any) -> list[str]:
 
 
 class ModelProfileForm(forms.ModelForm):
-    """Refuses what could not work and names what would."""
+    """Refuses what could not work and names what would. Its other fields are those of the admin's fieldsets."""
 
-    context_limit = TokensField(
+    context_limit = forms.IntegerField(
         label=gettext_lazy("Context limit"),
         required=False,
+        min_value=MIN_CONTEXT,
+        max_value=MAX_CONTEXT,
         help_text=gettext_lazy("In tokens; empty: CONTEXT_LIMIT."),
     )
     dialect = forms.ChoiceField(
@@ -117,21 +106,6 @@ class ModelProfileForm(forms.ModelForm):
         required=False,
         help_text=gettext_lazy("Only what differs from the site."),
     )
-
-    class Meta:
-        model = ModelProfile
-        fields = (
-            *("name", "label", "base_url", "api", "model", "api_key_env", "dialect"),
-            *(
-                "context_limit",
-                "reasoning",
-                "system_prompt",
-                "starts_in_reasoning",
-                "takes_images",
-                "is_enabled",
-                "is_default",
-            ),
-        )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -185,7 +159,7 @@ class ModelProfileForm(forms.ModelForm):
 
 
 @admin.register(ModelProfile)
-class ModelProfileAdmin(ModelAdmin):
+class ModelProfileAdmin(DeclaredLookupsMixin):
     """Model profiles by name."""
 
     form = ModelProfileForm
@@ -307,6 +281,7 @@ def dialect_choices() -> list[tuple[str, Any]]:
 class LearnedLimitAdmin(ReadOnlyAdmin):
     """Context limits that services stated. One that is deleted is learned again."""
 
+    deletable = True
     list_display = ("model", "endpoint", "listed", "refused", "updated_at")
     search_fields = ("model",)
 

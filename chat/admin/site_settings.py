@@ -5,15 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 
-from chat.admin.base import ModelAdmin
+from accounts.admin import DeclaredLookupsMixin
 from chat.models import SiteSettings
 
 
 @admin.register(SiteSettings)
-class SiteSettingsAdmin(ModelAdmin):
-    """One row, created with the first change."""
+class SiteSettingsAdmin(DeclaredLookupsMixin):
+    """One row, created with the first change; its list leads to its form."""
+
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
+        if row := SiteSettings.objects.first():
+            return redirect("admin:chat_sitesettings_change", row.pk)
+        if self.has_add_permission(request):
+            return redirect("admin:chat_sitesettings_add")
+        return super().changelist_view(request, extra_context)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return super().has_add_permission(request) and not SiteSettings.objects.exists()

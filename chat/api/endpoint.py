@@ -28,9 +28,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts import tokens
+from accounts.access import tokens
+from accounts.access.visibility import Session
 from accounts.models import User
-from accounts.visibility import Session
 from chat.conversations.access import find_conversation
 from chat.db_errors import is_outage, user_message
 from chat.models import Conversation
@@ -41,9 +41,12 @@ P = ParamSpec("P")
 logger = logging.getLogger(__name__)
 RETRY_AFTER_S = 5  # where nobody says how long to wait
 # The status of an InvalidInputError's code, else 400.
-STATUS_OF = {"not_waiting": 409, "restarting": 503, "too_many_turns": 429, "turn_running": 409}
+STATUS_OF = {
+    **{"not_waiting": 409, "turn_running": 409, "restarting": 503},
+    **{"too_many_chats": 429, "too_many_turns": 429},
+}
 # The same request may succeed later.
-RETRYABLE = frozenset({"restarting", "too_many_turns", "turn_running", "unavailable"})
+RETRYABLE = frozenset({"restarting", "too_many_chats", "too_many_turns", "turn_running", "unavailable"})
 CURL_DEFAULT = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
 MAX_NAME_CHARS = 60
@@ -252,13 +255,8 @@ def error_form(error: Exception) -> tuple[int, dict[str, Any]]:
             wait_s = error.retry_after_s
         case RequestDataTooBig():
             message = _("The body is too large; at most %(most)s bytes are allowed.")
-            status, form = (
-                413,
-                {
-                    "code": "too_large",
-                    "message": message % {"most": settings.DATA_UPLOAD_MAX_MEMORY_SIZE},
-                },
-            )
+            message %= {"most": settings.DATA_UPLOAD_MAX_MEMORY_SIZE}
+            status, form = 413, {"code": "too_large", "message": message}
         case MultiPartParserError():
             return error_form(unsupported(MULTIPART))
         case SuspiciousOperation() | RawPostDataException() | UnreadablePostError():

@@ -17,10 +17,10 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonRespons
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts import tokens
+from accounts.access import tokens
+from accounts.access.scratchpad import reveal
+from accounts.access.visibility import Session, reread
 from accounts.models import User
-from accounts.scratchpad import reveal
-from accounts.visibility import Session, reread
 from chat import eventlog
 from chat.api.endpoint import (
     ApiError,

@@ -12,7 +12,7 @@ from django.urls import reverse
 from chat.attachments.extraction import PAGE_BREAK
 from chat.eventlog import attachments
 from chat.models.filing import search_terms
-from chat.tools.base import FoundPassage
+from reasoning.citations import Source
 
 TARGET_CHARS, LONGEST_CHARS = 1_100, 1_600  # as in filings
 MAX_FOUND = 4  # of one search
@@ -74,7 +74,7 @@ def texts_of(conversation_id: uuid.UUID) -> list[AttachedText]:
     ]
 
 
-def search(texts: Sequence[AttachedText], query: str) -> tuple[FoundPassage, ...]:
+def search(texts: Sequence[AttachedText], query: str) -> tuple[Source, ...]:
     """Return the passages that share most words with a query, best first."""
     # the last letters are cut in place of stemming: "covenant" finds "covenants"
     # At least four letters, so that a short word doesn't match everything.
@@ -91,8 +91,9 @@ def search(texts: Sequence[AttachedText], query: str) -> tuple[FoundPassage, ...
     return tuple(found for *_rank, found in sorted(scored, key=lambda each: each[:3])[:MAX_FOUND])
 
 
-def found_passage(one: AttachedText, passage: TextPassage) -> FoundPassage:
-    return FoundPassage(
+def found_passage(one: AttachedText, passage: TextPassage) -> Source:
+    return Source(
+        ref=0,
         filing=one.name,
         company="",
         date=None,

@@ -15,7 +15,7 @@ from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.attempts import AttemptLimit
+from accounts.access.attempts import AttemptLimit
 from accounts.models import User
 from chat.attachments.extraction import IMAGES, MAX_PDF_PAGES, FileText, media_type_of, text_in
 from chat.eventlog import attachments

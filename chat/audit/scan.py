@@ -1,25 +1,21 @@
 """Scan every table of the database, and files, for delimiters, scratchpads, secrets and canaries.
 
-A table without a model is scanned like any other; rows are read in small batches. Sessions and cache entries are
-decoded. What people typed and what filings say is exempt from all but canaries.
+A table without a model is scanned like any other; rows are read in small batches. Sessions are decoded. What people
+typed and what filings say is exempt from all but canaries.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import json
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final, get_args
 
 from django.apps import apps
-from django.conf import settings
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
-from django.core.signing import b64_decode
+from django.contrib.sessions.backends.db import SessionStore
 from django.db import DEFAULT_DB_ALIAS, connections, models
 from django.db.backends.base.base import BaseDatabaseWrapper
 
@@ -35,44 +31,33 @@ from reasoning.stream.tags import Tag, TagScanner
 BATCH_ROWS: Final = 50
 FILE_ROWS: Final = 2  # each has megabytes
 CHUNK_BYTES: Final = 1 << 20
-MAX_SESSION_BYTES: Final = 8 << 20
 EVENTS: Final = "chat_event"
 ATTACHMENTS: Final = "chat_attachment"
 SESSIONS: Final = "django_session"
 _CANARIES_ONLY: Final = frozenset({Kind.CANARY})
 _NO_SECRETS: Final = TEXT_KINDS - {Kind.SECRET}
-_PASSAGE_COLUMNS: Final = ("section", "section_title", "heading", "text", "context")
-_SITE_COLUMNS: Final = ("name", "greeting", "introduction", "placeholder", "starters", "system_prompt")
 # What citations and trace steps repeat of a filing.
 _FILING_FIELDS: Final = frozenset({"company", "section", "snippet"})
-# Columns in which less than TEXT_KINDS is sought.
-_SOUGHT: Final[Mapping[tuple[str, str], frozenset[Kind]]] = {
-    ("accounts_user", "password"): _NO_SECRETS,  # a hash
-    ("accounts_user", "username"): _CANARIES_ONLY,
-    ("accounts_user", "first_name"): _CANARIES_ONLY,
-    ("accounts_user", "last_name"): _CANARIES_ONLY,
-    ("accounts_user", "email"): _CANARIES_ONLY,
-    ("accounts_accesstoken", "name"): _CANARIES_ONLY,
-    ("accounts_reasoningprofile", "name"): _CANARIES_ONLY,
-    ("chat_feedback", "note"): _CANARIES_ONLY,
-    ("chat_queuedmessage", "text"): _CANARIES_ONLY,
-    ("chat_queuedmessage", "attachments"): _CANARIES_ONLY,
-    (ATTACHMENTS, "name"): _CANARIES_ONLY,
-    ("chat_conversation", "system_prompt"): _CANARIES_ONLY,
-    ("chat_modelprofile", "system_prompt"): _CANARIES_ONLY,
-    ("chat_project", "name"): _CANARIES_ONLY,
-    ("chat_project", "system_prompt"): _CANARIES_ONLY,
-    ("chat_prompt", "name"): _CANARIES_ONLY,
-    ("chat_prompt", "text"): _CANARIES_ONLY,
-    **{("chat_sitesettings", name): _CANARIES_ONLY for name in _SITE_COLUMNS},
-    # Public filings: their links may look like keys, and their words are no model's.
-    **dict.fromkeys([("chat_passage", name) for name in _PASSAGE_COLUMNS], _CANARIES_ONLY),
-    ("chat_filing", "company"): _CANARIES_ONLY,
-    ("chat_passage", INDEX_COLUMN): _CANARIES_ONLY,  # derived from the texts beside it
-    (EVENTS, TALK_COLUMN): _CANARIES_ONLY,
-    ("chat_storedcard", "answer_html"): _CANARIES_ONLY,  # rendered from texts of the event table
-    ("chat_storedcard", "render_version"): _CANARIES_ONLY,  # digests
-    ("chat_storedcard", "context_key"): _CANARIES_ONLY,
+# Columns, by table, in which only canaries are sought.
+_EXEMPT: Final = {
+    # what people typed
+    "accounts_user": ("username", "first_name", "last_name", "email"),
+    "accounts_accesstoken": ("name",),
+    "accounts_reasoningprofile": ("name",),
+    "chat_feedback": ("note",),
+    "chat_queuedmessage": ("text", "attachments"),
+    ATTACHMENTS: ("name",),
+    "chat_conversation": ("system_prompt",),
+    "chat_modelprofile": ("system_prompt",),
+    "chat_project": ("name", "system_prompt"),
+    "chat_prompt": ("name", "text"),
+    "chat_sitesettings": ("name", "greeting", "introduction", "placeholder", "starters", "system_prompt"),
+    # public filings: their links may look like keys, and their words are no model's
+    "chat_passage": ("section", "section_title", "heading", "text", "context", INDEX_COLUMN),
+    "chat_filing": ("company",),
+    # derived from texts of the event table
+    EVENTS: (TALK_COLUMN,),
+    "chat_storedcard": ("answer_html", "render_version", "context_key"),
 }
 _RANDOM_FIELDS: Final = frozenset({("citations", "quote"), ("call_id", "call_id")})  # of events; no secrets
 _SESSION_FIELDS: Final = frozenset({SESSION_KEY, BACKEND_SESSION_KEY, HASH_SESSION_KEY})
@@ -141,37 +126,10 @@ def cell_leaves(table: Table, column: str, value: Any) -> Iterator[Leaf]:
         return leaves(None if is_fernet_token(data) else data.decode("utf-8", "replace"))
     if isinstance(value, str):
         if (table.name, column) == (SESSIONS, "session_data"):
-            return leaves(decode_session(value))
-        caches: Mapping[str, Mapping[str, Any]] = settings.CACHES
-        in_database = (cache for cache in caches.values() if str(cache["BACKEND"]).endswith(".DatabaseCache"))
-        if column == "value" and table.name in {str(cache.get("LOCATION")) for cache in in_database}:
-            return leaves(decode_cache_entry(value))
+            return leaves(SessionStore().decode(value) or value)
         if column in table.json_columns:
             return leaves(json.loads(value))
     return leaves(value)
-
-
-def decode_session(data: str) -> Any:
-    """Decode a session of any key, without checking its signature, and up to MAX_SESSION_BYTES."""
-    payload = data.partition(":")[0]
-    try:
-        # the format of django.core.signing: a leading dot marks compression
-        packed = b64_decode(payload.removeprefix(".").encode())
-        plain = zlib.decompressobj().decompress(packed, MAX_SESSION_BYTES) if payload.startswith(".") else packed
-    except (ValueError, zlib.error):
-        return data
-    try:
-        return json.loads(plain)
-    except (ValueError, RecursionError):  # of another serializer
-        return [data, plain.decode("utf-8", "replace")]
-
-
-def decode_cache_entry(data: str) -> str:
-    """Decode a pickle to text: strings are readable in it, and unpickling would run code."""
-    try:
-        return base64.b64decode(data, validate=True).decode("utf-8", "replace")
-    except (ValueError, binascii.Error):
-        return data
 
 
 def sought_in(table: Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> frozenset[Kind]:
@@ -185,7 +143,9 @@ def sought_in(table: Table, row: Mapping[str, Any], column: str, leaf: Leaf) -> 
         return TEXT_KINDS - {Kind.DELIMITER, Kind.SCRATCHPAD}
     if table.name == SESSIONS and (leaf.key in _SESSION_FIELDS or column == "session_key"):
         return _NO_SECRETS
-    return _SOUGHT.get((table.name, column), TEXT_KINDS)
+    if (table.name, column) == ("accounts_user", "password"):  # a hash
+        return _NO_SECRETS
+    return _CANARIES_ONLY if column in _EXEMPT.get(table.name, ()) else TEXT_KINDS
 
 
 def is_echo(table: Table, row: Mapping[str, Any], leaf: Leaf, kind: Kind) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import uuid
 
 from django.db.models import Exists, OuterRef
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from accounts.views import request_user
 from chat.eventlog import attachments
 from chat.models import Attachment, Conversation, Project, QueuedMessage, Turn
+from chat.url_converters import parse_id
 
 
 def find_conversation(person: User, conversation_id: uuid.UUID) -> Conversation | None:
@@ -35,10 +36,7 @@ def get_conversation(request: HttpRequest, conversation_id: uuid.UUID, **also: E
 
 def get_project(request: HttpRequest, project_id: object) -> Project:
     """Return the user's project; 404 for others', and for what is no id."""
-    try:
-        return get_object_or_404(request_user(request).projects, pk=uuid.UUID(str(project_id)))
-    except ValueError:
-        raise Http404 from None
+    return get_object_or_404(request_user(request).projects, pk=parse_id(project_id))
 
 
 def get_turn(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID, *, any_branch: bool = False) -> Turn:

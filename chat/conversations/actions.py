@@ -15,30 +15,38 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from accounts.access.attempts import AttemptLimit
 from accounts.models import User
 from chat import eventlog
 from chat.attachments import uploads
+from chat.conversations.titles import masked_name
 from chat.eventlog import branches
 from chat.live.publish import publish_changes, publish_viewer_change
-from chat.models import Conversation, Project, Turn
+from chat.models import Conversation, ConversationImport, Project, Turn
+from chat.url_converters import parse_id
 from chat.validation import InvalidInputError, storable
-from reasoning.redaction import redact_text
 
 # As long as the notice with Undo is shown.
 UNDO_FOR = timedelta(seconds=30)
 TEMPORARY_FOR = timedelta(hours=24)
 MAX_TITLE_CHARS = 120
+CHATS_ALLOWED = 300  # new ones in five minutes
 
 
 def start(person: User, *, temporary: bool = False, project: Project | None = None) -> Conversation:
-    """Create a conversation. A temporary one is never listed, and ends with its owner's session or after a day."""
+    """Create a conversation. A temporary one is never listed, and ends with its owner's session or after a day.
+
+    Raises InvalidInputError where this person has created too many.
+    """
+    if not AttemptLimit("chats", str(person.pk), allowed=CHATS_ALLOWED).take():
+        raise InvalidInputError("too_many_chats", _("Too many new chats. Try again in a few minutes."))
     # ends earlier where its owner signs out, see signals.on_sign_out
     expires_at = timezone.now() + TEMPORARY_FOR if temporary else None
     return Conversation.objects.create(owner=person, expires_at=expires_at, project=project)
 
 
 def newest(person: User) -> Conversation:
-    """Return the conversation that was used last, or an empty one."""
+    """Return the conversation that was used last, or an empty one. Raises InvalidInputError as ``start``."""
     return person.conversations.filter(expires_at=None, archived_at=None).first() or start(person)
 
 
@@ -48,8 +56,7 @@ def rename(conversation: Conversation, title: object) -> None:
     if not line or len(line) > MAX_TITLE_CHARS:
         message = _("title: between 1 and %(most)s characters are needed.") % {"most": MAX_TITLE_CHARS}
         raise InvalidInputError("invalid_title", message, field="title")
-    # titles are shown in lists, admin and logs: a secret is masked before it is stored (product 12)
-    conversation.title = redact_text(line)[:MAX_TITLE_CHARS]
+    conversation.title = masked_name(line, MAX_TITLE_CHARS)
     conversation.is_renamed = True
     conversation.save(update_fields=["title", "is_renamed"])
     publish_changes(conversation.pk, "settings")
@@ -107,6 +114,7 @@ def delete(*conversations: Conversation) -> None:
 
 def delete_all(person: User) -> int:
     """Hide all conversations of this person from every query, for good; return how many. Stop the turns before."""
+    ConversationImport.objects.filter(owner=person).delete()  # ends one that runs, and its report has titles
     # As if deleted long ago: nothing offers to undo it, and the next purge deletes the rows.
     count = person.conversations.update(deleted_at=timezone.now() - UNDO_FOR)
     publish_viewer_change(person.pk)
@@ -126,10 +134,8 @@ def delete_account(person: User) -> None:
 
 def find_deleted(person: User, conversation_id: object) -> Conversation | None:
     """Return a conversation that this person deleted and can still restore, with how many were deleted with it."""
-    # the id of a query string may be anything
-    try:
-        pk = uuid.UUID(str(conversation_id))
-    except ValueError:
+    pk = parse_id(conversation_id)
+    if pk is None:
         return None
     found = Conversation.all_objects.filter(pk=pk, owner=person, deleted_at__gt=timezone.now() - UNDO_FOR).first()
     if found is not None:

@@ -234,7 +234,7 @@ def with_notes(text: str, person: User, conversation: Conversation, name: str = 
 
 
 def profiles_table(person: User) -> CommandAnswer:
-    profiles = preferences.saved_profiles(person)
+    profiles = person.reasoning_profiles.all()
     saved = [CommandRow(profile.name, (_("saved"), layer_text(profile.values))) for profile in profiles]
     built_in = [CommandRow(name, (_("built in"), layer_text(preset.reasoning))) for name, preset in PRESETS.items()]
     head = (_("Profile"), _("Kind"), _("Settings"))

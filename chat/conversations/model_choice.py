@@ -73,7 +73,7 @@ def resolve(
     Reads the database for ``profiles`` and ``site`` where they were not read just now.
     """
     profiles = enabled_profiles() if profiles is None else profiles
-    offered = offered_from(profiles)
+    offered = offered_models(profiles)
     own = next((profile for profile in profiles if profile.pk == conversation.profile_id), None)
     chosen = of_profile(own) if own else offered[0]
     shared = conversation.project.system_prompt if conversation.project else ""
@@ -83,9 +83,12 @@ def resolve(
     return replace(chosen, system_prompt="\n\n".join(filter(None, prompts))), offered
 
 
-def offered_models() -> tuple[ModelChoice, ...]:
-    """Return what a conversation may choose, the site's default first. Reads the database."""
-    return offered_from(enabled_profiles())
+def offered_models(profiles: Sequence[ModelProfile] | None = None) -> tuple[ModelChoice, ...]:
+    """Return what a conversation may choose, the site's default first. Reads the database as ``resolve`` does."""
+    profiles = enabled_profiles() if profiles is None else profiles
+    # A default profile replaces the environment's endpoint, which no conversation could name any more.
+    own = () if profiles and profiles[0].is_default else (of_environment(),)
+    return (*own, *map(of_profile, profiles))
 
 
 async def find_model(name: object) -> ModelChoice | None:
@@ -229,12 +232,6 @@ def address_text(problem: AddressProblem) -> str:
 def enabled_profiles() -> list[ModelProfile]:
     """Return the profiles that may be chosen, the default first."""
     return list(ModelProfile.objects.filter(is_enabled=True).order_by("-is_default", "name"))
-
-
-def offered_from(profiles: Sequence[ModelProfile]) -> tuple[ModelChoice, ...]:
-    """A default profile replaces the environment's endpoint, which no conversation could name any more."""
-    own = () if profiles and profiles[0].is_default else (of_environment(),)
-    return (*own, *map(of_profile, profiles))
 
 
 async def with_names(offered: Sequence[ModelChoice]) -> list[tuple[str, str]]:

@@ -15,10 +15,11 @@ from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext, gettext_noop
 
-from accounts import preferences, visibility
+from accounts import preferences
+from accounts.access import visibility
+from accounts.access.visibility import Session
 from accounts.models import User
 from accounts.preferences import Layer, LayerName
-from accounts.visibility import Session
 from chat.conversations import model_choice
 from chat.conversations.model_choice import ModelChoice
 from chat.live.publish import publish_changes

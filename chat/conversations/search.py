@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVector, SearchVectorField
+from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db import connection
-from django.db.models import F, FloatField, QuerySet
-from django.db.models.expressions import RawSQL
+from django.db.models import QuerySet
 
 from accounts.models import User
 from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
+from chat.fts5 import match_fts5, match_vector
 from chat.models import Conversation, Event
 from chat.models.filing import search_terms, words_of
 from reasoning.redaction import redact_text
@@ -69,10 +69,10 @@ def search(person: User, text: str) -> tuple[ConversationMatch, ...]:
 def ranked_results(person: User, words: Sequence[str], join: Join) -> tuple[ConversationMatch, ...]:
     by_message = best_messages(person, words, join)
     # titles first: a dict preserves the order of insertion
-    matching = {conversation.pk: conversation for conversation in titles_matching(person, words, join)}
-    matching |= {event.conversation_id: event.conversation for event in by_message.values()}
+    found = {conversation.pk: conversation for conversation in titles_matching(person, words, join)}
+    found |= {event.conversation_id: event.conversation for event in by_message.values()}
     results = []
-    for pk, conversation in list(matching.items())[:MAX_RESULTS]:
+    for pk, conversation in list(found.items())[:MAX_RESULTS]:
         title = marked_snippet(conversation.title, words)
         if (event := by_message.get(pk)) is None:
             results.append(ConversationMatch(conversation, title))
@@ -87,11 +87,11 @@ def titles_matching(person: User, words: Sequence[str], join: Join) -> list[Conv
     own = person.conversations.filter(expires_at=None)
     if connection.vendor == "postgresql":
         vector = SearchVector("title", config="english")
-        found = own.filter(turns__isnull=False).distinct().alias(vector=vector).filter(vector=tsquery(words, join))
-        return list(found.order_by("-updated_at")[:MAX_RESULTS])
+        titled = own.filter(turns__isnull=False).distinct().alias(vector=vector).filter(vector=tsquery(words, join))
+        return list(titled.order_by("-updated_at")[:MAX_RESULTS])
     # a title is indexed with the first event of its conversation
-    matching = match_fts5(Event.objects.filter(conversation__in=own, seq=1), "title", words, join)
-    ranked = list(matching.values_list("conversation_id", flat=True)[:MAX_RESULTS])
+    found = matching(Event.objects.filter(conversation__in=own, seq=1), "title", words, join)
+    ranked = list(found.values_list("conversation_id", flat=True)[:MAX_RESULTS])
     conversations = own.in_bulk(ranked)
     return [conversations[pk] for pk in ranked]
 
@@ -99,8 +99,10 @@ def titles_matching(person: User, words: Sequence[str], join: Join) -> list[Conv
 def best_messages(person: User, words: Sequence[str], join: Join) -> dict[uuid.UUID, Event]:
     """Return the best matching message of each conversation, the best conversation first."""
     events = Event.objects.filter(conversation__in=person.conversations.filter(expires_at=None), turn__is_active=True)
-    is_postgresql = connection.vendor == "postgresql"
-    ranked = match_vector(events, words, join) if is_postgresql else match_fts5(events, "text", words, join)
+    if connection.vendor == "postgresql":
+        ranked = match_vector(events, TALK_COLUMN, tsquery(words, join))
+    else:
+        ranked = matching(events, "text", words, join)
     best: dict[uuid.UUID, int] = {}
     for conversation_id, event_id in ranked.values_list("conversation_id", "pk")[:_MAX_MESSAGES]:
         best.setdefault(conversation_id, event_id)
@@ -109,26 +111,11 @@ def best_messages(person: User, words: Sequence[str], join: Join) -> dict[uuid.U
     return {conversation_id: found[event_id] for conversation_id, event_id in wanted}
 
 
-def match_fts5(events: QuerySet[Event], column: str, words: Sequence[str], join: Join) -> QuerySet[Event]:
+def matching(events: QuerySet[Event], column: str, words: Sequence[str], join: Join) -> QuerySet[Event]:
+    """Return the events that match in this column of the FTS5 table, best first."""
     # quoted, so that no word is read as syntax; the last one matches as a prefix
     match = f" {join} ".join([*(f'"{word}"' for word in words[:-1]), f'"{words[-1]}" *'])
-    joined = events.extra(  # noqa: S610 - constant names, the query is a parameter
-        tables=[TALK_TABLE],
-        where=[f"{TALK_TABLE}.rowid = chat_event.id", f"{TALK_TABLE} MATCH %s"],
-        params=[f"{column} : ({match})"],
-    )
-    # bm25() is negative, and lower for better matches
-    score = RawSQL(f"-bm25({TALK_TABLE})", [], output_field=FloatField())  # noqa: S611
-    ranked: QuerySet[Event] = joined.annotate(score=score).order_by(F("score").desc(), "-pk")
-    return ranked
-
-
-def match_vector(events: QuerySet[Event], words: Sequence[str], join: Join) -> QuerySet[Event]:
-    vector = RawSQL(f'"chat_event"."{TALK_COLUMN}"', [], output_field=SearchVectorField())  # noqa: S611
-    query = tsquery(words, join)
-    # normalization 1 divides by the logarithm of the length: long answers mention everything
-    ranked = events.alias(vector=vector).filter(vector=query).annotate(score=SearchRank(vector, query, normalization=1))
-    return ranked.order_by(F("score").desc(), "-pk")
+    return match_fts5(events, TALK_TABLE, f"{column} : ({match})")
 
 
 def tsquery(words: Sequence[str], join: Join) -> SearchQuery:

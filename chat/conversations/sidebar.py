@@ -84,11 +84,12 @@ def older(person: User, after: uuid.UUID) -> Sidebar:
     return Sidebar(groups, older_url, focus=groups[0].conversations[0].pk if groups else None)
 
 
-def archived(person: User, after: uuid.UUID | None) -> Sidebar:
-    """Return a page of the archived conversations."""
+def archived(person: User, after: uuid.UUID | None, *, deleted: object = None) -> Sidebar:
+    """Return a page of the archived conversations; ``deleted`` as for ``newest``."""
     listed = listed_conversations(person, is_archived=True)
     last = listed.filter(pk=after).first() if after else None
-    return Sidebar(*page_of(listed, reverse("chat:archived"), last))
+    undo = actions.find_deleted(person, deleted) if deleted else None
+    return Sidebar(*page_of(listed, reverse("chat:archived"), last), undo=undo)
 
 
 def of_project(project: Project, after: uuid.UUID | None) -> Sidebar:

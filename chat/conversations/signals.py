@@ -14,7 +14,7 @@ from django.contrib.sessions.models import Session
 from django.db.models.signals import post_delete, post_save
 from django.utils import timezone
 
-from accounts import scratchpad
+from accounts.access import scratchpad
 from accounts.models import User
 from chat.live.publish import publish_viewer_change
 

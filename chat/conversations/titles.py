@@ -1,14 +1,20 @@
-"""Titles of conversations, made from their first question."""
+"""Names and titles, as lists, the admin and logs show them: a secret is masked before it is stored (product 12)."""
 
 from __future__ import annotations
 
+from chat.validation import storable
 from reasoning.redaction import redact_text
 
 TITLE_CHARS = 60
 _READ_CHARS = 2000
 
 
+def masked_name(text: str, max_chars: int) -> str:
+    """Return a name that somebody chose, masked, in one line."""
+    return redact_text(" ".join(storable(text).split()))[:max_chars]
+
+
 def title_from(text: str) -> str:
-    """Return one redacted line of ``text``, cut at a word."""
+    """Return the title that a first question gives: one masked line of it, cut at a word."""
     line = " ".join(redact_text(text[:_READ_CHARS]).split())
     return line if len(line) <= TITLE_CHARS else line[:TITLE_CHARS].rsplit(" ", 1)[0] + "…"

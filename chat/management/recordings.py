@@ -1,14 +1,12 @@
 """Captured provider responses for ``replay_stream``: a file in any common form to its ``RawDelta`` values.
 
 Reads event streams, JSON bodies, JSON chunks one a line or in a list, and cassettes of HTTP recorders in YAML or JSON
-(exchanges under ``interactions`` or ``http_interactions``, or a lone ``response``; bodies as text, bytes, base64 or
-parsed JSON), compressed or not. Requests are never read. Anything wrong with a file is a ``RecordingError``.
+(exchanges under ``interactions`` or ``http_interactions``, or a lone ``response``; bodies as text, bytes or parsed
+JSON), compressed by gzip or not. Requests are never read. Anything wrong with a file is a ``RecordingError``.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import gzip
 import io
 import json
@@ -34,7 +32,6 @@ _EVENT_STREAM = re.compile(rb"\s*(?::|(?:data|event|id|retry):)")
 _LISTS = ("interactions", "http_interactions")
 _CASSETTE_KEYS = (*_LISTS, "response")
 _GZIP = b"\x1f\x8b"
-_ZLIB = (b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda")
 # The YAML reader lets through whatever its converters raise for a scalar that doesn't fit its tag.
 _YAML_ERRORS = (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
 
@@ -142,7 +139,7 @@ def read_cassette(data: bytes) -> Any:
         return value if is_cassette else None
     try:
         # The pure Python loader: endless nesting stops this one, and takes the whole process down with the C one.
-        return yaml.load(data, Loader=_Loader)  # noqa: S506  (a SafeLoader)
+        return yaml.load(data, Loader=CassetteLoader)  # noqa: S506  (a SafeLoader)
     except _YAML_ERRORS as error:
         raise RecordingError("neither an event stream, nor JSON, nor readable YAML") from error
 
@@ -165,7 +162,7 @@ def cassette_body(cassette: Any, exchange: int) -> bytes:
     if not body.strip():
         raise RecordingError(f"exchange {exchange}: its response has no body")
     if not _EVENT_STREAM.match(body) and not body.lstrip().startswith((b"{", b"[")):
-        raise RecordingError(f"exchange {exchange}: its body is neither JSON nor an event stream{_encoding(response)}")
+        raise RecordingError(f"exchange {exchange}: its body is neither JSON nor an event stream")
     return body
 
 
@@ -174,11 +171,6 @@ def raw_body(response: Mapping[str, Any]) -> bytes:
     if response.get("parsed_body") is not None:
         return dump_json(response["parsed_body"])
     body = response.get("body", response.get("content"))
-    if isinstance(body, dict) and "base64_string" in body:
-        try:
-            return base64.b64decode(body["base64_string"])
-        except (TypeError, binascii.Error) as error:
-            raise RecordingError("its body says that it is base64, and is not") from error
     if isinstance(body, dict):
         is_parsed = bool(body) and body.keys().isdisjoint({"string", "text"})
         body = [body] if is_parsed else body.get("string", body.get("text"))
@@ -189,24 +181,13 @@ def raw_body(response: Mapping[str, Any]) -> bytes:
     return body if isinstance(body, bytes) else b""
 
 
-def _encoding(response: Mapping[str, Any]) -> str:
-    headers = response.get("headers")
-    for name, value in headers.items() if isinstance(headers, dict) else ():
-        if str(name).lower() == "content-encoding":
-            value = value[0] if isinstance(value, list) and value else value
-            return f" (content-encoding: {' '.join(str(value).split())[:40]})"
-    return ""
-
-
 def decompress(data: bytes) -> bytes:
     """Return ``data``, decompressed if it was compressed. Refuses what is too large before or after."""
     try:
         if data.startswith(_GZIP):
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+                # one byte more than allowed, to notice what is too large without inflating it
                 data = file.read(MAX_BYTES + 1)
-        elif data.startswith(_ZLIB):
-            # one byte more than allowed, to notice what is too large without inflating it
-            data = zlib.decompressobj().decompress(data, MAX_BYTES + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise RecordingError("it is compressed and cannot be decompressed") from error
     if len(data) > MAX_BYTES:
@@ -229,31 +210,11 @@ def dump_json(value: Any) -> bytes:
         raise RecordingError("its JSON body is recorded as something that is no JSON") from error
 
 
-class _Loader(yaml.SafeLoader):
-    """The safe loader, reading the tags of other languages' recorders as plain values.
+class CassetteLoader(yaml.SafeLoader):
+    """Plain YAML, and bytes as Ruby's recorder writes them."""
 
-    Of plain scalars only JSON's are converted: recorders that write YAML 1.2 leave ``yes``, ``12:30`` and
-    ``2026-01-02`` unquoted, which PyYAML would turn into a boolean, a number and a date.
-    """
-
-    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012  (PyYAML's own form)
-
-    def construct_plain(self, suffix: str, node: yaml.Node) -> Any:
-        if suffix == "binary" and isinstance(node, yaml.ScalarNode):
-            return base64.b64decode(node.value)
-        if isinstance(node, yaml.MappingNode):
-            return self.construct_mapping(node, deep=True)
-        if isinstance(node, yaml.SequenceNode):
-            return self.construct_sequence(node, deep=True)
-        return node.value
+    def construct_bytes(self, node: yaml.ScalarNode) -> bytes:
+        return self.construct_yaml_binary(node)
 
 
-for _tag, _pattern, _first in (
-    ("null", r"(?:~|null|Null|NULL|)\Z", ["~", "n", "N", ""]),
-    ("bool", r"(?:true|True|TRUE|false|False|FALSE)\Z", list("tTfF")),
-    ("int", r"-?(?:0|[1-9][0-9]*)\Z", list("-0123456789")),
-    ("float", r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*)?(?:[eE][-+]?[0-9]+)?\Z", list("-0123456789")),
-):
-    _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(_pattern), _first)
-_Loader.add_multi_constructor("!", _Loader.construct_plain)
-_Loader.add_multi_constructor("tag:", _Loader.construct_plain)
+CassetteLoader.add_constructor("!binary", CassetteLoader.construct_bytes)

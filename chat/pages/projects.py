@@ -15,10 +15,9 @@ from django.views.decorators.http import require_http_methods
 from accounts.views import request_user
 from chat.conversations import sidebar
 from chat.conversations.access import get_project
+from chat.conversations.titles import masked_name
 from chat.models import Project
-from chat.pages.sidebar import id_in
-from chat.validation import storable
-from reasoning.redaction import redact_text
+from chat.url_converters import parse_id
 
 MAX_PROJECTS = 100
 
@@ -31,11 +30,7 @@ class ProjectForm(forms.ModelForm):
         fields = ("name", "system_prompt")
 
     def clean_name(self) -> str:
-        # shown in lists, as titles are: a secret is masked before it is stored (product 12)
-        return redact_text(storable(self.cleaned_data["name"]))[:80]
-
-    def clean_system_prompt(self) -> str:
-        return storable(self.cleaned_data["system_prompt"])
+        return masked_name(self.cleaned_data["name"], 80)
 
 
 @never_cache
@@ -65,7 +60,7 @@ def project(request: HttpRequest, project_id: uuid.UUID) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         messages.success(request, _("Saved."))
         return redirect(form.save())
-    listed = sidebar.of_project(found, id_in(request, "after"))
+    listed = sidebar.of_project(found, parse_id(request.GET.get("after")))
     # not the name of the form, which may have been refused
     shown = {"project": get_project(request, project_id), "form": form, "list": listed}
     return render(request, "chat/project.html", shown, status=400 if form.errors else 200)

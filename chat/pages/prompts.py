@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import uuid
 from typing import Any
 
@@ -18,7 +17,7 @@ from accounts.views import request_user
 from chat.conversations import actions
 from chat.conversations.access import get_conversation
 from chat.models import Conversation, Prompt
-from chat.validation import storable
+from chat.url_converters import parse_number
 
 MAX_PROMPTS = 100
 
@@ -30,9 +29,6 @@ class PromptForm(forms.ModelForm):
         model = Prompt
         fields = ("name", "text")
 
-    def clean_text(self) -> str:
-        return storable(self.cleaned_data["text"])
-
 
 class SystemPromptForm(forms.ModelForm):
     """The system prompt of a conversation."""
@@ -41,9 +37,6 @@ class SystemPromptForm(forms.ModelForm):
         model = Conversation
         fields = ("system_prompt",)
 
-    def clean_system_prompt(self) -> str:
-        return storable(self.cleaned_data["system_prompt"])
-
 
 @never_cache
 @require_http_methods(["GET", "POST"])
@@ -51,10 +44,10 @@ def prompts(request: HttpRequest) -> HttpResponse:
     """GET: the user's prompts, one of them in the form with ``edit``. POST: save one, or ``delete`` one by its id."""
     own = request_user(request).prompts
     if request.method == "GET":
-        chosen = own.filter(pk=prompt_id(request.GET.get("edit", ""))).first()
+        chosen = own.filter(pk=parse_number(request.GET.get("edit")) or 0).first()
         return show_prompts(request, PromptForm(instance=chosen))
     if "delete" in request.POST:
-        get_object_or_404(own, pk=prompt_id(request.POST["delete"])).delete()
+        get_object_or_404(own, pk=parse_number(request.POST["delete"])).delete()
         return redirect("chat:prompts")
     form = PromptForm(request.POST)
     if form.is_valid():
@@ -67,11 +60,6 @@ def prompts(request: HttpRequest) -> HttpResponse:
             messages.success(request, _("Prompt %(name)s is saved.") % {"name": name})
             return redirect("chat:prompts")
     return show_prompts(request, form, status=400)
-
-
-def prompt_id(text: str) -> int:
-    """Return the id in an address or a form; 0, which no prompt has, for what is none."""
-    return int(text) if re.fullmatch(r"[0-9]{1,18}", text) else 0
 
 
 def show_prompts(request: HttpRequest, form: PromptForm, *, status: int = 200) -> HttpResponse:

@@ -25,6 +25,7 @@ from chat.conversations import actions, sidebar
 from chat.conversations.access import get_conversation, get_project
 from chat.models import Conversation
 from chat.turns.manager import turn_manager
+from chat.url_converters import parse_id
 from chat.validation import InvalidInputError
 
 # Four pages of the list; each is saved and published by itself.
@@ -35,7 +36,10 @@ MAX_SELECTED = 200
 @require_GET
 def home(request: HttpRequest) -> HttpResponse:
     """Redirect to the newest conversation, or an empty one; ``?deleted=<id>`` is passed on, for its notice."""
-    url = actions.newest(request_user(request)).get_absolute_url()
+    try:
+        url = actions.newest(request_user(request)).get_absolute_url()
+    except InvalidInputError as error:
+        return too_many(error)
     deleted = request.GET.get("deleted", "")
     return redirect(f"{url}?{urlencode({'deleted': deleted})}" if deleted else url)
 
@@ -47,20 +51,29 @@ def conversations(request: HtmxHttpRequest) -> HttpResponse:
     person = request_user(request)
     if request.method == "POST":
         project = get_project(request, request.POST["project"]) if request.POST.get("project") else None
-        started = actions.start(person, temporary=bool(request.POST.get("temporary")), project=project)
+        try:
+            started = actions.start(person, temporary=bool(request.POST.get("temporary")), project=project)
+        except InvalidInputError as error:
+            return too_many(error)
         return HttpResponseRedirect(started.get_absolute_url(), status=303)
-    if after := id_in(request, "after"):
+    if after := parse_id(request.GET.get("after")):
         return show_list(request, sidebar.older(person, after), part="chat/_groups.html")
     if request.GET.get("q", "").strip():
         return show_list(request, sidebar.search_results(person, request.GET["q"]))
-    return show_list(request, sidebar.newest(person, deleted=request.GET.get("deleted"), focus=id_in(request, "focus")))
+    focus = parse_id(request.GET.get("focus"))
+    return show_list(request, sidebar.newest(person, deleted=request.GET.get("deleted"), focus=focus))
+
+
+def too_many(error: InvalidInputError) -> HttpResponse:
+    return HttpResponse(error.message, status=429, content_type="text/plain; charset=utf-8")
 
 
 @never_cache
 @require_GET
 def archived(request: HttpRequest) -> HttpResponse:
-    """Show the archived conversations; ``?after=<id>`` continues their list."""
-    shown = sidebar.archived(request_user(request), id_in(request, "after"))
+    """Show the archived conversations; ``?after=<id>`` continues their list, ``?deleted=<id>`` can be undone."""
+    after = parse_id(request.GET.get("after"))
+    shown = sidebar.archived(request_user(request), after, deleted=request.GET.get("deleted"))
     return render(request, "chat/conversations.html", {"list": shown, "is_archived": True})
 
 
@@ -74,7 +87,7 @@ async def selected(request: HttpRequest) -> HttpResponse:
         return redirect(back)
     if action == "delete":
         await turn_manager.delete(chosen)
-        return redirect(f"{reverse('chat:conversations')}?deleted={chosen[0].pk}")
+        return redirect(f"{reverse(back)}?deleted={chosen[0].pk}")
     await sync_to_async(actions.archive)(chosen, is_archived=action != "unarchive")
     if action == "unarchive":
         words = ngettext("%(count)s conversation unarchived.", "%(count)s conversations unarchived.", len(chosen))
@@ -86,7 +99,7 @@ async def selected(request: HttpRequest) -> HttpResponse:
 
 def selected_conversations(request: HttpRequest) -> list[Conversation]:
     """Return those of the user's conversations that a form names; what is no id is left out."""
-    ids = {found for value in request.POST.getlist("chat")[:MAX_SELECTED] if (found := as_id(value))}
+    ids = {found for value in request.POST.getlist("chat")[:MAX_SELECTED] if (found := parse_id(value))}
     return list(request_user(request).conversations.filter(pk__in=ids, expires_at=None))
 
 
@@ -138,6 +151,8 @@ def change(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
     if action == "restore":
         if actions.restore(request_user(request), conversation_id) is None:
             raise Http404
+        if "list" in request.POST:  # several may be back; the list shows them all
+            return redirect("chat:archived" if request.POST["list"] == "archived" else "chat:conversations")
         return show_changed(request, conversation_id)
     found = get_conversation(request, conversation_id)
     try:
@@ -196,14 +211,3 @@ def current_id(request: HtmxHttpRequest) -> uuid.UUID | None:
 def place_of(request: HttpRequest) -> str:
     """Return where a menu was opened: in the top ``bar`` or in a ``row`` of the list."""
     return "bar" if request.GET.get("in") == "bar" else "row"
-
-
-def id_in(request: HttpRequest, name: str) -> uuid.UUID | None:
-    return as_id(request.GET.get(name, ""))
-
-
-def as_id(text: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None

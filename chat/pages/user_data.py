@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_GET, require_POST
 
-from accounts.attempts import is_throttled
+from accounts.access.attempts import is_throttled
 from accounts.forms import PasswordForm
 from accounts.models import User
 from accounts.views import request_user

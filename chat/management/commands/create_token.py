@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from accounts.access.tokens import create_token
 from accounts.models import User
-from accounts.tokens import create_token
 
 
 class Command(BaseCommand):
