@@ -3,8 +3,6 @@
 A message is the key of a catalogue: its context, its text and its plural text.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

@@ -4,17 +4,13 @@ Alice owns, Bob is a stranger, Sam is staff, Ada holds ``accounts.view_scratchpa
 a skipped test is a failed run; only the samples of ``SHARED_DIR`` may be absent, where there is no such folder.
 """
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import inspect
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 import hypothesis
@@ -27,7 +23,6 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase, override_settings
 from django.utils import translation
 
-from accounts.models import User
 from chat.conversations.context_limits import learned_limits
 from tests import factories
 
@@ -49,34 +44,34 @@ _NEEDS = {"postgres": "TEST_DATABASE_URL", "redis": "TEST_REDIS_URL"}
 
 
 @pytest.fixture
-def alice(db: None) -> User:
+def alice(db):
     return factories.make_user("alice")
 
 
 @pytest.fixture
-def bob(db: None) -> User:
+def bob(db):
     return factories.make_user("bob")
 
 
 @pytest.fixture
-def sam(db: None) -> User:
+def sam(db):
     return factories.make_user("sam", is_staff=True)
 
 
 @pytest.fixture
-def ada(db: None) -> User:
+def ada(db):
     return factories.make_administrator("ada")
 
 
 @pytest.fixture
-def shared_dir() -> Path:
+def shared_dir():
     if not SHARED.is_dir():
         pytest.skip("SHARED_DIR: no such folder")
     return SHARED
 
 
 @pytest.fixture(autouse=True)
-def _fresh_surroundings() -> None:
+def _fresh_surroundings():
     """Start each test with an empty cache and in English."""
     django_cache.clear()
     learned_limits.forget()
@@ -84,12 +79,12 @@ def _fresh_surroundings() -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _outside_hosts() -> Iterator[list[str]]:
+def _outside_hosts():
     """Refuse connections to other machines and look-ups of their names, except the services under test; list them.
 
     Child processes and C libraries (libpq) are out of reach.
     """
-    refused: list[str] = []
+    refused = []
     services = {urlsplit(os.environ.get(variable, "")).hostname for variable in _NEEDS.values()} - {None, ""}
     allowed = {
         "",
@@ -98,20 +93,20 @@ def _outside_hosts() -> Iterator[list[str]]:
         *(info[4][0] for host in services for info in socket.getaddrinfo(host, None)),
     }
 
-    def check(host: object) -> None:
+    def check(host):
         name = host.decode() if isinstance(host, bytes) else str(host or "")
         if name not in allowed and not name.startswith("127.") and name != "::1":
             refused.append(name)
             raise socket.gaierror(socket.EAI_NONAME, f"tests may not connect to {name}")
 
-    def guarded(call: Any, host_of: Callable[..., object]) -> Any:
-        def checked(*args: Any, **more: Any) -> Any:
+    def guarded(call, host_of):
+        def checked(*args, **more):
             check(host_of(*args))
             return call(*args, **more)
 
         return checked
 
-    def host_of_address(connecting: socket.socket, address: Any) -> object:
+    def host_of_address(connecting, address):
         return address[0] if connecting.family in (socket.AF_INET, socket.AF_INET6) else ""
 
     with pytest.MonkeyPatch.context() as patch:
@@ -122,7 +117,7 @@ def _outside_hosts() -> Iterator[list[str]]:
 
 
 @pytest.fixture(autouse=True)
-def _no_network(_outside_hosts: list[str]) -> Iterator[None]:
+def _no_network(_outside_hosts):
     """Fail a test that wanted to connect to another machine, whatever it did with the error."""
     _outside_hosts.clear()
     yield
@@ -130,7 +125,7 @@ def _no_network(_outside_hosts: list[str]) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _truncate_only_filled_tables() -> Iterator[None]:
+def _truncate_only_filled_tables():
     """Django flushes every table and recreates content types after a test that commits, which is most of its cost."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(TransactionTestCase, "_fixture_teardown", lambda _case: truncate_tables())
@@ -155,7 +150,7 @@ def query_for_filled_tables() -> str:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+def django_db_setup(django_db_setup, django_db_blocker):
     """Drop the test database at the end even where an idle thread still has a connection."""
     yield
     if connection.vendor == "postgresql":
@@ -167,7 +162,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
 
 @pytest.fixture(autouse=True)
-def _layer_of_one_process(request: pytest.FixtureRequest) -> Iterator[None]:
+def _layer_of_one_process(request):
     """Give each test an empty channel layer in memory; only tests that are marked use Redis."""
     channel_layers.backends.clear()
     if request.node.get_closest_marker("redis"):
@@ -178,14 +173,14 @@ def _layer_of_one_process(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _nothing_left_running(request: pytest.FixtureRequest) -> None:
+def _nothing_left_running(request):
     """Have the tables emptied only when no task writes to them any more."""
     if inspect.iscoroutinefunction(getattr(request, "function", None)):
         request.getfixturevalue("_no_task_left")
 
 
 @pytest_asyncio.fixture
-async def _no_task_left() -> AsyncIterator[None]:
+async def _no_task_left():
     yield
     tasks = asyncio.all_tasks() - {asyncio.current_task()}
     for task in tasks:

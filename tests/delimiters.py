@@ -1,7 +1,5 @@
 """Delimiters as RULES.md spells them (normaliser 2), read independently of the normaliser, outside Markdown code."""
 
-from __future__ import annotations
-
 import re
 
 from markdown_it import MarkdownIt

@@ -1,8 +1,5 @@
 """A conversation's page changed by frames as htmx and ``chat.js`` do it, without a browser."""
 
-from __future__ import annotations
-
-import json
 import re
 from html import escape
 from typing import Any
@@ -10,7 +7,7 @@ from typing import Any
 import lxml.html
 from lxml.html import HtmlElement
 
-from tests.frame_words import redrawn
+from tests.frame_words import read_json, redrawn
 
 _LIVE_PARTS = ("head", "answer", "steps", "approval")
 _PARTS = (*_LIVE_PARTS, "sources", "actions", "notice", "points", "trace-label", "thinking-label", "question-tools")
@@ -30,11 +27,8 @@ class DrawnPage:
 
     def apply(self, frame: str) -> None:
         """Apply a frame to the page."""
-        if frame.startswith("["):
-            self._add_text(dict(zip(("n", "text"), json.loads(frame), strict=True)))
-            return
-        if frame.startswith("{"):
-            self._apply_json(json.loads(frame))
+        if frame.startswith(("{", "[")):
+            self._apply_json(read_json(frame))
             return
         for element in lxml.html.fragments_fromstring(frame):
             if not isinstance(element, str) and (how := element.get("hx-swap-oob")):
@@ -119,7 +113,7 @@ class DrawnPage:
         element = self._by_id(self._open_id)
         if element is None:
             return
-        assert "same" not in form or form["n"] in (0, int(element.get("data-n", "0")) + 1), "a piece is missing"
+        assert not form.get("same") or form["n"] in (0, int(element.get("data-n", "0")) + 1), "a piece is missing"
         done, self._open_html = redrawn(self._open_html, form)
         self._open_end = form.get("end", self._open_end)
         for child in lxml.html.fragment_fromstring(done, create_parent="div"):

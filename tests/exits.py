@@ -1,7 +1,5 @@
 """The addresses of the site: which ones show something of a turn, with the Visibility that it goes through."""
 
-from __future__ import annotations
-
 # Addresses that show something of a turn, with the Visibility that it goes through.
 SHOWN_BY = {
     "chat:conversation": "reasoning_settings.visibility_for, of the person and this session",

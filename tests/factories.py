@@ -1,12 +1,8 @@
 """Plain functions that make people and conversations. Nothing that matters to a test is hidden in them."""
 
-from __future__ import annotations
-
-import os
 import uuid
 from collections.abc import Collection, Sequence
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from django.contrib.auth.models import Permission
@@ -25,7 +21,7 @@ from chat.models import Conversation, ModelProfile, Turn
 from chat.turns import finish
 from chat.turns.queue import StartedTurn
 from config import environment
-from config.schema import VARIABLES
+from config.settings import env
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult, TurnStatus
 
 PASSWORD = "correct horse battery staple"
@@ -55,7 +51,7 @@ def client_of(user: User) -> Client:
 def bind_keys(settings: Any, bindings: str) -> None:
     """List key variables with their hosts, as MODEL_KEYS does."""
     parsed = environment.parse_key_bindings(bindings)
-    settings.MODEL_KEYS = environment.ApiKeys(VARIABLES, Path(os.devnull), parsed, "https://api.openai.com/v1")
+    settings.MODEL_KEYS = environment.ApiKeys(env, parsed, "https://api.openai.com/v1")
 
 
 def sign_in_staff(client: Client) -> User:

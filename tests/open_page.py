@@ -1,7 +1,5 @@
 """A user with a page of one conversation open at a running server, without a browser."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

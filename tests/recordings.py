@@ -4,8 +4,6 @@ Plain ``json`` and ``yaml``, and an event-stream splitter of a few lines: two re
 mistakes. Knows the forms in that folder, and no others.
 """
 
-from __future__ import annotations
-
 import base64
 import gzip
 import json

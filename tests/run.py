@@ -4,8 +4,6 @@ Every part runs, whatever failed before it. The exit code is 1 if any part faile
 anything could not be run.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """The real server as a child process, on a free port, with its own database."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

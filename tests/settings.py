@@ -4,8 +4,6 @@
 file of its own and the in-memory channel layer.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import tempfile

@@ -1,21 +1,17 @@
 """docs/api.md says what the API does: its addresses, methods, codes and fields exist, and its example runs."""
 
-from __future__ import annotations
-
 import re
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from django.test import Client
 
 from chat.api.urls import ENDPOINTS
 from chat.providers.base import ProviderError
-from config.schema import VARIABLES
+from config.settings import env
 from reasoning.envelope import FINISH_REASON_OF_CODE, FINISH_REASON_OF_STATUS, AnswerRecord, envelope
 from reasoning.visibility import Visibility
-from tests.server import RunningServer, running_server
+from tests.server import running_server
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = (ROOT / "docs/api.md").read_text(encoding="utf-8")
@@ -51,7 +47,7 @@ def sources(*folders: str) -> str:
     return "".join(path.read_text(encoding="utf-8") for path in files)
 
 
-def test_every_error_code_is_documented_and_exists() -> None:
+def test_every_error_code_is_documented_and_exists():
     text = sources("chat", "accounts")
     by_status = re.findall(r"ApiError\(\s*\d+,\s*\"(\w+)\"|InvalidInputError\(\s*\"(\w+)\"", text)
     in_form = re.findall(r"\"code\": \"(\w+)\"", sources("chat/api"))
@@ -61,27 +57,27 @@ def test_every_error_code_is_documented_and_exists() -> None:
     assert set(re.findall(r"^\| \d{3} \| `(\w+)`", section("Errors"), re.MULTILINE)) == raised - PAGE_CODES
 
 
-def test_every_error_of_a_turn_is_documented_and_exists() -> None:
+def test_every_error_of_a_turn_is_documented_and_exists():
     of_provider = set(re.findall(r"``(\w+)``", str(ProviderError.__doc__).partition("Codes:")[2].partition("\n\n")[0]))
     of_turn = set(re.findall(r"\"error_code\": \"(\w+)\"", sources("chat/turns")))
 
     assert set(first_cells("The envelope", "`error.code`")) == of_provider | of_turn
 
 
-def test_every_reason_and_status_is_documented() -> None:
+def test_every_reason_and_status_is_documented():
     reasons = first_cells("The envelope", "`finishReason` | `status`")
 
     assert set(reasons) == {*FINISH_REASON_OF_STATUS.values(), *FINISH_REASON_OF_CODE.values()}
 
 
-def test_settings_that_the_page_names_are_read() -> None:
+def test_settings_that_the_page_names_are_read():
     named = set(re.findall(r"`([A-Z]+_[A-Z_]+)[`=]", PAGE))
 
-    assert named <= {variable.name for variable in VARIABLES}
+    assert named <= {variable.name for variable in env.variables}
     assert "MAX_CONCURRENT_TURNS" in named
 
 
-def test_every_field_of_the_envelope_is_documented() -> None:
+def test_every_field_of_the_envelope_is_documented():
     record = AnswerRecord(
         id="t", status="error", finish_reason="error", model="", answer="", summary=(), summary_source="", trace=(),
         citations=(), thinking_tokens=0, input_tokens=None, output_tokens=None, reasoning_tokens=None,
@@ -91,8 +87,8 @@ def test_every_field_of_the_envelope_is_documented() -> None:
     assert set(first_cells("The envelope", "field")) == {*form, "error"}
 
 
-def test_every_address_is_documented_with_its_methods(client: Client, db: None) -> None:
-    methods: dict[str, set[str]] = {}
+def test_every_address_is_documented_with_its_methods(client, db):
+    methods = {}
     for method, address in re.findall(r"^\| `([A-Z]+) (/api/[^`]*)`", section("Endpoints"), re.MULTILINE):
         methods.setdefault(address, set()).add(method)
     addresses = {f"/api/{address}/" for address, _view, _name in ENDPOINTS}
@@ -104,13 +100,13 @@ def test_every_address_is_documented_with_its_methods(client: Client, db: None) 
 
 
 @pytest.fixture
-def site(tmp_path: Path) -> Iterator[RunningServer]:
+def site(tmp_path):
     with running_server(tmp_path) as running:
         yield running
 
 
 @pytest.mark.slow
-def test_example_runs_as_it_is_written(site: RunningServer, tmp_path: Path) -> None:
+def test_example_runs_as_it_is_written(site, tmp_path):
     [script] = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     token = re.search(r"lgb_\S+", site.manage("create_token", "demo"))
     assert token

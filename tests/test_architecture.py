@@ -1,7 +1,5 @@
 """Rules of the tree that no other tool checks."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator
@@ -67,30 +65,30 @@ def _words(path: Path) -> set[str]:
     return words
 
 
-def test_tree_is_where_it_is_expected() -> None:
+def test_tree_is_where_it_is_expected():
     assert len(SOURCES) > 50
     assert len(TEMPLATES) > 10
 
 
-def test_no_script_inside_a_template() -> None:
+def test_no_script_inside_a_template():
     assert not _markup_matching(r"<script(?![^>]*\ssrc=)[^>]*>|javascript:")
 
 
-def test_no_style_inside_a_template() -> None:
+def test_no_style_inside_a_template():
     assert not _markup_matching(r"<style\b|<[^>]*\sstyle\s*=")
 
 
-def test_no_event_handler_inside_a_template() -> None:
+def test_no_event_handler_inside_a_template():
     assert not _markup_matching(r"""<[^>]*[\s"']on[a-z]+\s*=|\shx-on\b|\shx-vals\s*=\s*["']js:""")
 
 
-def test_no_template_switches_escaping_off() -> None:
+def test_no_template_switches_escaping_off():
     unescaped = re.compile(r"\|\s*safe(seq)?\b|autoescape\s+off")
 
     assert [_name(path) for path in TEMPLATES if unescaped.search(path.read_text(encoding="utf-8"))] == []
 
 
-def test_markup_is_declared_safe_in_one_place() -> None:
+def test_markup_is_declared_safe_in_one_place():
     makers = _mentioning("mark_safe") | _importers("django.utils.safestring.mark_safe")
 
     assert {name for name in makers if not name.startswith(("chat/html/", "chat/html.py"))} == set()
@@ -98,18 +96,18 @@ def test_markup_is_declared_safe_in_one_place() -> None:
 
 
 @pytest.mark.spec("product 3")
-def test_only_the_log_opens_seals() -> None:
+def test_only_the_log_opens_seals():
     modules = ("attachments", "read", "serialization", "maintenance", "write", "link_tokens")
     log = {f"chat/eventlog/{name}.py" for name in modules}
     assert _importers("chat.eventlog.encryption") <= log | _commands("rotate_keys", "purge_thinking", "audit_storage")
 
 
 @pytest.mark.spec("product 9")
-def test_only_the_gate_makes_grants() -> None:
-    assert _mentioning("GRANT_KEY") == {"accounts/scratchpad.py", "reasoning/scratchpad.py"}
+def test_only_the_gate_makes_grants():
+    assert _mentioning("GRANT_KEY") == {"accounts/access/scratchpad.py", "reasoning/scratchpad.py"}
 
 
-def test_settings_are_read_from_the_environment_in_one_place() -> None:
+def test_settings_are_read_from_the_environment_in_one_place():
     readers = {_name(path) for path in SOURCES if {"environ", "getenv"} & _words(path)}
 
     assert readers <= {
@@ -121,17 +119,17 @@ def test_settings_are_read_from_the_environment_in_one_place() -> None:
     }
 
 
-def test_modules_say_what_they_are_for() -> None:
+def test_modules_say_what_they_are_for():
     assert [_name(path) for path in SOURCES if not ast.get_docstring(_tree(path))] == []
 
 
-def test_nothing_is_named_after_nothing() -> None:
+def test_nothing_is_named_after_nothing():
     empty_names = {"utils.py", "util.py", "helpers.py", "helper.py", "common.py", "misc.py", "services.py"}
 
     assert [_name(path) for path in SOURCES if path.name in empty_names] == []
 
 
-def test_every_rule_has_a_test_and_every_test_names_a_rule() -> None:
+def test_every_rule_has_a_test_and_every_test_names_a_rule():
     text = RULES.read_text(encoding="utf-8")
     listed = {rule.removeprefix("spec ") for rule in re.findall(r"^[-*|]\s*`([^`]+)`", text, re.MULTILINE)}
     tested = {
@@ -143,7 +141,7 @@ def test_every_rule_has_a_test_and_every_test_names_a_rule() -> None:
     assert tested - listed == set()
 
 
-def test_every_rule_that_code_or_a_document_cites_exists() -> None:
+def test_every_rule_that_code_or_a_document_cites_exists():
     rules = set(re.findall(r"^- `([^`]+)`", RULES.read_text(encoding="utf-8"), re.MULTILINE))
     decisions = {f"product {int(path.name[8:10])}" for path in (ROOT / "docs/decisions").glob("product-*.md")}
     numbered = r"rule \d|BR-\d+|EC-\d+|ERR-\d+|invariant \d|case \d|decision \d"

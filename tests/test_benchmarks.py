@@ -1,7 +1,5 @@
 """Each benchmark runs on something small and says what it promises. Nothing here looks at how long it took."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -26,13 +24,13 @@ QUESTIONS = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     shutil.copy(FILING, tmp_path)
     (tmp_path / "questions.json").write_text(json.dumps(QUESTIONS))
     return tmp_path
 
 
-def test_benchmarks_of_the_core_run_on_something_small() -> None:
+def test_benchmarks_of_the_core_run_on_something_small():
     tables = {
         "answer": normaliser.measure(400, rounds=1),
         "answer of 0.585938 KB with one step of trace": turn.measure(600, rounds=1),
@@ -44,7 +42,7 @@ def test_benchmarks_of_the_core_run_on_something_small() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_search_and_analyst_are_measured_on_questions(folder: Path) -> None:
+def test_search_and_analyst_are_measured_on_questions(folder):
     helpers.load_filings(folder)
     found = filings.measure(folder)
     outcomes = async_to_sync(analyst.ask_all)(QUESTIONS)
@@ -55,7 +53,7 @@ def test_search_and_analyst_are_measured_on_questions(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("benchmark", [analyst, filings])
-def test_missing_samples_are_reported(benchmark: object, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_samples_are_reported(benchmark, capsys):
     benchmark.main(None)  # type: ignore[attr-defined]
 
     assert "skipped: no sample filings: SHARED_DIR" in capsys.readouterr().out

@@ -1,7 +1,5 @@
 """The German catalogue contains every message of the product, completely translated, and is compiled."""
 
-from __future__ import annotations
-
 import ast
 import re
 
@@ -40,19 +38,19 @@ def untranslatable_words(source: str) -> list[str]:
     return [text for text in texts if re.search(r"[A-Za-z]{2}", text)]
 
 
-def test_every_message_is_in_the_catalogue() -> None:
+def test_every_message_is_in_the_catalogue():
     listed = {catalogue.key(entry) for entry in catalogue.catalogue()}
 
     assert {message: path for message, path in catalogue.messages().items() if message not in listed} == {}
 
 
-def test_every_entry_of_the_catalogue_is_used() -> None:
+def test_every_entry_of_the_catalogue_is_used():
     used = catalogue.messages()
 
     assert [entry.msgid for entry in catalogue.catalogue() if catalogue.key(entry) not in used] == []
 
 
-def test_every_entry_is_translated_and_none_is_fuzzy() -> None:
+def test_every_entry_is_translated_and_none_is_fuzzy():
     written = catalogue.catalogue()
 
     assert len(written) > 200
@@ -61,7 +59,7 @@ def test_every_entry_is_translated_and_none_is_fuzzy() -> None:
     assert [entry.msgid for entry in written if not all(catalogue.words(entry))] == []
 
 
-def test_every_plural_form_is_translated() -> None:
+def test_every_plural_form_is_translated():
     several = [entry for entry in catalogue.catalogue() if entry.msgid_plural]
 
     assert several
@@ -69,7 +67,7 @@ def test_every_plural_form_is_translated() -> None:
     assert [entry.msgid for entry in several if set(entry.msgstr_plural) != {0, 1}] == []
 
 
-def test_placeholders_and_markup_agree() -> None:
+def test_placeholders_and_markup_agree():
     entries = catalogue.catalogue()
 
     wrong = [
@@ -82,7 +80,7 @@ def test_placeholders_and_markup_agree() -> None:
     assert wrong == []
 
 
-def test_compiled_catalogue_equals_the_written_one() -> None:
+def test_compiled_catalogue_equals_the_written_one():
     written, loaded = catalogue.catalogue(), catalogue.compiled()
 
     assert {catalogue.key(entry): catalogue.words(entry) for entry in loaded} == {
@@ -92,13 +90,13 @@ def test_compiled_catalogue_equals_the_written_one() -> None:
     assert loaded.metadata["Content-Type"] == "text/plain; charset=UTF-8"
 
 
-def test_every_word_of_a_template_is_translatable() -> None:
+def test_every_word_of_a_template_is_translatable():
     found = {path.name: untranslatable_words(path.read_text(encoding="utf-8")) for path in TEMPLATES}
 
     assert {name: left for name, texts in found.items() if (left := [t for t in texts if t not in UNTRANSLATED])} == {}
 
 
-def test_stored_texts_are_still_written_somewhere() -> None:
+def test_stored_texts_are_still_written_somewhere():
     folders = [ROOT / "chat" / "providers", ROOT / "chat" / "tools"]
     files = [
         ROOT / "chat" / "turns" / "run.py",
@@ -108,7 +106,7 @@ def test_stored_texts_are_still_written_somewhere() -> None:
     files += [path for folder in folders for path in folder.rglob("*.py")]
 
     written = {text for path in files for text in texts_of(path.read_text(encoding="utf-8"))}
-    waits: tuple[dict[str, str], ...] = ({}, {"retry-after": "86400"})
+    waits = ({}, {"retry-after": "86400"})
     for wait in waits:
         written.add(failure_from_status(429, b"", wait, Endpoint("models.example")).message)
 
@@ -122,14 +120,14 @@ def texts_of(source: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("language", "one", "two"), [("en", "step", "steps"), ("de", "Schritt", "Schritte")])
-def test_each_language_has_its_plurals(language: str, one: str, two: str) -> None:
+def test_each_language_has_its_plurals(language, one, two):
     with override(language):
         counted = [ngettext("%(count)s step", "%(count)s steps", count) % {"count": count} for count in (1, 2, 0)]
 
     assert counted == [f"1 {one}", f"2 {two}", f"0 {two}"]
 
 
-def test_stored_texts_are_shown_in_the_language_of_the_viewer() -> None:
+def test_stored_texts_are_shown_in_the_language_of_the_viewer():
     with override("de"):
         assert stored_text.translate_stored("Timed out.") == "Zeit abgelaufen."
         assert stored_text.translate_stored("Settings") == "Settings", "a model's name, for example"

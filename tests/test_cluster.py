@@ -1,7 +1,5 @@
 """``make cluster``: refusals in one line; a chat of one process is read in another after the first was killed."""
 
-from __future__ import annotations
-
 import os
 import re
 import signal
@@ -29,9 +27,7 @@ pytestmark = pytest.mark.slow
         ("2", "8000", "sqlite:///secret.sqlite3", "DATABASE_URL: (not shown) is not allowed"),
     ],
 )
-def test_invalid_value_is_refused_in_one_line(
-    monkeypatch: pytest.MonkeyPatch, web: str, port: str, database: str, begins: str
-) -> None:
+def test_invalid_value_is_refused_in_one_line(monkeypatch, web, port, database, begins):
     monkeypatch.setenv("DATABASE_URL", database)
 
     line = invalid_setting(web, port)
@@ -41,7 +37,7 @@ def test_invalid_value_is_refused_in_one_line(
     assert "secret" not in line
 
 
-def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_named(monkeypatch):
     monkeypatch.setattr(local_services, "DEBIAN_FOLDERS", ())
     monkeypatch.setenv("PATH", "/nowhere")
 
@@ -80,7 +76,7 @@ def exists(path: str) -> bool:
 
 if not missing_packages({}):
 
-    async def test_chat_of_a_killed_process_is_read_in_the_other(tmp_path: Path) -> None:
+    async def test_chat_of_a_killed_process_is_read_in_the_other(tmp_path):
         process, printed = start_cluster(tmp_path)
         try:
             (first, pid), (second, _pid) = re.findall(r"web \d+: (http://\S+)/ pid (\d+)", printed)

@@ -1,7 +1,5 @@
 """The documents say what the code does."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -9,7 +7,8 @@ import pytest
 from django.core.management import get_commands
 
 from config import settings_reference
-from config.schema import VARIABLES
+from config.connections import limit_of
+from config.settings import env
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -30,13 +29,13 @@ DOCUMENTS = (
 FOLDERS = "accounts|chat|config|deploy|docs|locale|reasoning|static|templates|tests"
 
 
-def test_settings_page_and_env_example_are_generated_from_the_schema() -> None:
+def test_settings_page_and_env_example_are_generated_from_the_schema():
     assert (ROOT / "docs/settings.md").read_text(encoding="utf-8") == settings_reference.settings_page()
     assert (ROOT / ".env.example").read_text(encoding="utf-8") == settings_reference.env_example()
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_commands_and_files_of_a_document_exist(name: str) -> None:
+def test_commands_and_files_of_a_document_exist(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     commands = set(re.findall(r"manage\.py ([a-z_]+)", text))
     paths = set(re.findall(rf"(?<![\w/.])((?:{FOLDERS})/[\w./@-]*\w/?)", text))
@@ -47,7 +46,7 @@ def test_commands_and_files_of_a_document_exist(name: str) -> None:
     assert [link for link in links if not link.exists()] == []
 
 
-def test_targets_that_readme_names_are_in_the_makefile() -> None:
+def test_targets_that_readme_names_are_in_the_makefile():
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = set(re.findall(r"^make ([a-z-]+)|`make ([a-z-]+)`", README, re.MULTILINE))
     named = {word for pair in named for word in pair if word}
@@ -56,7 +55,7 @@ def test_targets_that_readme_names_are_in_the_makefile() -> None:
     assert named <= targets
 
 
-def test_files_that_deployment_names_are_there() -> None:
+def test_files_that_deployment_names_are_there():
     named = set(re.findall(r"`(deploy/[^`]+)`", DEPLOYMENT))
 
     assert {name for name in named if not (ROOT / name).is_file()} == set()
@@ -64,14 +63,32 @@ def test_files_that_deployment_names_are_there() -> None:
     assert "docs/deployment.md" in README
 
 
-def test_settings_that_documents_name_are_read() -> None:
-    schema = {variable.name for variable in VARIABLES}
+def test_proxy_takes_large_bodies_at_the_addresses_of_uploads_only():
+    config = (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8")
+    large, streamed = (
+        re.findall(rf"location ~ (\S+) {{[^}}]*{option};", config)
+        for option in ("client_max_body_size 52m", "proxy_request_buffering off")
+    )
+    (uploads,) = large
+    chat = "/chats/6b1c0f0e-3a52-4f57-9d0b-0d5a2c0f6a11"
+
+    assert streamed == large
+    for path in ("/data/import/", "/admin/chat/filing/add/", f"{chat}/attachments/", f"{chat}/messages/"):
+        assert re.match(uploads, path)
+        assert 3 * 1024**2 < limit_of(f"POST {path} HTTP/1.1\r\nCookie: sessionid=x\r\n\r\n".encode()) <= 52 * 1024**2
+    for path in ("/", "/accounts/login/", f"{chat}/", f"/api{chat}/messages/"):
+        assert not re.match(uploads, path)
+        assert limit_of(f"POST {path} HTTP/1.1\r\nCookie: sessionid=x\r\n\r\n".encode()) <= 3 * 1024**2
+
+
+def test_settings_that_documents_name_are_read():
+    schema = {variable.name for variable in env.variables}
     security = (ROOT / "docs/security.md").read_text(encoding="utf-8")
 
     assert set(re.findall(r"`([A-Z]+_[A-Z_]+)[=`]", DEPLOYMENT + security)) <= schema
 
 
-def test_unit_files_start_what_there_is() -> None:
+def test_unit_files_start_what_there_is():
     started = [
         line for path in (ROOT / "deploy").glob("*.service") for line in re.findall(r"ExecStart=(.+)", path.read_text())
     ]
@@ -82,7 +99,7 @@ def test_unit_files_start_what_there_is() -> None:
     ]
 
 
-def test_nothing_that_a_unit_sets_is_taken_back_by_the_settings_file() -> None:
+def test_nothing_that_a_unit_sets_is_taken_back_by_the_settings_file():
     """What systemd reads from ``EnvironmentFile=`` wins over ``Environment=``, and that file names every setting."""
     units = [path.read_text() for path in (ROOT / "deploy").glob("*.service")]
 
@@ -91,7 +108,7 @@ def test_nothing_that_a_unit_sets_is_taken_back_by_the_settings_file() -> None:
 
 
 # review S L9; `systemd-analyze security --offline=true deploy/legible@.service` says 1.5
-def test_units_are_confined_alike() -> None:
+def test_units_are_confined_alike():
     confined = {}
     for path in (ROOT / "deploy").glob("*.service"):
         lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]

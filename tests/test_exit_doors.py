@@ -4,8 +4,6 @@ Two lists, each with its reasons. Every address says what it shows; every module
 for whom. A new one fails here until it is on its list, and what shows content to people must take a ``Visibility``.
 """
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path
@@ -104,7 +102,7 @@ def _addresses(patterns: list[URLPattern | URLResolver], namespace: str = "") ->
 
 
 @pytest.mark.spec("product 15")
-def test_every_address_says_what_it_shows() -> None:
+def test_every_address_says_what_it_shows():
     known = {name for name in _addresses(get_resolver().url_patterns) if not name.startswith(OTHERS)}
 
     assert known == SHOWN_BY.keys() | SILENT
@@ -112,18 +110,18 @@ def test_every_address_says_what_it_shows() -> None:
 
 
 @pytest.mark.spec("product 15")
-def test_there_is_one_socket() -> None:
+def test_there_is_one_socket():
     assert len(websocket_urlpatterns) == 1
 
 
 @pytest.mark.spec("product 15")
-def test_every_module_that_reads_turns_is_on_the_list() -> None:
+def test_every_module_that_reads_turns_is_on_the_list():
     assert _found().keys() == DOORS.keys()
 
 
 @pytest.mark.spec("product 15")
 @pytest.mark.parametrize("name", sorted(name for name, why in DOORS.items() if why == PAGES))
-def test_what_shows_turns_to_people_takes_a_visibility(name: str) -> None:
+def test_what_shows_turns_to_people_takes_a_visibility(name):
     words = {
         word
         for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8")))
@@ -134,7 +132,7 @@ def test_what_shows_turns_to_people_takes_a_visibility(name: str) -> None:
 
 
 @pytest.mark.spec("product 14")
-def test_no_sealed_half_is_a_field_of_the_admin() -> None:
+def test_no_sealed_half_is_a_field_of_the_admin():
     for model, registered in admin.site._registry.items():
         if model in (Event, Checkpoint):
             named = {str(field) for field in (*(registered.fields or ()), *registered.list_display)}

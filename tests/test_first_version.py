@@ -5,24 +5,20 @@ failed and an abandoned turn, a waiting message, feedback and a share link. ``fi
 version answered.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import sqlite3
-import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.server import ROOT, environment_in, manage
+from tests.server import environment_in, manage, run_python
 
 DATA = Path(__file__).resolve().parent / "data"
 CONTENT_KEY = "Zmlyc3QtdmVyc2lvbi1maXh0dXJlLWtleS0wMDAwMDA="
-# Reads through the API and the page, in a process that uses the migrated database.
+# Migrates, then reads through the API, the page and a shared link, all in one process.
 READ = """
 import io, json, sys
 import django
@@ -30,53 +26,57 @@ django.setup()
 from django.core.management import call_command
 from django.test import Client
 from accounts.models import User
+call_command("migrate", interactive=False, verbosity=0)
 client = Client(SERVER_NAME="localhost")
 client.force_login(User.objects.get(username="demo"))
-found = {}
-for chat in sys.argv[1:]:
+token, *chats = sys.argv[1:]
+found = {"shared": Client(SERVER_NAME="localhost").get(f"/s/{token}/").status_code, "chats": {}}
+found["links"] = client.get("/shares/").content.decode()
+for chat in chats:
     messages, page = client.get(f"/api/chats/{chat}/messages/"), client.get(f"/chats/{chat}/")
-    found[chat] = {"messages": messages.json(), "page": page.content.decode(), "status": page.status_code}
     call_command("preview_request", chat, stdout=(preview := io.StringIO()))
-    found[chat]["preview"] = json.loads(preview.getvalue())["body"]
+    form = {"messages": messages.json(), "page": page.content.decode(), "status": page.status_code}
+    found["chats"][chat] = form | {"preview": json.loads(preview.getvalue())["body"]}
 print(json.dumps(found))
 """
-READ_SHARED = (
-    READ[: READ.index("found =")]
-    + """
-page, listed = Client(SERVER_NAME="localhost").get(f"/s/{sys.argv[1]}/"), client.get("/shares/")
-print(json.dumps({"status": page.status_code, "listed": listed.content.decode()}))
-"""
-)
 
 
 @pytest.fixture(scope="module")
-def expected() -> dict[str, Any]:
+def expected():
     return json.loads((DATA / "first_version.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+def environment(tmp_path_factory):
     folder = tmp_path_factory.mktemp("first-version")
-    (folder / "legible.sqlite3").write_bytes(gzip.decompress((DATA / "first_version.db.gz").read_bytes()))
-    environment = environment_in(folder, CONTENT_KEYS=CONTENT_KEY, DJANGO_SETTINGS_MODULE="config.settings")
-    manage(environment, "migrate", "--no-input", "--verbosity", "0")
-    return environment
+    for name in ("legible.sqlite3", "before.sqlite3"):
+        (folder / name).write_bytes(gzip.decompress((DATA / "first_version.db.gz").read_bytes()))
+    return environment_in(folder, CONTENT_KEYS=CONTENT_KEY, DJANGO_SETTINGS_MODULE="config.settings")
 
 
 @pytest.fixture(scope="module")
-def found(environment: dict[str, str], expected: dict[str, Any]) -> dict[str, Any]:
-    return read(environment, expected)
+def token(environment):
+    """Return the token of the shared link, which that version stored."""
+    path = environment["DATABASE_URL"].removeprefix("sqlite:///").replace("legible.", "before.")
+    with closing(sqlite3.connect(path)) as before:
+        return before.execute("SELECT token FROM chat_share").fetchone()[0]
 
 
-def read(environment: dict[str, str], chats: dict[str, Any], code: str = READ) -> dict[str, Any]:
-    done = subprocess.run(  # noqa: S603 - our own command
-        [sys.executable, "-c", code, *chats], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout.splitlines()[-1])
+@pytest.fixture(scope="module")
+def site(environment, expected, token):
+    return read(environment, token, *expected)
 
 
-def test_messages_are_as_before(found: dict[str, Any], expected: dict[str, Any]) -> None:
+@pytest.fixture
+def found(site):
+    return site["chats"]
+
+
+def read(environment: dict[str, str], *arguments: str) -> dict[str, Any]:
+    return json.loads(run_python(environment, "-c", READ, *arguments).splitlines()[-1])
+
+
+def test_messages_are_as_before(found, expected):
     for chat, before in expected.items():
         assert len(found[chat]["messages"]) == len(before["messages"])
         for message, message_before in zip(found[chat]["messages"], before["messages"], strict=True):
@@ -85,7 +85,7 @@ def test_messages_are_as_before(found: dict[str, Any], expected: dict[str, Any])
             assert message | message_before == message, "fields may be added, none may change"
 
 
-def test_pages_show_questions_and_answers(found: dict[str, Any]) -> None:
+def test_pages_show_questions_and_answers(found):
     pages = "".join(chat["page"] for chat in found.values())
 
     assert {chat["status"] for chat in found.values()} == {200}
@@ -94,30 +94,22 @@ def test_pages_show_questions_and_answers(found: dict[str, Any]) -> None:
     assert "fixture-scratchpad-canary" not in pages
 
 
-def test_next_request_is_as_before(found: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_next_request_is_as_before(found, expected):
     assert {chat: found[chat]["preview"] for chat in expected} == {chat: expected[chat]["preview"] for chat in expected}
 
 
 @pytest.mark.slow
-def test_rerendered_answers_are_the_same(
-    environment: dict[str, str], found: dict[str, Any], expected: dict[str, Any]
-) -> None:
+def test_rerendered_answers_are_the_same(environment, token, found, expected):
     manage(environment, "rerender")
 
-    after = read(environment, expected)
+    after = read(environment, token, *expected)["chats"]
     assert {chat: after[chat]["messages"] for chat in after} == {chat: found[chat]["messages"] for chat in found}
     assert "<strong>several</strong>" in "".join(chat["page"] for chat in after.values())
 
 
 # review S M3
-def test_shared_links_go_on_working_and_their_tokens_are_gone(environment: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "before.sqlite3").write_bytes(gzip.decompress((DATA / "first_version.db.gz").read_bytes()))
-    with closing(sqlite3.connect(tmp_path / "before.sqlite3")) as before:
-        (token,) = before.execute("SELECT token FROM chat_share").fetchone()
-
-    found = read(environment, {token: None}, READ_SHARED)
-
-    assert found["status"] == 200
-    assert f"/s/{token}/" in found["listed"]
+def test_shared_links_go_on_working_and_their_tokens_are_gone(environment, token, site):
+    assert site["shared"] == 200
+    assert f"/s/{token}/" in site["links"]
     with closing(sqlite3.connect(environment["DATABASE_URL"].removeprefix("sqlite:///"))) as after:
         assert token not in "\n".join(after.iterdump())

@@ -1,17 +1,14 @@
 """Pages in German contain no English message of ours."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from typing import Any
 
-from django.conf import LazySettings
 from django.test import Client
 from lxml import html as markup
 
+from accounts.access.tokens import create_token
 from accounts.models import User
-from accounts.tokens import create_token
 from chat import eventlog
 from chat.filings.ingest import load_demo
 from chat.models import Conversation, Turn
@@ -95,13 +92,13 @@ def make_ended(conversation: Conversation, status: Any, **figures: Any) -> None:
     eventlog.close_turn(open_turn(conversation.pk, text="Und dann?"), [], status=status, **figures)
 
 
-def test_english_on_a_page_is_noticed() -> None:
+def test_english_on_a_page_is_noticed():
     page = "<p>Settings <b>5 results</b><i lang='en'>Save</i></p><button aria-label='Copy'>Kopieren</button>"
 
     assert english_in(page) == {"Settings", "5 results", "Copy"}
 
 
-def test_sign_in_is_german(db: None, client: Client) -> None:
+def test_sign_in_is_german(db, client):
     refused = client.post("/accounts/login/", {"username": "niemand", "password": "falsch"}, headers=GERMAN)
     page = client.get("/accounts/login/", headers=GERMAN)
 
@@ -111,7 +108,7 @@ def test_sign_in_is_german(db: None, client: Client) -> None:
     assert english_in(page.content) | english_in(refused.content) == set()
 
 
-def test_sign_up_and_a_missing_page_are_german(db: None, client: Client, settings: LazySettings, alice: User) -> None:
+def test_sign_up_and_a_missing_page_are_german(db, client, settings, alice):
     settings.SIGNUP_ENABLED = True
 
     pages = [client.get("/accounts/signup/", headers=GERMAN), german(alice).get("/filings/unknown/")]
@@ -120,14 +117,14 @@ def test_sign_up_and_a_missing_page_are_german(db: None, client: Client, setting
     assert "Diese Quelle ist nicht mehr hier" in set(texts_of(pages[1].content))
 
 
-def test_empty_chat_is_german(alice: User) -> None:
+def test_empty_chat_is_german(alice):
     page = german(alice).get("/", follow=True)
 
     assert {"Neuer Chat", "Was möchten Sie wissen?", "Stellen Sie eine Frage …"} <= set(texts_of(page.content))
     assert english_in(page.content) == set()
 
 
-def test_finished_card_is_german(alice: User) -> None:
+def test_finished_card_is_german(alice):
     conversation = make_conversation(owner=alice, title="Wasser")
     turn = make_answer(conversation)
 
@@ -147,7 +144,7 @@ def test_finished_card_is_german(alice: User) -> None:
     assert english_in(page.content) == set()
 
 
-def test_other_ends_are_german(alice: User) -> None:
+def test_other_ends_are_german(alice):
     conversation = make_conversation(owner=alice, title="Wasser")
     for status in ("aborted", "iteration_capped", "interrupted", "completed"):
         make_ended(conversation, status)
@@ -160,7 +157,7 @@ def test_other_ends_are_german(alice: User) -> None:
     assert english_in(page.content) == set()
 
 
-def test_settings_are_german(ada: User, settings: LazySettings) -> None:
+def test_settings_are_german(ada, settings):
     settings.REASONING_SCRATCHPAD_ENABLED = True
     create_token(ada, "")
     client = german(ada)
@@ -173,7 +170,7 @@ def test_settings_are_german(ada: User, settings: LazySettings) -> None:
     assert [english_in(page) for page in pages] == [set()] * 5
 
 
-def test_filings_are_german_around_their_own_words(alice: User) -> None:
+def test_filings_are_german_around_their_own_words(alice):
     client = german(alice)
     empty = client.get("/filings/")
     load_demo()

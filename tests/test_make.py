@@ -1,7 +1,5 @@
 """What `make` says on a machine that lacks something. Installing and serving is proven by using it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -16,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def checkout(tmp_path):
     for name in ("Makefile", "requirements.lock", ".env.example"):
         shutil.copy(ROOT / name, tmp_path)
     return tmp_path
@@ -32,7 +30,7 @@ def _errors(done: subprocess.CompletedProcess[str]) -> list[str]:
     return [line for line in done.stderr.splitlines() if not re.match(r"make(\[\d+\])?:", line)]
 
 
-def test_help_lists_only_what_works(checkout: Path) -> None:
+def test_help_lists_only_what_works(checkout):
     lines = _make(checkout).stdout.splitlines()
 
     assert [line.split(" - ")[0].strip() for line in lines] == [
@@ -41,7 +39,7 @@ def test_help_lists_only_what_works(checkout: Path) -> None:
     ]
 
 
-def test_unfit_python_is_one_line(checkout: Path) -> None:
+def test_unfit_python_is_one_line(checkout):
     without_venv = checkout / "python-without-venv"
     without_venv.write_text("#!/bin/sh\nexit 1\n")
     without_venv.chmod(0o755)
@@ -54,7 +52,7 @@ def test_unfit_python_is_one_line(checkout: Path) -> None:
     assert not (checkout / ".venv").exists()
 
 
-def test_python_that_does_not_run_is_passed_over(checkout: Path) -> None:
+def test_python_that_does_not_run_is_passed_over(checkout):
     folder = checkout / "bin"
     folder.mkdir()
     for name, script in {"python3.13": "exit 127", "python3.12": "exit 1", "python3.11": "exit 0"}.items():
@@ -71,7 +69,7 @@ def test_python_that_does_not_run_is_passed_over(checkout: Path) -> None:
 
 # review S L9
 @pytest.mark.parametrize(("name", "extras"), [("requirements.lock", ()), ("requirements-dev.lock", ("dev", "bench"))])
-def test_lock_has_a_hash_for_every_package_that_is_asked_for(name: str, extras: tuple[str, ...]) -> None:
+def test_lock_has_a_hash_for_every_package_that_is_asked_for(name, extras):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     asked = [*project["dependencies"], *(each for extra in extras for each in project["optional-dependencies"][extra])]
     text = re.sub(r"#.*\n", "", (ROOT / name).read_text()).replace("\\\n", "")

@@ -1,7 +1,5 @@
 """A backup, restored as docs/deployment.md says: the audit is silent and conversations are readable."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess
@@ -43,7 +41,7 @@ create_link(conversation.owner, conversation, Choice(), days=None)
 # review S "Not done": restoring a backup
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
-def test_restored_site_is_whole(tmp_path: Path, engine: str) -> None:
+def test_restored_site_is_whole(tmp_path, engine):
     backup_of = {"sqlite": sqlite_backup, "postgres": postgres_backup}[engine]
     with backup_of(tmp_path) as (url, restore):
         environment = environment_in(tmp_path, DJANGO_SETTINGS_MODULE="config.settings", DATABASE_URL=url)

@@ -1,14 +1,10 @@
 """Static files over ASGI: cached, compressed once collected, and nothing outside their folders."""
 
-from __future__ import annotations
-
 import gzip
-from pathlib import Path
 from typing import Any
 
 import pytest
 from asgiref.testing import ApplicationCommunicator
-from django.conf import LazySettings
 from django.core.management import call_command
 
 from config.asgi import with_static_files
@@ -40,7 +36,7 @@ async def request(path: str, *, method: str = "GET", **headers: str) -> tuple[in
     return start["status"], {name.decode().lower(): value.decode() for name, value in start["headers"]}, body
 
 
-async def test_source_file_is_served_with_its_type_and_safe_headers() -> None:
+async def test_source_file_is_served_with_its_type_and_safe_headers():
     status, headers, body = await request("/static/css/app.css")
 
     assert (status, headers["content-type"]) == (200, 'text/css; charset="utf-8"')
@@ -48,7 +44,7 @@ async def test_source_file_is_served_with_its_type_and_safe_headers() -> None:
     assert b"{" in body
 
 
-async def test_unchanged_file_is_not_sent_again() -> None:
+async def test_unchanged_file_is_not_sent_again():
     _status, headers, _body = await request("/static/css/app.css")
 
     status, _headers, body = await request("/static/css/app.css", if_modified_since=headers["last-modified"])
@@ -56,7 +52,7 @@ async def test_unchanged_file_is_not_sent_again() -> None:
     assert (status, body) == (304, b"")
 
 
-async def test_collected_file_is_compressed(tmp_path: Path, settings: LazySettings) -> None:
+async def test_collected_file_is_compressed(tmp_path, settings):
     settings.STATIC_ROOT = str(tmp_path)
     call_command("collectstatic", interactive=False, verbosity=0)
 
@@ -69,12 +65,12 @@ async def test_collected_file_is_compressed(tmp_path: Path, settings: LazySettin
 @pytest.mark.parametrize(
     "path", ["/static/../config/settings.py", "/static//etc/passwd", "/static/", "/static/none.css"]
 )
-async def test_nothing_else_is_found(path: str) -> None:
+async def test_nothing_else_is_found(path):
     status, _headers, _body = await request(path)
 
     assert status == 404
 
 
 @pytest.mark.parametrize(("method", "path"), [("POST", "/static/css/app.css"), ("GET", "/chats/")])
-async def test_other_requests_reach_django(method: str, path: str) -> None:
+async def test_other_requests_reach_django(method, path):
     assert (await request(path, method=method))[2] == b"from Django"

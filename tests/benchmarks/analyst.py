@@ -5,8 +5,6 @@ Loads SHARED_DIR/filings into a database of its own and asks every question thro
 the citation check, as a turn does.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import statistics

@@ -5,8 +5,6 @@ Loads SHARED_DIR/filings into a database of its own and asks every answerable qu
 times more for the clock. quote@5: one of the five best passages of the right document holds the fact.
 """
 
-from __future__ import annotations
-
 import json
 import statistics
 import time

@@ -4,8 +4,6 @@ Times are CPU seconds of this process, the best of several rounds; what is compa
 that a busy machine slows both.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import time

@@ -4,8 +4,6 @@ Both get the same deltas in the same rounds. The parts manager stores the parts 
 of its own, so the normaliser does more. Without that package (``make bench`` installs it) the comparison is left out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """What redaction costs: arguments, traces, texts, streams, hostile texts: ``python -m tests.benchmarks.redaction``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from reasoning.redaction import (

@@ -5,8 +5,6 @@ Streamed, each block is rendered when it is complete, and the whole once more at
 of the text so far at every flush.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tests.benchmarks.helpers import MS, Figure, answer, best_seconds, pieces, set_up_django, show

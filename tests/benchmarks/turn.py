@@ -3,8 +3,6 @@
 Normaliser, sections, redaction, citations and trace together, as the server runs them; without database and network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 from reasoning.citations import Source

@@ -1,7 +1,5 @@
 """A client of the JSON API, by token or by session, and a reader of its events."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Sequence
@@ -10,8 +8,8 @@ from typing import Any, NamedTuple
 from channels.db import database_sync_to_async
 from django.test import AsyncClient
 
+from accounts.access.tokens import create_token
 from accounts.models import User
-from accounts.tokens import create_token
 from chat.models import Conversation
 from tests.factories import PASSWORD
 

@@ -1,7 +1,5 @@
 """Use a conversation as its owner does, over HTTP; follow what is published, and read what came of it."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

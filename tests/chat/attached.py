@@ -1,7 +1,5 @@
 """Files to attach, and the composer's form to attach them with."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

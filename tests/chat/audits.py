@@ -1,7 +1,5 @@
 """Run the audit in a test, over what a test has planted past the log."""
 
-from __future__ import annotations
-
 import io
 from typing import Any
 

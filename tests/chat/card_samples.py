@@ -1,7 +1,5 @@
 """Views to draw templates with, and how to draw them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,29 +1,22 @@
 """The strict contract server as the configured model, over real HTTP, and an empty conversation."""
 
-from __future__ import annotations
-
-from collections.abc import AsyncIterator, Iterator
-
 import pytest
-from django.conf import LazySettings
 
-from accounts.models import User
-from chat.models import Conversation
 from chat.providers.connections import close_clients
 from chat.turns import retry
 from chat.turns.manager import TurnManager
-from tests.contract_server.fixture import ContractHandle, running_contract_server
+from tests.contract_server.fixture import running_contract_server
 from tests.factories import make_conversation
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[ContractHandle]:
+def server():
     with running_contract_server() as handle:
         yield handle
 
 
 @pytest.fixture
-async def upstream(server: ContractHandle, settings: LazySettings) -> AsyncIterator[ContractHandle]:
+async def upstream(server, settings):
     server.reset()
     settings.OPENAI_BASE_URL = server.base_url
     settings.OPENAI_API_KEY = "test-key"
@@ -33,12 +26,12 @@ async def upstream(server: ContractHandle, settings: LazySettings) -> AsyncItera
 
 
 @pytest.fixture(autouse=True)
-def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def short_waits(monkeypatch):
     monkeypatch.setattr(retry, "FIRST_WAIT_S", 0.01)
 
 
 @pytest.fixture
-async def turn_manager() -> AsyncIterator[TurnManager]:
+async def turn_manager():
     """A process of its own, at rest when the tables are emptied."""
     one = TurnManager()
     yield one
@@ -46,5 +39,5 @@ async def turn_manager() -> AsyncIterator[TurnManager]:
 
 
 @pytest.fixture
-def conversation(alice: User) -> Conversation:
+def conversation(alice):
     return make_conversation(owner=alice)

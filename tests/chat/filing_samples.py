@@ -1,7 +1,5 @@
 """Small filings to parse, and the sections of a document."""
 
-from __future__ import annotations
-
 from chat.filings.outline import Block, in_sections
 from chat.filings.parse import parse
 

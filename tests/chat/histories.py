@@ -3,8 +3,6 @@
 Each reply has text of its own, so that the upstream can tell whose thinking comes back.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -110,12 +108,7 @@ class Talk:
 
     def loop(self) -> list[Reply]:
         """Return three steps and an answer; the second step speaks and calls twice."""
-        return [
-            self.step(),
-            self.step(calls=2, text=f"Let me see again ({self._count})."),
-            self.step(),
-            self.answer(),
-        ]
+        return [self.step(), self.step(calls=2, text=f"Let me see again ({self._count})."), self.step(), self.answer()]
 
     async def ask(self, *replies: Reply, text: str = "") -> Turn:
         self.upstream.script(replies)
@@ -144,12 +137,7 @@ class Talk:
         self._count += 1
         reply: Reply = {"reasoning": f"Thought number {self._count}.", "chunk": "whole"}
         if self.kind.dialect == "details":
-            text = {
-                "type": "reasoning.text",
-                "text": reply["reasoning"],
-                "signature": f"sig-{self._count}",
-                "index": 0,
-            }
+            text = {"type": "reasoning.text", "text": reply["reasoning"], "signature": f"sig-{self._count}", "index": 0}
             sealed = {"type": "reasoning.encrypted", "data": f"sealed-{self._count}", "format": "x-v1", "index": 1}
             reply["reasoning_details"] = [text, sealed]
         return reply

@@ -1,7 +1,5 @@
 """Rendered HTML as two other readers of HTML see it, and what in it is not on the allow-list."""
 
-from __future__ import annotations
-
 import re
 from html.parser import HTMLParser
 
@@ -13,7 +11,7 @@ BLOCKS = ["p", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table", 
 PLAIN = ["br", "hr", "code", "em", "strong", "sup", "s", "thead", "tbody", "tr", "figcaption", "button", "span", "div"]
 VALUES = {
     "dir": r"auto|ltr|rtl",
-    "class": r"code|btn btn--quiet|scroll|scroll formula(?:--long)?|n|host|plain|c|k|s|m|f|b|gd|gi",
+    "class": r"code|btn btn--quiet|scroll|scroll formula(?:--long)?|n|host|plain|c|k|s|f|b|gd|gi",
     "start": r"[0-9]{1,9}",
     "scope": r"col",
     "type": r"button",

@@ -1,7 +1,5 @@
 """A model service that says byte for byte what a test wants said, odd JSON included; decoded as any other's."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any

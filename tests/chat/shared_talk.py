@@ -1,7 +1,5 @@
 """A conversation with every private channel in it, for exports and links."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from typing import Any
 from zipfile import ZipFile

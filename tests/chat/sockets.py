@@ -1,7 +1,5 @@
 """Connect to the socket of a conversation, and read its frames."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 

@@ -1,7 +1,5 @@
 """Reading what a provider streams."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from chat.providers.base import Provider, ProviderError, ProviderRequest

@@ -1,7 +1,5 @@
 """Nobody but its owner reaches a conversation: every address that names one, every method, every other persona."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +7,6 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from accounts.models import User
 from chat.models import Attachment, Conversation, Feedback, QueuedMessage, Share, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
@@ -26,7 +23,7 @@ DELETED = {"do": "restore"}
 
 
 @pytest.fixture
-def conversation(alice: User) -> Conversation:
+def conversation(alice):
     """Return an answered and shared conversation."""
     conversation = make_conversation(owner=alice, title="Ferry")
     make_answer(conversation)
@@ -77,9 +74,7 @@ def statuses(client: Client, address: str) -> set[int]:
 
 
 @pytest.mark.parametrize("who", ["bob", "sam", "ada"])
-def test_others_find_nothing_and_change_nothing(
-    request: pytest.FixtureRequest, conversation: Conversation, who: str
-) -> None:
+def test_others_find_nothing_and_change_nothing(request, conversation, who):
     client = client_of(request.getfixturevalue(who))
     before = rows()
     found = addresses(conversation)
@@ -91,7 +86,7 @@ def test_others_find_nothing_and_change_nothing(
     assert rows() == before
 
 
-def test_others_restore_no_deleted_conversation(conversation: Conversation, bob: User) -> None:
+def test_others_restore_no_deleted_conversation(conversation, bob):
     conversation.deleted_at = conversation.updated_at
     conversation.save()
     before = rows()
@@ -100,7 +95,7 @@ def test_others_restore_no_deleted_conversation(conversation: Conversation, bob:
     assert rows() == before
 
 
-def test_visitors_are_sent_to_sign_in(conversation: Conversation) -> None:
+def test_visitors_are_sent_to_sign_in(conversation):
     before = rows()
 
     for address in ("/", "/chats/", "/filings/", "/shares/", "/api/chats/", "/api/models/", *addresses(conversation)):
@@ -109,7 +104,7 @@ def test_visitors_are_sent_to_sign_in(conversation: Conversation) -> None:
     assert rows() == before
 
 
-def test_ids_without_dashes_lead_to_the_same_addresses(alice: User, conversation: Conversation) -> None:
+def test_ids_without_dashes_lead_to_the_same_addresses(alice, conversation):
     alice.is_superuser = True  # who may open the preview, too
     alice.save()
     client = client_of(alice)  # review A S4
@@ -123,7 +118,7 @@ def without_dashes(address: str) -> str:
     return "/".join(part.replace("-", "") if len(part) == 36 else part for part in address.split("/"))
 
 
-def test_envelope_names_its_turn_for_every_address(alice: User, conversation: Conversation) -> None:
+def test_envelope_names_its_turn_for_every_address(alice, conversation):
     client = client_of(alice)
     envelope = client.get(f"/api/chats/{conversation.pk}/messages/").json()[-1]
 

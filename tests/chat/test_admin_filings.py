@@ -1,7 +1,5 @@
 """Staff load filings by hand: what is read is there at once, what isn't is named with its reason."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -10,7 +8,6 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from accounts.models import User
 from chat.admin import filings
 from chat.models import Filing, Passage
 from reasoning.events import AssistantMessage
@@ -34,7 +31,7 @@ REPORT = """<html><body><p>FORM 10-K</p><p>Plover Works, Inc.</p>
 
 
 @pytest.fixture(autouse=True)
-def sam(client: Client, db: None) -> User:
+def sam(client, db):
     return sign_in_staff(client)
 
 
@@ -51,7 +48,7 @@ def errors(answer: Any) -> list[str]:
     return [str(error) for error in answer.context["form"].errors.get("documents", [])]
 
 
-def test_file_becomes_a_filing_that_search_finds(client: Client, sam: User) -> None:
+def test_file_becomes_a_filing_that_search_finds(client, sam):
     answer = sent(client, file("plover.htm"), filed_on="2025-02-14")
 
     filing = Filing.objects.get()
@@ -63,7 +60,7 @@ def test_file_becomes_a_filing_that_search_finds(client: Client, sam: User) -> N
     assert LogEntry.objects.get().user == sam
 
 
-def test_unreadable_file_is_named_and_the_others_are_loaded(client: Client) -> None:
+def test_unreadable_file_is_named_and_the_others_are_loaded(client):
     answer = sent(client, file("scan.htm", b"%PDF-1.7"), file("plover.htm"), file("note.txt", "Buy milk."))
 
     lines = errors(answer)
@@ -73,14 +70,14 @@ def test_unreadable_file_is_named_and_the_others_are_loaded(client: Client) -> N
     assert Filing.objects.get().source_name == "plover.htm"
 
 
-def test_file_over_the_limit_is_refused_unread(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_over_the_limit_is_refused_unread(client, monkeypatch):
     monkeypatch.setattr(filings, "MAX_BYTES", 100)
 
     assert "plover.htm was skipped: larger than the limit" in errors(sent(client, file("plover.htm")))[0]
     assert not Filing.objects.exists()
 
 
-def test_no_file_and_too_many_are_refused(client: Client) -> None:
+def test_no_file_and_too_many_are_refused(client):
     assert errors(client.post(ADD, {})) == ["This field is required."]
     assert errors(sent(client, *(file(f"{n}.htm") for n in range(filings.MAX_FILES + 1)))) == [
         "At most 20 files at once."
@@ -88,7 +85,7 @@ def test_no_file_and_too_many_are_refused(client: Client) -> None:
     assert not Filing.objects.exists()
 
 
-def test_deletion_asks_first_and_removes_passages_from_search(client: Client) -> None:
+def test_deletion_asks_first_and_removes_passages_from_search(client):
     sent(client, file("plover.htm"))
     filing = Filing.objects.get()
     url = reverse("admin:chat_filing_delete", args=[filing.pk])
@@ -102,7 +99,7 @@ def test_deletion_asks_first_and_removes_passages_from_search(client: Client) ->
     assert not Passage.objects.all().search("turbines rivers").exists()
 
 
-def test_deletion_says_how_many_answers_cite_the_filing(client: Client, alice: User) -> None:  # review B D10
+def test_deletion_says_how_many_answers_cite_the_filing(client, alice):  # review B D10
     sent(client, file("plover.htm"))
     filing = Filing.objects.get()
     conversation = make_conversation(owner=alice)
@@ -121,7 +118,7 @@ def test_deletion_says_how_many_answers_cite_the_filing(client: Client, alice: U
     assert "This source is not here any more" in answer.content.decode()
 
 
-def test_filing_is_never_edited(client: Client) -> None:
+def test_filing_is_never_edited(client):
     sent(client, file("plover.htm"))
     url = reverse("admin:chat_filing_change", args=[Filing.objects.get().pk])
 
@@ -130,7 +127,7 @@ def test_filing_is_never_edited(client: Client) -> None:
 
 
 @pytest.mark.sqlite
-def test_incomplete_index_is_reported(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_incomplete_index_is_reported(client, monkeypatch):
     sent(client, file("plover.htm"))
     before = client.get(LIST).content.decode()
     monkeypatch.setattr("chat.fts5.SearchIndex.is_in_step", lambda index, connection: False)
@@ -139,7 +136,7 @@ def test_incomplete_index_is_reported(client: Client, monkeypatch: pytest.Monkey
     assert "manage.py reindex" in client.get(LIST).content.decode()
 
 
-def test_staff_without_the_right_load_nothing(client: Client, sam: User) -> None:
+def test_staff_without_the_right_load_nothing(client, sam):
     sam.groups.clear()
 
     assert client.post(ADD, {"documents": [file("plover.htm")]}).status_code == 403

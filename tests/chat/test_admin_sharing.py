@@ -1,7 +1,5 @@
 """Staff read feedback and end links; they learn neither a link's address nor what masked notes hold."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -9,7 +7,7 @@ from django.test import Client
 
 from accounts.models import AuditEntry, User
 from chat.eventlog.link_tokens import token_of
-from chat.models import Feedback, Share, Turn
+from chat.models import Feedback, Turn
 from chat.sharing.export import Choice
 from chat.sharing.links import create_link
 from tests.factories import make_conversation, make_turn, sign_in_staff
@@ -18,12 +16,12 @@ FEEDBACK, SHARES = "/admin/chat/feedback/", "/admin/chat/share/"
 
 
 @pytest.fixture(autouse=True)
-def sam(client: Client, db: None) -> User:
+def sam(client, db):
     return sign_in_staff(client)
 
 
 @pytest.fixture
-def link(alice: User) -> Share:
+def link(alice):
     conversation = make_conversation(owner=alice)
     make_turn(conversation)
     return create_link(alice, conversation, Choice(summary=True, trace=False, thinking=False), days=7)
@@ -39,7 +37,7 @@ def _found(client: Client, **query: str) -> set[Any]:
     return {row.pk for row in client.get(FEEDBACK, query).context["cl"].result_list}
 
 
-def test_feedback_is_filtered_by_verdict_reason_and_model(client: Client, alice: User) -> None:
+def test_feedback_is_filtered_by_verdict_reason_and_model(client, alice):
     good = _judged(alice, model="kimi", is_good=True)
     wrong = _judged(alice, model="kimi", is_good=False, reason="incorrect")
     slow = _judged(alice, model="glm", is_good=False, reason="unclear")
@@ -51,7 +49,7 @@ def test_feedback_is_filtered_by_verdict_reason_and_model(client: Client, alice:
     assert "Hard to follow" in client.get(FEEDBACK).content.decode()
 
 
-def test_note_is_masked_and_feedback_is_not_changed(client: Client, alice: User) -> None:
+def test_note_is_masked_and_feedback_is_not_changed(client, alice):
     row = _judged(alice, model="kimi", is_good=False, note="It printed sk-proj-Pl0verOfTheNote7Wq2Zx9Lm3Rt8 there")
     url = f"{FEEDBACK}{row.pk}/"
 
@@ -62,7 +60,7 @@ def test_note_is_masked_and_feedback_is_not_changed(client: Client, alice: User)
     assert [client.post(f"{url}{action}/", {"post": "yes"}).status_code for action in ("change", "delete")] == [403] * 2
 
 
-def test_link_is_ended_at_once_with_an_entry_in_the_audit(client: Client, link: Share, sam: User) -> None:
+def test_link_is_ended_at_once_with_an_entry_in_the_audit(client, link, sam):
     answer = client.post(SHARES, {"action": "revoke", "_selected_action": [link.pk]}, follow=True)
     client.post(SHARES, {"action": "revoke", "_selected_action": [link.pk]})
 
@@ -73,7 +71,7 @@ def test_link_is_ended_at_once_with_an_entry_in_the_audit(client: Client, link: 
     assert Client().get(f"/s/{token_of(link)}/").status_code == 404
 
 
-def test_staff_without_the_right_are_offered_no_action(client: Client, link: Share, sam: User) -> None:
+def test_staff_without_the_right_are_offered_no_action(client, link, sam):
     sam.groups.get().permissions.remove(*sam.groups.get().permissions.filter(codename="change_share"))
 
     page = client.get(SHARES).content.decode()

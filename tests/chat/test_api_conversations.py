@@ -1,13 +1,10 @@
 """The JSON API of one conversation: read, rename, pin, delete; errors in the usual form, nothing changed by them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
-from django.test import AsyncClient, Client
+from django.test import Client
 
-from accounts.models import User
 from chat.conversations import actions
 from chat.models import Conversation
 from tests.factories import make_conversation
@@ -16,13 +13,13 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def signed_in(client: Client, alice: User) -> Client:
+def signed_in(client, alice):
     client.force_login(alice)
     return client
 
 
 @pytest.fixture
-def conversation(alice: User) -> Conversation:
+def conversation(alice):
     return make_conversation(owner=alice, title="Ferry")
 
 
@@ -30,7 +27,7 @@ def patch(client: Client, conversation: Conversation, form: object) -> Any:
     return client.patch(f"/api/chats/{conversation.pk}/", form, content_type="application/json")
 
 
-def test_list_says_what_each_is_called_and_whether_it_is_pinned(signed_in: Client, conversation: Conversation) -> None:
+def test_list_says_what_each_is_called_and_whether_it_is_pinned(signed_in, conversation):
     actions.start(conversation.owner, temporary=True)
 
     (listed,) = signed_in.get("/api/chats/").json()
@@ -40,7 +37,7 @@ def test_list_says_what_each_is_called_and_whether_it_is_pinned(signed_in: Clien
     assert (listed["title"], listed["pinned"]) == ("Ferry", False)
 
 
-def test_patch_renames_and_pins(signed_in: Client, conversation: Conversation) -> None:
+def test_patch_renames_and_pins(signed_in, conversation):
     answer = patch(signed_in, conversation, {"title": "Harbour", "pinned": True})
 
     assert answer.status_code == 200
@@ -61,9 +58,7 @@ def test_patch_renames_and_pins(signed_in: Client, conversation: Conversation) -
         ([], "invalid_json", None),
     ],
 )
-def test_refused_change_changes_nothing(
-    signed_in: Client, conversation: Conversation, form: object, code: str, field: str | None
-) -> None:
+def test_refused_change_changes_nothing(signed_in, conversation, form, code, field):
     answer = patch(signed_in, conversation, form)
 
     assert answer.status_code == 400
@@ -73,9 +68,7 @@ def test_refused_change_changes_nothing(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_deleted_conversation_is_404_at_every_address(
-    async_client: AsyncClient, alice: User, conversation: Conversation
-) -> None:
+async def test_deleted_conversation_is_404_at_every_address(async_client, alice, conversation):
     await async_client.aforce_login(alice)
     url = f"/api/chats/{conversation.pk}/"
 

@@ -1,22 +1,18 @@
 """Messages over the API: commands, repeats, stopping, one turn while it runs, and the trace on request."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 from django.test import AsyncClient
 
-from accounts.models import User
 from chat.models import Conversation, Turn
 from tests.chat.api_client import EVENTS, JSON, ask, client_of, post, streamed
 from tests.chat.asking import ended
 from tests.contract_server.fixture import ContractHandle
-from tests.factories import make_answer, make_profile, make_turn
+from tests.factories import make_profile, make_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOLD = {"kind": "stall", "at": "event:6", "name": "go"}
@@ -41,9 +37,7 @@ async def read_until(client: AsyncClient, url: str, answer: str) -> dict[str, An
 @pytest.mark.parametrize(
     "text", ["/set reasoning.format xml", " /SET", "/set reasoning.effort=low", "/profile load kimi", "/help", "/helpp"]
 )
-async def test_command_of_the_composer_is_refused_and_nothing_is_sent(
-    upstream: ContractHandle, alice: User, conversation: Conversation, text: str
-) -> None:
+async def test_command_of_the_composer_is_refused_and_nothing_is_sent(upstream, alice, conversation, text):
     answer = await ask(await client_of(alice), conversation, {"text": text})
 
     error = answer.json()["error"]
@@ -54,8 +48,8 @@ async def test_command_of_the_composer_is_refused_and_nothing_is_sent(
 
 @pytest.mark.parametrize("text", ["/etc/hosts is what?", "What does /set do?", "/usr"])
 async def test_text_that_only_looks_like_a_command_is_a_question_where_the_page_takes_it_for_one(
-    upstream: ContractHandle, alice: User, conversation: Conversation, text: str
-) -> None:
+    upstream, alice, conversation, text
+):
     upstream.script([{"content": "A file."}])
 
     answer = await ask(await client_of(alice), conversation, {"text": text})
@@ -66,9 +60,7 @@ async def test_text_that_only_looks_like_a_command_is_a_question_where_the_page_
 # review U API 8: Idempotency-Key
 @pytest.mark.parametrize("headers", [{}, EVENTS])
 @pytest.mark.parametrize("by_header", [True, False])
-async def test_repeat_returns_the_first_turn_and_asks_nothing(
-    upstream: ContractHandle, alice: User, conversation: Conversation, headers: dict[str, str], by_header: bool
-) -> None:
+async def test_repeat_returns_the_first_turn_and_asks_nothing(upstream, alice, conversation, headers, by_header):
     upstream.script([{"content": "Once."}])
     await database_sync_to_async(make_profile)("other")
     client = await client_of(alice)
@@ -85,9 +77,7 @@ async def test_repeat_returns_the_first_turn_and_asks_nothing(
 
 
 @pytest.mark.parametrize("headers", [{}, EVENTS])
-async def test_repeat_of_a_running_message_waits_for_its_end(
-    upstream: ContractHandle, alice: User, conversation: Conversation, headers: dict[str, str]
-) -> None:
+async def test_repeat_of_a_running_message_waits_for_its_end(upstream, alice, conversation, headers):
     upstream.script([SLOW])
     client, key = await client_of(alice), {"Idempotency-Key": "order-1"}
 
@@ -103,9 +93,7 @@ async def test_repeat_of_a_running_message_waits_for_its_end(
     assert (other.status_code, other.json()["error"]["code"]) == (422, "idempotency_key_reused")
 
 
-async def test_same_id_with_another_text_is_refused(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_same_id_with_another_text_is_refused(upstream, alice, conversation):
     upstream.script([{"content": "Once."}])
     client = await client_of(alice)
     await ask(client, conversation, {"text": "Why?", "id": "order-1"})
@@ -130,9 +118,7 @@ async def test_same_id_with_another_text_is_refused(
         (None, 7, "id"),
     ],
 )
-async def test_id_of_a_message_is_bounded(
-    alice: User, conversation: Conversation, key: str | None, body_id: Any, field: str
-) -> None:
+async def test_id_of_a_message_is_bounded(alice, conversation, key, body_id, field):
     body = {"text": "Why?"} | ({} if body_id is None else {"id": body_id})
 
     answer = await post(await client_of(alice), conversation, body, **({} if key is None else {"Idempotency-Key": key}))
@@ -143,9 +129,7 @@ async def test_id_of_a_message_is_bounded(
 
 
 # review U API 1
-async def test_running_turn_is_stopped_and_what_it_wrote_is_kept(
-    upstream: ContractHandle, alice: User, bob: User, conversation: Conversation
-) -> None:
+async def test_running_turn_is_stopped_and_what_it_wrote_is_kept(upstream, alice, bob, conversation):
     upstream.script([SLOW])
     client, url = await client_of(alice), f"/api/chats/{conversation.pk}/stop/"
     asking = asyncio.create_task(ask(client, conversation))
@@ -162,9 +146,7 @@ async def test_running_turn_is_stopped_and_what_it_wrote_is_kept(
 
 
 # review U API 3
-async def test_running_turn_is_read_as_far_as_it_has_come(
-    upstream: ContractHandle, alice: User, bob: User, conversation: Conversation
-) -> None:
+async def test_running_turn_is_read_as_far_as_it_has_come(upstream, alice, bob, conversation):
     upstream.script([{"tool_calls": [SEARCH]}, SLOW])
     client = await client_of(alice)
     asking = asyncio.create_task(ask(client, conversation))
@@ -187,7 +169,7 @@ async def test_running_turn_is_read_as_far_as_it_has_come(
     assert end["answer"].startswith(now["answer"])
 
 
-async def test_turn_of_another_conversation_is_not_found(alice: User, conversation: Conversation) -> None:
+async def test_turn_of_another_conversation_is_not_found(alice, conversation):
     other = await Conversation.objects.acreate(owner=alice)
     turn = await database_sync_to_async(make_turn)(other)
 
@@ -198,9 +180,7 @@ async def test_turn_of_another_conversation_is_not_found(alice: User, conversati
 
 @pytest.mark.spec("product 4")
 @pytest.mark.parametrize("thinking", ["hidden", "excerpt"])
-async def test_running_turn_shows_no_more_than_its_viewer_may_see(
-    upstream: ContractHandle, alice: User, conversation: Conversation, settings: LazySettings, thinking: str
-) -> None:
+async def test_running_turn_shows_no_more_than_its_viewer_may_see(upstream, alice, conversation, settings, thinking):
     settings.REASONING_THINKING_FOR_USERS = thinking
     thought = "quokka " * 200 + "end-of-the-thought"
     upstream.script([{**SLOW, "reasoning": thought, "chunk": 700, "faults": [{**HOLD, "at": "before_done"}]}])
@@ -226,15 +206,13 @@ async def test_running_turn_shows_no_more_than_its_viewer_may_see(
 # review B D7
 @pytest.mark.spec("product 13")
 @pytest.mark.parametrize("by_default", [True, False])
-async def test_trace_is_included_where_it_is_asked_for(
-    upstream: ContractHandle, alice: User, conversation: Conversation, settings: LazySettings, by_default: bool
-) -> None:
+async def test_trace_is_included_where_it_is_asked_for(upstream, alice, conversation, settings, by_default):
     settings.REASONING_TOOL_TRACE_DEFAULT = by_default
     upstream.script([{"tool_calls": [SEARCH]}, {"content": "Yes."}] * 4)
     client = await client_of(alice)
     url = f"/api/chats/{conversation.pk}/messages/"
 
-    async def answers(query: str) -> list[bool]:
+    async def answers(query):
         asked = (await client.post(url + query, json.dumps({"text": "Why?"}), **JSON)).json()
         stream = await client.post(url + query, json.dumps({"text": "Why?"}), **JSON, headers=EVENTS)
         _texts, names, done = await streamed(stream)
@@ -246,22 +224,10 @@ async def test_trace_is_included_where_it_is_asked_for(
     assert await answers("?include=trace") == [True] * 5
 
 
-@pytest.mark.spec("product 13")
-async def test_trace_is_not_included_where_the_site_shows_no_reasoning(
-    alice: User, conversation: Conversation, settings: LazySettings
-) -> None:
-    settings.REASONING_ENABLED = False
-    await database_sync_to_async(make_answer)(conversation)
-
-    listed = await (await client_of(alice)).get(f"/api/chats/{conversation.pk}/messages/?include=trace")
-
-    assert listed.json()[1]["toolTrace"] == []
-
-
 @pytest.mark.parametrize(
     "query", ["include=", "include=scratchpad", "include=trace,thinking", "include=trace&include=x"]
 )
-async def test_unknown_include_is_refused(alice: User, conversation: Conversation, query: str) -> None:
+async def test_unknown_include_is_refused(alice, conversation, query):
     client, url = await client_of(alice), f"/api/chats/{conversation.pk}/messages/?{query}"
 
     for answer in (await client.get(url), await client.post(url, '{"text": "Why?"}', **JSON)):
@@ -270,9 +236,7 @@ async def test_unknown_include_is_refused(alice: User, conversation: Conversatio
     assert not await conversation.turns.aexists()
 
 
-async def test_client_that_leaves_a_json_request_stops_nothing_and_may_come_back(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_client_that_leaves_a_json_request_stops_nothing_and_may_come_back(upstream, alice, conversation):
     upstream.script([SLOW])
     client, key = await client_of(alice), {"Idempotency-Key": "order-1"}
     asking = asyncio.create_task(post(client, conversation, {"text": "Why?"}, **key))

@@ -1,7 +1,5 @@
 """What every request to the API gets: ids, methods, addresses, strict bodies, and headers of its refusals."""
 
-from __future__ import annotations
-
 import json
 import logging
 import re
@@ -9,16 +7,13 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 from django.test import AsyncClient
 
-from accounts.models import User
 from chat.api import messages
 from chat.models import Conversation
-from chat.turns.manager import turn_manager
+from chat.turns.manager import TurnManager
 from config.logs import RedactingJsonFormatter
 from tests.chat.api_client import ask, client_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import client_of as page_client_of
 from tests.factories import make_profile, make_turn, open_turn
 
@@ -41,7 +36,7 @@ def error_of(answer: Any) -> tuple[int, str, str | None]:
 
 # review U API 6
 @pytest.mark.parametrize("named", ["abc-123", "0af7651916cd43dd8448eb211c80319c"])
-async def test_request_keeps_the_id_that_its_client_gave_it(alice: User, named: str) -> None:
+async def test_request_keeps_the_id_that_its_client_gave_it(alice, named):
     answer = await (await client_of(alice)).get(CHATS, headers={"X-Request-Id": named})
 
     assert answer["X-Request-Id"] == named
@@ -49,7 +44,7 @@ async def test_request_keeps_the_id_that_its_client_gave_it(alice: User, named: 
 
 @pytest.mark.parametrize("named", ["", "a b", "x" * 129, "é", 'a"b'])
 @pytest.mark.parametrize("path", [CHATS, "/api/nowhere/", "/api/"])
-async def test_every_response_has_an_id_of_its_own_where_the_client_gave_no_good_one(path: str, named: str) -> None:
+async def test_every_response_has_an_id_of_its_own_where_the_client_gave_no_good_one(path, named):
     answers = [await AsyncClient().get(path, headers={"X-Request-Id": named}) for _time in range(2)]
 
     ids = [answer["X-Request-Id"] for answer in answers]
@@ -57,14 +52,12 @@ async def test_every_response_has_an_id_of_its_own_where_the_client_gave_no_good
     assert ids[0] != ids[1]
 
 
-async def test_log_lines_of_a_request_have_its_id(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_log_lines_of_a_request_have_its_id(upstream, alice, conversation):
     upstream.script([{"content": "Yes."}])
-    lines: list[dict[str, Any]] = []
+    lines = []
 
     class Lines(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
+        def emit(self, record):
             lines.append(json.loads(RedactingJsonFormatter().format(record)))
 
     handler = Lines()
@@ -80,7 +73,7 @@ async def test_log_lines_of_a_request_have_its_id(
 
 # review U API 6
 @pytest.mark.parametrize("token", ["", "Bearer lgb_wrong", "Basic YTpi"])
-async def test_401_says_how_to_authenticate(db: None, token: str) -> None:
+async def test_401_says_how_to_authenticate(db, token):
     answer = await AsyncClient().get(CHATS, headers={"Authorization": token} if token else {})
 
     assert error_of(answer)[:2] == (401, "invalid_token" if token else "not_authenticated")
@@ -88,13 +81,13 @@ async def test_401_says_how_to_authenticate(db: None, token: str) -> None:
     assert ("invalid_token" in answer["WWW-Authenticate"]) is bool(token)
 
 
-async def test_429_and_503_say_when_to_try_again(
-    alice: User, conversation: Conversation, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_429_and_503_say_when_to_try_again(alice, conversation, settings, monkeypatch):
     settings.MAX_CONCURRENT_TURNS = 0
     client = await client_of(alice)
     busy = await ask(client, conversation)
-    monkeypatch.setattr(turn_manager, "_draining", True)
+    drained = TurnManager()
+    await drained.drain(within_s=0)
+    monkeypatch.setattr(messages, "turn_manager", drained)
     ending = await ask(client, conversation)
 
     assert [error_of(each)[:2] for each in (busy, ending)] == [(429, "too_many_turns"), (503, "restarting")]
@@ -103,9 +96,7 @@ async def test_429_and_503_say_when_to_try_again(
         assert (each["Retry-After"], error["retryAfter"], error["retryable"]) == ("5", 5, True)
 
 
-async def test_message_during_a_turn_is_refused_and_may_be_sent_again_later(
-    alice: User, conversation: Conversation
-) -> None:
+async def test_message_during_a_turn_is_refused_and_may_be_sent_again_later(alice, conversation):
     await database_sync_to_async(open_turn)(conversation.pk, text="Why?")
 
     answer = await ask(await client_of(alice), conversation)
@@ -115,7 +106,7 @@ async def test_message_during_a_turn_is_refused_and_may_be_sent_again_later(
 
 
 # review U API 9
-async def test_address_without_its_last_slash_is_the_same_address(alice: User, conversation: Conversation) -> None:
+async def test_address_without_its_last_slash_is_the_same_address(alice, conversation):
     client = await client_of(alice)
 
     made = await send(client, "/api/chats", '{"title": "Harbour"}')
@@ -138,9 +129,7 @@ async def test_address_without_its_last_slash_is_the_same_address(alice: User, c
         ("/api/models/", "GET, HEAD, OPTIONS"),
     ],
 )
-async def test_methods_are_named_where_one_is_wrong_or_asked_for(
-    alice: User, conversation: Conversation, path: str, allowed: str
-) -> None:
+async def test_methods_are_named_where_one_is_wrong_or_asked_for(alice, conversation, path, allowed):
     client, path = await client_of(alice), path.format(conversation.pk)
 
     wrong, options, head = await client.put(path), await client.options(path), await client.head(path)
@@ -177,9 +166,7 @@ JSON, CURL = "application/json", "application/x-www-form-urlencoded"
         ("application/json; charset=klingon", b'{"text": "a"}', 415, "unsupported_media_type"),
     ],
 )  # fmt: skip
-async def test_body_that_is_no_json_object_is_refused_with_the_reason(
-    alice: User, conversation: Conversation, kind: str, body: bytes, status: int, code: str
-) -> None:
+async def test_body_that_is_no_json_object_is_refused_with_the_reason(alice, conversation, kind, body, status, code):
     client = await client_of(alice)
 
     for path in (CHATS, f"/api/chats/{conversation.pk}/messages/"):
@@ -188,7 +175,7 @@ async def test_body_that_is_no_json_object_is_refused_with_the_reason(
     assert [await conversation.turns.acount(), await Conversation.objects.acount()] == [0, 1]
 
 
-async def test_compressed_body_is_refused(alice: User, conversation: Conversation) -> None:
+async def test_compressed_body_is_refused(alice, conversation):
     answer = await send(await client_of(alice), CHATS, b"\x1f\x8b", **{"Content-Encoding": "gzip"})
 
     assert error_of(answer)[:2] == (415, "unsupported_media_type")
@@ -204,9 +191,7 @@ async def test_compressed_body_is_refused(alice: User, conversation: Conversatio
         ("", b'{"text": "Why?"}'),
     ],
 )
-async def test_json_is_accepted_by_the_types_that_clients_send_it_with(
-    upstream: ContractHandle, alice: User, conversation: Conversation, kind: str, body: bytes
-) -> None:
+async def test_json_is_accepted_by_the_types_that_clients_send_it_with(upstream, alice, conversation, kind, body):
     upstream.script([{"content": "Yes."}])
 
     answer = await send(await client_of(alice), f"/api/chats/{conversation.pk}/messages/", body, kind)
@@ -225,9 +210,7 @@ async def test_json_is_accepted_by_the_types_that_clients_send_it_with(
         ("POST", "/api/chats/{}/stop/", {"turn": 1}, "turn", "none is allowed"),
     ],
 )
-async def test_unknown_field_is_refused_with_those_there_are(
-    alice: User, conversation: Conversation, method: str, path: str, body: Any, field: str, allowed: str
-) -> None:
+async def test_unknown_field_is_refused_with_those_there_are(alice, conversation, method, path, body, field, allowed):
     client = await client_of(alice)
 
     answer = await client.generic(method, path.format(conversation.pk), json.dumps(body).encode(), JSON)
@@ -238,7 +221,7 @@ async def test_unknown_field_is_refused_with_those_there_are(
 
 
 # review U API 9
-async def test_conversation_is_made_with_title_model_and_settings(alice: User) -> None:
+async def test_conversation_is_made_with_title_model_and_settings(alice):
     await database_sync_to_async(make_profile)("kimi")
     client = await client_of(alice)
     body = {"title": "Harbour", "model": "kimi", "settings": {"reasoning.effort": "low", "reasoning.format": None}}
@@ -260,14 +243,14 @@ async def test_conversation_is_made_with_title_model_and_settings(alice: User) -
         ({"title": "ok", "settings": {"effort": "loud"}}, "invalid_setting", "reasoning.effort"),
     ],
 )
-async def test_nothing_is_made_where_a_field_is_refused(alice: User, body: Any, code: str, field: str) -> None:
+async def test_nothing_is_made_where_a_field_is_refused(alice, body, code, field):
     answer = await send(await client_of(alice), CHATS, json.dumps(body))
 
     assert error_of(answer) == (400, code, field)
     assert not await Conversation.objects.aexists()
 
 
-async def test_conversation_is_made_by_a_request_with_an_empty_body(alice: User) -> None:
+async def test_conversation_is_made_by_a_request_with_an_empty_body(alice):
     client = await client_of(alice, by="session")
     client.handler.enforce_csrf_checks = False
 
@@ -279,8 +262,8 @@ async def test_conversation_is_made_by_a_request_with_an_empty_body(alice: User)
 
 # review U API 7
 def test_lists_are_bounded_and_read_in_a_bounded_number_of_statements(
-    conversation: Conversation, django_assert_max_num_queries: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    conversation, django_assert_max_num_queries, monkeypatch
+):
     monkeypatch.setattr(messages, "MAX_LISTED_TURNS", 10)
     client = page_client_of(conversation.owner)
     for number in range(12):

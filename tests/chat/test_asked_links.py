@@ -1,7 +1,5 @@
 """A link that repeats what somebody asked is text in the card, live and after; one that doesn't leads over our page."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -20,7 +18,6 @@ from chat.models import Conversation
 from reasoning.events import AssistantMessage
 from tests.chat.asking import ask
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_turn, open_turn
 from tests.frame_words import heard
 
@@ -41,9 +38,7 @@ def links(html: str) -> list[str]:
     return re.findall(r'<a href="(/leaving/[^"]*|https?:[^"]*)"', html)
 
 
-async def test_link_that_repeats_a_question_is_text_live_and_stored(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_link_that_repeats_a_question_is_text_live_and_stored(upstream, alice, conversation):
     upstream.script([{"content": "I see."}, {"content": ANSWER, "chunk": 20}])
     await ask(conversation, SAID)
     async with socket_of(conversation, alice) as socket:
@@ -56,21 +51,21 @@ async def test_link_that_repeats_a_question_is_text_live_and_stored(
         assert links(html) == ["/leaving/?to=https%3A%2F%2Fother.example%2Fpage"]
 
 
-def test_later_question_removes_no_link(alice: User, conversation: Conversation) -> None:
+def test_later_question_removes_no_link(alice, conversation):
     make_turn(conversation, question="Where?", answer=f"[here]({ECHO})")
     make_turn(conversation, question=SAID, answer="I see.")
 
     assert len(links(stored(conversation, alice))) == 1
 
 
-def test_question_of_another_conversation_counts_for_nothing(alice: User, conversation: Conversation) -> None:
+def test_question_of_another_conversation_counts_for_nothing(alice, conversation):
     make_turn(Conversation.objects.create(owner=alice), question=SAID)
     make_turn(conversation, question="Where?", answer=f"[here]({ECHO})")
 
     assert len(links(stored(conversation, alice))) == 1
 
 
-def test_question_on_a_branch_that_was_left_still_counts(alice: User, conversation: Conversation) -> None:
+def test_question_on_a_branch_that_was_left_still_counts(alice, conversation):
     left = make_turn(conversation, question=SAID)
     turn = open_turn(conversation.pk, text="Where?", replaces=left)
     eventlog.close_turn(turn, [AssistantMessage(text=f"[here]({ECHO})")], status="completed")
@@ -78,10 +73,8 @@ def test_question_on_a_branch_that_was_left_still_counts(alice: User, conversati
     assert not links(stored(conversation, alice))
 
 
-def test_questions_that_cannot_be_read_leave_every_link_outside_text(
-    conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(conversation_id: object) -> None:
+def test_questions_that_cannot_be_read_leave_every_link_outside_text(conversation, monkeypatch):
+    def broken(conversation_id):
         raise OperationalError
 
     monkeypatch.setattr(liveblocks, "user_text_so_far", broken)
@@ -102,14 +95,14 @@ def test_questions_that_cannot_be_read_leave_every_link_outside_text(
         "<https://evil.example/88213312>",
     ],
 )
-def test_address_is_compared_however_it_is_written(link: str) -> None:
+def test_address_is_compared_however_it_is_written(link):
     assert may_contain_link(link)
     assert "<a" in render_markdown(link)
     assert "<a" not in render_markdown(link, user_text=EMPTY.then(SAID))
     assert "<a" not in render_markdown(link, user_text=UNKNOWN)
 
 
-def test_what_was_remembered_for_one_conversation_is_not_shown_in_another() -> None:
+def test_what_was_remembered_for_one_conversation_is_not_shown_in_another():
     text = f"[x]({ECHO})"
 
     assert "<a" in render_markdown(text, user_text=EMPTY.then("Hello."))
@@ -117,7 +110,7 @@ def test_what_was_remembered_for_one_conversation_is_not_shown_in_another() -> N
     assert "<a" in render_markdown(text, user_text=EMPTY.then("Hello."))
 
 
-def test_more_questions_than_are_compared_leave_every_link_outside_text() -> None:  # review S H3
+def test_more_questions_than_are_compared_leave_every_link_outside_text():  # review S H3
     asked = EMPTY
     for number in range(MAX_CHARS // 100_000 + 1):
         asked = asked.then(f"{number} ".ljust(100_000, "x"))

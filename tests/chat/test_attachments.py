@@ -1,7 +1,5 @@
 """Files of a message: what is accepted, who gets them, how they rest, and what becomes of them."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -13,9 +11,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
-from pytest_django import Settings
 
-from accounts.models import User
 from chat.attachments import uploads
 from chat.conversations import actions
 from chat.eventlog import attachments
@@ -45,9 +41,7 @@ CANARY = "canary-of-the-attached-file"
         ("drawing.svg", b"<svg onload='evil()'><text>drawn</text></svg>", "text/plain", None),
     ],
 )
-def test_type_and_text_come_from_the_content(
-    alice: User, conversation: Conversation, name: str, content: bytes, media_type: str, text: str | None
-) -> None:
+def test_type_and_text_come_from_the_content(alice, conversation, name, content, media_type, text):
     stored = attach(conversation, name, content)
 
     assert stored.media_type == media_type
@@ -70,9 +64,7 @@ def test_type_and_text_come_from_the_content(
         ("quota.txt", b"x" * 1900, "quota", "quota.txt was not added: your files"),
     ],
 )
-def test_file_that_cannot_be_used_is_refused_in_words(
-    alice: User, conversation: Conversation, settings: Settings, name: str, content: bytes, code: str, words: str
-) -> None:
+def test_file_that_cannot_be_used_is_refused_in_words(alice, conversation, settings, name, content, code, words):
     settings.ATTACHMENT_MAX_BYTES = 2000
     settings.ATTACHMENT_QUOTA_BYTES = 1800
 
@@ -85,9 +77,7 @@ def test_file_that_cannot_be_used_is_refused_in_words(
     assert not Attachment.objects.exists()
 
 
-def test_number_of_files_and_length_of_their_text_are_limited(
-    alice: User, conversation: Conversation, settings: Settings
-) -> None:
+def test_number_of_files_and_length_of_their_text_are_limited(alice, conversation, settings):
     settings.ATTACHMENTS_PER_MESSAGE = 1
     settings.ATTACHMENT_TEXT_MAX_CHARS = 10
 
@@ -100,9 +90,7 @@ def test_number_of_files_and_length_of_their_text_are_limited(
 
 
 @pytest.mark.spec("product 14")
-def test_only_the_owner_gets_a_file_and_never_as_a_page_of_the_site(
-    alice: User, bob: User, conversation: Conversation
-) -> None:
+def test_only_the_owner_gets_a_file_and_never_as_a_page_of_the_site(alice, bob, conversation):
     page, image = attach(conversation, "x.html", b"<html><script>1</script>hm"), attach(conversation, 'a"\n.png', PNG)
     other = make_conversation(owner=bob)
     owner = client_of(alice)
@@ -126,7 +114,7 @@ def test_only_the_owner_gets_a_file_and_never_as_a_page_of_the_site(
     assert [owner.get(path).status_code for path in paths] == [404] * 4
 
 
-def test_long_blank_run_ends_a_passage_and_not_the_server(alice: User, conversation: Conversation) -> None:
+def test_long_blank_run_ends_a_passage_and_not_the_server(alice, conversation):
     stored = attach(conversation, "gap.txt", b"first" + b"\n\n" + b" " * 4_000 + b"last")
 
     page = client_of(alice).get(stored.get_absolute_url())
@@ -134,9 +122,7 @@ def test_long_blank_run_ends_a_passage_and_not_the_server(alice: User, conversat
     assert (page.text.count("first"), page.text.count("last")) == (1, 1)
 
 
-def test_file_rests_encrypted_and_its_keys_rotate(
-    alice: User, conversation: Conversation, settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_file_rests_encrypted_and_its_keys_rotate(alice, conversation, settings, capsys):
     stored = attach(conversation, "secret.txt", CANARY.encode())
     settings.CONTENT_KEYS = [Fernet.generate_key().decode(), *settings.CONTENT_KEYS]
     call_command("rotate_keys")
@@ -155,9 +141,7 @@ def test_file_rests_encrypted_and_its_keys_rotate(
     assert capsys.readouterr().out.count(f"chat_attachment {stored.pk}") == 2
 
 
-def test_file_is_deleted_with_its_conversation_or_when_it_is_never_sent(
-    alice: User, conversation: Conversation
-) -> None:
+def test_file_is_deleted_with_its_conversation_or_when_it_is_never_sent(alice, conversation):
     other = make_conversation(owner=alice)
     sent, unsent, fresh = attach(conversation), attach(other), attach(other)
     attachments.claim(conversation, [sent.pk])
@@ -172,7 +156,7 @@ def test_file_is_deleted_with_its_conversation_or_when_it_is_never_sent(
     assert unsent.pk != fresh.pk
 
 
-def test_file_that_is_not_sent_can_be_removed_and_a_sent_one_cannot(alice: User, conversation: Conversation) -> None:
+def test_file_that_is_not_sent_can_be_removed_and_a_sent_one_cannot(alice, conversation):
     sent, unsent = attach(conversation), attach(conversation)
     attachments.claim(conversation, [sent.pk])
 
@@ -183,9 +167,7 @@ def test_file_that_is_not_sent_can_be_removed_and_a_sent_one_cannot(alice: User,
     assert list(Attachment.objects.values_list("pk", flat=True)) == [sent.pk]
 
 
-def test_files_of_a_queued_message_go_with_it_unless_another_message_has_them(
-    alice: User, conversation: Conversation
-) -> None:
+def test_files_of_a_queued_message_go_with_it_unless_another_message_has_them(alice, conversation):
     asked, queued = attach(conversation), attach(conversation)
     end_turn(open_turn(conversation.pk, text="Why?", attached=[asked.pk]), [AssistantMessage(text="So.")])
     files = [file.to_json() for file in attachments.claim(conversation, [asked.pk, queued.pk])]
@@ -196,10 +178,10 @@ def test_files_of_a_queued_message_go_with_it_unless_another_message_has_them(
     assert list(Attachment.objects.values_list("pk", flat=True)) == [asked.pk]
 
 
-def test_files_that_come_at_once_are_all_counted(alice: User, conversation: Conversation) -> None:
+def test_files_that_come_at_once_are_all_counted(alice, conversation):
     clients = [client_of(alice) for _ in range(16)]
 
-    def status_of_upload(client: Client) -> int:
+    def status_of_upload(client):
         try:
             return upload(client, conversation, "a.txt", b"a").status_code
         finally:
@@ -212,9 +194,7 @@ def test_files_that_come_at_once_are_all_counted(alice: User, conversation: Conv
     assert Attachment.objects.count() == 5
 
 
-def test_files_of_one_user_are_read_one_at_a_time_and_limited(
-    alice: User, bob: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_one_user_are_read_one_at_a_time_and_limited(alice, bob, conversation, monkeypatch):
     monkeypatch.setattr(uploads, "TURN_WITHIN_S", 0.01)
     monkeypatch.setattr(uploads, "UPLOADS_ALLOWED", 2)
     with uploads.reading[alice.pk]:
@@ -226,9 +206,7 @@ def test_files_of_one_user_are_read_one_at_a_time_and_limited(
     assert [answer.json()["error"]["code"] for answer in (refused, too_many)] == ["too_many_uploads"] * 2
 
 
-def test_form_without_script_keeps_accepted_files_where_another_is_refused(
-    alice: User, conversation: Conversation
-) -> None:
+def test_form_without_script_keeps_accepted_files_where_another_is_refused(alice, conversation):
     files = [SimpleUploadedFile("good.txt", b"Good."), SimpleUploadedFile("bad.exe", b"MZ\x00")]
 
     answer = client_of(alice).post(f"/chats/{conversation.pk}/messages/", {"text": "Why?", "files": files})
@@ -243,7 +221,7 @@ def test_form_without_script_keeps_accepted_files_where_another_is_refused(
 
 
 @pytest.mark.parametrize("ids", [["nonsense"], "x", [["x"]], ["0" * 32] * 6])
-def test_message_with_unknown_files_is_refused(alice: User, bob: User, conversation: Conversation, ids: object) -> None:
+def test_message_with_unknown_files_is_refused(alice, bob, conversation, ids):
     foreign = attach(make_conversation(owner=bob))
     for attached in (ids, [foreign.pk.hex]):
         form = {"text": "Why?", "attachments": attached}
@@ -253,9 +231,7 @@ def test_message_with_unknown_files_is_refused(alice: User, bob: User, conversat
     open_turn(conversation.pk, text="No lock is left behind.")
 
 
-def test_export_and_api_name_the_files_of_a_question_and_a_shared_page_does_not(
-    alice: User, conversation: Conversation
-) -> None:
+def test_export_and_api_name_the_files_of_a_question_and_a_shared_page_does_not(alice, conversation):
     stored = attach(conversation)
     end_turn(open_turn(conversation.pk, text="Why?", attached=[stored.pk]), [AssistantMessage(text="So.")])
     link = create_link(alice, conversation, Choice(), days=7)

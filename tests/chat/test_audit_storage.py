@@ -1,7 +1,5 @@
 """``manage.py audit_storage``: silent about a clean site, and finding what was planted in any table."""
 
-from __future__ import annotations
-
 import base64
 import json
 import pickle
@@ -10,14 +8,11 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 from cryptography.fernet import Fernet
-from django.conf import LazySettings
 from django.contrib.sessions.backends.db import SessionStore
-from django.core.cache.backends.db import DatabaseCache
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from accounts.models import User
-from accounts.tokens import create_token
+from accounts.access.tokens import create_token
 from chat import eventlog
 from chat.models import (
     Checkpoint,
@@ -34,16 +29,15 @@ from chat.models import (
 from reasoning.events import AssistantMessage, Reasoning, ToolCall, ToolResult
 from tests.chat.asking import ask, signed_in
 from tests.chat.audits import SECRET, STEP, THOUGHT, audit, make_whole_turn, plant
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation, open_turn, save_checkpoint
 
 
 @pytest.fixture
-def turn(alice: User) -> Turn:
+def turn(alice):
     return make_whole_turn(alice)
 
 
-def test_clean_site_has_no_findings(turn: Turn, ada: User) -> None:
+def test_clean_site_has_no_findings(turn, ada):
     create_token(ada, "laptop")
     save_checkpoint(turn, answer="It stands", thinking=THOUGHT)
     session = SessionStore()
@@ -54,7 +48,7 @@ def test_clean_site_has_no_findings(turn: Turn, ada: User) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_demonstration_is_clean(settings: LazySettings) -> None:
+def test_demonstration_is_clean(settings):
     settings.DEMO_PASSWORD = "for the demo"
     call_command("seed_demo", verbosity=0)
     assert Turn.objects.exists()
@@ -62,7 +56,7 @@ def test_demonstration_is_clean(settings: LazySettings) -> None:
     assert audit() == ""
 
 
-def test_what_people_typed_is_exempt(alice: User) -> None:
+def test_what_people_typed_is_exempt(alice):
     typed = f"Is <think>this</think> or <scratchpad> a tag? My key is {SECRET}, my mail is pat@example.com."
     turn = open_turn(make_conversation(owner=alice).pk, text=typed)
     QueuedMessage.objects.create(conversation=turn.conversation, text=typed)
@@ -111,7 +105,7 @@ def test_what_people_typed_is_exempt(alice: User) -> None:
         ("turn_end", {"reason": THOUGHT}, "public: repeats sealed thinking"),
     ],
 )
-def test_what_was_planted_is_found_and_not_printed(turn: Turn, kind: str, fields: dict[str, Any], found: str) -> None:
+def test_what_was_planted_is_found_and_not_printed(turn, kind, fields, found):
     plant(turn, kind, **fields)
 
     said = audit()
@@ -123,7 +117,7 @@ def test_what_was_planted_is_found_and_not_printed(turn: Turn, kind: str, fields
 
 
 @pytest.mark.spec("product 12")
-def test_words_of_a_public_filing_are_exempt(turn: Turn) -> None:
+def test_words_of_a_public_filing_are_exempt(turn):
     words = f"Register at https://webinar.example/register/{SECRET} or write to pat@example.com."
     filing = Filing.objects.create(slug="f", company="Northwind", form="8-K", digest="d")
     Passage.objects.create(filing=filing, ordinal=1, section="1", anchor="#a", text=words, context="")
@@ -135,7 +129,7 @@ def test_words_of_a_public_filing_are_exempt(turn: Turn) -> None:
 
 
 @pytest.mark.spec("product 12")
-def test_personal_data_is_found_in_titles_and_errors_and_may_be_in_answers(turn: Turn) -> None:
+def test_personal_data_is_found_in_titles_and_errors_and_may_be_in_answers(turn):
     plant(turn, "assistant_message", text="Write to pat@example.com.", citations=[{"quote": "pat@example.com"}])
     assert audit() == ""
 
@@ -149,7 +143,7 @@ def test_personal_data_is_found_in_titles_and_errors_and_may_be_in_answers(turn:
 
 @pytest.mark.spec("product 3")
 @pytest.mark.parametrize("sealed", [b"Hm, so.", json.dumps({"text": "Hm"}).encode(), base64.b64encode(b"x" * 73), b""])
-def test_sealed_half_that_is_no_token_is_found(turn: Turn, sealed: bytes) -> None:
+def test_sealed_half_that_is_no_token_is_found(turn, sealed):
     save_checkpoint(turn, answer="", thinking="Hm")
     turn.events.filter(type="tool_call").update(sealed=sealed)
     Checkpoint.objects.update(sealed=sealed)
@@ -160,13 +154,13 @@ def test_sealed_half_that_is_no_token_is_found(turn: Turn, sealed: bytes) -> Non
     assert f"chat_checkpoint {Checkpoint.objects.get().pk} sealed: unsealed" in said
 
 
-def test_token_of_a_lost_key_is_sealed_all_the_same(turn: Turn, settings: LazySettings) -> None:
+def test_token_of_a_lost_key_is_sealed_all_the_same(turn, settings):
     settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
 
     assert audit() == ""
 
 
-def test_words_that_question_or_tool_gave_are_no_repetition(alice: User) -> None:
+def test_words_that_question_or_tool_gave_are_no_repetition(alice):
     shared = "Turbine two at Skerry Sound stood still for six of the twelve months of the fiscal year under review"
     turn = open_turn(make_conversation(owner=alice).pk, text="Which one stood still?")
     thought = Reasoning(kind="text", text=f"It says: {shared}.", source_field="", model="m", provider="p", step=1)
@@ -178,7 +172,7 @@ def test_words_that_question_or_tool_gave_are_no_repetition(alice: User) -> None
     assert audit() == ""
 
 
-def test_draft_of_an_answer_is_no_repetition(turn: Turn) -> None:
+def test_draft_of_an_answer_is_no_repetition(turn):
     plant(turn, "assistant_message", text=" ".join(THOUGHT.split()[:14]))
 
     assert audit() == ""
@@ -194,7 +188,7 @@ def wrapped(value: Any, levels: int) -> Any:
 
 
 @pytest.mark.parametrize("levels", [1, 64, 65, 200])
-def test_no_depth_hides_anything(turn: Turn, levels: int) -> None:
+def test_no_depth_hides_anything(turn, levels):
     plant(turn, "assistant_message", note=wrapped(f"So.</think> {SECRET}", levels))
 
     said = audit()
@@ -205,7 +199,7 @@ def test_no_depth_hides_anything(turn: Turn, levels: int) -> None:
 
 @pytest.mark.spec("product 3")
 @pytest.mark.parametrize("place", ["title", "error_message", "answer"])
-def test_thinking_of_a_running_turn_is_compared_too(alice: User, place: str) -> None:
+def test_thinking_of_a_running_turn_is_compared_too(alice, place):
     turn = open_turn(make_conversation(owner=alice).pk, text="What of the turbines?")
     save_checkpoint(turn, answer=THOUGHT if place == "answer" else "", thinking=THOUGHT)
     Conversation.objects.update(title=THOUGHT if place == "title" else "Turbines")
@@ -218,7 +212,7 @@ def test_thinking_of_a_running_turn_is_compared_too(alice: User, place: str) -> 
 
 @pytest.mark.spec("product 3")
 @pytest.mark.parametrize("field", ["text", "summary"])
-def test_short_thought_is_found_where_it_is_repeated_whole(alice: User, field: str) -> None:
+def test_short_thought_is_found_where_it_is_repeated_whole(alice, field):
     short = "I doubt that they ever told the bank"
     turn = open_turn(make_conversation(owner=alice).pk, text="Did they?")
     thought = Reasoning(kind="text", text=f"{short}.", source_field="", model="m", provider="p", step=0)
@@ -231,7 +225,7 @@ def test_short_thought_is_found_where_it_is_repeated_whole(alice: User, field: s
 
 
 @pytest.mark.spec("003 invariant 4")
-def test_tag_in_a_title_is_found_unless_its_person_typed_it(turn: Turn) -> None:
+def test_tag_in_a_title_is_found_unless_its_person_typed_it(turn):
     Conversation.objects.update(title="Turbines</think>")
     assert f"chat_conversation {turn.conversation_id} title: delimiter" in audit()
 
@@ -241,7 +235,7 @@ def test_tag_in_a_title_is_found_unless_its_person_typed_it(turn: Turn) -> None:
 
 
 @pytest.mark.spec("003 invariant 1")
-def test_tag_in_an_answer_is_found_although_its_person_typed_it(turn: Turn) -> None:
+def test_tag_in_an_answer_is_found_although_its_person_typed_it(turn):
     plant(turn, "user_message", text="What does </think> mean?")
     plant(turn, "assistant_message", text="It is </think>.")
 
@@ -259,7 +253,7 @@ def test_tag_in_an_answer_is_found_although_its_person_typed_it(turn: Turn) -> N
         ("Use `<scratchpad>x</scratchpad>`.", "public.text: scratchpad"),
     ],
 )
-def test_tag_in_code_is_no_finding(turn: Turn, text: str, found: str) -> None:
+def test_tag_in_code_is_no_finding(turn, text, found):
     plant(turn, "assistant_message", text=text)
 
     assert found in audit()
@@ -269,7 +263,7 @@ def test_tag_in_code_is_no_finding(turn: Turn, text: str, found: str) -> None:
 # Other tables than the log's.
 
 
-def test_sessions_are_decoded(db: None) -> None:
+def test_sessions_are_decoded(db):
     session = SessionStore()
     session["notes"] = ["x" * 2000, "<scratchpad>private heron</scratchpad>", SECRET]
     session.save()
@@ -281,16 +275,7 @@ def test_sessions_are_decoded(db: None) -> None:
     assert session.session_key not in said
 
 
-def test_entries_of_a_cache_table_are_decoded(db: None, settings: LazySettings) -> None:
-    settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "kept_cache"}}
-    call_command("createcachetable", verbosity=0)
-    DatabaseCache("kept_cache", {}).set("k", {"notes": "</think> private heron"})
-
-    assert "kept_cache sha256:" in audit()
-    assert ": canary" in audit("--canary", "private heron")
-
-
-def test_table_without_a_model_is_looked_through(db: None) -> None:
+def test_table_without_a_model_is_looked_through(db):
     with connection.cursor() as cursor:
         cursor.execute("CREATE TABLE leftover (id integer PRIMARY KEY, notes text)")
         cursor.execute("INSERT INTO leftover VALUES (7, '<scratchpad>x')")
@@ -298,14 +283,14 @@ def test_table_without_a_model_is_looked_through(db: None) -> None:
     assert audit().startswith("leftover 7 notes: scratchpad")
 
 
-def test_binary_column_is_looked_through(turn: Turn) -> None:
+def test_binary_column_is_looked_through(turn):
     turn.events.filter(type="tool_call").update(sealed=pickle.dumps({"text": "private heron"}))
 
     assert " sealed: canary" in audit("--canary", "private heron")
 
 
 @pytest.mark.parametrize("canary", ["private heron", "Żółw 鷺"])
-def test_canary_is_found_in_every_table_even_where_people_type(alice: User, canary: str) -> None:
+def test_canary_is_found_in_every_table_even_where_people_type(alice, canary):
     open_turn(make_conversation(owner=alice).pk, text=f"Mind the {canary}!")
     filing = Filing.objects.create(slug="f", company=canary, form="10-K", digest="d")
     Passage.objects.create(filing=filing, ordinal=1, section="1", anchor="#a", text=canary, context="")
@@ -318,14 +303,14 @@ def test_canary_is_found_in_every_table_even_where_people_type(alice: User, cana
     assert canary not in said
 
 
-def test_empty_canary_is_refused(db: None) -> None:
+def test_empty_canary_is_refused(db):
     with pytest.raises(CommandError, match="--canary"):
         call_command("audit_storage", "--canary", " ")
 
 
 @pytest.mark.spec("004 scratchpad")
 @pytest.mark.django_db(transaction=True)
-async def test_site_is_clean_after_ordinary_use(upstream: ContractHandle, ada: User, settings: LazySettings) -> None:
+async def test_site_is_clean_after_ordinary_use(upstream, ada, settings):
     settings.REASONING_SCRATCHPAD_ENABLED = True
     conversation = await database_sync_to_async(make_conversation)(owner=ada)
     notes = "The owner wants us to hide the wallaby breach from the bank."

@@ -1,7 +1,5 @@
 """Whatever a model sends, the turn ends; events, page and API stay valid; the next question is answered."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator
@@ -71,10 +69,10 @@ CASES: dict[str, list[Delta]] = {
 
 
 @pytest.fixture
-def model(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+def model(monkeypatch, request):
     provider = ScriptedProvider(CASES[request.param])
 
-    async def scripted(*_of: object) -> ScriptedProvider:
+    async def scripted(*_of):
         return provider
 
     monkeypatch.setattr(model_choice, "provider", scripted)
@@ -90,12 +88,10 @@ def page_of(conversation: Conversation, person: User) -> str:
 
 @pytest.mark.parametrize(
     "model",
-    [pytest.param(name, marks=pytest.mark.slow if name.startswith("a m") else []) for name in CASES],
+    [pytest.param(name, marks=pytest.mark.slow if name.startswith(("a m", "openers of ")) else []) for name in CASES],
     indirect=True,
 )
-async def test_turn_ends_and_events_page_and_list_are_valid(
-    model: None, conversation: Conversation, alice: User
-) -> None:
+async def test_turn_ends_and_events_page_and_list_are_valid(model, conversation, alice):
     client = await client_of(alice)
 
     sent = await post(client, conversation, {"text": "Why?"}, **EVENTS)
@@ -118,7 +114,7 @@ async def test_turn_ends_and_events_page_and_list_are_valid(
 
 
 @pytest.mark.parametrize("model", ["lone surrogates", "markup for a name", "a bullet of 100 KB"], indirect=True)
-async def test_open_page_gets_sound_frames_until_the_end(model: None, conversation: Conversation, alice: User) -> None:
+async def test_open_page_gets_sound_frames_until_the_end(model, conversation, alice):
     async with socket_of(conversation, alice) as socket:
         await socket.send_to(json.dumps({"text": "Why?"}))
         frames = await frames_until(socket, "Answer ready")

@@ -1,20 +1,25 @@
 """Branches: any question asked again makes a sibling, one path is selected, and only that path counts."""
 
-from __future__ import annotations
-
 import re
+from datetime import timedelta
 from typing import Any
 
+import lxml.html
 import pytest
 from channels.db import database_sync_to_async
 from django.test import Client
+from django.utils import timezone
 
 from accounts.models import User
+from chat import eventlog
+from chat.cards import build
+from chat.eventlog import branches
 from chat.models import Conversation, Event, Turn
+from chat.turns.statistics import recent_turns
 from reasoning.events import AssistantMessage
-from tests.chat.asking import ask, ended, owner_of, questions
-from tests.contract_server.fixture import ContractHandle
-from tests.factories import client_of, end_turn, make_turn, open_turn
+from reasoning.visibility import Visibility
+from tests.chat.asking import ask, ended, events_of, kinds, owner_of, questions
+from tests.factories import client_of, end_turn, make_conversation, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HTMX = {"HX-Request": "true"}
@@ -28,7 +33,7 @@ def make_again(turn: Turn, question: str) -> Turn:
 
 
 @pytest.fixture
-def turns(conversation: Conversation) -> list[Turn]:
+def turns(conversation):
     return [make_turn(conversation, question=f"q{number}") for number in (1, 2, 3)]
 
 
@@ -50,8 +55,8 @@ def select(client: Client, turn: Turn) -> Any:
     ],
 )
 async def test_question_asked_again_replaces_what_came_after_it_and_changes_no_event(
-    upstream: ContractHandle, conversation: Conversation, turns: list[Turn], at: int, action: str, shown: list[str]
-) -> None:
+    upstream, conversation, turns, at, action, shown
+):
     upstream.script([{"content": "Otherwise."}, {"content": "Next."}])
     before = [event async for event in Event.objects.values()]
     client = await owner_of(conversation)
@@ -67,9 +72,7 @@ async def test_question_asked_again_replaces_what_came_after_it_and_changes_no_e
     assert [event async for event in Event.objects.order_by("seq").values()][: len(before)] == before
 
 
-def test_selecting_goes_down_to_the_youngest_answer_below(
-    alice: User, conversation: Conversation, turns: list[Turn]
-) -> None:
+def test_selecting_goes_down_to_the_youngest_answer_below(alice, conversation, turns):
     _first, second, third = turns
     make_again(third, "q3 otherwise")
     again = make_again(second, "q2 otherwise")
@@ -85,9 +88,7 @@ def test_selecting_goes_down_to_the_youngest_answer_below(
 
 
 @pytest.mark.spec("001 BR-005")
-async def test_next_request_contains_the_selected_path_alone_in_order(
-    upstream: ContractHandle, conversation: Conversation, turns: list[Turn]
-) -> None:
+async def test_next_request_contains_the_selected_path_alone_in_order(upstream, conversation, turns):
     upstream.script([{"content": "Four."}])
     await database_sync_to_async(make_again)(turns[1], "q2 otherwise")
     await (await owner_of(conversation)).post(action_url(turns[2], "select"))
@@ -99,7 +100,7 @@ async def test_next_request_contains_the_selected_path_alone_in_order(
     assert asked == ["q1", "q2", "q3", "q4"]
 
 
-def test_selection_is_refused_while_a_turn_runs(alice: User, conversation: Conversation, turns: list[Turn]) -> None:
+def test_selection_is_refused_while_a_turn_runs(alice, conversation, turns):
     make_again(turns[1], "again")
     open_turn(conversation.pk, text="running")
     client, path = client_of(alice), action_url(turns[1], "select")
@@ -109,12 +110,12 @@ def test_selection_is_refused_while_a_turn_runs(alice: User, conversation: Conve
     assert questions(conversation) == ["q1", "again", "running"]
 
 
-def test_card_names_its_siblings(alice: User, conversation: Conversation, turns: list[Turn]) -> None:
+def test_card_names_its_siblings(alice, conversation, turns):
     middle = make_again(turns[1], "again")
     newest = make_again(middle, "and again")
     client = client_of(alice)
 
-    def tools() -> str:
+    def tools():
         page = client.get(f"/chats/{conversation.pk}/").content.decode()
         [found] = re.findall(r"<div class=\"row hint branch\".*?</div>", page, re.DOTALL)
         return str(found)
@@ -129,16 +130,14 @@ def test_card_names_its_siblings(alice: User, conversation: Conversation, turns:
 
 
 @pytest.mark.parametrize("action", ["retry", "edit"])
-def test_turn_of_another_branch_is_not_asked_again(
-    alice: User, conversation: Conversation, turns: list[Turn], action: str
-) -> None:
+def test_turn_of_another_branch_is_not_asked_again(alice, conversation, turns, action):
     make_again(turns[1], "again")
 
     assert client_of(alice).post(action_url(turns[1], action), {"text": "late"}).status_code == 404
     assert questions(conversation) == ["q1", "again"]
 
 
-def test_edit_form_contains_the_question_with_and_without_script(alice: User, conversation: Conversation) -> None:
+def test_edit_form_contains_the_question_with_and_without_script(alice, conversation):
     turn = make_turn(conversation, question="Why <b>so</b>?")
     client = client_of(alice)
 
@@ -149,7 +148,7 @@ def test_edit_form_contains_the_question_with_and_without_script(alice: User, co
     assert ("<html" in page, "<html" in part) == (True, False)
 
 
-def test_empty_edit_is_returned_with_the_reason(alice: User, conversation: Conversation) -> None:
+def test_empty_edit_is_returned_with_the_reason(alice, conversation):
     turn = make_turn(conversation)
     client = client_of(alice)
 
@@ -159,3 +158,105 @@ def test_empty_edit_is_returned_with_the_reason(alice: User, conversation: Conve
     assert (plain.status_code, part.status_code) == (400, 200)
     assert all("the message is empty" in answer.content.decode() for answer in (plain, part))
     assert Turn.objects.count() == 1
+
+
+# A question in other words may be saved and not asked: on a branch of its own, and no model hears of it. Ui 2.
+
+
+@pytest.fixture
+def asked(alice):
+    return make_turn(make_conversation(owner=alice), question="q1")
+
+
+def shown(conversation: Conversation) -> list[str]:
+    return [build.question_card(rows).text for rows in eventlog.turns(conversation.pk)]
+
+
+def place(turn: Turn) -> tuple[int, int] | None:
+    view = build.question_card(eventlog.turn_record(turn)).branch
+    return (view.position, view.count) if view else None
+
+
+def saves(person: User, turn: Turn, text: str, **headers: str) -> Turn:
+    path = f"/chats/{turn.conversation_id}/turns/{turn.pk}/edit/"
+    answer = client_of(person).post(path, {"text": text, "save": "only"}, headers=headers)
+    kept = Turn.objects.get(conversation=turn.conversation_id, is_active=True)
+    page = f"/chats/{turn.conversation_id}/#m-{kept.public_id}-q"
+    assert (answer.status_code, answer.get("Location")) == ((204, None) if headers else (303, page))
+    return kept
+
+
+@pytest.mark.parametrize("headers", [{}, HTMX], ids=["plain form", "script"])
+def test_saved_question_is_stored_beside_the_asked_one(alice, asked, headers):
+    kept = saves(alice, asked, " q1 otherwise ", **headers)
+
+    assert shown(asked.conversation) == ["q1 otherwise"]
+    assert (kept.status, kept.parent_id, kept.number) == ("aborted", asked.parent_id, 1)
+    assert place(kept) == (2, 2)
+    branches.select(asked)
+    assert shown(asked.conversation) == ["q1"]
+    assert place(asked) == (1, 2)
+
+
+def test_card_of_a_saved_question_offers_to_send_it(alice, asked):
+    kept = saves(alice, asked, "q1 otherwise")
+
+    page = client_of(alice).get(f"/chats/{asked.conversation_id}/").content.decode()
+    card = build.answer_card(eventlog.turn_record(kept), Visibility())
+
+    assert (card.status, card.notice, card.ended_label) == ("stopped", "Saved, not asked yet.", "")
+    assert (card.answer_html, card.feedback, card.usage_label) == ("", None, "")
+    assert "Saved, not asked yet." in page
+    [send] = lxml.html.fromstring(page).xpath(f"//button[@hx-post='{card.retry_url}']")
+    assert (send.text_content().strip(), send.get("data-icon")) == ("Send", "send")
+
+
+async def test_saved_question_is_sent_on_request_and_replaces_its_version(upstream, turn_manager, conversation):
+    upstream.script([{"content": "One."}, {"content": "Two."}])
+    first = await ask(conversation, "q1")
+    kept = await database_sync_to_async(eventlog.save_unasked)(first, "q1 otherwise")
+    assert kinds(await events_of(kept)) == ["user_message", "turn_end"]
+    assert len(upstream.requests()) == 1
+
+    accepted = await turn_manager.retry(kept)
+    assert accepted.turn_id is not None
+    await turn_manager.wait_until_finished(conversation.pk, accepted.turn_id)
+
+    sent = await Turn.objects.aget(pk=accepted.turn_id)
+    assert (sent.status, len(upstream.requests())) == ("completed", 2)
+    assert await database_sync_to_async(shown)(conversation) == ["q1 otherwise"]
+    assert await database_sync_to_async(place)(sent) == (2, 2)
+
+
+def test_deselected_or_continued_version_remains_a_version(alice, asked):
+    kept = saves(alice, asked, "q1 otherwise")
+    branches.select(asked)
+    other = saves(alice, asked, "q1 in the end")
+    assert place(other) == (3, 3)
+    branches.select(kept)
+    make_turn(asked.conversation, question="And then?")
+
+    last = eventlog.save_unasked(kept, "q1 at last")
+
+    assert place(last) == (4, 4)
+
+
+def test_saving_is_refused_while_a_turn_runs(alice, asked):
+    open_turn(asked.conversation_id, text="running")
+    path = f"/chats/{asked.conversation_id}/turns/{asked.pk}/edit/"
+
+    plain = client_of(alice).post(path, {"text": "q1 otherwise", "save": "only"})
+    part = client_of(alice).post(path, {"text": "q1 otherwise", "save": "only"}, headers=HTMX)
+
+    assert (plain.status_code, part.status_code) == (400, 200)
+    assert all("An answer is being written" in one.content.decode() for one in (plain, part))
+    assert all("q1 otherwise</textarea>" in one.content.decode() for one in (plain, part))
+    assert shown(asked.conversation) == ["q1", "running"]
+
+
+def test_saved_question_counts_as_no_turn_of_a_model(alice, asked):
+    before = recent_turns(timezone.now() - timedelta(days=1))
+
+    saves(alice, asked, "q1 otherwise")
+
+    assert recent_turns(timezone.now() - timedelta(days=1))["turns"] == before["turns"] == 1

@@ -1,14 +1,11 @@
 """Limits of one turn: it ends, or refuses what is too much, says which limit that was, and keeps what came."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 from django.test import AsyncClient
 
 from chat.eventlog.link_tokens import token_of
@@ -20,7 +17,6 @@ from reasoning.redaction import RedactionPolicy
 from tests.chat.api_client import streamed
 from tests.chat.asking import ask, owner_of
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SEARCH = {"name": "searchFilings", "arguments": '{"query": "turbine", "limit": 1}'}
@@ -52,9 +48,7 @@ async def page_of(conversation: Conversation) -> str:
         ),
     ],
 )
-async def test_size_limit_ends_the_turn_with_what_came(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, reply: dict[str, Any], limit: str
-) -> None:
+async def test_size_limit_ends_the_turn_with_what_came(upstream, conversation, settings, reply, limit):
     settings.REASONING_THINKING_FOR_USERS = "full"
     setattr(settings, limit, 2_000)
     upstream.script([reply, {"content": "Next."}])
@@ -72,8 +66,8 @@ async def test_size_limit_ends_the_turn_with_what_came(
 
 
 async def test_opaque_items_end_the_turn_before_the_service_ends_its_answer(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    upstream, conversation, settings, monkeypatch
+):
     settings.OPENAI_API, settings.OPENAI_MODEL, settings.MAX_THINKING_BYTES = "responses", "gpt-5-mini", 2_000
     monkeypatch.setattr(openai_responses, "MAX_ITEMS_BYTES", 15_000)
     items = [{"type": "reasoning", "summary": [PROSE]}] * 2
@@ -89,9 +83,7 @@ async def test_opaque_items_end_the_turn_before_the_service_ends_its_answer(
 
 
 # review S H4
-async def test_limit_closes_the_upstream_connection(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_limit_closes_the_upstream_connection(upstream, conversation, settings):
     settings.MAX_ANSWER_BYTES = 2_000
     upstream.script([{"content": PROSE, "chunk": "word", "faults": [{"kind": "stall", "at": "event:450"}]}])
 
@@ -102,9 +94,7 @@ async def test_limit_closes_the_upstream_connection(
 
 # review S M7
 @pytest.mark.spec("product 25")
-async def test_surplus_calls_are_refused_in_words_and_the_model_goes_on(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_surplus_calls_are_refused_in_words_and_the_model_goes_on(upstream, conversation, settings):
     settings.MAX_CALLS_PER_RESPONSE, settings.MAX_CALLS_PER_TURN = 4, 6
     calls = {"tool_calls": [SEARCH] * 5}
     upstream.script([calls, calls, calls, {"content": "That is all."}, {"content": "Next."}])
@@ -125,9 +115,7 @@ async def test_surplus_calls_are_refused_in_words_and_the_model_goes_on(
 
 # review S M7
 @pytest.mark.parametrize("count", [65, 5_000])
-async def test_flood_of_calls_ends_the_turn_before_any_is_run(
-    upstream: ContractHandle, conversation: Conversation, count: int
-) -> None:
+async def test_flood_of_calls_ends_the_turn_before_any_is_run(upstream, conversation, count):
     piece = {"id": None, "type": "function", "function": SEARCH}
     calls = [{**piece, "index": n, "id": f"call_{n}"} for n in range(count)]
     pieces = [{"tool_calls": calls[at : at + 100]} for at in range(0, count, 100)]
@@ -141,10 +129,8 @@ async def test_flood_of_calls_ends_the_turn_before_any_is_run(
 
 
 @pytest.mark.spec("product 25")
-async def test_turn_that_takes_too_long_ends_with_what_came(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
-    settings.MAX_TURN_S = 1
+async def test_turn_that_takes_too_long_ends_with_what_came(upstream, conversation, settings):
+    settings.MAX_TURN_S = 4  # its first part must have come by then
     upstream.script(
         [{"content": "First part. Never sent.", "chunk": 12, "faults": [{"kind": "stall", "at": "event:2"}]}]
     )
@@ -161,9 +147,7 @@ async def test_turn_that_takes_too_long_ends_with_what_came(
 
 # review B D1
 @pytest.mark.spec("product 25")
-async def test_trace_is_bounded_at_every_door(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_trace_is_bounded_at_every_door(upstream, conversation, settings, monkeypatch):
     settings.MAX_CALLS_PER_RESPONSE = 60
     # ten times smaller than it is, so that few calls reach it
     monkeypatch.setattr("reasoning.trace.DEFAULT", RedactionPolicy(trace_bytes=10_240))

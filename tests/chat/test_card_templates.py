@@ -1,7 +1,5 @@
 """The card: each fragment drawn alone and together, for the page and for live frames."""
 
-from __future__ import annotations
-
 import uuid
 from dataclasses import replace
 
@@ -38,18 +36,7 @@ from tests.chat.card_samples import (
 
 pytestmark = pytest.mark.urls("tests.chat.card_samples")
 
-PARTS = [
-    "head",
-    "status",
-    "answer",
-    "points",
-    "trace_label",
-    "steps",
-    "thinking_label",
-    "sources",
-    "actions",
-    "notice",
-]
+PARTS = ["head", "status", "answer", "points", "trace_label", "steps", "thinking_label", "sources", "actions", "notice"]
 HIDDEN = Visibility(show_reasoning=False, summary=False, trace=False, thinking="none")
 WITHHELD = replace(ANSWER, sees=Visibility(thinking="withheld"), thinking=ThinkingView("Thought for 1 s", 9, ""))
 HOSTILE_ARGS = (ArgView(HOSTILE, HOSTILE), ArgView("a", HOSTILE, HOSTILE), ArgView("b", "", HOSTILE))
@@ -79,7 +66,7 @@ HOSTILE_ANSWER = AnswerView(
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_part_has_its_own_id_and_swaps_itself_only_when_live(part: str) -> None:
+def test_part_has_its_own_id_and_swaps_itself_only_when_live(part):
     for view in (ANSWER, LIVE, BARE, WITHHELD):
         (still,) = draw(f"chat/_{part}.html", card=view)
         (moving,) = draw(f"chat/_{part}.html", card=view, oob=True)
@@ -89,7 +76,7 @@ def test_part_has_its_own_id_and_swaps_itself_only_when_live(part: str) -> None:
 
 
 @pytest.mark.parametrize("status", ["error", "streaming", "complete"])
-def test_values_are_escaped(status: str) -> None:
+def test_values_are_escaped(status):
     html = text_of("chat/_card.html", card=replace(HOSTILE_ANSWER, status=status))
     html += text_of("chat/_question.html", question=replace(QUESTION, text=HOSTILE, client_id=HOSTILE))
     html += text_of("chat/_queued.html", queued=[QueuedMessage(pk=1, conversation_id=uuid.uuid4(), text=HOSTILE)])
@@ -99,7 +86,7 @@ def test_values_are_escaped(status: str) -> None:
     assert html.count("&lt;img") > 10
 
 
-def test_question_is_a_labelled_article() -> None:
+def test_question_is_a_labelled_article():
     question = draw("chat/_question.html", question=QUESTION)[0]
 
     assert question.get("id") == "m-a1-q"
@@ -108,7 +95,7 @@ def test_question_is_a_labelled_article() -> None:
     assert words([one(question, f"#{question.get('aria-labelledby')}")]) == "Question 1, 14:02"
 
 
-def test_card_is_an_article_labelled_by_its_heading() -> None:
+def test_card_is_an_article_labelled_by_its_heading():
     done = card(ANSWER)
 
     assert done.get("id") == "m-a1"
@@ -116,12 +103,12 @@ def test_card_is_an_article_labelled_by_its_heading() -> None:
     assert words([one(done, f"#{done.get('aria-labelledby')}")]) == "Answer 1 Offline analyst 14:02"
 
 
-def test_card_is_busy_only_while_it_streams() -> None:
+def test_card_is_busy_only_while_it_streams():
     assert card(LIVE).get("aria-busy") == "true"
     assert card(ANSWER).get("aria-busy") is None
 
 
-def test_everything_that_explains_stands_below_the_answer() -> None:
+def test_everything_that_explains_stands_below_the_answer():
     marks = ("data-answer", "data-reasoning-summary", "data-tool-trace", "data-ai-reasoning", "data-copy")
 
     order = [mark for element in card(ANSWER).iter() for mark in marks if mark in element.attrib]
@@ -129,19 +116,19 @@ def test_everything_that_explains_stands_below_the_answer() -> None:
     assert order == list(marks)
 
 
-def test_htmx_is_off_inside_the_answer() -> None:
+def test_htmx_is_off_inside_the_answer():
     assert one(card(ANSWER), "[data-answer]").get("hx-disable") is not None
 
 
 @pytest.mark.spec("001 EC-001")
-def test_finished_card_without_reasoning_has_no_shell() -> None:
+def test_finished_card_without_reasoning_has_no_shell():
     bare = card(BARE)
 
     for shell in ("[data-reasoning-summary]", "[data-tool-trace]", "[data-ai-reasoning]", ".work"):
         assert all_of(bare, shell) == []
 
 
-def test_streaming_card_has_every_shell_empty() -> None:
+def test_streaming_card_has_every_shell_empty():
     live = card(LIVE)
 
     assert words(all_of(live, ".points")) == words(all_of(live, ".steps")) == ""
@@ -151,12 +138,12 @@ def test_streaming_card_has_every_shell_empty() -> None:
 
 @pytest.mark.spec("004 flags")
 @pytest.mark.parametrize("view", [LIVE, BARE])
-def test_hidden_reasoning_leaves_no_shell(view: AnswerView) -> None:
+def test_hidden_reasoning_leaves_no_shell(view):
     assert all_of(card(replace(view, sees=HIDDEN)), ".work") == []
 
 
 @pytest.mark.spec("000 dom")
-def test_thinking_is_closed_and_its_button_says_so() -> None:
+def test_thinking_is_closed_and_its_button_says_so():
     box = one(card(ANSWER), "[data-ai-reasoning]")
     button = one(box, "[data-ai-reasoning-toggle]")
     body = one(box, f"#{button.get('aria-controls')}")
@@ -168,33 +155,14 @@ def test_thinking_is_closed_and_its_button_says_so() -> None:
     assert one(box, ".label").get("data-url") == "/thinking/a1/"
 
 
-def test_thinking_that_was_asked_for_is_open() -> None:
-    view = replace(ANSWER, thinking=ThinkingView("Thought", 2, "/t/", "one\n\ntwo", is_open=True))
-
-    box = one(card(view), "[data-ai-reasoning]")
-
-    assert box.get("data-collapsed") == "false"
-    assert one(box, "[data-ai-reasoning-toggle]").get("aria-expanded") == "true"
-    assert one(box, ".thinking-text").text == "one\n\ntwo"
-    assert all_of(box, "[hidden]") == []
-    assert one(box, "[data-ai-reasoning-toggle]").get("name") is None  # the next time it asks for none
-
-
-def test_withheld_thinking_is_one_line() -> None:
-    withheld = card(WITHHELD)
-
-    assert all_of(withheld, "[data-ai-reasoning]") == []
-    assert words(all_of(withheld, ".disclosure--line")) == "Reasoning is hidden for your account"
-
-
-def test_withheld_line_is_empty_until_there_was_thinking() -> None:
+def test_withheld_line_is_empty_until_there_was_thinking():
     line = one(card(replace(LIVE, sees=WITHHELD.sees)), ".disclosure--line")
 
     assert (line.text, len(line)) == (None, 0)
 
 
 @pytest.mark.spec("004 summary")
-def test_summary_is_open_and_says_where_it_is_from() -> None:
+def test_summary_is_open_and_says_where_it_is_from():
     own, built = card(ANSWER), card(replace(ANSWER, points_from_trace=True))
 
     assert one(own, "[data-reasoning-summary]").get("open") is not None
@@ -203,7 +171,7 @@ def test_summary_is_open_and_says_where_it_is_from() -> None:
     assert "built from the steps below" in words([built])
 
 
-def test_status_line_ticks_while_live_and_is_empty_after() -> None:
+def test_status_line_ticks_while_live_and_is_empty_after():
     live = one(card(LIVE), "#m-a1-status")
     ended = one(draw("chat/_status.html", card=ANSWER, oob=True), "#m-a1-status")
 
@@ -213,7 +181,7 @@ def test_status_line_ticks_while_live_and_is_empty_after() -> None:
     assert (ended.get("class"), words([ended]), ended.get("data-live")) == ("status", "", None)
 
 
-def test_open_block_is_html_with_the_number_of_its_last_change() -> None:
+def test_open_block_is_html_with_the_number_of_its_last_change():
     tail = one(card(replace(LIVE, open_html=SafeString("a <b>c</b>"), tail_n=7)), "#m-a1-tail")
 
     assert (tail.text, tail[0].text, tail.get("data-n")) == ("a ", "c", "7")
@@ -228,7 +196,7 @@ def test_open_block_is_html_with_the_number_of_its_last_change() -> None:
         (replace(BARE, status="stopped", ended_label="Stopped after 8 s"), "Stopped after 8 s"),
     ],
 )
-def test_ending_is_told_with_one_retry(ending: AnswerView, sentence: str) -> None:
+def test_ending_is_told_with_one_retry(ending, sentence):
     ended = card(ending)
     (retry,) = all_of(ended, "[formaction=/retry/a1/]")
 
@@ -237,7 +205,7 @@ def test_ending_is_told_with_one_retry(ending: AnswerView, sentence: str) -> Non
 
 
 @pytest.mark.spec("004 scratchpad")
-def test_scratchpad_has_a_place_only_on_a_live_card_of_who_may_see_it() -> None:
+def test_scratchpad_has_a_place_only_on_a_live_card_of_who_may_see_it():
     granted = Visibility(scratchpad=True, scratchpad_possible=True)
 
     assert all_of(card(LIVE), "#m-a1-pad") == []
@@ -246,7 +214,7 @@ def test_scratchpad_has_a_place_only_on_a_live_card_of_who_may_see_it() -> None:
 
 
 @pytest.mark.spec("004 trace")
-def test_trace_is_closed_and_shows_masks_and_citations() -> None:
+def test_trace_is_closed_and_shows_masks_and_citations():
     done = card(ANSWER)
     trace = one(done, "[data-tool-trace]")
 
@@ -259,7 +227,7 @@ def test_trace_is_closed_and_shows_masks_and_citations() -> None:
 
 
 @pytest.mark.parametrize("state", ["running", "done", "failed", "cancelled", "denied"])
-def test_step_state_is_an_icon_and_a_word(state: str) -> None:
+def test_step_state_is_an_icon_and_a_word(state):
     step = one(draw("chat/_step.html", step=replace(STEP, state=state, state_label="In words")), "[data-tool-step]")
 
     assert step.get("data-state") == state
@@ -267,7 +235,7 @@ def test_step_state_is_an_icon_and_a_word(state: str) -> None:
     assert len(all_of(step, "[data-icon]")) == 1
 
 
-def test_closed_card_is_light() -> None:
+def test_closed_card_is_light():
     """ui bar H2: at most 45 nodes."""
     closed = replace(ANSWER, steps=(), feedback=FeedbackView("a1"))
 
@@ -275,7 +243,7 @@ def test_closed_card_is_light() -> None:
     assert len(drawn.xpath(".//*[not(ancestor::template)]")) <= 45
 
 
-def test_trace_on_request_is_asked_for_by_a_button() -> None:
+def test_trace_on_request_is_asked_for_by_a_button():
     asked = replace(BARE, sees=Visibility(trace=False, trace_on_request=True), steps_detail="4 results")
 
     button = one(card(asked), "[data-trace-request]")

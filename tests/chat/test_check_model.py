@@ -1,14 +1,10 @@
 """``manage.py check_model``: what one call finds, beside what the profile says."""
 
-from __future__ import annotations
-
 from io import StringIO
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
 from django.core.management import CommandError, call_command
-from django.test import Client
 
 from chat.providers.model_listing import listed_limit
 from tests.contract_server.fixture import ContractHandle
@@ -20,7 +16,7 @@ ROUND_TRIP = {"reasoning.includeInContext": True, "reasoning.stripFromContext": 
 
 
 @pytest.fixture
-def endpoint(server: ContractHandle, settings: LazySettings) -> ContractHandle:
+def endpoint(server, settings):
     server.reset()
     settings.OPENAI_BASE_URL, settings.OPENAI_API_KEY, settings.OPENAI_MODEL = server.base_url, "test-key", None
     return server
@@ -38,7 +34,7 @@ def rows(said: str) -> dict[str, str]:
     return {line[2:28].strip(): line[30:66].strip() for line in said.splitlines()[2:-1]}
 
 
-def test_report_of_a_thinking_model_with_tools(endpoint: ContractHandle) -> None:
+def test_report_of_a_thinking_model_with_tools(endpoint):
     said = rows(checked(endpoint, {"reasoning": "Add them.", **CALL}))
 
     assert said["streaming"].endswith("pieces")
@@ -53,16 +49,14 @@ def test_report_of_a_thinking_model_with_tools(endpoint: ContractHandle) -> None
     ("reply", "thinking"),
     [({"reasoning": "Hm.", "content": "Five.", "tags": "think"}, "tags inside the answer"), ({"content": "5"}, "none")],
 )
-def test_report_of_a_model_without_native_thinking(
-    endpoint: ContractHandle, reply: dict[str, Any], thinking: str
-) -> None:
+def test_report_of_a_model_without_native_thinking(endpoint, reply, thinking):
     said = rows(checked(endpoint, reply))
 
     assert said["thinking"].startswith(thinking)
     assert said["tools"].startswith("accepted, none called")
 
 
-def test_report_of_a_profile_that_fits(endpoint: ContractHandle) -> None:
+def test_report_of_a_profile_that_fits(endpoint):
     make_profile("k", base_url=endpoint.base_url, model="kimi-k2.6", reasoning=ROUND_TRIP, is_enabled=False)
 
     said = checked(endpoint, {"reasoning": "Add.", **CALL}, model="k")
@@ -85,7 +79,7 @@ def test_report_of_a_profile_that_fits(endpoint: ContractHandle) -> None:
         ({"reasoning": ROUND_TRIP, "starts_in_reasoning": True}, "starts in reasoning"),
     ],
 )
-def test_difference_is_marked(endpoint: ContractHandle, fields: dict[str, Any], row: str) -> None:
+def test_difference_is_marked(endpoint, fields, row):
     make_profile("k", base_url=endpoint.base_url, model="kimi-k2.6", **fields)
 
     said = checked(endpoint, {"reasoning": "Add.", **CALL}, model="k")
@@ -94,7 +88,7 @@ def test_difference_is_marked(endpoint: ContractHandle, fields: dict[str, Any], 
     assert "marked with !." in said
 
 
-def test_responses_are_asked_in_their_own_form(endpoint: ContractHandle) -> None:
+def test_responses_are_asked_in_their_own_form(endpoint):
     make_profile("o", base_url=endpoint.base_url, model="gpt-5-mini", api="responses")
 
     said = checked(endpoint, {"reasoning": "Add.", **CALL}, model="o")
@@ -103,14 +97,12 @@ def test_responses_are_asked_in_their_own_form(endpoint: ContractHandle) -> None
     assert "The profile fits." in said
 
 
-def test_unknown_model_fails_with_its_name(endpoint: ContractHandle) -> None:
+def test_unknown_model_fails_with_its_name(endpoint):
     with pytest.raises(CommandError, match="no-such-model"):
         checked(endpoint, model="no-such-model")
 
 
-def test_missing_key_is_named_by_its_variable(
-    endpoint: ContractHandle, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_key_is_named_by_its_variable(endpoint, settings, monkeypatch):
     bind_keys(settings, "ABSENT_API_KEY@127.0.0.1")
     monkeypatch.delenv("ABSENT_API_KEY", raising=False)
     make_profile("k", base_url=endpoint.base_url, api_key_env="ABSENT_API_KEY")
@@ -120,9 +112,7 @@ def test_missing_key_is_named_by_its_variable(
     assert endpoint.requests() == []
 
 
-def test_refused_key_is_named_by_its_variable_and_never_printed(
-    endpoint: ContractHandle, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_key_is_named_by_its_variable_and_never_printed(endpoint, settings, monkeypatch):
     bind_keys(settings, "PRESENT_API_KEY@127.0.0.1")
     monkeypatch.setenv("PRESENT_API_KEY", "canary-key-4")
     make_profile("k", base_url=endpoint.base_url, model="plain-model", api_key_env="PRESENT_API_KEY")
@@ -149,12 +139,12 @@ def test_refused_key_is_named_by_its_variable_and_never_printed(
         ({"id": "m", "context_length": "many", "meta": None}, None),
     ],
 )
-def test_limit_is_read_under_every_name(row: dict[str, Any], limit: int | None) -> None:
+def test_limit_is_read_under_every_name(row, limit):
     assert listed_limit(row) == limit
 
 
 # review U D4
-def test_words_of_the_service_are_printed(endpoint: ContractHandle) -> None:
+def test_words_of_the_service_are_printed(endpoint):
     broken = {"kind": "server_error", "message": "model requires more system memory", "times": 9}
 
     with pytest.raises(CommandError, match="The service said: model requires more system"):
@@ -162,7 +152,7 @@ def test_words_of_the_service_are_printed(endpoint: ContractHandle) -> None:
 
 
 # review U D3
-def test_request_is_made_without_tools_where_the_service_has_no_place_for_them(endpoint: ContractHandle) -> None:
+def test_request_is_made_without_tools_where_the_service_has_no_place_for_them(endpoint):
     refusal = {"kind": "http_error", "status": 404, "message": "No endpoints found that support tool use."}
 
     said = rows(checked(endpoint, {"content": "Five.", "faults": [refusal]}))
@@ -171,7 +161,7 @@ def test_request_is_made_without_tools_where_the_service_has_no_place_for_them(e
 
 
 # review U D10
-def test_name_may_be_left_out(endpoint: ContractHandle) -> None:
+def test_name_may_be_left_out(endpoint):
     endpoint.script([{"content": "5"}], models={"first-model": "openai-chat"})
     out = StringIO()
 
@@ -180,7 +170,7 @@ def test_name_may_be_left_out(endpoint: ContractHandle) -> None:
     assert out.getvalue().startswith(f"Model: first-model at 127.0.0.1:{endpoint.port}")
 
 
-def test_name_may_be_left_out_where_a_profile_is_the_default(endpoint: ContractHandle) -> None:
+def test_name_may_be_left_out_where_a_profile_is_the_default(endpoint):
     make_profile("k", base_url=endpoint.base_url, model="plain-model", is_default=True)
     endpoint.script([{"content": "5"}])
     out = StringIO()
@@ -190,12 +180,12 @@ def test_name_may_be_left_out_where_a_profile_is_the_default(endpoint: ContractH
     assert out.getvalue().startswith("Model: plain-model at ")
 
 
-def test_without_a_model_there_is_nothing_to_check() -> None:
+def test_without_a_model_there_is_nothing_to_check():
     with pytest.raises(CommandError, match="OPENAI_BASE_URL"):
         call_command("check_model")
 
 
-def test_staff_test_a_profile_in_the_admin(endpoint: ContractHandle, client: Client) -> None:
+def test_staff_test_a_profile_in_the_admin(endpoint, client):
     profile = make_profile("local", base_url=endpoint.base_url, model="plain-model")
     address = f"/admin/chat/modelprofile/{profile.pk}/test/"
     endpoint.script([{"reasoning": "Add them.", **CALL}, {"faults": [{"kind": "http_error", "status": 401}]}])

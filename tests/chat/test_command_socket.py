@@ -1,7 +1,5 @@
 """Commands over the page's socket: answered at once, in every page of the conversation, and never a turn."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 
@@ -10,12 +8,10 @@ from channels.db import database_sync_to_async
 from channels.testing import WebsocketCommunicator
 
 from accounts.models import User
-from chat.models import Conversation
 from chat.socket import consumer
 from tests.chat.api_client import ask
 from tests.chat.api_client import client_of as script_of
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_answer
 from tests.frame_words import heard
 
@@ -28,9 +24,7 @@ async def send(socket: WebsocketCommunicator, text: str, client_id: str = "one")
     await socket.send_to(json.dumps({"text": text, "id": client_id}))
 
 
-async def test_command_is_answered_in_the_page_and_makes_no_turn(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_command_is_answered_in_the_page_and_makes_no_turn(upstream, alice, conversation):
     async with socket_of(conversation, alice) as socket:
         await send(socket, "/set")
         frames = "".join(await frames_until(socket, 'id="completions"'))
@@ -42,7 +36,7 @@ async def test_command_is_answered_in_the_page_and_makes_no_turn(
 
 
 @pytest.mark.spec("001 ERR-001")
-async def test_wrong_value_gives_the_text_back_and_changes_nothing(alice: User, conversation: Conversation) -> None:
+async def test_wrong_value_gives_the_text_back_and_changes_nothing(alice, conversation):
     async with socket_of(conversation, alice) as socket:
         await send(socket, "/set reasoning.format xml", "mine")
         refused = (await frames_until(socket, "composer-error"))[-1]
@@ -55,9 +49,7 @@ async def test_wrong_value_gives_the_text_back_and_changes_nothing(alice: User, 
 
 @pytest.mark.spec("001 EC-005")
 @pytest.mark.spec("001 BR-003")
-async def test_thinking_disappears_and_returns_on_every_open_page_without_a_reload(
-    alice: User, conversation: Conversation
-) -> None:
+async def test_thinking_disappears_and_returns_on_every_open_page_without_a_reload(alice, conversation):
     await database_sync_to_async(make_answer)(conversation)
 
     async with socket_of(conversation, alice) as one, socket_of(conversation, alice) as two:
@@ -72,9 +64,7 @@ async def test_thinking_disappears_and_returns_on_every_open_page_without_a_relo
     assert all("data-ai-reasoning" in frames[-1] for frames in back)
 
 
-async def test_setting_for_everywhere_reaches_an_open_page(
-    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_setting_for_everywhere_reaches_an_open_page(alice, conversation, monkeypatch):
     monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.05)
     monkeypatch.setattr(consumer, "REAUTHORIZE_EVERY_S", 0.05)
     await database_sync_to_async(make_answer)(conversation)
@@ -89,9 +79,7 @@ async def test_setting_for_everywhere_reaches_an_open_page(
 
 @pytest.mark.spec("001 EC-004")
 @pytest.mark.spec("001 BR-008")
-async def test_command_works_while_a_turn_runs_and_holds_from_the_next_request(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_command_works_while_a_turn_runs_and_holds_from_the_next_request(upstream, alice, conversation):
     hold = [{"kind": "stall", "at": "first_event", "name": "go"}]
     call = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
     upstream.script([{"reasoning": "First thought.", "tool_calls": [call], "faults": hold}, {"content": "Done."}])
@@ -111,9 +99,7 @@ async def test_command_works_while_a_turn_runs_and_holds_from_the_next_request(
     assert "/set" not in first + second
 
 
-async def test_live_thinking_stops_at_once_where_it_is_switched_off(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_live_thinking_stops_at_once_where_it_is_switched_off(upstream, alice, conversation):
     hold = [{"kind": "stall", "at": "event:2", "name": "go"}]
     upstream.script([{"reasoning": "one two quokka-canary-3310", "content": "Yes.", "chunk": "word", "faults": hold}])
 
@@ -130,9 +116,7 @@ async def test_live_thinking_stops_at_once_where_it_is_switched_off(
 
 
 # review B D5
-async def test_command_of_a_script_is_refused_and_no_model_is_asked(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_command_of_a_script_is_refused_and_no_model_is_asked(upstream, alice, conversation):
     answer = await ask(await script_of(alice), conversation, {"text": "/set reasoning.effort low"})
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (400, "command")
@@ -140,9 +124,7 @@ async def test_command_of_a_script_is_refused_and_no_model_is_asked(
 
 
 @pytest.mark.spec("001 BR-008")
-async def test_envelope_follows_what_was_set_while_its_turn_ran(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_envelope_follows_what_was_set_while_its_turn_ran(upstream, alice, conversation):
     hold = [{"kind": "stall", "at": "first_event", "name": "go"}]
     upstream.script([{"reasoning": "quokka-canary-7714", "content": "Yes.", "faults": hold}])
 

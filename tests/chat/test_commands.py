@@ -1,13 +1,8 @@
 """Commands of the composer: what is one, what it asks for, and what is said to those that are wrong."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from accounts import preferences
-from accounts.models import User
 from chat.conversations.commands import Command, completions, parse, parse_change
 from chat.validation import InvalidInputError
 from reasoning.settings import SETTINGS
@@ -34,7 +29,7 @@ from reasoning.settings import SETTINGS
         ("/help", Command("help")),
     ],
 )
-def test_command_is_parsed(text: str, command: Command) -> None:
+def test_command_is_parsed(text, command):
     assert parse(text) == command
 
 
@@ -52,7 +47,7 @@ def test_command_is_parsed(text: str, command: Command) -> None:
         "",
     ],
 )
-def test_text_that_merely_begins_with_a_slash_is_a_message(text: str) -> None:
+def test_text_that_merely_begins_with_a_slash_is_a_message(text):
     assert parse(text) is None
 
 
@@ -72,7 +67,7 @@ def test_text_that_merely_begins_with_a_slash_is_a_message(text: str) -> None:
         ("/sett reasoning.format field", "/sett: no such command; there are /set, /profile, /prompt, /help."),
     ],
 )
-def test_wrong_command_is_refused_and_says_what_is_allowed(text: str, said: str) -> None:
+def test_wrong_command_is_refused_and_says_what_is_allowed(text, said):
     with pytest.raises(InvalidInputError) as refused:
         parse(text)
 
@@ -81,7 +76,7 @@ def test_wrong_command_is_refused_and_says_what_is_allowed(text: str, said: str)
 
 @pytest.mark.parametrize("value", [[], {}, [["low"]], True, 3, "LOW"])
 @pytest.mark.spec("001 ERR-001")
-def test_odd_values_of_a_script_are_refused_by_field(value: Any) -> None:
+def test_odd_values_of_a_script_are_refused_by_field(value):
     with pytest.raises(InvalidInputError) as refused:
         parse_change("reasoning.effort", value)
 
@@ -89,7 +84,7 @@ def test_odd_values_of_a_script_are_refused_by_field(value: Any) -> None:
 
 
 @pytest.mark.django_db
-def test_every_completion_is_a_command_or_the_beginning_of_one(alice: User) -> None:
+def test_every_completion_is_a_command_or_the_beginning_of_one(alice):
     preferences.save_profile(alice, "mine", {})
 
     offers = [text for text, _hint in completions(alice)]

@@ -1,20 +1,15 @@
 """History that is too long is summarised by the model, or is sent as it was."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 
-from accounts.models import User
 from chat.conversations.context_limits import learned_limits
-from chat.models import Conversation, Event
+from chat.models import Event
 from tests.chat.asking import ask, owner_of, questions
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -23,7 +18,7 @@ ANSWER = "A long answer with many words in it. " * 100  # about 900 tokens
 
 
 @pytest.fixture
-def narrow(settings: LazySettings) -> None:
+def narrow(settings):
     settings.CONTEXT_LIMIT = 3_000
 
 
@@ -32,9 +27,7 @@ def contents(request: dict[str, Any]) -> str:
 
 
 @pytest.mark.usefixtures("narrow")
-async def test_long_history_is_summarised_before_the_next_turn_and_stays_in_the_log(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_long_history_is_summarised_before_the_next_turn_and_stays_in_the_log(upstream, conversation):
     upstream.script([{"content": ANSWER}, {"content": ANSWER}, {"content": SUMMARY}, {"content": "Now then."}])
     await ask(conversation, "First?")
     await ask(conversation, "Second?")
@@ -64,8 +57,8 @@ async def test_long_history_is_summarised_before_the_next_turn_and_stays_in_the_
 )
 @pytest.mark.spec("product 23")
 async def test_without_a_usable_summary_the_oldest_turns_are_left_out_and_the_card_says_so(
-    upstream: ContractHandle, conversation: Conversation, reply: dict[str, Any]
-) -> None:
+    upstream, conversation, reply
+):
     upstream.script([{"content": ANSWER}, {"content": ANSWER}])
     await ask(conversation, "First?")
     await ask(conversation, "Second?")
@@ -82,8 +75,8 @@ async def test_without_a_usable_summary_the_oldest_turns_are_left_out_and_the_ca
 
 
 async def test_overflow_that_the_service_reports_is_answered_by_one_summary_and_one_more_request(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+    upstream, conversation
+):
     upstream.script([{"content": ANSWER}, {"content": ANSWER}])
     await ask(conversation, "First?")
     await ask(conversation, "Second?")
@@ -97,9 +90,7 @@ async def test_overflow_that_the_service_reports_is_answered_by_one_summary_and_
 
 
 @pytest.mark.usefixtures("narrow")
-async def test_meter_counts_what_would_be_sent_and_names_what_would_not(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_meter_counts_what_would_be_sent_and_names_what_would_not(upstream, conversation):
     upstream.script([{"reasoning": "thought " * 500, "content": "Short."}])
     await ask(conversation, "First?")
 
@@ -112,23 +103,17 @@ async def test_meter_counts_what_would_be_sent_and_names_what_would_not(
 
 # review U D2
 @pytest.mark.spec("product 23")
-@pytest.mark.parametrize("summary", [{}, {"finish": "length"}], ids=["summarised", "left out"])
 @pytest.mark.parametrize(
-    ("knobs", "most"),
+    ("knobs", "most", "summary"),
     [
-        pytest.param({"lists_limit": True}, 0, id="listed"),
-        pytest.param({"states_limit": True}, 1, id="stated in the refusal"),
-        pytest.param({}, 1, id="not stated"),
+        pytest.param({"lists_limit": True}, 0, {}, id="listed"),
+        pytest.param({"states_limit": True}, 1, {}, id="stated in the refusal"),
+        pytest.param({}, 1, {"finish": "length"}, id="not stated, and no summary can be used"),
     ],
 )
 async def test_conversation_lives_on_within_a_limit_that_is_learned_once(
-    upstream: ContractHandle,
-    conversation: Conversation,
-    settings: LazySettings,
-    knobs: dict[str, Any],
-    most: int,
-    summary: dict[str, Any],
-) -> None:
+    upstream, conversation, settings, knobs, most, summary
+):
     settings.OPENAI_API_KEY = f"key-{sorted(knobs)}-{summary}"  # an endpoint whose list was not read yet
     summaries = [{"content": SUMMARY, "match": {"last_user_contains": "Assistant: A long"}, **summary}] * 20
     upstream.script([*summaries, *[{"content": ANSWER[:1_600]}] * 20], knobs={"context_limit": 2_048, **knobs})
@@ -147,9 +132,7 @@ async def test_conversation_lives_on_within_a_limit_that_is_learned_once(
 
 
 @pytest.mark.spec("product 23")
-async def test_history_is_shortened_inside_a_turn_too(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_history_is_shortened_inside_a_turn_too(upstream, conversation, settings):
     settings.CONTEXT_LIMIT = 3_000
     search = {"tool_calls": [{"name": "searchFilings", "arguments": json.dumps({"query": "turbine " * 250})}]}
     summaries = [{"content": SUMMARY, "match": {"last_user_contains": "Assistant called"}}] * 9
@@ -167,8 +150,8 @@ async def test_history_is_shortened_inside_a_turn_too(
 
 @pytest.mark.spec("product 23")
 async def test_place_where_history_was_summarised_is_marked_and_links_the_preview_for_administrators(
-    upstream: ContractHandle, alice: User, ada: User, settings: LazySettings
-) -> None:
+    upstream, alice, ada, settings
+):
     settings.CONTEXT_LIMIT = 3_000
     for owner in (alice, ada):
         conversation = await database_sync_to_async(make_conversation)(owner=owner)

@@ -1,18 +1,14 @@
 """Continue: a cut-off answer is continued in a new turn, which is sent its text."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 
 from accounts.models import User
 from chat.models import Conversation, Turn
 from reasoning.events import AssistantMessage, TurnStatus
 from tests.chat.asking import ask, ended, owner_of, questions
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import client_of, end_turn, make_turn, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,9 +45,7 @@ def page_of(person: User, conversation: Conversation) -> str:
         ("iteration_capped", "", "", True),
     ],
 )
-def test_only_an_answer_that_was_cut_off_can_be_continued(
-    alice: User, conversation: Conversation, status: TurnStatus, text: str, error_code: str, is_offered: bool
-) -> None:
+def test_only_an_answer_that_was_cut_off_can_be_continued(alice, conversation, status, text, error_code, is_offered):
     turn = cut_off(conversation, status, text=text)
     Turn.objects.filter(pk=turn.pk).update(error_code=error_code, error_message="It broke.")
 
@@ -62,9 +56,7 @@ def test_only_an_answer_that_was_cut_off_can_be_continued(
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
-async def test_new_turn_is_sent_the_text_so_far_and_its_card_folds_it(
-    upstream: ContractHandle, alice: User, conversation: Conversation, language: str
-) -> None:
+async def test_new_turn_is_sent_the_text_so_far_and_its_card_folds_it(upstream, alice, conversation, language):
     turn = await database_sync_to_async(cut_off)(conversation)
     upstream.script([{"content": "it ends."}])
 
@@ -83,9 +75,7 @@ async def test_new_turn_is_sent_the_text_so_far_and_its_card_folds_it(
     assert page.count("and then</p>") == 2  # in the answer that was cut off, and in the fold
 
 
-async def test_text_that_is_too_long_loses_its_beginning(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_text_that_is_too_long_loses_its_beginning(upstream, conversation, settings):
     settings.MESSAGE_MAX_CHARS = 100
     turn = await database_sync_to_async(cut_off)(conversation, text="a" * 90 + "the end")
     upstream.script([{"content": "it ends."}])
@@ -99,13 +89,13 @@ async def test_text_that_is_too_long_loses_its_beginning(
     assert sent.endswith("the end")
 
 
-def test_other_questions_are_not_folded(alice: User, conversation: Conversation) -> None:
+def test_other_questions_are_not_folded(alice, conversation):
     make_turn(conversation, question="Continue\n\nplease")
 
     assert "question--long" not in page_of(alice, conversation)
 
 
-def test_older_answer_is_not_continued(alice: User, conversation: Conversation) -> None:
+def test_older_answer_is_not_continued(alice, conversation):
     turn = cut_off(conversation)
     make_turn(conversation, question="Next?")
 
@@ -116,9 +106,7 @@ def test_older_answer_is_not_continued(alice: User, conversation: Conversation) 
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
-async def test_continue_after_the_step_limit_goes_on_with_the_finished_calls(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, api: str
-) -> None:
+async def test_continue_after_the_step_limit_goes_on_with_the_finished_calls(upstream, conversation, settings, api):
     settings.MAX_STEPS, settings.OPENAI_API = 2, api  # review A S7
     settings.OPENAI_MODEL = "gpt-5-mini" if api == "responses" else "plain-model"
     steps = [{"tool_calls": [{"name": "searchFilings", "arguments": f'{{"query": "n{n}"}}'}]} for n in range(3)]

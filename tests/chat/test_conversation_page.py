@@ -1,7 +1,5 @@
 """The page of a conversation over plain HTTP: its owner, its cards, earlier messages, and no JavaScript."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from itertools import pairwise
@@ -15,7 +13,7 @@ from lxml import html as markup
 from accounts.models import User
 from chat import eventlog
 from chat.eventlog import pagination
-from chat.models import Conversation, Event, Turn
+from chat.models import Event, Turn
 from reasoning.events import AssistantMessage, ToolCall, ToolResult
 from tests.chat.asking import opened_page
 from tests.factories import THINKING_CANARY, client_of, end_turn, make_answer, make_conversation, make_turn, open_turn
@@ -24,7 +22,7 @@ pytestmark = pytest.mark.django_db
 TURNS = pagination.TURNS + 5
 
 
-def test_home_opens_the_newest_conversation_or_an_empty_one(alice: User) -> None:
+def test_home_opens_the_newest_conversation_or_an_empty_one(alice):
     client = client_of(alice)
 
     first = client.get("/")
@@ -33,7 +31,7 @@ def test_home_opens_the_newest_conversation_or_an_empty_one(alice: User) -> None
     assert first["Location"] == again["Location"] == alice.conversations.get().get_absolute_url()
 
 
-def test_card_shows_answer_summary_trace_and_closed_thinking(alice: User) -> None:
+def test_card_shows_answer_summary_trace_and_closed_thinking(alice):
     conversation = make_conversation(owner=alice)
     turn = make_answer(conversation)
 
@@ -51,7 +49,7 @@ def test_card_shows_answer_summary_trace_and_closed_thinking(alice: User) -> Non
 
 
 # review X m3
-def test_error_names_settings_to_staff_and_the_administrator_to_others(alice: User) -> None:
+def test_error_names_settings_to_staff_and_the_administrator_to_others(alice):
     conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="Why?")
     message = "The model service did not accept the key. Check OPENAI_API_KEY."
@@ -67,7 +65,7 @@ def test_error_names_settings_to_staff_and_the_administrator_to_others(alice: Us
     assert "OPENAI_API_KEY" not in shown[1]
 
 
-def test_thinking_opens_without_javascript(alice: User) -> None:
+def test_thinking_opens_without_javascript(alice):
     conversation = make_conversation(owner=alice)
     turn = make_answer(conversation)
 
@@ -78,7 +76,7 @@ def test_thinking_opens_without_javascript(alice: User) -> None:
 
 
 @pytest.mark.spec("004 flags")
-def test_show_reasoning_off_removes_it_from_the_response_itself(alice: User) -> None:
+def test_show_reasoning_off_removes_it_from_the_response_itself(alice):
     conversation = make_conversation(owner=alice)
     turn = make_answer(conversation)
     client = client_of(alice)
@@ -92,7 +90,7 @@ def test_show_reasoning_off_removes_it_from_the_response_itself(alice: User) -> 
     assert client.get(f"{conversation.get_absolute_url()}turns/{turn.pk}/trace/").status_code == 404
 
 
-def test_copy_gives_the_answer_and_trace_gives_redacted_json(alice: User) -> None:
+def test_copy_gives_the_answer_and_trace_gives_redacted_json(alice):
     conversation = make_conversation(owner=alice)
     turn = make_answer(conversation)
     client = client_of(alice)
@@ -102,7 +100,7 @@ def test_copy_gives_the_answer_and_trace_gives_redacted_json(alice: User) -> Non
     assert client.get(f"{base}trace/").json()[0]["args"] == {"query": "turbines"}
 
 
-def test_refused_message_is_shown_with_its_text(alice: User, settings: object) -> None:
+def test_refused_message_is_shown_with_its_text(alice, settings):
     settings.MESSAGE_MAX_CHARS = 5  # type: ignore[attr-defined]
     conversation = make_conversation(owner=alice)
 
@@ -114,7 +112,7 @@ def test_refused_message_is_shown_with_its_text(alice: User, settings: object) -
     assert "far too long" in html
 
 
-def test_policy_allows_nothing_inline_and_nothing_foreign(alice: User) -> None:
+def test_policy_allows_nothing_inline_and_nothing_foreign(alice):
     conversation = make_conversation(owner=alice)
     make_answer(conversation)
 
@@ -128,7 +126,7 @@ def test_policy_allows_nothing_inline_and_nothing_foreign(alice: User) -> None:
 
 
 @pytest.fixture
-def long(alice: User) -> Conversation:
+def long(alice):
     conversation = make_conversation(owner=alice)
     for number in range(1, TURNS + 1):
         make_turn(conversation, question=f"Question {number}?")
@@ -148,7 +146,7 @@ def questions(since: int, until: int = TURNS) -> list[str]:
     return [f"Question {number}?" for number in range(since, until + 1)]
 
 
-def test_page_is_compressed_for_a_browser(alice: User, long: Conversation) -> None:
+def test_page_is_compressed_for_a_browser(alice, long):
     path = long.get_absolute_url()
 
     plain, packed = (client_of(alice).get(path, headers=headers) for headers in ({}, {"Accept-Encoding": "gzip, br"}))
@@ -159,7 +157,7 @@ def test_page_is_compressed_for_a_browser(alice: User, long: Conversation) -> No
     assert len(packed.content) * 5 < len(plain.content)
 
 
-def test_page_shows_the_newest_and_the_way_to_earlier_ones(client: Client, alice: User, long: Conversation) -> None:
+def test_page_shows_the_newest_and_the_way_to_earlier_ones(client, alice, long):
     page = get(client, alice, f"/chats/{long.pk}/")
 
     assert asked(page) == questions(6)
@@ -167,25 +165,21 @@ def test_page_shows_the_newest_and_the_way_to_earlier_ones(client: Client, alice
     assert f'hx-get="/chats/{long.pk}/messages/?before=6"' in page
 
 
-@pytest.mark.parametrize(
-    ("query", "since"),
-    [("before=6", 1), ("since=3", 3), ("since=20", 6), ("since=x", 6), ("before=-1", 6), ("open=x", 6)],
-)
-def test_page_shows_as_many_turns_as_the_query_asks_for(
-    client: Client, alice: User, long: Conversation, query: str, since: int
-) -> None:
-    assert asked(get(client, alice, f"/chats/{long.pk}/?{query}")) == questions(since)
+def test_page_shows_as_many_turns_as_the_query_asks_for(client, alice, long):
+    queries = {"before=6": 1, "since=3": 3, "since=20": 6, "since=x": 6, "before=-1": 6, "open=x": 6}
+
+    shown = {query: asked(get(client, alice, f"/chats/{long.pk}/?{query}")) for query in queries}
+
+    assert shown == {query: questions(since) for query, since in queries.items()}
 
 
-def test_thinking_of_an_earlier_card_opens_with_its_card(client: Client, alice: User, long: Conversation) -> None:
+def test_thinking_of_an_earlier_card_opens_with_its_card(client, alice, long):
     turn = long.turns.get(number=2)
 
     assert asked(get(client, alice, f"/chats/{long.pk}/?open={turn.public_id}")) == questions(2)
 
 
-def test_page_of_far_back_messages_ends_before_the_newest(
-    client: Client, alice: User, long: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:  # review B D10
+def test_page_of_far_back_messages_ends_before_the_newest(client, alice, long, monkeypatch):  # review B D10
     monkeypatch.setattr(pagination, "MAX_TURNS", 27)
 
     page, part = (get(client, alice, f"/chats/{long.pk}/{path}?since=2") for path in ("", "messages/"))
@@ -197,10 +191,9 @@ def test_page_of_far_back_messages_ends_before_the_newest(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(120)
 def test_page_of_five_thousand_large_turns_is_bounded(
-    client: Client, alice: User, django_assert_max_num_queries: Any
-) -> None:  # review S, "not done"
+    client, alice, django_assert_max_num_queries
+):  # review S, "not done"
     conversation = make_conversation(owner=alice)
     turns = [
         Turn(conversation=conversation, number=number, client_id=str(number), status=Turn.Status.COMPLETED)
@@ -213,10 +206,7 @@ def test_page_of_five_thousand_large_turns_is_bounded(
     rows = [
         (turn, kind, public)
         for turn in turns
-        for kind, public in (
-            ("user_message", {"text": f"Question {turn.number}?"}),
-            ("assistant_message", answered),
-        )
+        for kind, public in (("user_message", {"text": f"Question {turn.number}?"}), ("assistant_message", answered))
     ]
     Event.objects.bulk_create(
         Event(conversation=conversation, turn=turn, seq=seq, type=kind, public=public)
@@ -242,7 +232,7 @@ def test_page_of_five_thousand_large_turns_is_bounded(
     assert asked(oldest) == questions(1, pagination.MAX_TURNS)
 
 
-def test_part_holds_only_what_comes_before(client: Client, alice: User, long: Conversation) -> None:
+def test_part_holds_only_what_comes_before(client, alice, long):
     part = get(client, alice, f"/chats/{long.pk}/messages/?before=6")
 
     assert asked(part) == questions(1, 5)
@@ -250,13 +240,11 @@ def test_part_holds_only_what_comes_before(client: Client, alice: User, long: Co
 
 
 @pytest.mark.django_db(transaction=True)
-def test_sync_of_a_page_that_knows_nothing_brings_no_more_than_the_newest(
-    client: Client, alice: User, long: Conversation
-) -> None:
+def test_sync_of_a_page_that_knows_nothing_brings_no_more_than_the_newest(client, alice, long):
     client.force_login(alice)
     session_key = client.session.session_key
 
-    async def sync() -> list[str]:
+    async def sync():
         page = await opened_page(long, alice, session_key=session_key)
         return await page.receive({"action": "sync", "last": "", "status": ""})
 

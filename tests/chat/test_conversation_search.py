@@ -1,9 +1,5 @@
 """Search finds titles, questions and answers of the user, follows the log, and leaks nothing."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from datetime import timedelta
 from io import StringIO
 
@@ -37,14 +33,14 @@ def snippet(found: ConversationMatch) -> str:
 
 
 @pytest.mark.parametrize("words", ["ammonia", "AMMONIA leaks", "leak", "ammon"])
-def test_answer_is_found_by_its_words_their_forms_and_what_is_typed_so_far(alice: User, words: str) -> None:
+def test_answer_is_found_by_its_words_their_forms_and_what_is_typed_so_far(alice, words):
     conversation = answered(alice, answer="Ammonia leaks cost 4.1 million.")
     answered(alice, answer="Turbines were replaced.")
 
     assert names(search(alice, words)) == [conversation]
 
 
-def test_question_is_found_with_the_card_that_holds_it(alice: User) -> None:
+def test_question_is_found_with_the_card_that_holds_it(alice):
     conversation = answered(alice, question="Who audits the ferry?")
 
     (found,) = search(alice, "ferry")
@@ -53,7 +49,7 @@ def test_question_is_found_with_the_card_that_holds_it(alice: User) -> None:
     assert snippet(found) == "Who audits the [ferry]?"
 
 
-def test_title_is_found_after_a_rename_and_the_old_one_no_more(alice: User) -> None:
+def test_title_is_found_after_a_rename_and_the_old_one_no_more(alice):
     conversation = answered(alice, question="Who audits the ferry?", answer="Pellworm Partners do.")
     actions.rename(conversation, "Lighthouse papers")
 
@@ -61,7 +57,7 @@ def test_title_is_found_after_a_rename_and_the_old_one_no_more(alice: User) -> N
     assert search(alice, "Pellworm")[0].title == (("Lighthouse papers", False),)
 
 
-def test_a_title_comes_before_a_mention(alice: User) -> None:
+def test_a_title_comes_before_a_mention(alice):
     mention = answered(alice, answer="The covenants are in the ferry filing.")
     named = answered(alice, question="Covenants?")
     actions.rename(named, "Ferry")
@@ -69,7 +65,7 @@ def test_a_title_comes_before_a_mention(alice: User) -> None:
     assert names(search(alice, "ferry")) == [named, mention]
 
 
-def test_all_words_are_wanted_before_any(alice: User) -> None:
+def test_all_words_are_wanted_before_any(alice):
     both = answered(alice, answer="Tidal turbines need grease.")
     answered(alice, answer="Tidal rates rose.")
 
@@ -77,7 +73,7 @@ def test_all_words_are_wanted_before_any(alice: User) -> None:
     assert len(search(alice, "tidal zeppelin")) == 2
 
 
-def test_strangers_deleted_and_temporary_conversations_are_never_found(alice: User, bob: User) -> None:
+def test_strangers_deleted_and_temporary_conversations_are_never_found(alice, bob):
     answered(bob, answer="Ammonia leaks.")
     actions.delete(answered(alice, answer="Ammonia leaks."))
     answered(alice, answer="Ammonia leaks.", expires_at=timezone.now() + timedelta(hours=1))
@@ -85,9 +81,7 @@ def test_strangers_deleted_and_temporary_conversations_are_never_found(alice: Us
     assert search(alice, "ammonia") == ()
 
 
-def test_long_conversation_does_not_crowd_out_the_others(
-    alice: User, django_assert_max_num_queries: Callable[[int], AbstractContextManager[object]]
-) -> None:
+def test_long_conversation_does_not_crowd_out_the_others(alice, django_assert_max_num_queries):
     long = answered(alice, answer="Ferry.")
     for _ in range(40):
         make_turn(long, question="Ferry?", answer="Ferry.")
@@ -99,7 +93,7 @@ def test_long_conversation_does_not_crowd_out_the_others(
     assert set(names(found)) == {long, other}
 
 
-def test_only_the_selected_branch_is_found(alice: User) -> None:
+def test_only_the_selected_branch_is_found(alice):
     conversation = answered(alice, question="Ferry?", answer="Ammonia leaks.")
     turn = open_turn(conversation.pk, text="Ferry?", replaces=conversation.turns.get())
     end_turn(turn, [AssistantMessage(text="Turbines.")])
@@ -108,7 +102,7 @@ def test_only_the_selected_branch_is_found(alice: User) -> None:
     assert names(search(alice, "turbines")) == [conversation]
 
 
-def test_private_channels_are_not_in_the_index(alice: User) -> None:
+def test_private_channels_are_not_in_the_index(alice):
     conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="Why?")
     call = ToolCall(call_id="c1", name="search", arguments='{"query": "plovercanary"}', step=0)
@@ -119,14 +113,14 @@ def test_private_channels_are_not_in_the_index(alice: User) -> None:
     assert search(alice, "plovercanary") == ()
 
 
-def test_what_is_typed_is_never_syntax(alice: User) -> None:
+def test_what_is_typed_is_never_syntax(alice):
     answered(alice, answer="Rates rose.")
 
     for typed in ('"', "'", "a\\", "rates' OR 1=1", "rates NEAR(", "text:rates*", "NOT", "& | !", "(", "", " ", "\x00"):
         assert len(search(alice, typed)) <= 1
 
 
-def test_snippet_is_masked_and_short(alice: User) -> None:
+def test_snippet_is_masked_and_short(alice):
     secret = "sk-" + "a1B2c3D4" * 6
     answered(alice, question="Look at " + "x " * 300 + f"ferry {secret} " + "y " * 300)
 
@@ -137,7 +131,7 @@ def test_snippet_is_masked_and_short(alice: User) -> None:
     assert len(snippet(found)) < 200
 
 
-def test_purged_conversation_leaves_nothing_in_the_index(alice: User) -> None:
+def test_purged_conversation_leaves_nothing_in_the_index(alice):
     conversation = answered(alice, answer="Ammonia leaks.")
     Conversation.objects.filter(pk=conversation.pk).update(deleted_at=timezone.now() - timedelta(minutes=1))
 
@@ -147,7 +141,7 @@ def test_purged_conversation_leaves_nothing_in_the_index(alice: User) -> None:
 
 
 @pytest.mark.sqlite
-def test_lost_triggers_are_noticed_and_reindex_brings_all_back(alice: User) -> None:
+def test_lost_triggers_are_noticed_and_reindex_brings_all_back(alice):
     search_index.INDEX.drop_triggers(plan=["something"])
     conversation = answered(alice, question="Ferry?", answer="Ammonia leaks.")
     assert search(alice, "ammonia") == ()

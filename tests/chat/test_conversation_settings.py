@@ -1,17 +1,14 @@
 """Settings of one conversation, set by a command, a form or a script: what they change, for whom, and when."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
 from django.test import Client
 
 from accounts import preferences
+from accounts.access.tokens import create_token
 from accounts.models import User
-from accounts.tokens import create_token
 from chat import eventlog
 from chat.conversations import commands, reasoning_settings
 from chat.conversations.commands import parse
@@ -35,9 +32,7 @@ def row_of(name: str, conversation: Conversation) -> commands.CommandRow:
 
 
 @pytest.mark.spec("001 BR-008")
-def test_each_layer_in_its_turn_decides_and_an_unset_value_falls_through(
-    settings: LazySettings, conversation: Conversation
-) -> None:
+def test_each_layer_in_its_turn_decides_and_an_unset_value_falls_through(settings, conversation):
     name = "reasoning.effort"
     assert row_of(name, conversation).cells[:2] == ("Automatic", "default")
     settings.REASONING_DEFAULTS = {name: "minimal"}
@@ -59,7 +54,7 @@ def test_each_layer_in_its_turn_decides_and_an_unset_value_falls_through(
 
 
 @pytest.mark.spec("product 13")
-def test_site_without_reasoning_says_that_it_decides(settings: LazySettings, conversation: Conversation) -> None:
+def test_site_without_reasoning_says_that_it_decides(settings, conversation):
     settings.REASONING_ENABLED = False
     obey("/set reasoning.enabled true", conversation)
 
@@ -67,7 +62,7 @@ def test_site_without_reasoning_says_that_it_decides(settings: LazySettings, con
 
 
 @pytest.mark.spec("001 EC-004")
-def test_change_in_mid_conversation_leaves_what_is_stored_as_it_was(conversation: Conversation) -> None:
+def test_change_in_mid_conversation_leaves_what_is_stored_as_it_was(conversation):
     make_answer(conversation)
     before = eventlog.history(conversation.pk)
 
@@ -79,7 +74,7 @@ def test_change_in_mid_conversation_leaves_what_is_stored_as_it_was(conversation
 
 
 @pytest.mark.spec("001 EC-005")
-def test_loaded_profile_is_all_that_is_set_here(conversation: Conversation) -> None:
+def test_loaded_profile_is_all_that_is_set_here(conversation):
     obey("/set reasoning.effort low", conversation)
     obey("/set reasoning.includeInResponse false", conversation)
     obey("/profile save quiet", conversation)
@@ -102,9 +97,7 @@ def test_loaded_profile_is_all_that_is_set_here(conversation: Conversation) -> N
         ("/profile save <b>", "A name is 1 to 40 letters"),
     ],
 )
-def test_profile_that_cannot_be_is_refused_and_nothing_changes(
-    conversation: Conversation, text: str, said: str
-) -> None:
+def test_profile_that_cannot_be_is_refused_and_nothing_changes(conversation, text, said):
     with pytest.raises(InvalidInputError) as refused:
         obey(text, conversation)
 
@@ -114,7 +107,7 @@ def test_profile_that_cannot_be_is_refused_and_nothing_changes(
 
 
 @pytest.mark.spec("product 14")
-def test_profile_of_somebody_else_is_not_found(conversation: Conversation, bob: User) -> None:
+def test_profile_of_somebody_else_is_not_found(conversation, bob):
     preferences.save_profile(bob, "secretive", {"reasoning.effort": "max"})
 
     with pytest.raises(InvalidInputError):
@@ -124,9 +117,7 @@ def test_profile_of_somebody_else_is_not_found(conversation: Conversation, bob: 
 
 @pytest.mark.spec("001 BR-003")
 @pytest.mark.parametrize(("person_has", "here", "is_shown"), [(True, False, False), (False, True, True)])
-def test_conversation_governs_its_own_cards_everywhere(
-    alice: User, person_has: bool, here: bool, is_shown: bool
-) -> None:
+def test_conversation_governs_its_own_cards_everywhere(alice, person_has, here, is_shown):
     alice.reasoning = {"reasoning.includeInResponse": person_has}
     alice.save()
     conversation = make_conversation(owner=alice)
@@ -144,7 +135,7 @@ def test_conversation_governs_its_own_cards_everywhere(
 # The composer's form, without JavaScript.
 
 
-def test_form_carries_a_command_out_and_says_so_after_a_303(alice: User, conversation: Conversation) -> None:
+def test_form_carries_a_command_out_and_says_so_after_a_303(alice, conversation):
     client, url = client_of(alice), conversation.get_absolute_url()
 
     answer = client.post(f"{url}messages/", {"text": "/set reasoning.effort low"})
@@ -163,7 +154,7 @@ def _patch(conversation: Conversation, form: Any, *, by: User | None = None) -> 
     return client.patch(f"/api/chats/{conversation.pk}/settings/", json.dumps(form), content_type="application/json")
 
 
-def test_script_reads_sets_and_unsets(conversation: Conversation) -> None:
+def test_script_reads_sets_and_unsets(conversation):
     reasoning_settings.change(conversation.pk, {"reasoning.format": "native"})
 
     answer = _patch(conversation, {"reasoning.effort": "low", "reasoning.format": None}).json()
@@ -189,9 +180,7 @@ def test_script_reads_sets_and_unsets(conversation: Conversation) -> None:
         ({"reasoning.effort": "low", "effort": "high"}, "invalid_setting", "reasoning.effort", "occurs twice"),
     ],
 )
-def test_script_is_refused_by_field_and_nothing_is_changed(
-    conversation: Conversation, form: Any, code: str, field: str, said: str
-) -> None:
+def test_script_is_refused_by_field_and_nothing_is_changed(conversation, form, code, field, said):
     answer = _patch(conversation, form)
 
     error = answer.json()["error"]

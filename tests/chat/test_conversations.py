@@ -1,14 +1,10 @@
 """Titles, deletion with undo, purging, and temporary conversations."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 
-from accounts.models import User
 from chat.conversations import actions, titles
 from chat.models import Checkpoint, Conversation, Event, Share, Turn
 from chat.validation import InvalidInputError
@@ -26,21 +22,21 @@ def finish(conversation: Conversation, answer: str, *, status: TurnStatus = "com
 
 
 # review X M1
-def test_first_question_names_its_conversation_for_good(alice: User) -> None:
+def test_first_question_names_its_conversation_for_good(alice):
     conversation = make_conversation(owner=alice)
 
     assert finish(conversation, "# Debt covenants\n\nThree tests apply.") == "What would breach the covenants?"
     assert finish(conversation, "Nothing else applies.") == "What would breach the covenants?"
 
 
-def test_long_question_is_cut_at_a_word() -> None:
+def test_long_question_is_cut_at_a_word():
     title = titles.title_from("All of the " + "very " * 40 + "long sentence.")
 
     assert title.endswith("very…")
     assert len(title) <= titles.TITLE_CHARS + 1
 
 
-def test_title_by_its_owner_is_not_replaced(alice: User) -> None:
+def test_title_by_its_owner_is_not_replaced(alice):
     conversation = make_conversation(owner=alice)
     actions.rename(conversation, "  Mine\n ")
 
@@ -48,7 +44,7 @@ def test_title_by_its_owner_is_not_replaced(alice: User) -> None:
 
 
 @pytest.mark.spec("product 12")
-def test_secret_in_a_title_is_masked_before_it_is_stored(alice: User) -> None:
+def test_secret_in_a_title_is_masked_before_it_is_stored(alice):
     conversation = make_conversation(owner=alice)
 
     actions.rename(conversation, f"Why does {SECRET} fail?")
@@ -57,7 +53,7 @@ def test_secret_in_a_title_is_masked_before_it_is_stored(alice: User) -> None:
 
 
 @pytest.mark.parametrize("title", ["", "  \n", "x" * 121, None, 7, ["a"]])
-def test_title_that_is_none_is_refused(alice: User, title: object) -> None:
+def test_title_that_is_none_is_refused(alice, title):
     with pytest.raises(InvalidInputError) as refused:
         actions.rename(make_conversation(owner=alice, title="Before"), title)
 
@@ -65,7 +61,7 @@ def test_title_that_is_none_is_refused(alice: User, title: object) -> None:
     assert Conversation.objects.get().title == "Before"
 
 
-def test_deleted_conversation_is_found_by_no_look_up_and_comes_back_whole(alice: User, bob: User) -> None:
+def test_deleted_conversation_is_found_by_no_look_up_and_comes_back_whole(alice, bob):
     conversation = make_conversation(owner=alice, title="Ferries")
     make_turn(conversation)
 
@@ -78,7 +74,7 @@ def test_deleted_conversation_is_found_by_no_look_up_and_comes_back_whole(alice:
     assert alice.conversations.get().turns.count() == 1
 
 
-def test_old_deletion_cannot_be_undone_and_is_purged_completely(alice: User) -> None:
+def test_old_deletion_cannot_be_undone_and_is_purged_completely(alice):
     conversation = make_conversation(owner=alice)
     turn = make_turn(conversation)
     Share.objects.create(conversation=conversation, last_turn=turn)
@@ -92,7 +88,7 @@ def test_old_deletion_cannot_be_undone_and_is_purged_completely(alice: User) -> 
     assert not any(model.objects.exists() for model in (Turn, Event, Checkpoint, Share))
 
 
-def test_recent_deletions_and_running_turns_are_not_purged(alice: User) -> None:
+def test_recent_deletions_and_running_turns_are_not_purged(alice):
     just_now, running = make_conversation(owner=alice), make_conversation(owner=alice)
     actions.delete(just_now)
     turn = open_turn(running.pk, text="Why?")
@@ -107,7 +103,20 @@ def test_recent_deletions_and_running_turns_are_not_purged(alice: User) -> None:
     assert actions.purge() == 1
 
 
-def test_temporary_conversation_ends_after_a_day(alice: User) -> None:
+def test_new_conversations_are_limited(client, alice, monkeypatch):
+    monkeypatch.setattr(actions, "CHATS_ALLOWED", 2)
+    client.force_login(alice)
+
+    codes = [client.get("/").status_code, *(client.post("/chats/").status_code for _ in range(2))]
+    refused = client.post("/api/chats/")
+    alice.conversations.all().delete()
+
+    assert codes == [302, 303, 429]
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "too_many_chats")
+    assert client.get("/").status_code == 429
+
+
+def test_temporary_conversation_ends_after_a_day(alice):
     conversation = actions.start(alice, temporary=True)
     assert alice.conversations.get() == conversation
     assert conversation.is_temporary
@@ -118,7 +127,7 @@ def test_temporary_conversation_ends_after_a_day(alice: User) -> None:
     assert actions.purge() == 1
 
 
-def test_temporary_conversation_ends_when_its_owner_signs_out(client: Client, alice: User, bob: User) -> None:
+def test_temporary_conversation_ends_when_its_owner_signs_out(client, alice, bob):
     kept, others = actions.start(alice), actions.start(bob, temporary=True)
     actions.start(alice, temporary=True)
     client.force_login(alice)

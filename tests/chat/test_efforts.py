@@ -1,14 +1,9 @@
 """The effort picker beside the composer: what each model accepts, and that it is sent. Ui 6."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from django.conf import LazySettings
-from django.test import Client
 
-from accounts.models import User
 from chat.conversations import model_choice
 from chat.models import Conversation, ModelProfile
 from chat.request_preview import summary
@@ -21,12 +16,12 @@ EVERY = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 @pytest.fixture
-def conversation(alice: User) -> Conversation:
+def conversation(alice):
     return make_conversation(owner=alice)
 
 
 @pytest.fixture
-def page(client: Client, alice: User) -> Client:
+def page(client, alice):
     client.force_login(alice)
     return client
 
@@ -55,12 +50,12 @@ def offered(html: str) -> list[str]:
         ({"api": "responses"}, EVERY),
     ],
 )
-def test_efforts_are_those_that_the_model_accepts(fields: dict[str, str], words: tuple[str, ...]) -> None:
+def test_efforts_are_those_that_the_model_accepts(fields, words):
     assert summary.efforts_of(model_choice.of_profile(make_profile("told", **fields))) == words
 
 
 @pytest.mark.spec("001 BR-008")
-def test_chosen_effort_is_asked_for_from_the_next_request_on(page: Client, conversation: Conversation) -> None:
+def test_chosen_effort_is_asked_for_from_the_next_request_on(page, conversation):
     talk_to(conversation, dialect="openai")
 
     answer = page.post(f"{conversation.get_absolute_url()}effort/", {"effort": "low"})
@@ -75,7 +70,7 @@ def test_chosen_effort_is_asked_for_from_the_next_request_on(page: Client, conve
     assert '<option value="low" selected>Effort: Low</option>' in html
 
 
-def test_empty_effort_leaves_it_to_the_other_layers(page: Client, conversation: Conversation) -> None:
+def test_empty_effort_leaves_it_to_the_other_layers(page, conversation):
     talk_to(conversation, dialect="openai")
     conversation.reasoning = {"reasoning.effort": "high", "reasoning.format": "native"}
     conversation.save()
@@ -87,7 +82,7 @@ def test_empty_effort_leaves_it_to_the_other_layers(page: Client, conversation: 
 
 
 @pytest.mark.spec("001 ERR-001")
-def test_unknown_effort_is_refused_with_the_allowed_ones(page: Client, conversation: Conversation) -> None:
+def test_unknown_effort_is_refused_with_the_allowed_ones(page, conversation):
     answer = page.post(f"{conversation.get_absolute_url()}effort/", {"effort": "heroic"})
 
     conversation.refresh_from_db()
@@ -97,9 +92,7 @@ def test_unknown_effort_is_refused_with_the_allowed_ones(page: Client, conversat
 
 
 @pytest.mark.spec("001 BR-006")
-def test_nothing_is_offered_where_reasoning_is_not_asked_for(
-    conversation: Conversation, settings: LazySettings
-) -> None:
+def test_nothing_is_offered_where_reasoning_is_not_asked_for(conversation, settings):
     talk_to(conversation, dialect="openai")
     settings.REASONING_ENABLED = False
 

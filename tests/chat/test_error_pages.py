@@ -1,15 +1,10 @@
 """While the database is unavailable, pages and scripts get 503 with Retry-After."""
 
-from __future__ import annotations
-
 from typing import Any, NoReturn
 
 import pytest
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import OperationalError
-from django.test import AsyncClient, Client
-
-from accounts.models import User
 
 pytestmark = pytest.mark.django_db
 
@@ -19,7 +14,7 @@ def refuse(*_args: Any) -> NoReturn:
 
 
 @pytest.fixture
-def away(monkeypatch: pytest.MonkeyPatch, alice: User, client: Client, async_client: AsyncClient) -> None:
+def away(monkeypatch, alice, client, async_client):
     """Nobody's session can be read."""
     for each in (client, async_client):
         each.force_login(alice)
@@ -28,7 +23,7 @@ def away(monkeypatch: pytest.MonkeyPatch, alice: User, client: Client, async_cli
 
 
 @pytest.mark.usefixtures("away")
-def test_page_says_that_the_database_is_unavailable(client: Client) -> None:
+def test_page_says_that_the_database_is_unavailable(client):
     answer = client.get("/")
 
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
@@ -37,14 +32,14 @@ def test_page_says_that_the_database_is_unavailable(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("away")
-async def test_script_gets_the_error_form(async_client: AsyncClient) -> None:
+async def test_script_gets_the_error_form(async_client):
     answer = await async_client.get("/api/chats/")
 
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert answer.json()["error"]["code"] == "unavailable"
 
 
-def test_fault_of_ours_is_no_outage(monkeypatch: pytest.MonkeyPatch, client: Client, alice: User) -> None:
+def test_fault_of_ours_is_no_outage(monkeypatch, client, alice):
     client.force_login(alice)
     client.raise_request_exception = False
     monkeypatch.setattr(SessionStore, "load", lambda _self: 1 / 0)

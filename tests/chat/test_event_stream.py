@@ -1,7 +1,5 @@
 """Server-sent events: the joined pieces are the whole, whenever a client joins, and nobody is left listening."""
 
-from __future__ import annotations
-
 import asyncio
 import re
 from typing import Any
@@ -10,17 +8,15 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
-from django.conf import LazySettings
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.utils import timezone
 
+from accounts.access.tokens import create_token
 from accounts.models import User
-from accounts.tokens import create_token
 from chat.api import messages, sse
 from chat.models import Conversation
 from chat.turns import heartbeat
-from chat.turns.manager import TurnManager
 from chat.validation import Message
 from config.asgi import application
 from tests.chat.api_client import EVENTS, ServerEvent, client_of, events_of, joined, parse_events, post, streamed
@@ -34,29 +30,8 @@ SECTIONS = "Reasoning Summary:\n- Looked.\n- Compared.\n\nFinal Answer:\nForty-t
 LONG = "".join(f"Word {number} of many.\n\n" for number in range(200)) + "The end."
 
 
-async def test_repeat_of_a_running_message_joins_its_turn_from_the_start(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
-    hold = [{"kind": "stall", "at": "event:6", "name": "go"}]
-    upstream.script(
-        [{"reasoning": "One two.", "content": "Three four five six seven.", "chunk": "word", "faults": hold}]
-    )
-    client = await client_of(alice)
-
-    first = asyncio.create_task(post(client, conversation, {"text": "x", "id": "same"}))
-    await asyncio.to_thread(upstream.wait_for, held="go")
-    second = await post(client, conversation, {"text": "x", "id": "same"}, **EVENTS)
-    upstream.release("go")
-    texts, _names, form = await streamed(second)
-
-    assert texts["answer"] == form["answer"] == (await first).json()["answer"]
-    assert texts["thinking"] == "One two."
-
-
-async def test_listener_who_gets_no_event_misses_nothing(
-    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def lost(*_args: object) -> None:
+async def test_listener_who_gets_no_event_misses_nothing(upstream, alice, conversation, monkeypatch):
+    async def lost(*_args):
         """Lose an event, as Redis may."""
 
     monkeypatch.setattr(get_channel_layer(), "group_send", lost)
@@ -69,9 +44,7 @@ async def test_listener_who_gets_no_event_misses_nothing(
 
 
 # review U D6
-async def test_stream_begins_before_the_models_first_word_and_is_kept_alive(
-    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_stream_begins_before_the_models_first_word_and_is_kept_alive(upstream, alice, conversation, monkeypatch):
     monkeypatch.setattr(sse, "LOOK_AGAIN_S", 0.01)
     monkeypatch.setattr(sse, "KEEP_ALIVE_S", 0.01)
     upstream.script([{"content": "Yes.", "faults": [{"kind": "slow_first_token", "name": "go"}]}])
@@ -88,7 +61,7 @@ async def test_stream_begins_before_the_models_first_word_and_is_kept_alive(
     assert parse_events(rest.decode())[-1].data["answer"] == "Yes."
 
 
-def test_silence_is_shorter_than_what_is_promised() -> None:
+def test_silence_is_shorter_than_what_is_promised():
     assert sse.KEEP_ALIVE_S + sse.LOOK_AGAIN_S < 15
 
 
@@ -109,9 +82,7 @@ def outcome_of(events: list[ServerEvent]) -> tuple[dict[str, str], list[tuple[st
 
 # review U API 3
 @pytest.mark.parametrize("persona", ["alice", "ada"])
-async def test_ended_turn_is_resumed_behind_any_event(
-    upstream: ContractHandle, conversation: Conversation, request: pytest.FixtureRequest, persona: str
-) -> None:
+async def test_ended_turn_is_resumed_behind_any_event(upstream, conversation, request, persona):
     user = await database_sync_to_async(request.getfixturevalue)(persona)
     await Conversation.objects.filter(pk=conversation.pk).aupdate(owner=user)
     upstream.script(FULL)
@@ -128,9 +99,7 @@ async def test_ended_turn_is_resumed_behind_any_event(
     assert (await resume(user, conversation, turn_id, events[-1].id)).status_code == 204
 
 
-async def test_repeat_with_the_id_of_its_last_event_is_resumed(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_repeat_with_the_id_of_its_last_event_is_resumed(upstream, alice, conversation):
     upstream.script(FULL)
     client, key = await client_of(alice), {"Idempotency-Key": "order-1", **EVENTS}
     events = await events_of(await post(client, conversation, {"text": "x"}, **key))
@@ -143,19 +112,12 @@ async def test_repeat_with_the_id_of_its_last_event_is_resumed(
     assert (end.status_code, (await events_of(new))[0].name) == (204, "start")
 
 
-@pytest.mark.parametrize("persona", ["alice", "ada"])
+@pytest.mark.parametrize("persona", ["alice", pytest.param("ada", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("loses_events", [False, True])
 @pytest.mark.parametrize("is_elsewhere", [False, True])
 async def test_running_turn_is_resumed_in_its_own_process_and_in_another(
-    upstream: ContractHandle,
-    conversation: Conversation,
-    turn_manager: TurnManager,
-    monkeypatch: pytest.MonkeyPatch,
-    request: pytest.FixtureRequest,
-    is_elsewhere: bool,
-    loses_events: bool,
-    persona: str,
-) -> None:
+    upstream, conversation, turn_manager, monkeypatch, request, is_elsewhere, loses_events, persona
+):
     monkeypatch.setattr(sse, "LOOK_AGAIN_S", 0.01)
     monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0.05)
     user = await database_sync_to_async(request.getfixturevalue)(persona)
@@ -165,7 +127,7 @@ async def test_running_turn_is_resumed_in_its_own_process_and_in_another(
     layer = get_channel_layer()
     sent = 0
 
-    async def lossy(group: str, message: dict[str, Any]) -> None:
+    async def lossy(group, message):
         nonlocal sent
         sent += 1
         if not loses_events or sent % 3:
@@ -195,9 +157,7 @@ async def test_running_turn_is_resumed_in_its_own_process_and_in_another(
     assert joined(events)["answer"] == events[-1].data["answer"] == "Forty-two, says the filing."
 
 
-async def test_failed_turn_is_resumed_behind_its_error(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_failed_turn_is_resumed_behind_its_error(upstream, alice, conversation):
     upstream.script([{"content": "x", "faults": [{"kind": "server_error", "times": 3}]}])
     events = await events_of(await post(await client_of(alice), conversation, {"text": "x"}, **EVENTS))
 
@@ -209,7 +169,7 @@ async def test_failed_turn_is_resumed_behind_its_error(
 
 
 @pytest.mark.parametrize("last", ["7", "a1-t2", "a-1-t0-s0-b0", "a1-t2-s3-b4-ended", "x" * 500])
-async def test_id_that_is_of_no_event_is_refused(alice: User, conversation: Conversation, last: str) -> None:
+async def test_id_that_is_of_no_event_is_refused(alice, conversation, last):
     turn = await database_sync_to_async(make_turn)(conversation)
 
     answer = await resume(alice, conversation, turn.pk.hex, last)
@@ -218,10 +178,8 @@ async def test_id_that_is_of_no_event_is_refused(alice: User, conversation: Conv
     assert (answer.status_code, error["code"], error["field"]) == (400, "invalid_event_id", "Last-Event-ID")
 
 
-async def test_stream_that_breaks_says_so_in_an_event(
-    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def broken(_events: sse.TurnEvents) -> None:
+async def test_stream_that_breaks_says_so_in_an_event(upstream, alice, conversation, monkeypatch):
+    async def broken(_events):
         raise OperationalError("database is locked: quokka-canary-7713")
 
     turn = await database_sync_to_async(make_turn)(conversation)
@@ -237,14 +195,7 @@ async def test_stream_that_breaks_says_so_in_an_event(
     ("ends", "code"),
     [("token", "invalid_token"), ("user", "invalid_token"), ("session", "not_authenticated"), ("chat", "not_found")],
 )
-async def test_stream_ends_with_the_access_of_its_viewer(
-    upstream: ContractHandle,
-    alice: User,
-    conversation: Conversation,
-    monkeypatch: pytest.MonkeyPatch,
-    ends: str,
-    code: str,
-) -> None:
+async def test_stream_ends_with_the_access_of_its_viewer(upstream, alice, conversation, monkeypatch, ends, code):
     monkeypatch.setattr(sse, "LOOK_AGAIN_S", 0.01)
     monkeypatch.setattr(sse, "REAUTHORIZE_EVERY_S", 0.01)
     hold = [{"kind": "stall", "at": "event:4", "name": "go"}]
@@ -271,9 +222,7 @@ async def test_stream_ends_with_the_access_of_its_viewer(
     assert (await ended(conversation)).status == "completed"
 
 
-async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(upstream, alice, conversation):
     hold = [{"kind": "stall", "at": "event:4", "name": "go"}]
     upstream.script([{"content": "One two three.", "chunk": "word", "faults": hold}])
 
@@ -289,9 +238,7 @@ async def test_client_that_leaves_stops_nothing_and_leaves_nobody_listening(
     assert get_channel_layer().groups == {}
 
 
-async def test_requests_of_a_user_that_wait_are_limited(
-    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_requests_of_a_user_that_wait_are_limited(upstream, alice, conversation, monkeypatch):
     monkeypatch.setattr(messages, "MAX_WAITING", 1)
     upstream.script(
         [{"content": "One two.", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2", "name": "go"}]}]
@@ -336,9 +283,7 @@ async def http_client(user: User, conversation: Conversation) -> ApplicationComm
         ("text/html, */*;q=0.8", "application/json"),
     ],
 )
-async def test_answer_comes_in_the_form_that_the_client_prefers(
-    upstream: ContractHandle, alice: User, conversation: Conversation, accept: str, kind: str
-) -> None:
+async def test_answer_comes_in_the_form_that_the_client_prefers(upstream, alice, conversation, accept, kind):
     upstream.script([{"content": "Yes."}])
 
     answer = await post(await client_of(alice), conversation, {"text": "x"}, Accept=accept)
@@ -354,14 +299,8 @@ async def test_answer_comes_in_the_form_that_the_client_prefers(
 )
 @pytest.mark.spec("004 scratchpad")
 async def test_scratchpad_is_in_the_envelope_of_an_entitled_session_only(
-    upstream: ContractHandle,
-    ada: User,
-    settings: LazySettings,
-    headers: dict[str, str],
-    by: str,
-    is_on: bool,
-    seen: bool,
-) -> None:
+    upstream, ada, settings, headers, by, is_on, seen
+):
     settings.REASONING_SCRATCHPAD_ENABLED = True
     upstream.script([{"content": "Yes.<scratchpad>quokka-canary-3307</scratchpad>"}])
     conversation = await database_sync_to_async(make_conversation)(owner=ada)
@@ -396,12 +335,8 @@ async def test_events_after_a_repeated_scratchpad_continue_the_stored_text(  # r
 
 @pytest.mark.spec("product 22")
 async def test_text_that_is_replaced_in_another_process_is_not_stored_and_the_stream_goes_on(
-    upstream: ContractHandle,
-    alice: User,
-    conversation: Conversation,
-    turn_manager: TurnManager,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    upstream, alice, conversation, turn_manager, monkeypatch
+):
     monkeypatch.setattr(sse, "LOOK_AGAIN_S", 0.01)
     monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0.05)
     notes = "ZEBRA9 unique private plan of the assistant here"

@@ -4,19 +4,16 @@ A door that is added to ``tests.exits`` and not here fails the first test. The b
 storage, the printed page) are in ``tests/browser/test_canaries.py``.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 from django.test import AsyncClient, Client
 
+from accounts.access.tokens import create_token
 from accounts.models import User
-from accounts.tokens import create_token
 from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, Project, Turn
 from chat.sharing import links
@@ -24,7 +21,6 @@ from chat.sharing.export import Choice
 from tests.browser.upstream import calls, opening, reply, says, thinks
 from tests.chat.shared_talk import unzipped
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.exits import SHOWN_BY
 from tests.factories import client_of, make_user
 from tests.frame_words import heard
@@ -116,20 +112,18 @@ def read(client: Client, address: str) -> str:
     return sent.replace(address.partition("?q=")[2], "") if "?q=" in address else sent
 
 
-def test_every_door_is_tried() -> None:
+def test_every_door_is_tried():
     assert doors(Turn(conversation=Conversation()), "token").keys() == SHOWN_BY.keys()
 
 
 @pytest.fixture
-def site(upstream: ContractHandle, settings: LazySettings) -> ContractHandle:
+def site(upstream, settings):
     settings.REASONING_SCRATCHPAD_ENABLED = True
     upstream.script(SCRIPT)
     return upstream
 
 
-async def test_no_door_lets_a_canary_out(
-    site: ContractHandle, conversation: Conversation, alice: User, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_no_door_lets_a_canary_out(site, conversation, alice, caplog):
     conversation.project = await Project.objects.acreate(owner=alice, name="Covenants")
     await conversation.asave()
     _kept, token = await database_sync_to_async(create_token)(alice, "script")
@@ -148,9 +142,7 @@ async def test_no_door_lets_a_canary_out(
     assert found(caplog.text) == []
 
 
-async def test_next_request_contains_the_raw_call_and_nothing_else_private(
-    site: ContractHandle, conversation: Conversation, alice: User
-) -> None:
+async def test_next_request_contains_the_raw_call_and_nothing_else_private(site, conversation, alice):
     _kept, token = await database_sync_to_async(create_token)(alice, "script")
     await asked(conversation, token)
 

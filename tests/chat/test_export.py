@@ -1,14 +1,10 @@
 """Exports: what they contain by choice, what they never contain, and their file names."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
-from django.conf import LazySettings
 from django.test import Client
 
-from accounts.models import User
 from chat import eventlog
 from chat.models import Conversation, Turn
 from chat.sharing.export import Choice, Export, as_markdown
@@ -24,7 +20,7 @@ def exported(client: Client, conversation: Conversation, query: str = "") -> str
     return answer.content.decode()
 
 
-def test_markdown_has_the_question_the_answer_and_numbered_sources_with_links(alice: User) -> None:
+def test_markdown_has_the_question_the_answer_and_numbered_sources_with_links(alice):
     text = exported(client_of(alice), make_talk(alice))
 
     assert text.startswith(
@@ -35,7 +31,7 @@ def test_markdown_has_the_question_the_answer_and_numbered_sources_with_links(al
     assert "](http://testserver/filings/northwind/#p31) — quotation found word for word" in text
 
 
-def test_summary_is_the_only_default_beside_the_answer(alice: User, settings: LazySettings) -> None:
+def test_summary_is_the_only_default_beside_the_answer(alice, settings):
     conversation, client = make_talk(alice), client_of(alice)
 
     text = exported(client, conversation)
@@ -48,7 +44,7 @@ def test_summary_is_the_only_default_beside_the_answer(alice: User, settings: La
     assert "searchFilings" in exported(client, conversation, "trace=1"), "the page shows it on request too"
 
 
-def test_steps_are_exported_redacted_where_they_are_chosen(alice: User) -> None:
+def test_steps_are_exported_redacted_where_they_are_chosen(alice):
     text = exported(client_of(alice), make_talk(alice), "trace=1")
 
     assert "**searchFilings** · Done · 1 result · 12 ms" in text
@@ -58,7 +54,7 @@ def test_steps_are_exported_redacted_where_they_are_chosen(alice: User) -> None:
 
 
 @pytest.mark.spec("product 4")
-def test_thinking_is_exported_as_its_owner_may_read_it(alice: User, ada: User) -> None:
+def test_thinking_is_exported_as_its_owner_may_read_it(alice, ada):
     short = exported(client_of(alice), make_talk(alice), "thinking=1")
     whole = exported(client_of(ada), make_talk(ada), "thinking=1")
 
@@ -70,7 +66,7 @@ def test_thinking_is_exported_as_its_owner_may_read_it(alice: User, ada: User) -
 
 
 @pytest.mark.spec("product 13")
-def test_a_choice_never_shows_more_than_the_page(alice: User, settings: LazySettings) -> None:
+def test_a_choice_never_shows_more_than_the_page(alice, settings):
     conversation, client = make_talk(alice), client_of(alice)
     settings.REASONING_ENABLED = False
 
@@ -82,7 +78,7 @@ def test_a_choice_never_shows_more_than_the_page(alice: User, settings: LazySett
 
 @pytest.mark.spec("004 envelope")
 @pytest.mark.parametrize("chosen", ["", "trace=1", "thinking=1", "summary=0"])
-def test_json_holds_envelopes_with_what_was_chosen(alice: User, chosen: str) -> None:
+def test_json_holds_envelopes_with_what_was_chosen(alice, chosen):
     form = json.loads(exported(client_of(alice), make_talk(alice), f"format=json&{chosen}"))
     question, answer = form["messages"]
 
@@ -97,7 +93,7 @@ def test_json_holds_envelopes_with_what_was_chosen(alice: User, chosen: str) -> 
 
 @pytest.mark.spec("product 10")
 @pytest.mark.parametrize("kind", ["md", "json"])
-def test_what_is_private_is_in_no_file(ada: User, kind: str) -> None:
+def test_what_is_private_is_in_no_file(ada, kind):
     text = exported(client_of(ada), make_talk(ada), f"format={kind}&summary=1&trace=1&thinking=1")
 
     assert not [private for private in ("raw-arguments-canary", "raw-result-canary", SECRET) if private in text]
@@ -113,7 +109,7 @@ def test_what_is_private_is_in_no_file(ada: User, kind: str) -> None:
         ("mail jane.doe@example.com", "mail-jexamplecom"),
     ],
 )
-def test_file_name_is_plain_letters(alice: User, title: str, name: str) -> None:
+def test_file_name_is_plain_letters(alice, title, name):
     conversation = make_conversation(owner=alice, title=title)
 
     answer = client_of(alice).get(f"/chats/{conversation.pk}/export/")
@@ -122,7 +118,7 @@ def test_file_name_is_plain_letters(alice: User, title: str, name: str) -> None:
     assert answer["Content-Disposition"].endswith('.md"')
 
 
-def test_a_turn_that_still_runs_is_left_out(alice: User) -> None:
+def test_a_turn_that_still_runs_is_left_out(alice):
     conversation = make_conversation(owner=alice)
     make_turn(conversation)
     open_turn(conversation.pk, text="And then?")
@@ -133,7 +129,7 @@ def test_a_turn_that_still_runs_is_left_out(alice: User) -> None:
     assert "And then?" not in text
 
 
-def test_words_of_people_and_models_cannot_break_the_layout(alice: User) -> None:
+def test_words_of_people_and_models_cannot_break_the_layout(alice):
     conversation = make_conversation(owner=alice, title="# a\n## b [x](y)")
     turn = make_turn(conversation, question="# no heading\n\n1. no list")
     Turn.objects.filter(pk=turn.pk).update(model="odd_*name*")
@@ -146,7 +142,7 @@ def test_words_of_people_and_models_cannot_break_the_layout(alice: User) -> None
     assert "odd\\_\\*name\\*" in text
 
 
-def test_a_choice_only_narrows() -> None:
+def test_a_choice_only_narrows():
     everything = Choice(summary=True, trace=True, thinking=True)
     hidden = Visibility(show_reasoning=False, summary=False, trace=False, thinking="withheld", scratchpad=True)
 
@@ -158,7 +154,7 @@ def test_a_choice_only_narrows() -> None:
 
 @pytest.mark.spec("product 4")
 @pytest.mark.parametrize("before", [0, 750, 790, 800, 960, 1000, 5000])
-def test_excerpt_of_a_long_thought_is_the_beginning_of_its_redacted_text(alice: User, before: int) -> None:
+def test_excerpt_of_a_long_thought_is_the_beginning_of_its_redacted_text(alice, before):
     turn = make_answer(make_conversation(owner=alice), thought="word " * (before // 5) + KEY + " and so on" * 20_000)
 
     whole = eventlog.thinking_for(turn, Visibility(thinking="whole"))

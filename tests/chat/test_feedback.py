@@ -1,18 +1,14 @@
 """Thumbs up and down on finished answers: stored, changed, withdrawn, explained."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 
 import pytest
-from django.conf import LazySettings
 from django.test import Client
 
-from accounts.models import User
 from chat import eventlog
 from chat.cards import build
-from chat.models import Conversation, Feedback, Turn
+from chat.models import Feedback, Turn
 from reasoning.visibility import Visibility
 from tests.factories import client_of, make_conversation, make_turn, open_turn
 
@@ -34,11 +30,11 @@ def kept() -> list[tuple[bool, str, str]]:
 
 
 @pytest.fixture
-def turn(alice: User) -> Turn:
+def turn(alice):
     return make_turn(make_conversation(owner=alice))
 
 
-def test_an_answer_is_called_good_then_poor_then_neither(alice: User, turn: Turn) -> None:
+def test_an_answer_is_called_good_then_poor_then_neither(alice, turn):
     client = client_of(alice)
 
     assert pressed(say(client, turn, verdict="good")) == ["good"]
@@ -49,7 +45,7 @@ def test_an_answer_is_called_good_then_poor_then_neither(alice: User, turn: Turn
     assert kept() == []
 
 
-def test_a_reason_and_a_note_are_added(alice: User, turn: Turn) -> None:
+def test_a_reason_and_a_note_are_added(alice, turn):
     client = client_of(alice)
     asked = say(client, turn, verdict="poor")
 
@@ -61,7 +57,7 @@ def test_a_reason_and_a_note_are_added(alice: User, turn: Turn) -> None:
 
 
 @pytest.mark.parametrize(("reason", "note"), [("correct", "x" * 5000), ("'; --", "a\x00b"), ("", "")])
-def test_what_is_not_offered_or_too_long_is_cut(alice: User, turn: Turn, reason: str, note: str) -> None:
+def test_what_is_not_offered_or_too_long_is_cut(alice, turn, reason, note):
     client = client_of(alice)
     say(client, turn, verdict="poor")
 
@@ -73,13 +69,13 @@ def test_what_is_not_offered_or_too_long_is_cut(alice: User, turn: Turn, reason:
 
 
 @pytest.mark.parametrize("form", [{}, {"verdict": "great"}])
-def test_an_odd_form_changes_nothing(alice: User, turn: Turn, form: dict[str, str]) -> None:
+def test_an_odd_form_changes_nothing(alice, turn, form):
     say(client_of(alice), turn, **form)
 
     assert kept() == []
 
 
-def test_without_script_it_is_a_303_back_to_the_card(alice: User, turn: Turn) -> None:
+def test_without_script_it_is_a_303_back_to_the_card(alice, turn):
     path = f"/chats/{turn.conversation_id}/turns/{turn.pk}/feedback/"
 
     answer = client_of(alice).post(path, {"verdict": "good"})
@@ -87,7 +83,7 @@ def test_without_script_it_is_a_303_back_to_the_card(alice: User, turn: Turn) ->
     assert (answer.status_code, answer["Location"]) == (303, f"/chats/{turn.conversation_id}/#m-{turn.public_id}")
 
 
-def test_a_running_answer_accepts_no_feedback(alice: User) -> None:
+def test_a_running_answer_accepts_no_feedback(alice):
     conversation = make_conversation(owner=alice)
     running = open_turn(conversation.pk, text="Why?")
     path = f"/chats/{conversation.pk}/turns/{running.pk}/feedback/"
@@ -96,8 +92,8 @@ def test_a_running_answer_accepts_no_feedback(alice: User) -> None:
 
 
 @pytest.mark.spec("product 13")
-def test_the_line_below_an_answer_says_what_it_cost(alice: User, settings: LazySettings) -> None:
-    conversation: Conversation = make_conversation(owner=alice)
+def test_the_line_below_an_answer_says_what_it_cost(alice, settings):
+    conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="Why?")
     figures = {"input_tokens": 812, "output_tokens": 750, "reasoning_tokens": 340}
     eventlog.close_turn(turn, [], status="completed", **figures)

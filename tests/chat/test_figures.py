@@ -1,19 +1,14 @@
 """What a turn is measured by: in its row, and in the log, as numbers and never as a text."""
 
-from __future__ import annotations
-
 import io
 import json
 import logging
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from chat.models import Conversation
 from config.logs import RedactingJsonFormatter
 from tests.chat.asking import ask
-from tests.contract_server.fixture import ContractHandle
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SECRET = "sk-" + "proj-" + "Q1w2E3r4T5y6" * 4
@@ -22,7 +17,7 @@ CALL = {"name": "searchFilings", "arguments": json.dumps({"query": f"mail {CANAR
 
 
 @pytest.fixture
-def written() -> Iterator[io.StringIO]:
+def written():
     """What the site's own handler would write meanwhile."""
     sink = io.StringIO()
     handler = logging.StreamHandler(sink)
@@ -39,7 +34,7 @@ def lines_of(written: io.StringIO, message: str) -> list[dict[str, Any]]:
     return [line for line in lines if line["message"] == message]
 
 
-async def test_turn_stores_tokens_times_and_guard_counts(upstream: ContractHandle, conversation: Conversation) -> None:
+async def test_turn_stores_tokens_times_and_guard_counts(upstream, conversation):
     used = {"input": 3000, "output": 20, "cached_tokens": 2560}
     upstream.script(
         [
@@ -57,9 +52,7 @@ async def test_turn_stores_tokens_times_and_guard_counts(upstream: ContractHandl
     assert turn.dropped_bullets == 0
 
 
-async def test_end_of_a_turn_is_one_line_of_figures(
-    upstream: ContractHandle, conversation: Conversation, written: io.StringIO
-) -> None:
+async def test_end_of_a_turn_is_one_line_of_figures(upstream, conversation, written):
     busy = {"kind": "rate_limit", "times": 1}
     upstream.script(
         [{"tool_calls": [CALL], "faults": [busy]}, {"reasoning": CANARY, "content": f"<think>Hm.</think>So: {CANARY}."}]
@@ -87,9 +80,7 @@ async def test_end_of_a_turn_is_one_line_of_figures(
     assert CANARY not in written.getvalue()
 
 
-async def test_each_request_is_one_line_with_its_outcome(
-    upstream: ContractHandle, conversation: Conversation, written: io.StringIO
-) -> None:
+async def test_each_request_is_one_line_with_its_outcome(upstream, conversation, written):
     upstream.script(
         [
             {"content": "x", "faults": [{"kind": "rate_limit", "times": 1}]},
@@ -111,9 +102,7 @@ async def test_each_request_is_one_line_with_its_outcome(
 
 
 # review B D10
-async def test_attempts_are_counted_for_each_step(
-    upstream: ContractHandle, conversation: Conversation, written: io.StringIO
-) -> None:
+async def test_attempts_are_counted_for_each_step(upstream, conversation, written):
     upstream.script([{"tool_calls": [{"name": "searchFilings", "arguments": "{}"}]}, {"content": "y"}])
 
     await ask(conversation)

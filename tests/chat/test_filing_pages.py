@@ -1,18 +1,12 @@
 """The reader page's account of a filing: headings once, paragraphs as such, tables with their columns."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 from django.test import Client
 from lxml import html as markup
 
-from accounts.models import User
 from chat.filings import reader
 from chat.filings.ingest import ingest
 from chat.filings.reader import ReaderPart, ReaderPassage, passage_parts, reader_sections, table_rows, without_title
-from chat.models import Filing
 from chat.pages import filings
 from tests.chat.card_samples import all_of, draw, one, words
 from tests.factories import client_of, make_user
@@ -32,14 +26,14 @@ def passage(text: str) -> ReaderPassage:
     return ReaderPassage("item-7-p31", "31", tuple(passage_parts(text, "Covenants")))
 
 
-def test_passage_shows_text_and_table_each_as_what_it_is() -> None:
+def test_passage_shows_text_and_table_each_as_what_it_is():
     found = parts_of("Costs\nThey rose.\n\n | 2024 | 2023\nWages | 4 | 3\nRent: |  | 2\n\nRent ended.")
 
     assert [part.kind for part in found] == ["heading", "text", "table", "text"]
     assert cells(found[2]) == [["", "2024", "2023"], ["Wages", "4", "3"], ["Rent:", "", "2"]]
 
 
-def test_heads_of_columns_are_above_their_figures() -> None:
+def test_heads_of_columns_are_above_their_figures():
     (found,) = parts_of(" | Second quarter |  | Six months\n | 2018 | 2017 | 2018 | 2017\nSales | 4 | 3 | 2 | 1")
 
     assert [[(cell.text, cell.columns) for cell in row] for row in found.heads] == [
@@ -49,7 +43,7 @@ def test_heads_of_columns_are_above_their_figures() -> None:
     assert all(cell.is_figure for cell in found.heads[1][1:])
 
 
-def test_passage_can_be_linked_to() -> None:
+def test_passage_can_be_linked_to():
     shown = one(draw("chat/_passage.html", passage=passage("One.\n\nTwo <b>.")), "[data-passage]")
 
     assert shown.get("id") == "item-7-p31"
@@ -57,7 +51,7 @@ def test_passage_can_be_linked_to() -> None:
     assert [line.text for line in all_of(shown, "p")] == ["One.", "Two <b>."]
 
 
-def test_table_scrolls_and_aligns_its_figures() -> None:
+def test_table_scrolls_and_aligns_its_figures():
     shown = draw("chat/_passage.html", passage=passage("Net sales | $ 391,035 | (1.2)%\nNote | all"))
     rows = [[words([cell]) for cell in row] for row in all_of(shown, "tr")]
 
@@ -67,14 +61,14 @@ def test_table_scrolls_and_aligns_its_figures() -> None:
 
 
 @pytest.mark.parametrize("text", ["391,035", "$1", "(5)", "12.5 %", "—", "−3", "2025"])
-def test_figure_cells_are_recognised(text: str) -> None:
+def test_figure_cells_are_recognised(text):
     ((figure, word),) = table_rows([f"{text} | Item 7"])
 
     assert (figure.is_figure, word.is_figure) == (True, False)
 
 
 @pytest.mark.parametrize("text", ["Q3 2025", "10-K", "", "a", "1 of 3"])
-def test_words_with_digits_are_no_figures(text: str) -> None:
+def test_words_with_digits_are_no_figures(text):
     assert not any(cell.is_figure for row in table_rows([f"{text} | x"]) for cell in row)
 
 
@@ -88,12 +82,12 @@ def test_words_with_digits_are_no_figures(text: str) -> None:
         ("They rose.", "They rose."),
     ],
 )
-def test_title_of_a_section_is_shown_once(text: str, shown: str) -> None:
+def test_title_of_a_section_is_shown_once(text, shown):
     assert without_title(text, "Item 7", "Our Discussion", form="10-K") == shown
 
 
 @pytest.mark.django_db
-def test_page_shows_a_filing_with_headings_heads_and_unique_ids() -> None:
+def test_page_shows_a_filing_with_headings_heads_and_unique_ids():
     rows = "<tr><td></td><td>2024</td><td>2023</td></tr><tr><td>Sales</td><td>4.5</td><td>3.5</td></tr>"
     items = "".join(
         f"<p><b>Item {item}</b></p>{TEXT}<p><b>On this</b></p>{TEXT}<table>{rows}</table>"
@@ -113,7 +107,7 @@ def test_page_shows_a_filing_with_headings_heads_and_unique_ids() -> None:
 
 
 @pytest.mark.django_db
-def test_section_that_resumes_has_another_id() -> None:
+def test_section_that_resumes_has_another_id():
     items = "".join(
         f"<p><b>Item {item}</b></p>{TEXT}" for item in ("1. Business", "2. Properties", "3. Legal Proceedings")
     )
@@ -124,7 +118,7 @@ def test_section_that_resumes_has_another_id() -> None:
 
 
 @pytest.fixture
-def filing(db: None, monkeypatch: pytest.MonkeyPatch) -> Filing:
+def filing(db, monkeypatch):
     """Return a filing of five passages, of which a page shows two and the panel one on each side."""
     monkeypatch.setattr(reader, "PART_PASSAGES", 2)
     monkeypatch.setattr(filings, "PANEL_REACH", 1)
@@ -137,10 +131,10 @@ def filing(db: None, monkeypatch: pytest.MonkeyPatch) -> Filing:
 
 
 @pytest.fixture
-def read(filing: Filing, alice: User) -> Callable[..., markup.HtmlElement]:
+def read(filing, alice):
     """Return a function that reads the page of the filing for a query."""
 
-    def page(query: str = "", **headers: str) -> markup.HtmlElement:
+    def page(query="", **headers):
         return markup.fromstring(client_of(alice).get(f"{filing.get_absolute_url()}{query}", headers=headers).content)
 
     return page
@@ -161,7 +155,7 @@ def passages_on(page: markup.HtmlElement) -> list[str]:
         ("?passage=item-4-p1", [3, 4]),  # the part that holds a cited passage
     ],
 )
-def test_long_filing_is_shown_in_parts(read: Callable[..., markup.HtmlElement], query: str, items: list[int]) -> None:
+def test_long_filing_is_shown_in_parts(read, query, items):
     page = read(query)
 
     assert passages_on(page) == [f"item-{item}-p1" for item in items]
@@ -171,7 +165,7 @@ def test_long_filing_is_shown_in_parts(read: Callable[..., markup.HtmlElement], 
     assert page.xpath("//a[@rel='next']/@href") == ([f"?part={items[0] // 2 + 2}"] if items[0] < 5 else [])
 
 
-def test_cited_passage_and_quoted_words_are_marked(read: Callable[..., markup.HtmlElement]) -> None:
+def test_cited_passage_and_quoted_words_are_marked(read):
     first = read("?passage=item-1-p1&quote=Sales+%26+costs+rose.&quote=More+fell&quote=absent")
     row = read("?passage=item-5-p1&quote=Cost+4.5")
 
@@ -181,7 +175,7 @@ def test_cited_passage_and_quoted_words_are_marked(read: Callable[..., markup.Ht
     assert read("?passage=item-2-p1&quote=rose").xpath("//mark") == []
 
 
-def test_panel_shows_what_is_around_the_passage(read: Callable[..., markup.HtmlElement]) -> None:
+def test_panel_shows_what_is_around_the_passage(read):
     panel = read("?passage=item-3-p1", HX_Request="true")
 
     assert passages_on(panel) == ["item-2-p1", "item-3-p1", "item-4-p1"]

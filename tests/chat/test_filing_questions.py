@@ -1,9 +1,5 @@
 """The sample filings and questions of SHARED_DIR: sections and facts that are found."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from chat.filings.ingest import ingest, read_document
@@ -23,19 +19,19 @@ QUARTERLY = {
 
 
 @pytest.fixture
-def folder(shared_dir: Path) -> Path:
+def folder(shared_dir):
     return shared_dir / "filings"
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_annual_reports_show_every_item(folder: Path, name: str) -> None:
+def test_annual_reports_show_every_item(folder, name):
     found = {block.section for block in read_document((folder / name).read_bytes(), name=name).blocks}
 
     assert found == {"Cover", "Signatures", *(f"Item {code}" for code in EXPECTED[name].split())}
 
 
 @pytest.mark.parametrize("name", QUARTERLY)
-def test_quarterly_reports_show_every_item_under_its_part(folder: Path, name: str) -> None:
+def test_quarterly_reports_show_every_item_under_its_part(folder, name):
     found = {block.section for block in read_document((folder / name).read_bytes(), name=name).blocks}
     items = (code.split(",") for code in QUARTERLY[name].split())
 
@@ -44,7 +40,7 @@ def test_quarterly_reports_show_every_item_under_its_part(folder: Path, name: st
 
 @pytest.mark.slow
 @pytest.mark.django_db
-def test_questions_find_the_passage_that_holds_the_fact(folder: Path) -> None:
+def test_questions_find_the_passage_that_holds_the_fact(folder):
     for path in sorted(folder.glob("*.html")):
         ingest(path)
     figures = measure(folder)

@@ -1,7 +1,5 @@
 """Search finds the passage, of the company that was meant, on either database; its index keeps in step."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 import pytest
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from chat.filings.ingest import ingest, load_demo
 from chat.filings.search import SNIPPET_MAX_CHARS, matching, named_in, read_passages, search_passages, snippet
 from chat.filings.search_index import INDEX, check_index
-from chat.models import Filing, Passage
+from chat.models import Passage
 from chat.tools.base import SearchQuery
 
 pytestmark = [pytest.mark.django_db, pytest.mark.engine]
@@ -21,7 +19,7 @@ COMPANIES = ["Apple Inc.", "The Home Depot, Inc.", "McDonald’s Corporation", "
 
 
 @pytest.fixture
-def demo() -> list[Filing]:
+def demo():
     return load_demo()
 
 
@@ -29,7 +27,7 @@ def anchors_of(text: str, **narrowed: str) -> list[str]:
     return [found.anchor for found in search_passages(SearchQuery(text, **narrowed)).passages]
 
 
-def test_best_passage_comes_first(demo: list[Filing]) -> None:
+def test_best_passage_comes_first(demo):
     found = search_passages(SearchQuery("Which turbines were replaced at Skerry Sound?"))
 
     assert "numbers 3, 4, 7, 9, 10 and 13" in found.passages[0].text
@@ -39,37 +37,37 @@ def test_best_passage_comes_first(demo: list[Filing]) -> None:
     text=st.one_of(st.text(max_size=40), st.sampled_from(["", "the of and", 'a" OR b:*', "NEAR(", "\0", "!!! & | <->"]))
 )
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_text_can_be_searched_for(text: str) -> None:
+def test_any_text_can_be_searched_for(text):
     search_passages(SearchQuery(text, company=text))
 
 
-def test_form_includes_amendments_and_exhibits() -> None:
+def test_form_includes_amendments_and_exhibits():
     ingest(b"<p>Exhibit 99.1</p><p>Acme Corp reports net income of zebras</p>", name="acme-8k-ex99.html")
 
     assert [found.filing for found in search_passages(SearchQuery("zebras", form="8-K")).passages] == ["8-K EX-99.1"]
     assert not search_passages(SearchQuery("zebras", form="10-K")).passages
 
 
-def test_company_named_in_the_question_narrows_the_search(demo: list[Filing]) -> None:
+def test_company_named_in_the_question_narrows_the_search(demo):
     found = search_passages(SearchQuery("What is Calder Ridge’s interest rate risk?"))
 
     assert {passage.company for passage in found.passages} == {"Calder Ridge Cold Chain, Inc."}
 
 
-def test_two_companies_named_are_both_answered(demo: list[Filing]) -> None:
+def test_two_companies_named_are_both_answered(demo):
     found = search_passages(SearchQuery("Compare the interest rate risk of Northwind and Calder Ridge", limit=4))
 
     assert len({passage.company for passage in found.passages[:2]}) == 2
 
 
-def test_unknown_company_gives_nothing(demo: list[Filing]) -> None:
+def test_unknown_company_gives_nothing(demo):
     found = search_passages(SearchQuery("interest rate risk", company="Tesla, Inc."))
 
     assert found.passages == ()
     assert found.filings == 0
 
 
-def test_passage_is_read_by_its_address_with_neighbours(demo: list[Filing]) -> None:
+def test_passage_is_read_by_its_address_with_neighbours(demo):
     url = search_passages(SearchQuery("seabed lease renewed", company="Northwind", limit=1)).passages[0].url
     alone, around = read_passages(url, 0), read_passages(f"http://host.example{url}", 1)
 
@@ -79,12 +77,12 @@ def test_passage_is_read_by_its_address_with_neighbours(demo: list[Filing]) -> N
 
 
 @pytest.mark.parametrize("url", ["", "#item-1-p1", "/filings/none/#item-1-p1", "/filings/none/", "http://[", "\x00"])
-def test_unknown_address_gives_nothing(demo: list[Filing], url: str) -> None:
+def test_unknown_address_gives_nothing(demo, url):
     assert read_passages(url, 1).passages == ()
 
 
 @pytest.mark.parametrize("form", ["/etc/{}", "/filings/../{}", "file:///filings/{}", "/chats/{}", "{}", "//x/{}"])
-def test_address_that_is_none_of_ours_gives_nothing(demo: list[Filing], form: str) -> None:
+def test_address_that_is_none_of_ours_gives_nothing(demo, form):
     passage = Passage.objects.select_related("filing").first()
     assert passage is not None
 
@@ -101,7 +99,7 @@ def test_address_that_is_none_of_ours_gives_nothing(demo: list[Filing], form: st
         ("What was Tesla's revenue?", []),
     ],
 )
-def test_companies_are_known_by_their_distinctive_words(text: str, companies: list[str]) -> None:
+def test_companies_are_known_by_their_distinctive_words(text, companies):
     assert named_in(text, COMPANIES) == companies
 
 
@@ -116,11 +114,11 @@ def test_companies_are_known_by_their_distinctive_words(text: str, companies: li
         ("Inc.", []),
     ],
 )
-def test_given_company_is_matched_or_unknown(name: str, companies: list[str]) -> None:
+def test_given_company_is_matched_or_unknown(name, companies):
     assert matching(name, COMPANIES) == companies
 
 
-def test_snippet_shows_the_words_that_were_searched_for() -> None:
+def test_snippet_shows_the_words_that_were_searched_for():
     text = "Filler words. " * 60 + "The ratio was 1.31 to 1.00. " + "More filler. " * 60
     shown = snippet(text, ["ratio", "1.31"])
 
@@ -130,12 +128,12 @@ def test_snippet_shows_the_words_that_were_searched_for() -> None:
 
 
 @given(st.text(max_size=600), st.lists(st.text(max_size=8), max_size=4))
-def test_snippet_is_short_whatever_the_text(text: str, terms: list[str]) -> None:
+def test_snippet_is_short_whatever_the_text(text, terms):
     assert len(snippet(text, terms)) <= SNIPPET_MAX_CHARS
 
 
 @pytest.mark.sqlite
-def test_triggers_are_created_again_after_migrate(demo: list[Filing]) -> None:
+def test_triggers_are_created_again_after_migrate(demo):
     with connection.cursor() as cursor:
         cursor.execute("DROP TRIGGER chat_passage_fts_insert")
     passage = Passage.objects.get(filing=demo[0], anchor="#item-1-p1")
@@ -152,7 +150,7 @@ def test_triggers_are_created_again_after_migrate(demo: list[Filing]) -> None:
 
 
 @pytest.mark.sqlite
-def test_missing_rows_are_reported_and_reindexed(demo: list[Filing]) -> None:
+def test_missing_rows_are_reported_and_reindexed(demo):
     with connection.cursor() as cursor:
         cursor.execute("INSERT INTO chat_passage_fts(chat_passage_fts) VALUES ('delete-all')")
     assert [message.id for message in check_index(None, ["default"])] == ["chat.W001"]

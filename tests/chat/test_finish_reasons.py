@@ -1,20 +1,13 @@
 """Why an answer ended: in the envelope, in the list, in both exports, and for turns of earlier versions."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import Any
 
 import pytest
-from django.conf import LazySettings
-from django.test import Client
 
-from accounts.models import User
-from chat.models import Conversation, Turn
+from chat.models import Turn
 from reasoning.envelope import finish_reason
 from tests.chat.api_client import EVENTS, ask, client_of, post, streamed
 from tests.chat.asking import signed_in
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import client_of as page_client_of
 from tests.factories import make_turn
 
@@ -37,9 +30,8 @@ BUSY = {"kind": "rate_limit", "retry_after": 60, "times": 3}
     ],
 )
 async def test_envelope_events_list_and_exports_say_why_an_answer_ended(
-    upstream: ContractHandle, alice: User, conversation: Conversation, settings: LazySettings,
-    reply: dict[str, Any], status: str, reason: str,
-) -> None:  # fmt: skip
+    upstream, alice, conversation, settings, reply, status, reason
+):
     settings.MAX_STEPS = 1
     upstream.script([reply])
     client, page = await client_of(alice), await signed_in(alice)
@@ -63,9 +55,7 @@ async def test_envelope_events_list_and_exports_say_why_an_answer_ended(
         (QUOTA, {"code": "rate_limited", "retryable": False}),
     ],
 )
-async def test_failed_turn_says_whether_to_try_again(
-    upstream: ContractHandle, alice: User, conversation: Conversation, fault: dict[str, Any], expected: dict[str, Any]
-) -> None:
+async def test_failed_turn_says_whether_to_try_again(upstream, alice, conversation, fault, expected):
     upstream.script([{"content": "x", "faults": [fault]}])
 
     answer = await ask(await client_of(alice), conversation)
@@ -75,9 +65,7 @@ async def test_failed_turn_says_whether_to_try_again(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_stopped_answer_says_that_its_user_stopped_it(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_stopped_answer_says_that_its_user_stopped_it(upstream, alice, conversation):
     upstream.script([{"content": "One two.", "chunk": "word", "faults": [{"kind": "stall", "name": "go"}]}])
     client, page = await client_of(alice), await signed_in(alice)
 
@@ -100,9 +88,7 @@ async def test_stopped_answer_says_that_its_user_stopped_it(
         ({"status": "errored", "error_code": "timeout", "error_message": "It was silent."}, "error"),
     ],
 )
-def test_turn_of_an_earlier_version_reads_the_same(
-    client: Client, conversation: Conversation, fields: dict[str, str], reason: str
-) -> None:
+def test_turn_of_an_earlier_version_reads_the_same(client, conversation, fields, reason):
     turn = make_turn(conversation)
     Turn.objects.filter(pk=turn.pk).update(**fields)
 
@@ -113,6 +99,6 @@ def test_turn_of_an_earlier_version_reads_the_same(
         assert form["error"] == {"code": "timeout", "message": "It was silent.", "retryable": True}
 
 
-def test_every_status_of_a_turn_has_a_reason_but_running() -> None:
+def test_every_status_of_a_turn_has_a_reason_but_running():
     assert {status for status in Turn.Status.values if finish_reason(status) is None} == {"running"}
     assert finish_reason("errored", "length") == "error"

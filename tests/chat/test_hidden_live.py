@@ -1,18 +1,14 @@
 """What a viewer may not see is in no frame and no event of a running turn."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import pytest
-from django.conf import LazySettings
 
 from accounts.models import User
-from chat.models import Conversation, Turn
+from chat.models import Turn
 from tests.chat.api_client import EVENTS, client_of, post, streamed
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -30,14 +26,7 @@ FLAGS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("flags", "hidden"), FLAGS)
-async def test_flag_excludes_it_from_every_frame_and_event(
-    upstream: ContractHandle,
-    alice: User,
-    conversation: Conversation,
-    settings: LazySettings,
-    flags: dict[str, Any],
-    hidden: tuple[str, ...],
-) -> None:
+async def test_flag_excludes_it_from_every_frame_and_event(upstream, alice, conversation, settings, flags, hidden):
     for name, value in flags.items():
         setattr(settings, name, value)
     upstream.script([*REPLIES, *REPLIES])
@@ -57,9 +46,7 @@ async def test_flag_excludes_it_from_every_frame_and_event(
     assert ("tool_step" in names) is (QUERY not in hidden)
 
 
-async def test_user_setting_excludes_thinking_from_frames_and_events(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_user_setting_excludes_thinking_from_frames_and_events(upstream, alice, conversation):
     await User.objects.filter(pk=alice.pk).aupdate(reasoning={"reasoning.includeInResponse": False})
     upstream.script([*REPLIES, *REPLIES])
 
@@ -74,9 +61,7 @@ async def test_user_setting_excludes_thinking_from_frames_and_events(
     assert "thinking" not in form
 
 
-async def test_viewer_without_a_flag_receives_everything(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_viewer_without_a_flag_receives_everything(upstream, alice, conversation):
     upstream.script([*REPLIES, *REPLIES])
 
     texts, names, form = await streamed(await post(await client_of(alice), conversation, {"text": "Why?"}, **EVENTS))

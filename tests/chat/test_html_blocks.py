@@ -1,7 +1,5 @@
 """Where an answer that is still streaming is cut into blocks, and that cutting changes nothing."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -122,7 +120,6 @@ def test_open_block_is_not_cut(text):
     assert split_blocks(text) == (text,)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("head", ["", "```\n"])
 @pytest.mark.parametrize("unit", ["x\n\ny\n", "word ", "- a\n\n", "a\n```\n\nx\n```\n", "\n", "> ```\n\na\n"])
 def test_many_small_pieces_are_cut_in_time(head, unit):

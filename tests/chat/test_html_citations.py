@@ -1,7 +1,5 @@
 """Source links for markers, verdicts on quotations, and labels: from our own records, and no failed check is lost."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

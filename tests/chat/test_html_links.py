@@ -1,7 +1,5 @@
 """Where a model's link may lead, what is shown beside it, and the page in between."""
 
-from __future__ import annotations
-
 import pytest
 from django.test import Client
 

@@ -1,7 +1,5 @@
 """Markdown that is still being written: what of it is drawn after each piece."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given
@@ -40,7 +38,7 @@ def drawn(text: str) -> OpenBlock:
 
 
 @given(DOCUMENTS, st.data())
-def test_no_marker_of_what_will_be_closed_is_shown(text: str, data: st.DataObject) -> None:
+def test_no_marker_of_what_will_be_closed_is_shown(text, data):
     end = data.draw(st.integers(1, len(text)))
 
     shown = markup.fromstring(f"<div>{drawn(text[:end]).html}</div>").text_content()
@@ -49,9 +47,16 @@ def test_no_marker_of_what_will_be_closed_is_shown(text: str, data: st.DataObjec
 
 
 @given(ANYTHING, st.text("ab1 .-:/#)(é\U0001f600", min_size=1, max_size=4))
-def test_text_at_the_tip_makes_what_drawing_again_makes(text: str, more: str) -> None:
+def test_text_at_the_tip_makes_what_drawing_again_makes(text, more):
     block = drawn(text)
 
     if block.takes(more):
         again = drawn(text + more)
         assert (block.plus(more).before, block.after) == (again.before, again.after)
+
+
+def test_table_appears_with_its_first_row() -> None:
+    head = "| a | b |\n|---|---|\n"
+
+    assert "<table" not in drawn(f"{head}| 1 ").html
+    assert "<th" in drawn(f"{head}| 1 | 2 |\n").html

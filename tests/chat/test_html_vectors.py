@@ -1,7 +1,5 @@
 """No hostile text becomes more than text: in any context, read by either of two parsers of HTML."""
 
-from __future__ import annotations
-
 import re
 
 import nh3

@@ -1,9 +1,10 @@
 """Import of an export of ChatGPT, or of this product."""
 
-from __future__ import annotations
-
 import io
 import json
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
@@ -13,11 +14,10 @@ from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
-from accounts.attempts import AttemptLimit
-from accounts.models import User
 from chat.management.commands import preview_request
-from chat.models import Conversation, Event, Turn
+from chat.models import Conversation, ConversationImport, Event, Turn
 from chat.sharing import imports
+from chat.turns.manager import turn_manager
 from tests.chat.shared_talk import make_talk, unzipped
 from tests.factories import SECRET, client_of, make_turn
 
@@ -49,8 +49,18 @@ def chatgpt(title: str = "Ferry times", **changes: Any) -> dict[str, Any]:
 
 
 def upload(client: Client, content: object, *, name: str = "conversations.json") -> Any:
+    """Send a file; return the refusal, or the page when its import has ended."""
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
-    return client.post(PAGE, {"file": SimpleUploadedFile(name, data)})
+    answer = client.post(PAGE, {"file": SimpleUploadedFile(name, data)})
+    return imported(client) if answer.status_code == 303 else answer
+
+
+def imported(client: Client) -> Any:
+    """Return the page when all imports have ended."""
+    for thread in threading.enumerate():
+        if thread.name == "import":
+            thread.join()
+    return client.get(PAGE)
 
 
 def zipped(**files: object) -> bytes:
@@ -65,7 +75,7 @@ def exported(client: Client, conversation: Conversation) -> dict[str, Any]:
     return json.loads(client.get(f"/chats/{conversation.pk}/export/?format=json").content)
 
 
-def test_chatgpt_conversation_is_imported_as_its_shown_branch(alice: User) -> None:
+def test_chatgpt_conversation_is_imported_as_its_shown_branch(alice):
     client = client_of(alice)
 
     answer = upload(client, [chatgpt()])
@@ -88,7 +98,7 @@ def test_chatgpt_conversation_is_imported_as_its_shown_branch(alice: User) -> No
     call_command("audit_storage")
 
 
-def test_repeated_import_skips_what_is_here(alice: User, bob: User) -> None:
+def test_repeated_import_skips_what_is_here(alice, bob):
     client = client_of(alice)
     talk = make_talk(alice)
     upload(client, [chatgpt()])
@@ -104,7 +114,7 @@ def test_repeated_import_skips_what_is_here(alice: User, bob: User) -> None:
     assert "2 conversations were imported." in upload(client_of(bob), [chatgpt(), chatgpt("Other")]).text
 
 
-def test_own_export_comes_back_equal_and_can_be_continued(alice: User, bob: User) -> None:
+def test_own_export_comes_back_equal_and_can_be_continued(alice, bob):
     talk = make_talk(alice)
     make_turn(talk, question="And now?\n<think>", answer="```\n<think>\n```\n\nSee *above*.")
     files = unzipped(client_of(alice).get("/data/export/"))
@@ -143,7 +153,7 @@ def test_own_export_comes_back_equal_and_can_be_continued(alice: User, bob: User
         (zipped(**{f"{n}.txt": b"" for n in range(imports.MAX_FILES + 1)}), "too many files"),
     ],
 )
-def test_what_is_no_export_is_refused(alice: User, content: object, words: str) -> None:
+def test_what_is_no_export_is_refused(alice, content, words):
     answer = upload(client_of(alice), content)
 
     assert words in answer.text
@@ -151,7 +161,7 @@ def test_what_is_no_export_is_refused(alice: User, content: object, words: str) 
 
 
 @pytest.mark.parametrize("at", ["0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00"])
-def test_time_that_no_page_could_show_is_left_out(alice: User, at: str) -> None:
+def test_time_that_no_page_could_show_is_left_out(alice, at):
     question = {"role": "user", "text": "Why?", "at": at}
 
     assert "1 conversation was imported." in upload(client_of(alice), [{"messages": [question]}]).text
@@ -159,20 +169,75 @@ def test_time_that_no_page_could_show_is_left_out(alice: User, at: str) -> None:
     assert abs((alice.conversations.get().created_at - timezone.now()).total_seconds()) < 3600
 
 
-def test_import_ends_in_time_and_runs_alone(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    client, other = client_of(alice), AttemptLimit("importing", str(alice.pk), allowed=1)
-    assert other.take()
+def test_import_that_runs_is_alone_and_shows_how_far_it_is(alice, bob):
+    client = client_of(alice)
+    report = {"imported": 2, "shortened": 0, "skipped": {"Here already": [1, ["Ferry times"]]}}
+    running = ConversationImport.objects.create(owner=alice, report=report)
+
     refused = upload(client, [chatgpt()])
-    other.reset()
+    page, asked = client.get(PAGE), client.get(PAGE, headers={"HX-Request": "true"})
+    ConversationImport.objects.filter(pk=running.pk).update(ended_at=timezone.now())
+    ended = client.get(PAGE, headers={"HX-Request": "true"})
+
+    assert (refused.status_code, "still running" in refused.text) == (429, True)
+    assert "3 conversations so far." in page.text
+    assert "3 conversations so far." in asked.text
+    assert 'type="file"' not in page.text
+    assert ended.headers["HX-Refresh"] == "true"
+    assert "2 conversations were imported." in client.get(PAGE).text
+    assert "were imported." not in client_of(bob).get(PAGE).text
+
+
+def test_third_import_of_a_process_waits(alice):
+    client = client_of(alice)
+    file = SimpleUploadedFile("conversations.json", json.dumps([chatgpt()]).encode())
+    with imports.slots, imports.slots:
+        assert client.post(PAGE, {"file": file}).status_code == 303
+        waiting = client.get(PAGE).text
+    ended = imported(client)
+
+    assert "0 conversations so far." in waiting
+    assert "1 conversation was imported." in ended.text
+
+
+def test_import_of_a_process_that_is_gone_can_be_repeated(alice):
+    ConversationImport.objects.create(owner=alice)
+    ConversationImport.objects.update(updated_at=timezone.now() - timedelta(minutes=6))
+
+    assert "The import was interrupted." in client_of(alice).get(PAGE).text
+    assert "1 conversation was imported." in upload(client_of(alice), [chatgpt()]).text
+
+
+def test_import_ends_in_time_and_where_the_server_stops(alice, monkeypatch):
+    client = client_of(alice)
+    with monkeypatch.context() as shutdown:
+        shutdown.setattr(turn_manager, "is_draining", lambda: True)
+        stopped = upload(client, [chatgpt()])
     monkeypatch.setattr(imports, "MAX_S", 0)
     late = upload(client, b"[" * 100_000)  # what is cut off here is not looked at
 
-    assert (refused.status_code, "still running" in refused.text) == (429, True)
+    assert "The server was restarted." in stopped.text
+    assert not alice.conversations.exists()
     assert "Not imported yet" in late.text
     assert "Not a conversation" not in late.text
 
 
-def test_long_texts_are_shortened_and_limits_hold(alice: User, settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_stops_where_all_conversations_are_deleted(alice, monkeypatch):
+    client, read = client_of(alice), imports.conversations_in
+
+    def read_and_delete(*args: Any) -> Iterator[bytes]:
+        for raw in read(*args):
+            yield raw
+            client.post("/data/delete-conversations/", {"confirm": "on"})
+
+    monkeypatch.setattr(imports, "conversations_in", read_and_delete)
+    page = upload(client, [chatgpt(), chatgpt("Other")])
+
+    assert not alice.conversations.exists()
+    assert "imported." not in page.text.replace("not imported.", "")
+
+
+def test_long_texts_are_shortened_and_limits_hold(alice, settings, monkeypatch):
     settings.MESSAGE_MAX_CHARS, settings.MAX_ANSWER_BYTES = 60, 50
     monkeypatch.setattr(imports, "MAX_CONVERSATIONS", 1)
     client = client_of(alice)

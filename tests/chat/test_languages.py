@@ -1,7 +1,5 @@
 """A socket and a turn speak the language of their page; what is stored is English."""
 
-from __future__ import annotations
-
 import asyncio
 
 import pytest
@@ -19,7 +17,6 @@ from reasoning.events import ToolCall
 from reasoning.scratchpad import Scratchpad
 from tests.chat.asking import ask
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import PASSWORD, make_conversation
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +45,7 @@ async def answer_to(ask: str, conversation: Conversation, user: User, *, accept:
 
 
 @pytest.mark.parametrize(("accept", "shown"), [("de,en;q=0.5", "diese Aktion"), ("fr", "there is no such action")])
-async def test_frames_come_in_the_language_of_the_page(alice: User, accept: str, shown: str) -> None:
+async def test_frames_come_in_the_language_of_the_page(alice, accept, shown):
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
     frame = await answer_to('{"action": "dance"}', conversation, alice, accept=accept)
@@ -56,7 +53,7 @@ async def test_frames_come_in_the_language_of_the_page(alice: User, accept: str,
     assert shown in frame
 
 
-async def test_language_that_a_user_chose_counts_on_every_device(alice: User) -> None:
+async def test_language_that_a_user_chose_counts_on_every_device(alice):
     await User.objects.filter(pk=alice.pk).aupdate(language="de")
     conversation = await database_sync_to_async(make_conversation)(owner=alice)
 
@@ -68,9 +65,7 @@ async def test_language_that_a_user_chose_counts_on_every_device(alice: User) ->
     assert "Das war kein JSON." in frame
 
 
-async def test_blocks_are_drawn_in_the_language_of_who_asked(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_blocks_are_drawn_in_the_language_of_who_asked(upstream, conversation):
     hold = [{"kind": "stall", "at": "event:20", "name": "go"}]
     upstream.script([{"content": "```\nx = 1\n```\n\n" + "More.\n\n" * 12, "chunk": 4, "faults": hold}])
     async with socket_of(conversation, conversation.owner) as socket:
@@ -80,7 +75,7 @@ async def test_blocks_are_drawn_in_the_language_of_who_asked(
         await asking
 
 
-async def test_stored_texts_are_english() -> None:
+async def test_stored_texts_are_english():
     call = ToolCall(call_id="c1", name="fly", arguments="{}", step=0)
 
     with override("de"):

@@ -1,13 +1,11 @@
 """The frames that an open page is sent make of it what a reload brings, in the process of the turn and in another."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
 import socket
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from typing import Any
@@ -24,11 +22,12 @@ from django.test import AsyncClient
 from django.urls import path
 from django.utils import timezone
 
-from accounts import visibility
+from accounts.access import visibility
 from accounts.models import User
 from chat.filings.ingest import load_demo
 from chat.html import render
 from chat.live import publish
+from chat.live.blocks import RedrawPace
 from chat.models import Conversation, Event, Passage, Turn
 from chat.socket import consumer
 from chat.socket.consumer import ConversationConsumer
@@ -50,7 +49,7 @@ from tests.factories import (
 )
 from tests.frame_words import heard
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
+pytestmark = pytest.mark.django_db(transaction=True)
 THOUGHT, TAIL, PAD, KEY = "quokka-thought", "quokka-tail", "quokka-pad", "sk-proj-quokka4711abcdefghijklmnopqrstuv"
 SEARCH = {"name": "searchFilings", "arguments": json.dumps({"query": f"Northwind turbines {KEY}"}), "id": "call_0"}
 ANSWER = "It says *so* [1].\n\n- one\n- two\n\n```\nx < 1 & y\n```\n\nThe **end** is near."
@@ -122,14 +121,14 @@ class LivePage:
 
 
 @pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def quick(monkeypatch):
     monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.2)
     monkeypatch.setattr(consumer, "REAUTHORIZE_EVERY_S", 1.0)
     monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0.2)
 
 
 @pytest.fixture
-async def elsewhere() -> AsyncIterator[TurnManager]:
+async def elsewhere():
     """The turns of another process."""
     other = TurnManager()
     yield other
@@ -188,8 +187,8 @@ LAYERS = ["memory", pytest.param("redis", marks=pytest.mark.redis)]
 
 @pytest.mark.parametrize("layer", LAYERS)
 async def test_every_prefix_of_a_turn_and_every_action_leaves_the_page_as_a_reload(
-    upstream: ContractHandle, alice: User, conversation: Conversation, elsewhere: TurnManager, layer: str
-) -> None:
+    upstream, alice, conversation, elsewhere, layer
+):
     await database_sync_to_async(load_demo)()
     short = {"content": "Short.\n\nAnd more.", "chunk": 4}
     upstream.script(
@@ -239,9 +238,8 @@ async def test_every_prefix_of_a_turn_and_every_action_leaves_the_page_as_a_relo
         await all_as_reloaded(near, far)
 
 
-async def test_every_change_of_a_conversation_leaves_the_page_as_a_reload(
-    alice: User, conversation: Conversation, elsewhere: TurnManager
-) -> None:
+@pytest.mark.engine
+async def test_every_change_of_a_conversation_leaves_the_page_as_a_reload(alice, conversation, elsewhere):
     first = await database_sync_to_async(make_turn)(conversation, question="Why?")
     again = await database_sync_to_async(open_turn)(conversation.pk, text="Why not?", replaces=first)
     await database_sync_to_async(end_turn)(again, [AssistantMessage(text="Why indeed.")])
@@ -264,7 +262,7 @@ async def test_every_change_of_a_conversation_leaves_the_page_as_a_reload(
         await all_as_reloaded(near, far)
 
 
-async def test_refused_action_still_brings_what_the_viewer_may_see_now(alice: User, conversation: Conversation) -> None:
+async def test_refused_action_still_brings_what_the_viewer_may_see_now(alice, conversation):
     await database_sync_to_async(make_answer)(conversation)
     async with page_of(alice, conversation) as page:
         before = (await page.load()).state()
@@ -276,9 +274,7 @@ async def test_refused_action_still_brings_what_the_viewer_may_see_now(alice: Us
 
 
 @pytest.mark.parametrize("layer", LAYERS)
-async def test_page_that_comes_late_shows_the_state_and_what_follows(
-    upstream: ContractHandle, alice: User, conversation: Conversation, elsewhere: TurnManager, layer: str
-) -> None:
+async def test_page_that_comes_late_shows_the_state_and_what_follows(upstream, alice, conversation, elsewhere, layer):
     upstream.script([{"content": ANSWER, "chunk": 4, "faults": STALLS}])
     await started(conversation)
     await released(upstream, "go3")
@@ -294,19 +290,12 @@ async def test_page_that_comes_late_shows_the_state_and_what_follows(
 
 
 @pytest.mark.parametrize("loses", ["every other event", "all events", "all events, with an error", "the start as well"])
-async def test_events_that_are_lost_are_made_up_for(
-    upstream: ContractHandle,
-    alice: User,
-    conversation: Conversation,
-    elsewhere: TurnManager,
-    monkeypatch: pytest.MonkeyPatch,
-    loses: str,
-) -> None:
+async def test_events_that_are_lost_are_made_up_for(upstream, alice, conversation, elsewhere, monkeypatch, loses):
     monkeypatch.setattr(publish, "RETRY_AFTER_S", 0.0)
     layer, count = get_channel_layer(), 0
     group_send = layer.group_send
 
-    async def lossy(group: str, message: dict[str, Any]) -> None:
+    async def lossy(group, message):
         nonlocal count
         count += 1
         if loses == "every other event" and count % 2:
@@ -329,13 +318,9 @@ async def test_events_that_are_lost_are_made_up_for(
 
 
 async def test_retry_whose_start_is_lost_takes_the_place_of_the_answer(
-    upstream: ContractHandle,
-    alice: User,
-    conversation: Conversation,
-    elsewhere: TurnManager,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def lose(_group: str, _message: dict[str, Any]) -> None: ...
+    upstream, alice, conversation, elsewhere, monkeypatch
+):
+    async def lose(_group, _message): ...
 
     first = await database_sync_to_async(make_turn)(conversation, question="Why?")
     upstream.script([{"content": ANSWER, "chunk": 4, "faults": held("go", "event:9")}])
@@ -350,12 +335,29 @@ async def test_retry_whose_start_is_lost_takes_the_place_of_the_answer(
         await all_as_reloaded(near, far)
 
 
-async def test_block_whose_citations_fail_is_shown_without_them(
-    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_markup_that_cannot_be_drawn_yet_is_shown_as_text(upstream, alice, conversation, monkeypatch):
+    for pace in ("markup_pace", "held_pace"):
+        monkeypatch.setattr(f"chat.live.turn.{pace}", RedrawPace(1e-9))  # one redraw uses all of it
+    text = "One **bold** word.\n\nA *second* block.\n\n- three\n- four"
+    stalls = {3: "One", 6: "**bold**", 10: "*second*"}
+    faults = [{"kind": "stall", "at": f"event:{event}", "name": str(event)} for event in stalls]
+    upstream.script([{"content": text, "chunk": 4, "faults": faults}])
+    async with page_of(alice, conversation) as page:
+        await started(conversation)
+        for event, shown in stalls.items():
+            await asyncio.to_thread(upstream.wait_for, held=str(event))
+            await page.sees(shown)
+            await page.is_as_reloaded()
+            upstream.release(str(event))
+        await ended(conversation)
+        await page.is_as_reloaded()
+        assert "*" not in page.shown
+
+
+async def test_block_whose_citations_fail_is_shown_without_them(upstream, alice, conversation, monkeypatch):
     failures = [ValueError("once")]
 
-    def cite(*args: Any) -> Any:
+    def cite(*args):
         if failures:
             raise failures.pop()
         return render_cite(*args)
@@ -372,9 +374,7 @@ async def test_block_whose_citations_fail_is_shown_without_them(
     assert not failures
 
 
-async def test_status_names_the_results_that_the_model_reads(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_status_names_the_results_that_the_model_reads(upstream, alice, conversation):
     await database_sync_to_async(load_demo)()
     upstream.script([{"tool_calls": [SEARCH]}, {"content": "Done.", "faults": held("go", "first_event")}])
     async with AsyncExitStack() as stack:
@@ -397,9 +397,8 @@ async def test_status_names_the_results_that_the_model_reads(
     assert shown == [f"Reading {count} results…", f"Liest {count} Treffer …", "Thinking…"]
 
 
-async def test_turn_of_a_dead_process_ends_on_every_page(
-    alice: User, conversation: Conversation, elsewhere: TurnManager
-) -> None:
+@pytest.mark.engine
+async def test_turn_of_a_dead_process_ends_on_every_page(alice, conversation, elsewhere):
     turn = await database_sync_to_async(open_turn)(conversation.pk, text="q")
     await database_sync_to_async(save_checkpoint)(turn, answer="So far", thinking="")
     async with page_of(alice, conversation) as near, page_of(alice, conversation, elsewhere) as far:
@@ -412,9 +411,7 @@ async def test_turn_of_a_dead_process_ends_on_every_page(
         await all_as_reloaded(near, far)
 
 
-async def test_limit_counts_the_turns_of_other_processes(
-    upstream: ContractHandle, alice: User, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_limit_counts_the_turns_of_other_processes(upstream, alice, conversation, settings):
     settings.MAX_CONCURRENT_TURNS, settings.REDIS_URL = 1, "redis://elsewhere"
     other = await database_sync_to_async(make_conversation)(owner=alice)
     turn = await database_sync_to_async(open_turn)(other.pk, text="q")
@@ -448,15 +445,7 @@ async def private_talk(
 @pytest.mark.spec("product 9")
 @pytest.mark.spec("product 4")
 @pytest.mark.parametrize(("flag", "thoughts"), [("hidden", []), ("excerpt", [THOUGHT]), ("full", [THOUGHT, TAIL])])
-async def test_channel_layer_carries_nothing_private(
-    upstream: ContractHandle,
-    ada: User,
-    elsewhere: TurnManager,
-    settings: LazySettings,
-    monkeypatch: pytest.MonkeyPatch,
-    flag: str,
-    thoughts: list[str],
-) -> None:
+async def test_channel_layer_carries_nothing_private(upstream, ada, elsewhere, settings, monkeypatch, flag, thoughts):
     settings.REASONING_SCRATCHPAD_ENABLED, settings.REASONING_THINKING_FOR_USERS = True, flag
     await database_sync_to_async(load_demo)()
     passages = [passage async for passage in Passage.objects.values_list("text", flat=True)]
@@ -464,7 +453,7 @@ async def test_channel_layer_carries_nothing_private(
     layer, sent = get_channel_layer(), []
     group_send = layer.group_send
 
-    async def recorded(group: str, message: dict[str, Any]) -> None:
+    async def recorded(group, message):
         sent.append(message)
         await group_send(group, message)
 
@@ -523,9 +512,7 @@ async def test_scratchpad_leaves_every_open_page_when_the_right_to_it_ends(  # r
 
 
 @pytest.mark.spec("004 scratchpad")
-async def test_scratchpad_is_shown_while_it_is_written(
-    upstream: ContractHandle, ada: User, settings: LazySettings
-) -> None:
+async def test_scratchpad_is_shown_while_it_is_written(upstream, ada, settings):
     settings.REASONING_SCRATCHPAD_ENABLED = True
     pad = f"<scratchpad>{PAD} comes first, {TAIL} comes later</scratchpad>"
     upstream.script([{"content": f"A wombat.{pad}", "chunk": 8, "faults": held("pad", "event:7")}])
@@ -601,10 +588,10 @@ async def test_repeated_scratchpad_is_replaced_where_it_is_stored_and_where_it_w
 
 
 @pytest.fixture
-def redis_bytes() -> Iterator[list[bytes]]:
+def redis_bytes():
     """Every byte that Redis says it gets, as its own monitor shows it."""
     where = urlsplit(os.environ["TEST_REDIS_URL"])
-    seen: list[bytes] = []
+    seen = []
     with socket.create_connection((where.hostname, where.port or 6379), timeout=10) as monitor:
         monitor.sendall(b"MONITOR\r\n")
         assert monitor.recv(5) == b"+OK\r\n"  # and no more: it reports what other clients send at once
@@ -618,9 +605,7 @@ def redis_bytes() -> Iterator[list[bytes]]:
 
 
 @pytest.mark.redis
-async def test_redis_sees_neither_private_texts_nor_the_answer(
-    upstream: ContractHandle, ada: User, elsewhere: TurnManager, settings: LazySettings, redis_bytes: list[bytes]
-) -> None:
+async def test_redis_sees_neither_private_texts_nor_the_answer(upstream, ada, elsewhere, settings, redis_bytes):
     settings.REASONING_SCRATCHPAD_ENABLED = True
     conversation = await database_sync_to_async(make_conversation)(owner=ada)
 
@@ -642,13 +627,8 @@ def _read_all(monitor: socket.socket, seen: list[bytes], done: threading.Event) 
 @pytest.mark.spec("product 26")
 @pytest.mark.parametrize("layer", LAYERS)
 async def test_call_that_waits_is_shown_everywhere_and_decided_in_any_page(
-    upstream: ContractHandle,
-    alice: User,
-    conversation: Conversation,
-    elsewhere: TurnManager,
-    settings: LazySettings,
-    layer: str,
-) -> None:
+    upstream, alice, conversation, elsewhere, settings, layer
+):
     settings.TOOLS_REQUIRING_APPROVAL = ["searchFilings"]
     other = {**SEARCH, "id": "call_1"}
     upstream.script([{"tool_calls": [SEARCH, other], "faults": held("call", "first_event")}, {"content": ANSWER}])
@@ -673,13 +653,8 @@ async def test_call_that_waits_is_shown_everywhere_and_decided_in_any_page(
 @pytest.mark.spec("product 20")
 @pytest.mark.parametrize("interleaved", [False, True])
 async def test_messages_of_one_response_are_shown_live_as_after_a_reload(
-    upstream: ContractHandle,
-    alice: User,
-    conversation: Conversation,
-    elsewhere: TurnManager,
-    settings: LazySettings,
-    interleaved: bool,
-) -> None:
+    upstream, alice, conversation, elsewhere, settings, interleaved
+):
     settings.OPENAI_API, settings.OPENAI_MODEL = "responses", "gpt-5-mini"
     texts = (
         "Looking **now",

@@ -1,9 +1,6 @@
 """The one-line set-up: the model is the first that the endpoint lists, and every failure says what else to do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
-from typing import Any
 
 import httpx2
 import pytest
@@ -59,7 +56,7 @@ def unreachable(_sent: httpx2.Request) -> httpx2.Response:
         unreachable,
     ],
 )
-async def test_listing_that_fails_is_no_dead_end(answer: Answer) -> None:  # review U D5
+async def test_listing_that_fails_is_no_dead_end(answer):  # review U D5
     with pytest.raises(ProviderError) as failed:
         await found_model(answer)
 
@@ -79,13 +76,13 @@ async def test_listing_that_fails_is_no_dead_end(answer: Answer) -> None:  # rev
         ({"data": [{"id": "nomic-embed-text"}]}, "nomic-embed-text"),
     ],
 )
-async def test_first_model_that_can_chat_is_found_in_any_listing(listing: Any, name: str) -> None:
+async def test_first_model_that_can_chat_is_found_in_any_listing(listing, name):
     assert await found_model(lambda _sent: httpx2.Response(200, json=listing)) == name
 
 
 # review U D7
 @pytest.mark.parametrize(("model", "shown"), [*PATHS.items(), *zip(NAMES, NAMES, strict=True)])
-def test_path_is_shown_by_its_last_part_and_a_name_whole(model: str, shown: str) -> None:
+def test_path_is_shown_by_its_last_part_and_a_name_whole(model, shown):
     assert shown_model(model) == shown
 
 
@@ -104,7 +101,7 @@ ANSWER = '{"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]}
         ('data: {"choices": [{"delta": {"content": "o"}}]}\n\n', "disconnected"),
     ],
 )
-async def test_body_that_is_no_stream_names_the_address_and_a_torn_one_does_not(body: str, code: str) -> None:
+async def test_body_that_is_no_stream_names_the_address_and_a_torn_one_does_not(body, code):
     headers = {"content-type": "text/plain"}
     answer = httpx2.MockTransport(lambda _sent: httpx2.Response(200, text=body, headers=headers))
     client = build_client(Connection(LOCAL, "none"), transport=answer)
@@ -116,7 +113,7 @@ async def test_body_that_is_no_stream_names_the_address_and_a_torn_one_does_not(
     assert ("OPENAI_BASE_URL" in error.message) == (code == "malformed")
 
 
-async def test_failure_beside_empty_choices_is_a_failure() -> None:
+async def test_failure_beside_empty_choices_is_a_failure():
     body = {"id": "1", "choices": None, "base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}
     client = build_client(
         Connection(LOCAL, "none"), transport=httpx2.MockTransport(lambda _sent: httpx2.Response(200, json=body))

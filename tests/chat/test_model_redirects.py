@@ -1,7 +1,5 @@
 """Redirects of a model service: a conversation and a key go to the configured address and nowhere else. Review S L3."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -76,22 +74,20 @@ def running() -> Iterator[RedirectingServer]:
 
 
 @pytest.fixture
-def service() -> Iterator[RedirectingServer]:
+def service():
     with running() as server:
         yield server
 
 
 @pytest.fixture
-def other() -> Iterator[RedirectingServer]:
+def other():
     with running() as server:
         yield server
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 @pytest.mark.parametrize("api", ["POST", "GET"])
-async def test_redirect_to_another_host_is_refused_and_named(
-    service: RedirectingServer, other: RedirectingServer, status: int, api: str
-) -> None:
+async def test_redirect_to_another_host_is_refused_and_named(service, other, status, api):
     service.status, service.location = status, f"{other.url}/v1/chat/completions?token=hunter2"
     provider = OpenAIChatProvider(f"{service.url}/v1", "key-1", "m" if api == "POST" else "")
 
@@ -118,7 +114,7 @@ async def test_redirect_to_another_host_is_refused_and_named(
         "javascript:alert(1)",
     ],
 )
-async def test_location_that_is_elsewhere_in_disguise_is_refused(service: RedirectingServer, location: str) -> None:
+async def test_location_that_is_elsewhere_in_disguise_is_refused(service, location):
     service.location = location.format(port=service.server_port)
 
     _received, error = await failure(OpenAIChatProvider(f"{service.url}/v1", "key-1", "m"), REQUEST)
@@ -130,7 +126,7 @@ async def test_location_that_is_elsewhere_in_disguise_is_refused(service: Redire
 
 
 @pytest.mark.parametrize("location", ["/moved/chat/completions", "{url}/moved/chat/completions"])
-async def test_redirect_on_the_same_host_is_followed_with_its_body(service: RedirectingServer, location: str) -> None:
+async def test_redirect_on_the_same_host_is_followed_with_its_body(service, location):
     service.location = location.format(url=service.url)
 
     received = await answer(OpenAIChatProvider(f"{service.url}/v1", "key-1", "m"), REQUEST)
@@ -141,7 +137,7 @@ async def test_redirect_on_the_same_host_is_followed_with_its_body(service: Redi
     assert b"secret question" in service.questions[1][2]
 
 
-async def test_redirect_that_would_drop_the_body_is_refused(service: RedirectingServer) -> None:
+async def test_redirect_that_would_drop_the_body_is_refused(service):
     service.status, service.location = 301, "/moved/chat/completions"
 
     _received, error = await failure(OpenAIChatProvider(f"{service.url}/v1", "key-1", "m"), REQUEST)
@@ -150,14 +146,14 @@ async def test_redirect_that_would_drop_the_body_is_refused(service: Redirecting
     assert "(HTTP 301), which is not followed. Check OPENAI_BASE_URL." in error.message
 
 
-async def test_listing_is_followed_on_the_same_host(service: RedirectingServer) -> None:
+async def test_listing_is_followed_on_the_same_host(service):
     service.status, service.location = 301, "/moved/models"
 
     assert await OpenAIChatProvider(f"{service.url}/v1", "key-1", "").find_model() == "m"
     await close_clients()
 
 
-async def test_circle_of_redirects_ends(service: RedirectingServer) -> None:
+async def test_circle_of_redirects_ends(service):
     service.location = "/v1/chat/completions"
 
     with pytest.raises(ProviderError, match="redirects requests in a circle"):

@@ -1,19 +1,14 @@
 """Titles that the model writes: after the first answer, where the site wants them and nobody has named the chat."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 
 from chat.conversations import actions
-from chat.models import Conversation
 from tests.chat.asking import ask
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import SECRET
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,9 +20,7 @@ def titled(content: str, **more: Any) -> dict[str, Any]:
     return {"content": content, "match": {"last_user_contains": "Forty turbines."}, **more}
 
 
-async def test_first_answer_brings_a_title_to_open_pages(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_first_answer_brings_a_title_to_open_pages(upstream, conversation, settings):
     settings.MODEL_TITLES = True
     upstream.script([ANSWER, titled(f'"Orders of {SECRET} turbines."', reasoning="Short."), MORE])
 
@@ -39,14 +32,12 @@ async def test_first_answer_brings_a_title_to_open_pages(
     await conversation.arefresh_from_db()
     assert conversation.title == "Orders of [redacted] turbines"
     assert len(upstream.requests()) == 3
-    body: dict[str, Any] = upstream.requests()[1]["body"]
+    body = upstream.requests()[1]["body"]
     assert "tools" not in body
     assert "Forty turbines." in str(body["messages"])
 
 
-async def test_title_of_its_owner_is_never_replaced(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_title_of_its_owner_is_never_replaced(upstream, conversation, settings):
     settings.MODEL_TITLES = True
     hold = [{"kind": "slow_first_token", "name": "go"}]
     upstream.script([ANSWER, titled("Turbine orders", faults=hold), MORE])
@@ -62,9 +53,7 @@ async def test_title_of_its_owner_is_never_replaced(
 
 
 @pytest.mark.parametrize("said", ["One line.\nAnd another.", "word " * 13, ""])
-async def test_title_that_is_none_is_ignored(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, said: str
-) -> None:
+async def test_title_that_is_none_is_ignored(upstream, conversation, settings, said):
     settings.MODEL_TITLES = True
     upstream.script([ANSWER, titled(said), MORE])
 

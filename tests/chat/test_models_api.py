@@ -1,19 +1,15 @@
 """Models over the API: what there is, and which one answers."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 
 from accounts.models import User
 from chat.models import Conversation
 from tests.chat.api_client import JSON, client_of
 from tests.chat.asking import owner_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_profile
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,7 +18,7 @@ MODELS = "/api/models/"
 
 
 @pytest.fixture
-def url(conversation: Conversation) -> str:
+def url(conversation):
     return f"/api/chats/{conversation.pk}/messages/"
 
 
@@ -36,21 +32,16 @@ async def _profile(conversation: Conversation) -> str | None:
     return found.profile.name if found.profile else None
 
 
-async def test_models_are_listed_with_names_and_labels(alice: User) -> None:
+async def test_models_are_listed_with_names_and_labels(alice):
     await offer("kimi", label="Kimi")
     await offer("retired", is_enabled=False)
 
     answer = await (await client_of(alice)).get(MODELS)
 
-    assert answer.json() == [
-        {"name": "offline-analyst", "label": "Offline analyst"},
-        {"name": "kimi", "label": "Kimi"},
-    ]
+    assert answer.json() == [{"name": "offline-analyst", "label": "Offline analyst"}, {"name": "kimi", "label": "Kimi"}]
 
 
-async def test_model_that_the_endpoint_chooses_is_listed_by_its_name(
-    alice: User, upstream: ContractHandle, settings: LazySettings
-) -> None:
+async def test_model_that_the_endpoint_chooses_is_listed_by_its_name(alice, upstream, settings):
     settings.OPENAI_MODEL = None
     upstream.script([], models={"first-model": "openai-chat"})
 
@@ -62,13 +53,8 @@ async def test_model_that_the_endpoint_chooses_is_listed_by_its_name(
 # review U D7
 @pytest.mark.parametrize("is_named", [False, True])
 async def test_model_that_is_a_path_is_shown_by_its_last_part_and_asked_for_whole(
-    alice: User,
-    upstream: ContractHandle,
-    conversation: Conversation,
-    url: str,
-    settings: LazySettings,
-    is_named: bool,
-) -> None:
+    alice, upstream, conversation, url, settings, is_named
+):
     path = "/home/operator/models/Tiny-Q4.gguf"
     settings.OPENAI_MODEL = path if is_named else None
     settings.CONNECT_TIMEOUT_S = 11  # another endpoint, which has not found its model in an earlier test
@@ -91,9 +77,7 @@ async def test_model_that_is_a_path_is_shown_by_its_last_part_and_asked_for_whol
     assert upstream.requests()[0]["body"]["model"] == path
 
 
-async def test_endpoint_that_offers_another_model_by_now_is_asked_again(
-    alice: User, upstream: ContractHandle, url: str, settings: LazySettings
-) -> None:
+async def test_endpoint_that_offers_another_model_by_now_is_asked_again(alice, upstream, url, settings):
     settings.OPENAI_MODEL, settings.CONNECT_TIMEOUT_S = None, 12
     upstream.script([{"content": "One."}], models={"old-model": "openai-chat"})
     await _posted(alice, url, text="a")
@@ -105,9 +89,7 @@ async def test_endpoint_that_offers_another_model_by_now_is_asked_again(
     assert (found["status"], found["model"]) == ("complete", "new-model")
 
 
-async def test_path_of_an_unknown_model_is_shown_in_no_error(
-    alice: User, upstream: ContractHandle, url: str, settings: LazySettings
-) -> None:
+async def test_path_of_an_unknown_model_is_shown_in_no_error(alice, upstream, url, settings):
     settings.OPENAI_MODEL = "/home/operator/models/nothing.gguf"
 
     _status, form = await _posted(alice, url, text="a")
@@ -117,9 +99,7 @@ async def test_path_of_an_unknown_model_is_shown_in_no_error(
     assert "/home" not in json.dumps(form)
 
 
-async def test_message_is_answered_by_the_model_it_names_and_so_is_the_next(
-    alice: User, upstream: ContractHandle, conversation: Conversation, url: str
-) -> None:
+async def test_message_is_answered_by_the_model_it_names_and_so_is_the_next(alice, upstream, conversation, url):
     upstream.script([{"content": "One."}, {"content": "Two."}, {"content": "Three."}])
     await offer("other", base_url=upstream.base_url, model="generic-openai-compatible")
 
@@ -136,9 +116,7 @@ async def test_message_is_answered_by_the_model_it_names_and_so_is_the_next(
 
 
 @pytest.mark.parametrize("model", ["nobody", "retired", 7, [], {"name": "other"}, True])
-async def test_unknown_model_is_refused_with_the_field_and_those_there_are(
-    alice: User, conversation: Conversation, url: str, model: Any
-) -> None:
+async def test_unknown_model_is_refused_with_the_field_and_those_there_are(alice, conversation, url, model):
     await offer("other")
     await offer("retired", is_enabled=False)
 
@@ -150,9 +128,7 @@ async def test_unknown_model_is_refused_with_the_field_and_those_there_are(
     assert not await conversation.turns.aexists()
 
 
-async def test_refused_message_chooses_no_model(
-    alice: User, upstream: ContractHandle, conversation: Conversation, url: str
-) -> None:
+async def test_refused_message_chooses_no_model(alice, upstream, conversation, url):
     await offer("other")
     await conversation.turns.acreate(number=1)
 

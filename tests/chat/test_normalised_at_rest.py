@@ -1,14 +1,12 @@
 """What is recorded has been normalised: no way of leaking delimiters reaches a row of the log."""
 
-from __future__ import annotations
-
 import pytest
 from channels.db import database_sync_to_async
 from django.db import connection
 
-from chat.models import Conversation
-from tests.chat.asking import ask
-from tests.contract_server.fixture import ContractHandle
+from chat.audit.scan import scan_database
+from tests.chat import api_client
+from tests.chat.asking import ask, owner_of
 from tests.delimiters import has_delimiter
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -29,12 +27,41 @@ def _public_rows() -> str:
 
 @pytest.mark.spec("003 invariant 4")
 @pytest.mark.parametrize("reply", LEAKS)
-async def test_no_leak_of_a_provider_is_recorded(
-    upstream: ContractHandle, conversation: Conversation, reply: dict[str, str]
-) -> None:
+async def test_no_leak_of_a_provider_is_recorded(upstream, conversation, reply):
     upstream.script([{**reply, "chunk": 2}])
 
     turn = await ask(conversation)
 
     assert turn.status == "completed"
     assert not has_delimiter(await database_sync_to_async(_public_rows)())
+
+
+# review A: over-stripping, 4.7
+@pytest.mark.spec("product 27")
+async def test_delimiters_in_code_are_shown_stored_and_sent_back_as_written(upstream, conversation, alice):
+    code = '```py\nre.sub(r"<think>.*?</think>", "", text)\n```\nIt drops `<think>` blocks.'
+    summary = "Reasoning Summary:\n- Read what `<think>` is.\n- Wrote it.\n\nFinal Answer:\n"
+
+    upstream.script([{"content": f"{summary}{code}", "chunk": 3}, {"content": "Ok."}])
+    form = (await api_client.ask(await api_client.client_of(alice), conversation)).json()
+    await ask(conversation, "And?")
+    page = (await (await owner_of(conversation)).get(conversation.get_absolute_url())).content.decode()
+
+    assert form["answer"] == code
+    assert form["reasoningSummary"] == ["Read what `<think›` is.", "Wrote it."]
+    assert code in [message["content"] for message in upstream.requests()[-1]["body"]["messages"]]
+    assert "&lt;think&gt;" in page
+    assert "<think" not in page
+    assert [str(found) for found in await database_sync_to_async(lambda: [*scan_database()])()] == []
+
+
+# review A 3.4: what the grammar of delimiters leaves as text is redacted like any text
+async def test_unseen_characters_hide_no_delimiter_and_attributes_no_secret(upstream, conversation, alice):
+    secret = "sk-" + "proj-" + "Q1w2E3r4T5y6" * 4
+
+    said = f"<th\u200bink>hidden</th\u200bink>So.\n<think mode='x'>key {secret} now.</think>"
+    upstream.script([{"content": said}])
+    form = (await api_client.ask(await api_client.client_of(alice), conversation)).json()
+
+    assert form["answer"] == "So.\n<think mode='x'>key [redacted] now."
+    assert form["thinking"]["text"] == "hidden"

@@ -1,7 +1,5 @@
 """Conversations with the offline analyst over the bundled corpus and another filing, through the real tools."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,7 +73,7 @@ class Talk:
 
 
 @pytest.fixture
-def talk(db: None) -> Talk:
+def talk(db):
     load_demo()
     ingest(PELLWORM.encode(), name="pellworm.html")
     return Talk()
@@ -137,7 +135,7 @@ FOLLOW_UPS = {
 
 
 @pytest.mark.parametrize("case", FOLLOW_UPS.values(), ids=FOLLOW_UPS)
-def test_follow_up_is_completed_from_the_questions_before(talk: Talk, case: FollowUp) -> None:
+def test_follow_up_is_completed_from_the_questions_before(talk, case):
     for question in case.questions:
         said = talk.ask(question)
 
@@ -148,7 +146,7 @@ def test_follow_up_is_completed_from_the_questions_before(talk: Talk, case: Foll
 
 
 @pytest.mark.parametrize("chat", ["ok, thanks a lot!", "hi, who are you and what can you do?", "😀"])
-def test_small_talk_in_mid_conversation_searches_nothing(talk: Talk, chat: str) -> None:
+def test_small_talk_in_mid_conversation_searches_nothing(talk, chat):
     talk.ask(REVENUE)
 
     said = talk.ask(chat)
@@ -177,11 +175,11 @@ def test_small_talk_in_mid_conversation_searches_nothing(talk: Talk, chat: str) 
         ),
     ],
 )
-def test_single_question_is_answered_from_the_corpus(talk: Talk, question: str, said: str) -> None:
+def test_single_question_is_answered_from_the_corpus(talk, question, said):
     assert said in talk.ask(question)
 
 
-def test_starter_is_answered(talk: Talk) -> None:
+def test_starter_is_answered(talk):
     facts = (
         "$212.4 million outstanding",
         "A further outage",

@@ -1,7 +1,5 @@
 """The offline analyst's single replies: what it searches for, quotes, refuses, and how it words that."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -72,7 +70,7 @@ async def answer(question: str, *texts: str, **more: Any) -> str:
     return said
 
 
-async def test_question_thinks_then_calls_the_search() -> None:
+async def test_question_thinks_then_calls_the_search():
     deltas = await respond("How many employees did Pellworm’s “north” & south harbour have in 2024?")
 
     assert text(deltas, "reasoning_content")
@@ -86,7 +84,7 @@ async def test_question_thinks_then_calls_the_search() -> None:
     assert 0 < (usage.reasoning_tokens or 0) <= (usage.output_tokens or 0)
 
 
-async def test_answer_quotes_word_for_word_and_cites() -> None:
+async def test_answer_quotes_word_for_word_and_cites():
     said = await answer("How many employees did Pellworm Ferries have at the end of fiscal 2024?", FLEET, HARBOUR)
 
     assert "“At the end of fiscal 2024 Pellworm Ferries had 1,204 employees.” [2]" in said
@@ -94,7 +92,7 @@ async def test_answer_quotes_word_for_word_and_cites() -> None:
 
 
 @pytest.mark.spec("004 flags")
-async def test_reply_has_the_sections_that_the_prompt_asks_for() -> None:
+async def test_reply_has_the_sections_that_the_prompt_asks_for():
     with_notes = instructions(sections=True, scratchpad=True, tools=True)
     without = instructions(sections=False, scratchpad=False, tools=True)
     question = "How many employees did Pellworm have?"
@@ -117,7 +115,7 @@ async def test_reply_has_the_sections_that_the_prompt_asks_for() -> None:
         "What is Pellworm's market share in Brazil?",
     ],
 )
-async def test_what_the_passages_do_not_hold_is_refused(question: str) -> None:
+async def test_what_the_passages_do_not_hold_is_refused(question):
     said = await answer(question, HARBOUR, FLEET)
 
     assert said.startswith(REFUSAL)
@@ -126,12 +124,12 @@ async def test_what_the_passages_do_not_hold_is_refused(question: str) -> None:
 
 
 @pytest.mark.parametrize("question", ["What was Tesla's ticket revenue in 2024?", "what was tesla's ticket revenue?"])
-async def test_text_of_another_company_is_no_answer(question: str) -> None:
+async def test_text_of_another_company_is_no_answer(question):
     assert "No filing of" in await answer(question, HARBOUR)
 
 
 @pytest.mark.parametrize("question", ["Hello!", "thanks", "Who are you?", "What can you do?", "are you a chatbot", "?"])
-async def test_small_talk_is_answered_with_what_it_is_and_how_to_connect_a_model(question: str) -> None:
+async def test_small_talk_is_answered_with_what_it_is_and_how_to_connect_a_model(question):
     said = text(await respond(question))
 
     assert "OPENAI_BASE_URL=http://127.0.0.1:11434/v1" in said
@@ -139,7 +137,7 @@ async def test_small_talk_is_answered_with_what_it_is_and_how_to_connect_a_model
 
 
 @pytest.mark.parametrize("message", ["", "Timed out.", "[]", "{}", '{"passages": 3}', "[" * 5000])
-async def test_failed_search_is_reported_and_not_repeated(message: str) -> None:
+async def test_failed_search_is_reported_and_not_repeated(message):
     deltas = await respond("How many employees did Pellworm have?", message)
 
     assert "did not work" in text(deltas)
@@ -147,20 +145,13 @@ async def test_failed_search_is_reported_and_not_repeated(message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", [None, 3, {}, {"ref": "1", "text": "x"}, {"ref": 1, "text": ""}, {"ref": 1, "text": 5}]
-)
-async def test_odd_passages_are_ignored(entry: Any) -> None:
-    assert REFUSAL in text(await respond("How many employees?", json.dumps({"passages": [entry], "searched": None})))
-
-
-@pytest.mark.parametrize(
     ("date", "shown"), [("2025-02-20", "filed 2025-02-20, period 2024-12-31 [1]"), (None, "filing date not known here")]
 )
-async def test_filing_date_comes_from_the_record_and_is_never_invented(date: str | None, shown: str) -> None:
+async def test_filing_date_comes_from_the_record_and_is_never_invented(date, shown):
     assert shown in await answer("When was Pellworm's 10-K filed?", FLEET, date=date)
 
 
-async def test_comparison_quotes_each_company() -> None:
+async def test_comparison_quotes_each_company():
     other = passage(2, "Amrum Lines had 310 employees at the end of fiscal 2024.", company="Amrum Lines AG")
     message = json.dumps({"passages": [passage(1, HARBOUR), other], "searched": {"query": "q"}})
 
@@ -171,20 +162,14 @@ async def test_comparison_quotes_each_company() -> None:
 
 
 @pytest.mark.parametrize("query", ["**bold** _it_", "[link](#x)", "`code` # | ~~", "a <b>x</b> &lt;"])
-async def test_query_is_shown_as_it_was_typed(query: str) -> None:
+async def test_query_is_shown_as_it_was_typed(query):
     html = str(render_answer(await answer("How many moons?", "We own ferries.", searched={"query": query}), ()))
 
     assert not any(tag in html for tag in ("<strong", "<em", "<b>", "<a ", "<code", "<del"))
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Wie viele Mitarbeiter hat Amrum?",
-        "従業員数は？",
-    ],
-)
-async def test_question_in_another_language_is_refused_with_the_reason(question: str) -> None:
+@pytest.mark.parametrize("question", ["Wie viele Mitarbeiter hat Amrum?", "従業員数は？"])
+async def test_question_in_another_language_is_refused_with_the_reason(question):
     said = await answer(question, "We had 1,940 employees.")
 
     assert said.startswith("I read English questions")
@@ -194,12 +179,6 @@ async def test_question_in_another_language_is_refused_with_the_reason(question:
 @pytest.mark.parametrize(
     ("question", "body", "quoted"),
     [
-        (
-            "How many suppliers had an incident?",
-            "If one of our 12 suppliers suffers an incident (which happened in the\n\npast), we "
-            "may have to pay. Sales rose.",
-            "happened in the past), we may have to pay.",
-        ),
         (
             "By how much did comparable sales fall?",
             "Comparable Sales. Comparable sales fell 2.0% in the quarter.",
@@ -224,7 +203,7 @@ async def test_question_in_another_language_is_refused_with_the_reason(question:
         ),
     ],
 )
-async def test_quotation_is_a_whole_sentence_or_row(question: str, body: str, quoted: str) -> None:
+async def test_quotation_is_a_whole_sentence_or_row(question, body, quoted):
     said = await answer(question, body)
 
     assert quoted in said
@@ -236,12 +215,13 @@ async def test_quotation_is_a_whole_sentence_or_row(question: str, body: str, qu
     [
         "developed together with the crew, ferries are meant to please. Sales rose.",
         "Ferries meant to please | 2024 | 2023",
+        "If one of our 12 ferries is meant to please (which happened in the\n\npast), we may have to pay. Sales rose.",
     ],
 )
-async def test_what_is_cut_off_and_what_names_columns_is_not_quoted(fragment: str) -> None:
+async def test_what_is_cut_off_and_what_names_columns_is_not_quoted(fragment):
     assert "meant to please" not in await answer("Which ferries do they mean to please?", fragment)
 
 
 @given(st.text(alphabet="aB1 .|\n“”\"'[]$%<>*", max_size=300))
-async def test_every_quotation_is_verbatim_in_its_passage(body: str) -> None:
+async def test_every_quotation_is_verbatim_in_its_passage(body):
     await answer("What is aB1?", f"{body} The aB1 is here. {body}")

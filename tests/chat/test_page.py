@@ -1,18 +1,14 @@
 """One open page: no card twice, whatever it asks for while a turn starts or ends; without a session, nothing."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import AsyncIterator
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 
-from accounts import scratchpad as gate
+from accounts.access import scratchpad as gate
 from accounts.models import User
 from chat import eventlog
 from chat.live.groups import Subscription
@@ -25,7 +21,6 @@ from chat.validation import Message
 from reasoning.scratchpad import Scratchpad
 from tests.chat.asking import following, opened_page, until
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation, make_turn, session_key_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -49,7 +44,7 @@ class OpenPage:
 
 
 @pytest.fixture
-async def opened(conversation: Conversation, alice: User) -> AsyncIterator[OpenPage]:
+async def opened(conversation, alice):
     async with following(conversation) as messages:
         yield OpenPage(await opened_page(conversation, alice), messages)
 
@@ -70,9 +65,7 @@ async def finished(conversation: Conversation) -> None:
 
 
 @pytest.mark.parametrize("asked", [SYNC, REDRAW])
-async def test_turn_that_a_snapshot_brought_is_not_appended_again_by_its_start(
-    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, asked: dict[str, object]
-) -> None:
+async def test_turn_that_a_snapshot_brought_is_not_appended_again_by_its_start(upstream, conversation, opened, asked):
     upstream.script([{"content": "one", "faults": HOLD}])
     await submit(conversation)
 
@@ -85,8 +78,8 @@ async def test_turn_that_a_snapshot_brought_is_not_appended_again_by_its_start(
 
 @pytest.mark.parametrize(("asked", "cards"), [(SYNC, 1), (REDRAW, 1), (None, 1), ({**SYNC, "last": "it"}, 0)])
 async def test_finished_turn_is_appended_once_or_by_the_reload_that_brought_it(
-    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, asked: dict[str, object] | None, cards: int
-) -> None:
+    upstream, conversation, opened, asked, cards
+):
     upstream.script([{"content": "First paragraph.\n\nSecond paragraph.\n\nThird."}])
     turn_id = await submit(conversation)
     await finished(conversation)
@@ -99,9 +92,7 @@ async def test_finished_turn_is_appended_once_or_by_the_reload_that_brought_it(
     assert asked or "".join(frames).count("First paragraph.") == 1
 
 
-async def test_idle_page_is_closed_after_the_sign_out_and_no_other_page(
-    alice: User, bob: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_idle_page_is_closed_after_the_sign_out_and_no_other_page(alice, bob, conversation, monkeypatch):
     monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.05)
     monkeypatch.setattr(consumer, "REAUTHORIZE_EVERY_S", 0.05)
     other = await database_sync_to_async(make_conversation)(owner=bob)
@@ -117,16 +108,16 @@ async def test_idle_page_is_closed_after_the_sign_out_and_no_other_page(
 
 
 @pytest.mark.parametrize("odd", ["[" * 900 + "]" * 900, "{}", "7", "null"])
-async def test_odd_values_of_a_sync_count_as_nothing(alice: User, conversation: Conversation, odd: str) -> None:
+async def test_odd_values_of_a_sync_count_as_nothing(alice, conversation, odd):
     async with socket_of(conversation, alice) as socket:
         await socket.send_to(f'{{"action": "sync", "last": {odd}, "status": {odd}}}')
         await frames_until(socket, 'id="queue"')
 
 
 async def test_database_that_does_not_answer_gives_the_text_back_and_the_next_message_works(
-    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def locked(*_args: object, **_more: object) -> None:
+    upstream, alice, conversation, monkeypatch
+):
+    def locked(*_args, **_more):
         raise OperationalError("database is locked")
 
     upstream.script([{"content": "Here."}])
@@ -143,9 +134,7 @@ async def test_database_that_does_not_answer_gives_the_text_back_and_the_next_me
 
 
 @pytest.mark.spec("004 scratchpad")
-async def test_page_that_may_never_show_a_scratchpad_is_sent_none(
-    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, settings: LazySettings
-) -> None:
+async def test_page_that_may_never_show_a_scratchpad_is_sent_none(upstream, conversation, opened, settings):
     settings.REASONING_SCRATCHPAD_ENABLED = True
     upstream.script([{"content": "Yes.", "faults": HOLD}])
     await submit(conversation)
@@ -158,7 +147,7 @@ async def test_page_that_may_never_show_a_scratchpad_is_sent_none(
 
 
 @pytest.mark.spec("product 9")
-async def test_each_reveal_asks_the_gate_again(upstream: ContractHandle, ada: User, settings: LazySettings) -> None:
+async def test_each_reveal_asks_the_gate_again(upstream, ada, settings):
     settings.REASONING_SCRATCHPAD_ENABLED = True
     upstream.script([{"content": "Yes.", "faults": HOLD}])
     conversation = await database_sync_to_async(make_conversation)(owner=ada)
@@ -186,8 +175,8 @@ def _switch(user: User, key: str, *, on: bool) -> None:
 
 
 async def test_page_that_was_loaded_before_the_running_turn_gets_its_card_whole_and_nothing_before(
-    upstream: ContractHandle, conversation: Conversation, opened: OpenPage
-) -> None:
+    upstream, conversation, opened
+):
     upstream.script([{"content": "one two three four", "chunk": "word", "faults": HOLD}])
     earlier = await database_sync_to_async(make_turn)(conversation)
     await submit(conversation)
@@ -203,9 +192,7 @@ async def test_page_that_was_loaded_before_the_running_turn_gets_its_card_whole_
 
 
 @pytest.mark.parametrize("names_it", [True, False])
-async def test_page_that_was_loaded_with_the_running_turn_is_sent_its_state(
-    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, names_it: bool
-) -> None:
+async def test_page_that_was_loaded_with_the_running_turn_is_sent_its_state(upstream, conversation, opened, names_it):
     upstream.script([{"content": "one", "faults": HOLD}])
     turn_id = await submit(conversation)
 
@@ -219,8 +206,8 @@ async def test_page_that_was_loaded_with_the_running_turn_is_sent_its_state(
 
 @pytest.mark.parametrize("is_running", [True, False])
 async def test_page_that_was_drawn_again_without_a_new_card_gets_it_once_more(
-    upstream: ContractHandle, conversation: Conversation, opened: OpenPage, is_running: bool
-) -> None:
+    upstream, conversation, opened, is_running
+):
     earlier = await database_sync_to_async(make_turn)(conversation)
     upstream.script([{"content": "one", "faults": HOLD}])
     turn_id = await submit(conversation)

@@ -1,7 +1,5 @@
 """Whole pages: what surrounds the cards, and what the scripts rely on."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -29,7 +27,7 @@ def inputs(form: markup.HtmlElement) -> dict[str, str]:
     return {field.get("name"): field.get("value") for field in all_of(form, "input")}
 
 
-def test_every_icon_that_is_used_is_in_the_sprite() -> None:
+def test_every_icon_that_is_used_is_in_the_sprite():
     used = {name for path in TEMPLATES for name in re.findall(r"#i-([a-z]+)\"", source(path))}
     drawn = set(re.findall(r'id="i-([a-z]+)"', source(ROOT / "static" / "img" / "icons.svg")))
 
@@ -37,7 +35,7 @@ def test_every_icon_that_is_used_is_in_the_sprite() -> None:
     assert used <= drawn
 
 
-def test_every_icon_that_css_draws_has_its_place_in_the_sprite() -> None:
+def test_every_icon_that_css_draws_has_its_place_in_the_sprite():
     used = {name for path in TEMPLATES for name in re.findall(r"data-icon=\"([a-z]+)\"", source(path))}
     named = re.findall(r"\[data-icon=([a-z]+)\][^{};]*\{ --at: (\d+) \}", source(STYLES))
     column = re.findall(r'<use href="#i-([a-z]+)"', source(ROOT / "static" / "img" / "icons.svg"))
@@ -48,7 +46,7 @@ def test_every_icon_that_css_draws_has_its_place_in_the_sprite() -> None:
     assert [column[int(place)] for _name, place in named] == [name for name, _place in named]
 
 
-def test_every_id_that_a_script_asks_for_is_on_the_page() -> None:
+def test_every_id_that_a_script_asks_for_is_on_the_page():
     asked = {name for path in SCRIPTS for name in re.findall(r'getElementById\("([a-z-]+)"\)', source(path))}
     ids = {element.get("id") for element in all_of(page(), "[id]")}
 
@@ -56,13 +54,13 @@ def test_every_id_that_a_script_asks_for_is_on_the_page() -> None:
     assert asked <= ids
 
 
-def test_scripts_run_nothing_from_text() -> None:
+def test_scripts_run_nothing_from_text():
     risky = r"\beval\(|new Function|\.innerHTML|document\.write"
 
     assert [path.name for path in SCRIPTS if re.search(risky, source(path))] == []
 
 
-def test_transcript_is_a_silent_log_beside_two_live_nodes() -> None:
+def test_transcript_is_a_silent_log_beside_two_live_nodes():
     shown = page()
     log = one(shown, "#messages")
 
@@ -73,7 +71,7 @@ def test_transcript_is_a_silent_log_beside_two_live_nodes() -> None:
 
 
 @pytest.mark.parametrize("running", [True, False])
-def test_stop_is_there_while_an_answer_is_written(running: bool) -> None:
+def test_stop_is_there_while_an_answer_is_written(running):
     shown = page(running=running)
     stop = one(shown, "[data-stop]")
 
@@ -82,7 +80,7 @@ def test_stop_is_there_while_an_answer_is_written(running: bool) -> None:
 
 
 @pytest.mark.parametrize("is_on", [True, False])
-def test_reasoning_switch_asks_for_the_other_state(is_on: bool) -> None:
+def test_reasoning_switch_asks_for_the_other_state(is_on):
     switch = one(page(sees=Visibility(show_reasoning=is_on)), "[data-toggle=show-reasoning]")
     asked = inputs(switch.getparent())
 
@@ -92,12 +90,12 @@ def test_reasoning_switch_asks_for_the_other_state(is_on: bool) -> None:
 
 
 @pytest.mark.spec("004 flags")
-def test_no_switch_where_the_site_shows_no_reasoning() -> None:
+def test_no_switch_where_the_site_shows_no_reasoning():
     assert all_of(page(sees=Visibility(reasoning_possible=False)), "[data-toggle=show-reasoning]") == []
 
 
 @pytest.mark.spec("product 9")
-def test_scratchpad_switch_is_for_administrators() -> None:
+def test_scratchpad_switch_is_for_administrators():
     switch = one(page(sees=ADMINISTRATOR, scratchpad_on=True), "[data-toggle=show-scratchpad]")
 
     assert switch.get("aria-checked") == "true"
@@ -105,7 +103,7 @@ def test_scratchpad_switch_is_for_administrators() -> None:
     assert all_of(page(), "[data-toggle=show-scratchpad]") == []
 
 
-def test_empty_page_offers_questions_that_send_themselves() -> None:
+def test_empty_page_offers_questions_that_send_themselves():
     shown = page(items=[], starters=["Which tests?"], corpus={"filings": 3, "companies": 2, "is_demo": True})
     form = one(one(shown, "#hello"), "form")
 
@@ -116,11 +114,11 @@ def test_empty_page_offers_questions_that_send_themselves() -> None:
 
 
 @pytest.mark.parametrize("name", ["404.html", "403.html", "403_csrf.html", "400.html", "500.html", "503.html"])
-def test_error_page_draws_without_a_request(name: str) -> None:
+def test_error_page_draws_without_a_request(name):
     assert len(all_of(markup.fromstring(text_of(name)), "h1")) == 1
 
 
-def test_field_error_is_tied_to_its_field() -> None:
+def test_field_error_is_tied_to_its_field():
     class Form(forms.Form):
         username = forms.CharField()
 

@@ -1,10 +1,7 @@
 """Rows of an older schema are read as today's, and stay as they were written."""
 
-from __future__ import annotations
-
 import pytest
 
-from accounts.models import User
 from chat import eventlog
 from chat.eventlog.serialization import SCHEMA, upgrade_payload
 from chat.models import Event
@@ -15,7 +12,7 @@ THOUGHT = Reasoning(kind="text", text="hm", source_field="", model="m", provider
 
 
 @pytest.mark.django_db
-def test_row_of_the_first_schema_is_read_as_todays_and_not_rewritten(alice: User) -> None:
+def test_row_of_the_first_schema_is_read_as_todays_and_not_rewritten(alice):
     turn = open_turn(make_conversation(owner=alice).pk, text="q")
     eventlog.append(turn, [THOUGHT])
     Event.objects.filter(turn=turn).update(schema=1)
@@ -27,10 +24,10 @@ def test_row_of_the_first_schema_is_read_as_todays_and_not_rewritten(alice: User
     assert Event.objects.get(turn=turn, type="reasoning").public["source_field"] == ""
 
 
-def test_every_older_schema_has_its_step() -> None:
+def test_every_older_schema_has_its_step():
     for schema in range(1, SCHEMA + 1):
         assert upgrade_payload("user_message", schema, {"text": "q"}) == {"text": "q"}
 
 
-def test_payload_of_a_later_schema_is_left_as_it_is() -> None:
+def test_payload_of_a_later_schema_is_left_as_it_is():
     assert upgrade_payload("reasoning", SCHEMA + 1, {"kind": "text"}) == {"kind": "text"}

@@ -1,11 +1,8 @@
 """The preview page of the next request: who may see it, what it lists, and how it is redacted. Product 8-15."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
-from django.conf import LazySettings
 from django.test import Client
 from lxml.html import HtmlElement, fromstring
 
@@ -60,12 +57,12 @@ def masks_of(page: HtmlElement) -> list[str]:
 
 
 @pytest.fixture
-def own(ada: User) -> Conversation:
+def own(ada):
     return make_conversation(owner=ada, title="Covenants")
 
 
 @pytest.fixture
-def own_with_thinking(own: Conversation) -> Conversation:
+def own_with_thinking(own):
     own.reasoning = {"reasoning.includeInContext": True}
     own.save()
     return own
@@ -86,7 +83,7 @@ def call_message(arguments: str, name: str = "searchFilings") -> dict[str, objec
 
 
 @pytest.mark.spec("product 14")
-def test_preview_is_404_for_everyone_but_administrators_of_their_own_conversations(alice: User, sam: User) -> None:
+def test_preview_is_404_for_everyone_but_administrators_of_their_own_conversations(alice, sam):
     theirs = make_conversation(owner=alice)
 
     get_page(alice, theirs, status=404)
@@ -96,7 +93,7 @@ def test_preview_is_404_for_everyone_but_administrators_of_their_own_conversatio
     assert Client().get(f"/chats/{theirs.pk}/preview/").status_code == 302
 
 
-def test_only_administrators_see_links_to_the_preview(alice: User, ada: User, own: Conversation) -> None:
+def test_only_administrators_see_links_to_the_preview(alice, ada, own):
     for person, conversation, is_linked in ((ada, own, True), (alice, make_conversation(owner=alice), False)):
         client = Client()
         client.force_login(person)
@@ -115,9 +112,7 @@ def test_only_administrators_see_links_to_the_preview(alice: User, ada: User, ow
     ],
     ids=["not included", "stripped", "included"],
 )
-def test_what_is_left_out_is_listed_with_its_reason(
-    ada: User, own: Conversation, layer: dict[str, object], why: tuple[str, str] | None
-) -> None:
+def test_what_is_left_out_is_listed_with_its_reason(ada, own, layer, why):
     own.reasoning = layer
     own.save()
     make_history(
@@ -132,7 +127,7 @@ def test_what_is_left_out_is_listed_with_its_reason(
     assert (left_out, stored, limit) == (10 if why else 0, goes + left_out, 32_000)
 
 
-def test_summary_replaces_a_run_of_events(ada: User, own: Conversation) -> None:
+def test_summary_replaces_a_run_of_events(ada, own):
     make_history(own, *make_tool_step(), question="First?")
     make_history(
         own, Compaction(to_seq=5, summary="They asked first."), AssistantMessage(text="Second."), question="Second?"
@@ -144,7 +139,7 @@ def test_summary_replaces_a_run_of_events(ada: User, own: Conversation) -> None:
     assert ["7", "compaction", "They asked first."] in [row[:3] for row in table(page, "go")]
 
 
-def test_parts_of_the_bar_add_up_to_what_is_sent(ada: User, own: Conversation) -> None:
+def test_parts_of_the_bar_add_up_to_what_is_sent(ada, own):
     own.reasoning = {"reasoning.includeInContext": True}
     own.save()
     make_history(own, make_thought(), *make_tool_step())
@@ -158,7 +153,7 @@ def test_parts_of_the_bar_add_up_to_what_is_sent(ada: User, own: Conversation) -
     assert all(parts)
 
 
-def test_notes_say_what_the_service_will_not_get(ada: User, own: Conversation) -> None:
+def test_notes_say_what_the_service_will_not_get(ada, own):
     own.profile = make_profile("small", context_limit=2_000)
     own.save()
     own.reasoning = {"reasoning.effort": "high", "reasoning.maxTokens": 9}
@@ -173,7 +168,7 @@ def test_notes_say_what_the_service_will_not_get(ada: User, own: Conversation) -
     assert notes[1:] == ["reasoning.maxTokens has no effect: the service of this model has no parameter for it."]
 
 
-def test_other_model_is_shown_by_its_name(ada: User, own: Conversation) -> None:
+def test_other_model_is_shown_by_its_name(ada, own):
     make_profile("kimi", label="Kimi", dialect="kimi")
     make_turn(own)
 
@@ -185,7 +180,7 @@ def test_other_model_is_shown_by_its_name(ada: User, own: Conversation) -> None:
     assert own.profile is None
 
 
-def test_unknown_model_is_refused_with_those_there_are(ada: User, own: Conversation) -> None:
+def test_unknown_model_is_refused_with_those_there_are(ada, own):
     make_profile("kimi")
 
     page = get_page(ada, own, status=400, model="nobody")
@@ -194,7 +189,7 @@ def test_unknown_model_is_refused_with_those_there_are(ada: User, own: Conversat
     assert page.xpath("//figure") == []
 
 
-def test_missing_key_is_named_and_nothing_is_previewed(ada: User, own: Conversation) -> None:
+def test_missing_key_is_named_and_nothing_is_previewed(ada, own):
     own.profile = make_profile("kimi", api_key_env="ABSENT_API_KEY")
     own.save()
 
@@ -204,7 +199,7 @@ def test_missing_key_is_named_and_nothing_is_previewed(ada: User, own: Conversat
     assert page.xpath("//figure") == []
 
 
-def test_lost_key_of_history_is_reported(ada: User, own: Conversation, settings: LazySettings) -> None:
+def test_lost_key_of_history_is_reported(ada, own, settings):
     make_history(own, *make_tool_step())
     settings.CONTENT_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
 
@@ -212,9 +207,7 @@ def test_lost_key_of_history_is_reported(ada: User, own: Conversation, settings:
 
 
 @pytest.mark.spec("product 10")
-def test_secret_in_arguments_results_thinking_and_texts_is_nowhere_on_the_page(
-    ada: User, own_with_thinking: Conversation
-) -> None:
+def test_secret_in_arguments_results_thinking_and_texts_is_nowhere_on_the_page(ada, own_with_thinking):
     arguments = json.dumps({"query": f"token {SECRET}", "note": SECRET})
     question = f"My key is {SECRET}, mail to pat@example.com"
     make_history(own_with_thinking, make_thought(f"The key is {SECRET}"), *make_tool_step(arguments), question=question)
@@ -228,7 +221,7 @@ def test_secret_in_arguments_results_thinking_and_texts_is_nowhere_on_the_page(
 
 
 @pytest.mark.spec("product 10")
-def test_values_are_masked_by_their_keys_inside_results() -> None:
+def test_values_are_masked_by_their_keys_inside_results():
     content = '\n {"password": "correct horse", "page": 3}'
 
     shown, masks = masked(chat_body({"role": "tool", "tool_call_id": "call_1", "content": content}))
@@ -239,7 +232,7 @@ def test_values_are_masked_by_their_keys_inside_results() -> None:
 
 
 @pytest.mark.spec("product 10")
-def test_arguments_are_shown_as_in_the_trace() -> None:
+def test_arguments_are_shown_as_in_the_trace():
     shown, masks = masked(chat_body(call_message('{"query": "covenants", "why": "a private reason"}')))
 
     assert r"\"query\": \"covenants\"" in shown
@@ -249,14 +242,14 @@ def test_arguments_are_shown_as_in_the_trace() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["{broken sk-live-secret", "", "[" * 2_000])
-def test_arguments_that_are_no_json_are_shown_by_their_length(arguments: str) -> None:
+def test_arguments_that_are_no_json_are_shown_by_their_length(arguments):
     shown, masks = masked(chat_body(call_message(arguments)))
 
     assert "broken" not in shown
     assert masks == [f"[no JSON, {len(arguments):,} characters]"]
 
 
-def test_of_a_long_history_the_newest_is_shown() -> None:
+def test_of_a_long_history_the_newest_is_shown():
     texts = [f"Question {number}: " + "word " * 1_000 for number in range(MAX_CHARS // 4_000 + 20)]
 
     shown, masks = masked(chat_body(*({"role": "user", "content": text} for text in texts)))
@@ -267,9 +260,7 @@ def test_of_a_long_history_the_newest_is_shown() -> None:
 
 
 @pytest.mark.spec("004 flags")
-def test_site_without_reasoning_shows_none_in_its_preview(
-    ada: User, own_with_thinking: Conversation, settings: LazySettings
-) -> None:
+def test_site_without_reasoning_shows_none_in_its_preview(ada, own_with_thinking, settings):
     make_history(
         own_with_thinking,
         make_thought("canary-thought"),
@@ -283,7 +274,7 @@ def test_site_without_reasoning_shows_none_in_its_preview(
     assert "because your answers don’t show it either" in page.text_content()
 
 
-def test_thinking_that_is_sent_is_shown_to_viewers_who_may_read_it(ada: User, own_with_thinking: Conversation) -> None:
+def test_thinking_that_is_sent_is_shown_to_viewers_who_may_read_it(ada, own_with_thinking):
     make_history(own_with_thinking, make_thought("A thought to read."), *make_tool_step())
 
     page = get_page(ada, own_with_thinking)
@@ -293,7 +284,7 @@ def test_thinking_that_is_sent_is_shown_to_viewers_who_may_read_it(ada: User, ow
     assert "is not shown to you" not in page.text_content()
 
 
-def test_sealed_item_is_listed_and_never_opened(ada: User, own_with_thinking: Conversation) -> None:
+def test_sealed_item_is_listed_and_never_opened(ada, own_with_thinking):
     own_with_thinking.profile = make_profile("r", model="gpt-5-mini", api="responses", base_url="http://127.0.0.1:9/v1")
     own_with_thinking.save()
     endpoint = model_choice.request_target(model_choice.chosen_model(own_with_thinking)).provider
@@ -308,7 +299,7 @@ def test_sealed_item_is_listed_and_never_opened(ada: User, own_with_thinking: Co
     assert "[sealed, 120 characters]" in masks_of(page)
 
 
-def test_markup_in_what_was_said_is_text(ada: User, own_with_thinking: Conversation) -> None:
+def test_markup_in_what_was_said_is_text(ada, own_with_thinking):
     make_history(own_with_thinking, question="<script>alert(1)</script><mark>no mask</mark>")
 
     page = get_page(ada, own_with_thinking)

@@ -1,31 +1,18 @@
 """``manage.py preview_request`` prints exactly the body that is sent next, over each API and dialect. Product 8, 10."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 from django.core.management import CommandError, call_command
 from django.test import AsyncClient
 
-from accounts.models import User
 from chat.models import Conversation
 from chat.request_preview.plan import chosen_model, exact_json, plan_preview
-from chat.turns.manager import TurnManager
 from tests.chat.histories import KINDS, Talk
-from tests.contract_server.fixture import ContractHandle
-from tests.factories import (
-    SECRET,
-    TOOL_OUTPUT,
-    make_conversation,
-    make_history,
-    make_thought,
-    make_tool_step,
-)
+from tests.factories import SECRET, TOOL_OUTPUT, make_conversation, make_history, make_thought, make_tool_step
 
 pytestmark = pytest.mark.django_db(transaction=True)
 QUICK = ("kimi-k2-thinking", "gpt-5-mini", "plain-model")
@@ -34,7 +21,7 @@ QUESTION = "And what of the next one?"
 
 
 @pytest.fixture
-def talk(upstream: ContractHandle, turn_manager: TurnManager, conversation: Conversation) -> Talk:
+def talk(upstream, turn_manager, conversation):
     return Talk(upstream, turn_manager, conversation)
 
 
@@ -62,7 +49,7 @@ def with_question(body: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in KINDS]
 )
-async def test_previewed_body_is_sent_with_the_question_at_its_end(talk: Talk, name: str) -> None:
+async def test_previewed_body_is_sent_with_the_question_at_its_end(talk, name):
     await talk.choose(KINDS[name])
     await talk.ask(*talk.loop())
     await talk.ask(talk.step(), talk.answer())
@@ -73,7 +60,7 @@ async def test_previewed_body_is_sent_with_the_question_at_its_end(talk: Talk, n
 
 
 @pytest.mark.parametrize("layer", [{"includeInContext": False}, {"stripFromContext": "all"}, {"effort": "high"}])
-async def test_previewed_body_follows_the_settings_of_this_moment(talk: Talk, layer: dict[str, Any]) -> None:
+async def test_previewed_body_follows_the_settings_of_this_moment(talk, layer):
     await talk.choose(KINDS["qwen3-local"])
     await talk.ask(talk.answer())
     before = await preview(talk)
@@ -86,9 +73,7 @@ async def test_previewed_body_follows_the_settings_of_this_moment(talk: Talk, la
 
 
 @pytest.mark.spec("product 9")
-async def test_scratchpad_is_in_no_preview(
-    upstream: ContractHandle, turn_manager: TurnManager, ada: User, settings: LazySettings
-) -> None:
+async def test_scratchpad_is_in_no_preview(upstream, turn_manager, ada, settings):
     settings.REASONING_SCRATCHPAD_ENABLED = True
     talk = Talk(upstream, turn_manager, await database_sync_to_async(make_conversation)(owner=ada))
     text = "Reasoning Summary:\n- Looked.\n- Read.\n\nFinal Answer:\nYes.\n<scratchpad>canary-note</scratchpad>"
@@ -112,7 +97,7 @@ def run_command(conversation: Conversation, *options: str) -> dict[str, Any]:
 
 
 @pytest.mark.spec("product 10")
-def test_command_prints_the_exact_body(conversation: Conversation) -> None:
+def test_command_prints_the_exact_body(conversation):
     make_history(conversation, *make_tool_step(ARGUMENTS))
 
     messages = run_command(conversation)["body"]["messages"]
@@ -121,7 +106,7 @@ def test_command_prints_the_exact_body(conversation: Conversation) -> None:
     assert messages[3]["content"] == TOOL_OUTPUT
 
 
-def test_command_prints_what_is_left_out_and_the_figures(conversation: Conversation) -> None:
+def test_command_prints_what_is_left_out_and_the_figures(conversation):
     conversation.reasoning = {"reasoning.maxTokens": 9}
     conversation.save()
     make_history(conversation, make_thought("Forty characters of thought, no more no."), *make_tool_step())
@@ -137,7 +122,7 @@ def test_command_prints_what_is_left_out_and_the_figures(conversation: Conversat
 
 
 @pytest.mark.parametrize("name", ["00000000-0000-4000-8000-000000000000", "no id"])
-def test_unknown_conversation_is_one_clear_line(name: str) -> None:
+def test_unknown_conversation_is_one_clear_line(name):
     with pytest.raises(CommandError, match=rf"^No conversation has the id {name}\.$") as refused:
         call_command("preview_request", name)
 

@@ -1,26 +1,22 @@
 """Failures are logged without a word of what was asked, thought, found or answered."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import io
 import json
 import logging
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any, ClassVar
 
 import pytest
 
 from chat.conversations import model_choice as model_service
-from chat.models import Conversation
 from chat.providers.base import ProviderRequest
 from chat.tools import registry
 from chat.tools.base import ToolContext, ToolOutput
 from config.logs import RedactingJsonFormatter
 from reasoning.deltas import RawDelta, RawFields
 from tests.chat.asking import ask, events_of, kinds
-from tests.contract_server.fixture import ContractHandle
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 12")]
 CANARY = "heron-violet-4471"
@@ -56,7 +52,7 @@ class BreakingProvider:
 
 
 @pytest.fixture
-def written() -> Iterator[io.StringIO]:
+def written():
     """What the site's own handler would write meanwhile, whatever the logger."""
     sink = io.StringIO()
     handler = logging.StreamHandler(sink)
@@ -74,12 +70,7 @@ def _lines(written: io.StringIO) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
-async def test_failing_tool_is_logged_by_class_and_frames_alone(
-    upstream: ContractHandle,
-    conversation: Conversation,
-    written: io.StringIO,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_failing_tool_is_logged_by_class_and_frames_alone(upstream, conversation, written, monkeypatch):
     monkeypatch.setitem(registry(), "breaks", BreakingTool())
     call = {"name": "breaks", "arguments": json.dumps({"note": CANARY})}
     upstream.script([{"tool_calls": [call]}, {"content": f"It broke: {CANARY}."}])
@@ -100,12 +91,7 @@ async def test_failing_tool_is_logged_by_class_and_frames_alone(
         {"kind": "server_error", "times": 3, "message": f"failed on: {CANARY}"},
     ],
 )
-async def test_service_that_echoes_the_prompt_is_logged_by_its_code_alone(
-    upstream: ContractHandle,
-    conversation: Conversation,
-    written: io.StringIO,
-    fault: dict[str, Any],
-) -> None:
+async def test_service_that_echoes_the_prompt_is_logged_by_its_code_alone(upstream, conversation, written, fault):
     upstream.script([{"reasoning": PRIVATE, "content": PRIVATE, "faults": [fault]}])
 
     turn = await ask(conversation, PRIVATE)
@@ -117,10 +103,8 @@ async def test_service_that_echoes_the_prompt_is_logged_by_its_code_alone(
     assert kinds(await events_of(turn))[-1] == "turn_end"
 
 
-async def test_broken_provider_is_logged_by_class_and_frames_alone(
-    conversation: Conversation, written: io.StringIO, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def provider(_chosen: model_service.ModelChoice) -> BreakingProvider:
+async def test_broken_provider_is_logged_by_class_and_frames_alone(conversation, written, monkeypatch):
+    async def provider(_chosen):
         return BreakingProvider()
 
     monkeypatch.setattr(model_service, "provider", provider)
@@ -133,8 +117,8 @@ async def test_broken_provider_is_logged_by_class_and_frames_alone(
     assert kinds(await events_of(turn))[-1] == "turn_end"
 
 
-async def test_forgotten_task_does_not_print_its_exception(written: io.StringIO) -> None:
-    async def fail() -> None:
+async def test_forgotten_task_does_not_print_its_exception(written):
+    async def fail():
         raise RuntimeError(PRIVATE)
 
     task = asyncio.ensure_future(fail())

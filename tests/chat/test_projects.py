@@ -1,9 +1,6 @@
 """Projects, the archive, and what is done with several conversations at once."""
 
-from __future__ import annotations
-
 import pytest
-from django.test import Client
 
 from accounts.models import User
 from chat.conversations import model_choice, sidebar
@@ -27,11 +24,11 @@ def groups(person: User) -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def client(alice: User) -> Client:
+def client(alice):
     return client_of(alice)
 
 
-def test_project_groups_its_conversations(alice: User, client: Client) -> None:
+def test_project_groups_its_conversations(alice, client):
     make(alice, "Other")
     conversation = make(alice, "Ferry")
     created = client.post("/projects/", {"name": "Harbour", "system_prompt": "Be brief."}, follow=True)
@@ -51,7 +48,7 @@ def test_project_groups_its_conversations(alice: User, client: Client) -> None:
     assert groups(alice) == {"Today": ["Ferry", "Other"]}
 
 
-def test_prompt_of_a_project_is_sent_between_those_of_model_and_conversation(alice: User) -> None:
+def test_prompt_of_a_project_is_sent_between_those_of_model_and_conversation(alice):
     SiteSettings(system_prompt="Of the site.").save()
     project = Project.objects.create(owner=alice, name="Harbour", system_prompt="Of the project.")
     profile = make_profile("m", system_prompt="Of the model.")
@@ -62,7 +59,7 @@ def test_prompt_of_a_project_is_sent_between_those_of_model_and_conversation(ali
     assert prompt.split("\n\n") == ["Of the site.", "Of the model.", "Of the project.", "Of the chat."]
 
 
-def test_projects_are_their_owners_alone(alice: User, bob: User, client: Client) -> None:
+def test_projects_are_their_owners_alone(alice, bob, client):
     project = Project.objects.create(owner=bob, name="His")
     conversation = make(alice, "Ferry")
     url = project.get_absolute_url()
@@ -81,7 +78,7 @@ def test_projects_are_their_owners_alone(alice: User, bob: User, client: Client)
     assert project.conversations.count() == 0
 
 
-def test_archived_conversation_is_listed_apart_and_found_until_a_new_message(alice: User, client: Client) -> None:
+def test_archived_conversation_is_listed_apart_and_found_until_a_new_message(alice, client):
     conversation = make(alice, "Ferry")
     url = f"/chats/{conversation.pk}/"
 
@@ -98,7 +95,7 @@ def test_archived_conversation_is_listed_apart_and_found_until_a_new_message(ali
     assert groups(alice) == {"Today": ["Ferry"]}
 
 
-def test_several_are_archived_and_deleted_at_once(alice: User, bob: User, client: Client) -> None:
+def test_several_are_archived_and_deleted_at_once(alice, bob, client):
     ferry, tide, kept = (make(alice, title) for title in ("Ferry", "Tide", "Kept"))
     his = make(bob, "His")
     chosen = {"chat": [str(ferry.pk), str(tide.pk), str(his.pk), "x"]}
@@ -111,12 +108,21 @@ def test_several_are_archived_and_deleted_at_once(alice: User, bob: User, client
     assert [*alice.conversations.all()] == [kept]
     assert his in bob.conversations.all()
     assert "and 1 more" in deleted.text
-    client.post(f"/chats/{ferry.pk}/manage/", {"do": "restore"})
+    restored = client.post(f"/chats/{ferry.pk}/manage/", {"do": "restore", "list": ""})
+    assert restored["Location"] == "/chats/"
     assert alice.conversations.count() == 3
+    assert client.get("/chats/").text.count(" checked") == 0
+    assert client.get("/chats/?all=1").text.count(" checked") == 3
+    client.post("/chats/selected/", {"do": "archive", **chosen})
+    deleted = client.post("/chats/selected/", {"do": "delete", "archived": "1", **chosen}, follow=True)
+    assert deleted.request["PATH_INFO"] == "/chats/archived/"
+    assert "and 1 more" in deleted.text
+    restored = client.post(f"/chats/{ferry.pk}/manage/", {"do": "restore", "list": "archived"})
+    assert restored["Location"] == "/chats/archived/"
     assert "Select conversations first." in client.post("/chats/selected/", {"do": "delete"}, follow=True).text
 
 
-def test_lists_continue_a_page_at_a_time(alice: User, client: Client) -> None:
+def test_lists_continue_a_page_at_a_time(alice, client):
     project = Project.objects.create(owner=alice, name="Harbour")
     for number in range(sidebar.PAGE_SIZE + 1):
         make(alice, f"n{number}", project=project)

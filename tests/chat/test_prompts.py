@@ -1,24 +1,18 @@
 """System prompts of site, model and conversation, and a user's library of prompts."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
-from accounts.models import User
-from chat.models import Conversation, Prompt, SiteSettings
+from chat.models import Prompt, SiteSettings
 from tests.chat.asking import ask, owner_of, send, signed_in
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import client_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-async def test_system_prompts_are_sent_in_order(
-    upstream: ContractHandle, conversation: Conversation, ada: User
-) -> None:
+async def test_system_prompts_are_sent_in_order(upstream, conversation, ada):
     upstream.script([{"content": "Aye."}])
     await SiteSettings.objects.acreate(system_prompt="Say nothing of prices.")
     client = await owner_of(conversation)
@@ -38,7 +32,7 @@ async def test_system_prompts_are_sent_in_order(
     assert (await (await signed_in(ada)).post(address, {"system_prompt": "No."})).status_code == 404
 
 
-async def test_prompt_of_the_library_is_put_into_the_composer(conversation: Conversation, alice: User) -> None:
+async def test_prompt_of_the_library_is_put_into_the_composer(conversation, alice):
     await Prompt.objects.acreate(owner=alice, name="review", text="Review this:\nline by line")
 
     without_script = await send(conversation, "/prompt review")
@@ -55,7 +49,7 @@ async def test_prompt_of_the_library_is_put_into_the_composer(conversation: Conv
     assert not await conversation.turns.aexists()
 
 
-def test_prompts_are_saved_edited_and_deleted_by_their_owner(alice: User, bob: User) -> None:
+def test_prompts_are_saved_edited_and_deleted_by_their_owner(alice, bob):
     client, stranger = client_of(alice), client_of(bob)
     for text in ("Review <this>", "Review that"):
         assert client.post("/prompts/", {"name": "review", "text": text}).status_code == 302

@@ -1,10 +1,7 @@
 """Bytes of a stream to deltas: event framing, odd shapes, token counts, errors inside a stream."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import AsyncIterator
 from itertools import pairwise
 from typing import Any
 
@@ -44,7 +41,7 @@ def refusal(*payloads: bytes) -> ProviderError:
 
 
 @given(st.sampled_from(["\n", "\r", "\r\n"]), st.lists(st.integers(0, 110), max_size=12))
-def test_any_cutting_gives_the_same_events(line_end: str, cuts: list[int]) -> None:
+def test_any_cutting_gives_the_same_events(line_end, cuts):
     data = STREAM.replace("\n", line_end).encode()
     places = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
 
@@ -52,7 +49,7 @@ def test_any_cutting_gives_the_same_events(line_end: str, cuts: list[int]) -> No
 
 
 @pytest.mark.parametrize("piece", [b"data: " + b"x" * 100_000, b"data: " + b"x" * 100_000 + b"\n"])
-def test_event_without_end_is_refused_at_the_bound(piece: bytes) -> None:
+def test_event_without_end_is_refused_at_the_bound(piece):
     with pytest.raises(ProviderError) as caught:
         events(*[piece] * (MAX_EVENT_BYTES // 100_000 + 2))
 
@@ -72,11 +69,11 @@ def test_event_without_end_is_refused_at_the_bound(piece: bytes) -> None:
         b"",
     ],
 )
-def test_chunk_that_says_nothing_gives_nothing(payload: bytes) -> None:
+def test_chunk_that_says_nothing_gives_nothing(payload):
     assert decoded(payload) == []
 
 
-def test_list_of_parts_becomes_thinking_and_content_in_order() -> None:
+def test_list_of_parts_becomes_thinking_and_content_in_order():
     parts = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "so"}, "!"]
 
     assert decoded(chunk({"content": parts})) == [
@@ -87,7 +84,7 @@ def test_list_of_parts_becomes_thinking_and_content_in_order() -> None:
 
 
 @pytest.mark.spec("003 precedence")
-def test_thoughts_among_the_parts_are_not_added_to_a_native_field() -> None:
+def test_thoughts_among_the_parts_are_not_added_to_a_native_field():
     parts = [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "so"}]
 
     assert decoded(chunk({"content": parts, "reasoning_content": "hm"})) == [
@@ -96,7 +93,7 @@ def test_thoughts_among_the_parts_are_not_added_to_a_native_field() -> None:
     ]
 
 
-def test_several_chunks_in_one_event_are_all_read() -> None:
+def test_several_chunks_in_one_event_are_all_read():
     assert decoded(chunk({"content": "a"}) + b"\n" + chunk({"content": "b"})) == [
         RawFields({"content": "a"}),
         RawFields({"content": "b"}),
@@ -106,11 +103,11 @@ def test_several_chunks_in_one_event_are_all_read() -> None:
 @pytest.mark.parametrize(
     ("delta", "reason"), [({"content": "a"}, "stop"), ({"tool_calls": [{"id": "a"}]}, "tool_calls")]
 )
-def test_end_mark_ends_a_stream_without_finish_reason(delta: dict[str, Any], reason: str) -> None:
+def test_end_mark_ends_a_stream_without_finish_reason(delta, reason):
     assert decoded(chunk(delta, ""), b"[DONE]")[-1] == RawEnd(reason, "served-1")
 
 
-def test_running_totals_leave_once_and_last() -> None:
+def test_running_totals_leave_once_and_last():
     counts = [{"prompt_tokens": 5, "completion_tokens": number} for number in (1, 2, 3)]
 
     found = decoded(*(chunk({"content": "a"}, usage=usage) for usage in counts), chunk({}, "stop"))
@@ -135,11 +132,11 @@ def test_running_totals_leave_once_and_last() -> None:
         ("none", None),
     ],
 )
-def test_token_counts_are_read_under_every_name(usage: Any, expected: RawUsage | None) -> None:
+def test_token_counts_are_read_under_every_name(usage, expected):
     assert read_usage(usage) == expected
 
 
-def test_whole_completion_gives_the_same_deltas_as_a_stream() -> None:
+def test_whole_completion_gives_the_same_deltas_as_a_stream():
     message = {"role": "assistant", "content": "so", "reasoning": "hm"}
     body = {
         "model": "m",
@@ -171,19 +168,19 @@ def test_whole_completion_gives_the_same_deltas_as_a_stream() -> None:
         (b"[" * 100_000, "malformed"),
     ],
 )
-def test_error_inside_a_stream_is_named(payload: bytes, code: str) -> None:
+def test_error_inside_a_stream_is_named(payload, code):
     assert refusal(chunk({"content": "a"}), payload).code == code
 
 
 # review S "Not done": a compressed stream
-async def test_long_piece_is_parsed_in_slices_between_which_others_run() -> None:
+async def test_long_piece_is_parsed_in_slices_between_which_others_run():
     long, turns = b": keep-alive\n\n" * 100_000, []
 
-    async def received() -> AsyncIterator[bytes]:
+    async def received():
         yield b"data: 1\n\n"
         yield long
 
-    async def others() -> None:
+    async def others():
         while True:
             turns.append(1)
             await asyncio.sleep(0)

@@ -1,11 +1,8 @@
 """Chat completions over real HTTP, against the strict upstream."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx2
@@ -32,7 +29,7 @@ def sse(delta: dict[str, Any]) -> bytes:
     return f"data: {json.dumps({'choices': [{'delta': delta}]})}\n\n".encode()
 
 
-async def test_address_alone_uses_the_first_listed_model(upstream: ContractHandle) -> None:
+async def test_address_alone_uses_the_first_listed_model(upstream):
     upstream.script([{"content": "Hello."}])
     found = await provider_for(ProviderConfig(base_url=upstream.base_url))
 
@@ -41,7 +38,7 @@ async def test_address_alone_uses_the_first_listed_model(upstream: ContractHandl
     assert upstream.requests()[-1]["headers"]["authorization"] == "Bearer none"
 
 
-def test_identity_separates_endpoints_and_keys_and_shows_neither_key_nor_password() -> None:
+def test_identity_separates_endpoints_and_keys_and_shows_neither_key_nor_password():
     one = Connection("https://me:pw@Models.Example/v1/", "key-1")
     other = Connection("https://models.example/v1", "key-2")
 
@@ -51,7 +48,7 @@ def test_identity_separates_endpoints_and_keys_and_shows_neither_key_nor_passwor
     assert "key-1" not in one.identity + repr(one)
 
 
-async def test_answer_streams_with_thinking_end_and_counts(upstream: ContractHandle) -> None:
+async def test_answer_streams_with_thinking_end_and_counts(upstream):
     upstream.script([{"reasoning": "Let me see.", "content": "Umsätze stiegen.", "chunk": 3}])
 
     deltas = await answer(provider(upstream), REQUEST)
@@ -62,7 +59,7 @@ async def test_answer_streams_with_thinking_end_and_counts(upstream: ContractHan
     assert isinstance(deltas[-1], RawUsage)
 
 
-async def test_instructions_come_first_and_tools_are_offered(upstream: ContractHandle) -> None:
+async def test_instructions_come_first_and_tools_are_offered(upstream):
     upstream.script([{"tool_calls": [{"name": "searchFilings", "arguments": {"query": "x"}}], "chunk": 2}])
 
     deltas = await answer(provider(upstream), ProviderRequest(REQUEST.body, "Be brief.", (TOOL,), ""))
@@ -74,7 +71,7 @@ async def test_instructions_come_first_and_tools_are_offered(upstream: ContractH
     assert "".join(piece["function"].get("arguments") or "" for piece in pieces) == '{"query":"x"}'
 
 
-async def test_texts_that_arrive_together_are_one_delta() -> None:
+async def test_texts_that_arrive_together_are_one_delta():
     """Also where a failure follows them in the same read."""
     pieces = [
         f'data: {{"choices":[{{"delta":{{"{name}":"x"}}}}]}}\n\n' for name in ("reasoning",) * 3 + ("content",) * 2
@@ -90,16 +87,9 @@ async def test_texts_that_arrive_together_are_one_delta() -> None:
 
 
 @pytest.mark.parametrize(
-    "form",
-    [
-        "split_codepoint",
-        "missing_done",
-        "invalid_utf8",
-        "oversized_line",
-        "duplicate_event",
-    ],
+    "form", ["split_codepoint", "missing_done", "invalid_utf8", "oversized_line", "duplicate_event"]
 )
-async def test_unusual_stream_is_read_to_its_end(upstream: ContractHandle, form: str) -> None:
+async def test_unusual_stream_is_read_to_its_end(upstream, form):
     upstream.script(
         [{"content": "Umsätze ü stiegen.", "chunk": "word", "faults": [{"kind": "malformed_sse", "form": form}]}]
     )
@@ -111,7 +101,7 @@ async def test_unusual_stream_is_read_to_its_end(upstream: ContractHandle, form:
 
 
 @pytest.mark.parametrize("form", ["truncated_json", "not_json"])
-async def test_stream_that_is_no_json_is_malformed(upstream: ContractHandle, form: str) -> None:
+async def test_stream_that_is_no_json_is_malformed(upstream, form):
     upstream.script(
         [{"content": "So it is.", "chunk": "word", "faults": [{"kind": "malformed_sse", "form": form, "event": 2}]}]
     )
@@ -124,7 +114,7 @@ async def test_stream_that_is_no_json_is_malformed(upstream: ContractHandle, for
 
 @pytest.mark.parametrize("mode", ["fin", "truncate", "rst"])
 @pytest.mark.parametrize("at", ["first_event", "event:2", "inside_event:2:20"])
-async def test_stream_that_breaks_off_is_disconnected(upstream: ContractHandle, mode: str, at: str) -> None:
+async def test_stream_that_breaks_off_is_disconnected(upstream, mode, at):
     fault = {"kind": "disconnect", "at": at, "mode": mode}
     upstream.script([{"content": "So it is, in a few words.", "chunk": "word", "faults": [fault]}])
 
@@ -133,7 +123,7 @@ async def test_stream_that_breaks_off_is_disconnected(upstream: ContractHandle, 
     assert (error.code, error.retryable) == ("disconnected", True)
 
 
-async def test_silence_ends_after_the_idle_time(upstream: ContractHandle) -> None:
+async def test_silence_ends_after_the_idle_time(upstream):
     upstream.script([{"content": "So it is.", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2"}]}])
 
     received, error = await failure(provider(upstream, idle_s=0.3), REQUEST)
@@ -153,10 +143,8 @@ async def test_silence_ends_after_the_idle_time(upstream: ContractHandle) -> Non
     [b": keep-alive\n\n", sse({"content": ""}), sse({"tool_calls": [{"index": 0}]})],
     ids=["comment", "empty text", "empty call"],
 )
-async def test_only_words_are_signs_of_life(
-    first_s: float, idle_s: float, begins: bool, setting: str, empty: bytes
-) -> None:
-    async def drip() -> AsyncIterator[bytes]:
+async def test_only_words_are_signs_of_life(first_s, idle_s, begins, setting, empty):
+    async def drip():
         if begins:
             yield sse({"content": "Well"})
         while True:
@@ -173,8 +161,8 @@ async def test_only_words_are_signs_of_life(
     await client.close()
 
 
-async def test_first_word_may_take_longer_than_the_next() -> None:
-    async def late() -> AsyncIterator[bytes]:
+async def test_first_word_may_take_longer_than_the_next():
+    async def late():
         await asyncio.sleep(0.3)
         yield sse({"content": "So it is."}) + b"data: [DONE]\n\n"
 
@@ -185,7 +173,7 @@ async def test_first_word_may_take_longer_than_the_next() -> None:
     await client.close()
 
 
-async def test_closing_the_stream_closes_the_upstream(upstream: ContractHandle) -> None:
+async def test_closing_the_stream_closes_the_upstream(upstream):
     upstream.script([{"content": "So it is.", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2"}]}])
     stream = provider(upstream).stream(REQUEST)
     await anext(stream)
@@ -203,9 +191,7 @@ async def test_closing_the_stream_closes_the_upstream(upstream: ContractHandle) 
         ({"kind": "error_event"}, "server_error"),
     ],
 )
-async def test_failure_has_our_code_and_is_not_retried(
-    upstream: ContractHandle, fault: dict[str, Any], code: str
-) -> None:
+async def test_failure_has_our_code_and_is_not_retried(upstream, fault, code):
     upstream.script([{"content": "x", "faults": [fault]}])
 
     _, error = await failure(provider(upstream), REQUEST)
@@ -215,7 +201,7 @@ async def test_failure_has_our_code_and_is_not_retried(
     assert len(upstream.requests()) == 1
 
 
-async def test_web_page_instead_of_an_answer_is_malformed() -> None:
+async def test_web_page_instead_of_an_answer_is_malformed():
     client = _client(httpx2.Response(200, text="<html>Sign in</html>", headers={"content-type": "text/html"}))
 
     _, error = await failure(OpenAIChatProvider("http://models.example", "k", "m", client=client), REQUEST)
@@ -233,7 +219,7 @@ def _client(response: httpx2.Response) -> Any:
     return build_client(Connection("http://models.example", "k"), transport=transport)
 
 
-async def test_address_without_a_server_is_unreachable() -> None:
+async def test_address_without_a_server_is_unreachable():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

@@ -1,7 +1,5 @@
 """The Responses API over real HTTP, against the strict upstream."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -75,7 +73,7 @@ def replayed(deltas: list[RawDelta]) -> list[dict[str, Any]]:
     return [*back, *outputs]
 
 
-async def test_answer_streams_and_items_follow_in_their_order(upstream: ContractHandle) -> None:
+async def test_answer_streams_and_items_follow_in_their_order(upstream):
     upstream.script([STEP])
 
     deltas = await answer(provider(upstream), request())
@@ -89,7 +87,7 @@ async def test_answer_streams_and_items_follow_in_their_order(upstream: Contract
     assert [delta.finish_reason for delta in deltas if isinstance(delta, RawEnd)] == ["tool_calls"]
 
 
-async def test_request_is_stateless_and_in_this_api_s_form(upstream: ContractHandle) -> None:
+async def test_request_is_stateless_and_in_this_api_s_form(upstream):
     upstream.script([{"content": "Yes."}])
 
     await answer(provider(upstream), request(reasoning={"effort": "low", "summary": "auto"}))
@@ -121,7 +119,7 @@ async def test_request_is_stateless_and_in_this_api_s_form(upstream: ContractHan
         {"extra_item_keys": {"content": None, "phase": "new", "nested": {"b": [1, None], "a": 1.5}}},
     ],
 )
-async def test_captured_items_are_accepted_back_verbatim(upstream: ContractHandle, knobs: dict[str, Any]) -> None:
+async def test_captured_items_are_accepted_back_verbatim(upstream, knobs):
     upstream.script([STEP, {"content": "It is 12."}], knobs={"pairing": "strict", **knobs})
     asked = provider(upstream)
 
@@ -141,7 +139,7 @@ async def test_captured_items_are_accepted_back_verbatim(upstream: ContractHandl
         (lambda back: [back[0]], "unpaired_item"),
     ],
 )
-async def test_bad_replay_has_a_reason(upstream: ContractHandle, spoil: Any, reason: str) -> None:
+async def test_bad_replay_has_a_reason(upstream, spoil, reason):
     upstream.script([STEP, {"content": "x"}])
     asked = provider(upstream)
     back = replayed(await answer(asked, request()))
@@ -155,11 +153,11 @@ async def test_bad_replay_has_a_reason(upstream: ContractHandle, spoil: Any, rea
 @pytest.mark.parametrize(
     ("parameter", "tries"), [("prompt_cache_key", [True, False, False]), ("include", [True]), ("reasoning", [True])]
 )
-async def test_only_a_parameter_that_changes_nothing_is_left_out(parameter: str, tries: list[bool]) -> None:
-    seen: list[bool] = []
+async def test_only_a_parameter_that_changes_nothing_is_left_out(parameter, tries):
+    seen = []
     done = {"type": "response.completed", "response": {"status": "completed", "output": [], "object": "response"}}
 
-    def handle(sent: httpx2.Request) -> httpx2.Response:
+    def handle(sent):
         seen.append(parameter in json.loads(sent.content))
         if seen[-1]:
             return httpx2.Response(400, json={"error": {"message": f"Unknown parameter: '{parameter}'."}})
@@ -187,9 +185,7 @@ async def test_only_a_parameter_that_changes_nothing_is_left_out(parameter: str,
         ("cancelled", "server_error"),
     ],
 )
-async def test_failed_response_has_our_code_and_leaves_no_item(
-    upstream: ContractHandle, finish: str, code: str
-) -> None:
+async def test_failed_response_has_our_code_and_leaves_no_item(upstream, finish, code):
     upstream.script([{"reasoning": "Hm.", "content": "It ro", "finish": finish}])
 
     received, error = await failure(provider(upstream), request())
@@ -200,7 +196,7 @@ async def test_failed_response_has_our_code_and_leaves_no_item(
 
 @pytest.mark.parametrize("form", ["response.failed", "error"])
 @pytest.mark.parametrize("code", ["rate_limit_exceeded", None])
-async def test_error_in_an_open_stream_has_our_code(upstream: ContractHandle, form: str, code: str | None) -> None:
+async def test_error_in_an_open_stream_has_our_code(upstream, form, code):
     upstream.script([{**STEP, "faults": [{"kind": "error_event", "at": "event:6", "event": form, "code": code}]}])
 
     received, error = await failure(provider(upstream), request())
@@ -210,7 +206,7 @@ async def test_error_in_an_open_stream_has_our_code(upstream: ContractHandle, fo
 
 
 @pytest.mark.parametrize("index", range(0, EVENTS, 4))
-async def test_break_before_any_event_is_disconnected(upstream: ContractHandle, index: int) -> None:
+async def test_break_before_any_event_is_disconnected(upstream, index):
     fault = {"kind": "disconnect", "at": f"event:{index}", "mode": ("fin", "rst")[index % 2]}
     upstream.script([{**STEP, "chunk": 16, "faults": [fault]}])
 

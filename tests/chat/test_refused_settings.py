@@ -1,13 +1,10 @@
 """Settings that a model service does not take: what is sent, and what people are told. Product 24."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 
 from chat.conversations import commands
 from chat.models import Conversation
@@ -41,26 +38,22 @@ def efforts(upstream: ContractHandle) -> list[str | None]:
 
 
 @pytest.fixture
-def conversation(conversation: Conversation, settings: LazySettings, request: pytest.FixtureRequest) -> Conversation:
+def conversation(conversation, settings, request):
     # Each test has an endpoint of its own, which has refused nothing yet.
     settings.CONNECT_TIMEOUT_S = 20 + sum(map(ord, request.node.name)) % 500
     return conversation
 
 
 @pytest.mark.parametrize(
-    ("status", "message"),
+    "message",
     [
-        (400, "Unrecognized request argument supplied: reasoning_effort"),
-        (400, 'think value "high" is not supported for this model'),
-        (400, '"llama3.2:latest" does not support thinking'),
-        (422, "[{'type': 'extra_forbidden', 'loc': ('body', 'reasoning_effort')}]"),
-        (400, "Unsupported value: 'high'. Supported values of the effort are: 'none'"),
+        "Unrecognized request argument: reasoning_effort",
+        'think value "high" is not supported for this model',
+        '"llama3.2:latest" does not support thinking',
     ],
 )
-async def test_effort_that_a_generic_service_refuses_is_left_out_once_and_then(
-    upstream: ContractHandle, conversation: Conversation, status: int, message: str
-) -> None:
-    refusal = {"kind": "http_error", "status": status, "message": message}
+async def test_effort_that_a_generic_service_refuses_is_left_out_once_and_then(upstream, conversation, message):
+    refusal = {"kind": "http_error", "status": 400, "message": message}
     upstream.script([{"content": "One.", "faults": [refusal]}, {"content": "Two."}, {"content": "Three."}])
     before = await patch(conversation, effort="high")
 
@@ -80,9 +73,7 @@ async def test_effort_that_a_generic_service_refuses_is_left_out_once_and_then(
     assert after["notes"] == ["reasoning.effort has no effect: the service of this model has refused it."]
 
 
-async def test_other_refusal_is_no_reason_to_leave_out_the_effort(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_other_refusal_is_no_reason_to_leave_out_the_effort(upstream, conversation):
     refusal = {"kind": "http_error", "status": 400, "message": "temperature is too high", "times": 9}
     upstream.script([{"content": "One.", "faults": [refusal]}])
     await patch(conversation, effort="high")
@@ -93,9 +84,7 @@ async def test_other_refusal_is_no_reason_to_leave_out_the_effort(
     assert efforts(upstream) == ["high"]
 
 
-async def test_refusal_that_lasts_is_reported_and_not_remembered(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_refusal_that_lasts_is_reported_and_not_remembered(upstream, conversation):
     refusal = {"kind": "http_error", "status": 400, "message": "this reasoning_effort is odd", "times": 2}
     upstream.script([{"content": "One.", "faults": [refusal]}, {"content": "Two."}])
     await patch(conversation, effort="high")
@@ -109,9 +98,7 @@ async def test_refusal_that_lasts_is_reported_and_not_remembered(
     assert after["notes"] == []
 
 
-async def test_model_that_always_reasons_is_asked_again_without_switching_it_off(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_model_that_always_reasons_is_asked_again_without_switching_it_off(upstream, conversation):
     refusal = {"kind": "http_error", "status": 400, "message": "Reasoning is mandatory and cannot be disabled."}
     upstream.script([{"content": "One.", "faults": [refusal]}])
     conversation.profile = await offer("g", base_url=upstream.base_url, model="plain-model", dialect="groq")
@@ -126,9 +113,7 @@ async def test_model_that_always_reasons_is_asked_again_without_switching_it_off
 
 
 @pytest.mark.spec("product 13")
-async def test_site_without_reasoning_sends_no_parameter_about_it(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_site_without_reasoning_sends_no_parameter_about_it(upstream, conversation, settings):
     settings.REASONING_ENABLED = False
     upstream.script([{"content": "One."}])
     conversation.profile = await offer("g", base_url=upstream.base_url, model="plain-model", dialect="groq")
@@ -157,9 +142,7 @@ async def test_site_without_reasoning_sends_no_parameter_about_it(
         ("kimi", {"enabled": False}, ""),
     ],
 )
-async def test_what_reaches_nothing_is_said_where_it_is_set(
-    conversation: Conversation, dialect: str, change: dict[str, Any], note: str
-) -> None:
+async def test_what_reaches_nothing_is_said_where_it_is_set(conversation, dialect, change, note):
     conversation.profile = await offer("m", dialect=dialect)
     await conversation.asave()
     [(name, value)] = change.items()
@@ -176,14 +159,14 @@ async def test_what_reaches_nothing_is_said_where_it_is_set(
     assert "only switches" not in unset
 
 
-async def test_offline_analyst_takes_no_effort(conversation: Conversation) -> None:
+async def test_offline_analyst_takes_no_effort(conversation):
     form = await patch(conversation, effort="high")
 
     assert form["notes"] == ["reasoning.effort has no effect: the service of this model has no parameter for it."]
 
 
 # review B D10
-async def test_defaults_are_shown_as_they_act(conversation: Conversation) -> None:
+async def test_defaults_are_shown_as_they_act(conversation):
     form = await patch(conversation)
     rows = await database_sync_to_async(
         lambda: commands.execute(commands.Command("settings"), conversation.owner, conversation.pk).rows
@@ -195,7 +178,7 @@ async def test_defaults_are_shown_as_they_act(conversation: Conversation) -> Non
 
 
 @pytest.mark.parametrize("value", ["1_000", "١٢", "1e3", 5.5, True])
-async def test_odd_number_is_refused_over_the_api(conversation: Conversation, value: Any) -> None:
+async def test_odd_number_is_refused_over_the_api(conversation, value):
     client = await owner_of(conversation)
     path = f"/api/chats/{conversation.pk}/settings/"
 

@@ -1,21 +1,15 @@
 """Recovery from requests that a service refuses: retry, compaction, omitted items, named settings."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 
 from accounts.models import User
 from chat.conversations import actions, reasoning_settings
 from chat.models import Conversation, Event
-from chat.turns.manager import TurnManager
 from tests.chat.asking import ask, owner_of
 from tests.chat.histories import KINDS, LONG, Talk, cut
-from tests.contract_server.fixture import ContractHandle
 from tests.contract_server.script import WORDINGS
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -25,7 +19,7 @@ change = database_sync_to_async(reasoning_settings.replace)
 
 
 @pytest.fixture
-def talk(upstream: ContractHandle, turn_manager: TurnManager, conversation: Conversation) -> Talk:
+def talk(upstream, turn_manager, conversation):
     return Talk(upstream, turn_manager, conversation)
 
 
@@ -39,7 +33,7 @@ def kinds_sent(talk: Talk) -> list[list[str]]:
 
 @pytest.mark.spec("replay D4")
 @pytest.mark.parametrize("model", INSISTING)
-async def test_refusal_by_default_settings_names_the_setting(talk: Talk, model: str) -> None:
+async def test_refusal_by_default_settings_names_the_setting(talk, model):
     await talk.choose(KINDS[model], reasoning={})
 
     failed = await talk.ask(talk.step(), talk.answer())
@@ -51,7 +45,7 @@ async def test_refusal_by_default_settings_names_the_setting(talk: Talk, model: 
 
 @pytest.mark.spec("001 EC-005")
 @pytest.mark.parametrize("model", INSISTING)
-async def test_changed_setting_acts_on_the_next_message(talk: Talk, model: str) -> None:
+async def test_changed_setting_acts_on_the_next_message(talk, model):
     await talk.choose(KINDS[model], reasoning={})
     await talk.ask(talk.step(), talk.answer())
     await change(talk.conversation.pk, {"reasoning.includeInContext": True})
@@ -63,7 +57,7 @@ async def test_changed_setting_acts_on_the_next_message(talk: Talk, model: str) 
 
 
 @pytest.mark.spec("replay D6")
-async def test_rejected_ciphertext_is_retried_once_without_items(talk: Talk) -> None:
+async def test_rejected_ciphertext_is_retried_once_without_items(talk):
     await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.step(), talk.answer())
 
@@ -87,7 +81,7 @@ def ids_sent(talk: Talk) -> list[list[str]]:
 
 @pytest.mark.spec("replay D6")
 @pytest.mark.spec("product 21")
-async def test_refused_items_stay_in_the_log_and_newer_ones_are_sent(talk: Talk) -> None:  # review A D2
+async def test_refused_items_stay_in_the_log_and_newer_ones_are_sent(talk):  # review A D2
     await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.step(), talk.answer())
 
@@ -102,7 +96,7 @@ async def test_refused_items_stay_in_the_log_and_newer_ones_are_sent(talk: Talk)
 
 
 @pytest.mark.spec("product 21")
-async def test_items_made_since_may_be_refused_as_well(talk: Talk) -> None:
+async def test_items_made_since_may_be_refused_as_well(talk):
     await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.answer())
 
@@ -114,7 +108,7 @@ async def test_items_made_since_may_be_refused_as_well(talk: Talk) -> None:
 
 
 @pytest.mark.spec("product 21")
-async def test_refusal_holds_for_one_model_of_one_conversation(talk: Talk) -> None:
+async def test_refusal_holds_for_one_model_of_one_conversation(talk):
     await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.answer())
     await talk.choose(KINDS["gpt-5.4"])
@@ -128,7 +122,7 @@ async def test_refusal_holds_for_one_model_of_one_conversation(talk: Talk) -> No
 
 
 @pytest.mark.spec("product 21")
-async def test_refusal_holds_on_every_branch_for_what_was_there(talk: Talk) -> None:
+async def test_refusal_holds_on_every_branch_for_what_was_there(talk):
     await talk.choose(KINDS["gpt-5-mini"])
     first = await talk.ask(talk.answer())
     await talk.ask({**talk.answer(), **REJECTED})
@@ -144,7 +138,7 @@ async def test_refusal_holds_on_every_branch_for_what_was_there(talk: Talk) -> N
 
 
 @pytest.mark.spec("product 21")
-async def test_refused_details_are_left_out_with_their_step(talk: Talk) -> None:
+async def test_refused_details_are_left_out_with_their_step(talk):
     await talk.choose(KINDS["vendor/model-a"])
     await talk.ask(talk.step(), talk.answer())
 
@@ -156,7 +150,7 @@ async def test_refused_details_are_left_out_with_their_step(talk: Talk) -> None:
 
 
 @pytest.mark.spec("product 21")
-async def test_preview_names_the_rule_by_which_refused_items_are_left_out(talk: Talk) -> None:
+async def test_preview_names_the_rule_by_which_refused_items_are_left_out(talk):
     await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.answer())
     await talk.ask({**talk.answer(), **REJECTED})
@@ -170,7 +164,7 @@ async def test_preview_names_the_rule_by_which_refused_items_are_left_out(talk: 
 
 
 @pytest.mark.spec("replay D6")
-async def test_rejected_ciphertext_in_a_tool_loop_repeats_no_tool(talk: Talk) -> None:
+async def test_rejected_ciphertext_in_a_tool_loop_repeats_no_tool(talk):
     await talk.choose(KINDS["gpt-5-mini"])
 
     turn = await talk.ask(talk.step(), {**talk.answer(), "faults": [{"kind": "reject_ciphertext"}]})
@@ -186,7 +180,7 @@ async def test_rejected_ciphertext_in_a_tool_loop_repeats_no_tool(talk: Talk) ->
     [(0, 2), (0.01, 2), ("0.02", 2), ({"ms": 15}, 2), (None, 2), ("soon", 2), (3600, 1), (NEXT_YEAR, 1)],
     ids=str,
 )
-async def test_rate_limit_is_retried_after_the_stated_time(talk: Talk, after: Any, tries: int) -> None:
+async def test_rate_limit_is_retried_after_the_stated_time(talk, after, tries):
     await talk.choose(KINDS["plain-model"])
     busy = {"kind": "rate_limit", "retry_after": after}
 
@@ -198,7 +192,7 @@ async def test_rate_limit_is_retried_after_the_stated_time(talk: Talk, after: An
 
 @pytest.mark.spec("replay 2.10")
 @pytest.mark.parametrize("model", ["plain-model", "gpt-5-mini"])
-async def test_server_error_is_retried_only_before_a_tool_ran(talk: Talk, model: str) -> None:
+async def test_server_error_is_retried_only_before_a_tool_ran(talk, model):
     await talk.choose(KINDS[model])
     failure = {"faults": [{"kind": "server_error"}]}
 
@@ -210,7 +204,7 @@ async def test_server_error_is_retried_only_before_a_tool_ran(talk: Talk, model:
 
 
 @pytest.mark.spec("replay 2.10")
-async def test_broken_stream_is_not_retried(talk: Talk) -> None:
+async def test_broken_stream_is_not_retried(talk):
     await talk.choose(KINDS["plain-model"])
 
     turn = await talk.ask(cut(talk.answer(), 2))
@@ -223,7 +217,7 @@ async def test_broken_stream_is_not_retried(talk: Talk) -> None:
 @pytest.mark.parametrize(
     "wording", [0, *(pytest.param(number, marks=pytest.mark.slow) for number in range(1, len(WORDINGS)))]
 )
-async def test_context_overflow_compacts_and_retries_once(talk: Talk, wording: int) -> None:
+async def test_context_overflow_compacts_and_retries_once(talk, wording):
     await talk.choose(KINDS["plain-model"])
     await talk.ask(talk.answer(text=LONG * 300))
     summary = {"content": "They talked.", "match": {"last_user_contains": LONG}}
@@ -237,7 +231,7 @@ async def test_context_overflow_compacts_and_retries_once(talk: Talk, wording: i
 
 
 @pytest.mark.spec("replay 2.8")
-async def test_second_overflow_ends_the_turn_not_the_conversation(talk: Talk) -> None:
+async def test_second_overflow_ends_the_turn_not_the_conversation(talk):
     await talk.choose(KINDS["plain-model"])
     await talk.ask(talk.answer(text=LONG * 300))
     summary = {"content": "They talked.", "match": {"last_user_contains": LONG}}
@@ -251,7 +245,7 @@ async def test_second_overflow_ends_the_turn_not_the_conversation(talk: Talk) ->
 
 @pytest.mark.spec("replay 2.7")
 @pytest.mark.parametrize("model", ["kimi-k2-thinking", "deepseek-v4-pro", "gpt-5-mini", "plain-model"])
-async def test_each_request_begins_with_the_one_before(talk: Talk, model: str, settings: Any) -> None:
+async def test_each_request_begins_with_the_one_before(talk, model, settings):
     settings.MAX_STEPS = 12
     await talk.choose(KINDS[model])
 
@@ -268,9 +262,7 @@ async def test_each_request_begins_with_the_one_before(talk: Talk, model: str, s
         assert after.get("instructions") == before.get("instructions")
 
 
-async def test_unexplained_refusal_names_the_settings_that_held_back_reasoning(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_unexplained_refusal_names_the_settings_that_held_back_reasoning(upstream, conversation, settings):
     settings.OPENAI_MODEL = "vendor/model-a"
     await database_sync_to_async(reasoning_settings.change)(conversation.pk, {"reasoning.includeInContext": False})
     call = {"name": "searchFilings", "arguments": '{"query": "sales"}'}

@@ -1,12 +1,9 @@
 """Encrypted payloads over time: key rotation, and retention of thinking."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest
 from cryptography.fernet import Fernet, InvalidToken
-from django.conf import LazySettings
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -33,7 +30,7 @@ def make_thought(owner: User) -> Turn:
     return turn
 
 
-def test_old_key_is_not_needed_after_rotation(alice: User, settings: LazySettings) -> None:
+def test_old_key_is_not_needed_after_rotation(alice, settings):
     turn = make_thought(alice)
     old, new = settings.CONTENT_KEYS[0], Fernet.generate_key().decode()
     talk = make_conversation(owner=alice)
@@ -49,7 +46,7 @@ def test_old_key_is_not_needed_after_rotation(alice: User, settings: LazySetting
     assert eventlog.history(turn.conversation_id)[2].arguments == '{"a": 1}'  # type: ignore[union-attr]
 
 
-def test_without_rotation_the_old_key_is_needed(alice: User, settings: LazySettings) -> None:
+def test_without_rotation_the_old_key_is_needed(alice, settings):
     turn = make_thought(alice)
     settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
 
@@ -57,7 +54,7 @@ def test_without_rotation_the_old_key_is_needed(alice: User, settings: LazySetti
         eventlog.history(turn.conversation_id)
 
 
-def test_old_thinking_is_purged_and_the_rest_stays(alice: User, settings: LazySettings) -> None:
+def test_old_thinking_is_purged_and_the_rest_stays(alice, settings):
     settings.THINKING_RETENTION_DAYS = 30
     old, fresh = make_thought(alice), make_thought(alice)
     Event.objects.filter(turn=old).update(created_at=timezone.now() - timedelta(days=31))
@@ -69,7 +66,7 @@ def test_old_thinking_is_purged_and_the_rest_stays(alice: User, settings: LazySe
     assert eventlog.history(old.conversation_id)[2].arguments == '{"a": 1}'  # type: ignore[union-attr]
 
 
-def test_unset_retention_deletes_nothing(alice: User, settings: LazySettings) -> None:
+def test_unset_retention_deletes_nothing(alice, settings):
     settings.THINKING_RETENTION_DAYS = None
     turn = make_thought(alice)
     Event.objects.update(created_at=timezone.now() - timedelta(days=9999))
@@ -81,12 +78,12 @@ def test_unset_retention_deletes_nothing(alice: User, settings: LazySettings) ->
 
 # review S "Not done": key rotation while turns run
 @pytest.mark.engine
-def test_checkpoint_that_is_stored_during_a_rotation_stays(alice: User, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_checkpoint_that_is_stored_during_a_rotation_stays(alice, monkeypatch):
     turn = open_turn(make_conversation(owner=alice).pk, text="q")
     save_checkpoint(turn, answer="a", thinking="older")
     rotate = encryption.rotate
 
-    def rotate_late(sealed: bytes) -> bytes:
+    def rotate_late(sealed):
         rotated = rotate(sealed)
         save_checkpoint(turn, answer="ab", thinking="newer")
         return rotated

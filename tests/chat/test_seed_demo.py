@@ -1,15 +1,12 @@
-from __future__ import annotations
-
 import pytest
 from django.core.management import call_command
-from pytest_django import Settings
 
 from accounts.models import User
 from chat.models import Conversation, Filing, Turn
 
 
 @pytest.mark.django_db(transaction=True)
-def test_seeding_makes_people_corpus_and_one_finished_conversation_once(settings: Settings) -> None:
+def test_seeding_makes_people_corpus_and_one_finished_conversation_once(settings):
     settings.DEMO_PASSWORD = "for the demo"
     settings.OPENAI_BASE_URL = "http://127.0.0.1:1/v1"  # a real model is never asked
 

@@ -1,24 +1,17 @@
 """A service's own summary of its thinking: shown live to those who may read thinking, and stored nowhere."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 from django.db import connection
 
-from accounts.models import User
-from chat.models import Conversation
 from tests.chat.api_client import EVENTS, client_of, post, streamed
 from tests.chat.asking import ask, ended, send, signed_in
 from tests.chat.audits import audit
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.frame_words import heard
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -32,7 +25,7 @@ REPLY = {
 
 
 @pytest.fixture(autouse=True)
-def _responses(upstream: ContractHandle, settings: LazySettings) -> None:
+def _responses(upstream, settings):
     settings.OPENAI_API, settings.OPENAI_MODEL = "responses", "gpt-5-mini"
     upstream.script([REPLY])
 
@@ -44,9 +37,7 @@ def stored_bytes() -> bytes:
 
 
 @pytest.mark.spec("product 7")
-async def test_it_is_stored_nowhere_in_the_clear(
-    upstream: ContractHandle, conversation: Conversation, caplog: pytest.LogCaptureFixture
-) -> None:
+async def test_it_is_stored_nowhere_in_the_clear(upstream, conversation, caplog):
     async with socket_of(conversation, conversation.owner) as socket:
         await send(conversation, "Why?")
         await frames_until(socket, CANARY)
@@ -60,9 +51,7 @@ async def test_it_is_stored_nowhere_in_the_clear(
 
 
 @pytest.mark.spec("002 decision 2")
-async def test_only_the_opaque_item_contains_it_and_is_sent_back_as_it_came(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_only_the_opaque_item_contains_it_and_is_sent_back_as_it_came(upstream, alice, conversation):
     upstream.script([REPLY | {"faults": []}, REPLY | {"faults": []}])
     client, url = await client_of(alice), f"/api/chats/{conversation.pk}/messages/"
 
@@ -88,13 +77,8 @@ async def test_only_the_opaque_item_contains_it_and_is_sent_back_as_it_came(
     ],
 )
 async def test_page_shows_it_live_to_those_who_may_read_thinking(
-    upstream: ContractHandle,
-    alice: User,
-    conversation: Conversation,
-    settings: LazySettings,
-    flags: dict[str, Any],
-    is_shown: bool,
-) -> None:
+    upstream, alice, conversation, settings, flags, is_shown
+):
     for name, value in flags.items():
         setattr(settings, name, value)
     client = await signed_in(alice)
@@ -111,9 +95,7 @@ async def test_page_shows_it_live_to_those_who_may_read_thinking(
     assert [CANARY in sent for sent in (page, heard(frames))] == [is_shown] * 2
 
 
-async def test_events_of_the_api_leave_it_out(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_events_of_the_api_leave_it_out(upstream, alice, conversation):
     upstream.script([REPLY | {"faults": []}])
 
     sent = await streamed(await post(await client_of(alice), conversation, {"text": "Why?"}, **EVENTS))

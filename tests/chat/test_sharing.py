@@ -1,14 +1,11 @@
 """Shared links: what they show, when they end, and who may create and revoke them."""
 
-from __future__ import annotations
-
 import re
 import uuid
 from datetime import timedelta
 
 import pytest
 from cryptography.fernet import Fernet
-from django.conf import LazySettings
 from django.test import Client
 from django.utils import timezone
 
@@ -42,7 +39,7 @@ def status_of(link: Share) -> int:
     return Client().get(f"/s/{token_of(link)}/").status_code
 
 
-def test_a_stranger_reads_the_question_the_answer_and_its_sources(alice: User) -> None:
+def test_a_stranger_reads_the_question_the_answer_and_its_sources(alice):
     page = opened(make_link(make_talk(alice), Choice(summary=False)))
 
     assert "What would breach\nthe covenants?" in page
@@ -53,7 +50,7 @@ def test_a_stranger_reads_the_question_the_answer_and_its_sources(alice: User) -
     assert 'data-role="assistant"' in page
 
 
-def test_a_shared_page_has_nothing_to_do_on_it_and_no_list(alice: User) -> None:
+def test_a_shared_page_has_nothing_to_do_on_it_and_no_list(alice):
     page = opened(make_link(make_talk(alice)), client=client_of(alice))
 
     for absent in (
@@ -69,7 +66,7 @@ def test_a_shared_page_has_nothing_to_do_on_it_and_no_list(alice: User) -> None:
 
 
 @pytest.mark.parametrize("chosen", [Choice(False, False, False), Choice(), EVERYTHING])
-def test_a_link_shows_what_its_owner_chose(alice: User, chosen: Choice) -> None:
+def test_a_link_shows_what_its_owner_chose(alice, chosen):
     page = opened(make_link(make_talk(alice), chosen))
 
     assert ("Looked in Item 7." in page) == chosen.summary
@@ -79,7 +76,7 @@ def test_a_link_shows_what_its_owner_chose(alice: User, chosen: Choice) -> None:
 
 
 @pytest.mark.spec("product 4")
-def test_thinking_is_for_anybody_what_it_is_for_users(ada: User, settings: LazySettings) -> None:
+def test_thinking_is_for_anybody_what_it_is_for_users(ada, settings):
     link = make_link(make_talk(ada))
     turn = link.last_turn
     address = f"/s/{token_of(link)}/{turn.pk}/thinking/"
@@ -91,7 +88,7 @@ def test_thinking_is_for_anybody_what_it_is_for_users(ada: User, settings: LazyS
     assert "Reasoning is hidden" not in opened(link)
 
 
-def test_thinking_stays_closed_where_it_was_not_chosen(alice: User) -> None:
+def test_thinking_stays_closed_where_it_was_not_chosen(alice):
     link = make_link(make_talk(alice), Choice())
     turn = link.last_turn
 
@@ -100,7 +97,7 @@ def test_thinking_stays_closed_where_it_was_not_chosen(alice: User) -> None:
 
 
 @pytest.mark.spec("product 13")
-def test_a_site_without_reasoning_shows_none_by_old_links_either(alice: User, settings: LazySettings) -> None:
+def test_a_site_without_reasoning_shows_none_by_old_links_either(alice, settings):
     link = make_link(make_talk(alice))
     settings.REASONING_ENABLED = False
 
@@ -109,7 +106,7 @@ def test_a_site_without_reasoning_shows_none_by_old_links_either(alice: User, se
     assert not [part for part in ("Looked in Item 7.", "searchFilings", "data-ai-reasoning") if part in page]
 
 
-def test_later_turns_are_not_added(alice: User) -> None:
+def test_later_turns_are_not_added(alice):
     conversation = make_talk(alice)
     link = make_link(conversation)
     make_turn(conversation, question="And later?", answer="Later.")
@@ -117,7 +114,7 @@ def test_later_turns_are_not_added(alice: User) -> None:
     assert "And later?" not in opened(link)
 
 
-def test_the_branch_stays_that_was_shared(alice: User) -> None:
+def test_the_branch_stays_that_was_shared(alice):
     conversation = make_conversation(owner=alice)
     first = make_turn(conversation, question="Asked first?", answer="The first.")
     link = make_link(conversation)
@@ -130,7 +127,7 @@ def test_the_branch_stays_that_was_shared(alice: User) -> None:
     assert "Asked otherwise?" not in page
 
 
-def test_a_new_link_shows_the_selected_branch(alice: User) -> None:
+def test_a_new_link_shows_the_selected_branch(alice):
     conversation = make_conversation(owner=alice)
     first = make_turn(conversation, question="Asked first?", answer="The first.")
     make_turn(conversation, question="Then?", answer="Left with the first branch.")
@@ -143,14 +140,14 @@ def test_a_new_link_shows_the_selected_branch(alice: User) -> None:
     assert "Left with the first branch." not in page
 
 
-def test_a_running_turn_is_not_shared(alice: User) -> None:
+def test_a_running_turn_is_not_shared(alice):
     conversation = make_talk(alice)
     open_turn(conversation.pk, text="Still asked?")
 
     assert "Still asked?" not in opened(make_link(conversation))
 
 
-def test_secrets_in_titles_and_questions_are_masked(alice: User) -> None:
+def test_secrets_in_titles_and_questions_are_masked(alice):
     conversation = make_conversation(owner=alice, title=f"Key {SECRET}")
     make_turn(conversation, question=f"Why does {SECRET} fail?")
 
@@ -160,7 +157,7 @@ def test_secrets_in_titles_and_questions_are_masked(alice: User) -> None:
     assert "Why does" in page
 
 
-def test_strangers_read_no_service_words_on_what_failed(alice: User) -> None:
+def test_strangers_read_no_service_words_on_what_failed(alice):
     conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="Why?")
     eventlog.close_turn(turn, [], status="errored", error_code="x", error_message="host-canary:8080 refused")
@@ -171,7 +168,7 @@ def test_strangers_read_no_service_words_on_what_failed(alice: User) -> None:
     assert "This answer could not be finished." in page
 
 
-def test_a_link_is_excluded_from_search_engines_and_shared_caches(alice: User) -> None:
+def test_a_link_is_excluded_from_search_engines_and_shared_caches(alice):
     answer = Client().get(f"/s/{token_of(make_link(make_talk(alice)))}/")
 
     assert "noindex" in answer["X-Robots-Tag"]
@@ -180,7 +177,7 @@ def test_a_link_is_excluded_from_search_engines_and_shared_caches(alice: User) -
 
 
 @pytest.mark.parametrize("end", ["revoked", "expired", "deleted", "conversation expired", "person gone"])
-def test_an_ended_link_looks_like_an_unknown_one(alice: User, end: str) -> None:
+def test_an_ended_link_looks_like_an_unknown_one(alice, end):
     link = make_link(make_talk(alice))
     assert status_of(link) == 200
     past = timezone.now() - timedelta(seconds=1)
@@ -206,7 +203,7 @@ def test_an_ended_link_looks_like_an_unknown_one(alice: User, end: str) -> None:
     assert Client().get(f"/s/{token_of(link)}/{link.last_turn_id}/thinking/").status_code == 404
 
 
-def test_links_are_created_and_revoked_by_forms_and_both_are_audited(alice: User) -> None:
+def test_links_are_created_and_revoked_by_forms_and_both_are_audited(alice):
     conversation, client = make_talk(alice), client_of(alice)
 
     made = client.post(f"/chats/{conversation.pk}/share/", {"summary": "on", "expires": "never"})
@@ -219,13 +216,10 @@ def test_links_are_created_and_revoked_by_forms_and_both_are_audited(alice: User
     assert f"http://testserver/s/{token_of(link)}/" in listed
     assert status_of(link) == 404
     entries = AuditEntry.objects.order_by("created_at").values_list("action", "conversation", "user__username")
-    assert list(entries) == [
-        ("share_created", conversation.pk, "alice"),
-        ("share_revoked", conversation.pk, "alice"),
-    ]
+    assert list(entries) == [("share_created", conversation.pk, "alice"), ("share_revoked", conversation.pk, "alice")]
 
 
-def test_a_link_expires_in_a_week_unless_said_otherwise(alice: User) -> None:
+def test_a_link_expires_in_a_week_unless_said_otherwise(alice):
     conversation = make_talk(alice)
     client_of(alice).post(f"/chats/{conversation.pk}/share/", {"expires": "soon"})
 
@@ -234,7 +228,7 @@ def test_a_link_expires_in_a_week_unless_said_otherwise(alice: User) -> None:
     assert timedelta(days=6) < expires_at - timezone.now() <= timedelta(days=7)
 
 
-def test_without_an_answer_there_is_nothing_to_share(alice: User) -> None:
+def test_without_an_answer_there_is_nothing_to_share(alice):
     conversation, client = make_conversation(owner=alice), client_of(alice)
 
     refused = client.post(f"/chats/{conversation.pk}/share/", {"summary": "on"})
@@ -244,7 +238,7 @@ def test_without_an_answer_there_is_nothing_to_share(alice: User) -> None:
     assert client.get(f"/chats/{conversation.pk}/share/preview/").status_code == 404
 
 
-def test_there_are_only_so_many_links(alice: User) -> None:
+def test_there_are_only_so_many_links(alice):
     conversation = make_talk(alice)
     for _each in range(links.MAX_LINKS):
         make_link(conversation)
@@ -255,7 +249,7 @@ def test_there_are_only_so_many_links(alice: User) -> None:
     assert make_link(conversation)
 
 
-def test_only_the_users_links_are_listed(alice: User, bob: User) -> None:
+def test_only_the_users_links_are_listed(alice, bob):
     mine, theirs = make_link(make_talk(alice)), make_link(make_talk(bob))
 
     page = client_of(alice).get("/shares/").content.decode()
@@ -264,7 +258,7 @@ def test_only_the_users_links_are_listed(alice: User, bob: User) -> None:
     assert token_of(theirs) not in page
 
 
-def test_only_turns_of_the_shared_branch_give_their_thinking(alice: User) -> None:
+def test_only_turns_of_the_shared_branch_give_their_thinking(alice):
     link = make_link(make_talk(alice))
     other = make_link(make_talk(alice)).last_turn
 
@@ -272,7 +266,7 @@ def test_only_turns_of_the_shared_branch_give_their_thinking(alice: User) -> Non
 
 
 # review S M3
-def test_the_database_alone_opens_no_link(alice: User, settings: LazySettings) -> None:
+def test_the_database_alone_opens_no_link(alice, settings):
     link = make_link(make_talk(alice))
     token, client = token_of(link), client_of(alice)
     (row,) = Share.objects.values()
@@ -287,7 +281,7 @@ def test_the_database_alone_opens_no_link(alice: User, settings: LazySettings) -
 
 
 # review S M3
-def test_the_audit_finds_nothing_in_200_links(alice: User) -> None:
+def test_the_audit_finds_nothing_in_200_links(alice):
     link = make_link(make_talk(alice))
     for _each in range(200):
         link.pk = uuid.uuid4()
@@ -299,9 +293,7 @@ def test_the_audit_finds_nothing_in_200_links(alice: User) -> None:
 
 # review S L2
 @pytest.mark.parametrize(("header", "scheme"), [(None, "http"), (("HTTP_X_FORWARDED_PROTO", "https"), "https")])
-def test_link_has_the_scheme_that_the_proxy_may_say(
-    alice: User, settings: LazySettings, header: tuple[str, str] | None, scheme: str
-) -> None:
+def test_link_has_the_scheme_that_the_proxy_may_say(alice, settings, header, scheme):
     settings.SECURE_PROXY_SSL_HEADER = header
     link = make_link(make_talk(alice))
 

@@ -1,12 +1,9 @@
 """The list of conversations: what it contains, and its actions, with htmx and without."""
 
-from __future__ import annotations
-
 import uuid
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from django.test import Client
 from django.utils import timezone
 from lxml import html as markup
 
@@ -38,7 +35,7 @@ def titles(listed: sidebar.Sidebar) -> list[str]:
 
 
 @pytest.fixture
-def signed_in(client: Client, alice: User) -> Client:
+def signed_in(client, alice):
     client.force_login(alice)
     return client
 
@@ -48,7 +45,7 @@ def links(answer: object) -> list[str]:
     return [link.text_content().strip() for link in root.xpath("//li/a[1]")]
 
 
-def test_pinned_come_first_then_days(alice: User, bob: User) -> None:
+def test_pinned_come_first_then_days(alice, bob):
     make(alice, "old", days_ago=400)
     make(alice, "week", days_ago=3)
     make(alice, "now")
@@ -65,7 +62,7 @@ def test_pinned_come_first_then_days(alice: User, bob: User) -> None:
 @pytest.mark.parametrize(
     ("days_ago", "label"), [(1, "Yesterday"), (2, "Previous 7 days"), (6, "Previous 7 days"), (7, "March 2026")]
 )
-def test_days_are_grouped(alice: User, monkeypatch: pytest.MonkeyPatch, days_ago: int, label: str) -> None:
+def test_days_are_grouped(alice, monkeypatch, days_ago, label):
     noon = datetime(2026, 3, 20, 12, tzinfo=UTC)
     monkeypatch.setattr(timezone, "now", lambda: noon)
     make(alice, "one", days_ago=days_ago)
@@ -73,7 +70,7 @@ def test_days_are_grouped(alice: User, monkeypatch: pytest.MonkeyPatch, days_ago
     assert labels(sidebar.newest(alice)) == ["Today", label]
 
 
-def test_empty_deleted_and_temporary_ones_are_left_out(alice: User) -> None:
+def test_empty_deleted_and_temporary_ones_are_left_out(alice):
     make_conversation(owner=alice, title="nothing asked")
     make(alice, "temporary", expires_at=timezone.now() + timedelta(hours=1))
     actions.delete(make(alice, "deleted"))
@@ -81,9 +78,9 @@ def test_empty_deleted_and_temporary_ones_are_left_out(alice: User) -> None:
     assert titles(sidebar.newest(alice)) == []
 
 
-def test_older_ones_come_a_page_at_a_time_each_once(alice: User, signed_in: Client) -> None:
+def test_older_ones_come_a_page_at_a_time_each_once(alice, signed_in):
     for number in range(sidebar.PAGE_SIZE + 3):
-        make(alice, f"n{number}", days_ago=400 + number / 1000)
+        make(alice, f"n{number}", days_ago=400 + number / 100_000)
     first = sidebar.newest(alice)
 
     answer = signed_in.get(first.older_url, headers=HTMX)
@@ -94,7 +91,7 @@ def test_older_ones_come_a_page_at_a_time_each_once(alice: User, signed_in: Clie
     assert b"Older" not in answer.content
 
 
-def test_search_finds_as_a_page_and_as_a_part(alice: User, signed_in: Client) -> None:
+def test_search_finds_as_a_page_and_as_a_part(alice, signed_in):
     conversation = make(alice, "Ferry timetable")
     make(alice, "Turbines")
 
@@ -107,7 +104,7 @@ def test_search_finds_as_a_page_and_as_a_part(alice: User, signed_in: Client) ->
     assert "1 conversation found" in part.content.decode()
 
 
-def test_rename_shows_and_refuses(alice: User, signed_in: Client) -> None:
+def test_rename_shows_and_refuses(alice, signed_in):
     conversation = make(alice, "Before")
     url = f"/chats/{conversation.pk}/manage/"
 
@@ -120,7 +117,7 @@ def test_rename_shows_and_refuses(alice: User, signed_in: Client) -> None:
     assert Conversation.objects.get().title == "<b>After</b>"
 
 
-def test_pin_and_unpin(alice: User, signed_in: Client) -> None:
+def test_pin_and_unpin(alice, signed_in):
     conversation = make(alice, "Ferry")
     url = f"/chats/{conversation.pk}/manage/"
 
@@ -129,7 +126,7 @@ def test_pin_and_unpin(alice: User, signed_in: Client) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_delete_offers_undo_and_everything_is_404_meanwhile(alice: User, signed_in: Client) -> None:
+def test_delete_offers_undo_and_everything_is_404_meanwhile(alice, signed_in):
     conversation = make(alice, "Ferry")
     url = f"/chats/{conversation.pk}/"
 
@@ -145,7 +142,7 @@ def test_delete_offers_undo_and_everything_is_404_meanwhile(alice: User, signed_
 
 
 @pytest.mark.django_db(transaction=True)
-def test_page_of_a_deleted_conversation_leads_home_with_undo(alice: User, signed_in: Client) -> None:
+def test_page_of_a_deleted_conversation_leads_home_with_undo(alice, signed_in):
     kept, conversation = make(alice, "Kept"), make(alice, "Ferry")
     url = f"/chats/{conversation.pk}/"
 
@@ -159,7 +156,7 @@ def test_page_of_a_deleted_conversation_leads_home_with_undo(alice: User, signed
     assert "Deleted: " not in signed_in.get("/?deleted=x", follow=True).content.decode()
 
 
-def test_temporary_conversation_is_marked_and_not_home(alice: User, signed_in: Client) -> None:
+def test_temporary_conversation_is_marked_and_not_home(alice, signed_in):
     answer = signed_in.post("/chats/", {"temporary": "1"}, follow=True)
 
     assert "Temporary chat. " in answer.content.decode()
@@ -168,7 +165,7 @@ def test_temporary_conversation_is_marked_and_not_home(alice: User, signed_in: C
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_purging_stops_a_running_turn_first(alice: User) -> None:
+async def test_purging_stops_a_running_turn_first(alice):
     gone = await Conversation.objects.acreate(owner=alice, deleted_at=timezone.now() - timedelta(minutes=1))
     turn = await Turn.objects.acreate(conversation=gone, number=1)
 

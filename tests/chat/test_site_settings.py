@@ -1,14 +1,12 @@
 """The site's own name, greeting, placeholder and starter questions, set in the admin."""
 
-from __future__ import annotations
-
 from django.contrib.auth.models import Permission
 from django.test import Client
 
 from accounts.models import User
 from tests.factories import make_conversation
 
-ADDRESS = "/admin/chat/sitesettings/add/"
+LIST, ADDRESS = "/admin/chat/sitesettings/", "/admin/chat/sitesettings/add/"
 WORDS = {
     "name": "Ledger & Co",
     "greeting": "Ask the ledger",
@@ -24,14 +22,17 @@ def signed_in(user: User) -> Client:
     return client
 
 
-def test_words_of_the_site_are_shown_in_an_empty_chat(alice: User, sam: User) -> None:
+def test_words_of_the_site_are_shown_in_an_empty_chat(alice, sam):
     sam.user_permissions.add(*Permission.objects.filter(codename__in=("view_sitesettings", "add_sitesettings")))
     staff = signed_in(sam)
     address = make_conversation(owner=alice).get_absolute_url()
     assert "What would you like to know?" in signed_in(alice).get(address).content.decode()
 
+    assert staff.get(LIST)["Location"] == ADDRESS
     assert staff.post(ADDRESS, WORDS).status_code == 302
     assert staff.post(ADDRESS, WORDS).status_code == 403
+    assert "Ask the ledger" in staff.get(LIST, follow=True).content.decode()
+    assert signed_in(alice).get(LIST).status_code == 302
 
     page = signed_in(alice).get(address).content.decode()
     assert "Ledger &amp; Co" in page
@@ -42,7 +43,7 @@ def test_words_of_the_site_are_shown_in_an_empty_chat(alice: User, sam: User) ->
     assert "Ledger &amp; Co" in Client().get("/accounts/login/").content.decode()
 
 
-def test_too_many_starters_are_refused(sam: User) -> None:
+def test_too_many_starters_are_refused(sam):
     sam.user_permissions.add(*Permission.objects.filter(codename__in=("view_sitesettings", "add_sitesettings")))
 
     answer = signed_in(sam).post(ADDRESS, WORDS | {"starters": "\n".join(f"Question {n}?" for n in range(9))})

@@ -1,23 +1,17 @@
 """The page's socket: who is let in, what it accepts, and what it sends to whom."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
-import uuid
-from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from channels_redis.pubsub import RedisPubSubChannelLayer
-from django.conf import LazySettings
 from django.contrib.sessions.models import Session
 from django.db import OperationalError
 from django.test import Client
 
-from accounts.models import User
 from chat.live import groups, publish
 from chat.models import Conversation, QueuedMessage
 from chat.socket import consumer
@@ -25,7 +19,6 @@ from chat.turns import queue
 from tests.chat.asking import ended, owner_of
 from tests.chat.card_samples import HOSTILE
 from tests.chat.sockets import frames_until, session_of, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import PASSWORD, make_profile
 from tests.frame_words import heard
 
@@ -38,15 +31,13 @@ def hold(at: int = 3) -> list[dict[str, str]]:
 
 
 @pytest.mark.spec("product 14")
-async def test_stranger_gets_the_same_answer_as_for_an_unknown_conversation(
-    conversation: Conversation, bob: User
-) -> None:
+async def test_stranger_gets_the_same_answer_as_for_an_unknown_conversation(conversation, bob):
     for target in (conversation, Conversation(owner=bob)):
         async with socket_of(target, bob) as socket:
             assert await socket.receive_output(timeout=30) == {"type": "websocket.close", "code": 4404}
 
 
-async def test_socket_without_a_session_is_closed(conversation: Conversation) -> None:
+async def test_socket_without_a_session_is_closed(conversation):
     async with socket_of(conversation, None) as socket:
         assert (await socket.receive_output(timeout=30))["code"] == 4401
 
@@ -73,9 +64,7 @@ async def test_socket_without_a_session_is_closed(conversation: Conversation) ->
         ("", "http://localhost", False),
     ],
 )
-async def test_only_pages_of_this_site_are_let_in(
-    alice: User, conversation: Conversation, settings: LazySettings, host: str, origin: str, is_own: bool
-) -> None:
+async def test_only_pages_of_this_site_are_let_in(alice, conversation, settings, host, origin, is_own):
     settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1"]
     settings.CSRF_TRUSTED_ORIGINS = ["https://localhost", "https://*.example.com"]
 
@@ -85,9 +74,7 @@ async def test_only_pages_of_this_site_are_let_in(
 
 # review S L2
 @pytest.mark.parametrize("header", [None, ("HTTP_X_FORWARDED_PROTO", "https")])
-async def test_the_proxy_says_that_the_page_is_https_where_it_may(
-    alice: User, conversation: Conversation, settings: LazySettings, header: tuple[str, str] | None
-) -> None:
+async def test_the_proxy_says_that_the_page_is_https_where_it_may(alice, conversation, settings, header):
     settings.SECURE_PROXY_SSL_HEADER, settings.CSRF_TRUSTED_ORIGINS = header, []
 
     async with socket_of(conversation, alice, origin="https://localhost", proto="https") as socket:
@@ -108,8 +95,8 @@ async def test_the_proxy_says_that_the_page_is_https_where_it_may(
     ],
 )
 async def test_page_that_was_signed_out_is_sent_nothing_obeyed_in_nothing_and_closed(
-    upstream: ContractHandle, alice: User, conversation: Conversation, form: dict[str, str], is_running: bool
-) -> None:
+    upstream, alice, conversation, form, is_running
+):
     upstream.script([{"content": "one", "faults": hold(0)}])
     async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
@@ -119,7 +106,7 @@ async def test_page_that_was_signed_out_is_sent_nothing_obeyed_in_nothing_and_cl
             await frames_until(socket, '"running":true')
         await Session.objects.all().adelete()
         await socket.send_to(json.dumps(form))
-        sent: list[Any] = [await socket.receive_output(timeout=30)]
+        sent = [await socket.receive_output(timeout=30)]
         while sent[-1]["type"] != "websocket.close":
             sent.append(await socket.receive_output(timeout=30))
     upstream.release("go")
@@ -134,10 +121,8 @@ async def test_page_that_was_signed_out_is_sent_nothing_obeyed_in_nothing_and_cl
 
 # review S L5
 @pytest.mark.parametrize("end", ["signed out", "deactivated", "password", "deleted"])
-async def test_sockets_close_at_once_when_their_session_or_user_ends(
-    alice: User, bob: User, conversation: Conversation, end: str
-) -> None:
-    def finish() -> None:
+async def test_sockets_close_at_once_when_their_session_or_user_ends(alice, bob, conversation, end):
+    def finish():
         match end:
             case "signed out":  # of the first session alone
                 client = Client()
@@ -165,7 +150,7 @@ async def test_sockets_close_at_once_when_their_session_or_user_ends(
         first = session_of(socket)
         await database_sync_to_async(finish)()
 
-        closed: Any = await socket.receive_output(timeout=30)
+        closed = await socket.receive_output(timeout=30)
         assert closed == {"type": "websocket.close", "code": 4401}
         if end == "signed out":
             await other.send_to("{")
@@ -177,9 +162,7 @@ async def test_sockets_close_at_once_when_their_session_or_user_ends(
 
 
 # review S M5
-async def test_a_flood_is_told_once_and_closed_and_no_other_page_is(
-    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_flood_is_told_once_and_closed_and_no_other_page_is(alice, conversation, monkeypatch):
     monkeypatch.setattr(consumer, "FRAMES_PER_S", 0)  # however long the frames take
     async with socket_of(conversation, alice) as socket, socket_of(conversation, alice) as other:
         await frames_until(other, "running")
@@ -197,9 +180,7 @@ async def test_a_flood_is_told_once_and_closed_and_no_other_page_is(
         assert "That was not JSON." in await other.receive_from(timeout=30)
 
 
-async def test_longer_frames_count_for_more(
-    alice: User, conversation: Conversation, settings: LazySettings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_longer_frames_count_for_more(alice, conversation, settings, monkeypatch):
     monkeypatch.setattr(consumer, "FRAMES_PER_S", 0)  # however long the frames take
     long = json.dumps({"action": "close", "padding": "x" * (settings.DATA_UPLOAD_MAX_MEMORY_SIZE - 100)})
     async with socket_of(conversation, alice) as socket:
@@ -210,9 +191,7 @@ async def test_longer_frames_count_for_more(
         assert "Too many messages at once" in await socket.receive_from(timeout=30)
 
 
-async def test_pages_of_one_user_are_limited(
-    alice: User, bob: User, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_pages_of_one_user_are_limited(alice, bob, conversation, settings):
     settings.MAX_OPEN_PAGES = 2
     theirs = await Conversation.objects.acreate(owner=bob)
     async with socket_of(conversation, alice) as first, socket_of(conversation, alice):
@@ -224,9 +203,7 @@ async def test_pages_of_one_user_are_limited(
             await frames_until(third, "running")
 
 
-async def test_page_opens_while_redis_is_down_and_is_live_when_it_is_back(
-    upstream: ContractHandle, alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_page_opens_while_redis_is_down_and_is_live_when_it_is_back(upstream, alice, conversation, monkeypatch):
     monkeypatch.setattr(groups, "RETRY_AFTER_S", 0.05)
     monkeypatch.setattr(publish, "RETRY_AFTER_S", 0.0)
     monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.05)
@@ -246,16 +223,14 @@ async def test_page_opens_while_redis_is_down_and_is_live_when_it_is_back(
             await frames_until(socket, "Found live.")
 
 
-async def test_event_that_cannot_be_drawn_is_made_up_for_when_the_database_is_back(
-    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_event_that_cannot_be_drawn_is_made_up_for_when_the_database_is_back(alice, conversation, monkeypatch):
     monkeypatch.setattr(consumer, "CATCH_UP_EVERY_S", 0.05)
     async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
         with monkeypatch.context() as outage:
             tried = asyncio.Event()
 
-            def fail(_conversation_id: uuid.UUID) -> None:
+            def fail(_conversation_id):
                 loop.call_soon_threadsafe(tried.set)
                 raise OperationalError("terminating connection due to administrator command")
 
@@ -268,39 +243,33 @@ async def test_event_that_cannot_be_drawn_is_made_up_for_when_the_database_is_ba
         await frames_until(socket, 'id="queue"')
 
 
-async def test_failure_of_the_server_closes_the_socket_with_a_code_that_daphne_sends(
-    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(_conversation_id: uuid.UUID) -> None:
+async def test_failure_of_the_server_closes_the_socket_with_a_code_that_daphne_sends(alice, conversation, monkeypatch):
+    def fail(_conversation_id):
         raise RuntimeError("broken")
 
     async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
         monkeypatch.setattr(queue, "queued_messages", fail)
         await publish.publish(conversation.pk, {"kind": "queue"})
-        closed: Any = await socket.receive_output(timeout=30)
+        closed = await socket.receive_output(timeout=30)
 
     assert closed["type"] == "websocket.close"
     assert 3000 <= closed["code"] < 5000  # autobahn raises for others
 
 
-async def test_page_that_can_receive_no_more_events_is_closed(
-    alice: User, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def fail(_channel: str) -> None:
+async def test_page_that_can_receive_no_more_events_is_closed(alice, conversation, monkeypatch):
+    async def fail(_channel):
         raise RuntimeError("broken")
 
     monkeypatch.setattr(get_channel_layer(), "receive", fail)
     async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
-        closed: Any = await socket.receive_output(timeout=30)
+        closed = await socket.receive_output(timeout=30)
 
     assert closed == {"type": "websocket.close", "code": consumer.BROKEN}
 
 
-async def test_bad_input_gets_a_clear_error_and_the_socket_stays_open(
-    alice: User, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_bad_input_gets_a_clear_error_and_the_socket_stays_open(alice, conversation, settings):
     settings.MESSAGE_MAX_CHARS = 5
     errors = {
         "{": "That was not JSON.",
@@ -317,9 +286,7 @@ async def test_bad_input_gets_a_clear_error_and_the_socket_stays_open(
             assert errors[sent] in (await frames_until(socket, "composer-error"))[-1]
 
 
-async def test_whatever_a_text_contains_reaches_the_page_as_text(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_whatever_a_text_contains_reaches_the_page_as_text(upstream, alice, conversation):
     await database_sync_to_async(make_profile)("kimi", label=f"label {HOSTILE}")
     forged = '<div id="composer-error" hx-swap-oob="true">x</div> </script><!-- &lt;b&gt; \u2028'
     texts = f"{HOSTILE} {forged}"
@@ -338,8 +305,8 @@ async def test_whatever_a_text_contains_reaches_the_page_as_text(
             await socket.send_to(json.dumps(sent))
             frames += await frames_until(socket, seen)
         for address, form, seen in [
-            ("manage", {"do": "rename", "title": f"title {HOSTILE}"}, "title \\u003cimg"),
-            ("model", {"model": "kimi"}, "label \\u003cimg"),
+            ("manage", {"do": "rename", "title": f"title {HOSTILE}"}, "title \x7fimg"),
+            ("model", {"model": "kimi"}, "label \x7fimg"),
         ]:
             await client.post(f"/chats/{conversation.pk}/{address}/", form, headers={"HX-Request": "true"})
             frames += await frames_until(socket, seen)
@@ -355,9 +322,7 @@ async def test_whatever_a_text_contains_reaches_the_page_as_text(
             json.loads(frame)
 
 
-async def test_thinking_is_sent_only_where_it_was_opened(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_thinking_is_sent_only_where_it_was_opened(upstream, alice, conversation):
     upstream.script([{"reasoning": f"{CANARY} and so on", "content": "Done now.", "chunk": "word", "faults": hold(4)}])
 
     async with socket_of(conversation, alice) as closed, socket_of(conversation, alice) as opened:
@@ -372,9 +337,7 @@ async def test_thinking_is_sent_only_where_it_was_opened(
     assert [CANARY in heard(frames) for frames in (before, after, unseen)] == [False, True, False]
 
 
-async def test_closing_the_page_does_not_stop_the_turn(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_closing_the_page_does_not_stop_the_turn(upstream, alice, conversation):
     upstream.script([{"content": "a b c", "chunk": "word", "faults": hold()}])
 
     async with socket_of(conversation, alice) as socket:

@@ -1,7 +1,5 @@
 """Statistics of turns: the admin's two pages and ``manage.py turn_stats``. Numbers, never a text."""
 
-from __future__ import annotations
-
 import datetime as dt
 import io
 import json
@@ -10,7 +8,6 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.test import Client
 from django.utils import timezone
 
 from accounts.models import User
@@ -32,7 +29,7 @@ def make(owner: User, *, ago: int = 0, count: int = 1, today: dt.date = TODAY, h
     )
 
 
-def test_usage_is_added_up_by_person_model_and_day(alice: User, bob: User) -> None:
+def test_usage_is_added_up_by_person_model_and_day(alice, bob):
     make(alice, count=3, input_tokens=100, cached_tokens=40, output_tokens=10, reasoning_tokens=4)
     make(bob, ago=1, model="n", input_tokens=7, output_tokens=None, status="errored")
 
@@ -53,7 +50,7 @@ def test_usage_is_added_up_by_person_model_and_day(alice: User, bob: User) -> No
 
 
 @pytest.mark.parametrize(("ago", "hour", "counted"), [(6, 0, 1), (7, 23, 0), (0, 23, 1), (-1, 0, 0)])
-def test_span_holds_whole_days(alice: User, ago: int, hour: int, counted: int) -> None:
+def test_span_holds_whole_days(alice, ago, hour, counted):
     make(alice, ago=ago, hour=hour)
 
     assert usage(last_days(TODAY, 7)).everybody.turns == counted
@@ -70,9 +67,7 @@ def test_span_holds_whole_days(alice: User, ago: int, hour: int, counted: int) -
         ((0, 0), (10, 1), False),  # a provider without a week before
     ],
 )
-def test_provider_is_worse_where_its_rate_grew_by_half(
-    alice: User, before: tuple[int, int], now: tuple[int, int], worse: bool
-) -> None:
+def test_provider_is_worse_where_its_rate_grew_by_half(alice, before, now, worse):
     for ago, (count, each) in ((8, before), (1, now)):
         make(alice, ago=ago, count=count, stripped_delimiters=each)
 
@@ -82,7 +77,7 @@ def test_provider_is_worse_where_its_rate_grew_by_half(
     assert found.is_worse is worse
 
 
-def test_usage_page_leads_to_a_person_and_a_model(client: Client, alice: User, bob: User) -> None:
+def test_usage_page_leads_to_a_person_and_a_model(client, alice, bob):
     make(alice, today=timezone.localdate(), count=2, input_tokens=12_345, output_tokens=1)
     make(bob, today=timezone.localdate(), model="n&1")
     sign_in_staff(client)
@@ -99,7 +94,7 @@ def test_usage_page_leads_to_a_person_and_a_model(client: Client, alice: User, b
 
 
 @pytest.mark.parametrize("query", [{"days": "1000000000"}, {"days": "x"}, {"person": "\0'\""}, {"model": "<b>"}])
-def test_odd_query_is_harmless(client: Client, db: None, query: dict[str, str]) -> None:
+def test_odd_query_is_harmless(client, db, query):
     sign_in_staff(client)
 
     answer = client.get(USAGE, query)
@@ -109,7 +104,7 @@ def test_odd_query_is_harmless(client: Client, db: None, query: dict[str, str]) 
     assert "<b>" not in answer.content.decode()
 
 
-def test_guards_page_names_who_is_worse(client: Client, alice: User) -> None:
+def test_guards_page_names_who_is_worse(client, alice):
     today = timezone.localdate()
     for ago, each in ((8, 1), (1, 3)):
         make(alice, today=today, ago=ago, count=5, provider="api.example.com", stripped_delimiters=each)
@@ -143,7 +138,7 @@ def run_command(*arguments: str) -> str:
     return out.getvalue()
 
 
-def test_recent_turns_are_counted_by_status_code_and_model(alice: User) -> None:
+def test_recent_turns_are_counted_by_status_code_and_model(alice):
     make_turn_row(alice)
     make_turn_row(alice, status="errored", error_code="timeout")
     make_turn_row(alice, status="running", model="other")
@@ -157,7 +152,7 @@ def test_recent_turns_are_counted_by_status_code_and_model(alice: User) -> None:
     assert [(each["model"], each["turns"]) for each in found["models"]] == [("m", 2), ("other", 1)]
 
 
-def test_times_are_those_of_whole_answers(alice: User) -> None:
+def test_times_are_those_of_whole_answers(alice):
     for lasted in (100, 200, 300, 400):
         make_turn_row(alice, lasted_ms=lasted, first_token_ms=lasted // 10, thinking_ms=lasted // 2)
     make_turn_row(alice, lasted_ms=90_000, status="interrupted", first_token_ms=9000)
@@ -169,7 +164,7 @@ def test_times_are_those_of_whole_answers(alice: User) -> None:
     assert model["thinking_ms"] == {"p50": 100, "p95": 200}
 
 
-def test_command_prints_the_same_figures_as_text_and_json(alice: User) -> None:
+def test_command_prints_the_same_figures_as_text_and_json(alice):
     make_turn_row(alice, lasted_ms=1234, input_tokens=77, cached_tokens=7, stripped_delimiters=5, error_code="length")
 
     text, form = run_command("--since", "2d"), json.loads(run_command("--since", "2d", "--format", "json"))
@@ -189,6 +184,6 @@ def test_command_prints_the_same_figures_as_text_and_json(alice: User) -> None:
 
 
 @pytest.mark.parametrize("since", ["yesterday", "24", "-1h", "1.5h", "999999d"])
-def test_unknown_span_is_refused_with_what_is_allowed(db: None, since: str) -> None:
+def test_unknown_span_is_refused_with_what_is_allowed(db, since):
     with pytest.raises(CommandError, match="such as 90m, 24h or 7d"):
         run_command(f"--since={since}")

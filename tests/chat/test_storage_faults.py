@@ -1,12 +1,10 @@
 """A disk that is full, a database that is locked or out of connections: told plainly, nothing lost, then recovered."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,15 +14,13 @@ from channels.db import database_sync_to_async
 from django.db import InternalError, OperationalError, connection
 from django.db.backends.signals import connection_created
 
-from accounts.models import User
 from chat import db_errors, eventlog
 from chat.eventlog import write
-from chat.models import Conversation, Turn
-from chat.turns import finish, retry, run
+from chat.models import Turn
+from chat.turns import finish, heartbeat, retry, run
 from reasoning.events import AssistantMessage, ToolCall, ToolResult
 from tests.chat.asking import ask, ended, events_of, send
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation, open_turn
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
@@ -50,7 +46,7 @@ class Disk:
 
 
 @pytest.fixture
-def disk(transactional_db: None) -> Iterator[Disk]:
+def disk(transactional_db):
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")  # no page is left over from before
     made = Disk()
@@ -63,8 +59,8 @@ def disk(transactional_db: None) -> Iterator[Disk]:
 @pytest.mark.sqlite
 @pytest.mark.parametrize(("trouble", "words"), TROUBLES)
 async def test_message_that_cannot_be_stored_is_refused_with_the_reason_and_taken_later(
-    upstream: ContractHandle, conversation: Conversation, disk: Disk, trouble: str, words: str
-) -> None:
+    upstream, conversation, disk, trouble, words
+):
     upstream.script([{"content": "one"}])
 
     async with socket_of(conversation, conversation.owner) as socket:
@@ -83,13 +79,8 @@ async def test_message_that_cannot_be_stored_is_refused_with_the_reason_and_take
 @pytest.mark.sqlite
 @pytest.mark.parametrize("trouble", [trouble for trouble, _words in TROUBLES])
 async def test_answer_that_cannot_be_stored_at_its_end_is_stored_later(
-    upstream: ContractHandle,
-    conversation: Conversation,
-    disk: Disk,
-    trouble: str,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+    upstream, conversation, disk, trouble, monkeypatch, caplog
+):
     monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0.001)
     upstream.script([{"deltas": [{"content": "Begun. "}, {"hold": "rest"}, {"content": LONGER}]}, {"content": "two"}])
     async with socket_of(conversation, conversation.owner) as socket:
@@ -111,9 +102,7 @@ async def test_answer_that_cannot_be_stored_at_its_end_is_stored_later(
 
 
 @pytest.mark.sqlite
-async def test_database_that_another_process_holds_locked_delays_a_turn_and_loses_nothing(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_database_that_another_process_holds_locked_delays_a_turn_and_loses_nothing(upstream, conversation):
     upstream.script([{"deltas": [{"content": "Begun. "}, {"hold": "rest"}, {"content": "Ended."}]}])
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     async with socket_of(conversation, conversation.owner) as socket:
@@ -146,7 +135,7 @@ async def test_database_that_another_process_holds_locked_delays_a_turn_and_lose
         ),
     ],
 )
-def test_each_trouble_has_its_own_words_and_none_of_the_databases(said: Exception, words: str) -> None:
+def test_each_trouble_has_its_own_words_and_none_of_the_databases(said, words):
     wrapped = InternalError("wrapped") if isinstance(said, psycopg.InternalError) else OperationalError("wrapped")
     wrapped.__cause__ = said
 
@@ -167,9 +156,7 @@ def failing(function: Callable[..., Any], *, times: int) -> Callable[..., Any]:
     return locked_at_first
 
 
-async def test_end_that_cannot_be_written_at_once_is_written_later(
-    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_end_that_cannot_be_written_at_once_is_written_later(upstream, conversation, monkeypatch):
     monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0.001)
     monkeypatch.setattr(eventlog, "close_turn", failing(eventlog.close_turn, times=4))
     upstream.script([{"content": "one"}, {"content": "two"}])
@@ -181,9 +168,7 @@ async def test_end_that_cannot_be_written_at_once_is_written_later(
     assert following.status == "completed"
 
 
-async def test_end_that_is_written_but_cannot_be_read_back_at_once_is_written_once(
-    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_end_that_is_written_but_cannot_be_read_back_at_once_is_written_once(upstream, conversation, monkeypatch):
     monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0.001)
     monkeypatch.setattr(finish, "load_result", failing(finish.load_result, times=2))
     upstream.script([{"content": "one"}])
@@ -195,10 +180,8 @@ async def test_end_that_is_written_but_cannot_be_read_back_at_once_is_written_on
     assert kept == ["user_message", "assistant_message", "turn_end"]
 
 
-async def test_text_that_was_shown_is_kept_when_its_step_cannot_be_written(
-    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def locked(*_args: Any, **_more: Any) -> None:
+async def test_text_that_was_shown_is_kept_when_its_step_cannot_be_written(upstream, conversation, monkeypatch):
+    def locked(*_args, **_more):
         raise OperationalError("database is locked")
 
     monkeypatch.setattr(run, "retry_on_db_outage", partial(retry.retry_on_db_outage, timeout_s=0))
@@ -222,9 +205,7 @@ def unheard(*args: Any) -> None:
     raise OperationalError("server closed the connection unexpectedly")
 
 
-async def test_step_and_result_stand_in_the_log_once(
-    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_step_and_result_stand_in_the_log_once(upstream, conversation, monkeypatch):
     monkeypatch.setattr(retry, "DB_FIRST_WAIT_S", 0)
     monkeypatch.setattr(eventlog, "append", unheard)
     search = {"name": "searchFilings", "arguments": json.dumps({"query": "covenants"})}
@@ -244,7 +225,7 @@ async def test_step_and_result_stand_in_the_log_once(
     }
 
 
-def test_events_that_are_missing_are_appended_and_those_that_are_there_are_not(alice: User) -> None:
+def test_events_that_are_missing_are_appended_and_those_that_are_there_are_not(alice):
     turn = open_turn(make_conversation(owner=alice).pk, text="q")
 
     for events in (CALLS, RESULTS[:1], RESULTS[1:], [AssistantMessage(text="a", step=1)]):
@@ -259,3 +240,26 @@ def test_events_that_are_missing_are_appended_and_those_that_are_there_are_not(a
         "tool_result",
         "assistant_message",
     ]
+
+
+# What a page says while the turn that it shows can't be saved.
+
+
+async def test_page_says_that_its_answer_is_not_saved_until_it_is(upstream, conversation, monkeypatch):
+    def unavailable(*_args):
+        raise OperationalError("unavailable")
+
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 0.02)
+    hold = [{"kind": "stall", "at": "event:4", "name": "go"}]
+    upstream.script([{"content": "So far. And more of it.", "chunk": "word", "faults": hold}])
+    async with socket_of(conversation, conversation.owner) as socket:
+        await send(conversation, "Why?")
+        await frames_until(socket, "So far")
+        with monkeypatch.context() as outage:
+            outage.setattr(write, "save_checkpoints", unavailable)
+            await frames_until(socket, "Database unavailable")
+        await frames_until(socket, "Writing…")
+        upstream.release("go")
+        await frames_until(socket, "Answer ready")
+
+    assert (await ended(conversation)).status == "completed"

@@ -1,24 +1,17 @@
 """What pages show of ended turns is stored: a page renders no Markdown, decrypts nothing and plans nothing."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
-from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
-from django.conf import LazySettings
 from django.core.management import CommandError, call_command
-from django.test import Client
 
-from accounts.models import User
 from chat import eventlog
 from chat.html import render
 from chat.models import Conversation, Event, StoredCard, Turn
 from reasoning.events import AssistantMessage, ToolCall, ToolResult
 from tests.chat.asking import ask
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import end_turn, make_conversation, make_thought, make_turn, open_turn
 
 pytestmark = pytest.mark.engine
@@ -28,10 +21,10 @@ GERMAN = {"accept-language": "de"}
 
 
 @pytest.fixture
-def page(client: Client, alice: User, conversation: Conversation) -> Any:
+def page(client, alice, conversation):
     client.force_login(alice)
 
-    def get(**more: Any) -> str:
+    def get(**more):
         return str(client.get(f"/chats/{conversation.pk}/", **more).content.decode())
 
     return get
@@ -48,9 +41,7 @@ def usage_in(html: str) -> str:
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_end_of_a_turn_stores_its_html_and_the_size_of_the_next_request(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_end_of_a_turn_stores_its_html_and_the_size_of_the_next_request(upstream, conversation):
     upstream.script([{"content": ANSWER}])
 
     turn = await ask(conversation)
@@ -61,10 +52,8 @@ async def test_end_of_a_turn_stores_its_html_and_the_size_of_the_next_request(
 
 
 @pytest.mark.django_db(transaction=True)
-async def test_turn_ends_although_its_answer_cannot_be_rendered(
-    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_args: object, **_named: object) -> None:
+async def test_turn_ends_although_its_answer_cannot_be_rendered(upstream, conversation, monkeypatch):
+    def fails(*_args, **_named):
         raise RuntimeError
 
     upstream.script([{"content": ANSWER}, {"content": "Next."}])
@@ -77,9 +66,7 @@ async def test_turn_ends_although_its_answer_cannot_be_rendered(
     assert (await ask(conversation, "And?")).status == Turn.Status.COMPLETED
 
 
-def test_page_shows_what_is_stored_and_needs_no_key(
-    page: Any, conversation: Conversation, settings: LazySettings
-) -> None:
+def test_page_shows_what_is_stored_and_needs_no_key(page, conversation, settings):
     turn = make_thoughtful_turn(conversation)
     page()
     settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
@@ -91,9 +78,7 @@ def test_page_shows_what_is_stored_and_needs_no_key(
     assert usage_in(html).startswith("4711/")
 
 
-def test_lost_key_and_card_leave_the_page_readable(
-    page: Any, conversation: Conversation, settings: LazySettings
-) -> None:
+def test_lost_key_and_card_leave_the_page_readable(page, conversation, settings):
     make_thoughtful_turn(conversation)
     settings.CONTENT_KEYS = [Fernet.generate_key().decode()]
     StoredCard.objects.all().delete()
@@ -104,7 +89,7 @@ def test_lost_key_and_card_leave_the_page_readable(
     assert usage_in(html).startswith("0/")
 
 
-def test_each_language_has_its_own_html(page: Any, conversation: Conversation) -> None:
+def test_each_language_has_its_own_html(page, conversation):
     turn = make_turn(conversation, answer=ANSWER)
 
     english, german, again = page(), page(headers=GERMAN), page()
@@ -115,9 +100,7 @@ def test_each_language_has_its_own_html(page: Any, conversation: Conversation) -
     assert StoredCard.objects.get(turn=turn).answer_html.keys() == {"en", "de"}
 
 
-def test_old_html_is_rendered_again_when_the_rules_for_links_change(
-    page: Any, conversation: Conversation, settings: LazySettings
-) -> None:
+def test_old_html_is_rendered_again_when_the_rules_for_links_change(page, conversation, settings):
     settings.SAFE_LINK_HOSTS = ("docs.example",)
     make_turn(conversation, answer="Read [this](https://docs.example/a).")
     assert 'href="https://docs.example/a"' in page()
@@ -127,7 +110,7 @@ def test_old_html_is_rendered_again_when_the_rules_for_links_change(
     assert 'href="https://docs.example/a"' not in page()
 
 
-def test_link_that_repeats_the_question_stays_text_in_the_stored_html(page: Any, conversation: Conversation) -> None:
+def test_link_that_repeats_the_question_stays_text_in_the_stored_html(page, conversation):
     make_turn(
         conversation,
         question="My project is Thunderbird7781.",
@@ -140,7 +123,7 @@ def test_link_that_repeats_the_question_stays_text_in_the_stored_html(page: Any,
     assert "good.example%2Fpage" in html
 
 
-def test_stored_html_contains_neither_thinking_nor_steps(page: Any, conversation: Conversation) -> None:
+def test_stored_html_contains_neither_thinking_nor_steps(page, conversation):
     turn = open_turn(conversation.pk, text="Why?")
     step = {"tool": "searchFilings", "args": {"query": "canary-in-the-trace"}, "durationMs": 1, "status": "ok"}
     call = ToolCall(call_id="c1", name="searchFilings", arguments="{}", step=0)
@@ -152,7 +135,7 @@ def test_stored_html_contains_neither_thinking_nor_steps(page: Any, conversation
     assert "canary" not in json.dumps(StoredCard.objects.get(turn=turn).answer_html)
 
 
-def test_reload_makes_few_queries(page: Any, conversation: Conversation, django_assert_max_num_queries: Any) -> None:
+def test_reload_makes_few_queries(page, conversation, django_assert_max_num_queries):
     make_turn(conversation)
     page()
 
@@ -160,13 +143,11 @@ def test_reload_makes_few_queries(page: Any, conversation: Conversation, django_
         page()
 
 
-def test_context_is_counted_again_after_a_setting_changed(
-    page: Any, client: Client, conversation: Conversation
-) -> None:
+def test_context_is_counted_again_after_a_setting_changed(page, client, conversation):
     make_thoughtful_turn(conversation)
     before = usage_in(page())
 
-    def set_include(value: bool | None) -> str:
+    def set_include(value):
         url = f"/api/chats/{conversation.pk}/settings/"
         form = {"reasoning.includeInContext": value}
         assert client.patch(url, form, content_type="application/json").status_code == 200
@@ -176,7 +157,7 @@ def test_context_is_counted_again_after_a_setting_changed(
     assert set_include(None) == before
 
 
-def test_earlier_branch_shows_its_own_size_again(page: Any, client: Client, conversation: Conversation) -> None:
+def test_earlier_branch_shows_its_own_size_again(page, client, conversation):
     first = make_turn(conversation, answer="Because. " * 100)
     before = usage_in(page())
     end_turn(open_turn(conversation.pk, text="Why?", replaces=first), [AssistantMessage(text="No.")])
@@ -190,7 +171,7 @@ def test_earlier_branch_shows_its_own_size_again(page: Any, client: Client, conv
 class TestRerender:
     """``manage.py rerender``."""
 
-    def test_it_renders_stored_answers_again_in_their_languages(self, page: Any, conversation: Conversation) -> None:
+    def test_it_renders_stored_answers_again_in_their_languages(self, page, conversation):
         turn = make_turn(conversation, answer=ANSWER)
         page()
         page(headers=GERMAN)
@@ -203,7 +184,7 @@ class TestRerender:
         assert StoredCard.objects.values_list("answer_html", "context_tokens").get(turn=turn) == before
         assert out.getvalue() == "1 answers rendered, 0 trace steps redacted.\n"
 
-    def test_it_redacts_stored_steps(self, page: Any, conversation: Conversation) -> None:
+    def test_it_redacts_stored_steps(self, page, conversation):
         turn = open_turn(conversation.pk, text="Why?")
         call = ToolCall(call_id="c1", name="t", arguments="{}", step=0)
         result = ToolResult(call_id="c1", output="x", ok=True, step=0)
@@ -218,7 +199,7 @@ class TestRerender:
         assert stored["args"] == {"password": "[redacted]"}
         assert stored["error"] == "for b***@example.com"
 
-    def test_it_leaves_other_conversations_alone(self, alice: User, conversation: Conversation) -> None:
+    def test_it_leaves_other_conversations_alone(self, alice, conversation):
         make_turn(conversation)
         other = make_turn(make_conversation(owner=alice))
         StoredCard.objects.update(answer_html={"en": "old"})
@@ -227,6 +208,6 @@ class TestRerender:
 
         assert StoredCard.objects.get(turn=other).answer_html == {"en": "old"}
 
-    def test_it_refuses_an_unknown_conversation(self, conversation: Conversation) -> None:
+    def test_it_refuses_an_unknown_conversation(self, conversation):
         with pytest.raises(CommandError, match="No such conversation"):
             call_command("rerender", "00000000-0000-4000-8000-000000000000")

@@ -1,14 +1,9 @@
 """What a model is asked for follows the flags of the site: nothing is asked for, or paid for, that nobody may see."""
 
-from __future__ import annotations
-
 import pytest
-from django.conf import LazySettings
 
-from chat.models import Conversation
 from reasoning.prompt import instructions
 from tests.chat.asking import ask
-from tests.contract_server.fixture import ContractHandle
 
 SITES = [  # REASONING_ENABLED, REASONING_SCRATCHPAD_ENABLED, SCRATCHPAD_ADMIN_ONLY, sections?, scratchpad?
     (True, False, True, True, False),
@@ -20,7 +15,7 @@ SITES = [  # REASONING_ENABLED, REASONING_SCRATCHPAD_ENABLED, SCRATCHPAD_ADMIN_O
 
 
 @pytest.fixture
-def site(settings: LazySettings, enabled: bool, pads: bool, admin_only: bool) -> None:
+def site(settings, enabled, pads, admin_only):
     settings.REASONING_ENABLED = enabled
     settings.REASONING_SCRATCHPAD_ENABLED = pads
     settings.SCRATCHPAD_ADMIN_ONLY = admin_only
@@ -29,13 +24,7 @@ def site(settings: LazySettings, enabled: bool, pads: bool, admin_only: bool) ->
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.spec("product 9", "product 13")
 @pytest.mark.parametrize(("enabled", "pads", "admin_only", "sections", "scratchpad"), SITES)
-async def test_service_is_sent_that_prompt(
-    upstream: ContractHandle,
-    conversation: Conversation,
-    site: None,
-    sections: bool,
-    scratchpad: bool,
-) -> None:
+async def test_service_is_sent_that_prompt(upstream, conversation, site, sections, scratchpad):
     upstream.script([{"content": "Yes."}])
 
     await ask(conversation)
@@ -45,13 +34,13 @@ async def test_service_is_sent_that_prompt(
     assert ("Reasoning Summary:" in first["content"], "<scratchpad>" in first["content"]) == (sections, scratchpad)
 
 
-def test_tools_are_explained_to_a_model_that_accepts_them() -> None:
+def test_tools_are_explained_to_a_model_that_accepts_them():
     assert "Use the tools" in instructions(sections=True, scratchpad=False, tools=True)
     assert "Use the tools" not in instructions(sections=True, scratchpad=False, tools=False)
 
 
 @pytest.mark.spec("004 summary")
-def test_sections_come_with_what_a_summary_may_not_hold() -> None:
+def test_sections_come_with_what_a_summary_may_not_hold():
     prompt = instructions(sections=True, scratchpad=True, tools=True)
 
     for unsafe in ("instructions", "keys", "file paths", "personal identifiers"):
@@ -59,5 +48,5 @@ def test_sections_come_with_what_a_summary_may_not_hold() -> None:
     assert "Put nothing from there into the Reasoning Summary or the Final Answer" in prompt
 
 
-def test_scratchpad_is_asked_for_only_beside_sections() -> None:
+def test_scratchpad_is_asked_for_only_beside_sections():
     assert "scratchpad" not in instructions(sections=False, scratchpad=True, tools=True)

@@ -1,27 +1,26 @@
 """What models see of the filing tools: schemas, arguments checked, passages numbered."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
 import pytest
 
 from chat.tools import registry
-from chat.tools.base import FoundPassage, SearchQuery, SearchResult, ToolArgumentsError, ToolContext, ToolOutput
+from chat.tools.base import SearchQuery, SearchResult, ToolArgumentsError, ToolContext, ToolOutput
 from chat.tools.search_filings import MAX_CONTENT_CHARS
+from reasoning.citations import Source
 
 
-def passage(text: str = "The ratio was 1.31.") -> FoundPassage:
-    return FoundPassage(
-        "10-K", "Northwind", "2026-02-26", None, "Item 7", "#item-7-p1", "/filings/n/#item-7-p1", text, "…"
+def passage(text: str = "The ratio was 1.31.") -> Source:
+    return Source(
+        0, "10-K", "Northwind", "2026-02-26", None, "Item 7", "#item-7-p1", "/filings/n/#item-7-p1", text, "…"
     )
 
 
 class Corpus:
     """A search that remembers what it was asked."""
 
-    def __init__(self, *passages: FoundPassage) -> None:
+    def __init__(self, *passages: Source) -> None:
         self.found = SearchResult(tuple(passages), filings=3, companies=("Northwind",))
         self.asked: list[Any] = []
 
@@ -39,7 +38,7 @@ async def run(name: str, arguments: str, corpus: Corpus, *, first_ref: int = 1) 
 
 
 @pytest.mark.parametrize("name", ["searchFilings", "readPassage"])
-def test_schema_is_a_closed_function_tool(name: str) -> None:
+def test_schema_is_a_closed_function_tool(name):
     schema = registry()[name].schema
 
     assert schema["type"] == "function"
@@ -49,14 +48,14 @@ def test_schema_is_a_closed_function_tool(name: str) -> None:
     assert all("description" in prop for prop in schema["function"]["parameters"]["properties"].values())
 
 
-async def test_arguments_become_a_query() -> None:
+async def test_arguments_become_a_query():
     corpus = Corpus()
     await run("searchFilings", '{"query": " covenants ", "form": "10-K", "company": "", "limit": 8}', corpus)
 
     assert corpus.asked == [SearchQuery("covenants", "10-K", None, 8)]
 
 
-async def test_content_numbers_passages_from_first_ref() -> None:
+async def test_content_numbers_passages_from_first_ref():
     output = await run("searchFilings", '{"query": "ratio"}', Corpus(passage(), passage("Ünlike")), first_ref=4)
     content = json.loads(output.content)
 
@@ -66,14 +65,14 @@ async def test_content_numbers_passages_from_first_ref() -> None:
     assert "Ünlike" in output.content
 
 
-async def test_content_stays_whole_json_under_the_cap() -> None:
+async def test_content_stays_whole_json_under_the_cap():
     output = await run("searchFilings", '{"query": "x", "limit": 20}', Corpus(*[passage("word " * 400)] * 20))
 
     assert len(output.content) <= MAX_CONTENT_CHARS
     assert len(json.loads(output.content)["passages"]) == output.results == len(output.sources)
 
 
-async def test_passage_is_read_with_its_neighbours() -> None:
+async def test_passage_is_read_with_its_neighbours():
     corpus = Corpus(passage())
     output = await run("readPassage", '{"url": "/filings/n/#item-7-p1"}', corpus, first_ref=9)
 
@@ -91,7 +90,7 @@ async def test_passage_is_read_with_its_neighbours() -> None:
         ("[1]", "object"),
     ],
 )
-async def test_unfit_arguments_are_named_in_a_few_words(arguments: str, names: str) -> None:
+async def test_unfit_arguments_are_named_in_a_few_words(arguments, names):
     with pytest.raises(ToolArgumentsError, match=names) as error:
         await run("searchFilings", arguments, Corpus())
 
@@ -101,6 +100,6 @@ async def test_unfit_arguments_are_named_in_a_few_words(arguments: str, names: s
 @pytest.mark.parametrize(
     "url", ["/etc/passwd", "file:///etc/passwd", "https://evil.example/", "/filings/none/#item-1-p1"]
 )
-async def test_address_without_a_passage_is_an_error(url: str) -> None:  # review B D10
+async def test_address_without_a_passage_is_an_error(url):  # review B D10
     with pytest.raises(ToolArgumentsError, match="no passage has this address"):
         await run("readPassage", json.dumps({"url": url}), Corpus())

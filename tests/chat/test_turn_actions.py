@@ -1,14 +1,10 @@
 """The addresses of a turn's trace and thinking return what the viewer sees on the card, and 404 to others."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
 from django.test import Client
-from pytest_django import Settings
 
-from accounts.models import User
 from chat.models import Turn
 from reasoning.visibility import EXCERPT_CHARS, TRUNCATED
 from tests.factories import SECRET, THINKING_CANARY, client_of, make_answer, make_conversation, open_turn
@@ -20,7 +16,7 @@ WITHHELD: dict[str, Any] = {"REASONING_THINKING_FOR_USERS": "hidden"}
 
 
 @pytest.fixture
-def turn(alice: User) -> Turn:
+def turn(alice):
     return make_answer(make_conversation(owner=alice))
 
 
@@ -37,9 +33,7 @@ def status(client: Client, turn: Turn, part: str) -> int:
     ("flags", "trace", "thinking"),
     [({}, 200, 200), (NO_REASONING, 404, 404), (NOT_SHOWN, 404, 404), (NO_TRACE, 404, 200), (WITHHELD, 200, 404)],
 )
-def test_flags_of_the_site_apply_to_addresses_too(
-    alice: User, turn: Turn, settings: Settings, flags: dict[str, Any], trace: int, thinking: int
-) -> None:
+def test_flags_of_the_site_apply_to_addresses_too(alice, turn, settings, flags, trace, thinking):
     for name, value in flags.items():
         setattr(settings, name, value)
     client = client_of(alice)
@@ -49,7 +43,7 @@ def test_flags_of_the_site_apply_to_addresses_too(
 
 
 @pytest.mark.spec("004 flags")
-def test_trace_that_was_asked_for_is_returned(alice: User, turn: Turn, settings: Settings) -> None:
+def test_trace_that_was_asked_for_is_returned(alice, turn, settings):
     settings.REASONING_TOOL_TRACE_DEFAULT = False
     client = client_of(alice)
 
@@ -60,7 +54,7 @@ def test_trace_that_was_asked_for_is_returned(alice: User, turn: Turn, settings:
 
 @pytest.mark.spec("001 BR-003")
 @pytest.mark.parametrize("layer", ["person", "conversation"])
-def test_personal_setting_holds_for_the_address_of_thinking(alice: User, turn: Turn, layer: str) -> None:
+def test_personal_setting_holds_for_the_address_of_thinking(alice, turn, layer):
     holder = alice if layer == "person" else turn.conversation
     holder.reasoning = {"reasoning.includeInResponse": False}
     holder.save()
@@ -70,7 +64,7 @@ def test_personal_setting_holds_for_the_address_of_thinking(alice: User, turn: T
 
 
 @pytest.mark.spec("product 4")
-def test_address_returns_an_excerpt_to_users_and_all_of_it_to_administrators_redacted(alice: User, ada: User) -> None:
+def test_address_returns_an_excerpt_to_users_and_all_of_it_to_administrators_redacted(alice, ada):
     thought = f"use {SECRET} " + "word " * 400
     hers, theirs = (make_answer(make_conversation(owner=owner), thought=thought) for owner in (ada, alice))
 
@@ -82,14 +76,14 @@ def test_address_returns_an_excerpt_to_users_and_all_of_it_to_administrators_red
 
 
 @pytest.mark.parametrize("part", ["trace", "thinking", "copy"])
-def test_turn_that_was_replaced_is_not_found(alice: User, turn: Turn, part: str) -> None:
+def test_turn_that_was_replaced_is_not_found(alice, turn, part):
     open_turn(turn.conversation_id, text="Why?", replaces=turn)
 
     assert status(client_of(alice), turn, part) == 404
 
 
 @pytest.mark.spec("product 4")
-def test_page_links_the_thinking_only_for_those_who_may_read_it(alice: User, turn: Turn, settings: Settings) -> None:
+def test_page_links_the_thinking_only_for_those_who_may_read_it(alice, turn, settings):
     client = client_of(alice)
     shown = client.get(turn.conversation.get_absolute_url()).content.decode()
     settings.REASONING_THINKING_FOR_USERS = "hidden"

@@ -1,7 +1,5 @@
 """One turn at a time in a conversation: messages sent meanwhile are queued; nothing is lost, doubled or stuck."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Callable
@@ -10,7 +8,6 @@ from typing import Any
 import pytest
 from asgiref.sync import ThreadSensitiveContext, sync_to_async
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 from django.db import connections
 
 from accounts.models import User
@@ -18,7 +15,6 @@ from chat.models import Conversation, QueuedMessage, Turn
 from chat.turns import finish, queue
 from tests.chat import api_client
 from tests.chat.asking import ask, ended, owner_of, questions, send, signed_in
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation, make_turn, open_turn
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
@@ -53,9 +49,7 @@ class Gate:
         return result
 
 
-async def test_three_messages_are_queued_in_order_and_a_repeated_one_counts_once(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_three_messages_are_queued_in_order_and_a_repeated_one_counts_once(upstream, conversation):
     upstream.script([{"content": "0", "faults": HOLD}, *({"content": str(number)} for number in range(1, 4))])
 
     for text, client_id in (("0", "a"), ("0", "a"), ("1", "b"), ("2", ""), ("1", "b"), ("3", "")):
@@ -72,9 +66,7 @@ async def test_three_messages_are_queued_in_order_and_a_repeated_one_counts_once
     assert not await QueuedMessage.objects.aexists()
 
 
-async def test_message_that_arrives_as_the_turn_ends_is_answered(
-    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_message_that_arrives_as_the_turn_ends_is_answered(upstream, conversation, monkeypatch):
     upstream.script([{"content": "one"}, {"content": "two"}])
     gate = Gate(finish.finish_turn)
     monkeypatch.setattr(finish, "finish_turn", gate)
@@ -92,9 +84,7 @@ async def test_message_that_arrives_as_the_turn_ends_is_answered(
     assert not await QueuedMessage.objects.aexists()
 
 
-async def test_message_sent_twice_at_the_same_moment_is_asked_once(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_message_sent_twice_at_the_same_moment_is_asked_once(upstream, conversation):
     upstream.script([{"content": "one"}, {"content": "two"}])
 
     await asyncio.gather(*(in_its_own_thread(send(conversation, "hi", "same")) for _twice in range(2)))
@@ -105,9 +95,7 @@ async def test_message_sent_twice_at_the_same_moment_is_asked_once(
     assert not await QueuedMessage.objects.aexists()
 
 
-async def test_limit_of_running_turns_holds_for_starts_at_the_same_moment(
-    upstream: ContractHandle, alice: User, settings: LazySettings
-) -> None:
+async def test_limit_of_running_turns_holds_for_starts_at_the_same_moment(upstream, alice, settings):
     settings.MAX_CONCURRENT_TURNS = 1
     upstream.script([{"content": "one", "faults": HOLD}])
     chats = [await database_sync_to_async(make_conversation)(owner=alice) for _ in range(3)]
@@ -120,9 +108,7 @@ async def test_limit_of_running_turns_holds_for_starts_at_the_same_moment(
     await ended((await Turn.objects.select_related("conversation").aget()).conversation)
 
 
-async def test_messages_left_in_the_queue_of_an_idle_conversation_are_answered_first(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_messages_left_in_the_queue_of_an_idle_conversation_are_answered_first(upstream, conversation):
     upstream.script([{"content": "one"}, {"content": "two"}])
     asked = await database_sync_to_async(make_turn)(conversation, question="asked")
     await Turn.objects.filter(pk=asked.pk).aupdate(client_id="a")
@@ -135,7 +121,7 @@ async def test_messages_left_in_the_queue_of_an_idle_conversation_are_answered_f
     assert await database_sync_to_async(questions)(conversation) == ["asked", "left", "new"]
 
 
-async def test_what_may_not_wait_is_refused_while_a_turn_runs(alice: User, conversation: Conversation) -> None:
+async def test_what_may_not_wait_is_refused_while_a_turn_runs(alice, conversation):
     old = await database_sync_to_async(make_turn)(conversation)
     await database_sync_to_async(open_turn)(conversation.pk, text="running")
     client = await signed_in(alice)
@@ -151,9 +137,7 @@ async def test_what_may_not_wait_is_refused_while_a_turn_runs(alice: User, conve
     assert (await Turn.objects.acount(), await QueuedMessage.objects.acount()) == (2, 0)
 
 
-async def test_deleted_conversation_starts_nothing_more(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_deleted_conversation_starts_nothing_more(upstream, alice, conversation):
     upstream.script([{"content": "one", "faults": HOLD}, {"content": "two"}, {"content": "three"}])
     await send(conversation, "first")
     await send(conversation, "second")
@@ -167,9 +151,7 @@ async def test_deleted_conversation_starts_nothing_more(
     assert await conversation.turns.acount() == 1
 
 
-async def test_stored_turn_runs_although_its_request_was_cancelled(
-    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_stored_turn_runs_although_its_request_was_cancelled(upstream, conversation, monkeypatch):
     upstream.script([{"content": "one"}])
     gate = Gate(queue.submit)
     monkeypatch.setattr(queue, "submit", gate)
@@ -187,9 +169,7 @@ async def change(conversation: Conversation, message: QueuedMessage, user: User 
     return (await client.post(f"/chats/{conversation.pk}/queue/{message.pk}/", form)).status_code
 
 
-async def test_stop_holds_what_is_queued_until_its_user_sends_it(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_stop_holds_what_is_queued_until_its_user_sends_it(upstream, conversation):
     upstream.script([{"content": "0", "faults": HOLD}, {"content": "new"}, {"content": "1"}])
     for text in ("0", "1", "2"):
         await send(conversation, text)
@@ -211,9 +191,7 @@ async def test_stop_holds_what_is_queued_until_its_user_sends_it(
     assert not await QueuedMessage.objects.aexists()
 
 
-async def test_message_sent_now_stops_the_answer_and_goes_before_the_others(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_message_sent_now_stops_the_answer_and_goes_before_the_others(upstream, conversation):
     upstream.script([{"content": "0", "faults": HOLD}, {"content": "2"}, {"content": "1"}])
     for text in ("0", "1", "2"):
         await send(conversation, text)
@@ -228,9 +206,7 @@ async def test_message_sent_now_stops_the_answer_and_goes_before_the_others(
     assert (await Turn.objects.aget(number=1)).status == Turn.Status.ABORTED
 
 
-async def test_wrong_changes_of_the_queue_are_refused(
-    upstream: ContractHandle, conversation: Conversation, bob: User
-) -> None:
+async def test_wrong_changes_of_the_queue_are_refused(upstream, conversation, bob):
     upstream.script([{"content": "0", "faults": HOLD}, {"content": "1"}])
     for text in ("0", "1"):
         await send(conversation, text)

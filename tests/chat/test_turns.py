@@ -1,7 +1,5 @@
 """Turns over real HTTP against the strict model service: what is answered, stored and sent back, and how they end."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterator
@@ -10,26 +8,22 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 from django.db import IntegrityError, transaction
 from django.db.backends.signals import connection_created
 from django.db.models import Model
 
-from accounts.models import User
 from chat import eventlog
 from chat.models import Checkpoint, Conversation, Event, StoredCard, Turn
 from chat.turns import heartbeat
 from chat.turns.finish import recover_abandoned_turns
-from chat.turns.manager import TurnManager
 from chat.validation import Message
 from reasoning.events import ToolCall
 from tests.chat.asking import ask, ended, owner_of, send
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import abandon, client_of, make_conversation, open_turn, save_checkpoint
 from tests.frame_words import heard
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.engine]
+pytestmark = pytest.mark.django_db(transaction=True)
 CANARY = "zebra-canary-7731"
 SECRET = "sk-" + "a1b2c3d4" * 5
 ARGUMENTS = f'{{"query":  "turbine {SECRET}", "limit": 2}}'
@@ -60,13 +54,8 @@ def rows_in(*models: type[Model]) -> str:
     ids=["stray delimiter", "scratchpad", "secret"],
 )
 async def test_what_an_answer_may_not_contain_reaches_no_page_no_table_and_no_log(
-    upstream: ContractHandle,
-    conversation: Conversation,
-    caplog: pytest.LogCaptureFixture,
-    reply: dict[str, Any],
-    answer: str,
-    absent: str,
-) -> None:
+    upstream, conversation, caplog, reply, answer, absent
+):
     upstream.script([{**reply, "chunk": 2}])
 
     async with socket_of(conversation, conversation.owner) as socket:
@@ -83,9 +72,10 @@ async def test_what_an_answer_may_not_contain_reaches_no_page_no_table_and_no_lo
 @pytest.mark.spec("product 3")
 @pytest.mark.spec("product 10")
 @pytest.mark.spec("004 summary")
+@pytest.mark.engine
 async def test_private_payloads_are_encrypted_in_the_log_and_the_call_is_sent_back_byte_for_byte(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
+    upstream, conversation, settings
+):
     settings.REASONING_THINKING_FOR_USERS = "hidden"
     thought = f"{CANARY} " * 200
     upstream.script([{"reasoning": thought, "tool_calls": [SEARCH], "chunk": 4}, {"content": "No sections here."}])
@@ -108,9 +98,7 @@ async def test_private_payloads_are_encrypted_in_the_log_and_the_call_is_sent_ba
     assert envelope["reasoningSummary"]
 
 
-async def test_bad_arguments_are_sent_back_to_the_model_as_a_short_error(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_bad_arguments_are_sent_back_to_the_model_as_a_short_error(upstream, conversation):
     upstream.script([{"tool_calls": [{"name": "searchFilings", "arguments": '{"limit": 500}'}]}, {"content": "Sorry."}])
 
     turn = await ask(conversation)
@@ -121,9 +109,7 @@ async def test_bad_arguments_are_sent_back_to_the_model_as_a_short_error(
     assert [step["status"] for step in (await messages_of(conversation))[-1]["toolTrace"]] == ["error"]
 
 
-async def test_loop_ends_at_the_step_limit_with_every_call_answered(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings
-) -> None:
+async def test_loop_ends_at_the_step_limit_with_every_call_answered(upstream, conversation, settings):
     settings.MAX_STEPS = 2
     upstream.script([{"tool_calls": [SEARCH]}, {"tool_calls": [SEARCH]}, {"content": "after"}])
 
@@ -144,9 +130,7 @@ async def test_loop_ends_at_the_step_limit_with_every_call_answered(
         ({"kind": "stall", "at": "event:2"}, "timeout"),
     ],
 )
-async def test_failure_ends_the_turn_and_the_question_stays_for_the_next(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, fault: dict[str, Any], code: str
-) -> None:
+async def test_failure_ends_the_turn_and_the_question_stays_for_the_next(upstream, conversation, settings, fault, code):
     if code == "timeout":
         settings.UPSTREAM_IDLE_TIMEOUT_S = 0.2
     upstream.script([{"content": "x y z", "chunk": "word", "faults": [fault]}])
@@ -163,9 +147,7 @@ async def test_failure_ends_the_turn_and_the_question_stays_for_the_next(
     assert "Keep me?" in json.dumps(last["body"]["messages"])
 
 
-async def test_stop_stores_what_came_and_closes_the_upstream(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_stop_stores_what_came_and_closes_the_upstream(upstream, conversation):
     stall = [{"kind": "stall", "at": "event:2"}]
     upstream.script([{"content": "First part. Never sent.", "chunk": 12, "faults": stall}, {"content": "Next."}])
     async with socket_of(conversation, conversation.owner) as socket:
@@ -182,12 +164,9 @@ async def test_stop_stores_what_came_and_closes_the_upstream(
 
 
 @pytest.mark.parametrize(
-    ("reason", "notice"),
-    [("length", "and is cut off here"), ("content_filter", "withheld the rest of this answer")],
+    ("reason", "notice"), [("length", "and is cut off here"), ("content_filter", "withheld the rest of this answer")]
 )
-async def test_answer_that_was_cut_short_says_so(
-    upstream: ContractHandle, conversation: Conversation, reason: str, notice: str
-) -> None:
+async def test_answer_that_was_cut_short_says_so(upstream, conversation, reason, notice):
     upstream.script([{"content": "Half of it", "finish": reason}])
 
     turn = await ask(conversation)
@@ -197,10 +176,9 @@ async def test_answer_that_was_cut_short_says_so(
     assert notice in page.content.decode()
 
 
-async def test_turn_of_a_dead_process_ends_with_its_checkpoint_and_can_be_followed(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
-    def die() -> None:
+@pytest.mark.engine
+async def test_turn_of_a_dead_process_ends_with_its_checkpoint_and_can_be_followed(upstream, conversation):
+    def die():
         turn = open_turn(conversation.pk, text="q")
         eventlog.append(turn, [ToolCall(call_id="c1", name="searchFilings", arguments="{}", step=0)])
         save_checkpoint(turn, answer="half an", thinking=CANARY)
@@ -222,7 +200,7 @@ async def test_turn_of_a_dead_process_ends_with_its_checkpoint_and_can_be_follow
 
 
 @pytest.mark.spec("product 12")
-def test_title_comes_from_the_first_question_redacted_and_cut(alice: User, conversation: Conversation) -> None:
+def test_title_comes_from_the_first_question_redacted_and_cut(alice, conversation):
     open_turn(conversation.pk, text="What about alice@example.com and " + "very " * 30 + "long questions?")
 
     [listed] = client_of(alice).get("/api/chats/").json()
@@ -231,7 +209,8 @@ def test_title_comes_from_the_first_question_redacted_and_cut(alice: User, conve
     assert len(listed["title"]) < 100
 
 
-def test_database_itself_refuses_a_second_running_turn(alice: User) -> None:
+@pytest.mark.engine
+def test_database_itself_refuses_a_second_running_turn(alice):
     conversation = make_conversation(owner=alice)
     Turn.objects.create(conversation=conversation, number=1)
 
@@ -263,12 +242,8 @@ def statements_of_all_threads() -> Iterator[list[str]]:
 
 
 async def test_turn_without_tools_takes_at_most_14_statements(
-    upstream: ContractHandle,
-    turn_manager: TurnManager,
-    conversation: Conversation,
-    settings: LazySettings,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    upstream, turn_manager, conversation, settings, monkeypatch
+):
     # leases are renewed and checkpoints written for all turns of a process together
     settings.LEASE_HEARTBEAT_S = 60
     monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 60)
@@ -285,9 +260,7 @@ async def test_turn_without_tools_takes_at_most_14_statements(
 
 # review U D9
 @pytest.mark.parametrize("limit", [None, 500])
-async def test_most_tokens_of_an_answer_are_what_the_site_sets(
-    upstream: ContractHandle, conversation: Conversation, settings: LazySettings, limit: int | None
-) -> None:
+async def test_most_tokens_of_an_answer_are_what_the_site_sets(upstream, conversation, settings, limit):
     settings.MAX_OUTPUT_TOKENS = limit
     upstream.script([{"content": "Done."}])
 

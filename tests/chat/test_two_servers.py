@@ -1,14 +1,11 @@
 """Two real server processes over PostgreSQL and Redis: a turn of one is watched, stopped, continued from the other."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import re
 import socket
 import time
 import uuid
-from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from urllib.parse import urlsplit
 
@@ -18,7 +15,6 @@ import pytest
 import pytest_asyncio
 
 from tests.chat.api_client import EVENTS, ServerEvent, joined, parse_events
-from tests.contract_server.fixture import ContractHandle
 from tests.open_page import Person
 from tests.server import RunningServer, empty_database, environment_in, prepare_database, serving
 
@@ -26,11 +22,11 @@ pytestmark = [pytest.mark.postgres, pytest.mark.redis]
 TEXT = "\n\n".join(f"Paragraph {number} says this and that, at some length." for number in range(12))
 HOLD = [{"kind": "stall", "at": "event:60", "name": "go"}]
 SHOWN = "Paragraph 3"
-FAST = {"LEASE_HEARTBEAT_S": "1", "LEASE_EXPIRY_S": "4"}
+FAST = {"LEASE_HEARTBEAT_S": "1", "LEASE_EXPIRY_S": "15"}
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, server: ContractHandle) -> Iterator[dict[str, str]]:
+def site(tmp_path_factory, server):
     """The environment that both processes share, over a database that is ready."""
     own = {"OPENAI_BASE_URL": server.base_url, "OPENAI_MODEL": "plain-model", "TOOLS_REQUIRING_APPROVAL": "readPassage"}
     with empty_database("pair") as database:
@@ -41,11 +37,11 @@ def site(tmp_path_factory: pytest.TempPathFactory, server: ContractHandle) -> It
 
 
 @pytest.fixture(scope="module")
-def pair(site: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[], list[RunningServer]]]:
+def pair(site, tmp_path_factory):
     """Return a function that starts what is not running of two servers."""
-    running: list[RunningServer] = []
+    running = []
 
-    def start() -> list[RunningServer]:
+    def start():
         running[:] = [one for one in running if one.process.poll() is None]
         while len(running) < 2:
             running.append(stack.enter_context(serving(site, tmp_path_factory.mktemp("server"))))
@@ -56,13 +52,13 @@ def pair(site: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.fixture
-def servers(pair: Callable[[], list[RunningServer]], server: ContractHandle) -> list[RunningServer]:
+def servers(pair, server):
     server.reset()
     return pair()
 
 
 @pytest_asyncio.fixture
-async def people(servers: list[RunningServer]) -> AsyncIterator[list[Person]]:
+async def people(servers):
     both = [Person(server.base_url) for server in servers]
     for one in both:
         await one.sign_in()
@@ -72,16 +68,14 @@ async def people(servers: list[RunningServer]) -> AsyncIterator[list[Person]]:
 
 
 @pytest_asyncio.fixture
-async def chat(people: list[Person]) -> uuid.UUID:
+async def chat(people):
     chat = await people[0].new_chat()
     for one in people:
         await one.open(chat)
     return chat
 
 
-async def test_turn_is_watched_and_stopped_from_the_other_process(
-    server: ContractHandle, people: list[Person], chat: uuid.UUID
-) -> None:
+async def test_turn_is_watched_and_stopped_from_the_other_process(server, people, chat):
     near, far = people
     server.script([{"content": TEXT, "chunk": "word", "faults": HOLD}])
 
@@ -99,9 +93,7 @@ async def test_turn_is_watched_and_stopped_from_the_other_process(
 
 # review U API 1 and 3
 @pytest.mark.slow
-async def test_turn_is_resumed_and_stopped_over_the_api_of_the_other_process(
-    server: ContractHandle, servers: list[RunningServer], people: list[Person], chat: uuid.UUID
-) -> None:
+async def test_turn_is_resumed_and_stopped_over_the_api_of_the_other_process(server, servers, people, chat):
     [token] = re.findall(r"lgb_\S+", servers[0].manage("create_token", "demo"))
     near, far = (f"{one.base_url}/api/chats/{chat}" for one in servers)
     faults = [{**HOLD[0], "at": "event:60"}, {**HOLD[0], "at": "event:90", "name": "never"}]
@@ -129,9 +121,7 @@ async def test_turn_is_resumed_and_stopped_over_the_api_of_the_other_process(
 
 
 @pytest.mark.slow
-async def test_streams_and_ended_requests_hold_no_connection_to_the_database(
-    server: ContractHandle, servers: list[RunningServer], people: list[Person], chat: uuid.UUID
-) -> None:
+async def test_streams_and_ended_requests_hold_no_connection_to_the_database(server, servers, people, chat):
     [token] = re.findall(r"lgb_\S+", servers[0].manage("create_token", "demo"))
     url = f"{servers[0].base_url}/api/chats/{chat}/messages/"
     server.script([{"content": TEXT, "chunk": "word", "faults": HOLD}])
@@ -176,9 +166,7 @@ async def events_until(answer: aiohttp.ClientResponse, text: str = "event: done"
 
 @pytest.mark.slow
 @pytest.mark.spec("product 26")
-async def test_call_that_waits_is_shown_and_decided_at_the_other_process(
-    server: ContractHandle, people: list[Person], chat: uuid.UUID
-) -> None:
+async def test_call_that_waits_is_shown_and_decided_at_the_other_process(server, people, chat):
     near, far = people
     call = {"name": "readPassage", "arguments": '{"url": "/filings/none/#x"}', "id": "call_a"}
     server.script([{"tool_calls": [call]}, {"content": "Read."}])
@@ -199,9 +187,7 @@ async def test_call_that_waits_is_shown_and_decided_at_the_other_process(
     assert await near.post(path, decision="deny") == 409
 
 
-async def test_message_to_the_other_process_waits_and_is_answered_once(
-    server: ContractHandle, people: list[Person], chat: uuid.UUID
-) -> None:
+async def test_message_to_the_other_process_waits_and_is_answered_once(server, people, chat):
     near, far = people
     server.script([{"content": TEXT, "chunk": "word", "faults": HOLD}, {"content": "Second answer."}])
 
@@ -221,9 +207,7 @@ async def test_message_to_the_other_process_waits_and_is_answered_once(
     assert [card["answer"] for card in cards if card["role"] == "assistant"] == [TEXT, "Second answer."]
 
 
-async def test_process_that_is_killed_is_noticed_and_its_turn_ended_by_the_other(
-    server: ContractHandle, servers: list[RunningServer], people: list[Person], chat: uuid.UUID
-) -> None:
+async def test_process_that_is_killed_is_noticed_and_its_turn_ended_by_the_other(server, servers, people, chat):
     near, far = people
     server.script([{"content": TEXT, "chunk": "word", "faults": HOLD}])
     await near.send(text="Why?", id="q1")
@@ -247,8 +231,8 @@ async def test_process_that_is_killed_is_noticed_and_its_turn_ended_by_the_other
 
 @pytest.mark.slow
 async def test_process_that_is_asked_to_end_ends_its_turn_and_leaves_what_waits_to_the_other(
-    server: ContractHandle, servers: list[RunningServer], people: list[Person], chat: uuid.UUID
-) -> None:
+    server, servers, people, chat
+):
     near, far = people
     server.script([{"content": TEXT, "chunk": "word", "faults": HOLD}, {"content": "Second answer."}])
     await near.send(text="Why?", id="q1")

@@ -1,26 +1,22 @@
 """A model service in trouble, with several conversations at once: storms, patience, a slow first token. Replay 2.10."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.conf import LazySettings
 
 from accounts.demo import staff_group
 from accounts.models import User
 from chat.cards.build import answer_card
 from chat.eventlog import turn_record
-from chat.models import Conversation, Turn
+from chat.models import Turn
 from chat.providers.base import ProviderError
 from chat.providers.openai_chat import OpenAIChatProvider
 from chat.turns import retry, run
 from reasoning.visibility import Visibility
 from tests.chat.asking import ask, owner_of, send, signed_in
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import make_conversation
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -48,7 +44,7 @@ def _replies(count: int, fault: dict[str, Any]) -> list[dict[str, Any]]:
         pytest.param({"kind": "disconnect", "at": "connect", "times": 2}, id="cut"),
     ],
 )
-async def test_turns_survive_repeated_faults(upstream: ContractHandle, alice: User, fault: dict[str, Any]) -> None:
+async def test_turns_survive_repeated_faults(upstream, alice, fault):
     upstream.script(_replies(4, fault))
 
     ended = await _ask_in_each(alice, 4)
@@ -57,7 +53,7 @@ async def test_turns_survive_repeated_faults(upstream: ContractHandle, alice: Us
     assert len(upstream.requests()) == 12
 
 
-async def test_endless_rate_limit_fails_each_turn(upstream: ContractHandle, alice: User) -> None:
+async def test_endless_rate_limit_fails_each_turn(upstream, alice):
     upstream.script(_replies(4, {"kind": "rate_limit", "times": 9}))
 
     ended = await _ask_in_each(alice, 4)
@@ -66,9 +62,7 @@ async def test_endless_rate_limit_fails_each_turn(upstream: ContractHandle, alic
     assert len(upstream.requests()) == 4 * (1 + retry.MAX_WAITS)
 
 
-async def test_wait_that_is_too_long_is_left_to_the_person(
-    upstream: ContractHandle, conversation: Conversation
-) -> None:
+async def test_wait_that_is_too_long_is_left_to_the_person(upstream, conversation):
     upstream.script([{"content": "one", "faults": [{"kind": "rate_limit", "retry_after": AN_HOUR_S}]}])
 
     turn = await ask(conversation)
@@ -78,9 +72,7 @@ async def test_wait_that_is_too_long_is_left_to_the_person(
     assert (await database_sync_to_async(lambda: answer_card(turn_record(turn), SEES))()).error
 
 
-async def test_slow_first_token_is_announced_until_it_comes(
-    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_slow_first_token_is_announced_until_it_comes(upstream, conversation, monkeypatch):
     monkeypatch.setattr(run, "SLOW_S", 0.01)
     held = [{"hold": "go"}, {"content": "At last. "}, {"hold": "end"}, {"content": "End."}]
     upstream.script([{"deltas": held}])
@@ -97,9 +89,7 @@ async def test_slow_first_token_is_announced_until_it_comes(
 
 
 # review U D4
-async def test_model_that_is_being_loaded_is_waited_for(
-    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_model_that_is_being_loaded_is_waited_for(upstream, conversation, monkeypatch):
     monkeypatch.setattr(retry, "LONGEST_LOADING_WAIT_S", 0.0)
     loading = {"kind": "http_error", "status": 503, "message": "Loading model", "times": 5}
     upstream.script([{"content": "Loaded.", "faults": [loading]}])
@@ -111,12 +101,12 @@ async def test_model_that_is_being_loaded_is_waited_for(
 
 
 async def test_endpoint_that_is_asked_for_its_model_while_loading_is_waited_for(
-    upstream: ContractHandle, conversation: Conversation, monkeypatch: pytest.MonkeyPatch, settings: LazySettings
-) -> None:
+    upstream, conversation, monkeypatch, settings
+):
     failures = iter((ProviderError("server_error", "", retryable=True, reason="loading"),) * 3)
     find = OpenAIChatProvider.find_model
 
-    async def find_model(provider: OpenAIChatProvider) -> str:
+    async def find_model(provider):
         if error := next(failures, None):
             raise error
         return await find(provider)
@@ -132,7 +122,7 @@ async def test_endpoint_that_is_asked_for_its_model_while_loading_is_waited_for(
     assert next(failures, None) is None
 
 
-def test_loading_is_waited_for_with_longer_pauses_as_long_as_for_a_first_word(settings: LazySettings) -> None:
+def test_loading_is_waited_for_with_longer_pauses_as_long_as_for_a_first_word(settings):
     settings.FIRST_WORD_TIMEOUT_S = 100
     error = ProviderError("server_error", "", retryable=True, reason="loading")
     policy, waits = retry.RetryPolicy(), []
@@ -152,9 +142,7 @@ def test_loading_is_waited_for_with_longer_pauses_as_long_as_for_a_first_word(se
         ({"kind": "server_error", "status": 502, "body": "html", "times": 9}, "502"),
     ],
 )
-async def test_words_of_a_failing_service_reach_staff_alone(
-    upstream: ContractHandle, conversation: Conversation, sam: User, caplog: Any, fault: dict[str, Any], said: str
-) -> None:
+async def test_words_of_a_failing_service_reach_staff_alone(upstream, conversation, sam, caplog, fault, said):
     upstream.script([{"content": "x", "faults": [fault]}])
 
     turn = await ask(conversation)

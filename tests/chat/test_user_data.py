@@ -1,24 +1,24 @@
 """The page of a user's data: export of everything, deletion of all conversations and of the account."""
 
-from __future__ import annotations
-
 import asyncio
+import io
 import json
 from datetime import timedelta
+from zipfile import is_zipfile
 
 import pytest
+from channels.db import database_sync_to_async
 from django.utils import timezone
 
+from accounts.access.tokens import authenticate, create_token
 from accounts.models import AccessToken, AuditEntry, User
 from accounts.preferences import save_profile
-from accounts.tokens import authenticate, create_token
 from chat.models import Conversation, Event, Project, Turn
 from reasoning.events import AssistantMessage
 from tests.chat.asking import send, signed_in
 from tests.chat.attached import REPORT, attach
 from tests.chat.shared_talk import SECRET, make_talk, unzipped
 from tests.chat.sockets import frames_until, socket_of
-from tests.contract_server.fixture import ContractHandle
 from tests.factories import PASSWORD, client_of, end_turn, make_answer, make_conversation, open_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -26,7 +26,7 @@ PAGE, EXPORT = "/data/", "/data/export/"
 DELETE_ALL, DELETE_ACCOUNT = "/data/delete-conversations/", "/data/delete-account/"
 
 
-def test_export_holds_all_that_the_user_sees_and_nothing_else(alice: User, bob: User) -> None:
+def test_export_holds_all_that_the_user_sees_and_nothing_else(alice, bob):
     talk = make_talk(alice)
     debt = Project.objects.create(owner=alice, name="Debt")
     debt.conversations.add(talk)
@@ -63,7 +63,7 @@ def test_export_holds_all_that_the_user_sees_and_nothing_else(alice: User, bob: 
     ]
 
 
-def test_exports_are_limited(alice: User) -> None:
+def test_exports_are_limited(alice):
     client = client_of(alice)
 
     codes = [client.get(EXPORT).status_code for _ in range(7)]
@@ -71,7 +71,20 @@ def test_exports_are_limited(alice: User) -> None:
     assert codes == [200] * 6 + [429]
 
 
-def test_all_conversations_of_the_user_are_deleted(alice: User, bob: User) -> None:
+async def test_export_is_cut_off_where_its_user_signs_out(alice):
+    await database_sync_to_async(make_talk)(alice)
+    client = await signed_in(alice)
+
+    parts = aiter((await client.get(EXPORT)).streaming_content)
+    received = await anext(parts)
+    await client.post("/accounts/logout/")
+    received += b"".join([part async for part in parts])
+
+    assert received.startswith(b"PK")
+    assert not is_zipfile(io.BytesIO(received))
+
+
+def test_all_conversations_of_the_user_are_deleted(alice, bob):
     for owner in (alice, alice, bob):
         make_answer(make_conversation(owner=owner))
     client = client_of(alice)
@@ -85,7 +98,7 @@ def test_all_conversations_of_the_user_are_deleted(alice: User, bob: User) -> No
     assert bob.conversations.exists()
 
 
-def test_account_is_deleted_with_everything_and_signed_out_everywhere(alice: User, bob: User) -> None:
+def test_account_is_deleted_with_everything_and_signed_out_everywhere(alice, bob):
     conversation = make_conversation(owner=alice)
     make_answer(conversation)
     _row, token = create_token(alice)
@@ -106,7 +119,7 @@ def test_account_is_deleted_with_everything_and_signed_out_everywhere(alice: Use
     assert AuditEntry.objects.get().username == "alice"
 
 
-def test_wrong_passwords_are_limited_and_staff_stay(alice: User, sam: User) -> None:
+def test_wrong_passwords_are_limited_and_staff_stay(alice, sam):
     client = client_of(alice)
     codes = [client.post(DELETE_ACCOUNT, {"password": "wrong"}).status_code for _ in range(11)]
 
@@ -116,9 +129,7 @@ def test_wrong_passwords_are_limited_and_staff_stay(alice: User, sam: User) -> N
     assert User.objects.count() == 2
 
 
-async def test_running_turn_is_stopped_before_its_account_is_deleted(
-    upstream: ContractHandle, alice: User, conversation: Conversation
-) -> None:
+async def test_running_turn_is_stopped_before_its_account_is_deleted(upstream, alice, conversation):
     upstream.script([{"content": "one two three", "faults": [{"kind": "stall", "at": "event:2", "name": "never"}]}])
     client = await signed_in(alice)
 

@@ -1,7 +1,5 @@
 """Run the contract server by hand or as a child: ``python -m tests.contract_server --port 8089 --script demo.json``."""
 
-from __future__ import annotations
-
 import argparse
 import asyncio
 import json

@@ -1,7 +1,5 @@
 """For every rule a request that passes and one that is refused. The product's reading of refusals is tested with it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

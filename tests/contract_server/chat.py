@@ -4,8 +4,6 @@ The deltas are the one source: a streamed answer sends them, another one sends t
 they add up to.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any

@@ -1,10 +1,9 @@
 """A raw client for the self tests: it sends a request over one socket and stores every byte of the answer."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +20,6 @@ class RawResponse:
     """An answer as received; ``writes`` are its transfer chunks, or its one body."""
 
     raw: bytes
-    was_reset: bool
 
     @property
     def status(self) -> int:
@@ -72,11 +70,6 @@ class RawResponse:
         return "".join(choice["delta"].get(field) or "" for choice in choices)
 
     @property
-    def types(self) -> list[str]:
-        """Return the types of a response's events, without their common beginning."""
-        return [one["type"].removeprefix("response.") for one in self.payloads]
-
-    @property
     def items(self) -> list[Any]:
         """Return the finished items of a response's stream."""
         return [one["item"] for one in self.payloads if one["type"] == "response.output_item.done"]
@@ -95,15 +88,11 @@ def send(
 
 def receive(connected: socket.socket) -> RawResponse:
     """Read until the server closes or resets the connection."""
-    parts = []
-    with connected:
-        while True:
-            try:
-                parts.append(connected.recv(65536))
-            except ConnectionResetError:
-                return RawResponse(b"".join(parts), was_reset=True)
-            if not parts[-1]:
-                return RawResponse(b"".join(parts), was_reset=False)
+    raw = b""
+    with connected, suppress(ConnectionResetError):
+        while part := connected.recv(65536):
+            raw += part
+    return RawResponse(raw)
 
 
 def ask(upstream: ContractHandle, messages: Any, *, headers: Mapping[str, str] = KEY, **body: Any) -> RawResponse:

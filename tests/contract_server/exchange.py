@@ -1,7 +1,5 @@
 """One request to a model from beginning to end: checked, answered with its faults, recorded."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Faults carried out: answers instead of the reply, places in an open stream, and streams with a spoilt form."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -6,8 +6,6 @@
 The model decides the API: ``gpt-5-mini`` and ``gpt-5.4`` are served over Responses, all others over chat completions.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import threading

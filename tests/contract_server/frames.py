@@ -1,7 +1,5 @@
 """Answers as bytes: the events of a stream, or one body. Equal scripts give equal bytes: no clock and no chance."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the server has issued: the memory behind every rule that compares a replay with its original."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import hmac

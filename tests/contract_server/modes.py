@@ -3,8 +3,6 @@
 A new dialect adds a row here and its rules under ``rules``.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH, Rule

@@ -1,7 +1,5 @@
 """A scripted reply as a response of the Responses API: items, ids, events or one body; and the ledger's note of it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

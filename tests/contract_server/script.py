@@ -4,8 +4,6 @@ A script is a list of replies, or an object with ``replies`` and settings for al
 one with ``match`` waits for the first request that fits. Unknown keys are errors.
 """
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -37,13 +35,7 @@ Point = Annotated[str, Meta(pattern=r"^(connect|headers|first_event|before_done|
 BodyKind = Literal["json", "html", "empty"]
 Chunking = Literal["char", "word", "whole"] | Annotated[int, Meta(ge=1)]
 SseForm = Literal[
-    "truncated_json",
-    "not_json",
-    "invalid_utf8",
-    "split_codepoint",
-    "oversized_line",
-    "missing_done",
-    "duplicate_event",
+    "truncated_json", "not_json", "invalid_utf8", "split_codepoint", "oversized_line", "missing_done", "duplicate_event"
 ]
 
 

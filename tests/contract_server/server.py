@@ -1,7 +1,5 @@
 """The server: routes, connections, life cycle, and the control routes for tests in any process. Loopback only."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Each rule: one request that passes, and one that fails by exactly that rule."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.contract_server.cases import (
@@ -14,7 +12,6 @@ from tests.contract_server.cases import (
     STEP,
     STRICT,
     WITHOUT_THOUGHT,
-    RuleCase,
     encrypted,
     loop,
     thought,
@@ -34,20 +31,19 @@ from tests.contract_server.client import (
     send,
     user,
 )
-from tests.contract_server.fixture import ContractHandle
 from tests.contract_server.modes import MODES
 
 FINE = {"content": "Fine."}
 
 
-def test_every_rule_that_can_refuse_has_a_case() -> None:
+def test_every_rule_that_can_refuse_has_a_case():
     refusing = {rule.id for mode in MODES.values() for rule in mode.rules} - {"V1"}
 
     assert {case.rule for case in (*CHAT_CASES, *RESPONSE_CASES)} >= refusing
 
 
 @pytest.mark.parametrize("case", [*CHAT_CASES, *RESPONSE_CASES], ids=lambda case: case.rule)
-def test_rule_passes_one_request_and_refuses_the_other(upstream: ContractHandle, case: RuleCase) -> None:
+def test_rule_passes_one_request_and_refuses_the_other(upstream, case):
     send_to = respond if case in RESPONSE_CASES else ask
     upstream.script([*case.issued, FINE], knobs=case.knobs, models={"vendor/model-b": "details"})
     for _ in case.issued:
@@ -61,20 +57,20 @@ def test_rule_passes_one_request_and_refuses_the_other(upstream: ContractHandle,
     assert passed.status == 200, passed.body
 
 
-def test_body_that_is_no_object_with_a_model_is_refused_by_g1(upstream: ContractHandle) -> None:
+def test_body_that_is_no_object_with_a_model_is_refused_by_g1(upstream):
     answers = [receive(send(upstream, raw)) for raw in (b"{", b"[]", b"{}", b'{"model": 1}', b"\xff")]
 
     assert {(answer.status, answer.rule) for answer in answers} == {(400, "G1")}
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer "}, {"Authorization": "Basic abc"}])
-def test_request_without_bearer_token_is_refused_by_g2(upstream: ContractHandle, headers: dict[str, str]) -> None:
+def test_request_without_bearer_token_is_refused_by_g2(upstream, headers):
     answer = ask(upstream, [user()], headers=headers)
 
     assert (answer.status, answer.rule, answer.json["error"]["code"]) == (401, "G2", "invalid_api_key")
 
 
-def test_refusal_names_the_first_broken_rule_and_leaves_the_script_alone(upstream: ContractHandle) -> None:
+def test_refusal_names_the_first_broken_rule_and_leaves_the_script_alone(upstream):
     upstream.script([FINE])
 
     refused, passed = ask(upstream, [user(), assistant(None), result("x")]), ask(upstream, [user()])
@@ -84,7 +80,7 @@ def test_refusal_names_the_first_broken_rule_and_leaves_the_script_alone(upstrea
     assert upstream.refusals() == ["C2"]
 
 
-def test_odd_shapes_are_refused_and_never_break_the_server(upstream: ContractHandle) -> None:
+def test_odd_shapes_are_refused_and_never_break_the_server(upstream):
     odd = [
         "text",
         {"role": "user"},
@@ -99,7 +95,7 @@ def test_odd_shapes_are_refused_and_never_break_the_server(upstream: ContractHan
     assert {ask(upstream, messages).status for messages in odd} == {400}
 
 
-def test_same_thought_issued_twice_may_come_back_twice(upstream: ContractHandle) -> None:
+def test_same_thought_issued_twice_may_come_back_twice(upstream):
     upstream.script([STEP, {**STEP, "tool_calls": [{"name": "look", "id": "b"}]}, FINE])
     ask(upstream, [user()])
     ask(upstream, [user()])
@@ -109,7 +105,7 @@ def test_same_thought_issued_twice_may_come_back_twice(upstream: ContractHandle)
     assert answer.status == 200
 
 
-def test_tagged_thought_may_come_back_trimmed_under_a_field(upstream: ContractHandle) -> None:
+def test_tagged_thought_may_come_back_trimmed_under_a_field(upstream):
     upstream.script([{**STEP, "reasoning": "\nLook it up.\n", "tags": "think"}, FINE])
     ask(upstream, [user()])
 
@@ -117,7 +113,7 @@ def test_tagged_thought_may_come_back_trimmed_under_a_field(upstream: ContractHa
     assert ask(upstream, loop(thought("Look it up."))).status == 200
 
 
-def test_vllm_records_reasoning_under_the_names_that_it_does_not_read(upstream: ContractHandle) -> None:
+def test_vllm_records_reasoning_under_the_names_that_it_does_not_read(upstream):
     upstream.script([FINE] * 3)
 
     for key in ("reasoning_content", "thinking", "reasoning"):
@@ -126,7 +122,7 @@ def test_vllm_records_reasoning_under_the_names_that_it_does_not_read(upstream: 
     assert [one["lost_reasoning"] for one in upstream.requests()] == [[1], [1], []]
 
 
-def test_loop_of_three_steps_is_accepted_item_by_item(upstream: ContractHandle) -> None:
+def test_loop_of_three_steps_is_accepted_item_by_item(upstream):
     thinks, looks = {"type": "reasoning"}, {"type": "function_call", "name": "look"}
     steps = [{"items": [{**thinks, "summary": [str(n)]}, looks, thinks, looks]} for n in range(3)]
     upstream.script([*steps, FINE], knobs=STRICT)
@@ -139,7 +135,7 @@ def test_loop_of_three_steps_is_accepted_item_by_item(upstream: ContractHandle) 
     assert upstream.refusals() == []
 
 
-def test_ciphertext_of_another_account_or_an_announcement_is_refused(upstream: ContractHandle) -> None:
+def test_ciphertext_of_another_account_or_an_announcement_is_refused(upstream):
     upstream.script([STEP, FINE])
     events = respond(upstream, [user()]).payloads
     announced = next(one["item"] for one in events if one["type"] == "response.output_item.added")
@@ -149,7 +145,7 @@ def test_ciphertext_of_another_account_or_an_announcement_is_refused(upstream: C
     assert respond(upstream, LOOP).status == 200
 
 
-def test_part_of_a_message_may_follow_its_reasoning(upstream: ContractHandle) -> None:
+def test_part_of_a_message_may_follow_its_reasoning(upstream):
     long = {"reasoning": "Easy enough.", "content": "Summary: looked it up.\n\nNet sales rose by two percent."}
     upstream.script([long, FINE], knobs=STRICT)
     respond(upstream, [user()])
@@ -159,7 +155,7 @@ def test_part_of_a_message_may_follow_its_reasoning(upstream: ContractHandle) ->
 
 
 @pytest.mark.parametrize("at", ["event:3", "event:8", "before_done", "inside_event:12:9"])
-def test_reasoning_of_a_response_that_was_cut_off_is_refused(upstream: ContractHandle, at: str) -> None:
+def test_reasoning_of_a_response_that_was_cut_off_is_refused(upstream, at):
     upstream.script([{**STEP, "chunk": "whole", "faults": [{"kind": "disconnect", "at": at}]}, FINE])
     respond(upstream, [user()])
 
@@ -167,7 +163,7 @@ def test_reasoning_of_a_response_that_was_cut_off_is_refused(upstream: ContractH
     assert respond(upstream, [user(), called(), output()]).status == 200
 
 
-def test_conversation_changes_between_responses_and_chat(upstream: ContractHandle) -> None:
+def test_conversation_changes_between_responses_and_chat(upstream):
     parted = {**STEP, "reasoning": ["Look it up.", "Then tell."]}
     upstream.script([parted, OTHER, FINE])
     respond(upstream, [user()])
@@ -185,7 +181,7 @@ def test_conversation_changes_between_responses_and_chat(upstream: ContractHandl
     assert [one.rule for one in answers] == ["C11", "C12", None, "S19", None]
 
 
-def test_chat_answers_have_their_place_among_items(upstream: ContractHandle) -> None:
+def test_chat_answers_have_their_place_among_items(upstream):
     upstream.script([SAID, WITHOUT_THOUGHT, FINE])
     ask(upstream, [user()])
     respond(upstream, [user()])
@@ -195,7 +191,7 @@ def test_chat_answers_have_their_place_among_items(upstream: ContractHandle) -> 
     assert respond(upstream, [user(), first, user(), *second]).status == 200
 
 
-def test_rejected_ciphertext_is_refused_and_a_request_without_it_served(upstream: ContractHandle) -> None:
+def test_rejected_ciphertext_is_refused_and_a_request_without_it_served(upstream):
     upstream.script([STEP, {**FINE, "faults": [{"kind": "reject_ciphertext"}]}])
     respond(upstream, [user()])
 
@@ -203,7 +199,7 @@ def test_rejected_ciphertext_is_refused_and_a_request_without_it_served(upstream
     assert respond(upstream, [without(one, "id") for one in LOOP if one.get("type") != "reasoning"]).status == 200
 
 
-def test_script_adds_models_and_an_unknown_route_is_not_found(upstream: ContractHandle) -> None:
+def test_script_adds_models_and_an_unknown_route_is_not_found(upstream):
     upstream.script([], models={"my-model": "kimi"})
 
     assert ask(upstream, loop(CALL), model="my-model").rule == "K1"

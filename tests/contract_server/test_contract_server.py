@@ -1,60 +1,92 @@
-"""The server as a whole: what it records, what it leaves behind, and that it runs as a child process."""
-
-from __future__ import annotations
+"""The server itself: scripts with mistakes are refused, streams are malformed as asked, and nothing is left behind."""
 
 import asyncio
-import subprocess
-import sys
+import json
 import threading
-from pathlib import Path
+from collections.abc import Callable
+from typing import get_args
 
 import pytest
 
-from tests.contract_server.client import ask, chat_request, receive, response_request, send, user
-from tests.contract_server.fixture import ContractHandle, running_contract_server
+from tests.contract_server.client import ask, chat_request, receive, respond, response_request, send, user
+from tests.contract_server.fixture import running_contract_server
 from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH
-from tests.contract_server.script import parse_script
+from tests.contract_server.script import ScriptError, SseForm, parse_script
 from tests.contract_server.server import ContractServer
 
-ROOT = Path(__file__).parents[2]
 RAW = {CHAT_PATH: chat_request([user()]), RESPONSES_PATH: response_request([user()])}
 STALL = {"kind": "stall", "at": "event:2", "name": "gap"}
 TIMEOUT_S = 30
+REPLY = {"content": "Umsätze stiegen.", "chunk": "whole"}
+APIS = {"chat": (ask, 1), "responses": (respond, 4)}  # how to ask, and the event with the text
 
 
-def test_record_has_the_request_and_the_verdict(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "Fine."}])
-
-    ask(upstream, [user("é")])
-    ask(upstream, [])
-
-    first, second = upstream.requests()
-    assert first["body"]["messages"] == [user("é")]
-    assert first["headers"]["authorization"] == "Bearer test"
-    assert (first["mode"], first["verdict"], first["status"]) == ("openai-chat", "accepted", 200)
-    assert (second["verdict"], second["rule"], second["status"]) == ("refused", "C1", 400)
+def is_json(write: bytes) -> bool:
+    try:
+        json.loads(write.partition(b"data: ")[2])
+    except ValueError:
+        return False
+    return True
 
 
-def test_client_that_leaves_is_noticed_and_recorded(upstream: ContractHandle) -> None:
-    upstream.script([{"content": "Fine.", "faults": [STALL]}])
-    stalled = send(upstream, chat_request([user()]))
-    upstream.wait_for(held="gap")
-    stalled.close()
-    upstream.wait_for(closed=1)
+# From the writes with the form at event n, and those of the same reply without a fault.
+FORMS: dict[str, Callable[[list[bytes], list[bytes], int], bool]] = {
+    "truncated_json": lambda bad, good, n: good[n].startswith(bad[n].rstrip()) and not is_json(bad[n]),
+    "not_json": lambda bad, _, n: b"data: " in bad[n] and not is_json(bad[n]),
+    "invalid_utf8": lambda bad, good, n: bad[n].replace(b"\xff\xfe", b"") == good[n] != bad[n],
+    "split_codepoint": lambda bad, good, n: bad[n].endswith(b"\xc3") and bad[n] + bad[n + 1] == good[n],
+    "oversized_line": lambda bad, _, n: len(bad[n]) > 1024 * 1024 and is_json(bad[n]),
+    "missing_done": lambda bad, good, _: bad == good[:-1],
+    "duplicate_event": lambda bad, good, n: bad == [*good[: n + 1], *good[n:]],
+}
 
-    upstream.script([{"content": "word " * 50, "delay_ms": 20_000}])
-    paced = send(upstream, chat_request([user()]))
-    while b"assistant" not in paced.recv(65536):
-        pass
-    paced.close()
-    upstream.wait_for(closed=2)
 
-    assert upstream.open_streams() == []
-    assert [(one["closed_early"], one["events_sent"]) for one in upstream.requests()] == [(True, 2), (True, 1)]
+def test_table_has_every_form():
+    assert set(FORMS) == set(get_args(SseForm))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("api", APIS)
+def test_malformed_stream_is_malformed_as_its_name_says(upstream, api, form):
+    send_to, event = APIS[api]
+    upstream.script([{**REPLY, "faults": [{"kind": "malformed_sse", "form": form, "event": event}]}])
+    bad = send_to(upstream, [user()]).writes
+    upstream.reset()
+    upstream.script([REPLY])
+    good = send_to(upstream, [user()]).writes
+
+    assert FORMS[form](bad, good, event)
+
+
+def test_missing_or_unfit_reply_is_noticed_and_a_repeated_one_never_runs_out(upstream):
+    missing = ask(upstream, [user()])
+    upstream.script([{"items": [{"type": "message", "text": "Fine."}]}])
+    unfit = ask(upstream, [user()])
+    upstream.script([{"content": "Again.", "repeat": True}])
+    repeated = [ask(upstream, [user()]).text() for _ in range(3)]
+
+    assert (missing.rule, unfit.rule) == ("script", "items")
+    assert repeated == ["Again."] * 3
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        [{"contents": "x"}],
+        {"replies": [], "knobs": {"strictness": 1}},
+        [{"faults": [{"kind": "earthquake"}]}],
+        [{"faults": [{"kind": "stall", "at": "event:x"}]}],
+        [{"chunk": 0}],
+        {"replies": {}},
+    ],
+)
+def test_script_with_a_mistake_is_refused_when_loaded(script):
+    with pytest.raises(ScriptError):
+        parse_script(script)
 
 
 @pytest.mark.parametrize("path", RAW)
-async def test_aborted_clients_leave_no_task_behind(path: str) -> None:
+async def test_aborted_clients_leave_no_task_behind(path):
     server = ContractServer()
     before = asyncio.all_tasks()
     port, streams = await server.start(), server.state.streams
@@ -74,7 +106,7 @@ async def test_aborted_clients_leave_no_task_behind(path: str) -> None:
     assert server.failures == []
 
 
-def test_server_in_a_thread_leaves_no_thread_behind_even_with_an_open_stream() -> None:
+def test_server_in_a_thread_leaves_no_thread_behind_even_with_an_open_stream():
     before = set(threading.enumerate())
     with running_contract_server() as upstream:
         upstream.script([{"content": "Fine.", "faults": [STALL]}])
@@ -83,35 +115,3 @@ def test_server_in_a_thread_leaves_no_thread_behind_even_with_an_open_stream() -
 
     assert set(threading.enumerate()) == before
     assert not receive(connected).has_ended
-
-
-def test_reset_cuts_open_streams_and_forgets_everything(upstream: ContractHandle) -> None:
-    upstream.script([{"tool_calls": [{"name": "look"}], "faults": [STALL]}])
-    connected = send(upstream, chat_request([user()]))
-    upstream.wait_for(held="gap")
-
-    upstream.reset()
-
-    assert receive(connected).was_reset
-    assert (upstream.requests(), upstream.open_streams()) == ([], [])
-    upstream.script([{"tool_calls": [{"name": "look"}]}])
-    assert b'"call_1"' in ask(upstream, [user()]).body
-
-
-def test_child_process_writes_its_port_and_serves_the_demo(tmp_path: Path) -> None:
-    port_file = tmp_path / "port"
-    command = [sys.executable, "-m", "tests.contract_server", "--port", "0", "--port-file", str(port_file)]
-    child: subprocess.Popen[str]
-    with subprocess.Popen([*command, "--script", "demo.json"], cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:  # noqa: S603
-        try:
-            line = child.stdout.readline() if child.stdout else ""
-            upstream = ContractHandle(int(port_file.read_text()))
-            answers = [ask(upstream, [user(text)], stream=False) for text in ("Hello", "search", "leak")]
-        finally:
-            child.terminate()
-
-    choices = [one.json["choices"][0] for one in answers]
-    assert upstream.base_url in line
-    assert [one["finish_reason"] for one in choices] == ["stop", "tool_calls", "stop"]
-    assert "</think>" in choices[2]["message"]["content"]
-    assert child.returncode == 0

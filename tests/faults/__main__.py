@@ -4,8 +4,6 @@ With a Redis two processes serve and either is killed. The named database must b
 Ends with an error where something was lost.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

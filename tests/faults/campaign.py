@@ -4,8 +4,6 @@ With one server the same one starts again; with two the other takes over what th
 over the length of the replies and drawn by a seed.
 """
 
-from __future__ import annotations
-
 import asyncio
 import random
 import re

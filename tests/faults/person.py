@@ -3,8 +3,6 @@
 Prints a session of theirs and the conversations, as JSON. One process, for starting one takes longer than its work.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys

@@ -3,8 +3,6 @@
 Every reply thinks, has a scratchpad and is paced; some call a tool first. The private texts are canaries.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

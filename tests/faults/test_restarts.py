@@ -1,12 +1,8 @@
 """Redis or PostgreSQL restarted in mid-stream: pages say so, everything recovers, nothing acknowledged is lost."""
 
-from __future__ import annotations
-
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +10,12 @@ import pytest
 from deploy.local_services import missing_packages
 from tests.browser.upstream import opening, reply, says, waits
 from tests.contract_server.fixture import ContractHandle, running_contract_server
-from tests.faults.site import Services, running_services
+from tests.faults.site import running_services
 from tests.open_page import Person
 from tests.server import environment_in, prepare_database, serving
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.redis, pytest.mark.timeout(180)]
-FAST = {"LEASE_HEARTBEAT_S": "1", "LEASE_EXPIRY_S": "5"}
+FAST = {"LEASE_HEARTBEAT_S": "1", "LEASE_EXPIRY_S": "10"}
 FIRST, MIDDLE, LAST = "Wallaby", "Quokka", "Numbat"
 REST = "begins a paragraph that is long enough for its beginning to be shown while its end is held back"
 WHOLE = "\n\n".join(f"{name} {REST}." for name in (FIRST, MIDDLE, LAST))
@@ -28,19 +24,19 @@ FRESH = "Written after all that."
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[ContractHandle]:
+def model():
     with running_contract_server() as handle:
         yield handle
 
 
 @pytest.fixture(scope="module")
-def services() -> Iterator[Services]:
+def services():
     with running_services() as both:
         yield both
 
 
 @pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory, model: ContractHandle, services: Services) -> dict[str, str]:
+def environment(tmp_path_factory, model, services):
     """Return what two servers need to know, over a database that is ready."""
     own = {"OPENAI_BASE_URL": model.base_url, "OPENAI_MODEL": "plain-model", **services.addresses, **FAST}
     made = environment_in(tmp_path_factory.mktemp("servers"), **own)
@@ -49,7 +45,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory, model: ContractHandle,
 
 
 @pytest.fixture
-async def people(environment: dict[str, str], tmp_path: Path, model: ContractHandle) -> AsyncIterator[list[Person]]:
+async def people(environment, tmp_path, model):
     """The same person at both servers, with the same new chat open."""
     model.reset()
     with ExitStack() as stack:
@@ -65,7 +61,7 @@ async def people(environment: dict[str, str], tmp_path: Path, model: ContractHan
 
 
 @pytest.fixture
-async def chat(people: list[Person]) -> uuid.UUID:
+async def chat(people):
     chat = await people[0].new_chat()
     for one in people:
         await one.open(chat)
@@ -135,9 +131,7 @@ async def check_afterwards(model: ContractHandle, people: list[Person], chat: uu
 
 if not missing_packages({}):
 
-    async def test_redis_restarted_in_mid_stream(
-        services: Services, model: ContractHandle, people: list[Person], chat: uuid.UUID
-    ) -> None:
+    async def test_redis_restarted_in_mid_stream(services, model, people, chat):
         near, far = people
         script(model)
         await near.send(text="Why?", id="q1")
@@ -164,9 +158,7 @@ if not missing_packages({}):
         assert not any(NOT_KEPT in frame for one in people for frame in one.frames)
         await check_afterwards(model, people, chat)
 
-    async def test_database_restarted_in_mid_stream(
-        services: Services, model: ContractHandle, people: list[Person], chat: uuid.UUID
-    ) -> None:
+    async def test_database_restarted_in_mid_stream(services, model, people, chat):
         """It is unavailable for longer than leases last, and yet the process that continues has its turn to the end."""
         near, far = people
         script(model)

@@ -1,12 +1,8 @@
 """A server that is asked to end sends every page and every script the end of its turn."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
-from collections.abc import Iterator
 from contextlib import AsyncExitStack
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -27,13 +23,13 @@ PAGES = 3
 
 
 @pytest.fixture
-def model() -> Iterator[ContractHandle]:
+def model():
     with running_contract_server() as handle:
         yield handle
 
 
 @pytest.fixture
-def site(tmp_path: Path, model: ContractHandle) -> Iterator[DoomedSite]:
+def site(tmp_path, model):
     site = DoomedSite(tmp_path, conversations=3, OPENAI_BASE_URL=model.base_url)
     site.start()
     yield site
@@ -72,7 +68,7 @@ def refuses_connections(site: DoomedSite) -> bool:
         return probe.connect_ex(("127.0.0.1", site.port)) != 0
 
 
-async def test_end_of_a_turn_is_sent_before_the_server_ends(site: DoomedSite, model: ContractHandle) -> None:
+async def test_end_of_a_turn_is_sent_before_the_server_ends(site, model):
     ends, stopped, posted = (Question(name, chat) for name, chat in zip("xyz", site.conversations, strict=True))
     script(model, ends, stopped, posted)
     token = manage(site.environment, "create_token", "alice").split()[-1]

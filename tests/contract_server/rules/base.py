@@ -1,7 +1,5 @@
 """What a rule is, what it sees of a request, and the form of a refusal."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """C1 to C9: the shape of the message list that every chat-completions service expects."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """G1 to G5: what holds for every request, whatever the dialect."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

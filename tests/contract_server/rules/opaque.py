@@ -1,7 +1,5 @@
 """O1, O2 and Q1: reasoning that only its maker can read, tied to the step that it came with."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

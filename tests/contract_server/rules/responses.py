@@ -1,7 +1,5 @@
 """S0 to S22: the Responses API. Reasoning items come back as they were issued, in their places."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ Kimi (K) and GLM (H) want it back, three generations of DeepSeek (D, E, F) want 
 services (X) refuse it, vLLM (V) loses it silently under another name.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """A server whose clock is wrong: Python reads this when it starts, where its folder is on ``PYTHONPATH``."""
 
-from __future__ import annotations
-
 import os
 from datetime import datetime, timedelta
 
