@@ -26,7 +26,10 @@ const updateJumpButton = () => {
 
 const setFollowing = (following) => {
   isFollowing = following;
-  if (following && messages.childElementCount) page.scrollTop = endPosition();
+  if (following && messages.childElementCount) {
+    page.scrollTop = endPosition();
+    lastTop = page.scrollTop; // its scroll event may come after the reader has scrolled away again
+  }
   updateJumpButton();
 };
 
