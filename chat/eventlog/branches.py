@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from chat.models import Conversation, Turn
 
@@ -53,10 +53,10 @@ def is_newest(turn: Turn) -> bool:
     return not after.exists()
 
 
-def path_to(turn: Turn) -> list[Turn]:
+def path_to(turn: Turn) -> QuerySet[Turn]:
     """Return the turns from the first one to this, whatever is selected now."""
     on_path = list(_up(turn.pk, _parents(turn.conversation_id)))
-    return list(Turn.objects.filter(pk__in=on_path).select_related("feedback", "stored_card").order_by("number"))
+    return Turn.objects.filter(pk__in=on_path).select_related("feedback", "stored_card").order_by("number")
 
 
 def siblings(turns: Sequence[Turn]) -> dict[uuid.UUID, tuple[uuid.UUID, ...]]:

@@ -2,7 +2,8 @@
 
 Turns of a branch are numbered without gaps, so a page is two numbers. ``?before=7`` asks for the messages before turn 7
 (the full page shows them with all that follows, a fragment only them), ``?since=7`` for all from turn 7 on,
-``?open=<id>`` for all from that card on; never more than MAX_TURNS of them.
+``?open=<id>`` for all from that card on; never more than MAX_TURNS of them. A shared page, which anybody may ask for,
+shows TURNS of them at a time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from chat.eventlog.read import last_number, turns
+from chat.eventlog.read import last_number, path_to, turns
 from chat.eventlog.serialization import TurnRecord
 from chat.models import Turn
 from chat.url_converters import parse_id, parse_number
@@ -71,6 +72,17 @@ def read_page(
         records = turns(conversation_id, newest=TURNS)
         return TurnPage(records[0].turn.number if records else 1), records
     return page, turns(conversation_id, since=page.since, before=page.before)
+
+
+def read_shared_page(last: Turn, query: Mapping[str, str]) -> tuple[TurnRecord, ...]:
+    """Read the page that a request asks for of the branch that ends with this turn."""
+    before = parse_number(query.get("before"))
+    if before is None and (opened := parse_id(query.get("open"))):
+        number = Turn.objects.filter(pk=opened, conversation=last.conversation_id).values_list("number", flat=True)
+        before = (number.first() or last.number) + TURNS
+    # a page has at least one turn, and none behind the last
+    before = max(2, min(before or last.number + 1, last.number + 1))
+    return path_to(last, since=before - TURNS, before=before)
 
 
 def previous_page(records: Sequence[TurnRecord]) -> PreviousPage | None:

@@ -55,9 +55,9 @@ def last_number(conversation_id: uuid.UUID) -> int:
     return found.aggregate(last=Max("number"))["last"] or 0
 
 
-def path_to(turn: Turn) -> tuple[TurnRecord, ...]:
-    """Return the turns of the branch that ends with this one, whatever is selected now, oldest first."""
-    return load_records(branches.path_to(turn))
+def path_to(turn: Turn, *, since: int, before: int) -> tuple[TurnRecord, ...]:
+    """Return turns of the branch that ends with this one, whatever is selected now, oldest first."""
+    return load_records([*branches.path_to(turn).filter(number__gte=since, number__lt=before)])
 
 
 def turn_record(turn: Turn, *, has_siblings: bool = True) -> TurnRecord:

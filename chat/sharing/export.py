@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from io import RawIOBase
 from typing import Any
+from urllib.parse import urlencode
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from asgiref.sync import sync_to_async
@@ -62,9 +63,13 @@ class Choice:
 
         return cls(summary=is_on("summary", "1"), trace=is_on("trace", "0"), thinking=is_on("thinking", "0"))
 
+    def fields(self) -> dict[str, int]:
+        """Return the fields of a query that ``from_query`` reads."""
+        return {"summary": int(self.summary), "trace": int(self.trace), "thinking": int(self.thinking)}
+
     def query(self) -> str:
         """Return what ``from_query`` reads."""
-        return f"summary={self.summary:d}&trace={self.trace:d}&thinking={self.thinking:d}"
+        return urlencode(self.fields())
 
     def within(self, sees: Visibility) -> Visibility:
         """Narrow a viewer's visibility to this choice."""

@@ -7,6 +7,7 @@ shares no more than a user could. An expired link looks the same as one that nev
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -25,7 +26,7 @@ from chat import eventlog
 from chat.cards import build, rendering
 from chat.cards.view_models import AnswerView, QuestionView, SourceView, StepView, dom_id
 from chat.conversations import reasoning_settings
-from chat.eventlog import branches, link_tokens, read
+from chat.eventlog import branches, link_tokens
 from chat.models import Conversation, Share, Turn
 from chat.sharing.export import Choice, without_query
 from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text
@@ -104,23 +105,24 @@ def shared_title(link: Share) -> str:
     return redact_text(link.conversation.title) or _("Conversation")
 
 
-def shared_cards(link: Share, thinking_url: Callable[[Turn], str], *, opened: str = "") -> list[Mapping[str, Any]]:
-    """Return the cards of a shared conversation, on the branch that it was shared on. ``opened``: with its thinking."""
+def shared_cards(
+    link: Share, records: Sequence[eventlog.TurnRecord], thinking_url: Callable[[Turn], str], *, opened: str = ""
+) -> list[Mapping[str, Any]]:
+    """Return the cards of these turns as a link shows them. ``opened``: with its thinking."""
     sees = link_visibility(link)
-    shown = read.path_to(link.last_turn)
-    rendering.load(shown)
+    rendering.load(records)
     return [
         {
             "question": shared_question(build.question_card(rows)),
             "answer": shared_answer(rows, sees, thinking_url(rows.turn), is_open=rows.turn.public_id == opened),
         }
-        for rows in shown
+        for rows in records
     ]
 
 
-def shared_thinking(link: Share, public_id: str) -> eventlog.ThinkingText | None:
+def shared_thinking(link: Share, turn_id: uuid.UUID) -> eventlog.ThinkingText | None:
     """Return the thinking of a turn that a link shows, as anybody may read it."""
-    found = next((turn for turn in branches.path_to(link.last_turn) if turn.public_id == public_id), None)
+    found = branches.path_to(link.last_turn).filter(pk=turn_id).first()
     return eventlog.thinking_for(found, link_visibility(link)) if found else None
 
 

@@ -7,8 +7,10 @@ no session. It shows the cited words of each source; the filings themselves need
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -36,10 +38,12 @@ from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
+from chat.eventlog import pagination
 from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, ConversationImport, Share, Turn
 from chat.sharing import imports, links
 from chat.sharing.export import Choice, Export, as_json, as_markdown, file_stem, zip_of_all
+from chat.url_converters import parse_id
 from chat.validation import InvalidInputError
 
 FORMATS = {
@@ -143,12 +147,12 @@ def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     except links.ShareError as error:
         raise Http404(str(error)) from error
     if "text" in request.GET:
-        return thinking_response(link, request.GET["text"])
+        return thinking_response(link, parse_id(request.GET["text"]))
 
     def thinking_url(turn: Turn) -> str:
         return f"{request.path}?{choice.query()}&text={turn.public_id}"
 
-    return shared_page(request, link, thinking_url=thinking_url, is_preview=True)
+    return shared_page(request, link, thinking_url=thinking_url, choice=choice)
 
 
 @never_cache
@@ -191,7 +195,7 @@ def shared_thinking(request: HttpRequest, token: str, turn_id: uuid.UUID) -> Htt
     link = links.find_link(token)
     if link is None:
         raise Http404
-    return thinking_response(link, turn_id.hex)
+    return thinking_response(link, turn_id)
 
 
 def share_form(request: HtmxHttpRequest, conversation: Conversation, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -220,14 +224,29 @@ def link_rows(request: HttpRequest, conversation: Conversation | None) -> list[d
     ]
 
 
-def shared_page(request: HttpRequest, link: Share, *, is_preview: bool = False, thinking_url: Any) -> HttpResponse:
-    items = links.shared_cards(link, thinking_url, opened=request.GET.get("open", ""))
-    context = {"title": links.shared_title(link), "link": link, "items": items, "is_preview": is_preview}
+def shared_page(
+    request: HttpRequest, link: Share, *, choice: Choice | None = None, thinking_url: Callable[[Turn], str]
+) -> HttpResponse:
+    """Draw a page of a link, or of the preview of this choice."""
+    records = pagination.read_shared_page(link.last_turn, request.GET)
+    chosen = choice.fields() if choice else {}
+    first, last = records[0].turn, records[-1].turn
+    is_newest = last.pk == link.last_turn_id
+    context = {
+        "title": links.shared_title(link),
+        "link": link,
+        "items": links.shared_cards(link, records, thinking_url, opened=request.GET.get("open", "")),
+        "earlier_url": f"?{urlencode({**chosen, 'before': first.number})}" if first.number > 1 else "",
+        "later_url": "" if is_newest else f"?{urlencode({**chosen, 'before': last.number + 1 + pagination.TURNS})}",
+        # a button that opens thinking without JavaScript asks for this page again
+        "look": chosen if is_newest else {**chosen, "before": last.number + 1},
+        "is_preview": choice is not None,
+    }
     return not_indexed(render(request, "chat/shared.html", context))
 
 
-def thinking_response(link: Share, public_id: str) -> HttpResponse:
-    text = links.shared_thinking(link, public_id)
+def thinking_response(link: Share, turn_id: uuid.UUID | None) -> HttpResponse:
+    text = links.shared_thinking(link, turn_id) if turn_id else None
     if text is None:
         raise Http404
     return not_indexed(HttpResponse(text.text, content_type="text/plain; charset=utf-8"))

@@ -265,6 +265,39 @@ def test_only_turns_of_the_shared_branch_give_their_thinking(alice):
     assert Client().get(f"/s/{token_of(link)}/{other.pk}/thinking/").status_code == 404
 
 
+def test_long_conversation_is_read_page_by_page_up_to_the_shared_turn(alice):
+    conversation = make_conversation(owner=alice)
+    first = make_turn(conversation, question="Question 1?")
+    for number in range(2, 54):
+        make_turn(conversation, question=f"Question {number}?")
+    link = make_link(conversation)
+    make_turn(conversation, question="Question 54?")
+    preview = client_of(alice).get(f"/chats/{conversation.pk}/share/preview/?thinking=1").text
+    again = open_turn(conversation.pk, text="Question 1 otherwise?", replaces=first)
+    end_turn(again, [AssistantMessage(text="Because.")])
+
+    def numbers(query: str) -> list[int]:
+        return [
+            int(number) for number in re.findall(r'class="question" dir="auto">Question (\d+)', opened(link, query))
+        ]
+
+    newest, middle, oldest = [*range(29, 54)], [*range(4, 29)], [1, 2, 3]
+    shown = {"": newest, "?before=29": middle, "?before=4": oldest, "?before=999": newest, "?before=1": [1]}
+    shown |= {
+        "?before=x": newest,
+        f"?open={first.public_id}": [*range(1, 26)],
+        f"?open={again.public_id}": [*range(1, 26)],
+    }
+    assert {query: numbers(query) for query in shown} == shown
+    assert 'href="?before=29"' in opened(link)
+    assert 'href="?before=54"' in opened(link, "?before=29")
+    assert "Load earlier" not in opened(link, "?before=4")
+    assert "Load later" not in opened(link)
+    # what is opened on a page without JavaScript stays on that page
+    assert '<input type="hidden" name="before" value="29">' in opened(link, "?before=29")
+    assert 'href="?summary=1&amp;trace=0&amp;thinking=1&amp;before=30"' in preview
+
+
 # review S M3
 def test_the_database_alone_opens_no_link(alice, settings):
     link = make_link(make_talk(alice))
