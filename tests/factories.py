@@ -104,7 +104,7 @@ def make_turn(conversation: Conversation, *, question: str = "Why?", answer: str
 def end_turn(turn: Turn, events: Sequence[Event], *, status: TurnStatus = "completed") -> finish.TurnResult:
     """End a running turn with its last events, as the turn_manager does."""
     started = StartedTurn(turn, "", model_choice.chosen_model(turn.conversation))
-    result = finish.finish_turn(started, status, {}, events)
+    result = finish.finish_turn(started, status, {}, events, history=None, anchor=None, has_checkpoint=True)
     assert result is not None
     rendering.load([result.record])
     return result

@@ -1,6 +1,6 @@
 """The tokens of shared links: a digest finds the link, an encrypted copy lets its owner copy it again.
 
-With the database alone nobody can open a link.
+With the database alone nobody can open a link. It is here because only this package may decrypt.
 """
 
 from __future__ import annotations

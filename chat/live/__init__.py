@@ -1,1 +1,1 @@
-"""A running answer in memory, and who is subscribed to it."""
+"""Running turns: their state and events, the HTML of their blocks, and the channel layer that carries them."""

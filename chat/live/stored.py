@@ -1,4 +1,7 @@
-"""The state of a turn that runs in another process, as its last checkpoint has it."""
+"""The state of a turn that runs in another process, as its last checkpoint has it.
+
+Pages need HTML (``read_running``), event streams of the API the text and what of it changed (``FollowedTurn``).
+"""
 
 from __future__ import annotations
 

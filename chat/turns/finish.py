@@ -46,15 +46,16 @@ def finish_turn(
     fields: Mapping[str, Any],
     unwritten: Sequence[Event],
     *,
-    history: Sequence[Event] | None = None,
-    anchor: UsageAnchor | None = None,
-    has_checkpoint: bool = True,
+    history: Sequence[Event] | None,
+    anchor: UsageAnchor | None,
+    has_checkpoint: bool,
 ) -> TurnResult | None:
     """End a turn with its events that are not in the log yet; tool calls without a result get one.
 
     ``history``: the log, where the caller knows all of it. Returns None where the result can't be read at the moment:
     the turn has ended all the same.
     """
+    # A history that is known saves most of the work: counting the next request needn't read and decrypt the log again.
     turn = started.turn
     close = partial(eventlog.close_turn, turn, status=status, has_checkpoint=has_checkpoint, **fields)
     if any(isinstance(event, ToolCall) for event in unwritten):

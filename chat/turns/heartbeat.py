@@ -62,18 +62,19 @@ async def keep_alive(runs: Mapping[uuid.UUID, TurnRun]) -> None:
             for pk, run in running.items():
                 if run.live.seq > saved_seqs.get(pk, 0):
                     answer, text, state = run.released()
-                    # Thinking ends before the answer begins: it need not be encrypted and written again.
+                    # Mostly unchanged, as thinking ends before the answer begins: not encrypted and written again.
                     released[pk] = (answer, None if text == saved_thinking.get(pk) else text, state)
                     thinking[pk] = text or ""
                     run.has_checkpoint = True
             try:
                 to_stop = await database_sync_to_async(save_heartbeat)(list(running), released)
-            except Exception:  # what was released is saved with the next heartbeat
+            except Exception:
                 logger.warning("checkpoint not saved", exc_info=True)
                 for run in running.values():
                     run.live.show_trouble(NOT_SAVED)
                 continue
             monitor.record()
+            # Only now: what a failed heartbeat held is written with the next one.
             saved_seqs = seqs
             saved_thinking = {pk: text for pk, text in saved_thinking.items() if pk in running} | thinking
             for pk, run in running.items():

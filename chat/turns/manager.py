@@ -92,6 +92,7 @@ class TurnManager:
         conversation and raises where nothing may be stored. Raises InvalidInputError as ``queue.submit`` does, and
         ``restarting``.
         """
+        # Behind a running turn a message is queued in the database, where the next process finds it.
         if self._draining and conversation_id not in self._runs:
             raise InvalidInputError("restarting", _("The server is restarting; try again in a moment."))
 

@@ -99,6 +99,7 @@ def _submit(
         raise InvalidInputError("turn_running", _("An answer is being written; stop it first."))
     if not may_wait:
         raise InvalidInputError("turn_running", _("An answer is being written in this conversation."))
+    # Nothing refuses a repeat here: its turn and its queued message are rows of two tables.
     if duplicate := find_duplicate(conversation_id, message.client_id):
         return duplicate
     if QueuedMessage.objects.filter(conversation=conversation).count() >= MAX_QUEUED:

@@ -222,9 +222,17 @@ class TurnRun:
         fields |= {"thinking_ms": self.live.thinking_ms, **self._metrics.fields(self._machine)}
         if self._has_own_anchor and self._anchor:
             fields["context_anchor"] = self._anchor.to_json()
-        end = partial(finish.finish_turn, self.started, status, fields, self._unwritten)
-        known = {"history": self._history, "anchor": self._anchor, "has_checkpoint": self.has_checkpoint}
-        self.result = await retry_on_db_outage(partial(end, **known))
+        end = partial(
+            finish.finish_turn,
+            self.started,
+            status,
+            fields,
+            self._unwritten,
+            history=self._history,
+            anchor=self._anchor,
+            has_checkpoint=self.has_checkpoint,
+        )
+        self.result = await retry_on_db_outage(end)
         self._metrics.log_end(self.turn, self._machine)
 
     async def _find_provider(self) -> Provider:
@@ -338,6 +346,8 @@ class TurnRun:
         loop = asyncio.get_running_loop()
         slow = loop.call_later(SLOW_S, partial(self.live.show_status, SLOW, announce=True))
         request = planning.request_of(plan, self.started.choice, self.turn.conversation_id)
+        # The provider learns while it streams which parameters its service refuses: what is missing from the body
+        # afterwards was refused by this request.
         asked = plan.optional and provider.request_body(request).keys() & plan.optional.keys()
         stream = provider.stream(request)
         try:

@@ -44,10 +44,6 @@ class UsageRow:
     turns_by_day: tuple[int, ...]
     tokens_by_day: tuple[int, ...]
 
-    @property
-    def tokens_total(self) -> int:
-        return self.tokens["input_tokens"] + self.tokens["output_tokens"]
-
 
 @dataclass(frozen=True, slots=True)
 class Usage:

@@ -38,7 +38,7 @@ def test_usage_is_added_up_by_person_model_and_day(alice, bob):
 
     assert (hers.everybody.turns, [row.name for row in of_n.people]) == (3, ["bob"])
     assert [(line.name, line.turns, line.failed) for line in found.people] == [("alice", 3, 0), ("bob", 1, 1)]
-    assert [(line.name, line.tokens_total) for line in found.models] == [("m", 330), ("n", 7)]
+    assert [(line.name, sum(line.tokens_by_day)) for line in found.models] == [("m", 330), ("n", 7)]
     assert found.everybody.turns_by_day == (0, 0, 0, 0, 0, 1, 3)
     assert found.everybody.tokens_by_day == (0, 0, 0, 0, 0, 7, 330)
     assert found.people[0].tokens == {

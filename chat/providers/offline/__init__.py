@@ -10,7 +10,7 @@ import asyncio
 import json
 import re
 import secrets
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,14 +41,13 @@ class ToolRequest:
 class OfflineAnalyst:
     """The provider of a fresh checkout. ``delay_ms`` paces its deltas, so that an answer streams as a model's does."""
 
-    def __init__(self, *, delay_ms: float = 12.0, new_id: Callable[[], str] = lambda: secrets.token_hex(8)) -> None:
+    def __init__(self, *, delay_ms: float = 12.0) -> None:
         self.name = "Offline analyst"
         self.model = "offline-analyst"
         self.identity = "offline"
         self.starts_in_reasoning = False
         self.context_limit: int | None = None
         self._delay_s = delay_ms / 1000
-        self._new_id = new_id
 
     def request_body(self, request: ProviderRequest) -> dict[str, Any]:
         """Return what a service of this API would get; here nothing leaves the server."""
@@ -64,7 +63,9 @@ class OfflineAnalyst:
         if isinstance(step, ToolRequest):
             arguments = encode(step.arguments).decode()
             function = {"name": SEARCH_TOOL, "arguments": ""}
-            calls: list[dict[str, Any]] = [{"id": f"call_{self._new_id()}", "type": "function", "function": function}]
+            calls: list[dict[str, Any]] = [
+                {"id": f"call_{secrets.token_hex(8)}", "type": "function", "function": function}
+            ]
             for start in range(0, len(arguments), _ARGUMENT_PIECE_CHARS):
                 calls.append({"function": {"arguments": arguments[start : start + _ARGUMENT_PIECE_CHARS]}})
             deltas += [{"tool_calls": [{"index": 0, **call}]} for call in calls]

@@ -205,6 +205,7 @@ def plan_step(
     anchor: UsageAnchor | None,
 ) -> PlannedRequest:
     """Plan a request of a turn; ``conversation``: where it was read just now. The first one names the model."""
+    # Stored before the request is made: a turn that is interrupted shows which model it asked.
     if (turn.model, turn.provider) != (provider.name, provider.identity):
         turn.model, turn.provider = provider.name, provider.identity
         turn.save(update_fields=["model", "provider"])
