@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 CLIENT_ID_CHARS = 64
+MAX_FIELD_CHARS = 60  # of the name of a field in an error
 
 
 class InvalidInputError(Exception):
@@ -35,7 +36,8 @@ def clean_message(text: object, client_id: object = "", attachments: object = ()
     """Validate a message. Raises InvalidInputError naming the field, the problem and what is allowed."""
     if not isinstance(text, str):
         raise InvalidInputError("invalid", _("text: a string is needed."), field="text")
-    text = storable(text).strip()
+    check_characters({"text": text, "id": client_id})
+    text = text.strip()
     limit = settings.MESSAGE_MAX_CHARS
     if not text:
         raise InvalidInputError("empty", _("text: the message is empty."), field="text")
@@ -50,7 +52,7 @@ def clean_message(text: object, client_id: object = "", attachments: object = ()
         raise InvalidInputError(
             "invalid", _("id: a string of at most %(limit)s characters.") % {"limit": CLIENT_ID_CHARS}, field="id"
         )
-    return Message(text, storable(client_id), clean_attachments(attachments))
+    return Message(text, client_id, clean_attachments(attachments))
 
 
 def clean_attachments(ids: object) -> tuple[uuid.UUID, ...]:
@@ -63,6 +65,15 @@ def clean_attachments(ids: object) -> tuple[uuid.UUID, ...]:
     except (ValueError, TypeError, AttributeError):
         words = _("attachments: a list of at most %(most)s ids of attached files is needed.") % {"most": most}
         raise InvalidInputError("invalid", words, field="attachments") from None
+
+
+def check_characters(form: Mapping[str, object]) -> None:
+    """Raise InvalidInputError naming the first field whose text has NUL or a lone surrogate: databases refuse them."""
+    for name, value in form.items():
+        if isinstance(value, str) and storable(value) != value:
+            field = storable(name)[:MAX_FIELD_CHARS]
+            words = _("%(field)s: NUL characters and halves of surrogate pairs are not allowed.") % {"field": field}
+            raise InvalidInputError("invalid", words, field=field)
 
 
 def storable(text: str) -> str:

@@ -35,7 +35,7 @@ from chat.conversations.access import find_conversation
 from chat.db_errors import is_outage, user_message
 from chat.models import Conversation
 from chat.providers.base import ProviderError
-from chat.validation import InvalidInputError
+from chat.validation import MAX_FIELD_CHARS, InvalidInputError, check_characters
 
 P = ParamSpec("P")
 logger = logging.getLogger(__name__)
@@ -49,7 +49,6 @@ STATUS_OF = {
 RETRYABLE = frozenset({"restarting", "too_many_chats", "too_many_turns", "turn_running", "unavailable"})
 CURL_DEFAULT = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
-MAX_NAME_CHARS = 60
 
 
 class ApiError(Exception):
@@ -130,6 +129,7 @@ def read_body(request: HttpRequest, fields: Collection[str] | None, *, is_option
         raise ApiError(400, "invalid_json", _("The body is not a JSON object."))
     if fields is not None:
         refuse_unknown(form, fields)
+    check_characters(form)
     return form
 
 
@@ -149,7 +149,7 @@ def check_media_type(request: HttpRequest) -> None:
 
 def unsupported(kind: str) -> ApiError:
     words = _("%(kind)s is not accepted; send JSON with Content-Type: application/json.")
-    return ApiError(415, "unsupported_media_type", words % {"kind": kind[:MAX_NAME_CHARS]})
+    return ApiError(415, "unsupported_media_type", words % {"kind": kind[:MAX_FIELD_CHARS]})
 
 
 def refuse_constant(name: str) -> None:
@@ -162,7 +162,7 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(form) < len(pairs):
         counts = Counter(key for key, _value in pairs)
         twice = next(key for key, count in counts.items() if count > 1)
-        raise ValueError(f"{json.dumps(twice[:MAX_NAME_CHARS])} occurs twice in an object")
+        raise ValueError(f"{json.dumps(twice[:MAX_FIELD_CHARS])} occurs twice in an object")
     return form
 
 
@@ -182,7 +182,7 @@ def refuse_unknown(form: Collection[str], fields: Collection[str]) -> None:
     """Raise ApiError naming the first unknown field: a mistyped one would silently do nothing."""
     for name in sorted(form):
         if name not in fields:
-            names = {"field": name[:MAX_NAME_CHARS], "fields": ", ".join(fields)}
+            names = {"field": name[:MAX_FIELD_CHARS], "fields": ", ".join(fields)}
             message = (
                 _("%(field)s: there is no such field; allowed are %(fields)s.")
                 if fields

@@ -24,7 +24,7 @@ from chat.eventlog import branches
 from chat.live.publish import publish_changes, publish_viewer_change
 from chat.models import Conversation, ConversationImport, Project, Turn
 from chat.url_converters import parse_id
-from chat.validation import InvalidInputError, storable
+from chat.validation import InvalidInputError, check_characters
 
 # As long as the notice with Undo is shown.
 UNDO_FOR = timedelta(seconds=30)
@@ -52,7 +52,8 @@ def newest(person: User) -> Conversation:
 
 def rename(conversation: Conversation, title: object) -> None:
     """Set the title; from then on none is generated. Raises InvalidInputError."""
-    line = " ".join(storable(title).split()) if isinstance(title, str) else ""
+    check_characters({"title": title})
+    line = " ".join(title.split()) if isinstance(title, str) else ""
     if not line or len(line) > MAX_TITLE_CHARS:
         message = _("title: between 1 and %(most)s characters are needed.") % {"most": MAX_TITLE_CHARS}
         raise InvalidInputError("invalid_title", message, field="title")

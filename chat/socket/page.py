@@ -44,7 +44,7 @@ from chat.socket.reauthorize import (
 )
 from chat.turns import queue
 from chat.turns.manager import TurnManager
-from chat.validation import InvalidInputError, clean_message
+from chat.validation import InvalidInputError, check_characters, clean_message, storable
 from reasoning.scratchpad import Scratchpad
 
 logger = logging.getLogger(__name__)
@@ -96,6 +96,7 @@ class PageSession:
         client_id = client_id_of(form)
         drawn: list[str] = []
         try:
+            check_characters(form)
             if "action" not in form:
                 return await self._submit(form, client_id)
             drawn = await self.reauthorize()
@@ -450,7 +451,7 @@ class PageSession:
 
 def client_id_of(form: object) -> str:
     """Return the id that a page gave what it sent, by which it recognises a refusal."""
-    return _text_in(form, "id") if isinstance(form, dict) else ""
+    return storable(_text_in(form, "id")) if isinstance(form, dict) else ""
 
 
 def _text_in(form: Mapping[str, Any], key: str) -> str:

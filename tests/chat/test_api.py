@@ -65,6 +65,8 @@ async def test_session_needs_the_csrf_token(alice):
         ({}, 400, "invalid", "text"),
         ({"text": " "}, 400, "empty", "text"),
         ({"text": "abcdef"}, 400, "too_long", "text"),
+        ({"text": "\ud800"}, 400, "invalid", "text"),
+        ({"text": "a\x00"}, 400, "invalid", "text"),
         ({"text": "abc", "model": "gpt-99"}, 400, "unknown_model", "model"),
         ({"text": "abc", "model": []}, 400, "unknown_model", "model"),
         ({"text": "abc", "id": []}, 400, "invalid", "id"),

@@ -52,6 +52,8 @@ def test_patch_renames_and_pins(signed_in, conversation):
         ({"pinned": True, "title": ""}, "invalid_title", "title"),
         ({"title": "x" * 121}, "invalid_title", "title"),
         ({"title": None}, "invalid_title", "title"),
+        ({"title": "a\x00"}, "invalid", "title"),
+        ({"title": "\ud800"}, "invalid", "title"),
         ({"title": "Harbour", "pinned": "yes"}, "invalid_pinned", "pinned"),
         ({"title": "Harbour", "allowedTools": ["readPassage"]}, "invalid_allowed_tools", "allowedTools"),
         ({"title": "Harbour", "owner": 7}, "unknown_field", "owner"),

@@ -114,6 +114,7 @@ async def test_same_id_with_another_text_is_refused(upstream, alice, conversatio
         ("one", "two", "id"),
         (None, "x" * 65, "id"),
         (None, "a\x00b", "id"),
+        (None, "\ud800", "id"),
         (None, "é", "id"),
         (None, 7, "id"),
     ],

@@ -278,6 +278,9 @@ async def test_bad_input_gets_a_clear_error_and_the_socket_stays_open(alice, con
         '{"text": "  "}': "the message is empty",
         '{"text": 5}': "a string is needed",
         '{"text": "abcdef"}': "the message has 6 characters; at most 5 are allowed",
+        '{"text": "a\\u0000b"}': "text: NUL characters",
+        '{"text": "", "id": "\\ud800"}': "id: NUL characters and halves of surrogate pairs are not allowed",
+        '{"action": "sync", "last": "\\ud800"}': "last: NUL characters",
     }
 
     async with socket_of(conversation, alice) as socket:
