@@ -1,13 +1,9 @@
 """What is stored, by subject."""
 
-from chat.models.attachment import Attachment
-from chat.models.conversation import Conversation
-from chat.models.conversation_import import ConversationImport
+from chat.models.conversation import Attachment, Conversation, ConversationImport, Project, Share
 from chat.models.filing import Filing, Passage
 from chat.models.model_profile import LearnedLimit, ModelProfile
-from chat.models.project import Project
 from chat.models.prompt import Prompt
-from chat.models.share import Share
 from chat.models.site_settings import SiteSettings
 from chat.models.turn import Checkpoint, Event, Feedback, QueuedMessage, StoredCard, Turn
 

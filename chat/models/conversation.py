@@ -1,16 +1,41 @@
-"""One owner's thread."""
+"""Conversations, and what belongs to them beside their turns: projects, attached files, shared links, imports."""
 
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.formats import date_format
 from django.utils.translation import gettext_lazy as _
 
 MAX_SYSTEM_PROMPT = 8000  # characters; also of a model and of the site
+# Of an import. Longer than the longest conversation takes; a process that was killed can't say that its import ended.
+SILENCE = timedelta(minutes=5)
+
+
+class Project(models.Model):
+    """A group of one owner's conversations, with instructions that all of them share."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="projects")
+    name = models.CharField(_("name"), max_length=80)
+    system_prompt = models.TextField(_("system prompt"), max_length=MAX_SYSTEM_PROMPT, blank=True)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("project")
+        verbose_name_plural = _("projects")
+        ordering = ("name", "created_at")
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("chat:project", args=[self.id])
 
 
 class VisibleManager(models.Manager["Conversation"]):
@@ -30,7 +55,7 @@ class Conversation(models.Model):
         "ModelProfile", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", verbose_name=_("model")
     )  # None: the site's default
     project = models.ForeignKey(
-        "Project",
+        Project,
         on_delete=models.SET_NULL,
         null=True,
         blank=True,
@@ -72,3 +97,88 @@ class Conversation(models.Model):
     @property
     def is_temporary(self) -> bool:
         return self.expires_at is not None
+
+
+class Attachment(models.Model):
+    """A file of a conversation; messages name it by its id. Both contents are encrypted by ``chat.eventlog`` alone."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="attachments")
+    name = models.CharField(_("name"), max_length=120)
+    media_type = models.CharField(_("media type"), max_length=40)
+    size = models.PositiveIntegerField(_("size in bytes"))
+    chars = models.PositiveIntegerField(_("characters of text"), default=0)
+    is_cut = models.BooleanField(_("only the beginning of its text is used"), default=False)
+    sealed_content = models.BinaryField(editable=False)
+    sealed_text = models.BinaryField(null=True, editable=False)  # None: an image
+    sent_at = models.DateTimeField(_("sent at"), null=True, blank=True)  # None: deleted after a day
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+
+    class Meta:
+        verbose_name = _("attachment")
+        verbose_name_plural = _("attachments")
+        ordering = ("created_at",)
+        indexes = (models.Index(fields=["conversation", "sent_at"], name="attachment_by_chat"),)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def get_absolute_url(self) -> str:
+        return reverse("chat:attachment", args=[self.conversation_id, self.pk])
+
+
+class Share(models.Model):
+    """A link by which anyone may read a conversation as it stood: the answers, and what its owner added to them."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="shares")
+    # The token is looked up by its digest. Encrypted it stays for its owner, who may copy the link again.
+    digest = models.CharField(_("digest"), max_length=64, unique=True, editable=False)
+    sealed_token = models.BinaryField(_("encrypted token"), null=True, editable=False)
+    last_turn = models.ForeignKey("Turn", on_delete=models.CASCADE, related_name="+")  # later turns are not shown
+    with_summary = models.BooleanField(_("with summary"), default=True)
+    with_trace = models.BooleanField(_("with steps"), default=False)
+    with_thinking = models.BooleanField(_("with thinking"), default=False)
+    created_at = models.DateTimeField(_("created at"), auto_now_add=True)
+    expires_at = models.DateTimeField(_("expires at"), null=True, blank=True)
+    # the row stays for its owner and staff, who see when the link ended
+    revoked_at = models.DateTimeField(_("revoked at"), null=True, blank=True)
+
+    class Meta:
+        verbose_name = _("shared link")
+        verbose_name_plural = _("shared links")
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return _("Link of %(day)s") % {"day": date_format(self.created_at, "SHORT_DATE_FORMAT")}
+
+
+class ConversationImport(models.Model):
+    """The newest import of a user, while it runs and afterwards: what became of its conversations.
+
+    ``report`` are the fields of ``chat.sharing.imports.Report``; ``error`` says why it ended early, in the language of
+    its user.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="conversation_import")
+    updated_at = models.DateTimeField(auto_now_add=True)
+    ended_at = models.DateTimeField(null=True)
+    report = models.JSONField(default=dict)
+    error = models.TextField()
+
+    class Meta:
+        verbose_name = _("import")
+        verbose_name_plural = _("imports")
+
+    def __str__(self) -> str:
+        return f"{self.owner} · {self.updated_at}"
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the process that ran it is gone."""
+        return self.ended_at is None and self.updated_at < timezone.now() - SILENCE
+
+    @property
+    def is_running(self) -> bool:
+        return self.ended_at is None and not self.is_interrupted
