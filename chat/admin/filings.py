@@ -24,13 +24,11 @@ from accounts.admin import DeclaredLookupsMixin
 from chat.admin.base import counted
 from chat.filings.ingest import ingest
 from chat.filings.search_index import check_index
-from chat.filings.submission import MAX_BYTES, DocumentError
+from chat.filings.submission import SUFFIXES, DocumentError, check_size
 from chat.models import Event, Filing, Passage
 from reasoning.events import AssistantMessage
 
-LIMIT_MB = MAX_BYTES // 1024**2
 MAX_FILES = 20
-SUFFIXES = ".htm,.html,.xhtml,.txt,.xml"
 DIGEST_CHARS = 8
 
 
@@ -43,7 +41,7 @@ class FilesInput(forms.ClearableFileInput):
 class FilesField(forms.FileField):
     """Several files."""
 
-    widget = FilesInput(attrs={"accept": SUFFIXES})
+    widget = FilesInput(attrs={"accept": ",".join(SUFFIXES)})
 
     def clean(self, data: Any, initial: Any = None) -> list[UploadedFile[bytes]]:
         # without a file the parent class reports the missing field
@@ -165,8 +163,5 @@ def citing_total(filing: Filing) -> str:
 
 def load_document(file: UploadedFile[bytes], filed_on: dt.date | None) -> Filing:
     """Store the filing of an uploaded file. Raises DocumentError or OSError."""
-    size = file.size or 0
-    if size > MAX_BYTES:  # before it is read
-        reason = _("larger than the limit of %(limit)d MB (%(size).1f MB)")
-        raise DocumentError(reason % {"limit": LIMIT_MB, "size": size / 1024**2})
+    check_size(file.size or 0)  # before it is read
     return ingest(bytes(file.read()), name=file.name or "", filed_on=filed_on)

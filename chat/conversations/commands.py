@@ -30,7 +30,7 @@ SHOWN_CHARS = 80  # of a prompt in a list
 UNSET_WORDS = ("unset", "default")
 PROFILE_VERBS = ("save", "load", "delete")
 _LONE_WORD = re.compile(r"/[a-z]+", re.IGNORECASE)
-Verb = Literal["settings", "setting", "set", "profiles", "save", "load", "delete", "prompts", "prompt", "help"]
+Verb = Literal["settings", "set", "profiles", "save", "load", "delete", "prompts", "prompt", "help"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
     conversation = person.conversations.get(pk=conversation_id)
     try:
         match command.verb:
-            case "settings" | "setting":
+            case "settings":
                 return settings_table(command.name, person, conversation)
             case "set":
                 return set_value(command, person, conversation)
@@ -165,7 +165,7 @@ def parse_set(words: list[str]) -> Command:
         case []:
             return Command("settings")
         case [name]:
-            return Command("setting", parse_change(name, None)[0])
+            return Command("settings", parse_change(name, None)[0])
         case [name, value]:
             return Command("set", *parse_change(name, None if value.lower() in UNSET_WORDS else value))
     name, _value = parse_change(words[0], None)

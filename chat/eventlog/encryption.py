@@ -17,22 +17,22 @@ from django.core.exceptions import ImproperlyConfigured
 
 def encrypt(value: Any) -> bytes:
     """Encrypt a JSON value."""
-    return _cipher(tuple(settings.CONTENT_KEYS)).encrypt(msgspec.json.encode(value))
+    return encrypt_bytes(msgspec.json.encode(value))
 
 
 def encrypt_bytes(content: bytes) -> bytes:
     """Encrypt a file."""
-    return _cipher(tuple(settings.CONTENT_KEYS)).encrypt(content)
+    return _cipher().encrypt(content)
 
 
 def decrypt_bytes(token: bytes | memoryview) -> bytes:
     """Decrypt a file. Raises ``cryptography.fernet.InvalidToken`` when no key fits."""
-    return _cipher(tuple(settings.CONTENT_KEYS)).decrypt(bytes(token))
+    return _cipher().decrypt(bytes(token))
 
 
 def decrypt(token: bytes | memoryview) -> Any:
     """Decrypt a JSON value. Raises ``cryptography.fernet.InvalidToken`` when no key fits."""
-    return msgspec.json.decode(_cipher(tuple(settings.CONTENT_KEYS)).decrypt(bytes(token)))
+    return msgspec.json.decode(decrypt_bytes(token))
 
 
 def decrypt_if_possible(token: bytes | memoryview) -> Any | None:
@@ -45,11 +45,15 @@ def decrypt_if_possible(token: bytes | memoryview) -> Any | None:
 
 def rotate(token: bytes | memoryview) -> bytes:
     """Encrypt the same value under the newest key."""
-    return _cipher(tuple(settings.CONTENT_KEYS)).rotate(bytes(token))
+    return _cipher().rotate(bytes(token))
+
+
+def _cipher() -> MultiFernet:
+    return _cipher_of(tuple(settings.CONTENT_KEYS))
 
 
 @lru_cache(maxsize=4)
-def _cipher(keys: tuple[str, ...]) -> MultiFernet:
+def _cipher_of(keys: tuple[str, ...]) -> MultiFernet:
     if not keys:
         raise ImproperlyConfigured("CONTENT_KEYS: at least one Fernet key is needed; `make run` writes one into .env")
     return MultiFernet([Fernet(key) for key in keys])

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from django.core.checks import CheckMessage, Warning
-from django.db import connections
+from django.core.checks import CheckMessage
 from django.utils.translation import gettext as _
 
 from chat.fts5 import SearchIndex
@@ -45,16 +44,4 @@ INDEX = SearchIndex(
 
 def check_index(app_configs: object, databases: Sequence[str] | None = None, **kwargs: Any) -> list[CheckMessage]:
     """Warn where the index lacks its triggers or does not hold every passage."""
-    messages: list[CheckMessage] = []
-    for alias in databases or ():
-        connection = connections[alias]
-        if not INDEX.belongs_to(connection):
-            continue
-        if missing := INDEX.missing(connection):
-            text = _("The search index lacks %(names)s.") % {"names": ", ".join(missing)}
-        elif not INDEX.is_in_step(connection):
-            text = _("The search index does not hold every passage.")
-        else:
-            continue
-        messages.append(Warning(text, hint=_("Run: python manage.py reindex"), id="chat.W001"))
-    return messages
+    return INDEX.check(databases, _("The search index does not hold every passage."), "chat.W001")

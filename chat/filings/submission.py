@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 MAX_BYTES = 25 * 1024 * 1024
+SUFFIXES = (".htm", ".html", ".xhtml", ".txt", ".xml")  # of the documents that EDGAR publishes
 # Memory and time go by elements and lines: a real filing of 25 MB would have about half as many.
 MAX_TAGS_AND_LINES = 1_000_000
 

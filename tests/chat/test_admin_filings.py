@@ -9,6 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from chat.admin import filings
+from chat.filings import submission
 from chat.models import Filing, Passage
 from reasoning.events import AssistantMessage
 from tests.factories import end_turn, make_conversation, open_turn, sign_in_staff
@@ -71,7 +72,7 @@ def test_unreadable_file_is_named_and_the_others_are_loaded(client):
 
 
 def test_file_over_the_limit_is_refused_unread(client, monkeypatch):
-    monkeypatch.setattr(filings, "MAX_BYTES", 100)
+    monkeypatch.setattr(submission, "MAX_BYTES", 100)
 
     assert "plover.htm was skipped: larger than the limit" in errors(sent(client, file("plover.htm")))[0]
     assert not Filing.objects.exists()

@@ -13,7 +13,7 @@ from reasoning.settings import SETTINGS
     ("text", "command"),
     [
         ("/set", Command("settings")),
-        ("/set reasoning.format", Command("setting", "reasoning.format")),
+        ("/set reasoning.format", Command("settings", "reasoning.format")),
         ("/set reasoning.format field", Command("set", "reasoning.format", "field")),
         ("/set reasoning.format native", Command("set", "reasoning.format", "native")),
         ("/SET Format=native", Command("set", "reasoning.format", "native")),

@@ -13,10 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chat.filings.ingest import DEMO_FOLDER, MANIFEST, ingest, stated_dates
-from chat.filings.submission import DocumentError
+from chat.filings.submission import SUFFIXES, DocumentError
 from chat.models import Filing
-
-_SUFFIXES = frozenset({".htm", ".html", ".xhtml", ".txt", ".xml"})
 
 
 class Command(BaseCommand):
@@ -51,7 +49,7 @@ class Command(BaseCommand):
     def find_files(self, path: Path) -> Iterator[Path]:
         """Yield a file, or the documents in a folder; other files in a folder are named and skipped."""
         for file in files_inside(path) if path.is_dir() else [path]:
-            if file == path or file.suffix.lower() in _SUFFIXES:
+            if file == path or file.suffix.lower() in SUFFIXES:
                 yield file
             else:
                 self.stdout.write(_("%(file)s: skipped: unknown file extension") % {"file": file.name})
