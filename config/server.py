@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from channels.db import database_sync_to_async
 from daphne.endpoints import build_endpoint_description_strings
@@ -35,6 +36,7 @@ PAGES_TIMEOUT_S = 5.0
 REQUESTS_TIMEOUT_S = 3.0
 CLOSE_TIMEOUT_S = 1.0
 STALLED_CLIENT_S = 60.0  # for a client to read what is in the buffer, 64 KB
+MAX_UNREAD_CHARS = 4_000_000  # that a WebSocket is sent, behind the frame that filled its buffer
 PURGE_EVERY_S = 5.0
 HANDSHAKE_TIMEOUT_S = 30  # after a restart all pages come back at once; the last of a thousand waits longer than 5 s
 logger = logging.getLogger(__name__)
@@ -46,16 +48,24 @@ class Pace:
     def __init__(self) -> None:
         self._may_write = asyncio.Event()
         self._may_write.set()
+        self._unread_chars = 0  # sent since the buffer was full
 
     def pauseProducing(self) -> None:  # noqa: N802 - Twisted's name
         self._may_write.clear()
 
     def resumeProducing(self) -> None:  # noqa: N802 - Twisted's name
         self._may_write.set()
+        self._unread_chars = 0
 
     def stopProducing(self) -> None:  # noqa: N802 - Twisted's name
         """The connection was lost."""
         self._may_write.set()
+
+    def accepts(self, chars: int) -> bool:
+        """Count a frame that is to be sent; False where too much waits already for a client that doesn't read."""
+        if not self._may_write.is_set():
+            self._unread_chars += chars
+        return self._unread_chars <= MAX_UNREAD_CHARS
 
     async def wait(self) -> bool:
         """Wait until more may be written; False where the client has stopped to read."""
@@ -75,6 +85,10 @@ class LegibleServer(Server):
     _ports: tuple[Any, ...] = ()
     _shutdown: asyncio.Task[None] | None = None
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._paces: WeakKeyDictionary[WebSocketProtocol, Pace] = WeakKeyDictionary()
+
     def listen_success(self, port: Any) -> None:
         self._ports = (*self._ports, port)
         port.factory = LimitedConnections(port.factory)  # before the first connection is accepted
@@ -88,7 +102,10 @@ class LegibleServer(Server):
         return super().create_application(protocol, scope)
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
-        """Send a message of the application; it waits where its client reads slowly, for daphne's buffer is endless."""
+        """Send a message of the application. A response waits where its client reads slowly: buffers are endless."""
+        if isinstance(protocol, WebSocketProtocol):
+            await self.handle_socket_reply(protocol, message)
+            return
         is_part = message["type"] == "http.response.body" and message.get("more_body", False)
         is_connected = isinstance(protocol, Request) and protocol.channel is not None
         if is_connected and is_part and protocol.producer is None:
@@ -99,6 +116,23 @@ class LegibleServer(Server):
         await super().handle_reply(protocol, message)
         if pace is not None and not await pace.wait():
             protocol.transport.abortConnection()
+
+    async def handle_socket_reply(self, socket: WebSocketProtocol, message: dict[str, Any]) -> None:
+        """Send a frame. A socket whose client reads too slowly is closed: its page reconnects and synchronizes.
+
+        To wait instead would hold up the checks of all pages.
+        """
+        pace = self._paces.get(socket)
+        if pace is not None and not pace.accepts(len(message.get("text") or "")):
+            logger.info("socket closed: its client reads too slowly")
+            # no close frame: it would wait behind all that was not read
+            socket.transport.abortConnection()
+            return
+        await super().handle_reply(socket, message)
+        if message["type"] == "websocket.accept":
+            self._paces[socket] = Pace()
+            socket.unregisterProducer()  # the HTTP connection that it was
+            socket.registerProducer(self._paces[socket], True)
 
     def listen_error(self, failure: Any) -> None:
         cause = getattr(failure.value, "socketError", None)
