@@ -173,7 +173,7 @@ def is_about_secret(words: tuple[str, ...], present: set[str], last: str) -> boo
         return True
     if last == "tokens" and present & _MEASURED_TOKENS:
         return True
-    return bool(present & _MEASURES) or words[-1] in _ABOUT
+    return bool(present & _MEASURES) or words[-1] in _ABOUT or words[-2:] == ("credential", "id")
 
 
 def is_secret_word(word: str) -> bool:

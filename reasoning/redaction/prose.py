@@ -82,29 +82,31 @@ _CREDENTIALS = re.compile(  # "credentials: bob/…"
     r"(?i)(?<![a-z])(?:credentials?|creds|login|(?:log|sign)(?:ged|ed)?\s{1,4}in|zugangsdaten|anmeldedaten"
     r"|anmeld(?:ung|en)|einloggen|logge[ ](?:dich|sich)|zugang)[\"'`*]{0,4}"
     rf"{FOR_SOMETHING}"
-    r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?\s{0,4}[:=]?\s{1,4}"
-    r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s)(?P<secret>[^\s\"'`<>/]{3,128}+))"
+    r"(?:\s{1,4}(?:are|is|with|as|using|mit|als|attempt|details?|data|info))?(?P<colon>\s{0,4}[:=])?\s{1,4}"
+    r"[\"'`*]{0,3}(?P<value>[\w.@\-]{2,64}(?:\s?[:/]\s?|\s(?:and|und|with|mit)\s|(?(colon)\s|(?!)))(?P<secret>[^\s\"'`<>/]{3,128}+))"
 )
 # A code of a door or a login; others (status, postal, industry) are public.
 _CODE_WORDS = (
     r"(?:(?:one-time|[2m]fa|otp|verification|security|access|login|sms|auth\w{0,12}|confirmation|your|door|gate|alarm|entry|unlock"
     r"|pin|tan)[ -]?(?:pass)?code"
-    r"|(?:bestätigungs|sicherheits|zugangs|anmelde|einmal|verifizierungs|freischalt|aktivierungs|(?:ent)?sperr|tür|zutritts)-?code)"
+    r"|(?:bestätigungs|sicherheits|zugangs|anmelde|einmal|verifizierungs|freischalt|aktivierungs|(?:ent)?sperr|tür|zutritts)-?code"
+    r"|c(?:ode|ódigo|odice)[ ]d[ei][ ](?:v[ée]rif|confirm|s[ée][cg]ur|acc)\w{2,12})"
 )
 _CODE = re.compile(  # "your verification code is 493817"
-    rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|CV[CV]2?)"
-    r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
-    r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=CV[CV].)\d{3})(?![\d%]|[.,\-]\d)"
+    rf"(?<![^\W\d_])(?:(?i:{_CODE_WORDS})|OTP|TAN|PIN(?: number)?|(?i:cv[cv]2?))"
+    r"[\"'`*]{0,3}(?:\s{1,4}(?:is|was|ist|lautet|est|es|è))?\s{0,3}[:=]?\s{1,4}[\"'`*]{0,3}"
+    r"(?P<value>\d{3}[ -]\d{3,5}|\d{4,8}|(?<=[Cc][Vv][CcVv].)\d{3})(?![\d%]|[.,\-]\d)"
 )
 _SEED_PHRASE = re.compile(
     r"(?i)(?:passphrase|mnemonic|(?:seed|recovery|backup|secret)\s{1,2}(?:phrase|words?))[\"'`*]{0,4}(?:\s{1,4}(?:is|was|are))?"
     r"\s{0,4}[:=]?[\s\"'`*(]{0,6}(?P<value>(?:(?:\d{1,2}[.)]\s?)?[a-z]{3,10}[\s,\-]{1,3}){5,25}[a-z]{3,10})"
 )
 _CODE_BEFORE_NAME = re.compile(  # "G-493817 is your verification code"
-    r"(?<![\w.,$€/-])(?P<value>(?:[A-Z]-)?\d{4,8})\s{1,4}(?i:is|ist|lautet)\s{1,4}(?i:your|the|ihr|dein|der)"
+    r"(?<![\w.,$€/-])(?P<value>(?:[A-Z]-)?\d{4,8})\s{1,4}(?i:(?:is|ist|lautet)\s{1,4}(?:your|the|ihr|dein|der)|as\s{1,4}(?:your|my))"
     r"(?:\s{1,4}[\w-]{1,20}){0,3}?\s{1,4}(?i:[\w-]{0,16}code|PIN|OTP|TAN)(?!\w)"
 )
 _WORD_PASSPHRASE = re.compile(r"[a-z]{3,12}(?: [a-z]{3,12}){3,7}(?![\w'])")
+_SPACED_BASE32 = re.compile(r"(?=[A-Za-z ]{0,40}\d)[A-Za-z2-7]{4}(?: [A-Za-z2-7]{4}){3,15}(?!\w)")
 # Chinese, Japanese and Korean write the name, a copula and the value without blanks.
 _CJK = re.compile(
     r"(?:密[码碼钥鑰匙]|口令|令牌|パスワード|비밀번호|암호)\s{0,2}(?:是|为|為|は|는|은|가)?\s{0,2}[:：=]?\s{0,2}"
@@ -133,12 +135,13 @@ def accepts_digits(name: str) -> bool:
     return _DIGITS_NAME.search(name) is not None
 
 
-def find_word_passphrase(text: str, start: int) -> Span | None:
-    """Return a passphrase of ordinary words that begins at ``start``: "correct horse battery staple"."""
-    found = _WORD_PASSPHRASE.match(text, start)
-    if found and _GRAMMAR_WORDS.isdisjoint(found.group().split()):
-        return Span(start, found.end())
-    return None
+def find_word_passphrase(name: str, text: str, start: int) -> Span | None:
+    """Return a passphrase of ordinary words that begins at ``start``, or groups of Base32: "k5uv lzi2 mngf hxhf"."""
+    found = PASSWORD_NAME.search(name) and _WORD_PASSPHRASE.match(text, start)
+    if found and not _GRAMMAR_WORDS.isdisjoint(found.group().split()):
+        found = None
+    found = found or _SPACED_BASE32.match(text, start)
+    return Span(start, found.end()) if found else None
 
 
 def find_stated(text: str) -> Iterator[Span]:
@@ -150,7 +153,7 @@ def find_stated(text: str) -> Iterator[Span]:
         name = text[qualifier.start() if qualifier else word.start() : word.end()]
         if found := _IS_VALUE.match(text, word.end()):
             start, value = found.start("value"), strip_punctuation(found["value"])
-            if phrase := PASSWORD_NAME.search(name) and find_word_passphrase(text, start):
+            if phrase := find_word_passphrase(name, text, start):
                 yield phrase
             elif not is_inert(value) and is_stated_value(name, value, quoted=bool(found["open"].strip("("))):
                 yield Span(start, start + len(value))

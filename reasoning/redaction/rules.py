@@ -146,7 +146,7 @@ _PLACEHOLDER = re.compile(
       | (?i:your|insert|replace|change|enter|example|sample|dummy|fake|placeholder) (?i:[-_ ]?[a-z]{2,12}){1,5}
       | (?i:my|some|the) (?i:[-_ ]?(?:own|new|secret|api|access|auth|key|token|password|value)){1,3}
       | (?:os\.|process\.|env\.|import\.meta|getenv|settings\.|config\.|self\.|this\.|request\.|std::|env\().*
-      | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?[A-Za-z_]*\}?
+      | (?:op|vault|ssm|arn|file|keyring):.* | !(?:vault|secret|env|Ref|Sub|GetAtt)\b.* | \?[A-Za-z_]*\}?
       # a known beginning with nothing behind it, or with x for each character
       | (?i:[a-z]{2,6}[-_] (?:(?:live|test|proj|ant)[-_]?)?)\.*
       | (?i:[a-z]{0,8} (?:[-_][a-z]{1,8}){0,2} [-_]? x{4,}[x\-_.]* | x{3,} | n/?a | tbd | todo)
@@ -199,11 +199,11 @@ _NUMBER_LIKE = re.compile(
     r"""(?xi)
       [$€£¥+\-~≈]?\d[\d,.:/%x\-]*(?:%|k|m|b|bn|x|s|ms|st|nd|rd|th|am|pm|gb|mb|kb|bit|bits|px|characters)?
     | (?:FY|Q[1-4]|H[12]|CY)[-'\ ]?\d{2,4}(?:[-/]?(?:Q[1-4]|\d{2,4}))?
-    | (?:aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|oauth|saml|v|http|ipv)[-_/]?\d[\d.\-]*
+    | (?:ssh-)?(?:ed|aes|sha|rsa|md|tls|ssl|hs|rs|es|ps|dh|ecdsa|hmac|utf|oauth|saml|v|http|ipv)[-_/]?\d[\d.\-]*
     """
 )
 _EXPRESSION = re.compile(
-    r"[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?"
+    r"[a-z_]{1,16}=[A-Za-z][\w.\-]*|[A-Za-z_][\w.:]{2,}(?:\(.*|\[(?!redacted\b).*|\{)|[A-Za-z_]\w*(?:\.[A-Za-z_]+)+(?:\(|\{.*)?"
     r"|(?:New|Get|Set|Read|Convert(?:To|From)?|Import|Export|Add|Invoke|Out|Select)-[A-Z][A-Za-z]{2,40}"
 )
 # How often neighbours change their class separates random strings from words and numbers.
@@ -273,7 +273,7 @@ def is_address(value: str) -> bool:
 
 
 def is_expression(value: str) -> bool:
-    """True for code: a call, an index, a dotted name."""
+    """True for code: a call, an index, a dotted name, an argument with its name."""
     return _EXPRESSION.fullmatch(value[:200].lstrip("[({]*&")) is not None
 
 

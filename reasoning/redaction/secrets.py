@@ -93,6 +93,7 @@ _COMMANDS = (
         r"(?<![\w-])(?:sshpass|redis-cli|mongo\w*|ldap\w+|zip|7z|unzip|smbclient|login)\b[^\n|]{0,160}?[ \t]"
         r"(?:-p|-a|-w|-P)[ =]?[\"']?(?P<value>[^\s\"'\-][^\s\"']{2,256}+)"
     ),
+    re.compile(r"(?<![\w-])openssl\b[^\n|]{0,160}?[ ]-k[ ][\"']?(?P<value>[^\s\"']{3,256}+)"),
     re.compile(r"(?i)(?:r[ow]community6?|snmp[\w-]{0,12}[ ]{1,4}community)[ ]{1,4}(?P<value>[^\s\"']{3,64}+)"),
     # what is piped into a command that asks for a secret
     re.compile(
@@ -159,7 +160,8 @@ _SEPARATOR = (
 _CLOSERS = r"(?:[\"'`*_\\\])}]|&quot;){0,6}"
 # SecretStr("…"), Some("…"), b64decode("…"): the value is the argument.
 _CONSTRUCTOR = (
-    r"(?:(?:Secret|Some|Just|[Ss]tring|Zeroizing|Redacted|Sensitive)\w{0,8}(?:::(?:new|from))?|(?:bytes\.)?fromhex"
+    r"(?:(?:std::)?(?:Secret|Some|Just|[Ss]tring|Zeroizing|Redacted|Sensitive)\w{0,8}(?:::(?:new|from))?|(?:bytes\.)?fromhex"
+    r"|(?i:md5|sha\d{1,3}|password|crypt|encrypt)"
     r"|(?:base64\.)?b64decode|Buffer\.from)\((?=[\"'])"
 )
 _OPENERS = (  # also block scalars and anchors of YAML
@@ -248,10 +250,10 @@ def assigned_value(text: str, lead: re.Match[str], kind: KeyKind) -> Span | None
             return None
         value = until_quote(text, start, quote[1], escaped=quote[0].startswith("\\"))
     else:
+        if phrase := find_word_passphrase(lead["name"], text, start):
+            return phrase
         if kind is KeyKind.WEAK and not _LONG_VALUE.match(text, start):
             return None
-        if PASSWORD_NAME.search(lead["name"]) and (phrase := find_word_passphrase(text, start)):
-            return phrase
         found = (_VALUE if kind is KeyKind.SECRET else _WEAK_VALUE).match(text, start)
         if not found or (found.group()[-1] == ":" and "\n" in text[max(start - 8, 0) : start]):
             return None  # nothing, or the next name, on a line of its own
@@ -275,7 +277,7 @@ def until_quote(text: str, start: int, quote: str, *, escaped: bool) -> str:
 def is_secret_value(lead: re.Match[str], kind: KeyKind, value: str, *, quoted: str) -> bool:
     name, separator = lead["name"], lead["sep"]
     if separator[-1] == ",":  # ["password", "…"], setopt(USERPWD, "…")
-        is_named = kind is KeyKind.SECRET and (lead[0][len(name)] in "\"'" or name.isupper())
+        is_named = kind is KeyKind.SECRET and " " not in value and (lead[0][len(name)] in "\"'" or name.isupper())
         return is_named and bool(quoted) and is_secret_in_prose(name, value)
     if kind is KeyKind.WEAK:
         return is_random(value, min_chars=WEAK_MIN_CHARS) and not is_expression(value)
@@ -363,7 +365,7 @@ _COMMON_NAME_STEMS = r"token|keys?(?![a-z])|sess(?:ion)?_?id|cookie|code(?<=[a-z
 # Programs that accept a password on their command line.
 _COMMAND_WORDS = wordset(
     "mysql mysqldump mysqladmin mariadb sshpass smbclient ldapsearch redis mongo mongosh mongodump zip unzip login"
-    " sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp htpasswd runas"
+    " openssl sqlplus sqlldr expdp impdp rman rocommunity rwcommunity snmp htpasswd runas"
 )
 _HEADER_WINDOW = re.compile(r"[\"'`*\\]{0,4}+[ \t]{0,4}+(?:(?:[:=]|(?<=[\"'])[ ]?,)[^\n]{0,4096}+)?+")
 TRIGGERS = (

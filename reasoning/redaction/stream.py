@@ -112,7 +112,9 @@ class RuleBook:
                 self._stems.append((re.compile(trigger.stems), trigger))
             if trigger.shape:
                 self._shapes.append((re.compile(trigger.shape), trigger))
+        # Most words have none of them: one search for all is enough for these.
         self._stem = re.compile("|".join(stem.pattern for stem, _trigger in self._stems))
+        self._shape = re.compile("|".join(shape.pattern for shape, _trigger in self._shapes))
 
     def triggers_in(self, text: str, start: int, end: int, base: int = 0) -> list[SeenTrigger]:
         """Return the triggers in the words of ``text[start:end]``, in order; their places count from ``-base``."""
@@ -140,8 +142,10 @@ class RuleBook:
             for one in _PART_OF_NAME.finditer(word)
             for trigger in self._by_word.get(one.group().lower(), ())
         ]
-        found += [(*one.span(), trigger) for stems, trigger in self._stems for one in stems.finditer(low)]
-        found += [(*one.span(), trigger) for shape, trigger in self._shapes for one in shape.finditer(word)]
+        if self._stem.search(low):
+            found += [(*one.span(), trigger) for stems, trigger in self._stems for one in stems.finditer(low)]
+        if self._shape.search(word):
+            found += [(*one.span(), trigger) for shape, trigger in self._shapes for one in shape.finditer(word)]
         found.sort(key=lambda one: one[:2])
         return [SeenTrigger(place + first, place + last, place, trigger) for first, last, trigger in found]
 
@@ -239,7 +243,7 @@ class StreamRedactor:
     def flush(self) -> str:
         """End the text and return the rest. A second call returns nothing."""
         if self._closer is None and (cut := find_cut_token(self._held)):
-            self._held = self._held[: cut.start] + REDACTED
+            self._held = self._held[: cut.start] + REDACTED + self._held[cut.end :]
             self.counts["secret"] += 1
         shown = self._drain(is_final=True)
         self._restart("")

@@ -90,7 +90,7 @@ def split_cells(line: str) -> tuple[list[Cell], str]:
 def private_columns(cells: list[Cell], delimiter: str, kind_of_column: Callable[[str], str]) -> dict[int, str]:
     # A mask, and what is left of it, doesn't count: a second redaction would begin behind it.
     names = [name.strip(_CELL_MARKUP) for _, name in takewhile(lambda cell: "[redacted" not in cell[1], cells)]
-    pattern = _MARKDOWN_COLUMN_NAME if delimiter == "|" else _COLUMN_NAME
+    pattern = _MARKDOWN_COLUMN_NAME if delimiter == "|" or cells[0][1].startswith('"') else _COLUMN_NAME
     # A line with anything but names is no heading.
     if not all(map(pattern.fullmatch, names)):
         return {}
@@ -128,7 +128,8 @@ _ROWS = r"(?:\r?\n(?!\n)[^\n]{0,400}+)*+"
 TABLE_WINDOW = re.compile(
     rf"""(?x)
     [\w\#.°]{{0,12}}+["'`*]{{0,3}}+ (?:
-      (?:[,;\t][ ]?+["'`]?+[\w.\-]{{1,40}}+["'`]?+){{1,20}}+ (?: ,?\s?\)\s{{0,4}}+{INSERT_WINDOW} | {_ROWS} )
+      (?:[,;\t][ ]?+(?:"[^"\n]{{1,40}}+"|["'`]?+[\w.\-]{{1,40}}+["'`]?+)){{1,20}}+
+      (?: ,?\s?\)\s{{0,4}}+{INSERT_WINDOW} | {_ROWS} )
     | \s?\)\s{{0,4}}+{INSERT_WINDOW}
     | (?:[ ][\w\#.°]{{1,16}}+){{0,2}}+["'`*]{{0,3}}+[ \t]{{0,40}}+
       (?:\|[^\n]{{0,400}}+{_ROWS} | (?=\n[ \t|:\-]{{3}}){_ROWS})

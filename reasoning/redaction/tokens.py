@@ -78,6 +78,7 @@ SHAPES = {
     "Asana": r"[012]/\d{10,20}:[a-f0-9]{24,}+",
     "1Password": r"A3-[A-Z0-9]{6}(?:-[A-Z0-9]{5,6}){4,5}",
     "Vault (old)": r"[sb]\.[A-Za-z0-9]{24}(?![\w.])",
+    "Product key": r"(?=[A-Z\-]{0,28}\d)[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![\w-])",
     "Expo": r"EXO[a-f0-9]{24}(?![A-Za-z0-9])",
     "Braintree": r"access_token\$(?:production|sandbox)\$[\w$]{10,}+",
     "crypt": r"\$(?:apr1|2[abxy]?|[1567y])\$[^\s\"'`<>,;:]{16,}+",
@@ -93,7 +94,7 @@ _SHORT_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>(?:{'|'.jo
 _SHAPED_TOKEN = re.compile(rf"(?<![A-Za-z0-9]){ESCAPED_BREAK}(?P<value>{'|'.join(SHAPES.values())})")
 # A stopped stream or a truncated line can end inside a token, too short for its rule.
 _CUT_TOKEN = re.compile(
-    rf"(?<![A-Za-z0-9])(?:{_DISTINCT}|AKIA|ASIA|eyJhbGciOi)(?![a-z]{{3,}}[a-z_\-]*\Z)[\w\-./+=]++[\"'`.…]{{0,3}}\Z"
+    rf"(?<![A-Za-z0-9])(?:{_DISTINCT}|AKIA|ASIA|eyJhbGciOi)(?![a-z]{{3,}}[a-z_\-]*\Z)[\w\-./+=]++(?=[\"'`…]{{0,3}}\Z)"
 )
 # A key that no name announces. Digests, ids and paths are sorted out by is_unlabelled_key.
 _DENSE_RUN = re.compile(
@@ -181,7 +182,7 @@ def is_prefixed_key(found: re.Match[str], value: str) -> bool:
 def find_cut_token(text: str) -> Span | None:
     """Return the token that the end of the text cuts off behind its prefix, if there is one."""
     found = _CUT_TOKEN.search(text, max(len(text) - 600, 0))
-    return Span(found.start(), len(text)) if found and not is_inert(strip_punctuation(found.group())) else None
+    return Span(*found.span()) if found and not is_inert(strip_punctuation(found.group())) else None
 
 
 # Sections that are removed from their opener to their end, or to the end of the text.

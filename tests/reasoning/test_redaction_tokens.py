@@ -33,6 +33,7 @@ SHAPED = {
     "Asana": "1/{d16}:{h32}",
     "1Password": "A3-{u6}-{u6}-{u5}-{u5}-{u5} A3-{u6}-{u5}-{u6}-{u5}-{u5}-{u5}",
     "Vault (old)": "s.{a24} b.{a24}",
+    "Product key": "{u5}-{u5}-{u5}-{u5}-7{u4}",
     "Expo": "EXO{h24}",
     "Braintree": "access_token$production${a16} access_token$sandbox${a16}",
     "crypt": "$apr1${a20} $2${a20} $2a${a20} $2b${a20} $2x${a20} $2y${a20} $1${a20} $5${a20} $6${a20} $7${a20}"
@@ -86,6 +87,7 @@ def test_token_with_a_known_layout_is_masked_whole():
 @pytest.mark.parametrize("prefix", ["sk-proj-", "ghp_", "AKIA", "xoxb-", "eyJhbGciOi"])
 def test_token_that_the_end_of_the_text_cuts_off_is_masked(prefix):
     assert redact_text(f"it is {prefix}a1b") == "it is [redacted]"
+    assert redact_text(f'it is "{prefix}a1b"') == 'it is "[redacted]"'
 
 
 @pytest.mark.parametrize(
