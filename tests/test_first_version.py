@@ -76,6 +76,7 @@ def read(environment: dict[str, str], *arguments: str) -> dict[str, Any]:
     return json.loads(run_python(environment, "-c", READ, *arguments).splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_messages_are_as_before(found, expected):
     for chat, before in expected.items():
         assert len(found[chat]["messages"]) == len(before["messages"])

@@ -114,6 +114,7 @@ def test_port_in_use_is_one_error_line(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_server_without_content_keys_does_not_start(tmp_path):
     command = [sys.executable, "-m", "config.serve"]
     done = subprocess.run(  # noqa: S603
@@ -126,6 +127,7 @@ def test_server_without_content_keys_does_not_start(tmp_path):
 
 
 # review S L7
+@pytest.mark.slow
 def test_second_server_on_one_sqlite_file_is_one_error_line(server):
     done = subprocess.run(
         [sys.executable, "-m", "config.serve"],
@@ -143,6 +145,7 @@ def test_second_server_on_one_sqlite_file_is_one_error_line(server):
 
 
 # review S L7
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "content"),
     [
@@ -163,6 +166,7 @@ def test_unusable_database_is_one_error_line(tmp_path, command, content):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 async def test_shutdown_closes_sockets_with_1012(server, http):
     """The last one: the server that the others share ends by it."""
     await _sign_in(http, server.base_url)

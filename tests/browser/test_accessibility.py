@@ -36,6 +36,7 @@ def test_every_state_is_accessible_and_has_room_for_longer_words(visit, offline,
     assert found == []
 
 
+@pytest.mark.slow
 def test_streaming_card_is_accessible(visit, connected, model):
     model.script(
         [

@@ -18,6 +18,7 @@ def gated(serve, model):
     )
 
 
+@pytest.mark.slow
 def test_call_is_allowed_in_one_tab_and_the_other_follows(visit, gated, model):
     model.script([reply(*SEARCH), plain("Found.")])
     demo = visit(gated)

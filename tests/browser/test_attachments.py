@@ -58,6 +58,7 @@ def test_files_are_attached_removed_sent_and_there_after_a_reload(visit, offline
     expect(demo.page.locator("#reader [data-cited] mark")).to_contain_text("Its lease ends on 30 June 2031")
 
 
+@pytest.mark.slow
 def test_file_that_no_script_can_upload_is_refused_in_words(visit, offline):
     demo = visit(offline)
     demo.starts_chat()

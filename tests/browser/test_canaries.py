@@ -51,6 +51,7 @@ def found(stored: bytes) -> list[str]:
     return [canary for canary in CANARIES if canary.encode() in stored]
 
 
+@pytest.mark.slow
 def test_no_canary_is_sent_stored_or_logged(visit, site, model):
     model.release("end")
     demo = visit(site)

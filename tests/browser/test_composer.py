@@ -71,6 +71,7 @@ def test_queued_messages_are_edited_removed_and_sent_after_stop(visit, connected
     expect(queued).to_have_count(0)
 
 
+@pytest.mark.slow
 def test_unfit_message_is_not_sent_and_a_refused_one_returns_above_what_was_typed_since(visit, serve):
     demo = visit(serve(MESSAGE_MAX_CHARS="40"))
     wire = Wire(demo.context)
@@ -168,6 +169,7 @@ def test_command_is_completed_by_keyboard_and_answered_without_a_turn(visit, off
     expect(demo.composer).to_be_focused()
 
 
+@pytest.mark.slow
 def test_nothing_is_offered_in_the_middle_of_a_line_or_of_a_text(visit, offline):
     demo = visit(offline)
     demo.starts_chat()

@@ -37,6 +37,7 @@ def picker(person: Person) -> Locator:
     return person.page.get_by_role("combobox", name="Model")
 
 
+@pytest.mark.slow
 def test_chosen_model_answers_next_and_every_tab_shows_it(visit, staffed, model):
     model.script([plain("One."), plain("Two.")])
     demo = visit(staffed)

@@ -44,6 +44,7 @@ def test_actions_are_in_a_sheet_that_keys_and_taps_open_and_close(visit, offline
     assert not demo.page.evaluate(IS_TOO_WIDE)
 
 
+@pytest.mark.slow
 def test_every_control_is_large_enough_for_a_finger(visit, offline):
     demo = visit(offline, viewport=NARROW, has_touch=True)
     found = []

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.upstream import calls, opening, reply, says, thinks
@@ -9,6 +10,7 @@ from tests.browser.upstream import calls, opening, reply, says, thinks
 KEY = "sk-live-4f9aQ2mX7bT1cV8nR3kW6yZ0"
 
 
+@pytest.mark.slow
 def test_meter_names_what_is_not_sent_and_leads_to_the_redacted_preview(visit, connected, model):
     model.script(
         [

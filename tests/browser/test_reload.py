@@ -63,7 +63,10 @@ def test_second_tab_shows_the_same_and_stop_in_one_stops_both(demo, model):
     model.wait_for(closed=1)
 
 
-@pytest.mark.parametrize("code", [1012, 1000], ids=["restart", "a code that htmx doesn't retry"])
+@pytest.mark.parametrize(
+    "code",
+    [pytest.param(1012, id="restart"), pytest.param(1000, id="a code that htmx doesn't retry", marks=pytest.mark.slow)],
+)
 def test_lost_socket_comes_back_and_brings_what_it_missed(demo, model, code):
     wire = Wire(demo.context)
     demo.page.reload()

@@ -102,6 +102,7 @@ def test_answer_is_whole_however_often_the_connection_was_cut(demo, cable, model
     assert card.texts() == live
 
 
+@pytest.mark.slow
 def test_message_that_was_sent_while_away_is_asked_once(demo, cable, model):
     model.script([plain("Here is the answer.")])
     disconnects(demo, cable)

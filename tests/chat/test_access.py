@@ -73,7 +73,9 @@ def statuses(client: Client, address: str) -> set[int]:
     return {answer.status_code for answer in sent}
 
 
-@pytest.mark.parametrize("who", ["bob", "sam", "ada"])
+@pytest.mark.parametrize(
+    "who", [pytest.param("bob", marks=pytest.mark.slow), pytest.param("sam", marks=pytest.mark.slow), "ada"]
+)
 def test_others_find_nothing_and_change_nothing(request, conversation, who):
     client = client_of(request.getfixturevalue(who))
     before = rows()

@@ -106,9 +106,9 @@ async def test_meter_counts_what_would_be_sent_and_names_what_would_not(upstream
 @pytest.mark.parametrize(
     ("knobs", "most", "summary"),
     [
-        pytest.param({"lists_limit": True}, 0, {}, id="listed"),
+        pytest.param({"lists_limit": True}, 0, {}, id="listed", marks=pytest.mark.slow),
         pytest.param({"states_limit": True}, 1, {}, id="stated in the refusal"),
-        pytest.param({}, 1, {"finish": "length"}, id="not stated, and no summary can be used"),
+        pytest.param({}, 1, {"finish": "length"}, id="not stated, and no summary can be used", marks=pytest.mark.slow),
     ],
 )
 async def test_conversation_lives_on_within_a_limit_that_is_learned_once(

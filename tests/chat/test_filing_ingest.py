@@ -253,6 +253,7 @@ def test_command_refuses_a_large_file_unread(tmp_path):
     assert "larger than the limit of 25 MB (50.0 MB)" in out.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", TABLES.values(), ids=TABLES)
 def test_hostile_layout_is_parsed_in_time(body):
     assert "We make turbines." in passages_of(HEAD + body)

@@ -126,6 +126,7 @@ class TestProcess:
         assert html == render.render_markup(TABLE, render.EMPTY, "en")
         assert tags(html).count("tr") == 501
 
+    @pytest.mark.slow
     def test_block_that_takes_too_long_is_plain_text(self, monkeypatch):  # review S H3
         monkeypatch.setattr(process, "TIME_LIMIT_S", 0.001)
 
@@ -138,6 +139,7 @@ class TestProcess:
         render.render_block.cache_clear()
         assert "table" in tags(render_markdown(TABLE))
 
+    @pytest.mark.slow
     def test_block_whose_process_is_killed_is_plain_text(self):
         worker = process.RenderProcess()
         assert worker.run(render.render_markup, TABLE, render.EMPTY, "en")
@@ -157,6 +159,7 @@ class TestProcess:
         assert started == []
 
 
+@pytest.mark.slow
 def test_rest_of_a_very_long_answer_is_plain_text():
     text = "A *word*.\n\n" * (2 * MAX_ANSWER_CHARS // 11)
 

@@ -650,6 +650,7 @@ async def test_call_that_waits_is_shown_everywhere_and_decided_in_any_page(
         assert KEY not in near.shown + "".join([*near.frames, *far.frames])
 
 
+@pytest.mark.slow
 @pytest.mark.spec("product 20")
 @pytest.mark.parametrize("interleaved", [False, True])
 async def test_messages_of_one_response_are_shown_live_as_after_a_reload(

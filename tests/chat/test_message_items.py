@@ -198,6 +198,7 @@ async def test_crash_with_several_messages_keeps_what_was_shown(upstream, turn_m
     assert upstream.refusals() == []
 
 
+@pytest.mark.slow
 async def test_every_other_model_takes_the_messages_and_the_first_gets_them_back(upstream, turn_manager, conversation):
     talk = Talk(upstream, turn_manager, conversation)
     items = [said(CHECK, phase="commentary"), THOUGHT, CALL, said("Between calls, some words."), {**CALL}, THOUGHT]

@@ -388,7 +388,10 @@ def test_no_recording_is_left_out(shared_dir):
 
 
 @pytest.mark.spec("003 invariant 1", "003 invariant 2", "003 precedence", "002 decision 1")
-@pytest.mark.parametrize("exchange", OURS, ids=name)
+@pytest.mark.parametrize(
+    "exchange",
+    [pytest.param(one, id=name(one), marks=[] if at % 4 == 0 else [pytest.mark.slow]) for at, one in enumerate(OURS)],
+)
 def test_replay_equals_an_independent_reading(exchange):
     reading, form = read(exchange), replayed(exchange)
     visible, thinking = reading.parted()

@@ -207,6 +207,7 @@ async def test_message_to_the_other_process_waits_and_is_answered_once(server, p
     assert [card["answer"] for card in cards if card["role"] == "assistant"] == [TEXT, "Second answer."]
 
 
+@pytest.mark.slow
 async def test_process_that_is_killed_is_noticed_and_its_turn_ended_by_the_other(server, servers, people, chat):
     near, far = people
     server.script([{"content": TEXT, "chunk": "word", "faults": HOLD}])
