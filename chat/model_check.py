@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from chat.conversations import model_choice
 from chat.conversations.model_choice import RESPONSES, ModelChoice, natural_dialect
 from chat.providers.base import Provider, ProviderError, ProviderRequest
+from chat.providers.connections import NO_KEY
 from chat.turns.requests.planning import target_of
 from reasoning.deltas import Channel, RawDelta, RawFields, RawItem, RawUsage
 from reasoning.events import UserMessage
@@ -95,7 +96,8 @@ def report(chosen: ModelChoice, found: Findings) -> Iterator[CheckRow]:
     settings = ReasoningSettings.from_layers(chosen.reasoning)
     natural = natural_dialect(config)
     yield CheckRow("reachable", f"first piece after {found.first_s:.1f} s")
-    yield CheckRow("key", "accepted" if config.api_key not in (None, "none") else "none is sent")
+    has_key = config.connection is not None and config.connection.api_key != NO_KEY
+    yield CheckRow("key", "accepted" if has_key else "none is sent")
     yield CheckRow("streaming", f"{found.pieces} pieces" if found.pieces > 1 else "no, the answer came whole")
 
     # How it thinks, and how that is sent back.

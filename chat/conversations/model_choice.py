@@ -21,7 +21,7 @@ from chat.providers import ProviderConfig, known_provider_for, provider_for
 from chat.providers.address import MAX_CHARS as MAX_ADDRESS_CHARS
 from chat.providers.address import AddressProblem, InvalidAddressError, check_address, host_of
 from chat.providers.base import Provider, ProviderError, shown_model
-from chat.providers.connections import Connection
+from chat.providers.connections import NO_KEY, Connection
 from chat.validation import InvalidInputError
 from reasoning.replay.dialects import dialect_named, find_dialect
 from reasoning.replay.plan import RequestTarget
@@ -134,7 +134,7 @@ def request_target(chosen: ModelChoice) -> RequestTarget:
     return RequestTarget(
         api=config.api,
         model=OFFLINE if config.is_offline else config.model,
-        provider="offline" if config.is_offline else Connection(config.base_url, config.api_key or "none").identity,
+        provider=config.connection.identity if config.connection else "offline",
         dialect=chosen.dialect,
         context_limit=chosen.context_limit,
         takes_images=chosen.takes_images,
@@ -163,7 +163,7 @@ def of_environment(*, model: str | None = None) -> ModelChoice:
         return ModelChoice(OFFLINE, _("Offline analyst"), config, find_dialect("", OFFLINE), settings.CONTEXT_LIMIT)
     return ModelChoice(
         name=shown_model(config.model),
-        label=shown_model(config.model) or host_of(config.base_url),
+        label=shown_model(config.model) or config.host,
         config=config,
         dialect=natural_dialect(config),
         context_limit=settings.CONTEXT_LIMIT,
@@ -174,7 +174,7 @@ def of_environment(*, model: str | None = None) -> ModelChoice:
 def of_profile(profile: ModelProfile) -> ModelChoice:
     """Return the model of a profile, whether it is offered or not."""
     variable = profile.api_key_env
-    key = settings.MODEL_KEYS.get(variable, profile.base_url) if variable else "none"
+    key = settings.MODEL_KEYS.get(variable, profile.base_url) if variable else NO_KEY
     config = provider_config(
         profile.base_url, key, profile.model, profile.api, starts_in_reasoning=profile.starts_in_reasoning
     )
@@ -197,7 +197,7 @@ def may_take_images(config: ProviderConfig, setting: bool | None) -> bool:
     """Say whether a model sees images: by the setting, else by what is known of the service at its address."""
     if setting is not None:
         return setting
-    return dialect_named(find_dialect(host_of(config.base_url), config.model)).takes_images
+    return dialect_named(find_dialect(config.host, config.model)).takes_images
 
 
 def profile_problem(profile: ModelProfile, *, has_key: bool) -> str:
@@ -247,21 +247,18 @@ async def with_names(offered: Sequence[ModelChoice]) -> list[tuple[str, str]]:
 def provider_config(
     base_url: str | None, key: str | None, model: str | None, api: str, *, starts_in_reasoning: bool = False
 ) -> ProviderConfig:
+    times = (settings.CONNECT_TIMEOUT_S, settings.FIRST_WORD_TIMEOUT_S, settings.UPSTREAM_IDLE_TIMEOUT_S)
     return ProviderConfig(
-        base_url=base_url or "",
-        api_key=key or None,
+        connection=Connection(base_url, key or NO_KEY, *times) if base_url else None,
         model=model or "",
         api=cast('Literal["chat", "responses"]', api),
-        connect_s=settings.CONNECT_TIMEOUT_S,
-        first_s=settings.FIRST_WORD_TIMEOUT_S,
-        idle_s=settings.UPSTREAM_IDLE_TIMEOUT_S,
         starts_in_reasoning=starts_in_reasoning,
     )
 
 
 def natural_dialect(config: ProviderConfig) -> str:
     """Return the dialect that a model's address, API and name point to, whatever its profile says."""
-    return RESPONSES if config.api == "responses" else find_dialect(host_of(config.base_url), config.model)
+    return RESPONSES if config.api == "responses" else find_dialect(config.host, config.model)
 
 
 def in_its_words(error: ProviderError, chosen: ModelChoice) -> ProviderError:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from chat.providers.base import Provider, ProviderError
+from chat.providers.connections import Connection
 from chat.providers.offline import OfflineAnalyst
 from chat.providers.openai_chat import OpenAIChatProvider
 from chat.providers.openai_http import OpenAIService
@@ -18,36 +19,29 @@ DEFAULT_OPENAI_MODEL = "gpt-5-mini"
 
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
-    """Which model answers. Without an address it is the offline analyst; without a model the first that it lists."""
+    """Which model answers. Without a connection it is the offline analyst; without a model the first of its list."""
 
-    base_url: str = ""
-    api_key: str | None = field(default=None, repr=False)
+    connection: Connection | None = None
     model: str = ""
     api: Literal["chat", "responses"] = "chat"
-    connect_s: float = 10.0
-    first_s: float = 180.0
-    idle_s: float = 60.0
     starts_in_reasoning: bool = False
 
     @property
     def is_offline(self) -> bool:
-        return not self.base_url
+        return self.connection is None
+
+    @property
+    def host(self) -> str:
+        """Host and port, as people may see them; nothing of the offline analyst."""
+        return self.connection.host if self.connection else ""
 
 
 def build_provider(config: ProviderConfig) -> Provider:
     """Return the provider that ``config`` names. Opens no connection."""
-    if config.is_offline:
+    if config.connection is None:
         return OfflineAnalyst()
     adapter = OpenAIResponsesProvider if config.api == "responses" else OpenAIChatProvider
-    return adapter(
-        config.base_url,
-        config.api_key or "none",  # a local service needs no key, but the SDK insists on one
-        config.model,
-        connect_s=config.connect_s,
-        first_s=config.first_s,
-        idle_s=config.idle_s,
-        starts_in_reasoning=config.starts_in_reasoning,
-    )
+    return adapter(config.connection, config.model, starts_in_reasoning=config.starts_in_reasoning)
 
 
 # The same object for the same configuration: it remembers the model and which parameters its endpoint refuses.

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[Connection, AsyncOpenAI]] = WeakKeyDictionary()
 
 
+NO_KEY = "none"  # a local service needs no key, but the SDK insists on one
+
+
 @dataclass(frozen=True, slots=True)
 class Connection:
     """Where a service is, whose key is used there, and how long to wait: to connect, for the first word, for the next.

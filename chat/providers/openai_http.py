@@ -87,23 +87,19 @@ class OpenAIService:
 
     def __init__(
         self,
-        base_url: str,
-        api_key: str,
+        connection: Connection,
         model: str,
         *,
-        connect_s: float = 10.0,
-        first_s: float = 180.0,
-        idle_s: float = 60.0,
         starts_in_reasoning: bool = False,
         client: AsyncOpenAI | None = None,
     ) -> None:
-        self._connection = Connection(base_url, api_key, connect_s, first_s, idle_s)
+        self._connection = connection
         self._client = client
         self._refused_parameters: set[str] = set()
         self.model = model
         self._chooses_model = not model
-        self.name = shown_model(model) or self._connection.host
-        self.identity = self._connection.identity
+        self.name = shown_model(model) or connection.host
+        self.identity = connection.identity
         self.starts_in_reasoning = starts_in_reasoning
         self.context_limit: int | None = None
         self._has_listed = False

@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop, ngettext
 
 from chat.conversations import reasoning_settings
-from chat.providers.address import host_of
 from chat.providers.base import shown_model
 from chat.request_preview.masking import masked_body
 from chat.request_preview.plan import NextRequest
@@ -112,11 +111,10 @@ class LeftOutRow(NamedTuple):
 def preview_values(preview: NextRequest, sees: Visibility) -> dict[str, Any]:
     """Return what this viewer may see of a planned request; ``sent``, ``left_out``, ``stored``, ``limit`` in tokens."""
     plan, target, config = preview.plan, preview.target, preview.chosen.config
-    host = host_of(config.base_url)
     rows = list(sent_rows(preview, sees))
     return {
         "model": shown_model(target.model),
-        "host": _("this server, offline") if config.is_offline else host,
+        "host": config.host or _("this server, offline"),
         "api": target.api,
         "dialect": dialect_named(target.dialect).name,
         "sent": plan.effective_tokens,

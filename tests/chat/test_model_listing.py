@@ -32,7 +32,7 @@ Answer = Callable[[httpx2.Request], httpx2.Response]
 async def found_model(answer: Answer) -> str:
     client = build_client(Connection(LOCAL, "none"), transport=httpx2.MockTransport(answer))
     try:
-        return await OpenAIChatProvider(LOCAL, "none", "", client=client).find_model()
+        return await OpenAIChatProvider(Connection(LOCAL, "none"), "", client=client).find_model()
     finally:
         await client.close()
 
@@ -106,7 +106,7 @@ async def test_body_that_is_no_stream_names_the_address_and_a_torn_one_does_not(
     answer = httpx2.MockTransport(lambda _sent: httpx2.Response(200, text=body, headers=headers))
     client = build_client(Connection(LOCAL, "none"), transport=answer)
 
-    _received, error = await failure(OpenAIChatProvider(LOCAL, "none", "m", client=client), REQUEST)
+    _received, error = await failure(OpenAIChatProvider(Connection(LOCAL, "none"), "m", client=client), REQUEST)
     await client.close()
 
     assert error.code == code
@@ -119,7 +119,7 @@ async def test_failure_beside_empty_choices_is_a_failure():
         Connection(LOCAL, "none"), transport=httpx2.MockTransport(lambda _sent: httpx2.Response(200, json=body))
     )
 
-    _received, error = await failure(OpenAIChatProvider(LOCAL, "none", "m", client=client), REQUEST)
+    _received, error = await failure(OpenAIChatProvider(Connection(LOCAL, "none"), "m", client=client), REQUEST)
     await client.close()
 
     assert "no quota left" in error.message

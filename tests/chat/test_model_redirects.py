@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from chat.providers.base import ProviderError, ProviderRequest
-from chat.providers.connections import close_clients
+from chat.providers.connections import Connection, close_clients
 from chat.providers.openai_chat import OpenAIChatProvider
 from tests.chat.streams import answer, failure, text
 
@@ -89,7 +89,7 @@ def other():
 @pytest.mark.parametrize("api", ["POST", "GET"])
 async def test_redirect_to_another_host_is_refused_and_named(service, other, status, api):
     service.status, service.location = status, f"{other.url}/v1/chat/completions?token=hunter2"
-    provider = OpenAIChatProvider(f"{service.url}/v1", "key-1", "m" if api == "POST" else "")
+    provider = OpenAIChatProvider(Connection(f"{service.url}/v1", "key-1"), "m" if api == "POST" else "")
 
     _received, error = await failure(provider, REQUEST)
     await close_clients()
@@ -117,7 +117,7 @@ async def test_redirect_to_another_host_is_refused_and_named(service, other, sta
 async def test_location_that_is_elsewhere_in_disguise_is_refused(service, location):
     service.location = location.format(port=service.server_port)
 
-    _received, error = await failure(OpenAIChatProvider(f"{service.url}/v1", "key-1", "m"), REQUEST)
+    _received, error = await failure(OpenAIChatProvider(Connection(f"{service.url}/v1", "key-1"), "m"), REQUEST)
     await close_clients()
 
     assert error.code == "refused"
@@ -129,7 +129,7 @@ async def test_location_that_is_elsewhere_in_disguise_is_refused(service, locati
 async def test_redirect_on_the_same_host_is_followed_with_its_body(service, location):
     service.location = location.format(url=service.url)
 
-    received = await answer(OpenAIChatProvider(f"{service.url}/v1", "key-1", "m"), REQUEST)
+    received = await answer(OpenAIChatProvider(Connection(f"{service.url}/v1", "key-1"), "m"), REQUEST)
     await close_clients()
 
     assert text(received) == "ok"
@@ -140,7 +140,7 @@ async def test_redirect_on_the_same_host_is_followed_with_its_body(service, loca
 async def test_redirect_that_would_drop_the_body_is_refused(service):
     service.status, service.location = 301, "/moved/chat/completions"
 
-    _received, error = await failure(OpenAIChatProvider(f"{service.url}/v1", "key-1", "m"), REQUEST)
+    _received, error = await failure(OpenAIChatProvider(Connection(f"{service.url}/v1", "key-1"), "m"), REQUEST)
     await close_clients()
 
     assert "(HTTP 301), which is not followed. Check OPENAI_BASE_URL." in error.message
@@ -149,7 +149,7 @@ async def test_redirect_that_would_drop_the_body_is_refused(service):
 async def test_listing_is_followed_on_the_same_host(service):
     service.status, service.location = 301, "/moved/models"
 
-    assert await OpenAIChatProvider(f"{service.url}/v1", "key-1", "").find_model() == "m"
+    assert await OpenAIChatProvider(Connection(f"{service.url}/v1", "key-1"), "").find_model() == "m"
     await close_clients()
 
 
@@ -157,5 +157,5 @@ async def test_circle_of_redirects_ends(service):
     service.location = "/v1/chat/completions"
 
     with pytest.raises(ProviderError, match="redirects requests in a circle"):
-        await answer(OpenAIChatProvider(f"{service.url}/v1", "key-1", "m"), REQUEST)
+        await answer(OpenAIChatProvider(Connection(f"{service.url}/v1", "key-1"), "m"), REQUEST)
     await close_clients()

@@ -6,6 +6,7 @@ from channels.db import database_sync_to_async
 from chat.conversations import model_choice
 from chat.conversations.model_choice import chosen_model
 from chat.providers.base import ProviderError
+from chat.providers.connections import NO_KEY
 from tests.chat.addresses import BAD_ADDRESSES
 from tests.chat.asking import ask
 from tests.factories import bind_keys, make_profile
@@ -51,8 +52,9 @@ def test_profile_carries_its_whole_configuration(conversation, settings):
 
     chosen = chosen_model(conversation)
 
-    assert (chosen.config.base_url, chosen.config.model, chosen.config.api) == (LOCAL, "m-model", "chat")
-    assert (chosen.config.starts_in_reasoning, chosen.config.connect_s, chosen.config.idle_s) == (True, 3, 7)
+    assert (chosen.config.connection.base_url, chosen.config.model, chosen.config.api) == (LOCAL, "m-model", "chat")
+    assert (chosen.config.starts_in_reasoning, chosen.config.connection.connect_s) == (True, 3)
+    assert chosen.config.connection.idle_s == 7
     assert (chosen.context_limit, chosen.reasoning) == (1234, layer)
 
 
@@ -101,7 +103,7 @@ async def test_key_is_read_from_its_variable_and_shown_nowhere(settings, monkeyp
     chosen = model_choice.of_profile(await make_soon("kimi", api_key_env="PRESENT_API_KEY"))
     found = await model_choice.provider(chosen)
 
-    assert chosen.config.api_key == "canary-key-1"
+    assert chosen.config.connection.api_key == "canary-key-1"
     assert "canary-key-1" not in f"{chosen!r} {found.identity} {found.name}"
 
 
@@ -127,7 +129,7 @@ def test_stored_profile_gets_no_key_that_is_not_bound_to_its_host(settings, monk
 
     chosen = model_choice.of_profile(make_profile("thief", api_key_env=variable, base_url=address))
 
-    assert chosen.config.api_key is None
+    assert chosen.config.connection.api_key == NO_KEY
     assert chosen.problem
     assert "canary" not in chosen.problem
 
@@ -148,7 +150,7 @@ def test_key_is_sent_to_the_hosts_that_it_is_bound_to(settings, monkeypatch, var
 
     chosen = model_choice.of_profile(make_profile("own", api_key_env=variable, base_url=address))
 
-    assert (chosen.config.api_key, chosen.problem) == ("key-1", "")
+    assert (chosen.config.connection.api_key, chosen.problem) == ("key-1", "")
 
 
 # review S M4

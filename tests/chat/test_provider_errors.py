@@ -531,7 +531,7 @@ async def test_refusal_without_a_word_names_the_setting_only_where_thinking_was_
 
 
 async def refused(upstream: ContractHandle, *messages: dict[str, Any]) -> ProviderError:
-    provider = OpenAIChatProvider(upstream.base_url, "test-key", "plain-model")
+    provider = OpenAIChatProvider(Connection(upstream.base_url, "test-key"), "plain-model")
     with pytest.raises(ProviderError) as caught:
         async for _ in provider.stream(ProviderRequest({"messages": list(messages)}, "", (), "")):
             pass
@@ -548,7 +548,7 @@ async def test_optional_parameters_are_left_out_one_by_one_from_then_on():
         return httpx2.Response(200, json={"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]})
 
     client = build_client(Connection(OPENAI_URL, "k"), transport=httpx2.MockTransport(handle))
-    provider = OpenAIChatProvider(OPENAI_URL, "k", "m", client=client)
+    provider = OpenAIChatProvider(Connection(OPENAI_URL, "k"), "m", client=client)
     request = ProviderRequest({"messages": [user()]}, "", (), "conversation-1")
     for _ in range(2):
         assert isinstance([delta async for delta in provider.stream(request)][-1], RawEnd)

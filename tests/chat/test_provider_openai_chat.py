@@ -10,7 +10,7 @@ import pytest
 
 from chat.providers import ProviderConfig, provider_for
 from chat.providers.base import ProviderRequest
-from chat.providers.connections import Connection, build_client
+from chat.providers.connections import NO_KEY, Connection, build_client
 from chat.providers.openai_chat import OpenAIChatProvider
 from reasoning.deltas import RawEnd, RawFields, RawUsage
 from tests.chat.streams import answer, failure, text
@@ -22,7 +22,7 @@ REQUEST = ProviderRequest({"messages": [QUESTION]}, "", (), "conversation-1")
 
 
 def provider(upstream: ContractHandle, model: str = "plain-model", **options: Any) -> OpenAIChatProvider:
-    return OpenAIChatProvider(upstream.base_url, "test-key", model, **options)
+    return OpenAIChatProvider(Connection(upstream.base_url, "test-key"), model, **options)
 
 
 def sse(delta: dict[str, Any]) -> bytes:
@@ -31,7 +31,7 @@ def sse(delta: dict[str, Any]) -> bytes:
 
 async def test_address_alone_uses_the_first_listed_model(upstream):
     upstream.script([{"content": "Hello."}])
-    found = await provider_for(ProviderConfig(base_url=upstream.base_url))
+    found = await provider_for(ProviderConfig(Connection(upstream.base_url, NO_KEY)))
 
     assert found.model == found.name == "plain-model"
     assert text(await answer(found, REQUEST)) == "Hello."
@@ -79,7 +79,9 @@ async def test_texts_that_arrive_together_are_one_delta():
     stream = "".join(pieces) + "data: {broken\n\n"
     client = _client(httpx2.Response(200, content=stream.encode(), headers={"content-type": "text/event-stream"}))
 
-    received, error = await failure(OpenAIChatProvider("http://models.example", "k", "m", client=client), REQUEST)
+    received, error = await failure(
+        OpenAIChatProvider(Connection("http://models.example", "k"), "m", client=client), REQUEST
+    )
 
     assert received == [RawFields({"reasoning": "xxx"}), RawFields({"content": "xx"})]
     assert error.code == "malformed"
@@ -126,7 +128,9 @@ async def test_stream_that_breaks_off_is_disconnected(upstream, mode, at):
 async def test_silence_ends_after_the_idle_time(upstream):
     upstream.script([{"content": "So it is.", "chunk": "word", "faults": [{"kind": "stall", "at": "event:2"}]}])
 
-    received, error = await failure(provider(upstream, idle_s=0.3), REQUEST)
+    received, error = await failure(
+        OpenAIChatProvider(Connection(upstream.base_url, "test-key", idle_s=0.3), "plain-model"), REQUEST
+    )
 
     assert (error.code, error.retryable) == ("timeout", True)
     assert received
@@ -152,7 +156,9 @@ async def test_only_words_are_signs_of_life(first_s, idle_s, begins, setting, em
             await asyncio.sleep(0.01)
 
     client = _client(httpx2.Response(200, content=drip(), headers={"content-type": "text/event-stream"}))
-    one = OpenAIChatProvider("http://models.example", "k", "m", first_s=first_s, idle_s=idle_s, client=client)
+    one = OpenAIChatProvider(
+        Connection("http://models.example", "k", first_s=first_s, idle_s=idle_s), "m", client=client
+    )
 
     received, error = await failure(one, REQUEST)
 
@@ -167,7 +173,7 @@ async def test_first_word_may_take_longer_than_the_next():
         yield sse({"content": "So it is."}) + b"data: [DONE]\n\n"
 
     client = _client(httpx2.Response(200, content=late(), headers={"content-type": "text/event-stream"}))
-    one = OpenAIChatProvider("http://models.example", "k", "m", first_s=60, idle_s=0.1, client=client)
+    one = OpenAIChatProvider(Connection("http://models.example", "k", first_s=60, idle_s=0.1), "m", client=client)
 
     assert text(await answer(one, REQUEST)) == "So it is."
     await client.close()
@@ -204,7 +210,7 @@ async def test_failure_has_our_code_and_is_not_retried(upstream, fault, code):
 async def test_web_page_instead_of_an_answer_is_malformed():
     client = _client(httpx2.Response(200, text="<html>Sign in</html>", headers={"content-type": "text/html"}))
 
-    _, error = await failure(OpenAIChatProvider("http://models.example", "k", "m", client=client), REQUEST)
+    _, error = await failure(OpenAIChatProvider(Connection("http://models.example", "k"), "m", client=client), REQUEST)
 
     assert error.code == "malformed"
     assert "web page" in error.message
@@ -223,7 +229,7 @@ async def test_address_without_a_server_is_unreachable():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        _, error = await failure(OpenAIChatProvider(f"http://127.0.0.1:{port}/v1", "k", "m"), REQUEST)
+        _, error = await failure(OpenAIChatProvider(Connection(f"http://127.0.0.1:{port}/v1", "k"), "m"), REQUEST)
 
     assert (error.code, error.retryable) == ("unreachable", True)
     assert f"127.0.0.1:{port}" in error.message

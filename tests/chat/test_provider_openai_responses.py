@@ -32,7 +32,7 @@ EVENTS = 30  # of a stream of STEP in pieces of 16 characters
 
 
 def provider(upstream: ContractHandle, model: str = "gpt-5-mini", **options: Any) -> OpenAIResponsesProvider:
-    return OpenAIResponsesProvider(upstream.base_url, "test-key", model, **options)
+    return OpenAIResponsesProvider(Connection(upstream.base_url, "test-key"), model, **options)
 
 
 def request(*items: dict[str, Any], tools: tuple[dict[str, Any], ...] = (TOOL,), **body: Any) -> ProviderRequest:
@@ -165,7 +165,7 @@ async def test_only_a_parameter_that_changes_nothing_is_left_out(parameter, trie
         return httpx2.Response(200, content=content, headers={"content-type": "text/event-stream"})
 
     client = build_client(Connection("http://models.example/v1", "k"), transport=httpx2.MockTransport(handle))
-    asked = OpenAIResponsesProvider("http://models.example/v1", "k", "m", client=client)
+    asked = OpenAIResponsesProvider(Connection("http://models.example/v1", "k"), "m", client=client)
     for _ in range(2 if len(tries) > 1 else 0):
         assert isinstance((await answer(asked, request(reasoning={})))[-1], RawEnd)
     if len(tries) == 1:

@@ -13,7 +13,6 @@ from chat.conversations import model_choice
 from chat.conversations.model_choice import ModelChoice
 from chat.model_check import CheckRow, check_model
 from chat.models import ModelProfile
-from chat.providers.address import host_of
 from chat.providers.base import ProviderError
 from chat.providers.connections import close_clients
 
@@ -36,7 +35,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         chosen = model_named(options["name"])
-        host = host_of(chosen.config.base_url)
 
         async def call() -> tuple[str, list[CheckRow]]:
             try:
@@ -49,7 +47,7 @@ class Command(BaseCommand):
         except ProviderError as error:
             said = f"\nThe service said: {error.detail}" if error.detail and error.detail not in error.message else ""
             raise CommandError(error.message + said) from error
-        self.stdout.write(f"Model: {model} at {host}")
+        self.stdout.write(f"Model: {model} at {chosen.config.host}")
         self.stdout.write(f"  {'':26}  {'found':34}  profile")
         for row in rows:
             line = f"{'!' if row.differs else ' '} {row.name:26}  {row.found:34}  {row.configured}".rstrip()
