@@ -1,6 +1,7 @@
 """A model service in trouble, with several conversations at once: storms, patience, a slow first token. Replay 2.10."""
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -154,5 +155,6 @@ async def test_words_of_a_failing_service_reach_staff_alone(upstream, conversati
     assert said in turn.error_detail == logged.detail
     assert said in admin.content.decode()
     assert turn.error_message.startswith("The model service failed (")
-    assert said not in page.content.decode().replace("HTTP 502", "")
+    words = re.sub(r"[\w-]{20,}", "", page.content.decode())  # without ids and tokens, which may have any digits
+    assert said not in words.replace("HTTP 502", "")
     assert "Z9y8X7w6V5u4" not in turn.error_detail + admin.content.decode()
