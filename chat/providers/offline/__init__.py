@@ -16,7 +16,7 @@ from typing import Any
 
 from chat.providers.base import ProviderRequest
 from chat.providers.offline.passages import ToolMessage
-from chat.providers.offline.question import Question, names_one_of, read_conversation, stems_of
+from chat.providers.offline.question import Question, read_conversation, stems_of
 from chat.providers.offline.ranking import unknown_name
 from chat.providers.offline.reply import FAILED_SEARCH, NO_SEARCH, SMALL_TALK, Reply, answer, overview, select
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
@@ -126,8 +126,6 @@ def decide(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, A
         may_widen = question.wide_query != question.query and not unknown_name(question, result)
         if may_widen and best_score(question, result) < _GOOD_SCORE:
             return search(question, "No good answer yet. I look for words that mean about the same.", is_wide=True)
-    if question.company and not result.searched.company and names_one_of(question.text, result.companies):
-        return answer(replace(question, company=None), result)
     # With more words, or in all filings, more is found, and not always better.
     return answer(question, max(filter(None, results), key=lambda one: best_score(question, one)))
 

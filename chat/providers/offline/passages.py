@@ -26,7 +26,6 @@ _SENTENCE_END = re.compile(r"[.!?][\"”’')\]]*\s+(?=[\"“‘('\[$€£•]*[
 _STOP = re.compile(r"[.!?:;][\"”’'*)\]]*(?:\s*[;,]?\s*(?:and|or))?$")
 _BULLET = re.compile(r"^[•·▪◦●\-–—*☐☒]")
 _CONTENTS_ROW = re.compile(r"(?:Part|Item)\s+[\dIVX]+[A-C]?\.?\s*\|.{0,150}$", re.I)
-_DATED_CELL = re.compile(r"\b(?:19|20)\d\d\b[\s*)]*(?:\(?[a-z\d]\))?$", re.I)
 _PERIOD = re.compile(  # digits that are no figure: dates, lengths of periods, units, marks of footnotes
     r"\b(?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.?\s+\d{1,2}\b,?|\b(?:19|20)\d\d\b"
     r"|\b\d+[\s-]+(?:weeks?|months?|days?)\b|\bQ[1-4]\b|\bFY\s?\d\d\b|\(\s*[\da-z]{1,2}\s*\)|\bin 0+s?\b|\b000s\b",
@@ -145,14 +144,7 @@ def split_sentences(text: str) -> Iterator[str]:
     for match in _SENTENCE_END.finditer(text):
         before = text[start : match.start() + 1]
         last = re.split(r"[\s(“\"—–]", before[:-1])[-1].lower() if before.endswith(".") else None
-        if last in ("no", "nos"):
-            # No. 5
-            is_abbreviated = text[match.end() :][:1].isdigit()
-        else:
-            is_abbreviated = last is not None and bool(
-                last in _ABBREVIATIONS or re.fullmatch(r"(?:[a-z]\.)*[a-z]", last)
-            )
-        if not is_abbreviated:
+        if last is None or not (last in _ABBREVIATIONS or re.fullmatch(r"(?:[a-z]\.)*[a-z]", last)):
             yield text[start : match.end()].strip()
             start = match.end()
     if rest := text[start:].strip():
@@ -174,9 +166,5 @@ def names_columns(row: str, following: str | None) -> bool:
 
     A row of a label and a date or a word is a fact (a signature's date, a place of incorporation).
     """
-    cells = cells_of(row)
-    dated = sum(bool(_DATED_CELL.search(cell)) for cell in cells)
-    if dated >= 2 and dated * 2 >= len(cells):
-        return True
     has_figures_below = following is not None and any(map(_FIGURE_CELL.match, cells_of(following)))
     return has_figures_below and not re.search(r"\d", _PERIOD.sub(" ", row))

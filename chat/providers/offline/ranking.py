@@ -57,7 +57,6 @@ _RISKS, _LAWSUITS = "risk factors", "legal proceedings"
 _SECTIONS = {"Item 1A": _RISKS, "Part II, Item 1A": _RISKS, "Item 3": _LAWSUITS, "Part II, Item 1": _LAWSUITS}
 _WORD_AND_NEXT = re.compile(r"([^\W\d_]+)(?=(?: ([a-z]+)\b)?)")
 _NEEDS_DIGITS = frozenset({"figure", "money", "percent"})
-_DATE = re.compile(rf"\b\d{{1,2}}/\d{{1,2}}/\d{{2,4}}\b|\b(?:19|20)\d\d\b|{_MONTH}\s+\d{{1,2}}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +131,7 @@ def rank(question: Question, passages: Sequence[FiledPassage]) -> list[ScoredPie
                 matches[word] = _IN_PASSAGE if word in inside[passage.ref] else 0.0
         score = sum(weights[word] * match for word, match in matches.items()) / (sum(weights.values()) or 1.0)
         score *= kind_factor(question.kind, piece, topics) * year_factor(question, passage, piece)
-        candidates.append(ScoredPiece(passage, piece, score, wording_bonus(piece, topics, phrases)))
+        candidates.append(ScoredPiece(passage, piece, score, wording_bonus(piece, phrases)))
     return sorted(candidates, key=lambda one: -one.total)
 
 
@@ -160,9 +159,8 @@ def kind_factor(kind: AnswerKind, piece: PassagePiece, topics: frozenset[str]) -
         modal = SIGNS[kind].search(piece.text)
         effects = stems_of(re.split("[,;]", piece.text[modal.end() :])[0]) if modal else frozenset()
         return 1.0 if any(effects & {topic, *synonyms_of(topic)} for topic in topics) else _WRONG_KIND
-    text = _DATE.sub(" ", piece.text) if kind == "figure" else piece.text
     missing = _WRONG_KIND if kind in ("agent", "reason") else _NO_FIGURE
-    return 1.0 if SIGNS[kind].search(text) else missing
+    return 1.0 if SIGNS[kind].search(piece.text) else missing
 
 
 def year_factor(question: Question, passage: FiledPassage, piece: PassagePiece) -> float:
@@ -171,15 +169,13 @@ def year_factor(question: Question, passage: FiledPassage, piece: PassagePiece) 
     return 1.0 if question.years <= years_of(near) else _WRONG_YEAR
 
 
-def wording_bonus(piece: PassagePiece, topics: frozenset[str], phrases: frozenset[tuple[str, str]]) -> float:
-    """Prefer words that are adjacent as in the question, and early."""
+def wording_bonus(piece: PassagePiece, phrases: frozenset[tuple[str, str]]) -> float:
+    """Prefer words that are adjacent as in the question, the earlier the better."""
     words = words_of(piece.text) or [""]
     adjacent = list(pairwise(map(stem, words)))
     pairs = set(pairs_of(piece.text)) | set(pairs_of(piece.heading))
-    return (
-        0.15 * len(phrases & pairs) / max(len(phrases), 1)
-        + 0.05 * (not topics.isdisjoint(map(stem, words[:4])))
-        + 0.05 * (1 - next((place for place, pair in enumerate(adjacent) if pair in phrases), len(words)) / len(words))
+    return 0.15 * len(phrases & pairs) / max(len(phrases), 1) + 0.05 * (
+        1 - next((place for place, pair in enumerate(adjacent) if pair in phrases), len(words)) / len(words)
     )
 
 
