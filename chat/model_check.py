@@ -22,14 +22,13 @@ from reasoning.events import UserMessage
 from reasoning.replay.dialects import AS_RECEIVED, dialect_named
 from reasoning.replay.plan import EgressPlan, plan_request
 from reasoning.settings import ReasoningSettings
-from reasoning.stream.normalizer import Normalizer
+from reasoning.stream.normalizer import THINKING_FIELDS, Normalizer
 
 TAGS = "think_tags"
 _PARAMETERS = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
 _TOOL = {"type": "function", "function": {"name": "add", "description": "Add two numbers.", "parameters": _PARAMETERS}}
 _QUESTION = "What is 2 + 3? Use the tool."
 _TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)>", re.IGNORECASE)
-_NATIVE = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 # Tags of thinking come first; a long answer needn't be searched.
 _MAX_TAG_SEARCH_CHARS = 100_000
 
@@ -166,7 +165,7 @@ def note_delta(raw: RawDelta, found: Findings) -> None:
     match raw:
         case RawFields(fields):
             found.pieces += 1
-            found.fields |= {name for name in _NATIVE if fields.get(name)}
+            found.fields |= {name for name in THINKING_FIELDS if fields.get(name)}
         case RawItem(_index, item):
             found.calls_tools |= item.get("type") == "function_call"
             found.items += item.get("type") == "reasoning"

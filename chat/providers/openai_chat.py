@@ -11,13 +11,13 @@ from chat.providers.decoding import ResponseDecoder, read_usage, without_surroga
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawEnd, RawFields
+from reasoning.stream.normalizer import THINKING_FIELDS
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 # Elsewhere an unknown parameter may be refused without a name.
 _CACHE_KEY_HOSTS = frozenset({"api.openai.com"})
-_THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking", "reasoning_details")
 
 
 class OpenAIChatProvider(OpenAIService):
@@ -93,7 +93,7 @@ class ChatDecoder(ResponseDecoder):
         return mended
 
     def _read_fields(self, source: dict[str, Any]) -> Iterator[RawFields]:
-        fields = {name: source[name] for name in _THINKING_FIELDS if source.get(name)}
+        fields = {name: source[name] for name in THINKING_FIELDS if source.get(name)}
         content = source.get("content") or source.get("refusal")
         if isinstance(content, list):
             # Typed parts (Mistral), in their order.

@@ -19,12 +19,11 @@ from django.utils.translation import gettext as _
 from chat.tools import registry
 from reasoning.redaction import DEFAULT, REDACTED, TRUNCATED, UNAVAILABLE, Redactor
 from reasoning.replay.tokens import ENCRYPTED_KEYS
-from reasoning.stream.normalizer import NATIVE_FIELDS
+from reasoning.stream.normalizer import THINKING_FIELDS
 from reasoning.visibility import Visibility
 
 SHOWN_CHARS = 2_000  # of one text
 MAX_CHARS = 200_000  # that are redacted for one page, the newest entries first, because redaction takes time
-THINKING_KEYS = frozenset({*NATIVE_FIELDS, "reasoning_details"})
 _NEVER_HIDDEN_KEYS = frozenset({"role", "type", "id", "call_id", "tool_call_id", "status", "format"})
 _MAX_KEY_CHARS = 40
 _TEXT_POLICY = replace(DEFAULT, text_limit=SHOWN_CHARS)
@@ -97,7 +96,7 @@ class BodyMasker:
             elif key in _NEVER_HIDDEN_KEYS and isinstance(inner, str):
                 masked[shown_key] = self.text(inner)
             else:
-                masked[shown_key] = self.value(inner, "thinking" if key in THINKING_KEYS else kind)
+                masked[shown_key] = self.value(inner, "thinking" if key in THINKING_FIELDS else kind)
         return masked
 
     def value(self, value: Any, kind: Kind) -> Any:

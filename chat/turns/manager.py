@@ -288,7 +288,8 @@ class TurnManager:
             if run.result is None:  # its end is not in the log, or could not be read back
                 end = partial(finish.finish_broken_turn, turn, answer=live.answer, message=BROKEN)
                 run.result = await retry_on_db_outage(end, timeout_s=None, give_up=self.is_draining)
-            live.record, has_queued, live.next_request = run.result
+            has_queued = run.result.has_queued
+            live.record, live.next_request = run.result.record, run.result.next_request
             await rendering.render_card(live.record, live.owner_id)
         except Exception:
             logger.exception("turn not ended in the log", extra={"turn": turn.public_id})

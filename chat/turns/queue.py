@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _
 from accounts.models import User
 from chat import eventlog
 from chat.conversations import model_choice
+from chat.conversations.actions import refusals_in_words
 from chat.conversations.titles import title_from
 from chat.eventlog.attachments import UnknownAttachmentError, attached_to, claim, discard
 from chat.models import Conversation, QueuedMessage, Turn
@@ -64,14 +65,13 @@ def submit(
     ``unknown_attachment``.
     """
     try:
-        return _submit(conversation_id, message, replaces, authorize, may_wait=may_wait and replaces is None)
+        with refusals_in_words():
+            return _submit(conversation_id, message, replaces, authorize, may_wait=may_wait and replaces is None)
     except (InvalidInputError, IntegrityError):
         # Client ids are unique in the database, so a duplicate is looked for only after a refusal.
         if duplicate := find_duplicate(conversation_id, message.client_id):
             return duplicate
         raise
-    except eventlog.InactiveBranchError as error:
-        raise InvalidInputError("not_selected", _("This answer is not on the branch that is shown.")) from error
     except UnknownAttachmentError as error:
         words = _("attachments: a file is not there any more. Attach it again.")
         raise InvalidInputError("unknown_attachment", words, field="attachments") from error

@@ -22,7 +22,7 @@ from reasoning.stream.think_blocks import ThinkTagParser
 from reasoning.stream.tool_calls import ToolCallReader, mappings_in
 
 NATIVE_FIELDS = ("reasoning_content", "reasoning", "thinking")
-_NATIVE_KEYS = frozenset({*NATIVE_FIELDS, "reasoning_details"})
+THINKING_FIELDS = (*NATIVE_FIELDS, "reasoning_details")  # all that a delta may have
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Normalizer:
         content = delta.get("content")
         # Most deltas are plain content: no native field has to be looked for in them.
         is_plain = isinstance(content, str)
-        if not is_plain or not _NATIVE_KEYS.isdisjoint(delta):
+        if not is_plain or not delta.keys().isdisjoint(THINKING_FIELDS):
             self._feed_native(delta)
         if content:
             self._content.feed(content if is_plain else answer_text(content))
