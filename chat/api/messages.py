@@ -189,7 +189,7 @@ async def submit(conversation: Conversation, message: Message, model: object) ->
         await sync_to_async(model_choice.set_model)(conversation, chosen)
         has_chosen = True
     try:
-        accepted = await turn_manager.submit(conversation.pk, message, may_wait=False)
+        accepted = await turn_manager.submit(conversation.pk, message, may_queue=False)
     except InvalidInputError:  # nothing was sent: the choice is undone
         if has_chosen:
             await sync_to_async(model_choice.set_profile)(conversation, previous)

@@ -19,7 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from chat.eventlog import TurnRecord
-from chat.eventlog.questions import user_text_of
+from chat.eventlog.user_texts import user_text_of
 from chat.html import arender, render_answer, render_policy
 from chat.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
 from chat.models import StoredCard, Turn

@@ -66,7 +66,7 @@ def turn_record(turn: Turn, *, has_siblings: bool = True) -> TurnRecord:
 
 
 def thinking_for(turn: Turn, sees: Visibility) -> ThinkingText | None:
-    """Return the turn's thinking as this viewer may read it, redacted, or None. Product 4, 12."""
+    """Return the turn's thinking as this viewer may read it, redacted, or None. Of several turns: ``thinking_of``."""
     return thinking_of([turn], sees).get(turn.pk)
 
 

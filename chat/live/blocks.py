@@ -16,7 +16,7 @@ from channels.db import database_sync_to_async
 from django.db import DatabaseError
 from django.utils.safestring import SafeString
 
-from chat.eventlog.questions import user_text_so_far
+from chat.eventlog.user_texts import user_text_so_far
 from chat.html import (
     OpenBlock,
     RenderBudget,

@@ -14,8 +14,8 @@ from channels.db import database_sync_to_async
 
 from chat import eventlog
 from chat.eventlog.attachments import attached_to
-from chat.eventlog.questions import user_text_so_far
 from chat.eventlog.read import checkpoint_thinking, running_turn
+from chat.eventlog.user_texts import user_text_so_far
 from chat.filings.search import read_passages
 from chat.html import BlockSplitter
 from chat.link_check import UserText

@@ -50,7 +50,7 @@ async def continue_answer(request: HtmxHttpRequest, conversation_id: uuid.UUID, 
     record = build.record_of(await sync_to_async(eventlog.turn_record)(turn))
     try:
         message = await sync_to_async(continuation.continuation_message)(turn, record.answer)
-        await turn_manager.submit(conversation_id, message, may_wait=False)
+        await turn_manager.submit(conversation_id, message, may_queue=False)
     except InvalidInputError as error:
         return await conversation_page(request, conversation_id, status=409, error=error.message)
     return redirect_back(request, conversation_id)

@@ -90,7 +90,7 @@ class ApprovalGate:
         while True:
             self._woken.clear()
             is_late = clock() >= deadline
-            decision = await retry_on_db_outage(partial(_read, self._turn, tool.name, ends=is_late))
+            decision = await retry_on_db_outage(partial(_take_decision, self._turn, tool.name, is_last=is_late))
             if decision:
                 return Decision("deny" if decision == "deny" else "allow", "user")
             if is_late:
@@ -109,10 +109,11 @@ def _begin(turn: Turn, public_id: str) -> None:
     Turn.objects.filter(pk=turn.pk).update(waiting_call=public_id, call_decision="")
 
 
-def _read(turn: Turn, tool: str, *, ends: bool) -> str:
-    """Return the decision, which ends the waiting, or nothing. ``ends``: from now on none is accepted."""
+def _take_decision(turn: Turn, tool: str, *, is_last: bool) -> str:
+    """Return the decision and end the waiting; empty where there is none. ``is_last``: none is accepted any more."""
     waiting = Turn.objects.filter(pk=turn.pk)
-    if ends and waiting.filter(call_decision="").update(waiting_call=""):
+    # In one statement: a decision that comes at this moment is accepted or refused, never lost.
+    if is_last and waiting.filter(call_decision="").update(waiting_call=""):
         return ""
     decision = waiting.values_list("call_decision", flat=True).get()
     if decision == "always":

@@ -83,7 +83,7 @@ class TurnManager:
         message: Message,
         *,
         replaces: Turn | None = None,
-        may_wait: bool = True,
+        may_queue: bool = True,
         authorize: Callable[[User], None] = lambda _owner: None,
     ) -> queue.Submission:
         """Store a message; its turn starts as soon as no other runs in the conversation.
@@ -97,7 +97,7 @@ class TurnManager:
             raise InvalidInputError("restarting", _("The server is restarting; try again in a moment."))
 
         store_message = partial(
-            queue.submit, conversation_id, message, replaces=replaces, may_wait=may_wait, authorize=authorize
+            queue.submit, conversation_id, message, replaces=replaces, may_queue=may_queue, authorize=authorize
         )
 
         async def store() -> queue.Submission:

@@ -54,19 +54,19 @@ def submit(
     message: Message,
     *,
     replaces: Turn | None = None,
-    may_wait: bool = True,
+    may_queue: bool = True,
     authorize: Callable[[User], None] = lambda _owner: None,
 ) -> Submission:
     """Store a message. One whose client id was used before is ignored, and what became of that one is returned.
 
     ``replaces``: the turn in whose place to ask it. ``authorize`` is called with the owner of the conversation, and
     raises where nothing may be stored. Raises Conversation.DoesNotExist and InvalidInputError:
-    ``turn_running`` where it may not wait, ``queue_full``, ``too_many_turns``, ``not_selected``,
+    ``turn_running`` where it may not be queued, ``queue_full``, ``too_many_turns``, ``not_selected``,
     ``unknown_attachment``.
     """
     try:
         with refusals_in_words():
-            return _submit(conversation_id, message, replaces, authorize, may_wait=may_wait and replaces is None)
+            return _submit(conversation_id, message, replaces, authorize, may_queue=may_queue and replaces is None)
     except (InvalidInputError, IntegrityError):
         # Client ids are unique in the database, so a duplicate is looked for only after a refusal.
         if duplicate := find_duplicate(conversation_id, message.client_id):
@@ -84,7 +84,7 @@ def _submit(
     replaces: Turn | None,
     authorize: Callable[[User], None],
     *,
-    may_wait: bool,
+    may_queue: bool,
 ) -> Submission:
     conversation = eventlog.lock_conversation(conversation_id)
     authorize(conversation.owner)
@@ -97,7 +97,7 @@ def _submit(
         return Submission(started.turn.pk, started)
     if replaces:
         raise InvalidInputError("turn_running", _("An answer is being written; stop it first."))
-    if not may_wait:
+    if not may_queue:
         raise InvalidInputError("turn_running", _("An answer is being written in this conversation."))
     # Nothing refuses a repeat here: its turn and its queued message are rows of two tables.
     if duplicate := find_duplicate(conversation_id, message.client_id):

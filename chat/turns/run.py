@@ -134,7 +134,8 @@ class TurnRun:
         self._hides_images = False  # the model doesn't take those of the question
         self._refused_setting = ""  # that the service did not accept, so that the request was made without it
         self._unwritten: Sequence[Event] = ()  # of the newest step
-        self._history: Sequence[Event] | None = None  # the log, unless something was appended since it was read
+        # The log, unless something was appended since it was read: the end of the turn counts the context from it.
+        self._history: Sequence[Event] | None = None
         self._anchor: UsageAnchor | None = None  # the newest reported size of a request
         self._has_own_anchor = False
         if self.turn.parent:
@@ -165,7 +166,7 @@ class TurnRun:
         try:
             await self._run()
         finally:
-            deadline.cancel()
+            deadline.cancel()  # else it would hold this turn in memory for MAX_TURN_S
 
     async def _run(self) -> None:
         status: TurnStatus = "iteration_capped"

@@ -292,7 +292,7 @@ async def test_decision_of_another_process_is_heard_or_found(upstream, conversat
 async def test_process_that_dies_while_a_call_waits_leaves_an_interrupted_turn(upstream, conversation):
     upstream.script([STEP, DONE])
     dead = TurnManager()
-    await dead.submit(conversation.pk, Message("Why?"), may_wait=False)
+    await dead.submit(conversation.pk, Message("Why?"), may_queue=False)
     turn = await waiting(conversation)
     await database_sync_to_async(abandon)(turn)
 

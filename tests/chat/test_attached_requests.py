@@ -10,7 +10,7 @@ from pytest_django import Settings
 
 from chat.attachments import passages
 from chat.conversations import model_choice
-from chat.eventlog import attachments, questions
+from chat.eventlog import attachments, user_texts
 from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, Event, QueuedMessage
 from chat.sharing.export import Choice
@@ -207,7 +207,7 @@ async def test_links_of_an_answer_are_compared_with_attached_texts(upstream, con
     await send_with(conversation, await attached(conversation))
     await ended(conversation)
 
-    asked = await database_sync_to_async(questions.user_text_so_far)(conversation.pk)
+    asked = await database_sync_to_async(user_texts.user_text_so_far)(conversation.pk)
     assert REPORT in asked.texts
     page = await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")
     assert "leaving/?to=" not in page.content.decode()

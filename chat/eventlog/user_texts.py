@@ -1,4 +1,8 @@
-"""What the user wrote and attached in a conversation before an answer, for ``UserText``."""
+"""What the user wrote and attached before an answer, which links of the answer must not repeat.
+
+An instruction inside a file could else make the model put the user's words into the address of another site; see
+``chat.link_check``.
+"""
 
 from __future__ import annotations
 
