@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from chat.providers.base import Provider, ProviderError
+from chat.providers.base import Provider
 from chat.providers.connections import Connection
 from chat.providers.offline import OfflineAnalyst
 from chat.providers.openai_chat import OpenAIChatProvider
@@ -36,6 +36,8 @@ class ProviderConfig:
         return self.connection.host if self.connection else ""
 
 
+# The same object for the same configuration: it remembers the model and which parameters its endpoint refuses.
+@lru_cache(maxsize=64)
 def build_provider(config: ProviderConfig) -> Provider:
     """Return the provider that ``config`` names. Opens no connection."""
     if config.connection is None:
@@ -44,31 +46,15 @@ def build_provider(config: ProviderConfig) -> Provider:
     return adapter(config.connection, config.model, starts_in_reasoning=config.starts_in_reasoning)
 
 
-# The same object for the same configuration: it remembers the model and which parameters its endpoint refuses.
-_cached_provider = lru_cache(maxsize=64)(build_provider)
-
-
 def known_provider_for(config: ProviderConfig) -> Provider | None:
     """Return the provider that ``config`` names; None where the endpoint must be asked for its model first."""
-    provider = _cached_provider(config)
+    provider = build_provider(config)
     return provider if provider.model else None
 
 
 async def provider_for(config: ProviderConfig) -> Provider:
     """Return the provider that ``config`` names, its model known. Raises ProviderError."""
-    provider = _cached_provider(config)
+    provider = build_provider(config)
     if isinstance(provider, OpenAIService):
         await provider.find_model()
     return provider
-
-
-__all__ = [
-    "DEFAULT_OPENAI_MODEL",
-    "OPENAI_URL",
-    "Provider",
-    "ProviderConfig",
-    "ProviderError",
-    "build_provider",
-    "known_provider_for",
-    "provider_for",
-]
