@@ -56,7 +56,9 @@ STEP_STATES: dict[str, StepState] = {
 def items(
     records: Sequence[TurnRecord], sees: Visibility, *, opened: Mapping[str, ThinkingText] | None = None
 ) -> list[dict[str, Any]]:
-    """Return the cards of stored turns, oldest first; ``rendering.load`` has loaded their HTML.
+    """Return for each stored turn its ``question`` and ``answer`` card, oldest first.
+
+    The caller has called ``rendering.load``, which reads their HTML in one query.
 
     ``opened``: thinking to show open, by card.
     """

@@ -142,7 +142,10 @@ def request_target(chosen: ModelChoice) -> RequestTarget:
 
 
 def known_provider(chosen: ModelChoice) -> Provider | None:
-    """Return the provider of a model; None where it isn't usable or its endpoint has to be asked for a model."""
+    """Return the provider of a model; None where it isn't usable or its endpoint has to be asked for a model.
+
+    For synchronous code, which may not wait for an endpoint: page views, and the start of a turn.
+    """
     return None if chosen.problem else known_provider_for(chosen.config)
 
 

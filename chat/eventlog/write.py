@@ -131,6 +131,7 @@ def append(turn: Turn, events: Sequence[CanonicalEvent], traces: Traces | None =
 def append_missing(turn: Turn, events: Sequence[CanonicalEvent], traces: Traces | None = None) -> None:
     """Append events unless they are the last ones of the turn, for a retry whose first attempt may have committed."""
     leases.require(turn)
+    # Compared by value: the first attempt has given no event an id that could be looked up.
     last = turn.events.order_by("-seq").values_list("type", "step", "public")[: len(events)]
     rows = [to_row(turn, event, 0, traces or {}) for event in events]
     if list(last) != [(row.type, row.step, json.loads(json.dumps(row.public))) for row in reversed(rows)]:

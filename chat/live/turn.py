@@ -214,6 +214,8 @@ class LiveTurn(TurnState):
         for start in range(FEED_CHARS, len(text), FEED_CHARS):
             await asyncio.sleep(0)  # lets other turns run: much may have come while a block was rendered
             blocks += self._splitter.feed(text[start : start + FEED_CHARS])
+        # In this order: a block is finished; the open one is too long to draw again; it is due; its text is held back,
+        # because the markup that it begins is not complete; else its text is added as it is.
         is_due = time.monotonic() >= self._redraw_at
         if blocks:
             html = str(await self._blocks.render(blocks, self.sources))
