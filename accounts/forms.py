@@ -75,6 +75,7 @@ class LimitedPasswordChangeForm(PasswordChangeForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["new_password1"].help_text = PASSWORD_HELP
+        self.fields["new_password2"].help_text = ""
 
     def clean_old_password(self) -> str:
         attempts = AttemptLimit("password-change", str(self.user.pk))

@@ -23,6 +23,12 @@ class SiteSettingsAdmin(DeclaredLookupsMixin):
             return redirect("admin:chat_sitesettings_add")
         return super().changelist_view(request, extra_context)
 
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        shown = {**(extra_context or {}), "show_save_and_add_another": False}  # there is one row
+        return super().changeform_view(request, object_id, form_url, shown)
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         return super().has_add_permission(request) and not SiteSettings.objects.exists()
 

@@ -113,11 +113,20 @@ def delete(*conversations: Conversation) -> None:
         publish_changes(conversation.pk, "settings")  # open pages look for their conversation and close
 
 
+def count_begun(person: User) -> int:
+    """Return how many conversations of this person have a message; empty ones are in no list."""
+    return person.conversations.filter(turns__isnull=False).distinct().count()
+
+
 def delete_all(person: User) -> int:
-    """Hide all conversations of this person from every query, for good; return how many. Stop the turns before."""
+    """Hide all conversations of this person from every query, for good; return how many had a message.
+
+    Stop the turns before.
+    """
     ConversationImport.objects.filter(owner=person).delete()  # ends one that runs, and its report has titles
     # As if deleted long ago: nothing offers to undo it, and the next purge deletes the rows.
-    count = person.conversations.update(deleted_at=timezone.now() - UNDO_FOR)
+    count = count_begun(person)
+    person.conversations.update(deleted_at=timezone.now() - UNDO_FOR)
     publish_viewer_change(person.pk)
     return count
 

@@ -51,6 +51,11 @@ class Sidebar:
     found: tuple[search.ConversationMatch, ...] = ()
     focus: uuid.UUID | None = None
 
+    @property
+    def has_conversations(self) -> bool:
+        """Return whether there is one: today's group is there even if it is empty."""
+        return any(group.conversations for group in self.groups)
+
 
 def newest(person: User, *, deleted: object = None, focus: uuid.UUID | None = None, has_pinned: bool = True) -> Sidebar:
     """Return the head of the list; ``deleted`` is the id of a conversation whose deletion may be undone.

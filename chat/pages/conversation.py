@@ -7,10 +7,9 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib.messages import success
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBadRequest, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 from django_htmx.http import reswap
@@ -152,7 +151,7 @@ def external_link(request: HttpRequest) -> HttpResponse:
     """
     address = check_url(request.GET.get("to", ""))
     if address is None or not address.is_web:
-        return HttpResponseBadRequest(_("This is not an address that can be opened from here."))
+        return render(request, "chat/external_link.html", status=400)
     return render(request, "chat/external_link.html", {"address": address})
 
 

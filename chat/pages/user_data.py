@@ -69,6 +69,5 @@ def may_delete(person: User) -> bool:
 
 def data_page(request: HttpRequest, form: PasswordForm, status: int = 200) -> HttpResponse:
     person = request_user(request)
-    count = person.conversations.count()
-    shown = {"form": form, "count": count, "may_delete": may_delete(person)}
+    shown = {"form": form, "count": actions.count_begun(person), "may_delete": may_delete(person)}
     return render(request, "chat/user_data.html", shown, status=status)

@@ -233,7 +233,7 @@ def import_file(run: ConversationImport, file: IO[bytes], report: Report) -> Non
             report.skip(_("Not imported yet. Upload the file again to continue."), file_name)
             break
     if not report.seen:
-        raise refusal(_("The file is no export of ChatGPT or Legible."))
+        raise refusal(_("The file is no export of ChatGPT or Legible. Choose the ZIP file as you downloaded it."))
 
 
 def json_files(file: IO[bytes]) -> Iterator[tuple[str, bytes]]:
