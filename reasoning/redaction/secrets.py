@@ -351,6 +351,24 @@ def is_labelled_secret(found: re.Match[str], value: str) -> bool:
     return classify(found["name"]) is KeyKind.SECRET and not is_word(value.partition(" ")[0])
 
 
+# "Backup codes: xv2gq-clsp9 3ep8d-d0bxw", one a line, or as a list of JSON.
+_CODES = re.compile(r"(?i)(?:recovery|backup|rescue|scratch)[ _-]?codes?(?![a-z])")
+_NEXT_CODE = re.compile(
+    r"(?:[\s\"'`,;:=\[\]*•-]|\(\d{1,2}\)|\d{1,2}[.)](?=\s)|\b(?:are|is|and|or|und|oder|et|y)\s){0,20}+"
+    r"(?P<value>(?=[A-Za-z-]{0,12}\d)[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|\d{4} \d{4}"
+    r"|(?=[A-Za-z]{0,9}\d)[A-Za-z0-9]{8,12})"
+    r"(?![\w-])"
+)
+
+
+def find_code_lists(text: str) -> Iterator[Span]:
+    for head in _CODES.finditer(text):
+        at = head.end()
+        while found := _NEXT_CODE.match(text, at):
+            yield Span(*found.span("value"))
+            at = found.end()
+
+
 # --- Triggers and rules ------------------------------------------------------------------------------------------
 
 # Whole words that may name a secret, deliberately more than ``classify`` calls one.
@@ -377,6 +395,7 @@ TRIGGERS = (
         window=next_words(10),
     ),
     Trigger("name", _COMMON_NAME_WORDS, stems=_COMMON_NAME_STEMS, window=next_words(10, until_prose=True)),
+    Trigger("codes", wordset("recovery backup rescue scratch"), window=next_words(24, until_prose=True)),
     Trigger("qualifier", QUALIFIERS, window=re.compile(r"[\s\-]{0,3}+")),
     Trigger("header", wordset("cookie authorization"), window=_HEADER_WINDOW, max_chars=4_096),
     Trigger("scheme", wordset("basic apikey api"), window=next_words(2)),
@@ -417,6 +436,7 @@ RULES = (
     pattern_rule("name login", _IDENTIFIED_BY),
     pattern_rule("odd", _PASSWORD_FILE, accept=lambda _found, value: is_mixed(value)),
     Rule(frozenset({"name"}), find_assignments),
+    Rule(frozenset({"codes"}), find_code_lists),
     pattern_rule(
         "query",
         _QUERY,
