@@ -234,8 +234,11 @@ class StreamRedactor:
             return ""
         self._last = shown[-1]
         self._held += shown
-        if self._is_json is None and (start := shown.lstrip()):
-            self._is_json = start[0] in "{["
+        if self._is_json is None:
+            start = self._held.lstrip()
+            if rest := start.lstrip("["):
+                is_section = start[0] == "[" and rest[0].isalpha()  # of an INI file
+                self._is_json = start[0] in "{[" and not is_section
         if self._closer is None and len(self._held) <= MAX_HELD and not _BREAK.search(shown):
             return ""  # within a word
         return self._drain(is_final=False)

@@ -191,6 +191,14 @@ def test_json_with_a_masked_number_remains_json(form):
     assert "[redacted]" in shown
 
 
+@pytest.mark.parametrize("text", ["[wifi]\npsk=7ur616WArzRx", "[[bin]]\ntoken = 7ur616WArzRx"])
+def test_ini_file_gets_no_quotes_of_json(text):
+    stream = StreamRedactor()
+
+    assert redact_text(text) == text.replace("7ur616WArzRx", "[redacted]")
+    assert "".join(map(stream.feed, text)) + stream.flush() == redact_text(text)
+
+
 def test_counts_hold_kinds_only():
     redactor = Redactor()
     redactor.redact_text("password=hunter2 and bob@example.com")
