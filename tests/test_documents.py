@@ -1,5 +1,6 @@
 """The documents say what the code does."""
 
+import json
 import re
 from pathlib import Path
 
@@ -79,6 +80,14 @@ def test_proxy_takes_large_bodies_at_the_addresses_of_uploads_only():
     for path in ("/", "/accounts/login/", f"{chat}/", f"/api{chat}/messages/"):
         assert not re.match(uploads, path)
         assert limit_of(f"POST {path} HTTP/1.1\r\nCookie: sessionid=x\r\n\r\n".encode()) <= 3 * 1024**2
+
+
+def test_proxy_refuses_large_bodies_of_scripts_in_the_form_of_the_api():
+    config = (ROOT / "deploy/nginx.conf").read_text(encoding="utf-8")
+    (page,) = re.findall(r"location /api/ {[^}]*error_page 413 (@\w+);", config)
+    (body,) = re.findall(rf"location {page} {{.*\n +default_type application/json;\n +return 413 '(.*)';", config)
+
+    assert json.loads(body)["error"]["code"] == "too_large"
 
 
 def test_settings_that_documents_name_are_read():
