@@ -33,7 +33,6 @@ from chat.api.endpoint import (
     session_of,
 )
 from chat.api.sse import Position, TurnEvents, release_connection, running_turn
-from chat.cards import build
 from chat.conversations import commands, model_choice, reasoning_settings
 from chat.live.turn import LiveTurn
 from chat.models import Conversation, Turn
@@ -342,7 +341,7 @@ async def text_so_far(conversation_id: uuid.UUID, turn_id: uuid.UUID) -> TextSoF
 
 def envelope_so_far(record: eventlog.TurnRecord, so_far: TextSoFar, sees: Visibility) -> dict[str, Any]:
     """Return the envelope of a running turn for one viewer."""
-    answer = replace(build.record_of(record), model=so_far.model, answer=so_far.answer, trace=so_far.trace)
+    answer = replace(record.answer_record(), model=so_far.model, answer=so_far.answer, trace=so_far.trace)
     text, truncated = sees.thinking_text(so_far.thinking)
     thinking = eventlog.ThinkingText(text, estimate_tokens(so_far.thinking), truncated) if so_far.thinking else None
     form = envelope(answer, sees, thinking=thinking_form(thinking))

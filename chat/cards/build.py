@@ -37,7 +37,7 @@ from chat.live.state import LiveStep, TurnState
 from chat.models import Turn
 from chat.stored_text import reading_results, translate_stored
 from reasoning.citations import Citation, citation_numbers, find_quotation, renumber
-from reasoning.envelope import AnswerRecord, answer_record
+from reasoning.envelope import AnswerRecord
 from reasoning.events import HistoryCut, attached_file
 from reasoning.trace import ToolTraceStep, count_steps
 from reasoning.visibility import Visibility
@@ -70,20 +70,6 @@ def items(
         }
         for record in records
     ]
-
-
-def record_of(turn_record: TurnRecord) -> AnswerRecord:
-    """Return what the public payloads of a stored turn say of its answer."""
-    turn = turn_record.turn
-    return answer_record(
-        turn_record.events,
-        turn_id=turn.public_id,
-        turn_status=turn.status,
-        model=turn.model,
-        error_code=turn.error_code,
-        summary_source=turn.summary_source,
-        tokens=(turn.input_tokens, turn.output_tokens, turn.reasoning_tokens),
-    )
 
 
 def question_card(turn_record: TurnRecord) -> QuestionView:
@@ -128,7 +114,7 @@ def branch_view(turn_record: TurnRecord) -> BranchView | None:
 
 def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingText | None = None) -> AnswerView:
     """Return the card of a stored turn. ``opened`` is its thinking where the page was asked for with it open."""
-    turn, record = turn_record.turn, record_of(turn_record)
+    turn, record = turn_record.turn, turn_record.answer_record()
     args = [turn.conversation_id, turn.pk]
     can_continue = continuation.can_continue(turn, record.answer)
     return AnswerView(

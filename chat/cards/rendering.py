@@ -24,7 +24,7 @@ from chat.html import arender, render_answer, render_policy
 from chat.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
 from chat.models import StoredCard, Turn
 from reasoning.citations import citation_numbers
-from reasoning.envelope import AnswerRecord, answer_record
+from reasoning.envelope import AnswerRecord
 from reasoning.events import AssistantMessage
 
 VERSION = 3  # raise it with a change of the rendering that stored answers are to follow
@@ -69,7 +69,10 @@ def load(records: Sequence[TurnRecord], *, again: bool = False) -> None:
         card = _card(turn_record.turn) or StoredCard(turn=turn_record.turn)
         # Other languages stay if they were rendered by the same version.
         others = card.answer_html if card.render_version == version else {}
-        card.answer_html = {**others, language: _render(_record(turn_record), asked.get(turn_record.turn.pk, EMPTY))}
+        card.answer_html = {
+            **others,
+            language: _render(turn_record.answer_record(), asked.get(turn_record.turn.pk, EMPTY)),
+        }
         card.render_version = version
     save([turn_record.turn.stored_card for turn_record in missing if turn_record.turn.status != Turn.Status.RUNNING])
 
@@ -79,7 +82,7 @@ async def render_card(turn_record: TurnRecord, owner_id: int) -> None:
 
     Where that fails the answer is rendered when it is needed.
     """
-    turn, record = turn_record.turn, _record(turn_record)
+    turn, record = turn_record.turn, turn_record.answer_record()
     card, asked = turn.stored_card, EMPTY
     try:
         if any(may_contain_link(event["text"]) for event in _messages(turn_record)):
@@ -108,11 +111,6 @@ def _card(turn: Turn) -> StoredCard | None:
 
 def _is_current(card: StoredCard) -> bool:
     return card.render_version == render_version() and _language() in card.answer_html
-
-
-def _record(turn_record: TurnRecord) -> AnswerRecord:
-    turn = turn_record.turn
-    return answer_record(_messages(turn_record), turn_id=turn.public_id, turn_status=turn.status, model=turn.model)
 
 
 def _messages(turn_record: TurnRecord) -> list[Mapping[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from chat.eventlog import branches, encryption
 from chat.models import Event, Turn
+from reasoning.envelope import AnswerRecord, answer_record
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import Reasoning, ToolResult, event_from_json, event_to_json
 from reasoning.replay.tokens import estimate_tokens
@@ -38,6 +39,19 @@ class TurnRecord:
     turn: Turn
     events: tuple[Mapping[str, Any], ...]
     siblings: tuple[uuid.UUID, ...] = ()
+
+    def answer_record(self) -> AnswerRecord:
+        """Return what the public payloads say of the answer."""
+        turn = self.turn
+        return answer_record(
+            self.events,
+            turn_id=turn.public_id,
+            turn_status=turn.status,
+            model=turn.model,
+            error_code=turn.error_code,
+            summary_source=turn.summary_source,
+            tokens=(turn.input_tokens, turn.output_tokens, turn.reasoning_tokens),
+        )
 
 
 @dataclass(frozen=True, slots=True)

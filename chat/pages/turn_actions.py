@@ -47,7 +47,7 @@ async def retry(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: u
 async def continue_answer(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """Ask for the rest of the newest answer, which was cut off."""
     turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
-    record = build.record_of(await sync_to_async(eventlog.turn_record)(turn))
+    record = (await sync_to_async(eventlog.turn_record)(turn)).answer_record()
     try:
         message = await sync_to_async(continuation.continuation_message)(turn, record.answer)
         await turn_manager.submit(conversation_id, message, may_queue=False)
@@ -148,7 +148,7 @@ def trace(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) 
     sees = visibility_for(request_user(request), request.session, turn.conversation)
     if not sees.trace:
         raise Http404
-    steps = [step_to_json(step) for step in build.record_of(eventlog.turn_record(turn)).trace]
+    steps = [step_to_json(step) for step in eventlog.turn_record(turn).answer_record().trace]
     return JsonResponse(steps, safe=False, json_dumps_params={"indent": 2, "ensure_ascii": False})
 
 
@@ -157,5 +157,5 @@ def trace(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) 
 def copy(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """Return what Copy puts on the clipboard: the answer and its numbered citations."""
     turn = get_turn(request, conversation_id, turn_id)
-    text = build.copied_answer(build.record_of(eventlog.turn_record(turn)))
+    text = build.copied_answer(eventlog.turn_record(turn).answer_record())
     return HttpResponse(text, content_type=PLAIN_TEXT)

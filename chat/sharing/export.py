@@ -105,7 +105,7 @@ def envelopes_of(records: Sequence[eventlog.TurnRecord], sees: Visibility) -> li
 def _envelope(
     record: eventlog.TurnRecord, sees: Visibility, text: eventlog.ThinkingText | None, scratchpad: str | None = None
 ) -> dict[str, Any]:
-    form = envelope(build.record_of(record), sees, thinking=thinking_form(text), scratchpad=scratchpad)
+    form = envelope(record.answer_record(), sees, thinking=thinking_form(text), scratchpad=scratchpad)
     if record.turn.status == Turn.Status.ERRORED:
         form["error"] = error_form(record.turn)
     return form
@@ -256,7 +256,7 @@ def file_stem(title: str) -> str:
 
 
 def turn_parts(record: eventlog.TurnRecord, export: Export, thinking: eventlog.ThinkingText | None) -> Iterator[str]:
-    turn, answer = record.turn, build.record_of(record)
+    turn, answer = record.turn, record.answer_record()
     yield "## " + _("Question %(number)s") % {"number": turn.number}
     question = build.question_card(record)
     yield block_quote(question.text)
