@@ -18,7 +18,7 @@ class ChatConfig(AppConfig):
 
     def ready(self) -> None:
         from chat.conversations import search_index, signals  # noqa: PLC0415 - models must be loaded first
-        from chat.filings import search_index as filing_index  # noqa: PLC0415
+        from chat.filings import search_index as filing_index  # noqa: PLC0415 - the same
 
         register_converter(IdConverter, "id")  # before any URLs are read
         post_migrate.connect(filing_index.INDEX.ensure, sender=self, dispatch_uid="chat.search_index")

@@ -123,7 +123,8 @@ def start_all(folder: Path, stack: ExitStack, web: int, port: int) -> None:
             service.start()
             print(f"{service.name}: pid {service.pid}")
     for arguments in (("migrate", "--no-input", "--verbosity", "0"), ("seed_demo", "--verbosity", "0")):
-        done = subprocess.run([sys.executable, "manage.py", *arguments], cwd=ROOT, env=environment, check=False)  # noqa: S603
+        command = [sys.executable, "manage.py", *arguments]
+        done = subprocess.run(command, cwd=ROOT, env=environment, check=False)  # noqa: S603 - our own command
         if done.returncode:
             raise NotReadyError(f"manage.py {arguments[0]} failed; its output is above")
 

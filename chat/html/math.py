@@ -264,7 +264,7 @@ def convert(tex: str, *, is_display: bool) -> ElementTree.Element:
     """Return what the library makes of a formula."""
     converter = Converter(display="block" if is_display else "inline")
     # No definitions: a few that use one another would expand to a formula of any size.
-    converter.macros = MappingProxyType({})  # type: ignore[assignment]
+    converter.macros = MappingProxyType({})  # type: ignore[assignment]  # a dict that nothing can write to
     return converter.convert_to_element(tex)
 
 

@@ -196,6 +196,7 @@ def code_figure(pre: HtmlElement) -> HtmlElement:
     if "".join(text for _kind, text in tokens) == f"{source}\n":
         kind, last = tokens.pop()
         tokens.append((kind, last.removesuffix("\n")))
+        # A type of tokens contains those below it; for the stubs it is a tuple of strings.
         spans = [
             (next((name for group, name in _CLASSES if kind in group), ""), text)  # type: ignore[comparison-overlap]
             for kind, text in tokens

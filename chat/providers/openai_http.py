@@ -329,7 +329,7 @@ async def next_chunk(chunks: AsyncIterator[bytes], decoder: ResponseDecoder, sil
         return await anext(chunks, None)
     try:
         return await asyncio.wait_for(anext(chunks, None), _USAGE_S)
-    except Exception:  # noqa: BLE001
+    except Exception:  # noqa: BLE001 - whatever failed, see below
         # The answer is complete; only token counts could still have come.
         return None
 
