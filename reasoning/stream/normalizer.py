@@ -17,8 +17,9 @@ from reasoning.scratchpad import Scratchpad
 from reasoning.stream.headings import ScratchpadHeadings
 from reasoning.stream.output import ContentOutput, Counters, NativeOutput, ResponseState
 from reasoning.stream.surrogates import SurrogateJoiner
-from reasoning.stream.tags import TagScanner
+from reasoning.stream.tags import PLAIN_GRAMMAR, Grammar, TagScanner, grammar_of
 from reasoning.stream.think_blocks import ThinkTagParser
+from reasoning.stream.thinking_formats import ThinkingFormat
 from reasoning.stream.tool_calls import ToolCallReader, mappings_in
 
 NATIVE_FIELDS = ("reasoning_content", "reasoning", "thinking")
@@ -38,14 +39,19 @@ class Normalizer:
     """Feed it the deltas of one response.
 
     ``starts_in_reasoning`` comes from the model profile: the chat template wrote the opener already. Normaliser 1.
+    ``family``: how its models mark thoughts beside the tags of every model. Product 33.
     ``live`` emits the answer's white space at once and leaves trimming to the section parser. It also drops the unseen
     characters of the content that redaction would drop: a delimiter must not be hidden by them until then.
     """
 
-    def __init__(self, *, starts_in_reasoning: bool = False, live: bool = False) -> None:
+    def __init__(
+        self, *, starts_in_reasoning: bool = False, live: bool = False, family: ThinkingFormat | None = None
+    ) -> None:
         self._response = ResponseState()
         self._live = live
-        self._content = self._new_content(starts_in_reasoning=starts_in_reasoning)
+        self._grammar = grammar_of(family)
+        starts_in_thought = starts_in_reasoning or bool(family and family.starts_in_thought)
+        self._content = self._new_content(starts_in_reasoning=starts_in_thought)
         self._native = _Field(ThinkTagParser(NativeOutput(self._response), is_native=True))
         self._tool_calls = ToolCallReader()
         self._details: list[Any] = []
@@ -70,6 +76,16 @@ class Normalizer:
     def thinking(self) -> str | None:
         """The thinking to store, or None. Tagged text that came before native text is not part of it. Normaliser 8."""
         return self._response.thinking
+
+    @property
+    def ended_in_hint(self) -> bool:
+        """Whether it ended inside the thought that only the model profile claims. Product 34."""
+        return self._response.ended_in_hint
+
+    @property
+    def unclosed_after_text(self) -> bool:
+        """Whether a thought without an end took the rest of an answer. Product 35."""
+        return self._response.unclosed_after_text
 
     @property
     def open_scratchpad(self) -> Scratchpad | None:
@@ -117,7 +133,8 @@ class Normalizer:
 
     def _new_content(self, *, starts_in_reasoning: bool = False) -> _Field:
         output = ContentOutput(self._response, live=self._live)
-        return _Field(ThinkTagParser(output, starts_in_reasoning=starts_in_reasoning), cleans=self._live)
+        parser = ThinkTagParser(output, starts_in_reasoning=starts_in_reasoning)
+        return _Field(parser, self._grammar, cleans=self._live)
 
     def _feed_native(self, delta: Mapping[str, Any]) -> None:
         details = delta.get("reasoning_details")
@@ -141,10 +158,10 @@ class Normalizer:
 class _Field:
     """One field's text on its way: whole characters, then tokens, then the parser."""
 
-    def __init__(self, parser: ThinkTagParser, *, cleans: bool = False) -> None:
+    def __init__(self, parser: ThinkTagParser, grammar: Grammar = PLAIN_GRAMMAR, *, cleans: bool = False) -> None:
         self.parser = parser
         self._joiner = SurrogateJoiner()
-        self._scanner = TagScanner()
+        self._scanner = TagScanner(grammar)
         self._headings = ScratchpadHeadings()
         self._cleans = cleans
         self._last = ""
@@ -160,8 +177,10 @@ class _Field:
 
     def finish(self) -> None:
         self.feed("", is_final=True)
-        rest = self._scanner.finish()
-        for token in (*(self._headings.feed(rest) if rest else ()), *self._headings.finish()):
+        for rest in self._scanner.finish():
+            for token in self._headings.feed(rest):
+                self.parser.feed(token)
+        for token in self._headings.finish():
             self.parser.feed(token)
         self.parser.settle(is_final=True)
 

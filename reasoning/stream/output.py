@@ -126,6 +126,8 @@ class ResponseState:
         self.stripped_delimiters = 0
         self.tagged_blocks = 0
         self.longest_hold = 0
+        self.ended_in_hint = False  # inside the thought that only the profile claims
+        self.unclosed_after_text = False  # a thought without an end took the rest of the answer
 
     @property
     def thinking(self) -> str | None:
@@ -146,6 +148,10 @@ class ResponseState:
 
     def count_hold(self, tokens: Sequence[Token]) -> None:
         self.longest_hold = max(self.longest_hold, len(raw_text(tokens)))
+
+    def note_unclosed(self, *, is_prefilled: bool, follows_text: bool) -> None:
+        """Remember that the response ended inside a thought. Product 34, 35."""
+        self.ended_in_hint, self.unclosed_after_text = is_prefilled, follows_text
 
     def add_scratchpad(self, text: str) -> None:
         notes = text.strip()

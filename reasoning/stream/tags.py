@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
+
+from reasoning.stream.thinking_formats import LEFTOVERS, ThinkingFormat
 
 NAMES = ("thinking", "think", "reasoning", "scratchpad")
 _MAX_BLANKS = 8
+_MAX_ATTRIBUTE_CHARS = 200
+_MAX_TAG_CHARS = 32
 
 
 def any_case(words: str, *, blank: str = "") -> str:
@@ -26,6 +31,7 @@ def prefix_pattern(words: str, *, blank: str = "", rest: str = "") -> str:
 
 
 _NAME = "|".join(any_case(name) for name in NAMES)
+_THINK_NAME = "|".join(any_case(name) for name in NAMES[:2])
 _BLANKS = rf"\s{{0,{_MAX_BLANKS}}}"
 # A scratchpad's brackets may be escaped, for HTML or for Markdown (product 22).
 _ESCAPED = any_case("scratchpad")
@@ -42,54 +48,144 @@ _PARTIAL_TAG = re.compile(
 )
 
 
-TagKind = Literal["open", "close", "void"]  # void is the self-closing form: it is removed and changes no state
+# "void" is the self-closing form, and marks of a family that mean nothing: removed, without effect on the state.
+# "leftover" counts at the end of an answer alone.
+TagKind = Literal["open", "close", "void", "leftover"]
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """One delimiter: its name in lower case, and its characters as received."""
+    """One delimiter: its name in lower case, and its characters as received.
+
+    The marks of a family are named ``format`` around a thought and ``wrap`` around an answer. ``is_doubtful``: an
+    opener that counts only if its closer follows.
+    """
 
     name: str
     kind: TagKind
     raw: str
     is_heading: bool = False  # a heading that opens a scratchpad
+    is_doubtful: bool = False
 
 
 Token = str | Tag
 
 
+class Grammar:
+    """What counts as a delimiter in one field: the tags of every model, and the marks of a family of models."""
+
+    def __init__(self, family: ThinkingFormat | None = None, *, has_leftovers: bool = False) -> None:
+        marks: list[Tag] = []
+        at_start: list[Tag] = []
+        if family:
+            marks += [Tag("format", "open", raw) for raw in family.opens]
+            marks += [Tag("format", "close", raw) for raw in family.closes]
+            marks += [Tag("format", "void", raw) for raw in family.removes]
+            for first, last in family.wraps:
+                marks += [Tag("wrap", "open", first), Tag("wrap", "close", last)]
+            at_start = [Tag("format", "open", raw, is_doubtful=True) for raw in family.opens_message]
+        known = {tag.raw for tag in marks}
+        marks += [Tag("leftover", "leftover", raw) for raw in LEFTOVERS if has_leftovers and raw not in known]
+        self.marks = {tag.raw: tag for tag in marks}
+        self.start_marks = {tag.raw: tag for tag in at_start}
+        written, partly = _alternatives(self.marks), _beginnings(self.marks)
+        self.tag = re.compile(f"{_TAG.pattern}|(?P<mark>{written})") if marks else _TAG
+        self.partial = re.compile(f"(?:{_PARTIAL_TAG.pattern}|{partly})") if marks else _PARTIAL_TAG
+        self.max_chars = max(map(len, self.marks), default=0)
+        # Most pieces of an answer contain none of these characters.
+        firsts = "".join(sorted({"<", "&", *(raw[0] for raw in self.marks)}))
+        self.first = re.compile(f"[{re.escape(firsts)}]")
+        # Where a message begins: an opener with attributes, or words that open a thought there.
+        words, half_words = _alternatives(self.start_marks), _beginnings(self.start_marks)
+        with_attributes = rf"<(?P<name>{_THINK_NAME})\s+(?=[^\s/<>])[^<>]{{1,{_MAX_ATTRIBUTE_CHARS}}}(?<!/)>"
+        self.start = re.compile(rf"{with_attributes}" + (f"|(?P<words>{words})" if words else ""))
+        half = rf"<(?:{prefix_pattern('thinking')}|(?:{_THINK_NAME})\s[^<>]{{0,{_MAX_ATTRIBUTE_CHARS}}})"
+        self.partial_start = re.compile(half + (f"|{half_words}" if half_words else ""))
+
+
+@lru_cache(maxsize=64)
+def grammar_of(family: ThinkingFormat | None, *, has_leftovers: bool = True) -> Grammar:
+    """Return the grammar of an answer's text by models of a family."""
+    return Grammar(family, has_leftovers=has_leftovers)
+
+
+def _alternatives(raws: Iterable[str]) -> str:
+    # The longest first, where one begins with another.
+    return "|".join(map(re.escape, sorted(raws, key=len, reverse=True)))
+
+
+def _beginnings(raws: Iterable[str]) -> str:
+    """Return a pattern of what may become one of these."""
+    starts = {raw[:length] for raw in raws for length in range(1, len(raw))}
+    return _alternatives(starts)
+
+
+PLAIN_GRAMMAR = Grammar()
+
+
 class TagScanner:
     """Split a stream into text and tags. Joined, text and ``Tag.raw`` equal the input."""
 
-    def __init__(self) -> None:
+    def __init__(self, grammar: Grammar = PLAIN_GRAMMAR) -> None:
+        self._grammar = grammar
         self._carry = ""
+        self._is_at_start = True  # nothing but blanks came
 
     def feed(self, text: str) -> list[Token]:
         """Return the tokens that are certain now, in order; no empty text."""
-        buffer = self._carry + text
-        # Most pieces of an answer contain no angle bracket.
-        if "<" not in buffer and "&" not in buffer:
+        buffer = self._carry + text if self._carry else text
+        if self._is_at_start:
+            return self._begin(buffer)
+        if not self._grammar.first.search(buffer):
             return [buffer] if buffer else []
+        return self._scan(buffer)
+
+    def finish(self) -> list[Token]:
+        """Return the rest that was held back; at the end of the stream it is text."""
+        carry, self._carry = self._carry, ""
+        return [carry] if carry else []
+
+    def _begin(self, buffer: str) -> list[Token]:
+        """Scan while the message may begin with an opener that counts nowhere else."""
+        self._carry = ""
+        start = len(buffer) - len(buffer.lstrip())
+        if start == len(buffer):
+            return [buffer] if buffer else []
+        if self._grammar.partial_start.fullmatch(buffer, start):
+            self._carry = buffer
+            return []
+        found = self._grammar.start.match(buffer, start)
+        if not found:
+            tokens = self._scan(buffer)
+            self._is_at_start = not tokens  # a tag may still be held back
+            return tokens
+        self._is_at_start = False
+        words = found.groupdict().get("words")
+        opener = self._grammar.start_marks[words] if words else Tag(found["name"].lower(), "open", found[0])
+        blanks = [buffer[:start]] if start else []
+        return [*blanks, replace(opener, is_doubtful=True), *self.feed(buffer[found.end() :])]
+
+    def _scan(self, buffer: str) -> list[Token]:
         tokens: list[Token] = []
         end = 0
-        for match in _TAG.finditer(buffer):
+        for match in self._grammar.tag.finditer(buffer):
             if match.start() > end:
                 tokens.append(buffer[end : match.start()])
-            is_void, is_closer = match["trail"] or match["escaped_trail"], match["lead"] or match["escaped_lead"]
-            kind: TagKind = "void" if is_void else "close" if is_closer else "open"
-            tokens.append(Tag((match["name"] or "scratchpad").lower(), kind, match[0]))
+            tokens.append(self._tag(match))
             end = match.end()
         # Hold back what may be the beginning of a tag: 22 characters at most, or 32 where it is escaped.
-        carry_at = _partial_tag_at(buffer, end)
+        carry_at = _partial_tag_at(buffer, end, self._grammar)
         self._carry = buffer[carry_at:]
         if carry_at > end:
             tokens.append(buffer[end:carry_at])
         return tokens
 
-    def finish(self) -> str:
-        """Return the rest that was held back; at the end of the stream it is text."""
-        carry, self._carry = self._carry, ""
-        return carry
+    def _tag(self, match: re.Match[str]) -> Tag:
+        if mark := self._grammar.marks.get(match[0]):
+            return mark
+        is_void, is_closer = match["trail"] or match["escaped_trail"], match["lead"] or match["escaped_lead"]
+        kind: TagKind = "void" if is_void else "close" if is_closer else "open"
+        return Tag((match["name"] or "scratchpad").lower(), kind, match[0])
 
 
 class SeamGuard:
@@ -151,9 +247,15 @@ def without_scratchpads(tokens: Sequence[Token]) -> tuple[list[Token], list[str]
     return shown, scratchpads
 
 
-def _partial_tag_at(text: str, start: int) -> int:
+def _partial_tag_at(text: str, start: int, grammar: Grammar = PLAIN_GRAMMAR) -> int:
     """Return where the beginning of a tag at the end of ``text`` starts; its length where there is none."""
-    # The last bracket can begin a partial tag, or the one before, if the last ends the tag.
-    last = max(text.rfind("<", start), text.rfind("&", start))
-    before = max(text.rfind("<", start, last), text.rfind("&", start, last)) if last > start else -1
-    return next((at for at in (before, last) if at >= 0 and _PARTIAL_TAG.fullmatch(text, at)), len(text))
+    if grammar.marks:
+        # A mark may contain the beginnings of others, so each place is tried, the first one first.
+        first = max(start, len(text) - max(grammar.max_chars, _MAX_TAG_CHARS))
+        places = [found.start() for found in grammar.first.finditer(text, first)]
+    else:
+        # The last bracket can begin a partial tag, or the one before, if the last ends the tag.
+        last = max(text.rfind("<", start), text.rfind("&", start))
+        before = max(text.rfind("<", start, last), text.rfind("&", start, last)) if last > start else -1
+        places = [before, last]
+    return next((at for at in places if at >= 0 and grammar.partial.fullmatch(text, at)), len(text))

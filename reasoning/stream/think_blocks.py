@@ -15,9 +15,10 @@ from reasoning.stream.code_spans import CodeEnd, CodePosition, CodeTracker
 from reasoning.stream.output import ContentOutput
 from reasoning.stream.tags import Tag, Token, is_scratchpad, raw_text, without_scratchpads
 
-THINK_TAGS = frozenset({"think", "thinking"})
+THINK_TAGS = frozenset({"think", "thinking", "format"})
 _MAX_HEAD_CHARS = 80
 MAX_OPEN_CHARS = 1_000
+STRIKE_CLOSER = "</s>"
 _BARE_FENCE = re.compile(r"\s*(?:`{3,}|~{3,})[ \t\r]*\n\s*")
 _FENCE_CHARS = " \t\r\n`~"
 
@@ -46,6 +47,7 @@ class ThinkState:
     buffer: list[Token] | None = None
     closer_at: int | None = None  # in the buffer: what ended the thought, if its own closer doesn't follow
     closer_is_in_code: bool = False
+    doubtful_opener: str = ""  # it is text if no closer follows
     code: CodeTracker = field(default_factory=CodeTracker)
 
 
@@ -101,6 +103,9 @@ class ThinkTagParser:
         self._pending: PendingTag | None = None
         self._never_closed: frozenset[str] = frozenset()  # names whose closer is known not to come
         self._is_after_removal = False
+        self._leftovers: list[Token] = []  # and blanks behind them, until more text comes
+        self._is_wrapped = False  # the answer began with the mark of its family for that
+        self._has_strike = False  # an opener of struck text came: its closer is no leftover
 
     def feed(self, token: Token) -> None:
         scratchpad = self.scratchpad
@@ -121,14 +126,24 @@ class ThinkTagParser:
                 scratchpad.add(token.raw)
         elif self._pending is not None:
             self._feed_pending(token, self._pending)
+        elif self._leftovers and not _is_leftover(token) and not (isinstance(token, str) and token.isspace()):
+            leftovers, self._leftovers = self._leftovers, []
+            self._feed_text(raw_text(leftovers))
+            self.feed(token)
         elif not isinstance(token, Tag):
-            self._state.code.feed(token)
-            self._emit(token)
+            if self._leftovers:
+                self._leftovers.append(token)
+            else:
+                self._feed_text(token)
         # Whether the code closes isn't known yet. The tag waits, for text that was shown can't be hidden again.
         elif self._may_be_literal(token) and self._state.code.is_inside(is_opener=token.kind == "open"):
             begins_message = self._state is self._text and _BARE_FENCE.fullmatch(self._text.head) is not None
             self._pending = PendingTag([token], self._state.code.snapshot(), begins_message)
             self._state.code.watch_tag(is_opener=False)
+        elif token.kind == "leftover":
+            self._feed_leftover(token)
+        elif token.name == "wrap":
+            self._feed_wrap(token)
         elif token.kind == "void" or is_scratchpad(token, "close"):
             self._response.stripped_delimiters += 1
         elif is_scratchpad(token, "open"):
@@ -136,6 +151,27 @@ class ThinkTagParser:
             self.scratchpad = OpenScratchpad(token.is_heading)
         else:
             self._feed_block_tag(token)
+
+    def _feed_text(self, text: str) -> None:
+        self._state.code.feed(text)
+        self._emit(text)
+
+    def _feed_leftover(self, mark: Tag) -> None:
+        """Hold back a mark that counts at the end of the answer alone; elsewhere it is text. Product 39."""
+        is_of_strike = mark.raw == STRIKE_CLOSER and self._has_strike
+        if self._state is self._text and not self._is_native and not is_of_strike:
+            self._leftovers.append(mark)
+        else:
+            self._feed_text(mark.raw)
+
+    def _feed_wrap(self, mark: Tag) -> None:
+        """Remove the marks around an answer: the first where it begins, the last if that came. Product 33."""
+        begins = mark.kind == "open" and not self._text.head.strip()
+        if self._state is self._text and (begins or (mark.kind == "close" and self._is_wrapped)):
+            self._is_wrapped = begins
+            self._response.stripped_delimiters += 1
+        else:
+            self._feed_text(mark.raw)
 
     def doubt_hint(self) -> None:
         """Native text came: any opener may be a stray, that of the chat template included. Normaliser 5, 8."""
@@ -155,13 +191,16 @@ class ThinkTagParser:
                 end = state.code.finish() if is_final else "broken"
                 self._resolve_pending(self._pending, end)
             elif isinstance(state, ThinkState):
-                self._settle_thought(state)
+                self._settle_thought(state, is_final=is_final)
             elif isinstance(state, ReasoningState) and is_final:
                 self._settle_reasoning(state)
             else:
                 break
         if is_final and self.scratchpad:
             self._end_scratchpad(self.scratchpad)
+        if is_final and self._leftovers:
+            self._response.stripped_delimiters += sum(isinstance(token, Tag) for token in self._leftovers)
+            self._leftovers.clear()
         # Behind a tool call closers may come again.
         self._never_closed = frozenset()
 
@@ -172,6 +211,8 @@ class ThinkTagParser:
             case TextState() as state:
                 if len(state.head) <= _MAX_HEAD_CHARS:
                     state.head += text
+                if "<s>" in text:
+                    self._has_strike = True
                 self._output.visible(text, is_after_removal=self._is_after_removal)
                 self._is_after_removal = False
             case ReasoningState() as block:
@@ -194,7 +235,7 @@ class ThinkTagParser:
             case TextState():
                 self._response.stripped_delimiters += 1
                 if tag.kind == "open" and not self._is_native:
-                    self._open(tag.name)
+                    self._open(tag)
             case ThinkState() as thought:
                 self._feed_tag_in_thought(tag, thought)
             case ReasoningState() as block:
@@ -208,11 +249,15 @@ class ThinkTagParser:
                         block.last_closer_at = len(block.tokens)
                 block.tokens.append(tag)
 
-    def _open(self, name: str) -> None:
+    def _open(self, opener: Tag) -> None:
+        name, is_doubtful = opener.name, opener.is_doubtful
         if name == "reasoning":
             self._state = self._text if name in self._never_closed else ReasoningState()
         elif not (self._response.native_field and self._never_closed >= THINK_TAGS):
-            self._state = ThinkState(frozenset({name}), buffer=[] if self._response.native_field else None)
+            buffer: list[Token] | None = [] if self._response.native_field or is_doubtful else None
+            self._state = ThinkState(
+                frozenset({name}), buffer=buffer, doubtful_opener=opener.raw if is_doubtful else ""
+            )
 
     def _feed_tag_in_thought(self, tag: Tag, thought: ThinkState) -> None:
         if tag.name not in THINK_TAGS:
@@ -301,7 +346,7 @@ class ThinkTagParser:
                 self._note_closer(self._state, is_in_code=True)
             self._emit(token)
 
-    def _settle_thought(self, thought: ThinkState) -> None:
+    def _settle_thought(self, thought: ThinkState, *, is_final: bool) -> None:
         self._state = self._text
         tokens = thought.buffer or []
         closer_at = thought.closer_at
@@ -309,6 +354,13 @@ class ThinkTagParser:
         if closer_at is None:
             self._never_closed |= THINK_TAGS
             rest = tokens
+            if thought.doubtful_opener:
+                self._response.stripped_delimiters -= 1
+                rest = [thought.doubtful_opener, *tokens]
+            elif is_final and not thought.is_empty and not self._response.native_field:
+                self._response.note_unclosed(
+                    is_prefilled=thought.is_prefilled, follows_text=bool(self._text.head.strip())
+                )
         else:
             self._never_closed |= thought.closers
             self._response.stripped_delimiters += 1
@@ -334,6 +386,10 @@ class ThinkTagParser:
         for token in tokens:
             self.feed(token)
         self.scratchpad = scratchpad or self.scratchpad
+
+
+def _is_leftover(token: Token) -> bool:
+    return isinstance(token, Tag) and token.kind == "leftover"
 
 
 def is_think_closer(token: Token) -> bool:

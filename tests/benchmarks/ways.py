@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import FrameType
 
-from tests.benchmarks.helpers import Figure, show, database
+from tests.benchmarks.helpers import Figure, database, show
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = tuple(f"{ROOT / app}{os.sep}" for app in ("accounts", "chat", "config", "reasoning"))
@@ -42,7 +42,9 @@ class Calls:
             self.changes += name != self._last
             self._last = name
 
-    def figures(self, name: str, *, times: int = 1, calls: float | None = None, files: float | None = None) -> list[Figure]:
+    def figures(
+        self, name: str, *, times: int = 1, calls: float | None = None, files: float | None = None
+    ) -> list[Figure]:
         return [
             Figure(f"{name}: calls", sum(self.by_file.values()) / times, "", aim=calls),
             Figure("  files", len(self.by_file), "", aim=files),
@@ -70,7 +72,9 @@ class Service:
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        length = next((int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")), 0)
+        length = next(
+            (int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")), 0
+        )
         await reader.readexactly(length)
         if not head.startswith(b"POST"):
             writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
@@ -115,7 +119,9 @@ async def measure() -> list[Figure]:
     cookie = f"sessionid={client.cookies['sessionid'].value}".encode()
     headers = [(b"origin", b"http://localhost"), (b"host", b"localhost"), (b"cookie", cookie)]
     async with service() as (scripted, url):
-        with override_settings(OPENAI_BASE_URL=url, OPENAI_MODEL="word-model", OPENAI_API_KEY="none", MODEL_TITLES=False):
+        with override_settings(
+            OPENAI_BASE_URL=url, OPENAI_MODEL="word-model", OPENAI_API_KEY="none", MODEL_TITLES=False
+        ):
             socket = WebsocketCommunicator(application, f"/ws/chats/{talk.pk}/", headers=headers)
             await socket.connect(timeout=30)
 

@@ -1,0 +1,231 @@
+"""How families of models mark their thoughts in the text of an answer. Product 33. Data, dated 2026-11.
+
+The tags ``<think>``, ``<thinking>`` and ``<REASONING>`` count for every model (``stream.tags``). The marks here count
+for the models of a family alone: by the name of the model, or where the model's profile names the family. Elsewhere
+they are text. A mark counts in exactly this spelling, outside code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+
+class Example(NamedTuple):
+    """A whole response, and the thought and the answer in it."""
+
+    text: str
+    thinking: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThinkingFormat:
+    """The marks of one family.
+
+    ``models``: the beginning of their names, without a vendor, as a pattern in lower case. ``opens`` and ``closes``
+    begin and end a thought; ``opens_message`` does so only where a message begins and only if an end follows, since
+    these are ordinary words. ``removes`` are marks that say nothing about thoughts. ``wraps``: marks around the answer,
+    the first of which counts where the answer begins. ``starts_in_thought``: the chat template wrote the opener.
+    """
+
+    name: str
+    models: str
+    example: Example
+    opens: tuple[str, ...] = ()
+    opens_message: tuple[str, ...] = ()
+    closes: tuple[str, ...] = ()
+    removes: tuple[str, ...] = ()
+    wraps: tuple[tuple[str, str], ...] = ()
+    starts_in_thought: bool = False
+
+
+_ROWS = (
+    ThinkingFormat(
+        name="mistral",  # Magistral, Mistral Medium 3.5
+        models=r"magistral|mistral-(?:small|medium|large)",
+        opens=("[THINK]",),
+        closes=("[/THINK]",),
+        example=Example("[THINK]Why?[/THINK]So.", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="seed",  # Seed-OSS counts its budget inside the thought
+        models=r"seed-oss|seed-\d|doubao-seed",
+        opens=("<seed:think>",),
+        closes=("</seed:think>",),
+        removes=("<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>"),
+        example=Example(
+            "<seed:think>Why?<seed:cot_budget_reflect> 9 left.</seed:cot_budget_reflect></seed:think>So.",
+            "Why? 9 left.",
+            "So.",
+        ),
+    ),
+    ThinkingFormat(
+        name="thought",  # Marco-o1, EXAONE Deep, Gemini behind compatible addresses
+        models=r"marco-o1|exaone|gemini|gemma-3",
+        opens=("<thought>", "<Thought>"),
+        closes=("</thought>", "</Thought>"),
+        wraps=(("<Output>", "</Output>"),),
+        example=Example("<Thought>Why?</Thought>\n<Output>So.</Output>", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="ant-thinking",  # prompts written for Claude
+        models=r"claude",
+        opens=("<antThinking>", "<antthinking>"),
+        closes=("</antThinking>", "</antthinking>"),
+        example=Example("<antThinking>Why?</antThinking>So.", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="reflection",  # Reflection 70B
+        models=r"reflection",
+        opens=("<reflection>",),
+        closes=("</reflection>",),
+        wraps=(("<output>", "</output>"),),
+        example=Example("<thinking>Why?</thinking><output>So.</output>", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="kimi-vl",
+        models=r"kimi-vl",
+        opens=("◁think▷",),
+        closes=("◁/think▷",),
+        example=Example("◁think▷Why?◁/think▷So.", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="cohere",  # Command A
+        models=r"command-[ar]|c4ai-command|north-",
+        opens=("<|START_THINKING|>",),
+        closes=("<|END_THINKING|>",),
+        wraps=(("<|START_RESPONSE|>", "<|END_RESPONSE|>"), ("<|START_TEXT|>", "<|END_TEXT|>")),
+        example=Example("<|START_THINKING|>Why?<|END_THINKING|><|START_RESPONSE|>So.<|END_RESPONSE|>", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="begin-of-thought",  # OpenThinker, Sky-T1
+        models=r"openthinker|sky-t1",
+        opens=("<|begin_of_thought|>",),
+        closes=("<|end_of_thought|>",),
+        wraps=(("<|begin_of_solution|>", "<|end_of_solution|>"),),
+        example=Example(
+            "<|begin_of_thought|>Why?<|end_of_thought|><|begin_of_solution|>So.<|end_of_solution|>", "Why?", "So."
+        ),
+    ),
+    ThinkingFormat(
+        name="harmony",  # gpt-oss whose server parses nothing; also where the special tokens were dropped
+        models=r"gpt-oss",
+        opens=("<|channel|>analysis<|message|>", "<|channel|>commentary<|message|>"),
+        opens_message=("analysis",),
+        closes=("<|end|>", "<|channel|>final<|message|>", "assistantfinal"),
+        removes=("<|start|>assistant", "<|return|>"),
+        example=Example(
+            "<|channel|>analysis<|message|>Why?<|end|><|start|>assistant<|channel|>final<|message|>So.<|return|>",
+            "Why?",
+            "So.",
+        ),
+    ),
+    ThinkingFormat(
+        name="gemma",  # Gemma 4
+        models=r"gemma-(?:[4-9]|\d\d)",
+        opens=("<|channel>thought",),
+        closes=("<channel|>",),
+        example=Example("<|channel>thought\nWhy?<channel|>So.", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="medgemma",
+        models=r"medgemma",
+        opens=("<unused94>thought",),
+        closes=("<unused95>",),
+        example=Example("<unused94>thought\nWhy?<unused95>So.", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="granite",  # 3.2 says it in words, 3.3 wraps its response
+        models=r"granite-3",
+        opens_message=("Here is my thought process:", "Here's my thought process:"),
+        closes=("Here is my response:", "Here's my response:"),
+        wraps=(("<response>", "</response>"),),
+        example=Example("Here is my thought process: Why? Here is my response: So.", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="answer-tags",  # Hunyuan-A13B, and many models that were trained to write <think> and <answer>
+        models=r"hunyuan|deepseek-r1-zero|open-reasoner|.*r1-zero",
+        wraps=(("<answer>", "</answer>"),),
+        example=Example("<think>Why?</think><answer>So.</answer>", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="response-tags",  # ERNIE 4.5
+        models=r"ernie",
+        wraps=(("<response>", "</response>"),),
+        example=Example("<think>Why?</think>\n<response>So.</response>", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="apriel",
+        models=r"apriel",
+        closes=("[BEGIN FINAL RESPONSE]",),
+        removes=("[END FINAL RESPONSE]",),
+        starts_in_thought=True,
+        example=Example("Why?\n[BEGIN FINAL RESPONSE]\nSo.\n[END FINAL RESPONSE]", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="solar",
+        models=r"solar|falcon-h1r",
+        opens=("<|think|>",),
+        closes=("<|/think|>",),
+        example=Example("<|think|>Why?<|/think|>So.", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="apertus",
+        models=r"apertus",
+        opens=("<|inner_prefix|>",),
+        closes=("<|inner_suffix|>",),
+        example=Example("<|inner_prefix|>Why?<|inner_suffix|>So.", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="longcat",
+        models=r"longcat",
+        opens=("<longcat_think>",),
+        closes=("</longcat_think>",),
+        example=Example("<longcat_think>Why?</longcat_think>So.", "Why?", "So."),
+    ),
+    ThinkingFormat(
+        name="minimax",
+        models=r"minimax",
+        opens=("<mm:think>",),
+        closes=("</mm:think>",),
+        example=Example("<mm:think>Why?</mm:think>So.", "Why?", "So."),
+    ),
+)
+THINKING_FORMATS: Mapping[str, ThinkingFormat] = {row.name: row for row in _ROWS}
+
+
+@lru_cache(maxsize=256)
+def find_thinking_format(model: str, chosen: str = "") -> ThinkingFormat | None:
+    """Return the format that a model's profile has ``chosen``, else that of its family; None without either.
+
+    An unknown name counts as not chosen: it comes from an old profile.
+    """
+    if chosen in THINKING_FORMATS:
+        return THINKING_FORMATS[chosen]
+    bare_model = model.rpartition("/")[2].lower()
+    return next((row for row in _ROWS if re.match(row.models, bare_model)), None)
+
+
+# What chat templates put behind an answer, and a server should have removed. Product 39.
+LEFTOVERS = (
+    "<|im_end|>",
+    "<|eot_id|>",
+    "<|eom_id|>",
+    "<|endoftext|>",
+    "<|end_of_text|>",
+    "<|end_of_turn|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<|end|>",
+    "<|return|>",
+    "<|eos|>",
+    "<|eoa|>",
+    "<end_of_turn>",
+    "<turn|>",
+    "<eos>",
+    "<｜end▁of▁sentence｜>",
+    "</s>",
+)
