@@ -18,7 +18,6 @@ _EXCERPT_QUOTE_CHARS, _EXCERPT_CONTEXT_CHARS = 600, 120  # of a quotation, and b
 
 _ONE_MARKER = r"\[\d{1,4}(?: ?[,;] ?\d{1,4})*+\]"
 _MARKERS = re.compile(rf"(?<![\\!]){_ONE_MARKER}(?: ?{_ONE_MARKER})*(?!\()")  # not a link or an image
-_NUMBERED = re.compile(r"\[([0-9]{1,4}(?: ?[,;] ?[0-9]{1,4})*+)\]")
 _REF = re.compile(r"\d+")
 _DEFINITION = re.compile(r"[ ]{0,3}\[\d{1,4}\]:\s*\S+(?:\s+[\"'(].*)?\s*")
 _FENCE = re.compile(r"[ ]{0,3}(?P<fence>`{3,}|~{3,})")
@@ -129,15 +128,6 @@ def citation_numbers(citations: Iterable[Citation], start: Mapping[int, int] | N
     for citation in citations:
         numbers.setdefault(citation.ref, len(numbers) + 1)
     return numbers
-
-
-def renumber(answer: str, numbers: Mapping[int, int]) -> str:
-    """Return the answer's text with its markers as they are shown, for what leaves the page as text."""
-
-    def shown(match: re.Match[str]) -> str:
-        return "".join(f"[{numbers.get(int(ref), int(ref))}]" for ref in _REF.findall(match[1]))
-
-    return _NUMBERED.sub(shown, answer)
 
 
 def is_quoted_in(quotation: str, passage: str) -> bool:

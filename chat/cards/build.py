@@ -32,11 +32,11 @@ from chat.cards.view_models import (
     ThinkingView,
 )
 from chat.eventlog import ThinkingText, TurnRecord
-from chat.html import cite_label, reader_url
+from chat.html import cite_label, reader_url, renumber_citations
 from chat.live.state import LiveStep, TurnState
 from chat.models import Turn
 from chat.stored_text import reading_results, translate_stored
-from reasoning.citations import Citation, citation_numbers, find_quotation, renumber
+from reasoning.citations import Citation, citation_numbers, find_quotation
 from reasoning.envelope import AnswerRecord
 from reasoning.events import HistoryCut, attached_file
 from reasoning.trace import ToolTraceStep, count_steps
@@ -243,10 +243,10 @@ def excerpt_view(citation: Citation) -> ExcerptView:
 
 
 def copied_answer(record: AnswerRecord) -> str:
-    """Return what Copy puts on the clipboard: the answer and its numbered citations, nothing else."""
+    """Return what Copy puts on the clipboard: the answer and its numbered citations, nothing else. See ``arender``."""
     sources = source_views(record.citations)
     lines = [f"[{source.ref}] {source.label}" for source in sources]
-    answer = renumber(record.answer, citation_numbers(record.citations))
+    answer = renumber_citations(record.answer, citation_numbers(record.citations))
     return "\n\n".join(part for part in (answer, "\n".join(lines)) if part)
 
 

@@ -13,6 +13,7 @@ from chat.html.render import (
     render_markdown,
     render_policy,
     render_unfinished,
+    renumber_citations,
 )
 from chat.html.sanitize import sanitize_html
 from chat.html.unfinished import OpenBlock
@@ -34,6 +35,7 @@ __all__ = [
     "render_markdown",
     "render_policy",
     "render_unfinished",
+    "renumber_citations",
     "sanitize_html",
     "split_blocks",
 ]

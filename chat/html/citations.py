@@ -1,4 +1,4 @@
-"""Source links for the markers ``[3]`` of a rendered answer, and the verdict on each of its quotations.
+"""Source links for the marks ``[3]`` of a rendered answer, and the verdict on each of its quotations.
 
 Addresses and labels come from our own records, never from the answer. A failed check is never lost: where its quotation
 can't be found again in the HTML, every link to that source says so.
@@ -21,15 +21,15 @@ from django.utils.translation import gettext
 from lxml import etree
 from lxml.html import HtmlElement
 
+from chat.html import marks
 from chat.html.postprocess import E, append_text, parse_fragment, serialize, text_of
 from reasoning.citations import Citation, Source
 
 Node: TypeAlias = str | HtmlElement
 
-_MARKER = re.compile(r"\[([0-9]{1,4}(?: ?[,;] ?[0-9]{1,4})*+)\]")
 # A link that left this site could be a forged source.
 _LOCAL_URL = re.compile(r"(?:/(?![/\\])|#)[!#-;=?-~]*")
-_NO_MARKERS = frozenset({"a", "code", "pre", "figure", "bdi", "button", "math", "footer"})
+_NO_QUOTATIONS = frozenset({"a", "code", "pre", "figure", "bdi", "button", "math", "footer"})
 _BLOCKS = frozenset({"p", "li", "h3", "h4", "h5", "h6", "td", "th", "blockquote"})
 _REFS = "data-ref"  # of a source link or a failed quotation, until the verdicts are placed
 
@@ -73,10 +73,10 @@ def cite(
     sources: Sequence[Source] = (),
     numbers: Mapping[int, int] | None = None,
 ) -> str:
-    """Return ``html``, made by this package, with markers as source links and checked quotations marked.
+    """Return ``html``, made by this package, with its marks as source links and checked quotations marked.
 
-    A number that no citation and no source has stays text, as do markers in code and in links. ``numbers`` says under
-    which number a ref is shown; others are shown under their own.
+    A number that no citation and no source has becomes text. ``numbers`` says under which number a ref is shown; others
+    are shown under their own.
     """
     known: list[Citation | Source] = [*sources, *reversed(citations)]
     marking = AnswerMarking({item.ref: item for item in known if _LOCAL_URL.fullmatch(item.url)}, numbers or {})
@@ -86,8 +86,7 @@ def cite(
         if citation.quote and citation.verified is not None:
             marking.quotations[fold(citation.quote)].append(citation)
     if not marking.targets and not marking.quotations:
-        return html
-    # On the tree: in the HTML text a marker may be inside of an attribute.
+        return marks.without_elements(html)
     root = parse_fragment(html)
     marking.mark(root)
     place_verdicts(root, marking.failed_but_not_found())
@@ -96,7 +95,7 @@ def cite(
 
 def fold(words: str) -> str:
     """Fold words so that an answer's markdown and its rendering compare equal."""
-    plain = _MARKER.sub(" ", unescape(words)).translate(_FOLD)
+    plain = marks.MARK.sub(" ", unescape(words)).translate(_FOLD)
     return " ".join(plain.split()).strip("\"' ").rstrip(" .,;:").strip("\"' ")
 
 
@@ -123,29 +122,29 @@ class AnswerMarking:
         return {citation.ref for words in missing for citation in self.quotations[words] if not citation.verified}
 
     def mark(self, element: HtmlElement, *, in_quotation: bool = False) -> None:
-        """Replace markers and quotations below ``element``."""
+        """Replace marks and quotations below ``element``."""
         if element.tag == "blockquote" and not in_quotation:
             in_quotation = self.mark_blockquote(element)
         if self.quotations and not in_quotation:
             self.mark_quotations(element)
         marked: list[Node] = []
         for node in nodes_of(element):
-            if not isinstance(node, str):
-                if node.tag not in _NO_MARKERS:
-                    self.mark(node, in_quotation=in_quotation or node.tag == "q")
+            if isinstance(node, str) or node.tag in _NO_QUOTATIONS:
                 marked.append(node)
                 continue
-            done = 0
-            for match in _MARKER.finditer(node):
-                refs = [int(ref) for ref in re.split("[,;]", match[1])]
-                if self.targets.keys().isdisjoint(refs) or self.link_count + len(refs) > MAX_SOURCE_LINKS:
-                    continue
-                self.link_count += len(refs)
+            if node.tag != marks.TAG:
+                self.mark(node, in_quotation=in_quotation or node.tag == "q")
+                marked.append(node)
+                continue
+            refs = marks.refs_of(text_of(node))
+            if self.targets.keys().isdisjoint(refs) or self.link_count + len(refs) > MAX_SOURCE_LINKS:
+                marked.append(text_of(node))
+                continue
+            self.link_count += len(refs)
+            if marked and isinstance(before := marked[-1], str):
                 # A no-break space, so that no line begins with a source link.
-                marked.append(re.sub(r" \Z", "\u00a0", node[done : match.start()]))
-                marked += [self.source_link(ref) if ref in self.targets else f"[{ref}]" for ref in refs]
-                done = match.end()
-            marked.append(node[done:])
+                marked[-1] = re.sub(r" \Z", "\u00a0", before)
+            marked += [self.source_link(ref) if ref in self.targets else f"[{ref}]" for ref in refs]
         set_nodes(element, marked)
 
     def source_link(self, ref: int) -> HtmlElement:

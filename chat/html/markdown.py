@@ -17,7 +17,7 @@ from markdown_it.common.utils import escapeHtml
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 
-from chat.html import math, unfinished
+from chat.html import marks, math, unfinished
 from chat.html.cost import is_too_dense
 from chat.html.links import check_url
 from chat.html.unfinished import HELD, TIP
@@ -41,6 +41,7 @@ class MarkdownParser(MarkdownIt):
         )
         self.enable(["table", "strikethrough"]).disable(["reference"])
         math.add_formulas(self)
+        marks.add_marks(self)
 
     def validateLink(self, url: str) -> bool:
         return True
@@ -90,6 +91,9 @@ class FormulaRenderer(RendererHTML):
 
     formula_block = formula
 
+    def citation_mark(self, tokens: Sequence[Token], idx: int, _options: object, _env: object) -> str:
+        return marks.to_html(tokens[idx].content)
+
 
 _RENDERER = FormulaRenderer(_PARSER)
 
@@ -100,6 +104,12 @@ def to_html(text: str) -> str:
     A block that ends with ``TIP`` is still being written.
     Raises TooDenseError for too much markup, or for nesting beyond which the parser would drop text.
     """
+    tokens = parse(text)
+    return _RENDERER.render(tokens, _PARSER.options, {_BUDGET: MAX_ELEMENTS - count_elements(tokens)})
+
+
+def parse(text: str) -> list[Token]:
+    """Return the tokens that are rendered of one block. Raises TooDenseError."""
     # The parser drops text beyond its nesting, silently, so such a block is shown as plain text.
     if text.endswith(TIP):
         tokens = _PARSER_OF_UNFINISHED.parse(text, {math.OPEN_ENDED: True, math.END_MARK: TIP})
@@ -114,10 +124,9 @@ def to_html(text: str) -> str:
             token.children = restrict_inline(token.children, token.content)
             if tokens[index - 2].type == "list_item_open":  # its paragraph begins between them
                 mark_task(token.children)
-    count = count_elements(tokens)
-    if count > MAX_ELEMENTS:
+    if count_elements(tokens) > MAX_ELEMENTS:
         raise TooDenseError("markup")
-    return _RENDERER.render(tokens, _PARSER.options, {_BUDGET: MAX_ELEMENTS - count})
+    return tokens
 
 
 def count_elements(tokens: Sequence[Token]) -> int:
@@ -142,6 +151,9 @@ def restrict_inline(tokens: Sequence[Token], source: str) -> list[Token]:
                 if _NOTE_TEXT.match(token.content) and out and out[-1].type == "softbreak":
                     out[-1] = Token("hardbreak", "br", 0)
                 out.extend(with_links(token.content, source))
+                continue
+            case marks.TYPE if any(is_allowed):
+                out.append(Token("text", "", 0, content=token.content))
                 continue
             case "link_open":
                 is_allowed.append(check_url(str(token.attrGet("href"))) is not None)
@@ -192,7 +204,9 @@ def mark_task(tokens: Sequence[Token]) -> None:
 def describe_image(image: Token) -> str:
     """Return the words that are shown in place of an image: its text and its host."""
     children = [
-        Token("text", "", 0, content=math.source(child.content, child.markup)) if child.type == math.INLINE else child
+        Token("text", "", 0, content=math.source(child.content, child.markup) if child.markup else child.content)
+        if child.type in (math.INLINE, marks.TYPE)
+        else child
         for child in image.children or ()
     ]
     alt = _RENDERER.renderInlineAsText(children, _PARSER.options, {}).strip()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from html import escape
@@ -20,10 +20,11 @@ from weakref import WeakValueDictionary
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import get_language, override
 
+from chat.html import marks
 from chat.html.citations import cite
 from chat.html.cost import RenderBudget, any_heavy, is_heavy, is_too_dense
 from chat.html.links import safe_hosts
-from chat.html.markdown import TooDenseError, split_blocks, to_html
+from chat.html.markdown import TooDenseError, parse, split_blocks, to_html
 from chat.html.postprocess import decorate
 from chat.html.process import PROCESSES, RenderTimeoutError, run_in_process
 from chat.html.sanitize import sanitize_html
@@ -50,7 +51,8 @@ def render_markdown(text: str, *, user_text: UserText = EMPTY) -> SafeString:
 
     ``user_text`` is what the users wrote before: a link that repeats words of it stays text.
     """
-    return mark_safe(render_blocks(text, user_text, RenderBudget()))  # noqa: S308  # sanitized
+    html = render_blocks(text, user_text, RenderBudget())
+    return mark_safe(marks.without_elements(html))  # noqa: S308  # sanitized
 
 
 def render_answer(
@@ -62,7 +64,7 @@ def render_answer(
     user_text: UserText = EMPTY,
     budget: RenderBudget | None = None,
 ) -> SafeString:
-    """Return an answer as HTML: markdown, a link for each marker of a known source, and checked quotations marked.
+    """Return an answer as HTML: markdown, a link for each mark of a known source, and checked quotations marked.
 
     ``numbers`` are the numbers that refs are shown under, as ``citation_numbers`` gives them. ``budget`` is what is
     left of the answer's after the blocks before this text.
@@ -72,7 +74,34 @@ def render_answer(
         html = cite(html, citations, sources, numbers)
     except Exception as error:  # noqa: BLE001  # an answer without source links is better than none
         logger.warning("answer not cited: %s", type(error).__name__)
+        html = marks.without_elements(html)
     return mark_safe(html)  # noqa: S308  # sanitized
+
+
+def renumber_citations(text: str, numbers: Mapping[int, int]) -> str:
+    """Return an answer's own text with its citation marks under the numbers that the page shows; all else is as it was.
+
+    Marks are found as for the page, in the same bounded time. ``numbers`` are as for ``render_answer``.
+    """
+    # Most answers cite no source, or all in order, and needn't be parsed.
+    changed = {ref for ref, number in numbers.items() if ref != number}
+    if not marks.has_marks(text, changed):
+        return text
+    # Blocks may have other line ends, but the same brackets: the next one in a block is the next one in the text.
+    brackets = (bracket.start() for bracket in re.finditer(r"\[", text))
+    budget = RenderBudget()
+    places: list[int] = []
+    for block in split_blocks(_NOT_TEXT.sub("\ufffd", text)):
+        found: Collection[int] | None = None
+        if not is_too_dense(block) and budget.admits(block):
+            found = find_places(block) if marks.has_marks(block, changed) else ()
+            if found is None:
+                budget.add_timeout()
+        if found is None:
+            found = plain_places(block)
+        in_block = re.finditer(r"\[", block)  # the first to end, so that no bracket of the text is lost
+        places += [at for bracket, at in zip(in_block, brackets, strict=False) if bracket.start() in found]
+    return marks.replace(text, places, lambda mark: marks.renumber(mark, numbers))
 
 
 def is_quick(texts: Iterable[str], most_chars: int) -> bool:
@@ -164,9 +193,30 @@ def render_markup(block: str, user_text: UserText, language: str | None) -> str:
         return as_plain_text(block)
 
 
+def find_places(block: str) -> frozenset[int] | None:
+    """Return where in one top-level block its citation marks begin; None where it took too long."""
+    try:
+        return run_in_process(parse_places, block) if is_heavy(block) else parse_places(block)
+    except RenderTimeoutError:
+        return None
+
+
+def parse_places(block: str) -> frozenset[int]:
+    """Find the marks of one block here, however long it takes."""
+    try:
+        return frozenset(marks.places_in(parse(block), block))
+    except Exception:  # noqa: BLE001  # as render_markup, which logs it
+        return plain_places(block)
+
+
+def plain_places(text: str) -> frozenset[int]:
+    """Return where the marks of a text begin that is shown without being parsed."""
+    return frozenset() if _FENCE.match(text.lstrip("\n")) else frozenset(marks.places_outside_code(text))
+
+
 def as_plain_text(text: str) -> str:
-    """Return text escaped; a code fence in a box of its own."""
+    """Return text escaped, with its citation marks; a code fence in a box of its own."""
     escaped = escape(text, quote=False)
     if _FENCE.match(text.lstrip("\n")):
         return f'<pre class="plain" dir="ltr" tabindex="0"><code>{escaped}</code></pre>\n'
-    return f'<p class="plain" dir="auto">{escaped}</p>\n'
+    return f'<p class="plain" dir="auto">{marks.replace(escaped, sorted(plain_places(escaped)), marks.to_html)}</p>\n'

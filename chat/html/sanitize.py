@@ -8,10 +8,11 @@ import threading
 from bleach.sanitizer import Cleaner
 
 from chat.html.links import check_url
+from chat.html.marks import TAG as CITATION_MARK
 from chat.html.math import ELEMENTS as MATHML
 
 _NAMES = "p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong s del sup a table thead tbody tr th td"
-TAGS = frozenset(_NAMES.split()) | MATHML.keys()
+TAGS = frozenset({*_NAMES.split(), CITATION_MARK}) | MATHML.keys()
 SCHEMES = frozenset({"http", "https", "mailto"})
 
 _LANGUAGE = re.compile(r"language-[A-Za-z0-9_+-]{1,32}")

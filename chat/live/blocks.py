@@ -104,6 +104,7 @@ def render_open(
         html = cite(html, (), sources, numbers)
     except Exception:
         logger.exception("open block shown without its citations")
+        html = cite(html, ())
     return OpenBlock.parse(html, cost_s=thread_time() - started)
 
 

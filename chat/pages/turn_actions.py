@@ -23,6 +23,7 @@ from chat.cards.view_models import dom_id
 from chat.conversations import actions
 from chat.conversations.access import get_turn
 from chat.conversations.reasoning_settings import visibility_for
+from chat.html import arender
 from chat.models import Turn
 from chat.pages.conversation import conversation_page, redirect_back
 from chat.turns.manager import turn_manager
@@ -154,8 +155,9 @@ def trace(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) 
 
 @never_cache
 @require_GET
-def copy(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
+async def copy(request: HttpRequest, conversation_id: uuid.UUID, turn_id: uuid.UUID) -> HttpResponse:
     """Return what Copy puts on the clipboard: the answer and its numbered citations."""
-    turn = get_turn(request, conversation_id, turn_id)
-    text = build.copied_answer(eventlog.turn_record(turn).answer_record())
+    turn = await sync_to_async(get_turn)(request, conversation_id, turn_id)
+    record = (await sync_to_async(eventlog.turn_record)(turn)).answer_record()
+    text = await arender(request_user(request).pk, [record.answer], build.copied_answer, record)
     return HttpResponse(text, content_type=PLAIN_TEXT)

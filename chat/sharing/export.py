@@ -29,8 +29,9 @@ from chat import eventlog
 from chat.cards import build, labels
 from chat.conversations.reasoning_settings import visibility_for
 from chat.eventlog.attachments import content_of
+from chat.html import renumber_citations
 from chat.models import Attachment, Prompt, Turn
-from reasoning.citations import citation_numbers, renumber
+from reasoning.citations import citation_numbers
 from reasoning.envelope import AnswerRecord, envelope
 from reasoning.redaction import redact_text
 from reasoning.trace import ToolTraceStep
@@ -269,7 +270,7 @@ def turn_parts(record: eventlog.TurnRecord, export: Export, thinking: eventlog.T
     status = "" if turn.status == Turn.Status.COMPLETED else str(turn.get_status_display())
     # the model of a profile is named by staff
     yield f"*{join_parts(escape(answer.model), at, status)}*"
-    yield renumber(answer.answer, citation_numbers(answer.citations)) or _("There is no answer.")
+    yield renumber_citations(answer.answer, citation_numbers(answer.citations)) or _("There is no answer.")
     # how any other answer ended is in the line above it
     yield str(CUT_LINES.get(answer.finish_reason or "", ""))
     yield source_lines(answer, export.origin)
