@@ -10,7 +10,7 @@ import json
 import re
 import uuid
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import RawIOBase
 from typing import Any
@@ -29,8 +29,8 @@ from chat import eventlog
 from chat.cards import build, labels
 from chat.conversations.reasoning_settings import visibility_for
 from chat.eventlog.attachments import content_of
-from chat.html import renumber_citations
-from chat.models import Attachment, Prompt, Turn
+from chat.html import arender, renumber_citations
+from chat.models import Attachment, Conversation, Prompt, Turn
 from reasoning.citations import citation_numbers
 from reasoning.envelope import AnswerRecord, envelope
 from reasoning.redaction import redact_text
@@ -79,13 +79,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """What is exported for whom. ``origin`` prefixes the URLs of sources, such as ``https://example.org``."""
+    """What is exported for whom. ``origin`` prefixes the URLs of sources, such as ``https://example.org``.
+
+    ``answers``: what ``numbered_answers`` returns, where that was called before.
+    """
 
     title: str
     origin: str
     at: datetime
     records: Sequence[eventlog.TurnRecord]
     sees: Visibility
+    answers: Mapping[uuid.UUID, str] | None = None
 
     @property
     def ended(self) -> tuple[eventlog.TurnRecord, ...]:
@@ -148,12 +152,26 @@ def as_json(export: Export) -> str:
     return json.dumps(exported, ensure_ascii=False, indent=2) + "\n"
 
 
+def numbered_answers(records: Sequence[eventlog.TurnRecord]) -> dict[uuid.UUID, str]:
+    """Return by turn the text of each answer with the numbers of its sources. See ``renumber_citations``."""
+    answers = {record.turn.pk: record.answer_record() for record in records}
+    return {pk: renumber_citations(one.answer, citation_numbers(one.citations)) for pk, one in answers.items()}
+
+
+async def with_numbered_answers(export: Export, person: User) -> Export:
+    """Return the export with its answers numbered, off the database's thread: they may be many, or hostile."""
+    texts = [record.answer_record().answer for record in export.ended]
+    return replace(export, answers=await arender(person.pk, texts, numbered_answers, export.ended))
+
+
 def as_markdown(export: Export) -> str:
     """Return text that reads well with and without a Markdown viewer."""
     parts = [f"# {escape(title_of(export))}"]
     thinking = eventlog.thinking_of([record.turn for record in export.ended], export.sees)
+    answers = numbered_answers(export.ended) if export.answers is None else export.answers
     for record in export.ended:
-        parts += [part for part in turn_parts(record, export, thinking.get(record.turn.pk)) if part]
+        pk = record.turn.pk
+        parts += [part for part in turn_parts(record, export, answers[pk], thinking.get(pk)) if part]
     return "\n\n".join(parts) + "\n"
 
 
@@ -167,16 +185,23 @@ async def zip_of_all(person: User, session_key: str | None, origin: str) -> Asyn
     archive = ZipFile(buffer, "w", ZIP_DEFLATED)
 
     @sync_to_async
-    def write_conversation(pk: uuid.UUID) -> list[uuid.UUID] | None:
-        """Return the ids of its attached files; None where the session has ended."""
+    def has_session_ended() -> bool:
+        return reread(person, session_key) is None
+
+    @sync_to_async
+    def read_conversation(pk: uuid.UUID) -> tuple[Conversation, Export] | None:
+        """Return None where it was deleted meanwhile or the session has ended."""
         current = reread(person, session_key)
-        if current is None:
-            return None
         conversation = person.conversations.select_related("profile").filter(pk=pk).first()
-        if conversation is None:  # deleted meanwhile
-            return []
+        if current is None or conversation is None:
+            return None
         sees = Choice(summary=True, trace=True, thinking=True).within(visibility_for(*current, conversation))
-        export = Export(conversation.title, origin, timezone.now(), eventlog.turns(pk), sees)
+        return conversation, Export(conversation.title, origin, timezone.now(), eventlog.turns(pk), sees)
+
+    @sync_to_async
+    def write_conversation(conversation: Conversation, export: Export) -> list[uuid.UUID]:
+        """Return the ids of its attached files."""
+        pk = conversation.pk
         name = f"{conversation.created_at:%Y-%m-%d}-{file_stem(conversation.title)}-{pk.hex[:8]}"
         # the response is read after its request, whose language has ended
         with override(language):
@@ -185,26 +210,26 @@ async def zip_of_all(person: User, session_key: str | None, origin: str) -> Asyn
         return list(conversation.attachments.exclude(sent_at=None).values_list("pk", flat=True))
 
     @sync_to_async
-    def write_file(pk: uuid.UUID) -> bool:
-        """Return False where the session has ended."""
-        if reread(person, session_key) is None:
-            return False
+    def write_file(pk: uuid.UUID) -> None:
         if file := Attachment.objects.filter(pk=pk).first():
             folder = f"attachments/{file.conversation_id.hex[:8]}"
             archive.writestr(f"{folder}/{get_valid_filename(f'{pk.hex[:8]}-{file.name}')}", content_of(file))
-        return True
 
     # First: it needs no other rows, and a download that is cut off has it.
     archive.writestr("account.json", await sync_to_async(account_json)(person))
     yield buffer.take()
     listed = person.conversations.filter(expires_at=None, turns__isnull=False).distinct().order_by("-created_at")
     for pk in [pk async for pk in listed.values_list("pk", flat=True)]:
-        files = await write_conversation(pk)
-        if files is None:
-            return
-        for file_pk in files:
-            if not await write_file(file_pk):
+        found = await read_conversation(pk)
+        if found is None:
+            if await has_session_ended():
                 return
+            continue
+        conversation, export = found
+        for file_pk in await write_conversation(conversation, await with_numbered_answers(export, person)):
+            if await has_session_ended():
+                return
+            await write_file(file_pk)
             yield buffer.take()
         yield buffer.take()
     archive.close()
@@ -256,7 +281,9 @@ def file_stem(title: str) -> str:
     return slugify(redact_text(title))[:MAX_NAME_CHARS].strip("-") or "conversation"
 
 
-def turn_parts(record: eventlog.TurnRecord, export: Export, thinking: eventlog.ThinkingText | None) -> Iterator[str]:
+def turn_parts(
+    record: eventlog.TurnRecord, export: Export, text: str, thinking: eventlog.ThinkingText | None
+) -> Iterator[str]:
     turn, answer = record.turn, record.answer_record()
     yield "## " + _("Question %(number)s") % {"number": turn.number}
     question = build.question_card(record)
@@ -270,7 +297,7 @@ def turn_parts(record: eventlog.TurnRecord, export: Export, thinking: eventlog.T
     status = "" if turn.status == Turn.Status.COMPLETED else str(turn.get_status_display())
     # the model of a profile is named by staff
     yield f"*{join_parts(escape(answer.model), at, status)}*"
-    yield renumber_citations(answer.answer, citation_numbers(answer.citations)) or _("There is no answer.")
+    yield text or _("There is no answer.")
     # how any other answer ended is in the line above it
     yield str(CUT_LINES.get(answer.finish_reason or "", ""))
     yield source_lines(answer, export.origin)

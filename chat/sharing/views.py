@@ -42,7 +42,7 @@ from chat.eventlog import pagination
 from chat.eventlog.link_tokens import token_of
 from chat.models import Conversation, ConversationImport, Share, Turn
 from chat.sharing import imports, links
-from chat.sharing.export import Choice, Export, as_json, as_markdown, file_stem, zip_of_all
+from chat.sharing.export import Choice, Export, as_json, as_markdown, file_stem, with_numbered_answers, zip_of_all
 from chat.url_converters import parse_id
 from chat.validation import InvalidInputError
 
@@ -57,15 +57,24 @@ LIFETIME_DAYS = {"7": 7, "30": 30, "never": None}
 
 @never_cache
 @require_GET
-def export(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+async def export(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     """Download a conversation: ``?format=md|json&summary=1&trace=0&thinking=0``."""
-    conversation = get_conversation(request, conversation_id)
+    conversation = await sync_to_async(get_conversation)(request, conversation_id)
     file_format = request.GET.get("format", "md")
     if file_format not in FORMATS:
         return HttpResponseBadRequest(_("format: md or json is needed."), content_type="text/plain; charset=utf-8")
     write, content_type = FORMATS[file_format]
-    sees = Choice.from_query(request.GET).within(visibility_for(request_user(request), request.session, conversation))
-    text = write(Export(conversation.title, origin_of(request), timezone.now(), eventlog.turns(conversation.pk), sees))
+    person = request_user(request)
+
+    @sync_to_async
+    def read() -> Export:
+        sees = Choice.from_query(request.GET).within(visibility_for(person, request.session, conversation))
+        return Export(conversation.title, origin_of(request), timezone.now(), eventlog.turns(conversation.pk), sees)
+
+    exported = await read()
+    if file_format == "md":
+        exported = await with_numbered_answers(exported, person)
+    text = await sync_to_async(write)(exported)
     name = f"{file_stem(conversation.title)}-{today()}.{file_format}"
     return HttpResponse(text, content_type=content_type, headers=download_header(name))
 
