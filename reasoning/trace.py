@@ -20,6 +20,7 @@ from reasoning.scratchpad import Scratchpad
 StepStatus = Literal["ok", "error", "denied", "cancelled", "waiting"]
 
 TOP_CITATIONS = 3
+MAX_TOOL_CHARS = 80
 UNREADABLE = "[arguments that are no JSON]"
 _OMITTED_STEP_BYTES = 512  # more than the step has that counts those left out
 _CREATED_HERE = object()
@@ -105,7 +106,7 @@ def finish(
     error: str | None = None,
     call_id: str = "",
 ) -> ToolTraceStep:
-    """End a step: arguments, error and snippets come out redacted, the first three sources as citations.
+    """End a step: name, arguments, error and snippets come out redacted, the first three sources as citations.
 
     With the status ``waiting`` and a ``call_id``: as people see it before they decide.
     """
@@ -117,7 +118,7 @@ def finish(
     except (ValueError, RecursionError):
         args = UNREADABLE
     return ToolTraceStep(
-        tool=str(redactor.redact_text(opened.tool[:80])),
+        tool=str(redactor.redact_args(opened.tool[:MAX_TOOL_CHARS])),
         args=args,
         duration_ms=max(0.0, round(at_ms - opened.started_ms, 1)),
         results=results,

@@ -10,7 +10,8 @@ from typing import Any
 from chat.eventlog import encryption
 from chat.models import Attachment, Checkpoint, Event, Share, StoredCard, Turn
 from reasoning import redact_trace
-from reasoning.events import Reasoning, UserMessage
+from reasoning.events import AssistantMessage, Reasoning, UserMessage
+from reasoning.trace import step_from_json, summary_from_trace
 
 
 def purge_thinking(before: datetime) -> int:
@@ -25,12 +26,20 @@ def purge_thinking(before: datetime) -> int:
 
 
 def redact_traces(turn: Turn) -> int:
-    """Redact a turn's stored trace steps by today's rules; return how many changed. Redacting twice changes nothing."""
+    """Redact a turn's stored trace steps by today's rules; return how many changed. Redacting twice changes nothing.
+
+    A summary that was built from steps which change is built again.
+    """
     changed = 0
     for event in turn.events.filter(public__has_key="trace"):
         step = redact_trace([event.public["trace"]])[0]
         if step != event.public["trace"]:
             changed += Event.objects.filter(pk=event.pk).update(public={**event.public, "trace": step})
+    if changed and turn.summary_source == "trace":
+        traces = turn.events.filter(public__has_key="trace").order_by("seq").values_list("public__trace", flat=True)
+        summary = summary_from_trace(tuple(map(step_from_json, traces)))
+        for event in turn.events.filter(type=AssistantMessage.type).exclude(public__summary=[]):
+            Event.objects.filter(pk=event.pk).update(public={**event.public, "summary": list(summary)})
     return changed
 
 

@@ -17,7 +17,7 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from chat.tools import registry
-from reasoning.redaction import DEFAULT, REDACTED, TRUNCATED, UNAVAILABLE, Redactor
+from reasoning.redaction import DEFAULT, REDACTED, TRUNCATED, UNAVAILABLE, Redactor, mask_private
 from reasoning.replay.tokens import ENCRYPTED_KEYS
 from reasoning.stream.normalizer import THINKING_FIELDS
 from reasoning.visibility import Visibility
@@ -26,7 +26,8 @@ SHOWN_CHARS = 2_000  # of one text
 MAX_CHARS = 200_000  # that are redacted for one page, the newest entries first, because redaction takes time
 _NEVER_HIDDEN_KEYS = frozenset({"role", "type", "id", "call_id", "tool_call_id", "status", "format"})
 _MAX_KEY_CHARS = 40
-_TEXT_POLICY = replace(DEFAULT, text_limit=SHOWN_CHARS)
+# What people and their model say is shown with its delimiters.
+_TEXT_POLICY = replace(DEFAULT, text_limit=SHOWN_CHARS, private=False)
 # JSON in a text is parsed whole, for the keys of its values.
 _JSON_POLICY = replace(_TEXT_POLICY, window=24_000, value_bytes=2 * SHOWN_CHARS)
 _OPEN, _CLOSE = "\ue000", "\ue001"  # private-use characters around our own notes
@@ -104,7 +105,8 @@ class BodyMasker:
             case str() if self.hidden[kind] and value.strip():
                 return _note(_("not shown, %(count)s characters"), value)
             case str():
-                return self.text(value)
+                # A result may repeat the arguments.
+                return self.text(mask_private(value) if kind == "trace" else value)
             case list() | tuple():
                 return [self.value(inner, kind) for inner in value]
             case Mapping():

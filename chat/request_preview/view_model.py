@@ -26,7 +26,7 @@ from reasoning.replay.tokens import entry_tokens, event_tokens, text_tokens
 from reasoning.visibility import Visibility
 
 SENDABLE = (UserMessage, Reasoning, AssistantMessage, ToolCall, ToolResult)
-EXCERPT = Redactor(replace(DEFAULT, text_limit=80, window=512))
+EXCERPT = Redactor(replace(DEFAULT, text_limit=80, window=512, private=False))
 BAR_GAP = 0.25  # percent of the bar between two segments
 NO_SEQ = "–"
 # The share of the bar to which a row belongs by its kind; all others are messages.

@@ -14,6 +14,7 @@ from reasoning.redaction.policy import (
     RedactionPolicy,
     SafeText,
 )
+from reasoning.redaction.private_text import mask_private
 from reasoning.redaction.redactor import REPEAT, Redactor, redact_args, redact_text, redact_trace
 from reasoning.redaction.stream import StreamRedactor, clean
 
@@ -31,6 +32,7 @@ __all__ = [
     "StreamRedactor",
     "classify",
     "clean",
+    "mask_private",
     "redact_args",
     "redact_text",
     "redact_trace",

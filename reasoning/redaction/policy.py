@@ -26,6 +26,7 @@ class RedactionPolicy:
     max_nodes: int = 4_000
     vector_min: int = 16
     personal: bool = True
+    private: bool = True  # whether values are searched for private text of the model, too (product 36)
 
 
 DEFAULT: Final = RedactionPolicy()

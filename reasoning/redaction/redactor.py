@@ -22,10 +22,12 @@ from reasoning.redaction.policy import (
     SafeText,
     mark_safe_text,
 )
+from reasoning.redaction.private_text import mask_private
 from reasoning.redaction.stream import MAX_HELD, StreamRedactor, clean, rule_book
 
 _OMITTED_STEP_BYTES = 96  # of the last step, which counts what was left out
 REPEAT: Final = "repeat"  # the kind under which ``remove_repeats`` is counted
+PRIVATE: Final = "private"  # and private text of the model
 _COUNT_NAME = re.compile(r"[a-z_]{2,16}")
 
 
@@ -60,7 +62,7 @@ class Redactor:
                 value = size_note(value)
             elif shown is not None and isinstance(value, Mapping):
                 value = {name: item if name in shown else _undeclared(name, item) for name, item in value.items()}
-            return JsonWalk(self.policy, self._redact, self.counts).value(value)
+            return JsonWalk(self.policy, self._redact_value, self.counts).value(value)
         except Exception:  # noqa: BLE001 - fail closed
             return UNAVAILABLE
 
@@ -69,7 +71,7 @@ class Redactor:
         # Citations are a public filing's words: only secrets are masked in them. Product 12.
         public = Redactor(replace(self.policy, personal=False))
         # Names of arguments, and much of what they contain, are the same in every step.
-        redact, redact_public = remember_plain(self._redact), remember_plain(public._redact)
+        redact, redact_public = remember_plain(self._redact_value), remember_plain(public._redact_value)
         shown: list[dict[str, Any]] = []
         # Two bytes for the brackets of the list, two for each comma.
         bytes_left = self.policy.trace_bytes - 2
@@ -101,6 +103,13 @@ class Redactor:
         if len(shown) < len(steps):
             shown.append({"tool": TRUNCATED, "args": {}, "omitted": len(steps) - len(shown)})
         return shown
+
+    def _redact_value(self, text: str) -> str:
+        """Redact a text that the model wrote into a value: it may contain what an answer wouldn't show. Product 36."""
+        if self.policy.private and (masked := mask_private(text)) != text:
+            self.counts[PRIVATE] += 1
+            text = masked
+        return self._redact(text)
 
     def _redact(self, text: str) -> str:
         if self._remove_repeats:

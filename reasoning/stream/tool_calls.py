@@ -14,6 +14,7 @@ from typing import Any
 
 from reasoning.deltas import Channel, Delta
 from reasoning.events import ToolCall
+from reasoning.redaction import mask_private
 from reasoning.stream.limits import utf8_bytes
 from reasoning.stream.surrogates import SurrogateJoiner, repair_surrogates
 
@@ -127,7 +128,9 @@ class ToolCallAssembler:
             # Derived, not random: the same deltas give the same events.
             call_id = f"call_{turn_id[:8]}_{step}_{index}" if call.call_id in used else call.call_id
             used.add(call_id)
-            finished[index] = ToolCall(call_id=call_id, name=call.name, arguments="".join(call.arguments), step=step)
+            finished[index] = ToolCall(
+                call_id=call_id, name=mask_private(call.name), arguments="".join(call.arguments), step=step
+            )
         return finished
 
     def signatures(self, calls: Mapping[int, ToolCall]) -> Iterator[dict[str, Any]]:

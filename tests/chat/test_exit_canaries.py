@@ -31,7 +31,8 @@ THINKING = "canary-of-the-thinking-tail"
 SCRATCHPAD = "canary-of-the-scratchpad"
 ARGUMENT = "sk-proj-Ca4naryOfTheArguments7Wq2Zx9Lm3Rt8"
 RESULT = "canary-Pass-w0rd-in-the-query"  # the tool says back what it was asked for
-CANARIES = (THINKING, SCRATCHPAD, ARGUMENT, RESULT)
+NOTE = "canary-in-a-query"  # which the tool says back, too
+CANARIES = (THINKING, SCRATCHPAD, ARGUMENT, RESULT, NOTE)
 SAID = "The covenants are in Item 7."
 EVERYTHING = "summary=1&trace=1&thinking=1"
 ANSWER = f"{opening()}{SAID}\n\n<scratchpad>\n{SCRATCHPAD}\n</scratchpad>\n"
@@ -40,7 +41,13 @@ SCRIPT = [
         thinks("Weighing one clause. " * 60 + THINKING),
         calls("searchFilings", json.dumps({"query": "covenants", "api_key": ARGUMENT})),
     ),
-    reply(calls("searchFilings", json.dumps({"query": f"debt password={RESULT}"}), id_="call_2")),
+    reply(
+        calls(
+            "searchFilings",
+            json.dumps({"query": f"<scratchpad>{NOTE}</scratchpad> debt password={RESULT}"}),
+            id_="call_2",
+        )
+    ),
     reply(says(ANSWER)),
 ]
 
@@ -151,6 +158,7 @@ async def test_next_request_contains_the_raw_call_and_nothing_else_private(site,
 
     body = json.dumps(site.requests()[-1]["body"])
     assert ARGUMENT in body
+    assert NOTE in body
     assert SCRATCHPAD not in body
     assert THINKING not in body
 

@@ -199,6 +199,22 @@ class TestRerender:
         assert stored["args"] == {"password": "[redacted]"}
         assert stored["error"] == "for b***@example.com"
 
+    @pytest.mark.spec("product 36")
+    def test_it_masks_private_text_in_steps_and_in_the_summary_built_from_them(self, page, conversation):
+        turn = open_turn(conversation.pk, text="Why?")
+        call = ToolCall(call_id="c1", name="searchFilings", arguments="{}", step=0)
+        result = ToolResult(call_id="c1", output="x", ok=True, step=0)
+        old = {"tool": "searchFilings", "args": {"query": "<scratchpad>canary</scratchpad> debt"}, "results": 1}
+        eventlog.append(turn, [call, result], {"c1": old})
+        bullets = ("Searched the filings for “<scratchpad›canary</scratchpad› debt” and got 1 result.", "Found x.")
+        end_turn(turn, [AssistantMessage(text="Yes.", summary=bullets)], summary_source="trace")
+
+        call_command("rerender", str(conversation.pk), stdout=StringIO())
+
+        assert "canary" not in page()
+        stored = Event.objects.get(turn=turn, type="assistant_message").public["summary"]
+        assert stored[0] == "Searched the filings for “debt” and got 1 result."
+
     def test_it_leaves_other_conversations_alone(self, alice, conversation):
         make_turn(conversation)
         other = make_turn(make_conversation(owner=alice))

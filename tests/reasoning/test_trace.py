@@ -5,8 +5,12 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from reasoning.citations import Source
+from reasoning.redaction import redact_trace
+from reasoning.stream.tags import Tag, TagScanner
 from reasoning.trace import ToolTraceStep, finish, start, step_from_json, step_to_json, summary_from_trace, within_room
 
 
@@ -171,3 +175,80 @@ def test_trace_as_a_whole_has_100_kb():
     assert len(shown) - 1 + shown[-1].omitted == 300
     assert within_room(shown) == shown
     assert within_room(steps[:9]) == tuple(steps[:9])
+
+
+CANARY = "canary0of0private0text"
+TAGS = ("think", "thinking", "REASONING", "scratchpad", "SCRATCHPAD")
+bits = st.sampled_from(("a", " ", "\n", "`", "```\n", "<", ">", "/", "\\", '"', "[redacted]", "Final Answer:", "&lt;"))
+around = st.lists(bits, max_size=4).map("".join)
+
+
+@st.composite
+def private_texts(draw):
+    """Return a text with the canary in a tag or below a heading, which may be nested, escaped or left open."""
+    text = f"{draw(around)}{CANARY}{draw(around)}"
+    for _ in range(draw(st.integers(1, 3))):
+        name = draw(st.sampled_from(TAGS))
+        closer = draw(st.sampled_from((f"</{name}>", "")))
+        opener = draw(st.sampled_from((f"<{name}>", f"<{name} >", f"<{name[0]}\u200b{name[1:]}>")))
+        if name.lower() == "scratchpad":
+            opener = draw(st.sampled_from((opener, "&lt;scratchpad&gt;", "\\<scratchpad\\>", "\nScratchpad: \n ")))
+            text = text.replace("Final Answer:", "")
+        text = f"{opener}{text}{closer}"
+    return f"{draw(around)}{text}{draw(around)}"
+
+
+values = st.recursive(
+    private_texts(),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=2),
+        st.dictionaries(st.one_of(st.just("query"), private_texts()), inner, min_size=1, max_size=2),
+        inner.map(json.dumps),
+    ),
+    max_leaves=4,
+)
+
+
+@pytest.mark.spec("product 36")
+@given(value=values, escapes=st.booleans(), hides=st.booleans(), error=private_texts())
+def test_private_text_in_arguments_is_masked_at_any_depth(value, escapes, hides, error):
+    arguments = json.dumps(value)
+    arguments = arguments.replace("<", "\\u003c") if escapes else arguments
+    shown = frozenset({"query"}) if hides else None
+
+    made = finish(start("c", error, arguments, at_ms=0, shown=shown), at_ms=1, status="error", error=error)
+    form = json.dumps(step_to_json(made))
+
+    assert CANARY not in form
+    assert not any(isinstance(token, Tag) for token in TagScanner().feed(form))
+    assert redact_trace([step_to_json(made)]) == [step_to_json(made)]
+
+
+@pytest.mark.spec("product 36")
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("<scratchpad>why</scratchpad> covenants", "covenants"),
+        ("covenants <scratchpad>why", "covenants"),
+        ("Scratchpad: why\n\nFinal Answer: covenants", "Final Answer: covenants"),
+        ("&lt;scratchpad&gt;why&lt;/scratchpad&gt; covenants", "covenants"),
+        ("debt <think>why</think> covenants", "debt [redacted] covenants"),
+        ("debt <think>a<scratchpad>b</think>c</scratchpad> covenants", "debt [redacted] covenants"),
+        ("`<REASONING>why</REASONING>` covenants", "`[redacted]` covenants"),
+        ("<think></think>covenants", "covenants"),
+        ("<think>", "<think›"),
+        ("what is <think> for", "what is <think› [redacted]"),
+        ("a </think> b <think/>", "a </think› b <think/›"),
+        ("<thi<scratchpad>why</scratchpad>nk>", "<think›"),
+        ("a < b & c > d", "a < b & c > d"),
+    ],
+)
+def test_private_text_in_a_query(query, shown):
+    assert step(json.dumps({"query": query})).args == {"query": shown}
+
+
+@pytest.mark.spec("product 36")
+def test_summary_quotes_no_private_text():
+    made = step(json.dumps({"query": "<scratchpad>why</scratchpad> covenants"}))
+
+    assert summary_from_trace([made])[0] == "Searched the filings for “covenants” and got 5 results."
