@@ -49,14 +49,21 @@ _QUOTE = re.compile(r"\\.|\"", re.DOTALL)
 _STRING_REST = re.compile(r"(?:[^\"\\]|\\.)*+\"?", re.DOTALL)
 _STRING_OR_LITERAL = re.compile(r"\"(?:[^\"\\]|\\.)*+\"?|-?\d[\d.eE+-]*|true|false|null", re.DOTALL)
 _LAST_WORD = re.compile(r"(?<!\S)\S++\Z")
-# A word in any script, a number of few digits, a citation, half a tag; with the marks of Markdown around it.
-_ORDINARY_WORD = re.compile(
-    r"[\[\](){}\"'“„«»*_`~|>#:+=–—-]{0,6}+"
-    r"(?:[^\W\d_]?(?:[^\W\d_A-Z]{1,24}[-'’/]?){0,3}|[A-Z]{1,6}|(?:[A-Z]\.){2,4}|(?:\d{1,2}-[A-Z]/?){1,3}"
-    r"|[$€£]?\d{1,6}(?:[.,:/-]\d{1,3}){0,3}|</?[a-z]{0,12}>?)"
-    r"[\[\](){}\"'”“»*_`~|.,;:!?%…–—-]{0,8}"
-)
-_CUT_SECRET = re.compile(r"(?:\d[\d .()/-]{6,}|-{5}BEGIN [A-Z0-9 -]{0,60})\Z")
+# Runs of letters and digits that no secret has: a word, also in camel case, few digits, four of both.
+_RUN = re.compile(r"[A-Za-z0-9]+")
+_ORDINARY_RUN = re.compile(r"[A-Za-z]?[a-z]{0,24}|(?!AKIA|ASIA)[A-Z]{1,12}s?|\d{1,6}|[A-Za-z0-9]{1,4}")
+_CAMEL_CASE = re.compile(r"(?!eyJ)[a-z]{0,24}(?:[A-Z][a-z]{1,24}){1,5}")
+_MIN_HUMP_CHARS = 3  # on average
+_MAX_MIXED_CHARS = 8
+_MAX_DIGITS = 11
+_PART_OF_TOKEN = re.compile(rf"(?<![A-Za-z0-9])(?:{'|'.join(tokens.DISTINCT_PREFIXES + tokens.SHORT_PREFIXES)})")
+_USER_OF_URL = re.compile(r"//[^/\s]*(?:@|:(?!\d{1,5}(?:[/?#]|\Z)))")
+_NO_YEARS = r"(?!(?:(?:19|20)\d\d[ /-]{0,3})+\Z)(?<!\d)"
+_CUT_NUMBER = re.compile(rf"{_NO_YEARS}\d[\d .()/-]{{6,}}\Z")
+# What is cut off within it is certain to be one: a card's number, a key block, an address.
+_CUT_SECRET = re.compile(rf"{_NO_YEARS}(?:\d[ .()/-]{{0,2}}){{12,}}\Z|-{{5}}BEGIN [A-Z0-9 -]{{0,60}}\Z")
+_CUT_EMAIL = re.compile(r"[^\s@]+@[\w.-]*\Z")
+_CUT_OFF: Final = "…"
 _RUN_END = re.compile(r"(?=[\s\"'<>])")
 _LINE_END = re.compile(r"(?=[\n\r])")
 
@@ -177,6 +184,21 @@ class RuleBook:
         return merge_spans(found)
 
 
+def is_ordinary(word: str) -> bool:
+    """Say whether no secret begins like this word or number. Letters beyond ASCII and punctuation are in none."""
+    runs = _RUN.findall(word)
+    odd = [run for run in runs if not _ORDINARY_RUN.fullmatch(run)]
+    mixed = [run for run in runs if not run.isalpha() and not run.isdigit()]
+    return (
+        all(_CAMEL_CASE.fullmatch(run) and len(run) >= _MIN_HUMP_CHARS * sum(map(str.isupper, run)) for run in odd)
+        and sum(map(len, mixed)) <= _MAX_MIXED_CHARS
+        and sum(map(str.isdigit, word)) <= _MAX_DIGITS
+        and " " not in word
+        and not _PART_OF_TOKEN.search(word)
+        and not _USER_OF_URL.search(word)
+    )
+
+
 def mask_numbers_of_json(text: str, spans: list[Span], *, in_string: bool) -> list[Span]:
     """Mask numbers and other literals as a whole, by a string, so that JSON remains JSON."""
     opened = _STRING_REST.match(text) if in_string else None
@@ -206,6 +228,7 @@ class StreamRedactor:
     def __init__(self, policy: RedactionPolicy = DEFAULT) -> None:
         self.counts: Counter[str] = Counter()
         self._book = rule_book(personal=policy.personal)
+        self._masks_personal = policy.personal
         self._is_json: bool | None = None  # unknown before the first character that isn't blank
         self._in_string = False  # whether the held part of a JSON text begins in a string
         self._last = ""  # last character received: cleaning depends on it
@@ -253,14 +276,20 @@ class StreamRedactor:
         return shown
 
     def abort(self) -> str:
-        """End a text that was cut off: as ``flush``, with a mask in place of a last word that isn't ordinary."""
+        """End a text that was cut off: as ``flush``, with ``…`` in place of a last word that isn't ordinary.
+
+        A mask replaces what is certain to be the beginning of something private.
+        """
         shown = self.flush()
+        cut = _CUT_SECRET.search(shown) or (_CUT_EMAIL.search(shown) if self._masks_personal else None)
+        if cut:
+            self.counts["secret"] += 1
+            return shown[: cut.start()] + REDACTED
         # What was cut off may be half a secret that no rule recognises yet.
-        cut = _CUT_SECRET.search(shown) or _LAST_WORD.search(shown)
-        if cut is None or cut.group().endswith(REDACTED) or _ORDINARY_WORD.fullmatch(cut.group()):
+        cut = _CUT_NUMBER.search(shown) or _LAST_WORD.search(shown)
+        if cut is None or cut.group().endswith(REDACTED) or is_ordinary(cut.group()):
             return shown
-        self.counts["secret"] += 1
-        return shown[: cut.start()] + REDACTED
+        return shown[: cut.start()] + _CUT_OFF
 
     def end_word(self) -> str:
         """Release the held word, unless something private may begin in it: a blank follows, if anything does."""

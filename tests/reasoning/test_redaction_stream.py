@@ -162,7 +162,15 @@ def test_abort_masks_what_may_be_private(text):
     assert not set(shown) & set("@-_")
 
 
-# review U D13
+@pytest.mark.parametrize(
+    "word", ["q1w2e3r4", "eyJhbGci", "sk-pro", "postgres://u:pa", "550e8400-e29b-41d4", "0171 234567"]
+)
+def test_abort_leaves_out_what_may_begin_a_secret(word):
+    stream = StreamRedactor(SECRETS_ONLY)
+
+    assert stream.feed(f"so {word}") + stream.abort() == "so …"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -176,6 +184,8 @@ def test_abort_masks_what_may_be_private(text):
             "größtenteils",
             "U.S.",
         ),
+        *("Hello 🌊", "Umsatz–Gewinn", "foo_bar", "x=1", "C++", "https://example.com/a/b", "http://127.0.0.1:8000/"),
+        *("getUserById()", "iPhone", "COVID-19", "GPT-4o", "Item 1A", "README.md", "f(x)", '{"a":1}', "2021 2022 2023"),
         *("$1,234,567", "10-K/10-Q", "well-known", "don't", "| 12 |", "的公司", "12:30"),
     ],
 )
