@@ -23,6 +23,7 @@ from reasoning.scratchpad import Scratchpad
 from reasoning.stream.limits import Cap, TurnLimits, cut_to_bytes, utf8_bytes
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import BLOCK_BREAK, Counters
+from reasoning.stream.reasoning_details import without_scratchpads
 from reasoning.stream.sections import SectionParser
 from reasoning.stream.tags import blunt
 from reasoning.stream.tool_calls import ToolCallAssembler
@@ -369,7 +370,7 @@ class TurnMachine:
         if self._thinking and (text := cut_to_bytes(self._thinking, self._step_thinking_room)):
             yield self._reasoning(kind="text", text=text, source_field=normalizer.source_field or "")
         if normalizer.reasoning_details:
-            yield self._reasoning(kind="details", details=list(normalizer.reasoning_details))
+            yield self._reasoning(kind="details", details=without_scratchpads(normalizer.reasoning_details))
         for signature in self._tool_calls.signatures(calls):
             yield self._reasoning(kind="signature", item=signature)
 

@@ -157,6 +157,22 @@ def test_scratchpad_is_passed_on_and_in_no_event():
 
 
 @pytest.mark.spec("003 precedence")
+@pytest.mark.spec("product 36")
+@pytest.mark.parametrize("seal", [{}, {"signature": "s"}, {"data": "x"}])
+def test_details_are_stored_without_scratchpads_unless_they_are_sealed(seal):
+    element = {"type": "reasoning.text", "index": 0}
+    texts = ("alpha <scratch", "pad>canary</scr", "atchpad> beta")
+
+    _updates, outcome = run(
+        *({"reasoning_details": [{**element, "text": text}]} for text in texts),
+        {"reasoning_details": [{**element, **seal}]} if seal else {"content": "Yes."},
+    )
+
+    [stored] = [event.details for event in outcome.events if isinstance(event, Reasoning) and event.kind == "details"]
+    kept = texts if seal else ("alpha  beta", "", "")
+    assert tuple(each["text"] for each in stored[:3]) == kept
+
+
 def test_native_thinking_alone_is_stored_where_tagged_text_came_first():
     _updates, outcome = run({"content": "<think>tagged</think>So."}, {"reasoning_content": "native"})
 

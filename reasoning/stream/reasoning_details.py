@@ -1,0 +1,43 @@
+"""The opaque elements of ``reasoning_details``, as they are stored. Product 36."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from reasoning.deltas import Channel
+from reasoning.stream.normalizer import Normalizer
+
+_TEXT_KEYS = ("text", "summary")
+_SEALS = ("signature", "data")  # what a service put on an element, or its ciphertext
+
+
+def without_scratchpads(details: Sequence[Any]) -> list[Any]:
+    """Return the elements with no scratchpad in their text, unless they are signed or encrypted.
+
+    A streamed element comes in pieces of one type and index, or id. Cleaned, the first piece has all of its text.
+    """
+    pieces: dict[object, list[int]] = {}
+    for at, element in enumerate(details):
+        if isinstance(element, dict):
+            place = element.get("index") if element.get("index") is not None else element.get("id")
+            pieces.setdefault((str(element.get("type")), str(place)), []).append(at)
+    cleaned = list(details)
+    for of_element in pieces.values():
+        if any(details[at].get(seal) for at in of_element for seal in _SEALS):
+            continue
+        for key in _TEXT_KEYS:
+            having = [at for at in of_element if isinstance(details[at].get(key), str)]
+            text = _clean("".join(details[at][key] for at in having))
+            if text is not None:
+                for number, at in enumerate(having):
+                    cleaned[at] = {**cleaned[at], key: "" if number else text}
+    return cleaned
+
+
+def _clean(text: str) -> str | None:
+    """Return the text without its scratchpads, None where it has none."""
+    normalizer = Normalizer()
+    deltas = (*normalizer.feed({"reasoning": text}), *normalizer.finish())
+    has_scratchpad = any(delta.channel is Channel.SCRATCHPAD for delta in deltas)
+    return (normalizer.thinking or "") if has_scratchpad else None
