@@ -45,8 +45,9 @@ class Delta(Struct, frozen=True):  # created twice per token, eight times as fas
 class RawFields(Struct, frozen=True):  # one for each token, like Delta
     """Text fields of one provider delta.
 
-    Any of ``content``, ``reasoning_content``, ``reasoning``, ``thinking``, ``reasoning_details``, ``tool_calls`` and
-    ``reasoning_summary`` (of the Responses API); the core ignores others. ``message`` numbers the message item that the
+    Any of ``content``, ``reasoning_content``, ``reasoning``, ``thinking``, ``reasoning_details``, ``tool_calls``,
+    ``signatures`` (opaque fields of the message by their names) and ``reasoning_summary`` (of the Responses API); the
+    core ignores others. ``message`` numbers the message item that the
     content belongs to; over the chat API there is one only.
     """
 
@@ -85,7 +86,7 @@ class RawUsage:
 
 @dataclass(frozen=True, slots=True)
 class RawEnd:
-    """The end of the response: ``stop``, ``tool_calls``, ``length``, ``content_filter``…
+    """The end of the response: ``stop``, ``tool_calls``, ``length`` or ``content_filter``. Product 32.
 
     A stream that ends without one was cut off.
     """

@@ -19,7 +19,7 @@ from typing import Any
 import yaml
 
 from chat.providers.base import ProviderError
-from chat.providers.decoding import DONE, EventParser
+from chat.providers.decoding import EventParser, is_end_mark
 from chat.providers.errors import cut_off
 from chat.providers.openai_chat import ChatDecoder
 from chat.providers.openai_responses import ResponsesDecoder
@@ -71,7 +71,7 @@ def read_recording(data: bytes, *, exchange: int = 0) -> Recording:
     # A background response that is still being worked on is whole, too.
     first = parse_json(payloads[0])
     is_whole = len(payloads) == 1 and isinstance(first, dict) and first.get("object") == "response"
-    return Recording(tuple(deltas), None if decoder.ended or is_whole else cut_off())
+    return Recording(tuple(deltas), decoder.failure or (None if decoder.ended or is_whole else cut_off()))
 
 
 def payloads_in(data: bytes) -> list[bytes]:
@@ -100,7 +100,7 @@ def payloads_in(data: bytes) -> list[bytes]:
 def split_event(event: bytes) -> list[bytes]:
     """Split what a capture without blank lines turns into one event."""
     lines = event.split(b"\n")
-    are_events = all(line.strip() in (b"", DONE) or isinstance(parse_json(line), dict) for line in lines)
+    are_events = all(not line.strip() or is_end_mark(line) or isinstance(parse_json(line), dict) for line in lines)
     return lines if are_events else [event]
 
 

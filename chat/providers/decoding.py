@@ -1,24 +1,88 @@
-"""What both APIs need to read an answer: server-sent events, JSON that is slightly wrong, token counts."""
+"""What both APIs need to read an answer: its framing, JSON that is slightly wrong, how it ended, token counts."""
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from chat.providers.base import ProviderError
-from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, malformed
-from reasoning.deltas import RawDelta, RawUsage
+from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object, malformed
+from reasoning.deltas import RawDelta, RawEnd, RawUsage
 from reasoning.stream import surrogates
+from reasoning.stream.finish_reasons import is_context_full, is_open, read_finish_reason
 
-DONE = b"[DONE]"
+logger = logging.getLogger(__name__)
 # A service that never ends a line would fill the memory.
 MAX_EVENT_BYTES = 8 * 1024 * 1024
 # Enough names to tell an event stream from something else.
 _MAX_FIELDS = 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_MAX_REASON_CHARS = 64  # of an unknown finish reason, in the log
+
+
+class BodyParser:
+    """Find the events in a body: of an event stream, of JSON lines, or the one of a whole JSON body.
+
+    The first byte decides, since gateways label each of them as another one. A web page is no answer under any label.
+    """
+
+    def __init__(self) -> None:
+        self._head = b""
+        self._parser: EventParser | JsonParser | None = None
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """Return the payloads that ``piece`` completes. Raises ProviderError for what is no answer."""
+        if self._parser is None:
+            piece = self._head + piece
+            self._head = piece if _BYTE_ORDER_MARK.startswith(piece) else b""
+            start = piece.removeprefix(_BYTE_ORDER_MARK).lstrip()
+            if self._head or not start:
+                return []
+            if start.startswith(b"<"):
+                raise malformed("a web page instead of an answer")
+            self._parser = JsonParser() if start.startswith((b"{", b"[")) else EventParser()
+            piece = start
+        return self._parser.feed(piece)
+
+    def finish(self) -> list[bytes]:
+        """Return the payload of a last event whose end never came."""
+        return self._parser.finish() if self._parser else []
+
+    @property
+    def is_no_stream(self) -> bool:
+        """Whether something came, but nothing of an event."""
+        return bool(self._parser and self._parser.is_no_stream)
+
+
+class JsonParser:
+    """Parse a body of JSON: one value for each line where the first line is one, else one value in all."""
+
+    is_no_stream = False
+
+    def __init__(self) -> None:
+        self._text = bytearray()
+        self._has_lines: bool | None = None  # None until the first line is complete
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """Return the lines that ``piece`` completes. Raises ProviderError for a value of more than 8 MiB."""
+        self._text += piece
+        payloads: list[bytes] = []
+        if self._has_lines is not False and b"\n" in piece:
+            *lines, rest = bytes(self._text).split(b"\n")
+            if self._has_lines is None:
+                self._has_lines = is_json(lines[0])
+            if self._has_lines:
+                payloads, self._text = lines, bytearray(rest)
+        if len(self._text) > MAX_EVENT_BYTES:
+            raise malformed("more than 8 MiB in one piece")
+        return payloads
+
+    def finish(self) -> list[bytes]:
+        return [bytes(self._text)]
 
 
 class EventParser:
@@ -32,6 +96,7 @@ class EventParser:
         self._line = bytearray()  # a line whose end hasn't arrived
         self._data: list[bytes] = []  # data lines of the event in progress
         self._data_bytes = 0
+        self._is_error = False  # what the event in progress is, by its name
         self._fields: set[bytes] = set()  # the names of all lines
         self._skip_newline = False  # the last piece ended in CR, so an LF that comes next belongs to it
 
@@ -64,23 +129,27 @@ class EventParser:
     @property
     def is_no_stream(self) -> bool:
         """Whether lines came, but none of an event: the body is something else."""
-        return bool(self._fields - {b""}) and not self._fields & {b"data", b"event", b"id", b"retry"}
+        return bool(self._fields - {b""}) and not self._fields & {b"data", b"event", b"id", b"retry", b"error"}
 
     def _end_line(self) -> bytes | None:
-        """Take the finished line; return the payload where a blank line ends an event that has data."""
+        """Take the finished line; return the payload where a blank line ends an event that has data, or is an error."""
         line = bytes(self._line).removeprefix(_BYTE_ORDER_MARK)
         self._line.clear()
         name, _, value = line.partition(b":")
         if len(self._fields) < _MAX_FIELDS:
             self._fields.add(name)
-        if name == b"data":
+        # Older llama.cpp writes an error into a field of that name.
+        if name in (b"data", b"error"):
             self._data.append(value.removeprefix(b" "))
             self._data_bytes += len(value)
-        if line or not self._data:
+        if name == b"error" or (name == b"event" and value.strip().lower() == b"error"):
+            self._is_error = True
+        if line or not (self._data or self._is_error):
             return None
         payload = b"\n".join(self._data)
+        payload = as_error(payload) if self._is_error else payload
         self._data.clear()
-        self._data_bytes = 0
+        self._data_bytes, self._is_error = 0, False
         return payload
 
 
@@ -88,8 +157,9 @@ class ResponseDecoder:
     """Decode one response of an API: the events of a stream, or a whole body.
 
     ``feed`` accepts the payload of one event, and ``finish`` follows the last. ``ended``: it said how it ended.
-    ``done``: nothing more will come. Payloads become plain values by msgspec, since the SDK's objects cost about 200
-    times as much. An API adds what it reads from an event (``read_event``).
+    ``done``: nothing more will come. ``failure``: it ended, and its finish reason is one. Payloads become plain values
+    by msgspec, since the SDK's objects cost about 200 times as much. An API adds what it reads from an event
+    (``read_event``).
     """
 
     def __init__(self, endpoint: Endpoint = UNKNOWN_ENDPOINT) -> None:
@@ -97,6 +167,8 @@ class ResponseDecoder:
         self.done = False
         self._endpoint = endpoint
         self._usage: RawUsage | None = None
+        self._has_text = self._has_calls = False
+        self.failure: ProviderError | None = None  # that a finish reason named; not raised, for text may come with it
 
     def read_event(self, event: dict[str, Any]) -> Iterator[RawDelta]:
         """Yield what one event holds. Unknown fields and odd shapes are ignored. Raises ProviderError for an error."""
@@ -118,7 +190,7 @@ class ResponseDecoder:
             text = payload.strip()
             if not text:
                 return ()
-            if text == DONE:
+            if is_end_mark(text):
                 self.done = True
                 return tuple(self.read_end_mark())
             try:
@@ -128,12 +200,64 @@ class ResponseDecoder:
                     raise
                 # Several events without a blank line between them.
                 return tuple(delta for line in text.split(b"\n") for delta in self.feed(line))
-        return tuple(self.read_event(event)) if isinstance(event, dict) else ()
+        # Gemini puts an error into a list.
+        events = event if isinstance(event, list) else [event]
+        return tuple(delta for one in events if isinstance(one, dict) for delta in self.read_event(one))
 
     def finish(self) -> tuple[RawDelta, ...]:
         """Return the token counts, once: some services send a running total with each chunk."""
         usage, self._usage = self._usage, None
         return (usage,) if usage is not None else ()
+
+    def end(self, name: str, model: str) -> Iterator[RawEnd]:
+        """End the response, once, in our word for the service's finish reason. Product 32."""
+        if self.ended:
+            return
+        self.ended = True
+        came = self._has_text or self._has_calls
+        reason = read_finish_reason(name)
+        if reason is None:
+            logger.warning("unknown finish reason", extra={"finish_reason": name[:_MAX_REASON_CHARS]})
+            reason = "error" if not came else "tool_calls" if self._has_calls else "stop"
+        error: dict[str, str] | None = None
+        if reason == "error":
+            error = {"code": "server_error", "message": f"finish reason {name[:_MAX_REASON_CHARS]}"}
+        elif is_context_full(name) and not came:
+            error = {"code": "context_length_exceeded"}
+        if error is None:
+            yield RawEnd(reason, model)
+        else:
+            self.failure, self.done = failure_from_object(error, self._endpoint), True
+
+
+def is_end_mark(text: bytes) -> bool:
+    """Say whether a payload is the end mark of a stream: ``[DONE]``, also in small letters or without brackets."""
+    return text.strip(b"[] ").upper() == b"DONE"
+
+
+def as_error(payload: bytes) -> bytes:
+    """Return the data of an error event as an object with the key ``error``; it may be text, or nothing."""
+    try:
+        value = msgspec.json.decode(payload)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        value = payload.decode("utf-8", "replace").strip()
+    if isinstance(value, dict) and value.get("error"):
+        return payload
+    return msgspec.json.encode({"error": value or {"code": "server_error"}})
+
+
+def is_json(data: bytes) -> bool:
+    try:
+        parse_json(data)
+    except ProviderError:
+        return False
+    return True
+
+
+def finish_name(value: Any) -> str:
+    """Return a finish reason; empty where none came yet. SGLang's own API has an object with a type."""
+    value = value.get("type") if isinstance(value, dict) else value
+    return value if isinstance(value, str) and not is_open(value) else ""
 
 
 def parse_json(data: bytes) -> Any:

@@ -7,11 +7,13 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from chat.providers.base import ProviderRequest
-from chat.providers.decoding import ResponseDecoder, read_usage, without_surrogates
+from chat.providers.decoding import ResponseDecoder, finish_name, read_usage, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
-from reasoning.deltas import RawDelta, RawEnd, RawFields
-from reasoning.stream.normalizer import THINKING_FIELDS
+from reasoning.deltas import RawDelta, RawFields
+from reasoning.stream.finish_reasons import read_finish_reason
+from reasoning.stream.normalizer import NATIVE_FIELDS
+from reasoning.stream.signatures import signatures_in
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -52,8 +54,11 @@ class ChatDecoder(ResponseDecoder):
 
     def __init__(self, endpoint: Endpoint = UNKNOWN_ENDPOINT) -> None:
         super().__init__(endpoint)
-        self._has_calls = False
         self._model = ""
+        self._choice_index: Any = None  # of the alternative that is read: the first that comes
+        self._came: set[str] = set()  # fields that had something in a delta
+        self._thinking_field = ""  # under which the response began to think
+        self._pending_end: str | None = None  # the finish reason to assume if no better one follows
 
     def read_event(self, chunk: dict[str, Any]) -> Iterator[RawDelta]:
         """Yield what a chunk holds."""
@@ -65,18 +70,41 @@ class ChatDecoder(ResponseDecoder):
         self._model = model if isinstance(model, str) and model else self._model
         self._usage = read_usage(chunk.get("usage")) or self._usage
         for choice in choices:
-            if choice.get("index") not in (None, 0):
+            index = choice.get("index") or 0
+            self._choice_index = index if self._choice_index is None else self._choice_index
+            if index != self._choice_index:
                 # Another alternative: we never ask for more than one.
                 continue
-            fields = choice.get("delta")
-            # A service that ignored ``stream``, or a proxy that joined the chunks.
-            is_whole = fields is None and choice.get("message") is not None
-            fields = choice["message"] if is_whole else fields
-            if isinstance(fields, dict):
-                yield from self._read_fields(fields)
+            delta, message, text = choice.get("delta"), choice.get("message"), choice.get("text")
+            if isinstance(delta, dict) and delta:
+                yield from self._read_fields(delta)
+                self._came |= {name for name, value in delta.items() if value}
+            elif isinstance(text, str) and text:
+                # A completion of text where a chat completion was asked for.
+                yield from self._read_fields({"content": text})
+            if isinstance(message, dict):
+                # A service that ignored ``stream``, a proxy that joined the chunks, or a last chunk that repeats
+                # what came in deltas.
+                new = {name: value for name, value in message.items() if name not in self._came}
+                yield from self._read_fields(new, is_repetition=bool(self._came))
+                if message.get("content") or message.get("tool_calls"):
+                    self._pending_end = self._pending_end or ""
             self._usage = read_usage(choice.get("usage")) or self._usage
-            if choice.get("finish_reason") or is_whole:
-                yield from self._end(choice.get("finish_reason"))
+            if name := finish_name(choice.get("finish_reason")):
+                # An unknown one may come with every chunk.
+                if read_finish_reason(name) is None:
+                    self._pending_end = name
+                else:
+                    yield from self.end(name, self._model)
+
+    def finish(self) -> tuple[RawDelta, ...]:
+        """Return the end of a response that didn't name it clearly, and the token counts."""
+        end = () if self._pending_end is None else tuple(self.read_end_mark())
+        return (*end, *super().finish())
+
+    def read_end_mark(self) -> Iterator[RawDelta]:
+        """Yield an end. The end mark and a whole answer are one without a reason, too (Snowflake, seen 2026)."""
+        return self.end(self._pending_end or ("tool_calls" if self._has_calls else "stop"), self._model)
 
     def mend(self, chunk: Any) -> Any:
         """Replace lone surrogates in all but texts and calls, whose other half may come with the next chunk."""
@@ -92,53 +120,119 @@ class ChatDecoder(ResponseDecoder):
                     fields["reasoning_details"] = without_surrogates(fields["reasoning_details"])
         return mended
 
-    def _read_fields(self, source: dict[str, Any]) -> Iterator[RawFields]:
-        fields = {name: source[name] for name in THINKING_FIELDS if source.get(name)}
-        content = source.get("content") or source.get("refusal")
-        if isinstance(content, list):
+    def _read_fields(self, source: dict[str, Any], *, is_repetition: bool = False) -> Iterator[RawFields]:
+        # A repetition may use another name for what was thought.
+        fields = {} if is_repetition and self._thinking_field else self._thinking_in(source)
+        has_native = bool(fields)
+        if signatures := signatures_in(source):
+            fields["signatures"] = signatures
+        content = source.get("content")
+        content = source.get("refusal") if content in (None, "", []) else content
+        if isinstance(content, list | dict):
             # Typed parts (Mistral), in their order.
-            has_native = bool(fields)
             if fields:
                 yield RawFields(fields)
                 fields = {}
-            for part in content:
+            for part in content if isinstance(content, list) else [content]:
                 text = part_text(part, has_native=has_native)
                 if text:
+                    self._has_text = self._has_text or "content" in text
                     yield RawFields(text)
-        elif isinstance(content, str) and content:
-            fields["content"] = content
+        elif spoken := number_text(content):
+            fields["content"] = spoken
+            self._has_text = True
+        call = source.get("function_call")
         if source.get("tool_calls"):
             fields["tool_calls"] = source["tool_calls"]
-            self._has_calls = True
+        elif isinstance(call, dict) and call:
+            # The form before there were several calls.
+            fields["tool_calls"] = [{"index": 0, "type": "function", "function": call}]
+        self._has_calls = self._has_calls or "tool_calls" in fields
         if fields:
             yield RawFields(fields)
 
-    def read_end_mark(self) -> Iterator[RawDelta]:
-        """Yield an end, where the stream gave no reason for one."""
-        return self._end(None)
+    def _thinking_in(self, source: dict[str, Any]) -> dict[str, Any]:
+        """Return thinking under its usual names; what has another name or form as ``reasoning_content``.
 
-    def _end(self, reason: Any) -> Iterator[RawEnd]:
-        """End once. A whole answer, and the end mark, are an end where no reason was given (Snowflake, seen 2026)."""
-        if not self.ended:
-            self.ended = True
-            default = "tool_calls" if self._has_calls else "stop"
-            yield RawEnd(reason if isinstance(reason, str) and reason else default, self._model)
+        Services mirror a text under several names. The one under which a response begins to think counts to its end.
+        """
+        fields = {name: source[name] for name in NATIVE_FIELDS if source.get(name) and isinstance(source[name], str)}
+        if source.get("reasoning_details"):
+            fields["reasoning_details"] = source["reasoning_details"]
+        if any(name in fields and not fields[name].isspace() for name in NATIVE_FIELDS):
+            self._thinking_field = self._thinking_field or "usual"
+            return fields
+        for name in OTHER_THINKING:
+            if self._thinking_field in ("", name) and name not in fields and (text := text_in(source.get(name))):
+                fields["reasoning_content"] = text
+                if not text.isspace():
+                    self._thinking_field = name
+                break
+        return fields
+
+
+# How else thinking comes, with an example of each: the usual names with an object or a list, and other names.
+OTHER_THINKING: dict[str, Any] = {
+    "reasoning_content": [{"type": "text", "text": "Hm."}],
+    "reasoning": {"content": "Hm."},
+    "thinking": {"content": "Hm.", "signature": "c2ln"},
+    "reasoning_text": "Hm.",  # Copilot
+    "thought": "Hm.",
+    "thoughts": ["Hm."],
+    "thinking_content": "Hm.",
+    "thought_content": "Hm.",
+    "reasoning_summary": "Hm.",
+    "thinking_summary": "Hm.",
+    "cot_summary": "Hm.",
+    "cot": "Hm.",
+    "thinking_blocks": [{"type": "thinking", "thinking": "Hm.", "signature": "c2ln"}],  # LiteLLM
+}
+_TEXT_KEYS = ("thinking", "reasoning", "text", "content", "summary", "value")
+_MAX_DEPTH = 4
+_SUCCESS_CODES = frozenset({"0", "200", "ok", "success"})
+_FAILED_STATES = frozenset({"error", "failed", "failure", "fail"})
+_ERROR_WORDS = ("message", "msg", "detail", "errors", "error_msg", "error_message", "error_code", "status_msg")
+
+
+def text_in(value: Any, depth: int = 0) -> str:
+    """Return the text of a string, of an object that holds one, or of a list of them."""
+    if isinstance(value, str):
+        return value
+    if depth < _MAX_DEPTH and isinstance(value, list):
+        return "".join(text_in(each, depth + 1) for each in value)
+    if depth < _MAX_DEPTH and isinstance(value, dict):
+        return next((text for key in _TEXT_KEYS if (text := text_in(value.get(key), depth + 1))), "")
+    return ""
+
+
+def number_text(content: Any) -> str:
+    """Return content that is a text, or a number that a service forgot to quote."""
+    if isinstance(content, int | float) and not isinstance(content, bool):
+        return str(content)
+    return content if isinstance(content, str) else ""
 
 
 def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
     """Return the error that a service put into a 200 answer, if any."""
     if error := chunk.get("error"):
-        return error
+        return chunk if error is True else error
     for choice in choices:
         if error := choice.get("error"):
             return error
-    # Without the usual key: a message and no choices.
-    is_bare = chunk.get("choices") is None and chunk.get("usage") is None
-    if is_bare and (isinstance(chunk.get("message"), str) or chunk.get("detail")):
-        return {name: chunk.get(name) for name in ("message", "detail", "code", "type")}
     # MiniMax names the failure beside empty choices.
     status = chunk.get("base_resp")
-    return status if isinstance(status, dict) and status.get("status_code") else None
+    if isinstance(status, dict) and status.get("status_code"):
+        return status
+    if choices or chunk.get("usage") is not None:
+        return None
+    # Without the usual key: a state, or words, and no answer.
+    state = chunk.get("status")
+    is_failed_state = state >= 400 if isinstance(state, int) else str(state).lower() in _FAILED_STATES
+    if chunk.get("success") is False or is_failed_state:
+        return chunk
+    succeeded = chunk.get("success") is True or str(chunk.get("code", "")).lower() in _SUCCESS_CODES
+    has_words = any(chunk.get(name) for name in _ERROR_WORDS if name != "message" or isinstance(chunk.get(name), str))
+    return chunk if has_words and not succeeded else None
 
 
 def dicts_in(values: Any) -> list[dict[str, Any]]:
@@ -155,11 +249,8 @@ def part_text(part: Any, *, has_native: bool) -> dict[str, str]:
         return {"content": part} if part else {}
     if not isinstance(part, dict):
         return {}
-    value = part.get("thinking") or part.get("reasoning") or part.get("text")
-    pieces = value if isinstance(value, list) else [value]
-    texts = (piece.get("text") if isinstance(piece, dict) else piece for piece in pieces)
-    text = "".join(text for text in texts if isinstance(text, str))
-    match part.get("type"):
+    text = text_in(part.get("thinking") or part.get("reasoning") or part.get("text"))
+    match part.get("type", "text"):
         case "text" | "output_text" if text:
             return {"content": text}
         case "thinking" | "reasoning" if text and not has_native:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from chat.providers.base import ProviderError, ProviderRequest, shown_model
 from chat.providers.connections import Connection, client_for
-from chat.providers.decoding import MAX_EVENT_BYTES, EventParser, ResponseDecoder
+from chat.providers.decoding import BodyParser, ResponseDecoder
 from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed
 from chat.providers.model_listing import limit_of, listed_models
 from reasoning.deltas import RawDelta, RawFields
@@ -173,20 +173,12 @@ class OpenAIService:
             async with AsyncExitStack() as stack:
                 # 1. The head of the response, within the time for the first word.
                 response = await silence.wait(self._send(request, stack))
-                events, chunks = EventParser(), in_slices(response.iter_bytes())
-                content_type = response.headers.get("content-type", "").lower()
-                if "text/html" in content_type:
-                    raise malformed("a web page instead of an answer")
-                # 2. Its body: a whole answer, or events as they arrive.
-                if "application/json" in content_type:
-                    # The service ignored that we asked for a stream.
-                    for delta in decoder.feed(await silence.wait(read_whole(chunks))):
+                # 2. Its body: events as they arrive, or a whole answer from a service that ignored ``stream``.
+                events, chunks = BodyParser(), in_slices(response.iter_bytes())
+                while (chunk := await silence.wait(next_chunk(chunks, decoder, silence))) is not None:
+                    for delta in decode_together(events.feed(chunk), decoder):
+                        silence.note(delta)
                         yield delta
-                else:
-                    while (chunk := await silence.wait(next_chunk(chunks, decoder, silence))) is not None:
-                        for delta in decode_together(events.feed(chunk), decoder):
-                            silence.note(delta)
-                            yield delta
                 # 3. What the decoder holds back until it knows that nothing follows.
                 for delta in finish_events(events, decoder):
                     yield delta
@@ -357,7 +349,7 @@ def decode_together(payloads: Iterable[bytes], decoder: ResponseDecoder) -> Iter
         raise failure
 
 
-def finish_events(events: EventParser, decoder: ResponseDecoder) -> Iterator[RawDelta]:
+def finish_events(events: BodyParser, decoder: ResponseDecoder) -> Iterator[RawDelta]:
     """Decode a last event without its blank line, and what the decoder holds back. Raises ProviderError if cut off."""
     try:
         yield from [delta for payload in events.finish() for delta in decoder.feed(payload)]
@@ -366,15 +358,7 @@ def finish_events(events: EventParser, decoder: ResponseDecoder) -> Iterator[Raw
         if error.code != "malformed":
             raise
     yield from decoder.finish()
+    if decoder.failure:
+        raise decoder.failure
     if not decoder.ended:
         raise malformed("something that is no answer") if events.is_no_stream else cut_off()
-
-
-async def read_whole(chunks: AsyncIterator[bytes]) -> bytes:
-    """Return a whole body. Raises ProviderError for more than 8 MiB."""
-    body = bytearray()
-    async for chunk in chunks:
-        body += chunk
-        if len(body) > MAX_EVENT_BYTES:
-            raise malformed("more than 8 MiB in one piece")
-    return bytes(body)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from chat.providers.base import ProviderRequest
-from chat.providers.decoding import ResponseDecoder, read_usage, without_surrogates
+from chat.providers.decoding import ResponseDecoder, finish_name, read_usage, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage
+from reasoning.stream.arguments import is_json_object
+from reasoning.stream.finish_reasons import read_finish_reason
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -27,13 +29,24 @@ _TEXT_FIELDS = {
 }
 # Parts of a summary are paragraphs; nothing in their text says so.
 _PARAGRAPH_END = "\n\n"
-_FINAL_EVENTS = ("response.completed", "response.incomplete", "response.failed", "response.cancelled")
+# Events that repeat a text as a whole, and where they hold it.
+_WHOLE_TEXTS = {
+    "response.output_text.done": "text",
+    "response.refusal.done": "refusal",
+    "response.content_part.done": "part",
+}
+_ARGUMENTS = {"response.function_call_arguments.delta": "delta", "response.function_call_arguments.done": "arguments"}
+_FINAL_EVENTS = (
+    "response.completed",
+    "response.done",
+    "response.incomplete",
+    "response.failed",
+    "response.cancelled",
+)
 _OPAQUE_ITEMS = ("reasoning", "compaction")
 _MAX_MESSAGES = 256  # of one response; what a service sends in more is read as part of the last
 _MAX_HELD_CHARS = 1_000_000  # of messages that wait for an earlier one to end
 MAX_ITEMS_BYTES = 16_000_000  # of all items of a stream: they are buffered until its end
-# Chat completions has its own word for it; any other reason is passed on.
-_FINISH_REASONS = {"max_output_tokens": "length"}
 
 
 class OpenAIResponsesProvider(OpenAIService):
@@ -74,7 +87,8 @@ class ResponsesDecoder(ResponseDecoder):
     """Decode events of a stream, or a whole response. Spec 002, product 7. It ends with a final event.
 
     An item is read from its done event, since the one that announced it holds provisional ciphertext; where a done
-    event is missing, from the final snapshot. Reasoning items, calls and a mark for each message are emitted at the
+    event is missing, from the final snapshot. A call is put together from every event about it, since services leave
+    its arguments out of one or the other. Reasoning items, calls and a mark for each message are emitted at the
     end, in the order of ``output_index``; the text of a message comes before, as ``MessageTexts`` releases it. Items
     whose index is missing or always 0 are distinguished by their id, and one recording may hold several responses. Raw
     reasoning text is thinking; the provider's summary of it is ``reasoning_summary``, shown while it streams and never
@@ -83,8 +97,8 @@ class ResponsesDecoder(ResponseDecoder):
 
     def __init__(self, endpoint: Endpoint = UNKNOWN_ENDPOINT) -> None:
         super().__init__(endpoint)
-        # Finished items with their output_index, and those that are messages as such.
-        self._items: list[tuple[int, Mapping[str, Any], MessageItem | None]] = []
+        # Finished items and calls with their output_index, and what is known of messages and calls.
+        self._items: list[tuple[int, Mapping[str, Any], MessageItem | CallItem | None]] = []
         self._messages = MessageTexts()
         self._seen: set[int | str] = set()  # output_index and id of each of them
         self._streamed: set[tuple[int | str, str]] = set()  # (output_index or item id, field) of thinking in deltas
@@ -105,17 +119,26 @@ class ResponsesDecoder(ResponseDecoder):
         kind = string_in(event, "type")
         if kind in _TEXT_FIELDS:
             yield from self._read_text(kind, event)
+        elif kind in _WHOLE_TEXTS:
+            yield from self._read_whole_text(kind, event)
+        elif kind in _ARGUMENTS:
+            yield from self._read_arguments(kind, event)
         elif kind == "response.output_item.added":
             item = event.get("item")
             if isinstance(item, dict) and item.get("type") == "message":
                 self._messages.announce(string_in(item, "id"), index_of(event))
+            elif isinstance(item, dict) and item.get("type") == "function_call":
+                self._find_call(item, index_of(event)).read_item(item)
         elif kind == "response.reasoning_summary_text.done":
             yield RawFields({"reasoning_summary": _PARAGRAPH_END})
         elif kind == "response.output_item.done":
             item = event.get("item")
             index = len(self._items) if index_of(event) == _NO_INDEX else index_of(event)
             # Where an item has an id, that alone says whether it came before.
-            if isinstance(item, dict) and (string_in(item, "id") or index) not in self._seen:
+            if isinstance(item, dict) and item.get("type") == "function_call":
+                self._find_call(item, index).read_item(item)
+                self._seen |= {index, string_in(item, "id") or index}
+            elif isinstance(item, dict) and (string_in(item, "id") or index) not in self._seen:
                 yield from self._add_item(index, item)
         elif kind in _FINAL_EVENTS:
             yield from self._end(event.get("response"))
@@ -131,19 +154,63 @@ class ResponsesDecoder(ResponseDecoder):
         item_id, index = string_in(event, "item_id"), index_of(event)
         if field == "content":
             message = self._messages.find(item_id, index)
+            message.parts.add(event.get("content_index"))
+            self._has_text = True
             yield from self._messages.add(message, text, is_refusal=kind == "response.refusal.delta")
         else:
             self._streamed |= {(index, field), (item_id or index, field)}
             yield RawFields({field: text})
 
+    def _read_whole_text(self, kind: str, event: Mapping[str, Any]) -> Iterator[RawFields]:
+        """Yield the text of a part of a message of which no delta came."""
+        part, is_refusal = event, kind == "response.refusal.done"
+        if kind == "response.content_part.done":
+            part = inner if isinstance(inner := event.get("part"), dict) else {}
+            is_refusal = part.get("type") == "refusal"
+        if kind == "response.content_part.done" and part.get("type") not in ("output_text", "text", "refusal"):
+            return  # thinking, which has events of its own
+        text = string_in(part, "refusal" if is_refusal else "text")
+        message, index = self._messages.find(string_in(event, "item_id"), index_of(event)), event.get("content_index")
+        # A delta without an index may have been of any part.
+        if text and not message.is_done and (message.is_empty or message.parts.isdisjoint({index, None})):
+            message.parts.add(index)
+            self._has_text = True
+            yield from self._messages.add(message, text, is_refusal=is_refusal)
+
+    def _read_arguments(self, kind: str, event: Mapping[str, Any]) -> Iterator[RawDelta]:
+        call = self._find_call({"id": event.get("item_id"), "name": event.get("name")}, index_of(event))
+        text = string_in(event, _ARGUMENTS[kind])
+        (call.streamed if _ARGUMENTS[kind] == "delta" else call.whole).append(text)
+        yield from self._count_bytes(len(text))
+
+    def _find_call(self, item: Mapping[str, Any], index: int) -> CallItem:
+        """Return the call that an item or an event is about: by one of its ids, else by its index; or a new one."""
+        calls = [call for _index, _item, call in self._items if isinstance(call, CallItem)]
+        item_id, call_id = string_in(item, "id"), string_in(item, "call_id")
+        by_id = (one for one in calls if call_id and call_id == string_in(one.fields, "call_id"))
+        by_item_id = (one for one in calls if item_id and item_id == string_in(one.fields, "id"))
+        # Some services number every item 0, others change its id from event to event.
+        by_index = (
+            one
+            for one in reversed(calls)
+            if _NO_INDEX in (index, one.index) or index == one.index
+            if not (call_id and one.fields.get("call_id"))
+        )
+        call = next(by_id, None) or next(by_item_id, None) or next(by_index, None)
+        if call is None:
+            call = CallItem(index, {"type": "function_call"})
+            self._items.append((len(self._items) if index == _NO_INDEX else index, call.fields, call))
+        call.fields |= {name: item[name] for name in ("id", "call_id", "name") if item.get(name)}
+        return call
+
     def _add_item(self, index: int, item: dict[str, Any]) -> Iterator[RawDelta]:
         """Collect a finished item, and emit those of its texts that didn't come in deltas."""
         message = self._messages.find(string_in(item, "id"), index) if item.get("type") == "message" else None
         self._items.append((index, item, message))
-        self._items_bytes += len(msgspec.json.encode(item))
         self._seen |= {index, string_in(item, "id") or index}
         if message is not None:
             for kind, text in texts_of(item.get("content"), "output_text", "refusal") if message.is_empty else ():
+                self._has_text = True
                 yield from self._messages.add(message, text, is_refusal=kind == "refusal")
             yield from self._messages.end(message)
         elif item.get("type") == "reasoning":
@@ -154,7 +221,11 @@ class ResponsesDecoder(ResponseDecoder):
             for field, whole in (("reasoning_summary", summary), ("reasoning_content", raw)):
                 if whole and self._streamed.isdisjoint((key, field) for key in keys):
                     yield RawFields({field: whole})
-        if self._items_bytes > MAX_ITEMS_BYTES:
+        yield from self._count_bytes(len(msgspec.json.encode(item)))
+
+    def _count_bytes(self, count: int) -> Iterator[RawDelta]:
+        self._items_bytes += count
+        if self._items_bytes > MAX_ITEMS_BYTES and not self.ended:
             # The turn counts what is released; where that is within its limits, the response ends here.
             yield from self._release_items()
             self.ended = self.done = True
@@ -171,19 +242,32 @@ class ResponsesDecoder(ResponseDecoder):
             raise failure_from_object(response.get("error") or {"code": "server_error"}, self._endpoint)
         output = response.get("output")
         for index, item in enumerate(output if isinstance(output, list) else ()):
-            if isinstance(item, dict) and self._seen.isdisjoint({index, string_in(item, "id")}):
+            if isinstance(item, dict) and item.get("type") == "function_call":
+                self._find_call(item, index).read_item(item)
+            elif isinstance(item, dict) and self._seen.isdisjoint({index, string_in(item, "id")}):
                 yield from self._add_item(index, item)
             if self._items_bytes > MAX_ITEMS_BYTES:
                 return
+        if not self._has_text and (text := string_in(response, "output_text")):
+            self._has_text = True
+            yield RawFields({"content": text})
         yield from self._release_items()
         if usage is not None:
             yield usage
-        self.ended = self.done = True
-        reason = "tool_calls" if self._call_count else "stop"
         details = response.get("incomplete_details")
-        if response.get("status") == "incomplete" and isinstance(details, dict):
-            reason = str(details.get("reason") or "length")
-        yield RawEnd(_FINISH_REASONS.get(reason, reason), str(response.get("model") or ""))
+        reason = finish_name(details.get("reason")) if isinstance(details, dict) else ""
+        if response.get("status") == "incomplete":
+            # It isn't complete, whatever the reason is called.
+            reason = reason if reason and read_finish_reason(reason) not in (None, "stop", "tool_calls") else "length"
+        else:
+            reason = "tool_calls" if self._has_calls else "stop"
+        yield from self.end(reason, str(response.get("model") or ""))
+        self.done = True
+
+    def read_end_mark(self) -> Iterator[RawDelta]:
+        """Yield an end. Some gateways send the end mark of chat completions instead of a final event."""
+        yield from self._release_items()
+        yield from self.end("tool_calls" if self._has_calls else "stop", "")
 
     def _release_items(self) -> Iterator[RawDelta]:
         yield from self._messages.release_all()
@@ -191,16 +275,38 @@ class ResponsesDecoder(ResponseDecoder):
         self._items.clear()
         self._seen.clear()
         self._streamed.clear()
-        for index, item, message in items:
+        for index, item, part in items:
             if item.get("type") in _OPAQUE_ITEMS:
                 yield RawItem(index, item)
-            elif message is not None:
-                yield RawMessage(message.number, string_in(item, "phase"))
-            elif item.get("type") == "function_call":
-                function = {"name": item.get("name"), "arguments": item.get("arguments")}
+            elif isinstance(part, MessageItem):
+                yield RawMessage(part.number, string_in(item, "phase"))
+            elif isinstance(part, CallItem):
+                function = {"name": item.get("name"), "arguments": part.arguments}
                 call = {"index": self._call_count, "id": item.get("call_id"), "type": "function", "function": function}
                 self._call_count += 1
+                self._has_calls = True
                 yield RawFields({"tool_calls": [call]})
+
+
+@dataclass(slots=True, eq=False)
+class CallItem:
+    """One call of a response: its ids and its name, and its arguments as often as they came."""
+
+    index: int
+    fields: dict[str, Any]
+    whole: list[Any] = field(default_factory=list)
+    streamed: list[str] = field(default_factory=list)
+
+    def read_item(self, item: Mapping[str, Any]) -> None:
+        # The newest first: a done event says more than the one that announced the item.
+        self.whole.insert(0, item.get("arguments"))
+
+    @property
+    def arguments(self) -> Any:
+        """The first complete ones that say something; else what there is."""
+        found = [one for one in (*self.whole, "".join(self.streamed)) if one]
+        complete = (one for one in found if isinstance(one, dict) or is_json_object(one))
+        return next((one for one in complete if one not in ("{}", {})), found[0] if found else "")
 
 
 @dataclass(slots=True, eq=False)
@@ -213,6 +319,7 @@ class MessageItem:
     is_done: bool = False
     is_empty: bool = True
     is_refusal: bool = False  # its newest part
+    parts: set[Any] = field(default_factory=set)  # content_index of those that came
     held: list[str] = field(default_factory=list)
 
 

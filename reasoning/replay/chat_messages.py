@@ -68,9 +68,9 @@ def chat_messages(step: HistoryStep, dialect: Dialect, call_ids: CallIds, *, pla
         # Where a service signs a step, it refuses one that has some of its ids and not others.
         needs_stand_ins = dialect.takes_signatures and any(needs_stand_in(call) for call in step.calls)
         signatures = {
-            block.item["call_id"]: {"extra_content": block.item["extra_content"]}
+            block.item["call_id"]: {name: value for name, value in block.item.items() if name != "call_id"}
             for block in step.reasoning
-            if block.kind == "signature" and isinstance(block.item, Mapping)
+            if block.kind == "signature" and isinstance(block.item, Mapping) and "call_id" in block.item
         }
         message["tool_calls"] = []
         for call in step.calls:

@@ -73,6 +73,11 @@ class Normalizer:
         return tuple(self._details)
 
     @property
+    def call_signatures(self) -> Mapping[int, Mapping[str, Any]]:
+        """What the service put on its calls beside name and arguments, by their index."""
+        return self._tool_calls.signatures
+
+    @property
     def thinking(self) -> str | None:
         """The thinking to store, or None. Tagged text that came before native text is not part of it. Normaliser 8."""
         return self._response.thinking

@@ -1,22 +1,33 @@
 """Tool calls of one provider response: read their pieces, and put them together.
 
 A piece belongs to the call of its ``index``; servers also leave it out, send null, or number every call 0 and separate
-the calls by id, or by nothing but that they are in one list, each with its name. Arguments come as pieces of a string,
-as null, or whole as an object.
+the calls by id, or by nothing but that they are in one list, each with its name; or they make up another id for each
+piece. Arguments come as pieces of a string, as null, or whole as an object.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from reasoning.deltas import Channel, Delta
 from reasoning.events import ToolCall
 from reasoning.redaction import mask_private
+from reasoning.stream.arguments import is_json_object, join_arguments
 from reasoning.stream.limits import utf8_bytes
+from reasoning.stream.signatures import merge_signatures, signatures_in
 from reasoning.stream.surrogates import SurrogateJoiner, repair_surrogates
+
+# What gateways and models put before the name of a tool, with an example.
+NAME_PREFIXES = {
+    "functions.": "functions.search",  # gpt-oss, Kimi
+    "to=functions.": "to=functions.search",  # gpt-oss
+    "default_api.": "default_api.search",  # Gemini
+    "default_api:": "default_api:search",
+}
+_LEAKED_MARK = "<|"  # of a template, behind a name: ``search<|channel|>commentary``
 
 
 class ToolCallReader:
@@ -26,21 +37,34 @@ class ToolCallReader:
         self._ids: dict[int, str] = {}  # call ids, by our index
         self._by_server_index: dict[int, int] = {}
         self._latest = -1
-        self._listed: set[int] = set()  # server indexes in the current list
+        self._listed: set[int] = set()  # calls in the current list
         self._joiners: dict[int, SurrogateJoiner] = {}
+        self.signatures: dict[int, dict[str, Any]] = {}  # what the service put on its calls, by our index
+        self._names: dict[int, str] = {}
+        self._arguments: dict[int, list[str]] = {}
 
     def feed(self, tool_calls: object) -> Iterator[Delta]:
         """Yield one delta for each piece that has an id, a name or arguments."""
         self._listed.clear()
         for piece in mappings_in([tool_calls] if isinstance(tool_calls, Mapping) else tool_calls):
             function = piece.get("function")
-            function = function if isinstance(function, Mapping) else {}
+            # Some gateways leave out the level between.
+            function = function if isinstance(function, Mapping) else piece
+            given = piece.get("index")
+            server_index = given if isinstance(given, int) and given >= 0 else None
             call_id, name = _string(piece.get("id")), _string(function.get("name"))
             arguments = _arguments(function.get("arguments"))
             if call_id or name or arguments:
-                index = self._index(piece.get("index"), call_id, name)
+                index = self._index(server_index, call_id, name)
                 text = self._joiners.setdefault(index, SurrogateJoiner()).feed(arguments)
+                self._names.setdefault(index, name)
+                self._arguments.setdefault(index, []).append(text)
                 yield Delta(Channel.TOOL, text, index, call_id or None, name or None)
+            else:
+                known = self._known_index(server_index, "", "")
+                index = max(0, self._latest) if known is None else known
+            if signatures := signatures_in(piece):
+                self.signatures[index] = merge_signatures(self.signatures.get(index, {}), signatures)
 
     def finish(self) -> Iterator[Delta]:
         """Yield what was held back of arguments that end in half a character."""
@@ -49,15 +73,14 @@ class ToolCallReader:
             if rest:
                 yield Delta(Channel.TOOL, rest, index)
 
-    def _index(self, given: object, call_id: str, name: str) -> int:
-        server_index = given if isinstance(given, int) and given >= 0 else None
+    def _index(self, server_index: int | None, call_id: str, name: str) -> int:
         index = self._known_index(server_index, call_id, name)
         if index is None:  # a call that begins
             is_free = server_index is not None and server_index not in self._joiners
             index = server_index if server_index is not None and is_free else max(self._joiners, default=-1) + 1
         if server_index is not None:
             self._by_server_index[server_index] = index
-            self._listed.add(server_index)
+        self._listed.add(index)
         if call_id:
             self._ids[index] = call_id
         self._latest = index
@@ -70,11 +93,18 @@ class ToolCallReader:
             if index is None or not name:
                 return index
             # Some servers number every call 0: another id, or a second name in one list, begins another call.
-            is_other = self._ids.get(index, call_id) != call_id if call_id else server_index in self._listed
-            return None if is_other else index
+            is_other = self._ids.get(index, call_id) != call_id if call_id else index in self._listed
+            return None if is_other and not (call_id and self._continues(index, name)) else index
         if call_id:
-            return next((index for index, known in self._ids.items() if known == call_id), None)
+            known = next((index for index, known in self._ids.items() if known == call_id), None)
+            return self._latest if known is None and self._continues(self._latest, name) else known
         return None if name or self._latest < 0 else self._latest
+
+    def _continues(self, index: int, name: str) -> bool:
+        """Whether a piece with another id continues this call: its arguments are unfinished, and it names no other."""
+        if index not in self._names or name not in ("", self._names[index]) or index in self._listed:
+            return False
+        return not is_json_object("".join(self._arguments[index]))
 
 
 @dataclass(slots=True)
@@ -90,7 +120,6 @@ class ToolCallAssembler:
 
     def __init__(self) -> None:
         self._calls: dict[int, _PartialCall] = {}
-        self._signatures: dict[str | int, Any] = {}  # by call id, or by index where the piece had no id
         self.longest_bytes = 0  # of the longest call, with its id and name
 
     def __len__(self) -> int:
@@ -108,18 +137,6 @@ class ToolCallAssembler:
         self.longest_bytes = max(self.longest_bytes, call.bytes)
         return is_new
 
-    def feed_signatures(self, tool_calls: object) -> list[Mapping[str, Any]]:
-        """Remember what the service put on its calls (``extra_content``): it must go back as it came. Return it."""
-        found = []
-        for position, piece in enumerate(mappings_in(tool_calls)):
-            extra = piece.get("extra_content")
-            if not isinstance(extra, Mapping):
-                continue
-            call_id, index = _string(piece.get("id")), piece.get("index")
-            self._signatures[call_id or (index if isinstance(index, int) else position)] = extra
-            found.append(extra)
-        return found
-
     def finish(self, *, turn_id: str, step: int) -> dict[int, ToolCall]:
         """Return the calls by index, each under an id of its own: ours where none came or it was used before."""
         used = {""}
@@ -128,17 +145,21 @@ class ToolCallAssembler:
             # Derived, not random: the same deltas give the same events.
             call_id = f"call_{turn_id[:8]}_{step}_{index}" if call.call_id in used else call.call_id
             used.add(call_id)
-            finished[index] = ToolCall(
-                call_id=call_id, name=mask_private(call.name), arguments="".join(call.arguments), step=step
-            )
+            name, arguments = mask_private(tool_name(call.name)), join_arguments(call.arguments)
+            finished[index] = ToolCall(call_id=call_id, name=name, arguments=arguments, step=step)
         return finished
 
-    def signatures(self, calls: Mapping[int, ToolCall]) -> Iterator[dict[str, Any]]:
-        """Yield the signature of each call that has one."""
-        for index, call in calls.items():
-            extra = self._signatures.get(call.call_id, self._signatures.get(index))
-            if extra is not None:
-                yield {"call_id": call.call_id, "extra_content": extra}
+
+def is_cut_off(calls: Iterable[ToolCall]) -> bool:
+    """Say whether one of these calls of a response that reached its limit has no complete arguments. Product 32."""
+    return not all(is_json_object(call.arguments) for call in calls)
+
+
+def tool_name(name: str) -> str:
+    """Return a name without what leaks from a template: a prefix, or a control token and what follows it."""
+    name = name.partition(_LEAKED_MARK)[0].strip()
+    prefix = next((prefix for prefix in NAME_PREFIXES if name.startswith(prefix) and name != prefix), "")
+    return name[len(prefix) :]
 
 
 def mappings_in(value: object) -> Iterator[Mapping[str, Any]]:

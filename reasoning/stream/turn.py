@@ -25,8 +25,9 @@ from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import BLOCK_BREAK, Counters
 from reasoning.stream.reasoning_details import without_scratchpads
 from reasoning.stream.sections import SectionParser
+from reasoning.stream.signatures import is_opaque, merge_signatures, signatures_in
 from reasoning.stream.tags import blunt
-from reasoning.stream.tool_calls import ToolCallAssembler
+from reasoning.stream.tool_calls import ToolCallAssembler, is_cut_off, mappings_in
 from reasoning.trace import MIN_BULLETS, ToolTraceStep, summary_from_trace
 
 CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answer that is not complete
@@ -180,6 +181,7 @@ class TurnMachine:
         self._messages: list[_MessageText] = []
         self._begin_message(0)
         self._tool_calls = ToolCallAssembler()
+        self._signatures: dict[str, Any] = {}  # of the message
         self._items: list[RawItem] = []
         # Of items, messages and calls (their index), as the service sent them.
         self._order: list[str | RawMessage | int] = []
@@ -221,9 +223,15 @@ class TurnMachine:
         self.counters = self.counters.plus(self._normalizer.counters)
         self.masked += self._thinking_redactor.counts.total()
         self._remove_repeats()
-        # Of a response that was cut off no call is run: its arguments may be half.
+        # Of a response that was cut off no call is run: its arguments may be half. At the limit of the output they are
+        # half where they aren't JSON (product 32).
         calls = {} if partial else self._tool_calls.finish(turn_id=self._turn_id, step=self.step)
-        events = (*self._reasoning_events(calls), *self._ordered_events(calls, partial=partial))
+        if self._finish_reason in CUT_SHORT and is_cut_off(calls.values()):
+            calls = {}
+        # An item or a signature of an answer that was cut is incomplete, and its service refuses it.
+        is_whole = not partial and self._finish_reason not in CUT_SHORT
+        reasoning = self._reasoning_events(calls, is_whole=is_whole)
+        events = (*reasoning, *self._ordered_events(calls, partial=partial, is_whole=is_whole))
         return StepOutcome(self._drain(), events, tuple(calls.values()), self._finish_reason)
 
     def tool_finished(self, call: ToolCall, output: str, trace: ToolTraceStep, sources: Sequence[Source]) -> ToolResult:
@@ -249,7 +257,10 @@ class TurnMachine:
 
     def _feed_fields(self, fields: Mapping[str, Any]) -> None:
         if "tool_calls" in fields:
-            self._count_opaque(self._tool_calls.feed_signatures(fields["tool_calls"]))
+            self._count_opaque([found for call in mappings_in(fields["tool_calls"]) if (found := signatures_in(call))])
+        if "signatures" in fields:
+            self._count_opaque(fields["signatures"])
+            self._signatures = merge_signatures(self._signatures, fields["signatures"])
         elif "reasoning_summary" in fields:
             self._show_status(fields["reasoning_summary"])
             return
@@ -364,23 +375,26 @@ class TurnMachine:
         updates, self._updates = self._updates, []
         return tuple(updates)
 
-    def _reasoning_events(self, calls: Mapping[int, ToolCall]) -> Iterator[Event]:
+    def _reasoning_events(self, calls: Mapping[int, ToolCall], *, is_whole: bool) -> Iterator[Event]:
         normalizer = self._normalizer
         # The normaliser has collected it by itself, without a limit.
         if self._thinking and (text := cut_to_bytes(self._thinking, self._step_thinking_room)):
             yield self._reasoning(kind="text", text=text, source_field=normalizer.source_field or "")
         if normalizer.reasoning_details:
             yield self._reasoning(kind="details", details=without_scratchpads(normalizer.reasoning_details))
-        for signature in self._tool_calls.signatures(calls):
-            yield self._reasoning(kind="signature", item=signature)
+        # Thinking without anything opaque is recorded as such, above.
+        signed = {name: value for name, value in self._signatures.items() if is_opaque(name, value)}
+        if signed and is_whole:
+            yield self._reasoning(kind="signature", item={"message": signed})
+        for index, call in calls.items():
+            if signatures := normalizer.call_signatures.get(index):
+                yield self._reasoning(kind="signature", item={"call_id": call.call_id, **signatures})
 
-    def _ordered_events(self, calls: Mapping[int, ToolCall], *, partial: bool) -> Iterator[Event]:
+    def _ordered_events(self, calls: Mapping[int, ToolCall], *, partial: bool, is_whole: bool) -> Iterator[Event]:
         """Yield items, messages and calls as the service sent them; a message without a mark precedes the calls.
 
         Items that came out of turn are put in the order of their index. Spec 002 decision 2.
         """
-        # An item of an answer that was cut is incomplete, and its service refuses it.
-        is_whole = not partial and self._finish_reason not in CUT_SHORT
         items = iter(sorted(self._items, key=lambda raw: raw.output_index))
         phases = {mark.number: mark.phase for mark in self._order if isinstance(mark, RawMessage)}
         messages = self._message_events(phases, partial=partial)

@@ -1,0 +1,126 @@
+"""Arguments of a tool call that are no JSON object as they came, but certainly were meant as one. Product 37.
+
+Arguments that are one are never changed (product 10), and what could be read in two ways is left to the model, which
+is told. A repair is chosen by all pieces together: a single piece may repeat another one by chance.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+_FENCE = re.compile(r"\s*```[\w-]*\s*(.*?)\s*```\s*", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f]")
+# What may follow the last object: brackets that are too many, and tokens of a template.
+_LEFTOVER = re.compile(r"(?:\s|[}\]]|<\|[^<>|]{0,40}\|>|</?[\w|]{1,40}>|```)*")
+_BLANKS = re.compile(r"\s*")
+_NOTHING: tuple[Any, ...] = ({}, None, "")
+
+
+def join_arguments(pieces: Sequence[str]) -> str:
+    """Return the arguments of a call: the pieces as they came, or what is certain to be meant by them."""
+    joined = "".join(pieces)
+    if not joined or is_json_object(joined):
+        return joined
+    found = (text for repair in REPAIRS for text in repair.read(pieces, joined))
+    escaped = (each for text in found for each in (text, escape_controls(text)))
+    return next((text for text in escaped if is_json_object(text)), joined)
+
+
+def is_json_object(text: str) -> bool:
+    """Say whether a text is one JSON object, by the letter."""
+    if not (text.lstrip()[:1] == "{" and text.rstrip()[-1:] == "}"):
+        return False
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def as_it_came(_pieces: Sequence[str], joined: str) -> Iterator[str]:
+    """Yield the text itself: it may have raw control characters."""
+    yield joined
+
+
+def cumulative(pieces: Sequence[str], _joined: str) -> Iterator[str]:
+    """Yield the last piece if each one repeats the one before it and goes on."""
+    spoken = [piece for piece in pieces if piece]
+    if len(spoken) > 1 and all(after.startswith(before) for before, after in pairwise(spoken)):
+        yield spoken[-1]
+
+
+def repeated_whole(pieces: Sequence[str], _joined: str) -> Iterator[str]:
+    """Yield the last piece if it repeats all that came before it, which need not be complete."""
+    *before, last = [piece for piece in pieces if piece]  # there is one, since they are no JSON
+    start = "".join(before)
+    if start and last.startswith(start):
+        yield last
+
+
+def last_object(_pieces: Sequence[str], joined: str) -> Iterator[str]:
+    """Yield the last object of several complete ones, but for empty ones."""
+    decoder = json.JSONDecoder(strict=False)
+    at, found = 0, ""
+    while True:
+        start = _skip(_BLANKS, joined, at)
+        if start == len(joined) or (at and _skip(_LEFTOVER, joined, at) == len(joined)):
+            break
+        try:
+            value, at = decoder.raw_decode(joined, start)
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(value, dict) and value not in _NOTHING:
+            return
+        if value or (isinstance(value, dict) and not found):
+            found = joined[start:at]
+    yield found
+
+
+def fenced(_pieces: Sequence[str], joined: str) -> Iterator[str]:
+    """Yield what is inside of a code fence."""
+    if match := _FENCE.fullmatch(joined):
+        yield match[1]
+
+
+def encoded_twice(_pieces: Sequence[str], joined: str) -> Iterator[str]:
+    """Yield the text of a JSON string."""
+    try:
+        value = json.loads(joined, strict=False)
+    except (ValueError, RecursionError):
+        return
+    if isinstance(value, str):
+        yield value
+
+
+class Repair(NamedTuple):
+    """A way in which services and models break arguments: an example of pieces, and what is meant by them."""
+
+    read: Callable[[Sequence[str], str], Iterator[str]]
+    example: tuple[str, ...]
+    meant: str
+
+
+REPAIRS = (
+    Repair(as_it_came, ('{"q": "a\n', 'b"}'), '{"q": "a\\u000ab"}'),
+    Repair(cumulative, ('{"q"', '{"q": "a', '{"q": "a"}'), '{"q": "a"}'),
+    Repair(repeated_whole, ('{"q": ', '"a', '{"q": "a"}'), '{"q": "a"}'),
+    Repair(last_object, ('{"q": ', '"a"}', '{"q": "a"}'), '{"q": "a"}'),
+    Repair(last_object, ("{}", '{"q": ', '"a"}'), '{"q": "a"}'),
+    Repair(last_object, ('{"q": "a"}', "}<|im_end|>"), '{"q": "a"}'),
+    Repair(fenced, ("```json\n", '{"q": "a"}', "\n```"), '{"q": "a"}'),
+    Repair(encoded_twice, ('"{\\"q\\": ', '\\"a\\"}"'), '{"q": "a"}'),
+)
+
+
+def escape_controls(text: str) -> str:
+    """Return JSON whose strings have no raw control characters."""
+    return _STRING.sub(lambda string: _CONTROL.sub(lambda char: f"\\u{ord(char[0]):04x}", string[0]), text)
+
+
+def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at
