@@ -21,6 +21,9 @@ MAX_EVENT_BYTES = 8 * 1024 * 1024
 # Enough names to tell an event stream from something else.
 _MAX_FIELDS = 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_SUCCESS_CODES = frozenset({"0", "200", "ok", "success"})
+_FAILED_STATES = frozenset({"error", "failed", "failure", "fail"})
+_ERROR_WORDS = ("message", "msg", "detail", "errors", "error_msg", "error_message", "error_code", "status_msg")
 _MAX_REASON_CHARS = 64  # of an unknown finish reason, in the log
 
 
@@ -228,6 +231,29 @@ class ResponseDecoder:
             yield RawEnd(reason, model)
         else:
             self.failure, self.done = failure_from_object(error, self._endpoint), True
+
+
+def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
+    """Return the error that a service put into a 200 answer, if any."""
+    if error := chunk.get("error"):
+        return chunk if error is True else error
+    for choice in choices:
+        if error := choice.get("error"):
+            return error
+    # MiniMax names the failure beside empty choices.
+    status = chunk.get("base_resp")
+    if isinstance(status, dict) and status.get("status_code"):
+        return status
+    if choices or chunk.get("usage") is not None:
+        return None
+    # Without the usual key: a state, or words, and no answer.
+    state = chunk.get("status")
+    is_failed_state = state >= 400 if isinstance(state, int) else str(state).lower() in _FAILED_STATES
+    if chunk.get("success") is False or is_failed_state:
+        return chunk
+    succeeded = chunk.get("success") is True or str(chunk.get("code", "")).lower() in _SUCCESS_CODES
+    has_words = any(chunk.get(name) for name in _ERROR_WORDS if name != "message" or isinstance(chunk.get(name), str))
+    return chunk if has_words and not succeeded else None
 
 
 def is_end_mark(text: bytes) -> bool:

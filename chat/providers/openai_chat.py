@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
 from chat.providers.base import ProviderRequest
-from chat.providers.decoding import ResponseDecoder, finish_name, read_usage, without_surrogates
+from chat.providers.decoding import ResponseDecoder, error_in, finish_name, read_usage, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawFields
@@ -189,9 +189,6 @@ OTHER_THINKING: dict[str, Any] = {
 }
 _TEXT_KEYS = ("thinking", "reasoning", "text", "content", "summary", "value")
 _MAX_DEPTH = 4
-_SUCCESS_CODES = frozenset({"0", "200", "ok", "success"})
-_FAILED_STATES = frozenset({"error", "failed", "failure", "fail"})
-_ERROR_WORDS = ("message", "msg", "detail", "errors", "error_msg", "error_message", "error_code", "status_msg")
 
 
 def text_in(value: Any, depth: int = 0) -> str:
@@ -210,29 +207,6 @@ def number_text(content: Any) -> str:
     if isinstance(content, int | float) and not isinstance(content, bool):
         return str(content)
     return content if isinstance(content, str) else ""
-
-
-def error_in(chunk: dict[str, Any], choices: list[dict[str, Any]]) -> Any:
-    """Return the error that a service put into a 200 answer, if any."""
-    if error := chunk.get("error"):
-        return chunk if error is True else error
-    for choice in choices:
-        if error := choice.get("error"):
-            return error
-    # MiniMax names the failure beside empty choices.
-    status = chunk.get("base_resp")
-    if isinstance(status, dict) and status.get("status_code"):
-        return status
-    if choices or chunk.get("usage") is not None:
-        return None
-    # Without the usual key: a state, or words, and no answer.
-    state = chunk.get("status")
-    is_failed_state = state >= 400 if isinstance(state, int) else str(state).lower() in _FAILED_STATES
-    if chunk.get("success") is False or is_failed_state:
-        return chunk
-    succeeded = chunk.get("success") is True or str(chunk.get("code", "")).lower() in _SUCCESS_CODES
-    has_words = any(chunk.get(name) for name in _ERROR_WORDS if name != "message" or isinstance(chunk.get(name), str))
-    return chunk if has_words and not succeeded else None
 
 
 def dicts_in(values: Any) -> list[dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from chat.providers.base import ProviderRequest
-from chat.providers.decoding import ResponseDecoder, finish_name, read_usage, without_surrogates
+from chat.providers.decoding import ResponseDecoder, error_in, finish_name, read_usage, without_surrogates
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage
-from reasoning.stream.arguments import is_json_object
+from reasoning.stream.arguments import is_json_object, join_arguments
 from reasoning.stream.finish_reasons import read_finish_reason
 
 if TYPE_CHECKING:
@@ -102,8 +102,18 @@ class ResponsesDecoder(ResponseDecoder):
         self._messages = MessageTexts()
         self._seen: set[int | str] = set()  # output_index and id of each of them
         self._streamed: set[tuple[int | str, str]] = set()  # (output_index or item id, field) of thinking in deltas
+        self._calls: dict[int | tuple[str, str], CallItem] = {}  # by output_index, and by each of their ids
+        self._newest_call: CallItem | None = None
         self._call_count = 0
         self._items_bytes = 0
+        self._readers: Mapping[str, Callable[[str, Mapping[str, Any]], Iterator[RawDelta]]] = {
+            **dict.fromkeys(_TEXT_FIELDS, self._read_text),
+            **dict.fromkeys(_WHOLE_TEXTS, self._read_whole_text),
+            **dict.fromkeys(_ARGUMENTS, self._read_arguments),
+            "response.output_item.added": self._read_added_item,
+            "response.output_item.done": self._read_done_item,
+            "response.reasoning_summary_text.done": self._read_summary_end,
+        }
 
     def mend(self, event: Any) -> Any:
         """Replace lone surrogates in all but texts, whose other half may come with the next event."""
@@ -117,35 +127,35 @@ class ResponsesDecoder(ResponseDecoder):
     def read_event(self, event: dict[str, Any]) -> Iterator[RawDelta]:
         """Yield what an event holds."""
         kind = string_in(event, "type")
-        if kind in _TEXT_FIELDS:
-            yield from self._read_text(kind, event)
-        elif kind in _WHOLE_TEXTS:
-            yield from self._read_whole_text(kind, event)
-        elif kind in _ARGUMENTS:
-            yield from self._read_arguments(kind, event)
-        elif kind == "response.output_item.added":
-            item = event.get("item")
-            if isinstance(item, dict) and item.get("type") == "message":
-                self._messages.announce(string_in(item, "id"), index_of(event))
-            elif isinstance(item, dict) and item.get("type") == "function_call":
-                self._find_call(item, index_of(event)).read_item(item)
-        elif kind == "response.reasoning_summary_text.done":
-            yield RawFields({"reasoning_summary": _PARAGRAPH_END})
-        elif kind == "response.output_item.done":
-            item = event.get("item")
-            index = len(self._items) if index_of(event) == _NO_INDEX else index_of(event)
-            # Where an item has an id, that alone says whether it came before.
-            if isinstance(item, dict) and item.get("type") == "function_call":
-                self._find_call(item, index).read_item(item)
-                self._seen |= {index, string_in(item, "id") or index}
-            elif isinstance(item, dict) and (string_in(item, "id") or index) not in self._seen:
-                yield from self._add_item(index, item)
+        if reader := self._readers.get(kind):
+            yield from reader(kind, event)
         elif kind in _FINAL_EVENTS:
             yield from self._end(event.get("response"))
         elif kind == "error" or (event.get("error") and event.get("object") != "response"):
             raise failure_from_object(event, self._endpoint)
         elif event.get("object") == "response" or (not kind and isinstance(event.get("output"), list)):
             yield from self._end(event)
+        elif not kind and (error := error_in(event, [])):
+            raise failure_from_object(error, self._endpoint)
+
+    def _read_added_item(self, _kind: str, event: Mapping[str, Any]) -> Iterator[RawDelta]:
+        item = event.get("item")
+        if isinstance(item, dict) and item.get("type") == "message":
+            self._messages.announce(string_in(item, "id"), index_of(event))
+        elif isinstance(item, dict) and item.get("type") == "function_call":
+            yield from self._read_call(item, index_of(event))
+
+    def _read_done_item(self, _kind: str, event: Mapping[str, Any]) -> Iterator[RawDelta]:
+        item = event.get("item")
+        index = len(self._items) if index_of(event) == _NO_INDEX else index_of(event)
+        if isinstance(item, dict) and item.get("type") == "function_call":
+            yield from self._read_call(item, index)
+        # Where an item has an id, that alone says whether it came before.
+        elif isinstance(item, dict) and (string_in(item, "id") or index) not in self._seen:
+            yield from self._add_item(index, item)
+
+    def _read_summary_end(self, _kind: str, _event: Mapping[str, Any]) -> Iterator[RawFields]:
+        yield RawFields({"reasoning_summary": _PARAGRAPH_END})
 
     def _read_text(self, kind: str, event: Mapping[str, Any]) -> Iterator[RawFields]:
         field, text = _TEXT_FIELDS[kind], string_in(event, "delta")
@@ -163,19 +173,20 @@ class ResponsesDecoder(ResponseDecoder):
 
     def _read_whole_text(self, kind: str, event: Mapping[str, Any]) -> Iterator[RawFields]:
         """Yield the text of a part of a message of which no delta came."""
-        part, is_refusal = event, kind == "response.refusal.done"
-        if kind == "response.content_part.done":
-            part = inner if isinstance(inner := event.get("part"), dict) else {}
-            is_refusal = part.get("type") == "refusal"
-        if kind == "response.content_part.done" and part.get("type") not in ("output_text", "text", "refusal"):
+        inner = event.get("part") if kind == "response.content_part.done" else None
+        part: Mapping[str, Any] = inner if isinstance(inner, dict) else event
+        if part is event and kind == "response.content_part.done":
+            return
+        if part is not event and part.get("type") not in ("output_text", "text", "refusal"):
             return  # thinking, which has events of its own
-        text = string_in(part, "refusal" if is_refusal else "text")
-        message, index = self._messages.find(string_in(event, "item_id"), index_of(event)), event.get("content_index")
+        text, refusal, index = string_in(part, "text"), string_in(part, "refusal"), event.get("content_index")
+        message = self._messages.find(string_in(event, "item_id"), index_of(event))
         # A delta without an index may have been of any part.
-        if text and not message.is_done and (message.is_empty or message.parts.isdisjoint({index, None})):
+        is_new = message.is_empty or (index is not None and message.parts.isdisjoint({index, None}))
+        if (text or refusal) and is_new and not message.is_done:
             message.parts.add(index)
             self._has_text = True
-            yield from self._messages.add(message, text, is_refusal=is_refusal)
+            yield from self._messages.add(message, text or refusal, is_refusal=bool(refusal))
 
     def _read_arguments(self, kind: str, event: Mapping[str, Any]) -> Iterator[RawDelta]:
         call = self._find_call({"id": event.get("item_id"), "name": event.get("name")}, index_of(event))
@@ -183,24 +194,27 @@ class ResponsesDecoder(ResponseDecoder):
         (call.streamed if _ARGUMENTS[kind] == "delta" else call.whole).append(text)
         yield from self._count_bytes(len(text))
 
+    def _read_call(self, item: Mapping[str, Any], index: int) -> Iterator[RawDelta]:
+        self._seen |= {index, string_in(item, "id") or index}
+        call = self._find_call(item, index)
+        # The newest first: a done event says more than the one that announced the item.
+        call.whole.insert(0, item.get("arguments"))
+        yield from self._count_bytes(len(msgspec.json.encode(item)))
+
     def _find_call(self, item: Mapping[str, Any], index: int) -> CallItem:
         """Return the call that an item or an event is about: by one of its ids, else by its index; or a new one."""
-        calls = [call for _index, _item, call in self._items if isinstance(call, CallItem)]
-        item_id, call_id = string_in(item, "id"), string_in(item, "call_id")
-        by_id = (one for one in calls if call_id and call_id == string_in(one.fields, "call_id"))
-        by_item_id = (one for one in calls if item_id and item_id == string_in(one.fields, "id"))
-        # Some services number every item 0, others change its id from event to event.
-        by_index = (
-            one
-            for one in reversed(calls)
-            if _NO_INDEX in (index, one.index) or index == one.index
-            if not (call_id and one.fields.get("call_id"))
-        )
-        call = next(by_id, None) or next(by_item_id, None) or next(by_index, None)
+        ids = [(name, value) for name in ("call_id", "id") if (value := string_in(item, name))]
+        call = next((self._calls[one] for one in ids if one in self._calls), None)
         if call is None:
-            call = CallItem(index, {"type": "function_call"})
+            near = self._newest_call if index == _NO_INDEX else self._calls.get(index) or self._calls.get(_NO_INDEX)
+            # Some services number every item 0, others change its id from event to event.
+            call = near if near and not (item.get("call_id") and near.fields.get("call_id")) else None
+        if call is None:
+            call = CallItem({"type": "function_call"})
             self._items.append((len(self._items) if index == _NO_INDEX else index, call.fields, call))
-        call.fields |= {name: item[name] for name in ("id", "call_id", "name") if item.get(name)}
+            self._calls[index] = self._newest_call = call
+        call.fields |= {name: value for name in ("id", "call_id", "name") if (value := string_in(item, name))}
+        self._calls |= dict.fromkeys(ids, call)
         return call
 
     def _add_item(self, index: int, item: dict[str, Any]) -> Iterator[RawDelta]:
@@ -243,7 +257,7 @@ class ResponsesDecoder(ResponseDecoder):
         output = response.get("output")
         for index, item in enumerate(output if isinstance(output, list) else ()):
             if isinstance(item, dict) and item.get("type") == "function_call":
-                self._find_call(item, index).read_item(item)
+                yield from self._read_call(item, index)
             elif isinstance(item, dict) and self._seen.isdisjoint({index, string_in(item, "id")}):
                 yield from self._add_item(index, item)
             if self._items_bytes > MAX_ITEMS_BYTES:
@@ -273,6 +287,8 @@ class ResponsesDecoder(ResponseDecoder):
         yield from self._messages.release_all()
         items = sorted(self._items, key=lambda found: found[0])
         self._items.clear()
+        self._calls.clear()
+        self._newest_call = None
         self._seen.clear()
         self._streamed.clear()
         for index, item, part in items:
@@ -280,7 +296,7 @@ class ResponsesDecoder(ResponseDecoder):
                 yield RawItem(index, item)
             elif isinstance(part, MessageItem):
                 yield RawMessage(part.number, string_in(item, "phase"))
-            elif isinstance(part, CallItem):
+            elif isinstance(part, CallItem) and (item.get("name") or item.get("call_id")):
                 function = {"name": item.get("name"), "arguments": part.arguments}
                 call = {"index": self._call_count, "id": item.get("call_id"), "type": "function", "function": function}
                 self._call_count += 1
@@ -292,21 +308,16 @@ class ResponsesDecoder(ResponseDecoder):
 class CallItem:
     """One call of a response: its ids and its name, and its arguments as often as they came."""
 
-    index: int
     fields: dict[str, Any]
     whole: list[Any] = field(default_factory=list)
     streamed: list[str] = field(default_factory=list)
 
-    def read_item(self, item: Mapping[str, Any]) -> None:
-        # The newest first: a done event says more than the one that announced the item.
-        self.whole.insert(0, item.get("arguments"))
-
     @property
     def arguments(self) -> Any:
         """The first complete ones that say something; else what there is."""
-        found = [one for one in (*self.whole, "".join(self.streamed)) if one]
+        found = [one for one in (*self.whole, join_arguments(self.streamed)) if one and isinstance(one, str | dict)]
         complete = (one for one in found if isinstance(one, dict) or is_json_object(one))
-        return next((one for one in complete if one not in ("{}", {})), found[0] if found else "")
+        return next((one for one in complete if one != "{}"), found[0] if found else "")
 
 
 @dataclass(slots=True, eq=False)
