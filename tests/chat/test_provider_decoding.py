@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.providers.base import ProviderError
-from chat.providers.decoding import MAX_EVENT_BYTES, EventParser, read_usage
-from chat.providers.openai_chat import ChatDecoder
+from chat.providers.decoding import MAX_EVENT_BYTES, BodyParser, EventParser, read_usage
+from chat.providers.openai_chat import OTHER_THINKING, ChatDecoder
 from chat.providers.openai_http import SLICE_BYTES, in_slices
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
+from reasoning.stream.signatures import FIELDS
 
 STREAM = '\ufeffdata: {"a":"é"}\n\n: waiting\n\nevent: x\ndata: one\ndata: two\n\nid: 7\n\ndata:[DONE]'
 PAYLOADS = ['{"a":"é"}'.encode(), b"one\ntwo", b"[DONE]"]
@@ -62,6 +63,8 @@ def test_event_without_end_is_refused_at_the_bound(piece):
         b'{"choices":null}',
         b'{"choices":[null]}',
         b'{"choices":{}}',
+        b'{"code":0,"msg":"success"}',
+        b'{"choices":[],"prompt_filter_results":[{"prompt_index":0}]}',
         b'{"choices":[{"delta":"text"}]}',
         b'{"choices":[{"delta":{"content":null,"tool_calls":null}}]}',
         b'"ping"',
@@ -162,6 +165,11 @@ def test_whole_completion_gives_the_same_deltas_as_a_stream():
         ),
         (b'{"object":"error","message":"bad thing","code":40001,"type":"invalid_request"}', "refused"),
         (b'{"detail":"internal"}', "server_error"),
+        (b'{"code":1301,"msg":"bad day"}', "server_error"),
+        (b'{"result":null,"success":false,"errors":[{"code":7009,"message":"upstream"}]}', "server_error"),
+        (b'[{"error":{"code":503,"message":"overloaded"}}]', "server_error"),
+        (b'{"choices":[],"status":"error","msg":"bad day"}', "server_error"),
+        (b'{"type":"about:blank","title":"Unavailable","status":503}', "server_error"),
         (b'{"choices":[{"delta":{"content":"a', "malformed"),
         (b"upstream is having a bad day", "malformed"),
         (b"[" * 100_000, "malformed"),
@@ -191,3 +199,140 @@ async def test_long_piece_is_parsed_in_slices_between_which_others_run():
     assert b"".join(pieces) == b"data: 1\n\n" + long
     assert max(map(len, pieces)) == SLICE_BYTES
     assert len(turns) >= len(pieces) - 2
+
+
+def said(*payloads: bytes) -> str:
+    return "".join(delta.fields.get("content", "") for delta in decoded(*payloads) if isinstance(delta, RawFields))
+
+
+WHOLE = chunk({"content": "a"})
+PRETTY = json.dumps(json.loads(WHOLE), indent=1).encode()
+
+
+@pytest.mark.parametrize(
+    ("body", "payloads"),
+    [
+        (b"data: " + WHOLE + b"\n\ndata: [DONE]\n\n", [WHOLE, b"[DONE]"]),
+        (b": waiting\n\ndata: 1\n\n", [b"1"]),
+        (b"\xef\xbb\xbf\n " + WHOLE, [WHOLE]),
+        (PRETTY, [PRETTY]),
+        (WHOLE + b"\n" + WHOLE + b"\n[DONE]\n", [WHOLE, WHOLE, b"[DONE]"]),
+        (b"event: error\n\n", [b'{"error":{"code":"server_error"}}']),
+        (b"event: error\ndata: overloaded\n\n", [b'{"error":"overloaded"}']),
+        (b'event: error\ndata: {"code":5}\n\n', [b'{"error":{"code":5}}']),
+        (b'error: {"message":"no room"}\n\n', [b'{"error":{"message":"no room"}}']),
+        (b"", []),
+    ],
+)
+def test_first_byte_of_a_body_says_what_it_is(body, payloads):
+    for size in (1, 7, len(body) or 1):
+        parser = BodyParser()
+        pieces = [body[at : at + size] for at in range(0, len(body), size)]
+        found = [payload for piece in pieces for payload in parser.feed(piece)] + parser.finish()
+
+        assert [payload for payload in found if payload] == payloads
+
+
+@pytest.mark.parametrize("body", [b"<!doctype html><p>x", b"\n <html>"])
+def test_web_page_is_no_answer(body):
+    with pytest.raises(ProviderError, match="a web page"):
+        BodyParser().feed(body)
+
+
+@pytest.mark.parametrize(
+    "payloads",
+    [
+        (chunk({"content": "so"}), b"[done]"),
+        (chunk({"content": "so"}), b"DONE"),
+        (b'{"choices":[{"text":"so","finish_reason":"stop"}]}',),
+        (b'{"choices":[{"index":1,"delta":{"content":"so"}}]}', b'{"choices":[{"index":1,"finish_reason":"stop"}]}'),
+        (b'{"choices":[{"index":0,"delta":{"content":"so"}},{"index":1,"delta":{"content":"no"}}]}', b"[DONE]"),
+        (chunk({"content": {"type": "text", "text": "so"}}, "stop"),),
+        (
+            chunk({"content": "s"}),
+            chunk({"content": "o"}),
+            b'{"choices":[{"message":{"content":"so"},"finish_reason":"stop"}]}',
+        ),
+        (b'{"choices":[{"delta":{},"message":{"content":"so"},"finish_reason":"stop"}]}',),
+        (b'{"choices":[{"message":{"content":"s"}}]}', b'{"choices":[{"message":{"content":"o"}}]}'),
+    ],
+)
+def test_answer_is_read_once_in_every_form(payloads):
+    assert said(*payloads) == "so"
+    assert RawEnd("stop", "served-1") in decoded(*payloads) or RawEnd("stop") in decoded(*payloads)
+
+
+def test_number_is_text():
+    assert said(chunk({"content": 4}), chunk({"content": 0}), chunk({"content": False})) == "40"
+
+
+def test_call_in_the_old_form_is_a_call():
+    function = {"name": "f", "arguments": "{}"}
+
+    calls, end = decoded(chunk({"function_call": function}, "function_call"))
+
+    assert calls == RawFields({"tool_calls": [{"index": 0, "type": "function", "function": function}]})
+    assert end == RawEnd("tool_calls", "served-1")
+
+
+@pytest.mark.parametrize(("name", "value"), OTHER_THINKING.items())
+def test_thinking_is_found_under_every_name(name, value):
+    first, *_rest = decoded(chunk({name: value}), chunk({"content": "so"}))
+
+    assert first.fields["reasoning_content"] == "Hm."
+
+
+@pytest.mark.parametrize(("name", "value"), OTHER_THINKING.items())
+def test_thinking_under_two_names_is_read_once(name, value):
+    found = decoded(chunk({"reasoning_content": "Hm.", **({} if name == "reasoning_content" else {name: value})}))
+
+    assert [delta.fields.get("reasoning_content") for delta in found] == ["Hm."]
+
+
+@pytest.mark.spec("product 38")
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: next(iter(field.example)))
+def test_signature_of_a_message_is_passed_on(field):
+    found = decoded(chunk(dict(field.example)), chunk({"content": "so"}))
+
+    assert found[0].fields["signatures"] == field.example
+
+
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize(
+    ("name", "delta", "end"),
+    [
+        ("MAX_TOKENS", {"content": "so"}, "length"),
+        ("FinishReason.SAFETY", {"content": "so"}, "content_filter"),
+        ("end_turn", {"content": "so"}, "stop"),
+        ("tool-calls", {"tool_calls": [{"id": "a"}]}, "tool_calls"),
+        ("model_context_window_exceeded", {"content": "so"}, "length"),
+        ("null", {"content": "so"}, None),
+        ({"type": "length"}, {"content": "so"}, "length"),
+        ("a_new_word", {"content": "so"}, "stop"),
+        ("a_new_word", {"tool_calls": [{"id": "a"}]}, "tool_calls"),
+    ],
+)
+def test_finish_reason_has_our_name(name, delta, end):
+    ends = [each.finish_reason for each in decoded(chunk(delta, name)) if isinstance(each, RawEnd)]
+
+    assert ends == ([end] if end else [])
+
+
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize(
+    ("name", "delta", "code"),
+    [
+        ("network_error", {"content": "so"}, "server_error"),
+        ("MALFORMED_FUNCTION_CALL", {}, "server_error"),
+        ("insufficient_system_resource", {"content": "so"}, "server_error"),
+        ("a_new_word", {"content": ""}, "server_error"),
+        ("model_context_window_exceeded", {}, "context_overflow"),
+    ],
+)
+def test_finish_reason_may_be_a_failure(name, delta, code):
+    decoder = ChatDecoder()
+
+    found = [*decoder.feed(chunk(delta, name)), *decoder.finish()]
+
+    assert (decoder.failure.code, decoder.failure.retryable) == (code, code == "server_error")
+    assert [each.fields for each in found] == ([delta] if delta.get("content") else [])

@@ -1,0 +1,187 @@
+"""Tool calls as services send them: repaired arguments, leaked names, invented ids, signatures."""
+
+import json
+from typing import Any
+
+import pytest
+
+from reasoning.deltas import RawEnd, RawFields
+from reasoning.events import Reasoning, ToolCall
+from reasoning.stream.arguments import REPAIRS
+from reasoning.stream.finish_reasons import NAMES, read_finish_reason
+from reasoning.stream.signatures import FIELDS
+from reasoning.stream.tool_calls import NAME_PREFIXES
+from reasoning.stream.turn import StepOutcome, TurnMachine
+
+
+def piece(arguments: str = "", call_id: str = "", name: str = "", **more: Any) -> dict[str, Any]:
+    return {"index": 0, "id": call_id, "function": {"name": name, "arguments": arguments}, **more}
+
+
+def step(*pieces: dict[str, Any], finish: str = "tool_calls", message: Any = None) -> StepOutcome:
+    machine = TurnMachine(turn_id="0123456789", model="m", provider="p", system_prompt="")
+    machine.begin_step()
+    for each in message or ():
+        machine.feed(RawFields({"signatures": each}))
+    for each in pieces:
+        machine.feed(RawFields({"tool_calls": [each]}))
+    machine.feed(RawEnd(finish))
+    return machine.end_step()
+
+
+def arguments_of(*texts: str) -> str:
+    first, *rest = texts
+    (call,) = step(piece(first, "c1", "search"), *map(piece, rest)).calls
+    return call.arguments
+
+
+def signatures_of(outcome: StepOutcome) -> list[Any]:
+    return [event.item for event in outcome.events if isinstance(event, Reasoning) and event.kind == "signature"]
+
+
+@pytest.mark.spec("product 37")
+@pytest.mark.parametrize("repair", REPAIRS, ids=lambda repair: repair.read.__name__)
+def test_broken_arguments_are_repaired(repair):
+    assert arguments_of(*repair.example) == repair.meant
+    assert isinstance(json.loads(repair.meant), dict)
+
+
+@pytest.mark.spec("product 37")
+@pytest.mark.parametrize(
+    ("texts", "meant"),
+    [
+        (('{"q": "a"}{"q": "a"}',), '{"q": "a"}'),
+        (('{"q": "a"}', '{"q": "b"}'), '{"q": "b"}'),
+        (('{"q": "a"}', "{}"), '{"q": "a"}'),
+        (("null", '{"q": "a"}'), '{"q": "a"}'),
+        (('```\n{"q": "a\tb"}\n```',), '{"q": "a\\u0009b"}'),
+        (('{"a": {"b": 1}', '{"a": {"b": 1}}'), '{"a": {"b": 1}}'),
+    ],
+)
+def test_kin_of_the_examples_are_repaired(texts, meant):
+    assert arguments_of(*texts) == meant
+
+
+@pytest.mark.spec("product 10")
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ('{"q" :  "aa"', "}"),
+        ("{", "}"),
+        ('{"a": "{', '}"}'),  # a piece that repeats another one
+        ("null",),
+        ("[1]",),
+        ('{"a": {"b": 1}',),  # cut off: the inner object isn't what was meant
+        ('{"q": "a"}{"q": "b',),
+        ('So: {"q": "a"}',),
+        ("{'q': 'a'}",),
+    ],
+)
+def test_arguments_that_are_right_or_in_doubt_stay_as_they_came(texts):
+    assert arguments_of(*texts) == "".join(texts)
+
+
+@pytest.mark.parametrize("name", [*NAME_PREFIXES.values(), "search<|channel|>commentary", " search"])
+def test_name_is_what_the_tool_is_called(name):
+    assert [call.name for call in step(piece("{}", "c1", name)).calls] == ["search"]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "calls"),
+    [
+        ((piece('{"q":', "x1", "f"), piece("1}", "x2")), [("x1", '{"q":1}')]),
+        ((piece('{"q":', "x1", "f"), piece("1}", "x2", "f")), [("x1", '{"q":1}')]),
+        ((piece("", "x1", "f"), piece('{"q":', "x2", "f"), piece("1}", "x3", "f")), [("x1", '{"q":1}')]),
+        ((piece('{"q":', "x1", "f", index=None), piece("1}", "x2", index=None)), [("x1", '{"q":1}')]),
+        ((piece("{}", "x1", "f"), piece("{}", "x2", "f")), [("x1", "{}"), ("x2", "{}")]),
+        ((piece('{"q":', "x1", "f"), piece("{}", "x2", "g")), [("x1", '{"q":'), ("x2", "{}")]),
+    ],
+)
+def test_piece_with_another_id_continues_an_unfinished_call(pieces, calls):
+    assert [(call.call_id, call.arguments) for call in step(*pieces).calls] == calls
+
+
+def test_name_and_arguments_may_be_in_the_call_itself():
+    (call,) = step({"id": "c1", "name": "f", "arguments": {"q": 1}}).calls
+
+    assert (call.name, call.arguments) == ("f", '{"q": 1}')
+
+
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize(("arguments", "count"), [('{"q": "a', 0), ("", 0), ('{"q": "a"}', 1)])
+def test_call_that_was_cut_off_is_not_run(arguments, count):
+    outcome = step(piece(arguments, "c1", "f"), finish="length")
+
+    assert (len(outcome.calls), outcome.finish_reason) == (count, "length")
+    assert sum(isinstance(event, ToolCall) for event in outcome.events) == count
+
+
+@pytest.mark.spec("product 38")
+@pytest.mark.parametrize("field", FIELDS, ids=lambda field: next(iter(field.example)))
+def test_signature_is_stored_with_its_call_or_message(field):
+    on_call = step(piece("{}", "c1", "f", **field.example))
+    on_message = step(piece("{}", "c1", "f"), message=[field.example])
+
+    assert signatures_of(on_call) == [{"call_id": "c1", **field.example}]
+    assert signatures_of(on_message) == [{"message": field.example}]
+
+
+@pytest.mark.spec("product 38")
+def test_signature_of_any_piece_belongs_to_the_call_of_that_piece():
+    outcome = step(
+        piece("{}", "a", "f"),
+        piece("{", "b", "f", index=1),
+        piece("}", index=1, thought_signature="S2"),
+        {"index": 0, "extra_content": {"google": {"thought_signature": "S1"}}},
+    )
+
+    assert signatures_of(outcome) == [
+        {"call_id": "a", "extra_content": {"google": {"thought_signature": "S1"}}},
+        {"call_id": "b", "thought_signature": "S2"},
+    ]
+
+
+@pytest.mark.spec("product 38")
+@pytest.mark.parametrize(
+    ("pieces", "whole"),
+    [
+        (
+            [{"type": "thinking", "thinking": "I "}, {"thinking": "see."}, {"thinking": "", "signature": "S"}],
+            [{"type": "thinking", "thinking": "I see.", "signature": "S"}],
+        ),
+        (
+            [{"index": 0, "thinking": "a"}, {"index": 1, "data": "D"}, {"index": 0, "signature": "S"}],
+            [{"index": 0, "thinking": "a", "signature": "S"}, {"index": 1, "data": "D"}],
+        ),
+        (
+            [{"thinking": "a", "signature": "S"}, {"thinking": "b", "signature": "T"}],
+            [{"thinking": "a", "signature": "S"}, {"thinking": "b", "signature": "T"}],
+        ),
+        ([{"thinking": "a", "signature": "S"}] * 2, [{"thinking": "a", "signature": "S"}]),
+    ],
+)
+def test_pieces_of_thinking_blocks_are_joined(pieces, whole):
+    outcome = step(piece("{}", "c1", "f"), message=[{"thinking_blocks": [each]} for each in pieces])
+
+    assert signatures_of(outcome) == [{"message": {"thinking_blocks": whole}}]
+
+
+def test_last_signature_counts():
+    outcome = step(message=[{"reasoning_opaque": "S1"}, {"reasoning_opaque": "S2"}], finish="stop")
+
+    assert signatures_of(outcome) == [{"message": {"reasoning_opaque": "S2"}}]
+
+
+def test_thinking_without_a_signature_and_an_answer_that_was_cut_leave_none():
+    blocks = {"thinking_blocks": [{"type": "thinking", "thinking": "Hm."}]}
+
+    assert signatures_of(step(message=[blocks])) == []
+    assert signatures_of(step(message=[{"reasoning_opaque": "S"}], finish="length")) == []
+
+
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize(("reason", "names"), NAMES.items())
+def test_every_name_of_a_finish_reason_is_read_in_any_case(reason, names):
+    for name in names.split():
+        forms = (name, name.upper(), name.replace("_", "-"), f"FinishReason.{name}", f"FINISH_REASON_{name.upper()}")
+        assert {read_finish_reason(form) for form in forms} == {reason}
