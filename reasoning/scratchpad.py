@@ -34,10 +34,12 @@ def _refuse(action: str) -> Callable[..., Never]:
 class Scratchpad:
     """Private notes. All that can be learnt without a grant: truth, size, and what another text repeats of it."""
 
-    __slots__ = ("__text",)
+    __slots__ = ("__folded", "__runs", "__text")
 
     def __init__(self, text: str = "") -> None:
         self.__text = text
+        self.__folded: str | None = None  # the form for comparisons, and its runs, once they were asked for
+        self.__runs: frozenset[int] = frozenset()
 
     @classmethod
     def join(cls, parts: Iterable[Scratchpad]) -> Scratchpad:
@@ -67,28 +69,44 @@ class Scratchpad:
         Case, width, accents' encoding, invisible characters and the amount of white space don't count. Linear.
         Product 22.
         """
-        own, _places = _fold(self.__text)
-        if len(own) < REPEAT_CHARS:
-            return text, 0
-        # Hashes, since the runs of a long scratchpad would take 40 times its memory.
-        runs = set(map(hash, _runs(own)))
+        found = self.repeats_in(text)
+        parts: list[str] = []
+        done = 0
+        for start, end in found:
+            parts += (text[done:start], REDACTED)
+            done = end
+        return "".join((*parts, text[done:])), len(found)
+
+    def repeats_in(self, text: str) -> list[tuple[int, int]]:
+        """Return where ``text`` has runs of REPEAT_CHARS or more that this has too, as ``remove_repeats`` masks them."""
+        if len(self._fold()) < REPEAT_CHARS:
+            return []
         folded, places = _fold(text)
         found: list[tuple[int, int]] = []
         for at, run in enumerate(_runs(folded)):
-            if hash(run) in runs:
+            if hash(run) in self.__runs:
                 start, end = places[at], places[at + REPEAT_CHARS - 1] + 1
                 if found and start <= found[-1][1]:
                     start = found.pop()[0]
                 found.append((start, end))
-        parts: list[str] = []
-        done = 0
-        for start, end in found:
-            # White space around a run stays: it is part of the structure of the text.
-            value = text[start:end]
-            start += len(value) - len(value.lstrip())
-            parts += (text[done:start], REDACTED)
-            done = start + len(value.strip())
-        return "".join((*parts, text[done:])), len(found)
+        # White space around a run stays: it is part of the structure of the text.
+        return [_without_blanks(text, start, end) for start, end in found]
+
+    def overlap_at_end(self, text: str) -> int:
+        """Return how many of the last characters may be the beginning of such a run."""
+        tail = text[-2 * REPEAT_CHARS :]
+        own, (folded, places) = self._fold(), _fold(tail)
+        if len(own) < REPEAT_CHARS:
+            return 0
+        lengths = range(min(REPEAT_CHARS - 1, len(folded)), 0, -1)
+        return next((len(tail) - places[-length] for length in lengths if folded[-length:] in own), 0)
+
+    def _fold(self) -> str:
+        if self.__folded is None:
+            self.__folded = _fold(self.__text)[0]
+            # Hashes, since the runs of a long scratchpad would take 40 times its memory.
+            self.__runs = frozenset(map(hash, _runs(self.__folded)))
+        return self.__folded
 
     def _reveal(self, grant: ScratchpadGrant) -> str:
         if type(grant) is not ScratchpadGrant:
@@ -111,6 +129,40 @@ class Scratchpad:
     __hash__ = _refuse("hashed")
     __getstate__ = __reduce__ = __reduce_ex__ = _refuse("copied or serialised")
     __init_subclass__ = _refuse("subclassed")
+
+
+class RepeatGuard:
+    """Masks what a text that arrives in pieces repeats of a scratchpad. ``count``: how often. Product 22."""
+
+    def __init__(self, scratchpad: Scratchpad) -> None:
+        self._scratchpad = scratchpad
+        self._text = ""  # what is held back, behind some text for comparison
+        self._done = 0  # how much of it was shown or masked
+        self.count = 0
+
+    def feed(self, text: str) -> str:
+        """Return what is certain now."""
+        self._text += text
+        return self._release(len(self._text) - self._scratchpad.overlap_at_end(self._text))
+
+    def flush(self) -> str:
+        """Return the rest."""
+        return self._release(len(self._text))
+
+    def _release(self, end: int) -> str:
+        parts: list[str] = []
+        done = self._done
+        for start, stop in self._scratchpad.repeats_in(self._text):
+            if stop > done and start < end:
+                if start >= self._done:  # else it was marked before, and goes on
+                    parts += (self._text[done:start], REDACTED)
+                    self.count += 1
+                done = stop
+        parts.append(self._text[done:end])
+        done = max(done, end)
+        dropped = max(0, done - 2 * REPEAT_CHARS)
+        self._text, self._done = self._text[dropped:], done - dropped
+        return "".join(parts)
 
 
 @final
@@ -142,6 +194,12 @@ def reveal(scratchpad: Scratchpad, grant: ScratchpadGrant, *, max_tokens: int = 
     units = text[: max_tokens * CHARS_PER_TOKEN].encode("utf-16-le", "surrogatepass")
     short = units[: 2 * max_tokens * CHARS_PER_TOKEN].decode("utf-16-le", "ignore")
     return short.rstrip() + TRUNCATED
+
+
+def _without_blanks(text: str, start: int, end: int) -> tuple[int, int]:
+    value = text[start:end]
+    start += len(value) - len(value.lstrip())
+    return start, start + len(value.strip())
 
 
 def _fold(text: str) -> tuple[str, list[int]]:

@@ -397,10 +397,10 @@ def clean_answer(text: str) -> tuple[list[AssistantMessage], bool]:
     limits = TurnLimits(answer_bytes=settings.MAX_ANSWER_BYTES)
     # The road of a model's answer, so that sections, delimiters and secrets are handled alike.
     machine = TurnMachine(turn_id="", model="", provider="", system_prompt="", limits=limits)
-    machine.begin_step()
-    machine.feed(RawFields({"content": storable(text)}))
-    events = machine.end_step().events
-    return [event for event in events if isinstance(event, AssistantMessage)], machine.reached is not None
+    step = machine.begin_step()
+    step.feed(RawFields({"content": storable(text)}))
+    events = step.end().events
+    return [event for event in events if isinstance(event, AssistantMessage)], machine.room.reached is not None
 
 
 def time_of(value: float | datetime | None) -> datetime | None:

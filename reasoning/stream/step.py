@@ -1,0 +1,358 @@
+"""One provider response of a turn as a state machine: deltas in, updates and canonical events out.
+
+Text leaves it redacted as product 12 says; raw thinking and raw arguments leave only inside canonical events, for the
+log. A scratchpad leaves as a ``Scratchpad`` only. No clock, no I/O.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from reasoning.citations import check_citations, citation_to_json
+from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
+from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
+from reasoning.redaction import SECRETS_ONLY, StreamRedactor, redact_text
+from reasoning.scratchpad import RepeatGuard, Scratchpad
+from reasoning.stream.limits import cut_to_bytes
+from reasoning.stream.normalizer import Normalizer
+from reasoning.stream.output import BLOCK_BREAK
+from reasoning.stream.reasoning_details import without_scratchpads
+from reasoning.stream.sections import SectionParser
+from reasoning.stream.signatures import is_opaque, merge_signatures, signatures_in
+from reasoning.stream.text_calls import has_text_call
+from reasoning.stream.tool_calls import ToolCallAssembler, is_cut_off, mappings_in
+from reasoning.stream.updates import ReplaceText, ShowScratchpad, ShowStatus, ShowText, Update
+
+if TYPE_CHECKING:
+    from reasoning.stream.turn import TurnMachine
+
+CUT_SHORT = frozenset({"length", "content_filter"})  # finish reasons of an answer that is not complete
+MAX_STATUS_CHARS = 120
+_MAX_LINE_CHARS = 1_000  # of a status line that has no end yet; more of it would not be shown
+MAX_PHASE_CHARS = 64  # of a word of the service; a longer one is no phase
+_ITEM = "item"
+
+
+@dataclass(slots=True)
+class _MessageText:
+    """One message of a step: its answer, as shown, and the bullets of its summary."""
+
+    number: int
+    answer: list[str] = field(default_factory=list)
+    bullets: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class StepOutcome:
+    """What a finished step leaves: the last updates, events to record, calls to run.
+
+    ``is_thought_unclosed``: a thought without an end took the rest of an answer (product 35). ``has_text_call``: the
+    answer contains a tool call that the service didn't recognise (product 39).
+    """
+
+    updates: tuple[Update, ...]
+    events: tuple[Event, ...]
+    calls: tuple[ToolCall, ...]
+    finish_reason: str | None
+    is_thought_unclosed: bool = False
+    has_text_call: bool = False
+
+
+class StepMachine:
+    """Feed it the deltas of one response, then end it. ``TurnMachine.begin_step`` makes one.
+
+    Once the room of the turn is used up nothing more is taken in: the stream is to be closed, and the step ended as
+    partial.
+    """
+
+    def __init__(self, turn: TurnMachine, number: int, *, starts_in_reasoning: bool) -> None:
+        self._turn = turn
+        self.number = number
+        self.chars = 0  # of content: the end of a long step takes longer
+        self._starts_in_reasoning = starts_in_reasoning
+        self._updates: list[Update] = []
+        self._normalizer = Normalizer(starts_in_reasoning=starts_in_reasoning, live=True, family=turn.family)
+        self._thinking_redactor = StreamRedactor()
+        self._thinking_guard: RepeatGuard | None = None
+        self._shown_thinking: list[str] = []
+        self._shown_notes_tokens = 0  # of the scratchpad that is open
+        self._messages: list[_MessageText] = []
+        self._begin_message(0)
+        self._tool_calls = ToolCallAssembler()
+        self._signatures: dict[str, Any] = {}  # of the message
+        self._items: list[RawItem] = []
+        # Of items, messages and calls (their index), as the service sent them.
+        self._order: list[str | RawMessage | int] = []
+        self._status_line = ""
+        self._finish_reason: str | None = None
+        self._has_thinking = False
+        self._room_for_thinking = turn.room.thinking
+
+    def feed(self, raw: RawDelta) -> tuple[Update, ...]:
+        """Return what may be shown now."""
+        turn = self._turn
+        if turn.room.reached:
+            return ()
+        match raw:
+            case RawFields():
+                if raw.message != self._messages[-1].number and "content" in raw.fields:
+                    self._route(self._normalizer.end_message())
+                    self._end_message()
+                    self._begin_message(raw.message)
+                self._feed_fields(raw.fields)
+            case RawItem():
+                turn.room.store_opaque(raw.item)
+                self._items.append(raw)
+                self._order.append(_ITEM)
+            case RawMessage():
+                self._order.append(raw)
+            case RawUsage():
+                turn.count_usage(raw)
+            case RawEnd(finish_reason):
+                self._finish_reason = finish_reason
+        return self._drain()
+
+    def end(self, *, partial: bool = False) -> StepOutcome:
+        """Emit what was held back, and return what the step leaves. ``partial``: the stream was cut or stopped."""
+        normalizer = self._normalizer
+        self._route(normalizer.finish())
+        if not partial and self._is_answer_in_hint():
+            self._show_hinted_answer()
+        self._end_message(partial=partial)
+        # Of a stream that was cut, what can be the beginning of a secret is dropped.
+        self._show_thinking(self._thinking_redactor.abort() if partial else self._thinking_redactor.flush(), ends=True)
+        self._turn.counters = self._turn.counters.plus(normalizer.counters)
+        self._turn.masked += self._thinking_redactor.counts.total()
+        self._remove_repeats()
+        # Of a response that was cut off no call is run: its arguments may be half. At the limit of the output they are
+        # half where they aren't JSON (product 32).
+        calls = {} if partial else self._tool_calls.finish(turn_id=self._turn.turn_id, step=self.number)
+        if self._finish_reason in CUT_SHORT and is_cut_off(calls.values()):
+            calls = {}
+        # An item or a signature of an answer that was cut is incomplete, and its service refuses it.
+        is_whole = not partial and self._finish_reason not in CUT_SHORT
+        reasoning = self._reasoning_events(calls, is_whole=is_whole)
+        events = (*reasoning, *self._ordered_events(calls, partial=partial, is_whole=is_whole))
+        return StepOutcome(
+            self._drain(),
+            events,
+            tuple(calls.values()),
+            self._finish_reason,
+            is_thought_unclosed=is_whole and normalizer.unclosed_after_text,
+            has_text_call=not calls and any(has_text_call("".join(message.answer)) for message in self._messages),
+        )
+
+    def _begin_message(self, number: int) -> None:
+        """Start another message of the step. Each has sections and a redaction of its own (product 20)."""
+        self._messages.append(_MessageText(number))
+        self._sections = SectionParser(live=True)
+        # People in an answer may be shown, people in thinking not (product 12).
+        self._answer_redactor = StreamRedactor(SECRETS_ONLY)
+        self._answer_guard: RepeatGuard | None = None
+
+    def _end_message(self, *, partial: bool = False) -> None:
+        self._route_sections(self._sections.finish())
+        # Only now: the section parser may still release text.
+        self._show_answer(self._answer_redactor.abort() if partial else self._answer_redactor.flush(), ends=True)
+        self._turn.masked += self._answer_redactor.counts.total()
+
+    def _feed_fields(self, fields: Mapping[str, Any]) -> None:
+        room = self._turn.room
+        if "tool_calls" in fields:
+            room.store_opaque([found for call in mappings_in(fields["tool_calls"]) if (found := signatures_in(call))])
+        if "signatures" in fields:
+            room.store_opaque(fields["signatures"])
+            self._signatures = merge_signatures(self._signatures, fields["signatures"])
+        elif "reasoning_summary" in fields:
+            self._show_status(fields["reasoning_summary"])
+            return
+        if "reasoning_details" in fields:
+            room.store_opaque(fields["reasoning_details"])
+        self.chars += len(fields.get("content") or "")
+        room.take_in(fields)
+        self._route(self._normalizer.feed(fields))
+        if (notes := self._normalizer.open_scratchpad) and notes.tokens_est != self._shown_notes_tokens:
+            self._shown_notes_tokens = notes.tokens_est
+            self._updates.append(ShowScratchpad(notes, is_open=True))
+        if self._sections.has_pending_newline:
+            # The newline is held back, for it may turn out to be trailing. The word before it is complete.
+            self._show_answer(self._answer_redactor.end_word())
+
+    def _route(self, deltas: Sequence[Delta]) -> None:
+        turn = self._turn
+        for delta in deltas:
+            text = delta.text
+            if isinstance(text, Scratchpad):
+                turn.scratchpads.append(text)
+                self._answer_guard = self._thinking_guard = None  # they know more from now on
+                self._updates.append(ShowScratchpad(text))
+            elif delta.channel is Channel.VISIBLE:
+                self._route_sections(self._sections.feed(text))
+            elif delta.channel is Channel.THINKING:
+                text = turn.room.of_thinking(text)
+                # On the page a blank line separates the thoughts of two steps.
+                if turn.has_thinking and not self._has_thinking:
+                    self._show_thinking(BLOCK_BREAK)
+                self._has_thinking = turn.has_thinking = True
+                self._show_thinking(self._thinking_redactor.feed(text))
+            elif not turn.room.reached:
+                if self._tool_calls.feed(delta):
+                    self._order.append(delta.index or 0)
+                if self._tool_calls.longest_bytes > turn.room.limits.arguments_bytes:
+                    turn.room.reached = "arguments"
+                elif len(self._tool_calls) > turn.room.limits.calls_read:
+                    turn.room.reached = "calls"
+
+    def _route_sections(self, deltas: Sequence[Delta]) -> None:
+        for delta in deltas:
+            if delta.channel is Channel.SUMMARY:
+                self._messages[-1].bullets.append(str(delta.text))
+            else:
+                self._show_answer(self._answer_redactor.feed(str(delta.text)))
+
+    def _is_answer_in_hint(self) -> bool:
+        """Say whether all that came is in the thought that only the profile claims: then it is the answer."""
+        is_all = self._normalizer.ended_in_hint and not any(message.answer for message in self._messages)
+        return is_all and not self._tool_calls and self._finish_reason == "stop"
+
+    def _show_hinted_answer(self) -> None:
+        """Show the thinking of a response without an end of its thought as the answer. Product 34."""
+        self._updates.append(ReplaceText(Channel.THINKING, sum(map(len, self._shown_thinking)), ""))
+        self._shown_thinking.clear()
+        self._thinking_redactor, self._thinking_guard = StreamRedactor(), None
+        self._has_thinking = False
+        answer = self._normalizer.thinking or ""
+        self._normalizer = Normalizer(live=True, family=self._turn.family)
+        self._route((*self._normalizer.feed({"content": answer}), *self._normalizer.finish()))
+
+    def _show_answer(self, redacted: str, *, ends: bool = False) -> None:
+        turn = self._turn
+        if turn.scratchpads:
+            self._answer_guard = self._answer_guard or RepeatGuard(turn.scratchpad)
+            redacted = self._masked(self._answer_guard, redacted, ends=ends)
+        redacted = turn.room.of_answer(redacted)
+        if not redacted:
+            return
+        answer = self._messages[-1].answer
+        if turn.has_answer and not answer:
+            self._updates.append(ShowText(Channel.ANSWER, BLOCK_BREAK))
+        turn.has_answer = True
+        answer.append(redacted)
+        self._updates.append(ShowText(Channel.ANSWER, redacted))
+
+    def _show_thinking(self, redacted: str, *, ends: bool = False) -> None:
+        if self._turn.scratchpads:
+            self._thinking_guard = self._thinking_guard or RepeatGuard(self._turn.scratchpad)
+            redacted = self._masked(self._thinking_guard, redacted, ends=ends)
+        if redacted:
+            self._shown_thinking.append(redacted)
+            self._updates.append(ShowText(Channel.THINKING, redacted))
+
+    def _masked(self, guard: RepeatGuard, text: str, *, ends: bool) -> str:
+        """Return what of a text may be shown without repeating notes that are known by now. Product 22."""
+        before = guard.count
+        shown = guard.feed(text) + (guard.flush() if ends else "")
+        self._turn.count_repeats(guard.count - before)
+        return shown
+
+    def _remove_repeats(self) -> None:
+        """Remove what repeats the scratchpad from the texts of this step, also where it was shown. Product 22."""
+        scratchpad = self._turn.scratchpad
+        # Only now: a model writes its notes behind the answer.
+        answers = [message.answer for message in self._messages if message.answer]
+        for channel, blocks in ((Channel.ANSWER, answers), (Channel.THINKING, [self._shown_thinking])):
+            before = BLOCK_BREAK.join(map("".join, blocks))
+            count = 0
+            for block in blocks:
+                text, found = scratchpad.remove_repeats("".join(block))
+                if found:
+                    block[:] = [text]
+                    count += found
+            if count:
+                self._updates.append(ReplaceText(channel, len(before), BLOCK_BREAK.join(map("".join, blocks))))
+                self._turn.count_repeats(count)
+        self._thinking, _count = scratchpad.remove_repeats(self._normalizer.thinking or "")
+
+    def _show_status(self, text: object) -> None:
+        """Show the last line that ended, redacted."""
+        if not isinstance(text, str):
+            return
+        whole, line_break, rest = (self._status_line + text).rpartition("\n")
+        self._status_line = rest[:_MAX_LINE_CHARS]
+        lines = [line.strip(" *#\t") for line in whole.split("\n")] if line_break else []
+        lines = [line for line in lines if line and "<" not in line]  # no delimiter of any kind
+        if lines:
+            self._updates.append(ShowStatus(redact_text(lines[-1])[:MAX_STATUS_CHARS]))
+
+    def _drain(self) -> tuple[Update, ...]:
+        updates, self._updates = self._updates, []
+        return tuple(updates)
+
+    def _reasoning_events(self, calls: Mapping[int, ToolCall], *, is_whole: bool) -> Iterator[Event]:
+        normalizer = self._normalizer
+        # The normaliser has collected it by itself, without a limit.
+        if self._thinking and (text := cut_to_bytes(self._thinking, self._room_for_thinking)):
+            yield self._reasoning(kind="text", text=text, source_field=normalizer.source_field or "")
+        if normalizer.reasoning_details:
+            yield self._reasoning(kind="details", details=without_scratchpads(normalizer.reasoning_details))
+        # Thinking without anything opaque is recorded as such, above.
+        signed = {name: value for name, value in self._signatures.items() if is_opaque(name, value)}
+        if signed and is_whole:
+            yield self._reasoning(kind="signature", item={"message": signed})
+        for index, call in calls.items():
+            if signatures := normalizer.call_signatures.get(index):
+                yield self._reasoning(kind="signature", item={"call_id": call.call_id, **signatures})
+
+    def _ordered_events(self, calls: Mapping[int, ToolCall], *, partial: bool, is_whole: bool) -> Iterator[Event]:
+        """Yield items, messages and calls as the service sent them; a message without a mark precedes the calls.
+
+        Items that came out of turn are put in the order of their index. Spec 002 decision 2.
+        """
+        items = iter(sorted(self._items, key=lambda raw: raw.output_index))
+        phases = {mark.number: mark.phase for mark in self._order if isinstance(mark, RawMessage)}
+        messages = self._message_events(phases, partial=partial)
+        unmarked = [number for number in messages if number not in phases]
+        for what in self._order:
+            match what:
+                case RawMessage(number):
+                    yield from messages.pop(number, ())
+                case int():
+                    for number in unmarked:
+                        yield from messages.pop(number, ())
+                    if what in calls:
+                        yield calls[what]
+                case _:
+                    yield self._reasoning(kind="item", item=dict(next(items).item), whole=is_whole)
+        for rest in messages.values():
+            yield from rest
+
+    def _reasoning(self, **values: Any) -> Reasoning:
+        return Reasoning(model=self._turn.model, provider=self._turn.provider, step=self.number, **values)
+
+    def _message_events(self, phases: Mapping[int, str], *, partial: bool) -> dict[int, list[AssistantMessage]]:
+        """Return the messages by number. The last one has the summary, which may be all that it has."""
+        turn = self._turn
+        if not self._tool_calls:
+            turn.summarise(next((message.bullets for message in reversed(self._messages) if message.bullets), []))
+        summary = () if self._tool_calls else turn.summary
+        # What is stored is what was shown, redacted once. Live, the last blanks were emitted.
+        texts = [(message.number, "".join(message.answer).rstrip()) for message in self._messages]
+        spoken = [(number, text) for number, text in texts if text] or (texts[-1:] if summary else [])
+        events: dict[int, list[AssistantMessage]] = {}
+        for position, (number, text) in enumerate(spoken, 1):
+            phase = phases.get(number, "")
+            phase = phase if len(phase) <= MAX_PHASE_CHARS else ""
+            message = AssistantMessage(
+                text=text,
+                summary=summary if position == len(spoken) else (),
+                citations=tuple(map(citation_to_json, check_citations(text, turn.sources))),
+                partial=partial,
+                step=self.number,
+                phase=phase,
+                model=turn.model if phase else "",
+                provider=turn.provider if phase else "",
+            )
+            events.setdefault(number, []).append(message)
+        return events

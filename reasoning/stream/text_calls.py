@@ -1,0 +1,45 @@
+"""Tool calls that a model wrote as text, since its service has no parser for them. Product 39."""
+
+from __future__ import annotations
+
+import re
+
+# What begins such a call at the beginning of a line, and the models that write it.
+CALL_MARKS = {
+    "<tool_call>": "Qwen, Hermes, GLM",
+    "<function=": "Qwen3-Coder, Llama",
+    "<function_call>": "Granite, Nemotron",
+    "<function_calls>": "Claude, DeepSeek",
+    "<tool_code>": "Gemma",
+    "```tool_code": "Gemma, Gemini",
+    "```tool_call": "Nemotron",
+    "[TOOL_CALLS]": "Mistral",
+    "<|python_tag|>": "Llama 3",
+    "<|tool_call|>": "Granite, Phi",
+    "<|tool_call_begin|>": "Kimi",
+    "<|tool_calls_section_begin|>": "Kimi-K2",
+    "<|tool_call>": "Gemma 4",
+    "<|action_start|>": "InternLM",
+    "<|START_ACTION|>": "Command A",
+    "<|channel|>commentary to=": "gpt-oss",
+    "commentary to=functions.": "gpt-oss without its special tokens",
+    "<｜tool▁calls▁begin｜>": "DeepSeek V3",
+    "<｜DSML｜": "DeepSeek V3.2, V4",
+    "<minimax:tool_call>": "MiniMax-M2",
+    "<seed:tool_call>": "Seed-OSS",
+    "<longcat_tool_call>": "LongCat",
+}
+_MARK = re.compile(rf"[ \t]*(?:{'|'.join(map(re.escape, CALL_MARKS))})")
+_FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
+
+
+def has_text_call(answer: str) -> bool:
+    """Say whether a line of the answer begins a tool call, outside code."""
+    if not any(mark in answer for mark in CALL_MARKS):
+        return False
+    in_fence = False
+    for line in answer.splitlines():
+        if not in_fence and _MARK.match(line):
+            return True
+        in_fence ^= _FENCE.match(line) is not None
+    return False
