@@ -23,6 +23,7 @@ FIELDS = (
     SignatureField("signature", str, {"thought_signature": "c2ln"}),
     SignatureField("signature", str, {"thoughtSignature": "c2ln"}),  # Gemini
     SignatureField("signature", str, {"thinking_signature": "c2ln"}),
+    SignatureField("signatures", list, {"thought_signatures": ["c2ln"]}),
     SignatureField("opaque", str, {"reasoning_opaque": "c2ln"}),  # Copilot
     SignatureField("encrypted", str, {"encrypted_content": "c2ln"}),
     SignatureField("redacted", str, {"redacted_thinking": "c2ln"}),
@@ -62,7 +63,7 @@ def is_opaque(name: str, value: object, depth: int = 0) -> bool:
         return any(is_opaque(str(inner), each, depth + 1) for inner, each in value.items())
     if isinstance(value, list | tuple):
         return any(is_opaque(name, each, depth + 1) for each in value)
-    return name not in _TEXT_NAMES and name not in ("type", "index", "id", "format")
+    return isinstance(value, str) and name not in _TEXT_NAMES and name not in ("type", "id", "format")
 
 
 def merge_signatures(old: Any, new: Any, *, name: str = "", depth: int = 0) -> Any:

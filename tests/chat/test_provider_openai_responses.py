@@ -8,7 +8,7 @@ import pytest
 
 from chat.providers.base import ProviderRequest
 from chat.providers.connections import Connection, build_client
-from chat.providers.openai_responses import OpenAIResponsesProvider
+from chat.providers.openai_responses import OpenAIResponsesProvider, ResponsesDecoder
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
 from tests.chat.streams import answer, failure, text
 from tests.contract_server.fixture import ContractHandle
@@ -214,3 +214,126 @@ async def test_break_before_any_event_is_disconnected(upstream, index):
 
     assert (error.code, error.retryable) == ("disconnected", True)
     assert not any(isinstance(delta, RawEnd) for delta in received)
+
+
+# Events that leave something out
+
+
+def decoded(*events: dict[str, Any]) -> list[RawDelta]:
+    decoder = ResponsesDecoder()
+    found = [delta for event in events for delta in decoder.feed(json.dumps(event).encode())]
+    return [*found, *decoder.finish()]
+
+
+def item_event(kind: str, arguments: Any, **more: Any) -> dict[str, Any]:
+    item = {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "look", "arguments": arguments, **more}
+    return {"type": f"response.output_item.{kind}", "output_index": 0, "item": item}
+
+
+def arguments_event(kind: str, value: str, **more: Any) -> dict[str, Any]:
+    name = "delta" if kind == "delta" else "arguments"
+    event_type = f"response.function_call_arguments.{kind}"
+    return {"type": event_type, "item_id": "fc_1", "output_index": 0, name: value, **more}
+
+
+def completed(*output: dict[str, Any], status: str = "completed", **more: Any) -> dict[str, Any]:
+    response = {"object": "response", "status": status, "output": list(output), **more}
+    return {"type": f"response.{status}", "response": response}
+
+
+WHOLE = '{"query": "x"}'
+ADDED = item_event("added", "")
+PIECES = (arguments_event("delta", '{"query":'), arguments_event("delta", ' "x"}'))
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        (ADDED, arguments_event("done", WHOLE), completed()),
+        (ADDED, *PIECES, completed()),
+        (ADDED, *PIECES, item_event("done", ""), completed()),
+        (ADDED, *PIECES, item_event("done", "{}"), completed()),
+        (ADDED, item_event("done", ""), completed(item_event("done", WHOLE)["item"])),
+        (ADDED, item_event("done", WHOLE), completed(item_event("done", "")["item"])),
+        (ADDED, *PIECES, arguments_event("done", WHOLE), item_event("done", WHOLE), completed()),
+        (ADDED, arguments_event("delta", '{"query":'), arguments_event("delta", WHOLE), completed()),
+        (ADDED, arguments_event("done", WHOLE, item_id="another"), item_event("done", "", id="a third"), completed()),
+        (arguments_event("done", WHOLE, name="look"), item_event("done", ""), completed()),
+        (completed(item_event("done", WHOLE)["item"]),),
+    ],
+)
+def test_call_has_its_arguments_from_any_event(events):
+    calls = [call for delta in decoded(*events) if isinstance(delta, RawFields) for call in delta.fields["tool_calls"]]
+
+    function = {"name": "look", "arguments": WHOLE}
+    assert [(call["id"], call["function"]) for call in calls] == [("c1", function)]
+
+
+def test_two_calls_that_are_both_numbered_0_are_two():
+    second = {"id": "fc_2", "call_id": "c2"}
+    events = (ADDED, item_event("added", "", **second), arguments_event("done", "{}", item_id="fc_2"), *PIECES)
+
+    found = decoded(*events, completed())
+
+    calls = [call for delta in found if isinstance(delta, RawFields) for call in delta.fields["tool_calls"]]
+    assert [(call["id"], call["function"]["arguments"]) for call in calls] == [("c1", WHOLE), ("c2", "{}")]
+
+
+MESSAGE = {"type": "message", "id": "m", "content": [{"type": "output_text", "text": "So."}]}
+PART = {"item_id": "m", "output_index": 0, "content_index": 0}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        ({"type": "response.output_text.done", **PART, "text": "So."}, completed()),
+        ({"type": "response.content_part.done", **PART, "part": MESSAGE["content"][0]}, completed()),
+        (
+            {"type": "response.output_text.delta", **PART, "delta": "So."},
+            {"type": "response.output_text.done", **PART, "text": "So."},
+            {"type": "response.content_part.done", **PART, "part": MESSAGE["content"][0]},
+            {"type": "response.output_item.done", "output_index": 0, "item": MESSAGE},
+            completed(MESSAGE),
+        ),
+        (
+            {"type": "response.output_text.delta", "item_id": "m", "delta": "So."},
+            {"type": "response.output_text.done", **PART, "text": "So."},
+            completed(MESSAGE),
+        ),
+        (completed(output_text="So."),),
+        ({"type": "response.done", "response": completed(MESSAGE)["response"]},),
+    ],
+)
+def test_text_is_read_once_from_any_event(events):
+    found = decoded(*events)
+
+    assert text(found) == "So."
+    assert RawEnd("stop") in found
+
+
+def test_end_mark_ends_a_response():
+    decoder = ResponsesDecoder()
+    decoder.feed(json.dumps({"type": "response.output_item.done", "output_index": 0, "item": MESSAGE}).encode())
+
+    assert RawEnd("stop") in decoder.feed(b"[DONE]")
+    assert (decoder.ended, decoder.done) == (True, True)
+
+
+@pytest.mark.spec("product 32")
+@pytest.mark.parametrize(
+    ("details", "reason"),
+    [
+        (None, "length"),
+        ({}, "length"),
+        ({"reason": None}, "length"),
+        ({"reason": "max_output_tokens"}, "length"),
+        ({"reason": "content_filter"}, "content_filter"),
+        ({"reason": "a_new_word"}, "length"),
+    ],
+)
+def test_incomplete_response_says_why(details, reason):
+    delta = {"type": "response.output_text.delta", **PART, "delta": "So"}
+
+    found = decoded(delta, completed(status="incomplete", incomplete_details=details))
+
+    assert [each.finish_reason for each in found if isinstance(each, RawEnd)] == [reason]
