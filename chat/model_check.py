@@ -61,12 +61,9 @@ class CheckRow(NamedTuple):
 
 
 async def check_model(chosen: ModelChoice) -> tuple[str, list[CheckRow]]:
-    """Return the name of the model that answered, and the report. Raises ProviderError, in words for staff."""
-    try:
-        provider = await model_choice.provider(chosen)
-        return provider.model, list(report(chosen, await check(provider, chosen)))
-    except ProviderError as error:
-        raise model_choice.in_its_words(error, chosen) from error
+    """Return the name of the model that answered, and the report. Raises ProviderError."""
+    provider = await model_choice.provider(chosen)
+    return provider.model, list(report(chosen, await check(provider, chosen)))
 
 
 async def check(provider: Provider, chosen: ModelChoice) -> Findings:
@@ -78,8 +75,7 @@ async def check(provider: Provider, chosen: ModelChoice) -> Findings:
     try:
         found = await call_model(provider, plan, [_TOOL])
     except ProviderError as error:
-        # services word it differently; all of them name the tools
-        if error.code != "refused" or "tool" not in error.message.lower():
+        if error.reason != "tools":
             raise
         found = await call_model(provider, plan, [])
         found.takes_tools = False

@@ -28,6 +28,7 @@ from chat.admin.base import (
     title_of,
 )
 from chat.admin.statistics import urls as statistics_urls
+from chat.error_texts import turn_error_text
 from chat.eventlog.serialization import upgrade_payload
 from chat.models import Conversation, Event, Turn
 from chat.stored_text import translate_stored
@@ -190,7 +191,7 @@ class TurnAdmin(TurnDisplay, OfConversation):
             {
                 "fields": (
                     *("conversation_link", "number", "is_active", "status"),
-                    *("error_code", "error", "service_said", "answered_by", "provider"),
+                    *("error_code", "error_reason", "error", "service_said", "answered_by", "provider"),
                 )
             },
         ),
@@ -207,7 +208,7 @@ class TurnAdmin(TurnDisplay, OfConversation):
 
     @admin.display(description=gettext_lazy("error message"))
     def error(self, turn: Turn) -> str:
-        return redact_text(turn.error_message) or _("no error")
+        return redact_text(turn_error_text(turn, for_staff=True, with_detail=False)) or _("no error")
 
     @admin.display(description=gettext_lazy("the model service said"))
     def service_said(self, turn: Turn) -> str:

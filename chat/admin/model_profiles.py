@@ -24,6 +24,8 @@ from django.views.decorators.http import require_POST
 from accounts.admin import DeclaredLookupsMixin, ReadOnlyAdmin
 from accounts.preferences import LABELS, error_text, value_label, value_text
 from chat.conversations import model_choice
+from chat.conversations.model_choice import ModelChoice
+from chat.error_texts import address_text, failure_text
 from chat.model_check import CheckRow, check_model
 from chat.models import LearnedLimit, ModelProfile
 from chat.providers.address import InvalidAddressError, check_address, host_of
@@ -121,7 +123,7 @@ class ModelProfileForm(forms.ModelForm):
         try:
             return check_address(str(self.cleaned_data["base_url"]))
         except InvalidAddressError as error:
-            raise forms.ValidationError(model_choice.address_text(error.problem)) from error
+            raise forms.ValidationError(address_text(error.problem)) from error
 
     def check_key(self, variable: str, address: str) -> None:
         """Refuse a key that the operator has not bound to the host of this address: it would be sent there."""
@@ -215,7 +217,10 @@ class ModelProfileAdmin(DeclaredLookupsMixin):
 
     @admin.display(description=gettext_lazy("problem"))
     def problem(self, profile: ModelProfile) -> str:
-        return model_choice.of_profile(profile).problem if profile.pk else ""
+        chosen = model_choice.of_profile(profile) if profile.pk else None
+        if chosen is None or chosen.problem is None:
+            return ""
+        return failure_text(ProviderError(*chosen.problem, retryable=False), for_staff=True, place=chosen.place)
 
     def get_urls(self) -> list[Any]:
         test = path("<int:pk>/test/", self.admin_site.admin_view(self.test_view), name="chat_modelprofile_test")
@@ -228,19 +233,19 @@ class ModelProfileAdmin(DeclaredLookupsMixin):
         if not self.has_change_permission(request, profile):
             raise PermissionDenied
         context: dict[str, Any] = {**self.admin_site.each_context(request), "opts": self.opts, "profile": profile}
+        chosen = model_choice.of_profile(profile)
         try:
-            context["model"], context["rows"] = async_to_sync(self._check)(profile)
+            context["model"], context["rows"] = async_to_sync(self._check)(chosen)
         except ProviderError as error:
-            context |= {"error": error.message, "detail": error.detail if error.detail not in error.message else ""}
+            context["error"] = failure_text(error, for_staff=True, place=chosen.place)
         return TemplateResponse(request, "admin/chat/modelprofile/test.html", context)
 
-    async def _check(self, profile: ModelProfile) -> tuple[str, list[CheckRow]]:
+    async def _check(self, chosen: ModelChoice) -> tuple[str, list[CheckRow]]:
         try:
             async with asyncio.timeout(TEST_TIMEOUT_S):
-                return await check_model(model_choice.of_profile(profile))
+                return await check_model(chosen)
         except TimeoutError as error:
-            words = _("The model service did not finish within %(seconds)s s.") % {"seconds": TEST_TIMEOUT_S}
-            raise ProviderError("timeout", words, retryable=True) from error
+            raise ProviderError("timeout", "check", {"seconds": TEST_TIMEOUT_S}, retryable=True) from error
 
     def get_changeform_initial_data(self, request: HttpRequest) -> Any:
         preset = preset_values(request.GET.get("preset", ""))

@@ -33,6 +33,7 @@ from accounts.access.visibility import Session
 from accounts.models import User
 from chat.conversations.access import find_conversation
 from chat.db_errors import is_outage, user_message
+from chat.error_texts import failure_text
 from chat.models import Conversation
 from chat.providers.base import ProviderError
 from chat.validation import MAX_FIELD_CHARS, InvalidInputError, check_characters
@@ -72,16 +73,19 @@ def endpoint(*methods: str) -> Callable[..., Any]:
     ) -> Callable[..., Any]:
         @wraps(view)
         async def wrapped(request: HttpRequest, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+            for_staff = False
             try:
                 if request.method == "OPTIONS":
                     return HttpResponse(status=204, headers={"Allow": ", ".join(allowed)})
                 if request.method not in allowed:
                     message = _("Allowed here: %(methods)s.") % {"methods": ", ".join(allowed)}
                     raise ApiError(405, "method_not_allowed", message)
-                return await view(request, await authenticate(request), *args, **kwargs)
+                person = await authenticate(request)
+                for_staff = person.is_staff
+                return await view(request, person, *args, **kwargs)
             except Exception as error:  # noqa: BLE001 - each becomes the error form; unexpected ones are logged
                 # not Django's error pages: a script gets the form of the API whatever happens
-                return error_response(error, allowed)
+                return error_response(error, allowed, for_staff=for_staff)
 
         # all of this happens above: Django's own would redirect a script to a form
         return csrf_exempt(login_not_required(never_cache(wrapped)))
@@ -225,9 +229,9 @@ async def authenticate(request: HttpRequest) -> User:
     return user
 
 
-def error_response(error: Exception, allowed: Collection[str]) -> JsonResponse:
+def error_response(error: Exception, allowed: Collection[str], *, for_staff: bool) -> JsonResponse:
     """Return the error form, with the headers that its status asks for. ``allowed``: the methods of the address."""
-    status, form = error_form(error)
+    status, form = error_form(error, for_staff=for_staff)
     headers = {}
     if status == 401:
         problem = ', error="invalid_token"' if form["code"] == "invalid_token" else ""
@@ -239,7 +243,7 @@ def error_response(error: Exception, allowed: Collection[str]) -> JsonResponse:
     return JsonResponse({"error": form}, status=status, headers=headers)
 
 
-def error_form(error: Exception) -> tuple[int, dict[str, Any]]:
+def error_form(error: Exception, *, for_staff: bool) -> tuple[int, dict[str, Any]]:
     """Return the HTTP status and the form of an error; an unexpected one is logged."""
     wait_s: float | None = None
     status = 500
@@ -251,14 +255,15 @@ def error_form(error: Exception) -> tuple[int, dict[str, Any]]:
             status, form = STATUS_OF.get(error.code, 400), {"code": error.code, "message": error.message}
             form |= {"field": error.field} if error.field else {}
         case ProviderError():  # an endpoint that didn't report the name of its model
-            status, form = 503, {"code": error.code, "message": error.message, "retryable": error.retryable}
+            message = failure_text(error, for_staff=for_staff)
+            status, form = 503, {"code": error.code, "message": message, "retryable": error.retryable}
             wait_s = error.retry_after_s
         case RequestDataTooBig():
             message = _("The body is too large; at most %(most)s bytes are allowed.")
             message %= {"most": settings.DATA_UPLOAD_MAX_MEMORY_SIZE}
             status, form = 413, {"code": "too_large", "message": message}
         case MultiPartParserError():
-            return error_form(unsupported(MULTIPART))
+            return error_form(unsupported(MULTIPART), for_staff=for_staff)
         case SuspiciousOperation() | RawPostDataException() | UnreadablePostError():
             status, form = 400, {"code": "invalid_json", "message": _("The body is not a JSON object.")}
         case _:

@@ -225,7 +225,7 @@ def event_response(
                     async for event in last:
                         yield event
             except Exception as error:  # noqa: BLE001 - logged there; the status line has been sent long ago
-                yield turn_events.event("error", {"error": error_form(error)[1]})
+                yield turn_events.event("error", {"error": error_form(error, for_staff=reader.sees.names_settings)[1]})
 
     response = StreamingHttpResponse(events(), content_type="text/event-stream", headers={"Cache-Control": "no-store"})
     # A client may leave before the first event: then the generator never starts and can't close the stack.

@@ -141,7 +141,7 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         ended_label=labels.ended_label(turn),
         is_unasked=turn.is_unasked,
         error=labels.error_label(turn, sees),
-        notice=labels.notice_label(turn, record),
+        notice=labels.notice_label(turn, record, sees),
         **_history(turn.conversation_id, record.history_cut, sees),
         continue_url=reverse("chat:continue", args=args) if can_continue else "",
         **_urls(turn.conversation_id, turn.pk),

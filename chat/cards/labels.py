@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from itertools import takewhile
 
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from chat.cards.view_models import StepState
+from chat.error_texts import turn_error_text
 from chat.models import Turn
-from chat.stored_text import translate_stored
 from reasoning.citations import Citation, citation_numbers
 from reasoning.envelope import AnswerRecord
 from reasoning.events import HistoryCut
 from reasoning.trace import ToolTraceStep
 from reasoning.visibility import Visibility
-
-_SETTING = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")  # OPENAI_API_KEY, MODEL_KEYS
-_SETTING_IN_BRACKETS = re.compile(r" \([A-Z]+(?:_[A-Z]+)+\)")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
 def ended_label(turn: Turn) -> str:
@@ -35,36 +29,24 @@ def ended_label(turn: Turn) -> str:
 
 
 def error_label(turn: Turn, sees: Visibility) -> str:
-    """Return why a turn failed; empty where it did not. Settings are named to staff alone: others can't change them."""
-    if turn.status != Turn.Status.ERRORED:
-        return ""
-    text = translate_stored(turn.error_message)
-    if sees.names_settings:
-        return text
-    text = _SETTING_IN_BRACKETS.sub("", text)
-    if not _SETTING.search(text):
-        return text
-    # what follows a sentence that names a setting says what to do about it
-    before = takewhile(lambda sentence: not _SETTING.search(sentence), _SENTENCE_END.split(text))
-    return " ".join((*(list(before) or [_("The model can’t be used at the moment.")]), _("Tell your administrator.")))
+    """Return why a turn failed; empty where it did not. Product 40."""
+    return turn_error_text(turn, for_staff=sees.names_settings) if turn.status == Turn.Status.ERRORED else ""
 
 
-def notice_label(turn: Turn, record: AnswerRecord) -> str:
+def notice_label(turn: Turn, record: AnswerRecord, sees: Visibility) -> str:
     """Return what else there is to know of a turn that did not end as it should."""
     match turn.status:
         case Turn.Status.ABORTED if turn.is_unasked:
             return _("Saved, not asked yet.")
         case Turn.Status.INTERRUPTED:
             return _("Interrupted: the server restarted. What was written is kept.")
-        case Turn.Status.COMPLETED | Turn.Status.ITERATION_CAPPED if turn.error_message:
-            return translate_stored(turn.error_message)
+        case Turn.Status.COMPLETED | Turn.Status.ITERATION_CAPPED:
+            if text := turn_error_text(turn, for_staff=sees.names_settings):
+                return text
+    match turn.status:
         case Turn.Status.ITERATION_CAPPED:
             count = len(record.trace)
             return ngettext("Stopped after %(count)s step.", "Stopped after %(count)s steps.", count) % {"count": count}
-        case Turn.Status.COMPLETED if turn.error_code == "length":
-            return _("The answer reached the output limit and is cut off here.")
-        case Turn.Status.COMPLETED if turn.error_code == "content_filter":
-            return _("The model’s service withheld the rest of this answer.")
         case Turn.Status.COMPLETED if not record.answer:
             return _("The model ended without an answer.")
     return ""

@@ -6,10 +6,9 @@ names, else the offline analyst. API keys are in the environment only: a profile
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -18,9 +17,8 @@ from django.utils.translation import gettext as _
 from chat.live.publish import publish_changes
 from chat.models import Conversation, ModelProfile, SiteSettings
 from chat.providers import ProviderConfig, known_provider_for, provider_for
-from chat.providers.address import MAX_CHARS as MAX_ADDRESS_CHARS
-from chat.providers.address import AddressProblem, InvalidAddressError, check_address, host_of
-from chat.providers.base import Provider, ProviderError, shown_model
+from chat.providers.address import InvalidAddressError, check_address, host_of
+from chat.providers.base import Code, Provider, ProviderError, Reason, shown_model
 from chat.providers.connections import NO_KEY, Connection
 from chat.validation import InvalidInputError
 from reasoning.replay.dialects import dialect_named, find_dialect
@@ -29,8 +27,14 @@ from reasoning.replay.plan import RequestTarget
 OFFLINE = "offline-analyst"
 RESPONSES = "responses-strict"
 SITE_DEFAULT = ""  # instead of a model's name: whichever answers without a choice
-# Variables that an error may name. A profile's error names the profile instead, see in_its_words.
-_VARIABLE = re.compile(r"OPENAI_(?:API_KEY|BASE_URL|MODEL|API)\b")
+
+
+class Problem(NamedTuple):
+    """Why no request can be made to a model: code, reason and parameters of the ``ProviderError``."""
+
+    code: Code
+    reason: Reason
+    params: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class ModelChoice:
 
     ``name``: the profile's; without a profile the model's, or empty where the endpoint chooses. ``dialect``: a name of
     ``replay.dialects``. ``reasoning``: the model's layer of ``reasoning.*`` settings. ``key_variable``: the environment
-    variable that holds its API key. ``problem``: why no request can be made, in the reader's language, or empty.
+    variable that holds its API key. ``problem``: why no request can be made.
     ``system_prompt``: of the model's profile; of the model of a conversation, also the site's, its project's and the
     conversation's.
     """
@@ -50,11 +54,18 @@ class ModelChoice:
     dialect: str
     context_limit: int | None  # the site's own
     reasoning: Mapping[str, Any] = field(default_factory=dict)
-    problem: str = ""
+    problem: Problem | None = None
     key_variable: str = ""
     is_profile: bool = False
     takes_images: bool = False
     system_prompt: str = field(default="", compare=False)  # a model is the same in every conversation
+
+    @property
+    def place(self) -> dict[str, str]:
+        """Where staff configure it, as parameters of a failure's text; empty for the environment."""
+        if not self.is_profile:
+            return {}
+        return {"profile": self.name, **({"key": self.key_variable} if self.key_variable else {})}
 
 
 def chosen_model(conversation: Conversation, profiles: Sequence[ModelProfile] | None = None) -> ModelChoice:
@@ -152,8 +163,7 @@ def known_provider(chosen: ModelChoice) -> Provider | None:
 async def provider(chosen: ModelChoice) -> Provider:
     """Return the provider of a model. Raises ProviderError with its problem where it isn't usable."""
     if chosen.problem:
-        code = "authentication" if chosen.key_variable else "unreachable"
-        raise ProviderError(code, chosen.problem, retryable=False)
+        raise ProviderError(*chosen.problem, retryable=False)
     return await provider_for(chosen.config)
 
 
@@ -203,33 +213,16 @@ def may_take_images(config: ProviderConfig, setting: bool | None) -> bool:
     return dialect_named(find_dialect(config.host, config.model)).takes_images
 
 
-def profile_problem(profile: ModelProfile, *, has_key: bool) -> str:
+def profile_problem(profile: ModelProfile, *, has_key: bool) -> Problem | None:
     """Return why a stored profile can't be used: its address, or its key."""
-    words = {"model": str(profile), "variable": profile.api_key_env, "host": host_of(profile.base_url)}
+    params = {"variable": profile.api_key_env, "host": host_of(profile.base_url)}
     try:
         check_address(profile.base_url)
     except InvalidAddressError as error:
-        problem = address_text(error.problem)
-        return _("%(model)s has an address that cannot be used. %(problem)s") % {**words, "problem": problem}
+        return Problem("unreachable", "bad_address", {"problem": error.problem})
     if profile.api_key_env not in ("", *settings.MODEL_KEYS.variables_for(profile.base_url)):
-        return _("%(model)s may not use its key: MODEL_KEYS does not list %(variable)s for %(host)s.") % words
-    if not has_key:
-        message = _("%(model)s needs a key, and %(variable)s is empty. Set it in the server’s environment or .env.")
-        return message % words
-    return ""
-
-
-def address_text(problem: AddressProblem) -> str:
-    """Say what is wrong with the address of a model service, and what is allowed."""
-    return {
-        "characters": _("The address has a space, a line break or another character that addresses don’t have."),
-        "length": _("The address is longer than %(count)s characters.") % {"count": MAX_ADDRESS_CHARS},
-        "scheme": _("An http:// or https:// address, such as https://api.example.com/v1"),
-        "user": _("An address without user, query or fragment: keys belong into the environment."),
-        "query": _("An address without user, query or fragment: keys belong into the environment."),
-        "host": _("The address has no valid host, such as api.example.com, 127.0.0.1 or [::1]."),
-        "port": _("The port of the address must be a number from 1 to 65535."),
-    }[problem]
+        return Problem("authentication", "key_not_allowed", params)
+    return None if has_key else Problem("authentication", "key_missing", params)
 
 
 def enabled_profiles() -> list[ModelProfile]:
@@ -262,19 +255,3 @@ def provider_config(
 def natural_dialect(config: ProviderConfig) -> str:
     """Return the dialect that a model's address, API and name point to, whatever its profile says."""
     return RESPONSES if config.api == "responses" else find_dialect(config.host, config.model)
-
-
-def in_its_words(error: ProviderError, chosen: ModelChoice) -> ProviderError:
-    """Let an error of a profile's model name the profile, where it would name the environment's variables."""
-    if not chosen.is_profile:
-        return error
-    place = _("the model “%(name)s” of the admin") % {"name": chosen.name}
-    key = chosen.key_variable or _("the key variable in %(place)s") % {"place": place}
-    words = {
-        "OPENAI_API_KEY": key,
-        "OPENAI_BASE_URL": _("the address in %(place)s") % {"place": place},
-        "OPENAI_MODEL": _("the model’s name in %(place)s") % {"place": place},
-        "OPENAI_API": _("the API in %(place)s") % {"place": place},
-    }
-    error.message = _VARIABLE.sub(lambda found: words[found[0]], error.message)
-    return error

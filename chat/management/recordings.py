@@ -18,6 +18,7 @@ from typing import Any
 
 import yaml
 
+from chat.error_texts import failure_text
 from chat.providers.base import ProviderError
 from chat.providers.decoding import EventParser, is_end_mark
 from chat.providers.errors import cut_off
@@ -81,7 +82,7 @@ def payloads_in(data: bytes) -> list[bytes]:
         try:
             found = [*events.feed(data), *events.finish()]
         except ProviderError as error:
-            raise RecordingError(error.message) from error
+            raise RecordingError(failure_text(error, for_staff=True)) from error
         return [payload for event in found for payload in split_event(event)]
     value = parse_json(data)
     if isinstance(value, list):

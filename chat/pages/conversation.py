@@ -18,6 +18,7 @@ from accounts.views import HtmxHttpRequest, request_user
 from chat.attachments import uploads
 from chat.conversations import commands, model_choice, reasoning_settings
 from chat.conversations.access import get_conversation
+from chat.error_texts import failure_text
 from chat.html import check_url
 from chat.live.stored import read_running
 from chat.models import Conversation
@@ -91,10 +92,14 @@ async def model(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRes
     try:
         chosen = await model_choice.find_model(request.POST.get("model"))
     except (InvalidInputError, ProviderError) as error:
+        if isinstance(error, InvalidInputError):
+            message = error.message
+        else:
+            message = failure_text(error, for_staff=request_user(request).is_staff)
         if not request.htmx:
-            return await conversation_page(request, conversation_id, status=400, error=error.message)
+            return await conversation_page(request, conversation_id, status=400, error=message)
         _usage, picker = await sync_to_async(summary.next_request)(found)
-        shown = {"model": picker, "error": error.message}
+        shown = {"model": picker, "error": message}
         return await sync_to_async(render)(request, "chat/_model_picker.html", shown, status=400)
     await sync_to_async(model_choice.set_model)(found, chosen)
     if not request.htmx:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from reasoning.deltas import RawDelta
 
@@ -31,41 +31,101 @@ class ProviderRequest:
     optional: Collection[str] = ()
 
 
+# Why a response failed (``ProviderError.code``).
+Code = Literal[
+    "unreachable",
+    "timeout",
+    "disconnected",
+    "malformed",
+    "authentication",
+    "rate_limited",
+    "context_overflow",
+    "refused",  # a request that the service does not accept
+    "server_error",
+]
+# What it was about, where that is known (``ProviderError.reason``).
+Reason = Literal[
+    "",
+    # unreachable
+    "certificate",  # one that is not trusted here
+    "bad_address",  # the profile's address can't be used
+    # timeout
+    "first_word",
+    "idle",
+    "check",  # the check of a model did not end in time
+    # disconnected
+    "cut_off",  # the stream ended without an end mark
+    # malformed: what came instead of an answer
+    "web_page",
+    "not_json",
+    "nesting",
+    "no_answer",
+    "too_large",
+    "unreadable",
+    # authentication
+    "key_missing",
+    "key_not_allowed",  # MODEL_KEYS doesn't allow the variable for this host
+    # rate_limited
+    "quota",
+    # server_error
+    "loading",  # the service still loads the model
+    # refused, because of the address or the model
+    "wrong_path",  # nothing is served at the address
+    "redirect",
+    "redirect_loop",
+    "no_models",
+    "unknown_model",
+    "other_api",  # it serves this with the other of the two APIs only
+    # refused, because of thinking that was sent, or was not
+    "ciphertext",  # an opaque item that the service can't verify
+    "not_found_item",  # it stores no item of that id
+    "unpaired_item",  # an item without the one that belongs to it
+    "missing_reasoning",  # it wants earlier thinking back
+    "maybe_missing_reasoning",  # it does not say why, and settings withheld earlier thinking
+    "reasoning_refused",  # it accepts no earlier thinking
+    # refused, because of a parameter
+    "effort",
+    "max_tokens",
+    "summary",
+    "include",
+    "enabled",
+    # refused, because of what the service or the model's template can't do
+    "tools",
+    "system_role",
+    "roles",  # the messages of user and assistant must alternate
+    "user_after_tool",  # a question directly behind a tool result
+    "images",  # no pictures, or not this one
+    "call_ids",  # the form or length of a call's id or name
+    "content",  # a message without text
+    "policy",  # what the messages say
+]
+
+
 class ProviderError(Exception):
-    """A response failed. ``code`` is one of ours, ``message`` is safe to show and names what to do.
+    """A response failed. It holds data only: ``chat.error_texts`` words it for the viewer.
 
-    Codes: ``unreachable``, ``timeout``, ``disconnected``, ``malformed``, ``authentication``, ``rate_limited``,
-    ``context_overflow``, ``refused`` (a request the service does not accept), ``server_error``.
-
-    ``reason`` details a refusal that has to do with thinking, and is empty otherwise: ``ciphertext`` (an opaque
-    item that the service cannot verify), ``missing_reasoning`` (it wants earlier thinking back), ``reasoning_refused``
-    (it accepts none), ``not_found_item`` (it stores no item of that id), ``unpaired_item`` (an item without the one
-    that belongs to it), and ``effort``, ``max_tokens``, ``summary``, ``include``, ``enabled`` (a parameter that it does
-    not accept). ``unknown_model``: the service does not offer the model. ``loading``, of a ``server_error``: it still
-    loads the model.
-
-    ``detail`` is what the service itself said, redacted and at most 300 characters: for the log and for staff, since
-    ``message`` quotes it only where the request was refused. ``context_limit`` of a ``context_overflow`` is the limit
-    that the service states, in tokens.
+    ``params`` are the JSON values that the texts name, such as ``host``, ``seconds`` or ``model``. ``detail`` is what
+    the service itself said, redacted and at most 300 characters: for the log and for staff. ``context_limit`` of a
+    ``context_overflow`` is the limit that the service states, in tokens.
     """
 
     def __init__(
         self,
-        code: str,
-        message: str,
+        code: Code,
+        reason: Reason = "",
+        params: Mapping[str, Any] | None = None,
         *,
         retryable: bool,
         retry_after_s: float | None = None,
-        reason: str = "",
         detail: str = "",
         context_limit: int | None = None,
     ) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
+        super().__init__(f"{code} ({reason})" if reason else code)
+        self.code: Code = code
+        self.reason: Reason = reason
+        self.params = dict(params or {})
         self.retryable = retryable
         self.retry_after_s = retry_after_s
-        self.reason = reason
         self.detail = detail
         self.context_limit = context_limit
 

@@ -118,8 +118,7 @@ class EventParser:
                 payloads.append(payload)
         self._line += rest
         if len(self._line) + self._data_bytes > MAX_EVENT_BYTES:
-            message = "The model service sent one event of more than 8 MiB, which is not a chat answer."
-            raise ProviderError("malformed", message, retryable=False)
+            raise malformed("too_large")
         return payloads
 
     def finish(self) -> list[bytes]:
@@ -292,7 +291,7 @@ def parse_json(data: bytes) -> Any:
         # Broken bytes become replacement characters, as the event-stream format demands.
         return json.loads(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise malformed("something that is not JSON in the middle of its answer") from error
+        raise malformed("not_json") from error
 
 
 def without_surrogates(value: Any) -> Any:
@@ -303,7 +302,7 @@ def without_surrogates(value: Any) -> Any:
     try:
         return json.loads(surrogates.repair_surrogates(json.dumps(value, ensure_ascii=False)))
     except RecursionError as error:
-        raise malformed("JSON of endless nesting in the middle of its answer") from error
+        raise malformed("nesting") from error
 
 
 def read_usage(usage: Any) -> RawUsage | None:

@@ -63,14 +63,11 @@ class SilenceLimit:
         except TimeoutError as error:
             if not scope.expired():
                 raise
-            raise ProviderError("timeout", self._complaint(), retryable=True) from error
-
-    def _complaint(self) -> str:
-        if self.has_heard:
-            waited = f"was silent for {self._connection.idle_s:g} s (UPSTREAM_IDLE_TIMEOUT_S)"
-        else:
-            waited = f"did not begin to answer within {self._connection.first_s:g} s (FIRST_WORD_TIMEOUT_S)"
-        return f"The model service at {self._host} {waited}. Try again."
+            seconds = self._connection.idle_s if self.has_heard else self._connection.first_s
+            params = {"host": self._host, "seconds": seconds}
+            raise ProviderError(
+                "timeout", "idle" if self.has_heard else "first_word", params, retryable=True
+            ) from error
 
 
 class OpenAIService:
@@ -135,12 +132,11 @@ class OpenAIService:
         except Exception as error:
             failure = self._failure(error, endpoint, {})
             # Some servers can't list their models and answer all the same.
-            failure.message += " Or name the model in OPENAI_MODEL."
+            failure.params["can_name_model"] = True
             raise failure from error
         names = listed_models(listing)
         if not names:
-            message = f"{endpoint.host} lists no models. Name the model in OPENAI_MODEL."
-            raise ProviderError("refused", message, retryable=False)
+            raise ProviderError("refused", "no_models", {"host": endpoint.host}, retryable=False)
         self.model = next((name for name in names if not _NO_CHAT_MODEL.search(name)), names[0])
         self.name = shown_model(self.model)
         self._has_listed, self.context_limit = True, limit_of(self.model, listing)
@@ -256,7 +252,7 @@ class OpenAIService:
         if isinstance(error, ProviderError):
             return error  # a redirect that is not followed
         if isinstance(error, ValueError):
-            return malformed("an answer that cannot be read")
+            return malformed("unreadable")
         connection = self._connection
         return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=connection.idle_s)
 
@@ -361,4 +357,4 @@ def finish_events(events: BodyParser, decoder: ResponseDecoder) -> Iterator[RawD
     if decoder.failure:
         raise decoder.failure
     if not decoder.ended:
-        raise malformed("something that is no answer") if events.is_no_stream else cut_off()
+        raise malformed("no_answer") if events.is_no_stream else cut_off()

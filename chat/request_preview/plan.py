@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from chat import eventlog
 from chat.conversations import model_choice
 from chat.conversations.model_choice import ModelChoice
+from chat.error_texts import failure_text
 from chat.models import Conversation
 from chat.providers.base import Provider, ProviderError
 from chat.turns.requests import planning
@@ -48,7 +49,7 @@ async def chosen_model(conversation: Conversation, name: str | None) -> ModelCho
     try:
         return await model_choice.find_model(name) or (await sync_to_async(model_choice.offered_models)())[0]
     except ProviderError as error:
-        raise PreviewError(error.message) from error
+        raise PreviewError(failure_text(error, for_staff=True)) from error
 
 
 async def plan_preview(conversation: Conversation, chosen: ModelChoice) -> NextRequest:
@@ -67,7 +68,7 @@ async def plan_preview(conversation: Conversation, chosen: ModelChoice) -> NextR
     try:
         return await plan_for(await model_choice.provider(chosen))
     except ProviderError as error:
-        raise PreviewError(model_choice.in_its_words(error, chosen).message) from error
+        raise PreviewError(failure_text(error, for_staff=True, place=chosen.place)) from error
     except InvalidToken as error:
         raise PreviewError(_("This conversation can’t be decrypted: none of CONTENT_KEYS fits it.")) from error
 

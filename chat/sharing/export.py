@@ -20,7 +20,7 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 from django.utils.text import get_valid_filename, slugify
-from django.utils.translation import get_language, gettext_lazy, override
+from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 
 from accounts.access.visibility import reread
@@ -28,6 +28,7 @@ from accounts.models import User
 from chat import eventlog
 from chat.cards import build, labels
 from chat.conversations.reasoning_settings import visibility_for
+from chat.error_texts import error_text, turn_error_text
 from chat.eventlog.attachments import content_of
 from chat.html import arender, renumber_citations
 from chat.models import Attachment, Conversation, Prompt, Turn
@@ -39,10 +40,6 @@ from reasoning.visibility import Visibility
 
 # For rows of earlier versions, see error_form.
 RETRYABLE_CODES = frozenset({"disconnected", "rate_limited", "server_error", "timeout", "unreachable"})
-CUT_LINES = {
-    "length": gettext_lazy("The answer was cut off at the length limit."),
-    "content_filter": gettext_lazy("The model’s service withheld the rest of this answer."),
-}
 MAX_NAME_CHARS = 60
 _MARKUP = re.compile(r"([\\`*_\[\]<>#|])")
 
@@ -112,7 +109,7 @@ def _envelope(
 ) -> dict[str, Any]:
     form = envelope(record.answer_record(), sees, thinking=thinking_form(text), scratchpad=scratchpad)
     if record.turn.status == Turn.Status.ERRORED:
-        form["error"] = error_form(record.turn)
+        form["error"] = error_form(record.turn, sees)
     return form
 
 
@@ -121,11 +118,12 @@ def thinking_form(text: eventlog.ThinkingText | None) -> dict[str, Any] | None:
     return {"text": text.text, "tokensEst": text.tokens_est, "truncated": text.truncated} if text else None
 
 
-def error_form(turn: Turn) -> dict[str, Any]:
-    """Return why a turn failed. ``retryAfter``: seconds, where the model service said so when it failed."""
+def error_form(turn: Turn, sees: Visibility) -> dict[str, Any]:
+    """Return why a turn failed, worded for the viewer. ``retryAfter``: seconds, if the model service said so."""
     # rows of earlier versions don't say whether another try may help
     retryable = turn.error_code in RETRYABLE_CODES if turn.is_retryable is None else turn.is_retryable
-    form: dict[str, Any] = {"code": turn.error_code, "message": turn.error_message, "retryable": retryable}
+    message = turn_error_text(turn, for_staff=sees.names_settings)
+    form: dict[str, Any] = {"code": turn.error_code, "message": message, "retryable": retryable}
     return form if turn.retry_after_s is None else {**form, "retryAfter": turn.retry_after_s}
 
 
@@ -299,7 +297,7 @@ def turn_parts(
     yield f"*{join_parts(escape(answer.model), at, status)}*"
     yield text or _("There is no answer.")
     # how any other answer ended is in the line above it
-    yield str(CUT_LINES.get(answer.finish_reason or "", ""))
+    yield error_text(answer.finish_reason or "", for_staff=False)
     yield source_lines(answer, export.origin)
     if export.sees.summary:
         yield section(_("Reasoning summary"), [f"- {escape(point)}" for point in answer.summary])

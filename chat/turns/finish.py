@@ -81,7 +81,7 @@ def finish_turn(
         return None
 
 
-def finish_broken_turn(turn: Turn, *, answer: str, message: str) -> TurnResult:
+def finish_broken_turn(turn: Turn, *, answer: str) -> TurnResult:
     """Return the result of a turn that should have ended; one whose end was not written ends here as failed.
 
     ``answer`` is everything that was shown of it: what the log lacks is stored.
@@ -90,7 +90,7 @@ def finish_broken_turn(turn: Turn, *, answer: str, message: str) -> TurnResult:
         write.cancel_open_calls(turn)
         rest = _after_stored_text(answer, _stored_answers(turn))
         events = [AssistantMessage(text=rest, partial=True, step=_next_step(turn))] if rest else []
-        eventlog.close_turn(turn, events, status="errored", error_code="internal", error_message=message)
+        eventlog.close_turn(turn, events, status="errored", error_code="internal")
     return load_result(turn)
 
 

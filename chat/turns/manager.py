@@ -37,7 +37,7 @@ from chat.turns.heartbeat import keep_alive
 from chat.turns.queue import StartedTurn
 from chat.turns.requests.title import write_title
 from chat.turns.retry import retry_on_db_outage
-from chat.turns.run import BROKEN, THINKING, TurnRun
+from chat.turns.run import THINKING, TurnRun
 from chat.validation import InvalidInputError, Message
 from reasoning.scratchpad import Scratchpad
 
@@ -286,7 +286,7 @@ class TurnManager:
             except Exception:
                 logger.exception("turn broke at its end", extra={"turn": turn.public_id})
             if run.result is None:  # its end is not in the log, or could not be read back
-                end = partial(finish.finish_broken_turn, turn, answer=live.answer, message=BROKEN)
+                end = partial(finish.finish_broken_turn, turn, answer=live.answer)
                 run.result = await retry_on_db_outage(end, timeout_s=None, give_up=self.is_draining)
             has_queued = run.result.has_queued
             live.record, live.next_request = run.result.record, run.result.next_request

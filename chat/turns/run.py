@@ -55,41 +55,15 @@ MAKING_ROOM = _("Summarising earlier messages…")
 TOO_MANY_IN_RESPONSE = "not run: too many tool calls in one response; make fewer at a time"
 TOO_MANY_IN_TURN = "not run: no more tool calls are allowed in this answer; answer with what you have"
 WAITING_FOR_USER = _("Waiting for your decision…")
-BROKEN = gettext_noop("Stopped: something went wrong on this server.")
-TOO_LATE = gettext_noop("Stopped: the answer took longer than this site allows (MAX_TURN_S).")
-# How a turn ends that reached a limit of its size: its status, the code, and what people read. Product 25.
+# How a turn ends that reached a limit of its size: its status, the code and the reason. Product 25.
 _ENDS: Mapping[Cap, tuple[TurnStatus, str, str]] = {
-    "answer": (
-        "completed",
-        "length",
-        gettext_noop("The answer reached the length that this site allows (MAX_ANSWER_BYTES); it is cut off here."),
-    ),
-    "thinking": (
-        "completed",
-        "length",
-        gettext_noop("The thinking reached the length that this site allows (MAX_THINKING_BYTES); it is cut off here."),
-    ),
-    "arguments": (
-        "completed",
-        "length",
-        gettext_noop("The arguments of a tool call were longer than this site allows (MAX_ARGUMENTS_BYTES)."),
-    ),
-    "calls": (
-        "iteration_capped",
-        "too_many_calls",
-        gettext_noop("The model asked for more tool calls at once than this site allows (MAX_CALLS_PER_RESPONSE)."),
-    ),
+    "answer": ("completed", "length", "answer"),
+    "thinking": ("completed", "length", "thinking"),
+    "arguments": ("completed", "length", "arguments"),
+    "calls": ("iteration_capped", "too_many_calls", ""),
 }
-REFUSED_SETTINGS = {
-    "reasoning.effort": gettext_noop(
-        "The model’s service refused reasoning.effort, so the answer was made without it."
-    ),
-    "reasoning.enabled": gettext_noop(
-        "The model’s service refused to switch reasoning off, so the answer was made without asking for that."
-    ),
-}
-HIDDEN_IMAGES = gettext_noop("This model can’t see images. It was told the name of the attached image only.")
-
+# What a card says of a request that was made without a setting, since the service refused it: the reason of a remark.
+REFUSED_SETTINGS = {"reasoning.effort": "effort", "reasoning.enabled": "enabled"}
 
 # Of a call that isn't run: what the model reads, and what people read.
 LIMIT_OF_CALLS = gettext_noop("Not run: the limit of tool calls was reached.")
@@ -183,9 +157,9 @@ class TurnRun:
                     if outcome.finish_reason in CUT_SHORT:
                         fields["error_code"] = outcome.finish_reason
                     elif self._refused_setting:
-                        fields["error_message"] = REFUSED_SETTINGS[self._refused_setting]
+                        fields["error_reason"] = REFUSED_SETTINGS[self._refused_setting]
                     elif self._hides_images:
-                        fields["error_message"] = HIDDEN_IMAGES
+                        fields["error_reason"] = "images"
                     break
                 await self._append(outcome.events)
                 self._unwritten = ()
@@ -193,26 +167,26 @@ class TurnRun:
         except TurnCancelledError:
             status = "aborted"
             if self._is_late:
-                status, fields = "errored", {"error_code": "turn_timeout", "error_message": TOO_LATE}
+                status, fields = "errored", {"error_code": "turn_timeout"}
         except LimitReachedError as error:
-            status, code, message = _ENDS[error.cap]
-            fields = {"error_code": code, "error_message": message}
+            status, code, reason = _ENDS[error.cap]
+            fields = {"error_code": code, "error_reason": reason}
             logger.warning("turn reached a limit", extra={"turn": self.turn.public_id, "limit": error.cap})
         except eventlog.LeaseLostError:
             logger.warning("turn was taken over", extra={"turn": self.turn.public_id})
             return
         except ProviderError as error:
-            named = model_choice.in_its_words(error, self.started.choice)
-            status, fields = "errored", {"error_code": named.code, "error_message": named.message[:500]}
+            status, fields = "errored", {"error_code": error.code, "error_reason": error.reason}
             fields |= {
-                "error_detail": named.detail,
-                "is_retryable": named.retryable,
-                "retry_after_s": named.retry_after_s and ceil(named.retry_after_s),
+                "error_params": {**error.params, **self.started.choice.place},
+                "error_detail": error.detail,
+                "is_retryable": error.retryable,
+                "retry_after_s": error.retry_after_s and ceil(error.retry_after_s),
             }
-            said = {"code": error.code, "detail": error.detail}
+            said = {"code": error.code, "reason": error.reason, "detail": error.detail}
             logger.warning("turn failed", extra={"turn": self.turn.public_id, **said})
         except Exception:
-            status, fields = "errored", {"error_code": "internal", "error_message": BROKEN}
+            status, fields = "errored", {"error_code": "internal"}
             logger.exception("turn broke", extra={"turn": self.turn.public_id})
         await self._finish(status, fields)
 
@@ -325,7 +299,7 @@ class TurnRun:
         return False
 
     async def _wait_after(self, error: ProviderError) -> None:
-        said = {"code": error.code, "detail": error.detail}
+        said = {"code": error.code, "reason": error.reason, "detail": error.detail}
         logger.warning("request made again", extra={"turn": self.turn.public_id, **said})
         self.live.show_status(LOADING if error.reason == "loading" else WAITING)
         await self._stoppable(asyncio.sleep(self._retry.wait_s(error)))

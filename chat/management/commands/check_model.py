@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from chat.conversations import model_choice
 from chat.conversations.model_choice import ModelChoice
+from chat.error_texts import failure_text
 from chat.model_check import CheckRow, check_model
 from chat.models import ModelProfile
 from chat.providers.base import ProviderError
@@ -45,8 +46,7 @@ class Command(BaseCommand):
         try:
             model, rows = asyncio.run(call())
         except ProviderError as error:
-            said = f"\nThe service said: {error.detail}" if error.detail and error.detail not in error.message else ""
-            raise CommandError(error.message + said) from error
+            raise CommandError(failure_text(error, for_staff=True, place=chosen.place)) from error
         self.stdout.write(f"Model: {model} at {chosen.config.host}")
         self.stdout.write(f"  {'':26}  {'found':34}  profile")
         for row in rows:

@@ -14,6 +14,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from chat.error_texts import failure_text
 from chat.management.recordings import MAX_BYTES, Recording, RecordingError, read_recording
 from reasoning.deltas import Channel, Delta, RawFields, RawItem, RawUsage
 from reasoning.scratchpad import Scratchpad
@@ -73,7 +74,7 @@ def replay_recording(recording: Recording, *, starts_in_reasoning: bool = False)
     if has_scratchpad:
         form["scratchpad"] = True
     if recording.failure:
-        form["error"] = {"code": recording.failure.code, "message": recording.failure.message}
+        form["error"] = {"code": recording.failure.code, "message": failure_text(recording.failure, for_staff=True)}
     return form
 
 

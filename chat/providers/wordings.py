@@ -1,0 +1,630 @@
+"""How services word their failures: what a text means, the pattern that tells it, and texts that were seen.
+
+Services reword their errors from month to month, so a pattern is a fragment and never a whole sentence. A new wording
+is one more example at the row that should recognise it. Rows are tried in order; the plainest come first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from chat.providers.base import Code, Reason
+
+_NOT = (
+    r"(?:(?:not|n[’']t|never) (?:\w+ ){0,2}?(?:support|allow|permit|enabl|accept|implement|provid|compatib)"
+    r"|unsupported|disabled)"
+)
+_UNSUPPORTED = (
+    r"unsupported|not support|only supported|unknown|unrecognized|unexpected|extra_forbidden|not (?:permitted|allowed)"
+    r"|invalid[ _]value|invalid reasoning|must be one of|should be|(?:supported|allowed|valid) values|expected one of"
+)
+_THINKING = r"reasoning_content|reasoning_details|\breasoning\b|\bthinking\b"
+_THINKING_FIELD = r"reasoning_content|reasoning_details|thought[ _]signature"
+_ABSENT = (
+    r"missing|\brequire[sd]?\b|must (?:also )?be (?:passed|sent|provided|included|present|kept|preserved|returned|set)"
+    r"|must (?:also )?(?:have|include|contain|provide|carry|keep|preserve)|(?:pass|send)\w* (?:it )?back"
+    r"|without (?:(?:its|the|any|a) )?[`'\"]?(?:reasoning|thinking)|not (?:set|present|provided|passed|found in)\b"
+    r"|\bno [`'\"]?(?:reasoning|thinking)|expect\w* [`'\"]?(?:reasoning|thinking)_?"
+    r"|omitted|\blacks?\b|absent|(?:must|can|may|should)(?:not| not)? be (?:empty|blank|null|none)"
+)
+_TOOLS = (
+    r"(?<!parallel[ _])\b(?:tools?|tool[ _-]?(?:use|calls?|calling|choice)|function[ _-]?(?:use|calls?|calling)"
+    r"|functions)\b"
+)
+_IMAGES = r"(?:\bimages?\b|image_url|input_image|\bvision\b|\bmulti-?modal\b|\bpictures?\b)"
+_CALL_ID = (
+    r"(?:\btool[ _-]?(?:call|use)?[ _-]?ids?\b|\bcall[ _-]?ids?\b|tool_use\W{1,2}ids?\b"
+    r"|tool_calls\W{1,2}\d+\W{1,2}(?:id|function\W{1,2}name)\b|input\W{1,2}\d+\W{1,2}(?:id|call_id|name)\b)"
+)
+_CONTENT = r"(?<![\w-])contents?\b(?!\W?(?:type|policy|filter|length|management|moderation))"
+_TOO_LONG = r"(?:too (?:long|large|big)|over(?:flow|long))"
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """Texts that mean ``kind``. All of ``patterns`` must be found.
+
+    ``any_status``: the words are plain enough to count although the HTTP status blames the service (5xx), or is unknown
+    inside a stream.
+    """
+
+    kind: Code | Reason
+    patterns: tuple[str, ...]
+    examples: tuple[str, ...]
+    any_status: bool = False
+
+    def fits(self, text: str) -> bool:
+        """Say whether a text, with its codes behind it, is worded so."""
+        return all(re.search(pattern, text, re.IGNORECASE | re.DOTALL) for pattern in self.patterns)
+
+
+def kind_of(text: str, kinds: Collection[Code | Reason], *, only_any_status: bool = False) -> Code | Reason:
+    """Return the first of ``kinds`` that a text is worded as; empty where it is none."""
+    rows = (row for row in WORDINGS if row.kind in kinds and (row.any_status or not only_any_status))
+    return next((row.kind for row in rows if row.fits(text)), "")
+
+
+WORDINGS: tuple[Wording, ...] = (
+    # The conversation is too long.
+    Wording(
+        "context_overflow",
+        (
+            r"context_?length_?exceeded|context_window_exceeded|exceed_context_size|string_above_max_length"
+            r"|max_prompt_tokens_exceeded|exceeded model token limit|token limit exceeded|prompt exceeds",
+        ),
+        (
+            "the request exceeds the available context size, try increasing it\nexceed_context_size_error",
+            "no\ncontext_length_exceeded",
+            "Your request exceeded model token limit: 262144 (requested: 300000)",
+        ),
+    ),
+    Wording(
+        "context_overflow",
+        (
+            r"(?:maximum|max|available|model'?s?|allowed) (?:model )?(?:context|prompt|sequence) (?:length|size|window)"
+            r"|exceeds? (?:the |your |its )?(?:\w+ )?context|context (?:window|length|size|limit)\W+(?:\w+ ){0,3}"
+            r"(?:exceed|limit|reached)|(?:exceed\w*|over|beyond) (?:\w+ ){0,3}context (?:window|length|size|limit)"
+            r"|context size has been exceeded|context length of only|context (?:the )?overflow"
+            r"|(?:上下文|输入|提示词?)\S{0,12}(?:超过|超出|过长)",
+        ),
+        (
+            "Your input exceeds the context window of this model. Please adjust your input and try again.",
+            "This model's maximum context length is 32768 tokens. However, you requested 40000 tokens.",
+            "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
+            "The model is loaded with context length of only 4096 tokens, which is not enough",
+            "invalid params, context window exceeds limit",
+            "Requested tokens (5000) exceed context window of 2048",
+            "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
+            "Context limit reached",
+            "Context size has been exceeded.",
+        ),
+    ),
+    Wording(
+        "context_overflow",
+        (
+            r"(?:longer|greater|larger|more) than the (?:model'?s? )?(?:maximum |max )?"
+            r"(?:context|model length|number of)|too large for model"
+            r"|reduce the length of (?:the|your) (?:input |messages|prompt)"
+            r"|(?:shorten|reduce) (?:the |your )?(?:prompt|input|messages|conversation)",
+        ),
+        (
+            "tokens to keep from the initial prompt is greater than the context length",
+            "The decoder prompt (length 40000) is longer than the maximum model length of 32768.",
+            "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+            "Please reduce the length of the messages or completion.",
+            "Please shorten your prompt.",
+        ),
+    ),
+    Wording(
+        "context_overflow",
+        (
+            r"\b(?:prompt|input|request|messages?|conversation|context|history|content)s?\b"
+            r"(?: (?!\w*(?:image|file|audio|video|name|id)\w* )\w+){0,3} (?:is|are|was|were) (?:much |far |way )?"
+            rf"{_TOO_LONG}\b|\b(?:prompt|input|context|conversation|message|text|history)s?"
+            rf"[ _-]?(?:length )?{_TOO_LONG}\b"
+            r"|\b(?:input|prompt|context)_?too_?(?:long|large)",
+        ),
+        (
+            "prompt is too long",
+            "prompt is too long: 213462 tokens > 200000 maximum",
+            "prompt is too long\ninvalid_request_error",
+            "Input is too long for requested model.",
+            "Prompt too long",
+            "messages too long",
+            "Nope\nprompt_too_long",
+            "The conversation is too long (5000 tokens)",
+            "Your messages are too long",
+            "The input you sent is too long",
+        ),
+    ),
+    Wording(
+        "context_overflow",
+        (
+            r"inputs?\W+tokens\W+max_(?:new_)?tokens\W+must be|inputs?\W+must have less than"
+            r"|(?:input|prompt|total)(?: text)? (?:tokens?|length)(?: count|s)?\b.{0,60}(?:exceed|larger than|over the)"
+            r"|(?:number|count|amount) of (?:input |prompt )?tokens\b.{0,40}(?:exceed|larger than|over the)"
+            r"|tokens?(?: count)? exceeds? (?:the )?(?:\w+ )?limit|requested [\d,]+ tokens"
+            r"|range of input length should be|too many (?:\w+ )?tokens",
+        ),
+        (
+            "The input token count (1196265) exceeds the maximum number of tokens allowed (1048576).",
+            "prompt token count of 70000 exceeds the limit of 64000",
+            "Range of input length should be [1, 129024]",
+            "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000",
+            "Input tokens exceed the configured limit of 272000 tokens.",
+            "Input length 5000 exceeds maximum length 4096",
+            "The number of tokens in the prompt exceeds 4096",
+            "Too many input tokens",
+            "Token count exceeds the limit",
+        ),
+    ),
+    # The quota, the rate, the key.
+    Wording(
+        "rate_limited",
+        (r"per[ -](?:minute|min|day|hour|second)|\b[tr]p[md]\b|rate.?limit|too many requests|throttl",),
+        (
+            "Request too large for model on tokens per minute (TPM): Limit 6000, Requested 9000",
+            "Rate limit reached",
+            "Too many requests",
+        ),
+    ),
+    Wording(
+        "quota",
+        (
+            r"insufficient_quota|exceeded_current_quota|exceeded your current quota"
+            r"|insufficient[ _](?:balance|credit|funds)|credit balance is too low|requires more credits"
+            r"|key limit exceeded|budget has been exceeded|\barrearage\b|(?:余额|额度)不足",
+        ),
+        (
+            "You exceeded your current quota, please check your plan and billing details.",
+            "Insufficient Balance",
+            "Your credit balance is too low to access the Anthropic API.",
+            "This request requires more credits, or fewer max_tokens.",
+            "Key limit exceeded (total limit).",
+            "Budget has been exceeded! Current cost: 0.2, Max budget: 0.1",
+            "账户余额不足",
+        ),
+    ),
+    Wording(
+        "authentication",
+        (
+            r"invalid_api_key|authentication (?:error|failed)|(?:incorrect|invalid|missing|expired|no) api[ _-]?key"
+            r"|api[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired)",
+        ),
+        (
+            "API key not valid. Please pass a valid API key.",
+            "Incorrect API key provided",
+            "Unauthorized\ninvalid_api_key",
+            "Authentication error",
+        ),
+    ),
+    Wording(  # llama.cpp, Hugging Face
+        "loading",
+        (r"\bloading (?:the )?model|\bmodel\b.{0,120}?\b(?:is |still |currently )+(?:being loaded|loading)",),
+        ("Loading model", "Model x/y is currently loading"),
+    ),
+    # Thinking that was sent.
+    Wording(
+        "ciphertext",
+        (
+            r"invalid_encrypted_content"
+            r"|(?:encrypted[ _]content|thought[ _]signature|`signature` in `thinking`).{0,160}?"
+            r"(?:verified|decrypt|parsed|did not match|not match the|(?:is|are) (?:invalid|not valid|corrupt))"
+            r"|(?:verify|decrypt|invalid|corrupted|malformed) (?:the )?"
+            r"(?:encrypted[ _]content|thought[ _]signature|`signature` in `thinking`)",
+        ),
+        (
+            "No.\ninvalid_encrypted_content",
+            "The encrypted content for item rs_1 could not be verified. Reason: Encrypted content could not be "
+            "decrypted or parsed.",
+            "The encrypted content for item rs_1 could not be verified. Reason: Encrypted content item_id did not "
+            "match the target item id.",
+            "The encrypted content gAAA...x9Q= could not be verified.",
+            "messages.3.content.0: Invalid `signature` in `thinking` block",
+            "Thought signature is not valid.",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "not_found_item",
+        (r"\bitem with id\b.{0,160}?not found|items are not persisted",),
+        (
+            "Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. "
+            "Try again with `store` set to true, or remove this item from your input.",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "unpaired_item",
+        (r"provided without its required",),
+        (
+            "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+            "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
+            "Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "missing_reasoning",
+        (r"missing (?:a |its )?`?thought[ _]signature|expected `?(?:thinking\b|redacted_thinking)",),
+        (
+            "Function call is missing a thought_signature in functionCall parts.",
+            "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
+        ),
+    ),
+    # Parameters.
+    Wording(
+        "include",
+        (r"encrypted[ _]content is not supported",),
+        ("Encrypted content is not supported with this model.",),
+    ),
+    Wording(
+        "enabled",
+        (
+            r"(?:reasoning|thinking)\b.{0,80}?(?:mandatory|cannot be disabled|can't be disabled"
+            r"|not support disabl|only .{0,20}?enabled)",
+        ),
+        (
+            "invalid thinking: this model does not support disabling it.",
+            "Reasoning is mandatory for this endpoint and cannot be disabled.",
+        ),
+    ),
+    Wording(
+        "summary",
+        (r"reasoning\W{1,3}summar(?:y|ies)\b|reasoning_summary", f"{_UNSUPPORTED}|must be verified"),
+        (
+            "Your organization must be verified to generate reasoning summaries.",
+            "Invalid value: 'long'.\nreasoning.summary",
+        ),
+    ),
+    Wording(
+        "max_tokens",
+        (r"reasoning\W{1,3}max_tokens|budget_tokens|thinking_budget", _UNSUPPORTED),
+        ("Unknown parameter: 'reasoning.max_tokens'.", "Unexpected key thinking.budget_tokens"),
+    ),
+    Wording(
+        "effort",
+        (r"reasoning\W{1,3}effort|\b(?:reasoning_|thinking_|output_)?effort\b", _UNSUPPORTED),
+        (
+            "Unsupported value: 'xhigh' is not supported with the 'gpt-5-mini' model. Use reasoning.effort low.",
+            "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
+            "Unrecognized request argument supplied: reasoning_effort",
+            "[{'type': 'extra_forbidden', 'loc': ('body', 'reasoning_effort')}]",
+            "Unsupported value: 'high'. Supported values of the effort are: 'none'",
+            "Function tools with reasoning_effort are not supported for gpt-5.4 in /v1/chat/completions. "
+            "Please use /v1/responses instead.",
+        ),
+    ),
+    Wording(
+        "effort",
+        (r"(?:invalid|unsupported) value\W{1,3}(?:none|minimal|low|medium|high|xhigh|max)\b",),
+        ("Invalid value: 'max'.",),
+    ),
+    Wording(
+        "effort",
+        (
+            r"(?:parameter|argument)s?\b[^.]{0,20}[\s'\"`:](?:reasoning|thinking|chat_template_kwargs)(?=['\"`.\s]|$)"
+            r"|\bbody (?:reasoning|thinking|chat_template_kwargs)\b",
+            _UNSUPPORTED,
+        ),
+        ("Unknown parameter: 'reasoning'.", "Unknown parameter: 'thinking'.", "Extra\nextra_forbidden body reasoning"),
+    ),
+    # What the service, or the model's chat template, can't do.
+    Wording(
+        "user_after_tool",
+        (
+            r"role\W+user\W+(?:directly |immediately )?after (?:a |the )?(?:role\W+)?\W*tool\b"
+            r"|\buser\b[^.\n]{0,40}\b(?:after|follow\w*|behind)\b[^.\n]{0,30}\btool\b"
+            r"|\btool\b[^.\n]{0,40}(?:followed by|before)[^.\n]{0,30}\bassistant\b"
+            r"|expected\W+assistant\b[^.\n]{0,30}after[^.\n]{0,30}\btool\b"
+            r"|\bafter\b[^.\n]{0,20}\btool\b[^.\n]{0,60}\bassistant\b",
+        ),
+        (
+            "Unexpected role 'user' after role 'tool'",
+            "A user message cannot follow a tool message",
+            "The tool message must be followed by an assistant message",
+            "After a tool result the next message must be from the assistant",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "roles",
+        (
+            r"\b(?:roles?|messages?|turns?|user)\b[^.\n]{0,40}\balternat|\balternat\w*[^.\n]{0,40}\b(?:user|roles?)\b"
+            r"|\b(?:successive|consecutive)\b[^.\n]{0,30}\b(?:user|assistant|roles?|messages?|turns?)\b"
+            r"|\bsame role\b[^.\n]{0,30}\b(?:row|twice|succession)|\b(?:roles?|messages?|turns?) in a row"
+            r"|expected (?:an? )?assistant\b[^.\n]{0,30}\bafter\b[^.\n]{0,30}\buser\b"
+            r"|unexpected role\W+\w+\W+after|incorrect role information",
+        ),
+        (
+            "Conversation roles must alternate user/assistant/user/assistant/...",
+            "After the optional system message, conversation roles must alternate user/assistant/user/assistant/...",
+            'messages: roles must alternate between "user" and "assistant", but found multiple "user" roles in a row',
+            "Please ensure that multiturn requests alternate between user and model.",
+            "deepseek-reasoner does not support successive user or assistant messages (messages[1] and messages[2]).",
+            "Unexpected role 'user' after role 'user'",
+            "user and assistant messages should alternate",
+            "Two user messages in a row are not allowed",
+            "Unexpected role 'system' after role 'user'",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "roles",
+        (
+            r"\b(?:last|first|final)\b[^.\n]{0,20}\b(?:message|role|turn)\b[^.\n]{0,30}"
+            r"\b(?:must|should|has to|needs? to)\b[^.\n]{0,30}\b(?:user|assistant|role)\b|expected last role"
+            r"|system messages? (?:must|should) be (?:at the beginning|(?:the )?first)"
+            r"|turn comes immediately after|no user query found|no previous assistant message"
+            r"|ends? with an? assistant",
+        ),
+        (
+            "Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant",
+            "Last message must have role `user`",
+            "System message must be at the beginning.",
+            "Please ensure that function call turn comes immediately after a user turn or after a function response "
+            "turn.",
+            "No user query found in messages.",
+            "Message has tool role, but there was no previous assistant message with a tool call!",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "system_role",
+        (
+            r"\b(?:system|developer)\b[`'\"]? (?:roles?|messages?|prompts?|instructions?)\b[^.\n]{0,40}?" + _NOT + r"|"
+            r"\broles?\W{1,4}(?:system|developer)\b[^.\n]{0,40}?" + _NOT + r"|" + _NOT + r"[^.\n]{0,30}?"
+            r"\b(?:system|developer)\b[`'\"]? ?(?:roles?|messages?|prompts?|instructions?)\b"
+            r"|\brole\W{1,3}(?:does not|doesn[’']t) support\W+(?:system|developer)\b"
+            r"|(?:unexpected|invalid|unknown|unsupported) (?:message )?role\W+(?:system|developer)\b"
+            r"|role\W+input should be [`'\"]?user"
+            r"|only [`'\"]?user[`'\"]? and [`'\"]?(?:assistant|model)[`'\"]? roles are supported(?!,)",
+        ),
+        (
+            "System role not supported",
+            "The system role is not supported by this model.",
+            "For model `kimi-k9` the role system is not supported",
+            "This model does not support system messages",
+            "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+            "Developer instruction is not enabled for models/gemma-3-27b-it",
+            "Unexpected role 'system'",
+            "Only user and assistant roles are supported!",
+            "role: Input should be 'user' or 'assistant'",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "call_ids",
+        (
+            rf"{_CALL_ID}[^\n]{{0,120}}?(?:must|should|too long|\blength\b|pattern|\binvalid\b|unique|duplicate"
+            r"|alphanumeric|characters|begins with)"
+            rf"|\b(?:invalid|duplicate\w*|too long|malformed)\b[^\n]{{0,60}}?{_CALL_ID}"
+            r"|function\W{1,2}name\b[^\n]{0,80}(?:pattern|too long)",
+        ),
+        (
+            "Tool call id was call_abc but must be a-z, A-Z, 0-9, with a length of 9.",
+            "Tool call IDs should be alphanumeric strings with length 9!",
+            "Invalid 'messages[1].tool_calls[0].id': string too long. Expected a string with maximum length 40.",
+            "Invalid 'input[3].call_id': string too long.",
+            "Invalid 'input[2].id': 'x'. Expected an ID that begins with 'fc'.",
+            "messages.1.content.0.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'",
+            "Invalid 'messages[1].tool_calls[0].function.name': string does not match pattern.",
+            "messages.1.content: `tool_use` ids must be unique",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "tools",
+        (
+            r"enable-auto-tool-choice|tool-call-parser|tool[ _]?call[ _]?parser|tools? param\w* requires?|--jinja"
+            r"|cannot use tools|no (?:endpoints?|models?|providers?)\b[^.\n]{0,60}(?:\btools?\b|\bfunction)"
+            r"|\bno (?:tool|function)[ -]?(?:\w+ )?(?:support|use)|not capable of (?:tool|function)|(?:not|n[’']t) have (?:tool|function)"
+            r"|不支持\S{0,6}(?:工具|函数|tool|function)",
+        ),
+        (
+            '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+            "No endpoints found that support tool use. To learn more about provider routing, visit: https://x.example",
+            "tools param requires --jinja flag",
+            "Cannot use tools with stream",
+            "The requested model does not have tool support",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "tools",
+        (
+            r"(?:not|n[’']t|no)\b(?: \w+){0,2} support(?:ed|ing)?(?: for)?(?: (?!parallel)\w+){0,3}[\s:\[(`'\"]+"
+            + _TOOLS
+            + r"|"
+            + _TOOLS
+            + r"[^.\n]{0,40}?"
+            + _NOT,
+        ),
+        (
+            "registry.ollama.ai/library/gemma:2b does not support tools",
+            "This model doesn't support function calling.",
+            "groq does not support parameters: ['tools'], for model=x",
+            "Function calling is not supported by this model.",
+            "`tool calling` is not supported with this model",
+            "deepseek-reasoner does not support Function Calling",
+            "Tool use is not enabled for this model",
+            "tools are unsupported",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "tools",
+        (
+            r"(?:unknown|unsupported|unrecognized|unexpected|extra(?:_forbidden| inputs)?)\b[^\n]{0,60}?"
+            r"(?<![\w.\[])(?:tools|tool_choice|functions)\b(?!\[|\.\w)"
+            r"|(?:unexpected|unsupported) role\W+tool\b(?!\W+after)|\brole\W{1,3}tool\b\W{1,3}(?:is )?not"
+            r"|roles are supported, with the exception of an initial",
+        ),
+        (
+            "Unknown parameter: 'tools'.",
+            "Unrecognized request argument supplied: tools",
+            "Extra inputs are not permitted\nextra_forbidden body tools",
+            "Unexpected role 'tool'",
+            "Only user and assistant roles are supported, with the exception of an initial optional system message!",
+        ),
+    ),
+    Wording(
+        "images",
+        (
+            r"at most 0 (?:image|multimodal)|no (?:endpoints?|models?|providers?)\b[^.\n]{0,60}\bimages?\b|mmproj"
+            r"|only text (?:content|input)|required for image input|not (?:a )?(?:multi-?modal|vision)\b"
+            r"|unknown variant `?(?:image_url|input_image)",
+        ),
+        (
+            "At most 0 image(s) may be provided in one prompt.",
+            "No endpoints found that support image input",
+            "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
+            "Failed to deserialize: messages[0]: unknown variant `image_url`, expected `text`",
+            "x/y is not a multimodal model",
+            "this model is missing data required for image input",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "images",
+        (
+            rf"{_IMAGES}[^\n]{{0,80}}?(?:{_NOT}|\binvalid\b|exceed|too (?:large|big|many|small)|corrupt"
+            r"|could not|cannot|unable to|only supported)"
+            rf"|(?:{_NOT}|\binvalid\b|could not|cannot|unable to|failed to|not a valid|not represent)"
+            rf"[^.\n]{{0,50}}?{_IMAGES}",
+        ),
+        (
+            "Invalid content type. image_url is only supported by certain models.",
+            "This model does not support image input.",
+            "The image data you provided does not represent a valid image.",
+            "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum",
+            "Could not process image",
+            "Unsupported image format",
+            "Vision is not enabled for this model",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "missing_reasoning",
+        (_THINKING_FIELD, _ABSENT),
+        (
+            "thinking is enabled but reasoning_content is missing in assistant tool call message at index 3",
+            "Missing `reasoning_content` field in the assistant message at message index 2. "
+            "For more information, please refer to https://api-docs.deepseek.com/guides/thinking_mode#tool-calls",
+            "The `reasoning_content` in the thinking mode must be passed back to the API.",
+            "ThinkingMode: thinking, invalid message without reasoning_content/tool_calls",
+            "assistant message has no reasoning_content",
+            "reasoning_content cannot be empty for an assistant message with tool calls",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "missing_reasoning",
+        (_THINKING, _ABSENT),
+        ("The assistant message must include its thinking", "reasoning is missing in message 3"),
+    ),
+    Wording(
+        "reasoning_refused",
+        (
+            _THINKING,
+            r"unsupported|unknown|unrecognized|unexpected|extra_forbidden|not (?:permitted|supported|allowed)"
+            r"|remove (?:the )?`?reasoning|not be included|cannot find field",
+        ),
+        (
+            "messages.2.assistant.reasoning_content: property 'messages.2.assistant.reasoning_content' is unsupported",
+            "property 'messages.2.assistant.reasoning' is unsupported",
+            "The reasoning_content is an intermediate result for display purposes only and will not be included in the "
+            "context for inference. Please remove the reasoning_content from your message to reduce network traffic.",
+            "Unknown parameter: 'input[4].reasoning_content'.",
+            "Unknown name \"reasoning_content\" at 'messages[1]': Cannot find field.",
+        ),
+    ),
+    Wording(
+        "content",
+        (
+            rf"keyerror\W+content|missing field\W+content|\bmessages?\b[^\n]{{0,40}}{_CONTENT}[^.\n]{{0,40}}"
+            r"(?:required|missing|null\b|none\b|empty|blank)|messages?\b[^.\n]{0,40}non-?empty content",
+        ),
+        (
+            "KeyError: 'content'",
+            "Failed to deserialize: missing field `content` at line 1",
+            "messages.1: all messages must have non-empty content except for the optional final assistant message",
+            "messages[2].content is required",
+        ),
+        any_status=True,
+    ),
+    Wording(
+        "content",
+        (
+            rf"{_CONTENT}[^.\n]{{0,60}}?(?:required|missing|null\b|none\b|nonetype|blank|empty|a (?:valid )?string\b)"
+            rf"|(?:missing|required|requires?|null|none|empty|blank|without)\b[^.\n]{{0,40}}?{_CONTENT}"
+            r"|either content or tool_calls",
+        ),
+        (
+            "Invalid value for 'content': expected a string, got null.",
+            "Missing required field: content",
+            "Field required\nmissing body messages content",
+            "Assistant message must have either content or tool_calls, but not none.",
+        ),
+    ),
+    # The model, and what was asked of it.
+    Wording(
+        "unknown_model",
+        (
+            r"model_not_(?:found|available|exist)|\binvalid_model\b|model_decommissioned|deploymentnotfound"
+            r"|(?:unknown|no such|invalid) model(?! (?:config|parameter|output|input|response|state|provider))"
+            r"|(?:not a valid|not found the|unable to access) model\b"
+            # OpenRouter; Anthropic; Zhipu
+            r"|no endpoints found for [\w.:-]+/|^model: \S+\s.*not_found_error|模型不存在",
+        ),
+        (
+            "kimi-k9 is not a valid model ID",
+            "No endpoints found for vendor/kimi-k9.",
+            "model: kimi-k9\nnot_found_error",
+            "Invalid model: kimi-k9\ninvalid_model",
+            "Invalid model name passed in model=kimi-k9. Call `/v1/models`.",
+            "The API deployment for this resource does not exist.\ndeploymentnotfound",
+        ),
+    ),
+    Wording(
+        "unknown_model",
+        (
+            r"\bmodels?\W(?:(?!\btools?\b|\bfunction|\bparameter|\bimages?\b|[.!?] ).){0,120}?"
+            r"(?:(?:is |was )?not (?:found|exist|available)|does not exist|is unknown|decommissioned|no longer|"
+            r"has been (?:deprecated|retired|removed))",
+        ),
+        (
+            "The model `kimi-k9` does not exist or you do not have access to it.",
+            "Model Not Exist",
+            "The model `gpt-4-32k` has been deprecated",
+            "model 'kimi-k9' not found",
+            "models/x is not found for API version v1",
+        ),
+    ),
+    Wording(
+        # Only the model itself, not what it lacks: a quoted name, or one with a digit or a sign.
+        "unknown_model",
+        (
+            r"\bmodels?\W{1,2}(?:['\"`“][^\s'\"`“”]{1,100}['\"`”]|(?=\S*[\d/:-])[^\s'\"`“”]{1,100})"
+            r" (?:is )?not supported",
+        ),
+        ("The model `kimi-k9` is not supported.", "Model kimi-k9 not supported"),
+    ),
+    Wording(
+        "policy",
+        (
+            r"\bflagged\b|\bmoderation\b|content[ _-]?(?:policy|filter|management)|responsible ai"
+            r"|safety (?:system|polic)|data_inspection_failed"
+            r"|(?:sensitive|inappropriate|unsafe|prohibited) (?:content|words|language)"
+            r"|usage polic|敏感",
+        ),
+        (
+            "Your input was flagged as potentially violating our usage policy.",
+            "kimi-k9 requires moderation on X. Your input was flagged for “violence”.",
+            "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+            "Input data may contain inappropriate content.\ndata_inspection_failed",
+        ),
+    ),
+)
