@@ -196,7 +196,7 @@ TEXTS: tuple[Text, ...] = (
         _("%(host)s redirects requests to %(target)s (%(where)s), which is not followed. Check %(address)s."),
     ),
     Text("refused", "redirect_loop", _UNUSABLE, _("%(host)s redirects requests in a circle. Check %(address)s.")),
-    Text("refused", "no_models", _UNUSABLE, _("%(host)s lists no models. Name one in %(model_name)s.")),
+    Text("refused", "no_models", _UNUSABLE, _("%(host)s lists no models. Set %(model_name)s.")),
     Text(
         "refused",
         "unknown_model",
@@ -392,7 +392,7 @@ _ROWS = {(row.code, row.reason): row for row in TEXTS}
 # For staff, behind the text of a failure that has such a parameter.
 _WAYS_OUT = {
     "other_api": _("Set %(api)s to “%(other_api)s”."),
-    "can_name_model": _("Or name the model in %(model_name)s."),
+    "can_name_model": _("Or set %(model_name)s."),
 }
 # The places to look: variables of the environment, or fields of a model profile.
 _ENVIRONMENT = {

@@ -61,7 +61,6 @@ Reason = Literal[
     "nesting",
     "no_answer",
     "too_large",
-    "unreadable",
     # authentication
     "key_missing",
     "key_not_allowed",  # MODEL_KEYS doesn't allow the variable for this host

@@ -180,9 +180,9 @@ def redirected(host: str, target: str, status: int) -> ProviderError:
 
 
 def malformed(
-    received: Literal["web_page", "not_json", "nesting", "no_answer", "too_large", "unreadable"],
+    received: Literal["", "web_page", "not_json", "nesting", "no_answer", "too_large"] = "",
 ) -> ProviderError:
-    """Return the error of an answer that cannot be read."""
+    """Return the error of an answer that cannot be read; ``received``: what came instead."""
     return ProviderError("malformed", received, retryable=False)
 
 

@@ -252,7 +252,7 @@ class OpenAIService:
         if isinstance(error, ProviderError):
             return error  # a redirect that is not followed
         if isinstance(error, ValueError):
-            return malformed("unreadable")
+            return malformed()
         connection = self._connection
         return failure_from_transport(error, endpoint, connect_s=connection.connect_s, idle_s=connection.idle_s)
 

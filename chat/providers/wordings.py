@@ -253,6 +253,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Function call is missing a thought_signature in functionCall parts.",
             "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.",
         ),
+        any_status=True,
     ),
     # Parameters.
     Wording(
@@ -420,7 +421,8 @@ WORDINGS: tuple[Wording, ...] = (
         (
             r"enable-auto-tool-choice|tool-call-parser|tool[ _]?call[ _]?parser|tools? param\w* requires?|--jinja"
             r"|cannot use tools|no (?:endpoints?|models?|providers?)\b[^.\n]{0,60}(?:\btools?\b|\bfunction)"
-            r"|\bno (?:tool|function)[ -]?(?:\w+ )?(?:support|use)|not capable of (?:tool|function)|(?:not|n[’']t) have (?:tool|function)"
+            r"|\bno (?:tool|function)[ -]?(?:\w+ )?(?:support|use)|not capable of (?:tool|function)"
+            r"|(?:not|n[’']t) have (?:tool|function)"
             r"|不支持\S{0,6}(?:工具|函数|tool|function)",
         ),
         (
