@@ -52,17 +52,17 @@ def test_card_shows_answer_summary_trace_and_closed_thinking(alice):
 def test_error_names_settings_to_staff_and_the_administrator_to_others(alice):
     conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="Why?")
-    message = "The model service did not accept the key. Check OPENAI_API_KEY."
-    eventlog.close_turn(turn, [], status="errored", error_code="authentication", error_message=message)
+    params = {"host": "host-canary:8080", "profile": "kimi"}
+    eventlog.close_turn(turn, [], status="errored", error_code="authentication", error_params=params)
     shown = []
 
     for is_staff in (True, False):
         User.objects.filter(pk=alice.pk).update(is_staff=is_staff)
         shown.append(client_of(alice).get(conversation.get_absolute_url()).content.decode())
 
-    assert message in shown[0]
-    assert "The model service did not accept the key. Tell your administrator." in shown[1]
-    assert "OPENAI_API_KEY" not in shown[1]
+    assert "Check the key variable of the model profile “kimi”." in shown[0]
+    assert "The model can’t be used at the moment. Contact your administrator." in shown[1]
+    assert "the model profile" not in shown[1]
 
 
 def test_thinking_opens_without_javascript(alice):

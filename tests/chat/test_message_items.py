@@ -208,7 +208,7 @@ async def test_every_other_model_takes_the_messages_and_the_first_gets_them_back
     for kind in KINDS.values():
         await talk.choose(kind)
         turn = await talk.ask(talk.step(calls=2), talk.answer())
-        assert turn.status == "completed", (kind, turn.error_message)
+        assert turn.status == "completed", (kind, turn.error_code, turn.error_reason)
     await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.answer())
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import httpx2
 import pytest
 
+from chat.error_texts import failure_text
 from chat.providers.base import ProviderError, ProviderRequest, shown_model
 from chat.providers.connections import Connection, build_client
 from chat.providers.openai_chat import OpenAIChatProvider
@@ -60,7 +61,7 @@ async def test_listing_that_fails_is_no_dead_end(answer):  # review U D5
     with pytest.raises(ProviderError) as failed:
         await found_model(answer)
 
-    assert failed.value.message.endswith("ame the model in OPENAI_MODEL.")
+    assert failure_text(failed.value, for_staff=True).partition(" The service said")[0].endswith("et OPENAI_MODEL.")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +111,7 @@ async def test_body_that_is_no_stream_names_the_address_and_a_torn_one_does_not(
     await client.close()
 
     assert error.code == code
-    assert ("OPENAI_BASE_URL" in error.message) == (code == "malformed")
+    assert ("OPENAI_BASE_URL" in failure_text(error, for_staff=True)) == (code == "malformed")
 
 
 async def test_failure_beside_empty_choices_is_a_failure():
@@ -122,4 +123,4 @@ async def test_failure_beside_empty_choices_is_a_failure():
     _received, error = await failure(OpenAIChatProvider(Connection(LOCAL, "none"), "m", client=client), REQUEST)
     await client.close()
 
-    assert "no quota left" in error.message
+    assert error.reason == "quota"

@@ -6,6 +6,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from chat.conversations import model_choice
+from chat.error_texts import turn_error_text
 from chat.models import Conversation, Turn
 from chat.providers.connections import close_clients
 from tests.chat.asking import ask, opened_page
@@ -107,7 +108,7 @@ class TestNextRequest:
         turn = await ask(conversation)
 
         assert (turn.status, turn.error_code) == ("errored", "authentication")
-        assert "ABSENT_API_KEY" in turn.error_message
+        assert turn.error_params["variable"] == "ABSENT_API_KEY"
         assert services.requests() == []
 
     async def test_error_of_a_profiles_model_names_what_staff_can_change(self, services, conversation):
@@ -117,8 +118,9 @@ class TestNextRequest:
         turn = await ask(conversation)
 
         assert turn.status == "errored"
-        assert "the model’s name in the model “away” of the admin" in turn.error_message
-        assert "OPENAI_" not in turn.error_message
+        text = turn_error_text(turn, for_staff=True)
+        assert "Check the model’s name in the model profile “away”." in text
+        assert "OPENAI_" not in text
 
     async def test_other_open_pages_are_updated(self, conversation, services):
         owner = await User.objects.aget(pk=conversation.owner_id)

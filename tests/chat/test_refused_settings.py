@@ -14,7 +14,7 @@ from tests.factories import make_profile
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.spec("product 24")]
 offer = database_sync_to_async(make_profile)
-REFUSED = "The model’s service refused reasoning.effort, so the answer was made without it."
+REFUSED = "The model does not support the effort that was set, so this answer was generated without it."
 
 
 async def patch(conversation: Conversation, **changes: Any) -> dict[str, Any]:
@@ -66,9 +66,9 @@ async def test_effort_that_a_generic_service_refuses_is_left_out_once_and_then(u
 
     assert [first.status, second.status] == ["completed", "completed"]
     assert efforts(upstream) == ["high", None, None, "low"]
-    assert first.error_message == REFUSED
+    assert first.error_reason == "effort"
     assert REFUSED in page
-    assert second.error_message == ""
+    assert second.error_reason == ""
     assert before["notes"] == other["notes"] == []
     assert after["notes"] == ["reasoning.effort has no effect: the service of this model has refused it."]
 
@@ -109,7 +109,7 @@ async def test_model_that_always_reasons_is_asked_again_without_switching_it_off
 
     assert turn.status == "completed"
     assert efforts(upstream) == ["none", None]
-    assert turn.error_message.startswith("The model’s service refused to switch reasoning off")
+    assert turn.error_reason == "enabled"
 
 
 @pytest.mark.spec("product 13")

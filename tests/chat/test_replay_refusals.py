@@ -39,7 +39,7 @@ async def test_refusal_by_default_settings_names_the_setting(talk, model):
     failed = await talk.ask(talk.step(), talk.answer())
 
     assert (failed.status, failed.error_code) == ("errored", "refused")
-    assert "reasoning.includeInContext to true" in failed.error_message
+    assert failed.error_reason == "missing_reasoning"
     assert verdicts(talk) == ["accepted", "refused"]
 
 
@@ -271,4 +271,4 @@ async def test_unexplained_refusal_names_the_settings_that_held_back_reasoning(u
     turn = await ask(conversation)
 
     assert turn.status == "errored"
-    assert "reasoning.includeInContext" in turn.error_message
+    assert turn.error_reason == "maybe_missing_reasoning"
