@@ -148,12 +148,16 @@ def test_other_ends_are_german(alice):
     conversation = make_conversation(owner=alice, title="Wasser")
     for status in ("aborted", "iteration_capped", "interrupted", "completed"):
         make_ended(conversation, status)
-    make_ended(conversation, "errored", error_code="internal", error_message="Timed out.")
+    make_ended(conversation, "errored", error_code="internal")
 
     page = german(alice).get(conversation.get_absolute_url())
 
     words = set(texts_of(page.content))
-    assert {"Nach weniger als 1 s gestoppt", "Zeit abgelaufen.", "Das Modell hat ohne Antwort geendet."} <= words
+    assert {
+        "Nach weniger als 1 s gestoppt",
+        "Das Modell hat ohne Antwort geendet.",
+        "Gestoppt: Auf diesem Server ist etwas schiefgegangen.",
+    } <= words
     assert english_in(page.content) == set()
 
 

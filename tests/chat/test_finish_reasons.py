@@ -96,7 +96,11 @@ def test_turn_of_an_earlier_version_reads_the_same(client, conversation, fields,
 
     assert form["finishReason"] == reason
     if reason == "error":
-        assert form["error"] == {"code": "timeout", "message": "It was silent.", "retryable": True}
+        assert form["error"] == {
+            "code": "timeout",
+            "message": "The model took too long to answer. Try again.",
+            "retryable": True,
+        }
 
 
 def test_every_status_of_a_turn_has_a_reason_but_running():
