@@ -46,7 +46,7 @@ class BodyParser:
             if self._head or not start:
                 return []
             if start.startswith(b"<"):
-                raise malformed("a web page instead of an answer")
+                raise malformed("web_page")
             self._parser = JsonParser() if start.startswith((b"{", b"[")) else EventParser()
             piece = start
         return self._parser.feed(piece)
@@ -81,7 +81,7 @@ class JsonParser:
             if self._has_lines:
                 payloads, self._text = lines, bytearray(rest)
         if len(self._text) > MAX_EVENT_BYTES:
-            raise malformed("more than 8 MiB in one piece")
+            raise malformed("too_large")
         return payloads
 
     def finish(self) -> list[bytes]:
