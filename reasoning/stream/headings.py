@@ -1,6 +1,7 @@
 """Headings of the sections that our prompt asks for, in the languages of the UI. Spec 004 summary, product 16, 22.
 
-A heading begins a line, outside code. It is alone on its line, or ends with a colon and text may follow.
+A heading begins a line, outside code, which may be quoted or numbered. It is alone on its line, or ends with a colon
+and text may follow.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ _SECTION_NAMES = {
     ANSWER: ("final answer", "endgültige antwort", "abschließende antwort", "finale antwort"),
 }
 _SCRATCHPAD_NAMES = {SCRATCHPAD: ("scratchpad", "notizblock")}
-_LEAD = r"[ \t]{0,3}(?:\#{1,6}[ \t]{0,4})?"
+_QUOTES = r"[ \t]{0,3}(?:>[ \t]{1,3}){0,3}"
+_LEAD = rf"{_QUOTES}(?:\#{{1,6}}[ \t]{{0,4}})?"
+_NUMBER = r"[0-9]{1,2}[.)][ \t]{1,4}"
 _MARKS = r"[*_]{0,3}"
 _COLON = r"[:：]"
 _BLANK = r"[ \t]{1,4}"
-_IS_MARKED = re.compile(r"[ \t]*[#*_]")
+_IS_MARKED = re.compile(rf"{_QUOTES}(?:{_NUMBER})?[#*_]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +49,15 @@ class HeadingGrammar:
         partial = "|".join(
             prefix_pattern(name, blank=_BLANK, rest=rest) for of_section in names.values() for name in of_section
         )
-        begin = rf"{_LEAD}(?P<marks>{_MARKS})(?:{written})[ \t]{{0,4}}"
+        begin = rf"{_LEAD}(?P<number>{_NUMBER})?(?P<marks>{_MARKS})(?:{_NUMBER})?(?:{written})[ \t]{{0,4}}"
         self._with_colon = re.compile(rf"{begin}(?:{_COLON}(?P=marks)|(?P=marks)[ \t]{{0,4}}{_COLON})")
         self._alone = re.compile(rf"{begin}(?P=marks)[ \t\r]{{0,8}}\Z")
-        self._partial = re.compile(rf"{_LEAD}{_MARKS}(?:{partial})\Z")
+        number = rf"(?:{_NUMBER})?{_MARKS}"
+        self._partial = re.compile(
+            rf"(?:{_LEAD}{number}(?:{_NUMBER})?(?:{partial})|{_LEAD}{number}[0-9]{{1,2}}[.)]?|{_LEAD}[0-9]{{1,2}}[.)]?|{_QUOTES}>)\Z"
+        )
         first = {letter for of_section in names.values() for name in of_section for letter in name[0] + name[0].upper()}
-        begin = rf"[ \t]{{0,3}}(?:[#*_{''.join(sorted(first))}]|\Z)"
+        begin = rf"[ \t]{{0,3}}(?:[>0-9#*_{''.join(sorted(first))}]|\Z)"
         self._first, self._next = re.compile(begin), re.compile(rf"\n{begin}")
 
     def may_begin(self, text: str, start: int = 0) -> bool:
@@ -72,7 +78,7 @@ class HeadingGrammar:
         if not found and is_whole:
             found = self._alone.match(line)
             # Plain words without a colon or a mark may end a wrapped sentence; after a blank line two of them don't.
-            may_be_plain = follows_blank and found is not None and found.lastgroup != SCRATCHPAD
+            may_be_plain = follows_blank and found is not None and found.lastgroup != SCRATCHPAD and not found["number"]
             found = found if may_be_plain or _IS_MARKED.match(line) else None
         if found:
             return LineStart(str(found.lastgroup), found.end())

@@ -1,9 +1,10 @@
 """Split the visible text into the sections that our prompt asks for: answer and Reasoning Summary. Spec 004.
 
 Answer text is emitted at once, except the start of a line that may still become a heading, and white space that may be
-the last. A bullet is emitted whole, when it has ended. Without headings everything is answer. Headings count in any
-order and number, outside code fences, alone on their line or with a colon and text behind it. The text must have been
-through the normaliser; any chunking gives the same sections, at linear cost.
+the last. A bullet is emitted whole, when it has ended, as plain text. Paragraphs between two headings are bullets, too,
+and are held back until the second one comes, within bounds. Without headings everything is answer. Headings count in
+any order and number, outside code fences, alone on their line or with a colon and text behind it. The text must have
+been through the normaliser; any chunking gives the same sections, at linear cost.
 """
 
 from __future__ import annotations
@@ -23,16 +24,37 @@ MAX_BULLETS = 5
 MAX_BULLET_CHARS = 200
 _MAX_READ_CHARS = 4096  # of a bullet; what follows could not be shown anyway
 _MAX_INDENT = 64  # of a line in the summary
+_MAX_PARAGRAPHS_CHARS = MAX_BULLETS * MAX_BULLET_CHARS  # that are held: longer ones are the answer
+_MAX_MARKDOWN_CHARS = 1_024  # of a bullet that are searched for marks
 _MAX_UNDECIDED_CHARS = 80  # of a line that is no heading; half a heading is shorter by its pattern
 
-_BULLET = re.compile(r"[ \t]*(?:[-*–][ \t]+|•[ \t]*|\d{1,3}[.)][ \t]+)")
-_EMPTY_BULLET = re.compile(r"[ \t]*(?:[-*–]|\d{1,3}[.)])\r?")
-_RULE = re.compile(r"[ \t]*(?:-{3,}|\*{3,}|_{3,})[ \t\r]*\Z")
-_FENCE = re.compile(r"[ \t]*(?:`{3}|~{3})")
+_QUOTES = r"[ \t]*(?:>[ \t]*){0,3}"
+_QUOTED = re.compile(r"[ \t]*(?:>[ \t]*){1,3}")
+# Pictures that begin a line stand for a mark; arrows continue a sentence.
+_PICTURE = "[\u25a0-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff]"
+_JOINED = "[\ufe0e\ufe0f\u200d\U0001f3fb-\U0001f3ff]"
+_SPACED_MARK = r"(?:[-*+–—]|[0-9]{1,3}[.)]|[A-Za-z]\)|[ivx]{1,5}\)|\([A-Za-z0-9]{1,2}\))"
+_BULLET = re.compile(rf"{_QUOTES}(?:{_SPACED_MARK}[ \t]+|[•‣⁃∙·][ \t]*|[0-9#*]\ufe0f?\u20e3[ \t]*)")
+_PICTURE_BULLET = re.compile(rf"{_QUOTES}{_PICTURE}")
+_EMPTY_BULLET = re.compile(rf"{_QUOTES}(?:[-*+–—]|[0-9]{{1,3}}[.)]|[A-Za-z]\))\r?")
+_RULE = re.compile(rf"{_QUOTES}(?:-{{3,}}|\*{{3,}}|_{{3,}})?[ \t\r]*\Z")
+_FENCE = re.compile(rf"{_QUOTES}(?:`{{3}}|~{{3}})")
 _PARTIAL_MARK = re.compile(  # the beginning of a bullet, a rule or a fence
-    r"[ \t]*(?:(?:[-*–]|\d{1,3}[.)]?)?[ \t\r]*|(?:-+|\*+|_+)[ \t\r]*|`{1,2}|~{1,2})\Z"
+    rf"{_QUOTES}(?:(?:[-*+–—]|[0-9]{{1,3}}[.)]?|[0-9#*]\ufe0f?|[A-Za-z]\)?|[ivx]{{1,5}}\)?|\([A-Za-z0-9]{{0,2}}\)?)?"
+    r"[ \t\r]*|(?:-+|\*+|_+)[ \t\r]*|`{1,2}|~{1,2})\Z"
 )
-_BULLET_MARK = re.compile(r"(?:[-*–•]|\d{1,3}[.)])\s+")
+_BULLET_MARK = re.compile(rf"(?:{_SPACED_MARK}|•)\s+|(?:{_PICTURE}|{_JOINED})+\s*|\#{{1,6}}\s+|\[[ xX]\]\s+")
+# Marks within words are none: snake_case, 2*3.
+_LETTER = r"[0-9A-Za-z_À-ɏ]"
+_MARKDOWN = re.compile(
+    r"(?P<ticks>`+)(?P<code>.+?)(?<!`)(?P=ticks)(?!`)"
+    r"|!?\[(?P<label>[^\[\]]+)\](?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)?(?:\s+(?:\"[^\"]*\"|'[^']*'))?\)|\[[^\[\]]*\])"
+    r"|<(?P<url>https?://[^<>\s]+)>"
+    rf"|(?<!{_LETTER})(?<!\*)(?P<stars>\*{{1,3}})(?=[^\s*])(?P<strong>.+?)(?<=[^\s*])(?P=stars)(?![*])"
+    rf"|(?<!{_LETTER})(?P<lines>_{{1,3}})(?=[^\s_])(?P<emphasis>.+?)(?<=[^\s_])(?P=lines)(?!{_LETTER})"
+    r"|~~(?=\S)(?P<struck>.+?)(?<=\S)~~"
+    r"|\\(?P<escaped>[*_`~\[\]])"
+)
 _BLANKS = re.compile(r"\s+")
 
 
@@ -81,6 +103,10 @@ class SectionParser:
         # Headings and blanks behind them: text, if nothing follows (product 16).
         self._held: list[str] = []
         self._held_in_summary = False
+        # Text of the summary without marks: bullets, if the answer has a heading, else the answer.
+        self._paragraphs: list[str] = []
+        self._paragraphs_chars = 0
+        self._has_plain_heading = False  # a quoted one counts no more
         self._is_finished = False
 
     @property
@@ -123,39 +149,67 @@ class SectionParser:
         if self._line:
             self._decide(is_whole=True)
         self._bullets.end()
+        has_paragraphs = bool(self._paragraphs)
+        self._end_paragraphs(is_summary=False)
         if self._held:
-            if self._held_in_summary:
+            if self._held_in_summary and not has_paragraphs:
                 self._answer.begin_section()
             self._deltas.put(Channel.ANSWER, self._answer.feed("".join(self._held)))
         return self._deltas.drain()
 
     def _decide(self, *, is_whole: bool) -> None:
         """Find out what the current line is, as soon as that is certain."""
+        mark = self._read_line(is_whole=is_whole)
+        if mark is None:
+            return
+        text, self._line, self._is_decided = self._line, "", True
+        is_heading = mark.kind in (SUMMARY, ANSWER)
+        if mark.kind in (SUMMARY, "fence"):
+            self._end_paragraphs(is_summary=False)
+        if is_heading:
+            self._bullets.end()
+            self._held_in_summary = self._held_in_summary if self._held else self._in_summary
+            self._in_summary = mark.kind == SUMMARY
+            self._skips_blanks = self._line_has_text = True
+        elif self._in_summary and self._paragraphs:
+            self._hold_paragraphs(text)
+            self._line_has_text = mark.kind != "blank"
+            return
+        elif self._in_summary and mark.kind in ("bullet", "blank"):
+            self._bullets.end()
+        elif self._in_summary and mark.kind == "fence":
+            self._bullets.end()  # the summary is over
+            self._in_summary = False
+        elif self._in_summary and self._follows_blank_line:
+            self._bullets.end()
+            if self._held:
+                self._held.clear()
+                self._answer.begin_section()
+            self._paragraphs.append("")
+            mark = LineStart()
+        if is_heading or self._held:
+            self._held.append(text[: mark.chars])
+        self._add(text[mark.chars :])
+
+    def _read_line(self, *, is_whole: bool) -> LineStart | None:
         mark: LineStart | None = LineStart()
         if self._in_summary:
             self._line = _limit_indent(self._line)
             mark = _read_summary_line(self._line, is_whole=is_whole, follows_blank=self._follows_blank_line)
         elif not self._answer.code.in_fence():
             mark = SECTIONS.read(self._line, is_whole=is_whole, follows_blank=self._follows_blank_line)
-        if mark is None:
-            return
-        text, self._line, self._is_decided = self._line, "", True
-        is_heading = mark.kind in (SUMMARY, ANSWER)
-        if is_heading:
-            self._bullets.end()
-            self._held_in_summary = self._held_in_summary if self._held else self._in_summary
-            self._in_summary = mark.kind == SUMMARY
-            self._skips_blanks = self._line_has_text = True
-        elif self._in_summary and mark.kind in ("bullet", "blank"):
-            self._bullets.end()
-        elif self._in_summary and (mark.kind == "fence" or self._follows_blank_line):
-            self._bullets.end()  # a paragraph of its own: the summary is over
-            self._in_summary = False
-        if is_heading or self._held:
-            self._held.append(text[: mark.chars])
-        self._add(text[mark.chars :])
+        if mark and mark.kind in (SUMMARY, ANSWER):
+            is_quoted = self._line.lstrip().startswith(">")
+            if is_quoted and self._has_plain_heading:
+                return LineStart()
+            self._has_plain_heading = self._has_plain_heading or not is_quoted
+        return mark
 
     def _add(self, text: str) -> None:
+        if self._paragraphs and self._in_summary:
+            self._line_has_text = True
+            self._hold_paragraphs(text)
+            return
         if self._held and (not text or text.isspace()):
             self._held.append(text)
             return
@@ -166,6 +220,7 @@ class SectionParser:
             return
         if self._held:
             self._held.clear()
+            self._end_paragraphs(is_summary=True)
             self._answer.begin_section()
         if not self._line_has_text or "\n" in text:
             self._line_has_text = bool(text[text.rfind("\n") + 1 :].strip())
@@ -174,9 +229,38 @@ class SectionParser:
         else:
             self._deltas.put(Channel.ANSWER, self._answer.feed(text))
 
+    def _hold_paragraphs(self, text: str) -> None:
+        self._paragraphs.append(text)
+        self._paragraphs_chars += len(text)
+        if self._paragraphs_chars > _MAX_PARAGRAPHS_CHARS:
+            self._end_paragraphs(is_summary=False)
+
+    def _end_paragraphs(self, *, is_summary: bool) -> None:
+        """Emit the paragraphs that were held, each as a bullet or all as the answer."""
+        text = "".join(self._paragraphs)
+        if not self._paragraphs:
+            return
+        self._paragraphs.clear()
+        self._paragraphs_chars = 0
+        if not is_summary:
+            self._in_summary = False
+            self._deltas.put(Channel.ANSWER, self._answer.feed(text))
+            return
+        follows_blank = True
+        for line in map(_limit_indent, text.split("\n")):
+            mark = _read_summary_line(line, is_whole=True, follows_blank=follows_blank) or LineStart()
+            if mark.kind in ("bullet", "blank") or follows_blank:
+                self._bullets.end()
+            # A heading that doesn't count is text.
+            self._bullets.add(f"{line if mark.kind in (SUMMARY, ANSWER) else line[mark.chars :]} ")
+            follows_blank = mark.kind == "blank"
+        self._bullets.end()
+
     def _end_line(self) -> None:
         if self._held:
             self._held.append("\n")
+        elif self._paragraphs:
+            self._hold_paragraphs("\n")
         elif self._in_summary:
             self._bullets.add(" ")
         else:
@@ -239,10 +323,23 @@ class _Bullets:
         """Emit the current bullet, if there is one."""
         text = _BLANKS.sub(" ", "".join(self._pieces)).strip()
         self._pieces, self._size = [], 0
-        text = _shorten(_BULLET_MARK.sub("", text, count=1) if _BULLET_MARK.match(text) else text)
-        if text and self._count < MAX_BULLETS:
+        if not text or self._count == MAX_BULLETS:
+            return
+        text = _BULLET_MARK.sub("", text, count=1) if _BULLET_MARK.match(text) else text
+        text = _shorten(plain_text(text[:_MAX_MARKDOWN_CHARS]).strip())
+        if text:
             self._count += 1
             self._deltas.append(Delta(Channel.SUMMARY, text))
+
+
+def plain_text(markdown: str) -> str:
+    """Return one line of Markdown without its marks: emphasis, code, links."""
+
+    def inner(found: re.Match[str]) -> str:
+        verbatim = found["code"] or found["url"] or found["escaped"]
+        return verbatim or plain_text(found["label"] or found["strong"] or found["emphasis"] or found["struck"])
+
+    return _MARKDOWN.sub(inner, markdown)
 
 
 def _read_summary_line(line: str, *, is_whole: bool, follows_blank: bool) -> LineStart | None:
@@ -254,13 +351,18 @@ def _read_summary_line(line: str, *, is_whole: bool, follows_blank: bool) -> Lin
         return LineStart("blank", len(line)) if is_whole else None
     if _FENCE.match(line):
         return LineStart("fence")
+    if _PICTURE_BULLET.match(line) and not follows_blank:
+        return LineStart("bullet")
     if len(line) <= _MAX_UNDECIDED_CHARS:
         if not is_whole and _PARTIAL_MARK.match(line):
             return None
         if is_whole and _RULE.match(line):
             return LineStart("blank", len(line))
     bullet = _BULLET.match(line) or _EMPTY_BULLET.fullmatch(line)
-    return LineStart("bullet", bullet.end()) if bullet else LineStart()
+    if bullet:
+        return LineStart("bullet", bullet.end())
+    quotes = _QUOTED.match(line)
+    return LineStart("text", quotes.end() if quotes else 0)
 
 
 def _limit_indent(line: str) -> str:

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoning.deltas import Channel, Delta
-from reasoning.stream.sections import MAX_BULLET_CHARS, SectionParser, parse_sections
+from reasoning.stream.sections import MAX_BULLET_CHARS, SectionParser, Sections, parse_sections
 from tests.reasoning.streamed import joined, text_of
 
 PIECES = (
     *("Reasoning Summary:", "Final Answer:", "reasoning", "Final", " Answer", "Summary", ":", "**", "##", "__"),
     *("- ", "* ", "•", "1. ", "2)", "-", "---", "\n", "\n\n", "\r\n", " ", " " * 70, "word", "```", "~~~"),
-    *("<thi", "nk>"),
+    *("<thi", "nk>", "> ", "+ ", "a) ", "\u2705", "\ufe0f", "1", ". ", "*w*", "`w`", "[w](u)", "word " * 150),
 )
 texts = st.lists(st.sampled_from(PIECES), max_size=24).map("".join)
 
@@ -246,3 +246,73 @@ def test_endless_line_is_not_held(start, line):
 
 def _texts(deltas: Iterable[Delta]) -> list[str]:
     return [str(delta.text) for delta in deltas]
+
+
+@pytest.mark.spec("004 summary")
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("**Search**: looked up `covenants`", "Search: looked up covenants"),
+        ("*Read* __two__ _passages_ and ***one*** ~~more~~", "Read two passages and one more"),
+        ("Opened [Item 7](https://example.com/a_(b)) and [it][1] [2]", "Opened Item 7 and it [2]"),
+        ("**Ran `a*b`** on snake_case, 2*3*4 and *", "Ran a*b on snake_case, 2*3*4 and *"),
+        ("[x] Checked <https://example.com>", "Checked https://example.com"),
+    ],
+)
+def test_bullets_are_plain_text(written, plain):
+    assert parse_sections(f"Reasoning Summary:\n- {written}\n\nFinal Answer:\nx").summary == (plain,)
+
+
+@pytest.mark.spec("004 summary")
+@pytest.mark.parametrize("marks", [("a)", "b)"), ("+", "+"), ("✅", "✅"), ("☑️", "🔎"), ("1️⃣", "2️⃣"), ("(1)", "(2)")])
+@pytest.mark.parametrize("gap", ["\n", "\n\n"])
+def test_other_marks_begin_bullets(marks, gap):
+    first, second = marks
+    text = f"Reasoning Summary:{gap}{first} Took one\n{second} Took two\n\nFinal Answer:\nEight."
+
+    assert parse_sections(text) == Sections(("Took one", "Took two"), "Eight.")
+
+
+@pytest.mark.spec("004 summary")
+@pytest.mark.parametrize(
+    ("summary", "answer"),
+    [
+        ("1. Reasoning Summary:", "2. Final Answer:"),
+        ("1. **Reasoning Summary:**", "2. **Final Answer**"),
+        ("**1. Reasoning Summary**", "**2. Final Answer**"),
+        ("> Reasoning Summary:", "> **Final Answer:**"),
+        ("> ## Reasoning Summary", "## Final Answer"),
+    ],
+)
+def test_numbered_and_quoted_headings_count(summary, answer):
+    quote = "> " if summary.startswith(">") else ""
+    text = f"{summary}\n{quote}- Took one,\n{quote}and more\n{quote}- Took two\n{quote}\n{answer}\nEight."
+
+    assert parse_sections(text) == Sections(("Took one, and more", "Took two"), "Eight.")
+
+
+@pytest.mark.spec("004 summary")
+@pytest.mark.parametrize(
+    ("text", "summary", "answer"),
+    [
+        ("\n\nTook one.\n\nTook\ntwo.\n\nFinal Answer:\nEight.", ("Took one.", "Took two."), "Eight."),
+        ("\nTook one.\n\nTook two.\n\n## Final Answer\nEight.", ("Took one.", "Took two."), "Eight."),
+        ("\n- a\n\nMore:\n- b\n\nFinal Answer: Eight.", ("a", "More:", "b"), "Eight."),
+        ("\n\nTook one.\n\nTook two.", (), "Took one.\n\nTook two."),
+        ("\n- a\n\nTook one.\n\n- b", ("a",), "Took one.\n\n- b"),
+        ("\n- a\n\nOne.\n```\nFinal Answer:\n```", ("a",), "One.\n```\nFinal Answer:\n```"),
+        ("\n\nTook one.\n\nFinal Answer:\n", (), "Took one.\n\nFinal Answer:"),
+        (f"\n\n{'long ' * 300}end.\n\nFinal Answer: x", (), f"{'long ' * 300}end.\n\nx"),
+    ],
+)
+def test_paragraphs_are_bullets_where_an_answer_follows(text, summary, answer):
+    assert parse_sections(f"Reasoning Summary:{text}") == Sections(summary, answer)
+
+
+def test_paragraphs_without_an_answer_are_shown_after_a_while():
+    parser = SectionParser(live=True)
+    parser.feed("Reasoning Summary:\n- a\n\n")
+
+    shown = "".join(str(delta.text) for _ in range(300) for delta in parser.feed("word "))
+
+    assert shown.startswith("word word ")
