@@ -91,7 +91,7 @@ def _is_blank(pieces: list[str]) -> bool:
 
 def _tokens(text: str) -> Iterator[Token]:
     scanner, headings = TagScanner(), ScratchpadHeadings()
-    for token in (*scanner.feed(text), scanner.finish()):
-        if token:
-            yield from headings.feed(token)
+    tokens = (*scanner.feed(text), *scanner.finish())
+    for token in tokens:
+        yield from headings.feed(token)
     yield from headings.finish()

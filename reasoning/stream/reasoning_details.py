@@ -12,7 +12,7 @@ _TEXT_KEYS = ("text", "summary")
 _SEALS = ("signature", "data")  # what a service put on an element, or its ciphertext
 
 
-def without_scratchpads(details: Sequence[Any]) -> list[Any]:
+def clean_details(details: Sequence[Any]) -> list[Any]:
     """Return the elements with no scratchpad in their text, unless they are signed or encrypted.
 
     A streamed element comes in pieces of one type and index, or id. Cleaned, the first piece has all of its text.

@@ -18,7 +18,7 @@ from reasoning.scratchpad import RepeatGuard, Scratchpad
 from reasoning.stream.limits import cut_to_bytes
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import BLOCK_BREAK
-from reasoning.stream.reasoning_details import without_scratchpads
+from reasoning.stream.reasoning_details import clean_details
 from reasoning.stream.sections import SectionParser
 from reasoning.stream.signatures import is_opaque, merge_signatures, signatures_in
 from reasoning.stream.text_calls import has_text_call
@@ -296,7 +296,7 @@ class StepMachine:
         if self._thinking and (text := cut_to_bytes(self._thinking, self._room_for_thinking)):
             yield self._reasoning(kind="text", text=text, source_field=normalizer.source_field or "")
         if normalizer.reasoning_details:
-            yield self._reasoning(kind="details", details=without_scratchpads(normalizer.reasoning_details))
+            yield self._reasoning(kind="details", details=clean_details(normalizer.reasoning_details))
         # Thinking without anything opaque is recorded as such, above.
         signed = {name: value for name, value in self._signatures.items() if is_opaque(name, value)}
         if signed and is_whole:

@@ -207,7 +207,8 @@ class TestRerender:
         old = {"tool": "searchFilings", "args": {"query": "<scratchpad>canary</scratchpad> debt"}, "results": 1}
         eventlog.append(turn, [call, result], {"c1": old})
         bullets = ("Searched the filings for “<scratchpad›canary</scratchpad› debt” and got 1 result.", "Found x.")
-        end_turn(turn, [AssistantMessage(text="Yes.", summary=bullets)], summary_source="trace")
+        end_turn(turn, [AssistantMessage(text="Yes.", summary=bullets)])
+        Turn.objects.filter(pk=turn.pk).update(summary_source="trace")
 
         call_command("rerender", str(conversation.pk), stdout=StringIO())
 
