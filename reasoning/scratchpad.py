@@ -78,7 +78,7 @@ class Scratchpad:
         return "".join((*parts, text[done:])), len(found)
 
     def repeats_in(self, text: str) -> list[tuple[int, int]]:
-        """Return where ``text`` has runs of REPEAT_CHARS or more that this has too, as ``remove_repeats`` masks them."""
+        """Return where ``text`` has runs of REPEAT_CHARS or more that this has too."""
         if len(self._fold()) < REPEAT_CHARS:
             return []
         folded, places = _fold(text)

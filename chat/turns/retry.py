@@ -79,7 +79,7 @@ class RetryPolicy:
     _loading_waits: int = 0
     _loading_s: float = 0.0  # their sum
 
-    def next_action(self, error: ProviderError, plan: EgressPlan, *, tool_ran: bool) -> Action | None:
+    def next_action(self, error: ProviderError, plan: EgressPlan) -> Action | None:
         """Return what may help after ``plan`` was refused, and count it as tried; None where the turn fails."""
         # Not counted: the next plan holds none of the items that were refused.
         if error.reason in _ITEM_REASONS and plan.sends_opaque:
@@ -87,15 +87,15 @@ class RetryPolicy:
         if error.code == "context_overflow" and self._overflows < MAX_OVERFLOWS:
             self._overflows += 1
             return "compact"
-        return "wait" if self.may_wait(error, tool_ran=tool_ran) else None
+        return "wait" if self.may_wait(error) else None
 
-    def may_wait(self, error: ProviderError, *, tool_ran: bool = False) -> bool:
+    def may_wait(self, error: ProviderError) -> bool:
         """Whether the same request may succeed after ``wait_s``; counts the wait."""
         if error.reason == "loading":
             self._loading_waits += 1
             self._loading_s += self.wait_s(error)
             return self._loading_s <= settings.FIRST_WORD_TIMEOUT_S
-        if tool_ran or not error.retryable or error.code not in _TRANSIENT_CODES:
+        if not error.retryable or error.code not in _TRANSIENT_CODES:
             return False
         if self._waits >= MAX_WAITS or self.wait_s(error) > MAX_WAIT_S:
             return False

@@ -39,7 +39,9 @@ from reasoning.events import Event, PermissionDecision, ToolCall, TurnStatus
 from reasoning.replay.plan import EgressPlan, UsageAnchor
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.limits import Cap, TurnLimits
-from reasoning.stream.turn import CUT_SHORT, ReplaceText, ShowScratchpad, ShowStatus, StepOutcome, TurnMachine, Update
+from reasoning.stream.step import CUT_SHORT, StepMachine, StepOutcome
+from reasoning.stream.turn import TurnMachine
+from reasoning.stream.updates import ReplaceText, ShowScratchpad, ShowStatus, Update
 
 logger = logging.getLogger(__name__)
 THINKING = _("Thinking…")
@@ -102,7 +104,7 @@ class TurnRun:
         self._calls_run = 0
         self._stop_scope: asyncio.Timeout | None = None
         self._machine: TurnMachine | None = None
-        self._in_step = False
+        self._step: StepMachine | None = None  # the response that arrives
         self._has_output = False  # of the present request: a retry would repeat it
         self._compactor = Compactor(self.turn, started.choice)
         self._hides_images = False  # the model doesn't take those of the question
@@ -156,10 +158,8 @@ class TurnRun:
                     status = "completed"
                     if outcome.finish_reason in CUT_SHORT:
                         fields["error_code"] = outcome.finish_reason
-                    elif self._refused_setting:
-                        fields["error_reason"] = REFUSED_SETTINGS[self._refused_setting]
-                    elif self._hides_images:
-                        fields["error_reason"] = "images"
+                    else:
+                        fields["error_reason"] = self._remark(outcome)
                     break
                 await self._append(outcome.events)
                 self._unwritten = ()
@@ -190,9 +190,21 @@ class TurnRun:
             logger.exception("turn broke", extra={"turn": self.turn.public_id})
         await self._finish(status, fields)
 
+    def _remark(self, outcome: StepOutcome) -> str:
+        """Return what the card says of an answer that is complete: the reason of a remark, or nothing."""
+        if outcome.is_thought_unclosed:
+            return "unclosed_thought"
+        if outcome.has_text_call:
+            return "text_call"
+        if self._refused_setting:
+            return REFUSED_SETTINGS[self._refused_setting]
+        return "images" if self._hides_images else ""
+
     async def _finish(self, status: TurnStatus, fields: dict[str, Any]) -> None:
-        if self._machine and self._in_step:
-            await self._end_step(self._machine, is_partial=True)
+        if self._step:
+            await self._end_step(self._step, is_partial=True)
+        elif self._machine and status != "completed":
+            self._unwritten = self._machine.closing_events()
         await self.live.settle()
         fields |= {"thinking_ms": self.live.thinking_ms, **self._metrics.fields(self._machine)}
         if self._has_own_anchor and self._anchor:
@@ -239,26 +251,26 @@ class TurnRun:
 
     async def run_step(self, provider: Provider, machine: TurnMachine) -> StepOutcome:
         """Make the request of one step, and again where that can help and nothing of its answer came yet."""
-        machine.begin_step()
-        self._in_step = True
+        plan = await self._plan(provider)
+        step = self._step = machine.begin_step(may_think=not plan.switches_off)
         while True:
-            plan = await self._plan(provider, machine)
             try:
-                with self._metrics.request(machine.step):
-                    await self._stream(provider, machine, plan)
+                with self._metrics.request(step.number):
+                    await self._stream(provider, step, plan)
             except ProviderError as error:
-                if self._has_output or not await self._recover_from(error, provider, machine, plan):
+                if self._has_output or not await self._recover_from(error, provider, plan):
                     raise explain_refusal(error, plan) from error
+                plan = await self._plan(provider)
                 continue
             if machine.reported_input:
                 self._anchor = plan.anchored(machine.reported_input)
                 self._has_own_anchor = True
-            outcome = await self._end_step(machine)
-            if machine.reached:  # by what was held back until the end
-                raise LimitReachedError(machine.reached)
+            outcome = await self._end_step(step)
+            if machine.room.reached:  # by what was held back until the end
+                raise LimitReachedError(machine.room.reached)
             return outcome
 
-    async def _plan(self, provider: Provider, machine: TurnMachine) -> EgressPlan:
+    async def _plan(self, provider: Provider) -> EgressPlan:
         """Plan the next request; make room first where history is too long for it."""
         plan_step = partial(planning.plan_step, self.turn, self.started.choice, provider)
         # The conversation was read when the turn started: fresh enough for its first request.
@@ -276,11 +288,9 @@ class TurnRun:
             learn = partial(learned_limits.learn, provider.identity, provider.model, listed=listed, refused=refused)
             await retry_on_db_outage(learn)
 
-    async def _recover_from(
-        self, error: ProviderError, provider: Provider, machine: TurnMachine, plan: EgressPlan
-    ) -> bool:
+    async def _recover_from(self, error: ProviderError, provider: Provider, plan: EgressPlan) -> bool:
         """Do what may help after a failed request; False where nothing does."""
-        match self._retry.next_action(error, plan, tool_ran=machine.step > 0):
+        match self._retry.next_action(error, plan):
             case "omit items":
                 logger.warning("opaque items refused", extra={"turn": self.turn.public_id, "reason": error.reason})
                 to_seq = self._history[-1].seq if self._history else 0
@@ -314,8 +324,8 @@ class TurnRun:
             self._history = history
         return is_shorter
 
-    async def _stream(self, provider: Provider, machine: TurnMachine, plan: EgressPlan) -> None:
-        """Feed one response to the machine and show what comes out."""
+    async def _stream(self, provider: Provider, step: StepMachine, plan: EgressPlan) -> None:
+        """Feed one response to its step and show what comes out."""
         self._has_output = False
         self.live.show_status(THINKING)
         loop = asyncio.get_running_loop()
@@ -334,10 +344,10 @@ class TurnRun:
                         slow.cancel()
                         self.live.show_status(THINKING)
                     for piece in split_long_text(raw):
-                        for update in machine.feed(piece):
+                        for update in step.feed(piece):
                             self._show(update)
-                        if machine.reached:
-                            raise LimitReachedError(machine.reached)
+                        if step.reached:
+                            raise LimitReachedError(step.reached)
                         # A stream that is faster than we are never waits, so let the other tasks run.
                         if loop.time() - yielded_at > MAX_HOLD_S:
                             await asyncio.sleep(0)
@@ -347,10 +357,10 @@ class TurnRun:
         if asked and (refused := asked - provider.request_body(request).keys()):
             self._refused_setting = plan.optional[min(refused)]
 
-    async def _end_step(self, machine: TurnMachine, *, is_partial: bool = False) -> StepOutcome:
-        self._in_step = False
-        end = partial(machine.end_step, partial=is_partial)
-        outcome = end() if machine.step_chars < LONG_STEP_CHARS else await asyncio.to_thread(end)
+    async def _end_step(self, step: StepMachine, *, is_partial: bool = False) -> StepOutcome:
+        self._step = None
+        end = partial(step.end, partial=is_partial)
+        outcome = end() if step.chars < LONG_STEP_CHARS else await asyncio.to_thread(end)
         for update in outcome.updates:
             self._show(update)
         self._unwritten = outcome.events

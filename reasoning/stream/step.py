@@ -15,7 +15,7 @@ from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawIte
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
 from reasoning.redaction import SECRETS_ONLY, StreamRedactor, redact_text
 from reasoning.scratchpad import RepeatGuard, Scratchpad
-from reasoning.stream.limits import cut_to_bytes
+from reasoning.stream.limits import Cap, cut_to_bytes
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import BLOCK_BREAK
 from reasoning.stream.reasoning_details import clean_details
@@ -89,6 +89,11 @@ class StepMachine:
         self._finish_reason: str | None = None
         self._has_thinking = False
         self._room_for_thinking = turn.room.thinking
+
+    @property
+    def reached(self) -> Cap | None:
+        """The limit of the turn that was passed."""
+        return self._turn.room.reached
 
     def feed(self, raw: RawDelta) -> tuple[Update, ...]:
         """Return what may be shown now."""

@@ -108,49 +108,59 @@ class ThinkTagParser:
         self._has_strike = False  # an opener of struck text came: its closer is no leftover
 
     def feed(self, token: Token) -> None:
-        scratchpad = self.scratchpad
+        """Sort one token. What is open decides first: a scratchpad, a tag in doubt, a mark that may end the answer."""
         if isinstance(token, Tag):
             self._is_after_removal = True
-            if token.name == "section" and not (scratchpad and scratchpad.has_heading):
+            if token.name == "section" and not (self.scratchpad and self.scratchpad.has_heading):
                 token = token.raw
-        if scratchpad is not None:
-            if is_scratchpad(token, "close"):
-                self._response.stripped_delimiters += 1
-                self._end_scratchpad(scratchpad)
-            elif isinstance(token, str):
-                scratchpad.add(token)
-            elif scratchpad.has_heading and (token.name == "section" or self._ends_block(token)):
-                self._end_scratchpad(scratchpad)
-                self.feed(token)
-            else:
-                scratchpad.add(token.raw)
+        if self.scratchpad is not None:
+            self._feed_scratchpad(token, self.scratchpad)
         elif self._pending is not None:
             self._feed_pending(token, self._pending)
-        elif self._leftovers and not _is_leftover(token) and not (isinstance(token, str) and token.isspace()):
-            leftovers, self._leftovers = self._leftovers, []
-            self._feed_text(raw_text(leftovers))
-            self.feed(token)
-        elif not isinstance(token, Tag):
-            if self._leftovers:
-                self._leftovers.append(token)
-            else:
-                self._feed_text(token)
-        # Whether the code closes isn't known yet. The tag waits, for text that was shown can't be hidden again.
-        elif self._may_be_literal(token) and self._state.code.is_inside(is_opener=token.kind == "open"):
-            begins_message = self._state is self._text and _BARE_FENCE.fullmatch(self._text.head) is not None
-            self._pending = PendingTag([token], self._state.code.snapshot(), begins_message)
-            self._state.code.watch_tag(is_opener=False)
-        elif token.kind == "leftover":
-            self._feed_leftover(token)
-        elif token.name == "wrap":
-            self._feed_wrap(token)
-        elif token.kind == "void" or is_scratchpad(token, "close"):
-            self._response.stripped_delimiters += 1
-        elif is_scratchpad(token, "open"):
-            self._response.stripped_delimiters += 1
-            self.scratchpad = OpenScratchpad(token.is_heading)
+        elif self._leftovers:
+            self._feed_behind_leftover(token)
+        elif isinstance(token, Tag):
+            self._feed_tag(token)
         else:
-            self._feed_block_tag(token)
+            self._feed_text(token)
+
+    def _feed_scratchpad(self, token: Token, scratchpad: OpenScratchpad) -> None:
+        if is_scratchpad(token, "close"):
+            self._response.stripped_delimiters += 1
+            self._end_scratchpad(scratchpad)
+        elif isinstance(token, str):
+            scratchpad.add(token)
+        elif scratchpad.has_heading and (token.name == "section" or self._ends_block(token)):
+            self._end_scratchpad(scratchpad)
+            self.feed(token)
+        else:
+            scratchpad.add(token.raw)
+
+    def _feed_tag(self, tag: Tag) -> None:
+        # Whether the code closes isn't known yet. The tag waits, for text that was shown can't be hidden again.
+        if self._may_be_literal(tag) and self._state.code.is_inside(is_opener=tag.kind == "open"):
+            begins_message = self._state is self._text and _BARE_FENCE.fullmatch(self._text.head) is not None
+            self._pending = PendingTag([tag], self._state.code.snapshot(), begins_message)
+            self._state.code.watch_tag(is_opener=False)
+        elif tag.kind == "leftover":
+            self._feed_leftover(tag)
+        elif tag.name == "wrap":
+            self._feed_wrap(tag)
+        elif tag.kind == "void" or is_scratchpad(tag, "close"):
+            self._response.stripped_delimiters += 1
+        elif is_scratchpad(tag, "open"):
+            self._response.stripped_delimiters += 1
+            self.scratchpad = OpenScratchpad(tag.is_heading)
+        else:
+            self._feed_block_tag(tag)
+
+    def _feed_behind_leftover(self, token: Token) -> None:
+        if token.isspace() if isinstance(token, str) else token.kind == "leftover":
+            self._leftovers.append(token)
+            return
+        leftovers, self._leftovers = self._leftovers, []
+        self._feed_text(raw_text(leftovers))
+        self.feed(token)
 
     def _feed_text(self, text: str) -> None:
         self._state.code.feed(text)
@@ -386,10 +396,6 @@ class ThinkTagParser:
         for token in tokens:
             self.feed(token)
         self.scratchpad = scratchpad or self.scratchpad
-
-
-def _is_leftover(token: Token) -> bool:
-    return isinstance(token, Tag) and token.kind == "leftover"
 
 
 def is_think_closer(token: Token) -> bool:

@@ -47,14 +47,14 @@ def measure(chars: int = 10 * KB, *, rounds: int = 9) -> list[Figure]:
 def turn(contents: Sequence[str]) -> Callable[[], None]:
     def run() -> None:
         machine = TurnMachine(turn_id="0" * 32, model="m", provider="p", system_prompt="Answer from the filings alone.")
-        machine.begin_step()
+        step = machine.begin_step()
         call = ToolCall(call_id="call_1", name="searchFilings", arguments=_ARGUMENTS, step=0)
         opened = start("call_1", "searchFilings", _ARGUMENTS, at_ms=0, shown=None)
-        step = finish(opened, at_ms=8, status="ok", sources=[_SOURCE] * 3)
-        machine.tool_finished(call, _SOURCE.text, step, [_SOURCE])
+        traced = finish(opened, at_ms=8, status="ok", sources=[_SOURCE] * 3)
+        machine.tool_finished(call, _SOURCE.text, traced, [_SOURCE])
         for content in contents:
-            machine.feed(RawFields({"content": content}))
-        machine.end_step()
+            step.feed(RawFields({"content": content}))
+        step.end()
 
     return run
 

@@ -10,7 +10,9 @@ from reasoning import scratchpad as core
 from reasoning.deltas import Channel, Delta, RawFields
 from reasoning.scratchpad import Scratchpad, ScratchpadGrant
 from reasoning.stream.normalizer import Normalizer
-from reasoning.stream.turn import ShowText, TurnMachine
+from reasoning.stream.step import StepMachine
+from reasoning.stream.turn import TurnMachine
+from reasoning.stream.updates import ShowText
 
 PIECES = (
     *(f"<{slash}{name}>" for slash in ("", "/") for name in ("think", "thinking", "REASONING", "scratchpad")),
@@ -88,17 +90,15 @@ def recut(deltas: Iterable[Mapping[str, Any]], seed: int) -> Iterator[dict[str, 
             yield dict(delta)
 
 
-def machine(**options: Any) -> TurnMachine:
-    """Return a turn in its first step."""
+def first_step(**options: Any) -> StepMachine:
+    """Return the first step of a turn."""
     values = {"turn_id": "0123456789abcdef", "model": "m", "provider": "p", "system_prompt": "Be brief.", **options}
-    turn = TurnMachine(**values)
-    turn.begin_step()
-    return turn
+    return TurnMachine(**values).begin_step()
 
 
-def shown(turn: TurnMachine, field: str, text: str) -> str:
-    """Feed text to a turn; return what it shows now."""
-    updates = turn.feed(RawFields({field: text}))
+def shown(step: StepMachine, field: str, text: str) -> str:
+    """Feed text to a step; return what it shows now."""
+    updates = step.feed(RawFields({field: text}))
     return "".join(update.text for update in updates if isinstance(update, ShowText))
 
 

@@ -17,7 +17,7 @@ from reasoning.events import AssistantMessage
 from reasoning.stream.normalizer import Normalizer, normalize_stream
 from reasoning.stream.sections import SectionParser
 from tests.delimiters import has_delimiter
-from tests.reasoning.streamed import PIECES, calls_made, channels, joined, machine, of_text, recut, shown
+from tests.reasoning.streamed import PIECES, calls_made, channels, first_step, joined, of_text, recut, shown
 from tests.recordings import CHAT, chat_deltas, exchanges
 
 CANARY = "Zq7Zq7Zq7"
@@ -183,11 +183,11 @@ _HARD: dict[str, Callable[[int], str]] = {
 def test_cost_is_linear(text_of):
     def run(text):
         for native in ("", "n"):
-            turn = machine()
-            shown(turn, "reasoning", native)
+            step = first_step()
+            shown(step, "reasoning", native)
             for at in range(0, len(text), 7):
-                shown(turn, "content", text[at : at + 7])
-            turn.end_step()
+                shown(step, "content", text[at : at + 7])
+            step.end()
 
     small, large = (calls_made(lambda n=n: run(text_of(n))) for n in (200, 800))
 
@@ -195,9 +195,9 @@ def test_cost_is_linear(text_of):
 
 
 def test_cost_of_a_delta_does_not_grow_with_the_turn():
-    turn = machine()
+    step = first_step()
 
-    first, later = (calls_made(lambda: [shown(turn, "content", "word ") for _ in range(500)]) for _half in range(2))
+    first, later = (calls_made(lambda: [shown(step, "content", "word ") for _ in range(500)]) for _half in range(2))
 
     assert later < 1.1 * first
 
@@ -275,10 +275,10 @@ def _content(delta: Mapping[str, Any]) -> str:
 
 
 def _stored(pieces: list[str]) -> str:
-    turn = machine()
+    step = first_step()
     for piece in pieces:
-        turn.feed(RawFields({"content": piece}))
-    return "".join(event.text for event in turn.end_step().events if isinstance(event, AssistantMessage))
+        step.feed(RawFields({"content": piece}))
+    return "".join(event.text for event in step.end().events if isinstance(event, AssistantMessage))
 
 
 def _without_line_ends(text: str) -> str:

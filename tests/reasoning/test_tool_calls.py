@@ -10,8 +10,9 @@ from reasoning.events import Reasoning, ToolCall
 from reasoning.stream.arguments import REPAIRS
 from reasoning.stream.finish_reasons import NAMES, read_finish_reason
 from reasoning.stream.signatures import FIELDS
+from reasoning.stream.step import StepOutcome
 from reasoning.stream.tool_calls import NAME_PREFIXES
-from reasoning.stream.turn import StepOutcome, TurnMachine
+from reasoning.stream.turn import TurnMachine
 
 
 def piece(arguments: str = "", call_id: str = "", name: str = "", **more: Any) -> dict[str, Any]:
@@ -20,13 +21,13 @@ def piece(arguments: str = "", call_id: str = "", name: str = "", **more: Any) -
 
 def step(*pieces: dict[str, Any], finish: str = "tool_calls", message: Any = None) -> StepOutcome:
     machine = TurnMachine(turn_id="0123456789", model="m", provider="p", system_prompt="")
-    machine.begin_step()
+    running = machine.begin_step()
     for each in message or ():
-        machine.feed(RawFields({"signatures": each}))
+        running.feed(RawFields({"signatures": each}))
     for each in pieces:
-        machine.feed(RawFields({"tool_calls": [each]}))
-    machine.feed(RawEnd(finish))
-    return machine.end_step()
+        running.feed(RawFields({"tool_calls": [each]}))
+    running.feed(RawEnd(finish))
+    return running.end()
 
 
 def arguments_of(*texts: str) -> str:

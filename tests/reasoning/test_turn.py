@@ -9,19 +9,12 @@ from reasoning.citations import Source
 from reasoning.deltas import Channel, RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
 from reasoning.stream.limits import TurnLimits
-from reasoning.stream.turn import (
-    MAX_STATUS_CHARS,
-    ReplaceText,
-    ShowScratchpad,
-    ShowStatus,
-    ShowText,
-    StepOutcome,
-    TokenUsage,
-    TurnMachine,
-    Update,
-)
+from reasoning.stream.step import MAX_STATUS_CHARS, StepOutcome
+from reasoning.stream.text_calls import CALL_MARKS
+from reasoning.stream.turn import TokenUsage, TurnMachine
+from reasoning.stream.updates import ReplaceText, ShowScratchpad, ShowStatus, ShowText, Update
 from reasoning.trace import finish, start
-from tests.reasoning.streamed import machine, shown
+from tests.reasoning.streamed import first_step, shown
 
 SECRET = "sk-" + "a1b2c3d4" * 5
 WORDS = [f"w{number} " for number in range(60)]
@@ -48,9 +41,9 @@ def run(
 ) -> tuple[list[Update], StepOutcome]:
     """Run one step; return all its updates, and its outcome."""
     turn = turn or new_turn()
-    turn.begin_step()
-    updates = [update for raw in raws for update in turn.feed(RawFields(raw) if isinstance(raw, dict) else raw)]
-    outcome = turn.end_step(partial=partial)
+    step = turn.begin_step()
+    updates = [update for raw in raws for update in step.feed(RawFields(raw) if isinstance(raw, dict) else raw)]
+    outcome = step.end(partial=partial)
     return [*updates, *outcome.updates], outcome
 
 
@@ -109,33 +102,33 @@ def test_stored_text_is_the_shown_text():
     ("field", "opening"), [("content", ""), ("content", "Begun. \n\n"), ("content", "<think>"), ("reasoning", "so ")]
 )
 def test_each_word_is_shown_when_it_arrives(field, opening):
-    turn = machine()
-    shown(turn, field, opening)
+    step = first_step()
+    shown(step, field, opening)
 
-    assert "".join(WORDS) == "".join(shown(turn, field, word).lstrip("\n") for word in WORDS)
-    assert shown(turn, field, "now ") == "now "
+    assert "".join(WORDS) == "".join(shown(step, field, word).lstrip("\n") for word in WORDS)
+    assert shown(step, field, "now ") == "now "
 
 
 @pytest.mark.spec("normaliser 4")
 @pytest.mark.parametrize("line_end", ["\n", ".\n\n", ":\n", "\n\n\n", " \n", "\r\n"])
 def test_last_word_of_a_line_is_shown_before_its_line_break(line_end):
-    turn = machine()
-    shown(turn, "content", "So it ")
+    step = first_step()
+    shown(step, "content", "So it ")
 
-    assert shown(turn, "content", "ended" + line_end) == ("ended" + line_end).rstrip("\n")
-    assert shown(turn, "content", "Then ") == line_end.lstrip(" .:\r") + "Then "
+    assert shown(step, "content", "ended" + line_end) == ("ended" + line_end).rstrip("\n")
+    assert shown(step, "content", "Then ") == line_end.lstrip(" .:\r") + "Then "
 
 
 @pytest.mark.parametrize("held", ["the password is\n", "<think\n", "sk-proj-a1B2c3\n", "api_key:\n", "AKIAX\n"])
 def test_beginning_of_something_private_is_held_at_the_end_of_a_line(held):
-    assert held.split()[-1] not in shown(machine(), "content", held)
+    assert held.split()[-1] not in shown(first_step(), "content", held)
 
 
 def test_trailing_line_breaks_are_held_back():
-    turn = machine()
+    step = first_step()
 
-    assert [shown(turn, "content", text) for text in ("Done. \n", " \n ")] == ["Done. ", ""]
-    assert turn.end_step().updates == ()
+    assert [shown(step, "content", text) for text in ("Done. \n", " \n ")] == ["Done. ", ""]
+    assert step.end().updates == ()
 
 
 def test_secrets_are_masked_and_personal_data_only_in_thinking():
@@ -258,14 +251,85 @@ def test_texts_of_every_step_lose_what_they_repeat_of_the_scratchpad():  # revie
 @pytest.mark.spec("product 20")
 def test_repeats_are_removed_from_each_message_of_a_step():
     notes = "the covenant is close to its limit, and the waiver ends in May of next year"
-    first = RawFields({"content": f"<scratchpad>{notes}</scratchpad>I noted: {notes}."})
+    first, last = f"I noted: {notes}.", f"So {notes}!<scratchpad>{notes}</scratchpad>"
 
-    updates, outcome = run(first, RawFields({"content": "Between."}, 1), RawFields({"content": f"So {notes}!"}, 2))
+    updates, outcome = run(
+        RawFields({"content": first}), RawFields({"content": "Between."}, 1), RawFields({"content": last}, 2)
+    )
 
     texts = [event.text for event in outcome.events if isinstance(event, AssistantMessage)]
     assert texts == ["I noted: [redacted].", "Between.", "So [redacted]!"]
     replaced = next(update for update in updates if isinstance(update, ReplaceText))
     assert (replaced.chars, replaced.text) == (len(text_on(Channel.ANSWER, updates)), "\n\n".join(texts))
+
+
+@pytest.mark.spec("product 22")
+@pytest.mark.parametrize("size", [1, 4, 7, 30, 1_000])
+@pytest.mark.parametrize("field", ["content", "reasoning"])
+def test_repeats_of_notes_that_are_known_are_never_shown(field, size):
+    notes = "the covenant is close to its limit, and the waiver ends in May of next year"
+    text = f"I noted: {notes}. Then more, as the covenant is close."
+    pieces = [{field: text[at : at + size]} for at in range(0, len(text), size)]
+
+    updates, _outcome = run({"content": f"<scratchpad>{notes}</scratchpad>"}, *pieces)
+
+    channel = Channel.ANSWER if field == "content" else Channel.THINKING
+    assert text_on(channel, updates) == "I noted: [redacted]. Then more, as the covenant is close."
+    assert not any(isinstance(update, ReplaceText) for update in updates)
+
+
+@pytest.mark.spec("product 34")
+def test_answer_of_a_model_that_did_not_think_is_no_thought():
+    turn = TurnMachine(turn_id="0" * 16, model="m", provider="p", system_prompt="", starts_in_reasoning=True)
+
+    updates, outcome = run({"content": "Hello "}, {"content": "there."}, RawEnd("stop"), turn=turn)
+
+    shown_thinking = text_on(Channel.THINKING, updates)
+    assert answer(outcome).text == text_on(Channel.ANSWER, updates) == "Hello there."
+    assert ReplaceText(Channel.THINKING, len(shown_thinking), "") in updates
+    assert names(outcome.events) == ["AssistantMessage"]
+
+
+@pytest.mark.spec("product 34")
+@pytest.mark.parametrize("end", [[call(0, "c")], [RawEnd("length")], []])
+def test_thought_that_was_cut_or_led_to_a_call_stays_one(end):
+    turn = TurnMachine(turn_id="0" * 16, model="m", provider="p", system_prompt="", starts_in_reasoning=True)
+
+    _updates, outcome = run({"content": "I look."}, *end, turn=turn, partial=not end)
+
+    assert [event.text for event in outcome.events if isinstance(event, Reasoning)] == ["I look."]
+
+
+@pytest.mark.spec("product 35")
+@pytest.mark.parametrize(
+    ("text", "expected"), [("So <think>and", True), ("<think>and", False), ("So <think>and</think> on", False)]
+)
+def test_thought_that_took_the_rest_of_an_answer_is_reported(text, expected):
+    _updates, outcome = run({"content": text}, RawEnd("stop"))
+
+    assert outcome.is_thought_unclosed is expected
+
+
+@pytest.mark.spec("product 39")
+@pytest.mark.parametrize("mark", CALL_MARKS)
+def test_call_that_came_as_text_is_reported(mark):
+    assert run({"content": f"I look.\n{mark}f"}, RawEnd("stop"))[1].has_text_call
+    assert not run({"content": f"Write `{mark}` so:\n\n```xml\n{mark}\n```"}, RawEnd("stop"))[1].has_text_call
+
+
+@pytest.mark.spec("004 summary")
+def test_turn_that_ends_between_its_steps_has_a_summary_from_its_trace():
+    turn = new_turn()
+    _updates, outcome = run(call(0, "c1", '{"query": "covenants"}', "searchFilings"), turn=turn)
+    opened = start("c1", "searchFilings", '{"query": "covenants"}', at_ms=0, shown=None)
+    turn.tool_finished(outcome.calls[0], "x", finish(opened, at_ms=8, status="ok", sources=[], results=0), [])
+
+    (closing,) = turn.closing_events()
+
+    assert isinstance(closing, AssistantMessage)
+    assert (closing.text, closing.step, turn.summary_source) == ("", 0, "trace")
+    assert "covenants" in closing.summary[0]
+    assert turn.closing_events() == ()
 
 
 @pytest.mark.spec("004 summary")
@@ -430,17 +494,17 @@ def test_usage_adds_up_and_reported_input_is_of_the_newest_request():
 def test_endless_response_reaches_a_limit_whatever_it_consists_of(opening, piece, reached):
     limits = TurnLimits(answer_bytes=1_000, thinking_bytes=1_000, arguments_bytes=1_000)
     turn = TurnMachine(turn_id="0" * 16, model="m", provider="p", system_prompt="", limits=limits)
-    turn.begin_step()
-    updates = [*turn.feed(RawFields(opening))]
+    step = turn.begin_step()
+    updates = [*step.feed(RawFields(opening))]
     for _number in range(5_000):
-        updates += turn.feed(RawFields(piece))
-        if turn.reached:
+        updates += step.feed(RawFields(piece))
+        if turn.room.reached:
             break
 
-    outcome = turn.end_step(partial=True)
+    outcome = step.end(partial=True)
 
     updates += outcome.updates
-    assert turn.reached == reached
+    assert turn.room.reached == reached
     for channel in (Channel.ANSWER, Channel.THINKING):
         assert len(text_on(channel, updates).encode()) <= 1_000
     assert sum(len(repr(event)) for event in outcome.events) < 8_000
@@ -454,7 +518,7 @@ def test_flood_of_calls_in_one_piece_is_not_put_together():
 
     _updates, outcome = run({"tool_calls": calls}, turn=(turn := new_turn()), partial=True)
 
-    assert turn.reached == "calls"
+    assert turn.room.reached == "calls"
     assert outcome.events == ()
 
 
@@ -467,4 +531,4 @@ def test_limits_count_over_the_steps_of_a_turn():
     _updates, outcome = run({"reasoning": "t" * 600}, {"content": "a" * 600}, turn=turn, partial=True)
 
     [thought] = [event for event in outcome.events if isinstance(event, Reasoning)]
-    assert (turn.reached, len(thought.text)) == ("thinking", 400)
+    assert (turn.room.reached, len(thought.text)) == ("thinking", 400)

@@ -1,0 +1,103 @@
+"""How families of models mark their thoughts. Product 33, 39."""
+
+import pytest
+
+from reasoning.deltas import Channel
+from reasoning.stream.normalizer import Normalizer
+from reasoning.stream.thinking_formats import LEFTOVERS, THINKING_FORMATS, ThinkingFormat, find_thinking_format
+
+
+def parsed(text: str, size: int, family: ThinkingFormat | None = None) -> tuple[str, str]:
+    """Return answer and thinking of a text that comes in pieces of ``size`` characters."""
+    normalizer = Normalizer(family=family)
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    deltas = [delta for piece in pieces for delta in normalizer.feed({"content": piece})]
+    deltas += normalizer.finish()
+    answer = "".join(str(delta.text) for delta in deltas if delta.channel is Channel.VISIBLE)
+    return answer, normalizer.thinking or ""
+
+
+@pytest.mark.spec("product 33")
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 11, 1_000])
+@pytest.mark.parametrize("family", THINKING_FORMATS.values(), ids=THINKING_FORMATS)
+def test_example_of_each_family(family, size):
+    answer, thinking = parsed(family.example.text, size, family)
+
+    assert (answer.strip(), thinking.strip()) == (family.example.answer, family.example.thinking)
+
+
+@pytest.mark.spec("product 33")
+@pytest.mark.parametrize("family", THINKING_FORMATS.values(), ids=THINKING_FORMATS)
+def test_marks_of_a_family_are_text_in_code_and_for_other_models(family):
+    before = "So." + family.closes[0] if family.starts_in_thought else ""
+    for mark in (*family.opens, *family.closes, *(first for first, _last in family.wraps)):
+        text = f"Write `{mark}` here"
+        assert parsed(before + text, 3, family) == (text, "So." if before else "")
+        assert parsed(f"A {mark} B", 3)[0] == f"A {mark} B"
+
+
+@pytest.mark.spec("product 33")
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [
+        ("openai/gpt-oss-120b", "harmony"),
+        ("google/gemma-4-27b-it", "gemma"),
+        ("gemma-3-27b-it", "thought"),
+        ("mistralai/Magistral-Small-2509", "mistral"),
+        ("ByteDance-Seed/Seed-OSS-36B-Instruct", "seed"),
+        ("ibm-granite/granite-3.2-8b-instruct", "granite"),
+    ],
+)
+def test_family_is_found_by_the_name_of_the_model(model, name):
+    family = find_thinking_format(model)
+
+    assert family is not None
+    assert family.name == name
+
+
+@pytest.mark.spec("product 33")
+def test_family_that_the_profile_names_wins():
+    assert find_thinking_format("gpt-oss-120b", "cohere") is THINKING_FORMATS["cohere"]
+    assert find_thinking_format("my-model", "a-name-of-old") is None
+
+
+@pytest.mark.spec("product 33")
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("analysis of the text", ("analysis of the text", "")),
+        ("Final analysis", ("Final analysis", "")),
+    ],
+)
+def test_words_that_may_open_a_thought_are_text_without_its_end(text, expected):
+    assert parsed(text, 2, THINKING_FORMATS["harmony"]) == expected
+
+
+@pytest.mark.spec("product 33")
+@pytest.mark.parametrize("size", [1, 4, 100])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("<think time='3'>Why?</think>So.", ("So.", "Why?")),
+        ("\n<thinking budget=9 >Why?</thinking>So.", ("So.", "Why?")),
+        ("<think about it> she said", ("<think about it> she said", "")),
+        ("So <think about it>", ("So <think about it>", "")),
+    ],
+)
+def test_attributes_are_accepted_where_a_message_begins_and_a_closer_follows(text, expected, size):
+    assert parsed(text, size) == expected
+
+
+@pytest.mark.spec("product 39")
+@pytest.mark.parametrize("size", [1, 3, 100])
+@pytest.mark.parametrize("leftover", LEFTOVERS)
+def test_leftover_is_removed_at_the_end_alone(leftover, size):
+    assert parsed(f"So.{leftover}\n", size)[0] == "So."
+    assert parsed(f"So.{leftover}{leftover}", size)[0] == "So."
+    assert parsed(f"So {leftover} on", size)[0] == f"So {leftover} on"
+    assert parsed(f"It is `{leftover}`", size)[0] == f"It is `{leftover}`"
+
+
+@pytest.mark.spec("product 39")
+def test_closer_of_struck_text_is_no_leftover():
+    assert parsed("Not <s>so</s>", 2)[0] == "Not <s>so</s>"
