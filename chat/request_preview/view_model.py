@@ -19,10 +19,10 @@ from chat.request_preview.masking import masked_body
 from chat.request_preview.plan import NextRequest
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, UserMessage
 from reasoning.redaction import DEFAULT, TRUNCATED, Redactor
-from reasoning.replay.chat_messages import NOT_RUN
 from reasoning.replay.dialects import dialect_named
 from reasoning.replay.plan import COMPACTED
 from reasoning.replay.tokens import entry_tokens, event_tokens, text_tokens
+from reasoning.replay.wire.chat import NOT_RUN
 from reasoning.visibility import Visibility
 
 SENDABLE = (UserMessage, Reasoning, AssistantMessage, ToolCall, ToolResult)

@@ -13,13 +13,13 @@ from typing import Any, Literal
 
 from reasoning.events import Event
 from reasoning.replay.attachments import question_content
-from reasoning.replay.chat_messages import CallIds, Entry, Repair, chat_messages, join_roles, repair_messages
 from reasoning.replay.dialects import dialect_named
 from reasoning.replay.history import read_history
 from reasoning.replay.parameters import output_limit, request_params
-from reasoning.replay.response_items import question_item, repair_items, response_items
 from reasoning.replay.selection import Omission, Origin, Selector
 from reasoning.replay.tokens import RESERVE, UsageAnchor, anchor_for, event_tokens, request_tokens
+from reasoning.replay.wire.chat import CallIds, Entry, Repair, chat_messages, join_roles, repair_messages
+from reasoning.replay.wire.responses import question_item, repair_items, response_items
 from reasoning.settings import ReasoningSettings
 
 COMPACT_AT = 0.8

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from reasoning.events import AssistantMessage, Reasoning, ToolCall
-from reasoning.replay.chat_messages import (
+from reasoning.replay.history import HistoryStep
+from reasoning.replay.selection import Origin
+from reasoning.replay.wire.chat import (
     NOT_RUN,
     CallIds,
     Entry,
@@ -22,8 +24,6 @@ from reasoning.replay.chat_messages import (
     wire_name,
     without_tags,
 )
-from reasoning.replay.history import HistoryStep
-from reasoning.replay.selection import Origin
 
 
 def response_items(step: HistoryStep, call_ids: CallIds, origin: Origin) -> list[Entry]:

@@ -1,0 +1,1 @@
+"""How history looks on the wire: one module for each API."""
