@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from chat.conversations import model_choice
-from chat.conversations.model_choice import RESPONSES, ModelChoice, natural_dialect
+from chat.conversations.model_choice import ModelChoice, natural_dialect
 from chat.providers.base import Provider, ProviderError, ProviderRequest
 from chat.providers.connections import NO_KEY
 from chat.turns.requests.planning import target_of
@@ -21,6 +21,7 @@ from reasoning.deltas import Channel, RawDelta, RawFields, RawItem, RawUsage
 from reasoning.events import UserMessage
 from reasoning.replay.dialects import AS_RECEIVED, dialect_named
 from reasoning.replay.plan import EgressPlan, plan_request
+from reasoning.replay.wire import format_of_dialect
 from reasoning.settings import ReasoningSettings
 from reasoning.stream.normalizer import THINKING_FIELDS, Normalizer
 
@@ -126,7 +127,7 @@ def report(chosen: ModelChoice, found: Findings) -> Iterator[CheckRow]:
     # What its dialect requires of the profile and of the settings.
     is_other_dialect = natural not in (chosen.dialect, dialect_named("").name)
     yield CheckRow("dialect", natural, f"{dialect.name}, checked {dialect.checked}", is_other_dialect)
-    required_api = "responses" if chosen.dialect == RESPONSES else "chat"
+    required_api = format_of_dialect(chosen.dialect).name
     yield CheckRow("API of the dialect", required_api, config.api, required_api != config.api)
     if dialect.needs != "nothing":
         include, strip = settings.include_in_context, settings.strip_from_context

@@ -35,6 +35,7 @@ from config.environment import (
 )
 from reasoning.errors import SettingError
 from reasoning.replay.dialects import PRESETS
+from reasoning.replay.wire import DEFAULT_API, FORMATS
 from reasoning.settings import parse_layer
 from reasoning.visibility import ThinkingForUsers
 
@@ -69,9 +70,9 @@ _key = env(
 _model = env("OPENAI_MODEL", "", optional(TEXT), "Model to request.")
 OPENAI_API: str = env(
     "OPENAI_API",
-    "chat",
-    one_of("chat", "responses"),
-    "API to use: chat (chat completions) or responses (OpenAI Responses, with store=false).",
+    DEFAULT_API,
+    one_of(*FORMATS),
+    "API to use: " + " or ".join(f"{wire.name} ({wire.about})" for wire in FORMATS.values()) + ".",
 )
 OPENAI_TAKES_IMAGES = env(
     "OPENAI_TAKES_IMAGES",

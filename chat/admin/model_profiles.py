@@ -191,6 +191,8 @@ class ModelProfileAdmin(DeclaredLookupsMixin):
                     "reasoning",
                     "system_prompt",
                     "starts_in_reasoning",
+                    "thinking_format",
+                    "takes_tools",
                     "takes_images",
                     "context_limit",
                 )

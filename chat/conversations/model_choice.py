@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from asgiref.sync import sync_to_async
 from django.conf import settings
@@ -23,9 +23,9 @@ from chat.providers.connections import NO_KEY, Connection
 from chat.validation import InvalidInputError
 from reasoning.replay.dialects import dialect_named, find_dialect
 from reasoning.replay.plan import RequestTarget
+from reasoning.replay.wire import FORMATS
 
 OFFLINE = "offline-analyst"
-RESPONSES = "responses-strict"
 SITE_DEFAULT = ""  # instead of a model's name: whichever answers without a choice
 
 
@@ -58,6 +58,8 @@ class ModelChoice:
     key_variable: str = ""
     is_profile: bool = False
     takes_images: bool = False
+    takes_tools: bool | None = None  # None: as its dialect does
+    thinking_format: str = ""  # empty: by model
     system_prompt: str = field(default="", compare=False)  # a model is the same in every conversation
 
     @property
@@ -149,6 +151,7 @@ def request_target(chosen: ModelChoice) -> RequestTarget:
         dialect=chosen.dialect,
         context_limit=chosen.context_limit,
         takes_images=chosen.takes_images,
+        takes_tools=chosen.takes_tools,
     )
 
 
@@ -202,6 +205,8 @@ def of_profile(profile: ModelProfile) -> ModelChoice:
         key_variable=variable,
         is_profile=True,
         takes_images=may_take_images(config, profile.takes_images),
+        takes_tools=profile.takes_tools,
+        thinking_format=profile.thinking_format,
         system_prompt=profile.system_prompt,
     )
 
@@ -247,11 +252,11 @@ def provider_config(
     return ProviderConfig(
         connection=Connection(base_url, key or NO_KEY, *times) if base_url else None,
         model=model or "",
-        api=cast('Literal["chat", "responses"]', api),
+        api=api,
         starts_in_reasoning=starts_in_reasoning,
     )
 
 
 def natural_dialect(config: ProviderConfig) -> str:
     """Return the dialect that a model's address, API and name point to, whatever its profile says."""
-    return RESPONSES if config.api == "responses" else find_dialect(config.host, config.model)
+    return FORMATS[config.api].dialect or find_dialect(config.host, config.model)

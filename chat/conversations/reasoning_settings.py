@@ -25,8 +25,9 @@ from chat.conversations.model_choice import ModelChoice
 from chat.live.publish import publish_changes
 from chat.models import Conversation
 from chat.providers.base import ProviderRequest
-from reasoning.replay import parameters
 from reasoning.replay.dialects import dialect_named
+from reasoning.replay.wire import FORMATS
+from reasoning.replay.wire.base import missing, set_names
 from reasoning.settings import SETTINGS, ReasoningSettings
 from reasoning.visibility import Visibility
 
@@ -102,12 +103,12 @@ def notes(person: User, conversation: Conversation) -> tuple[tuple[str, str], ..
     chosen = model_choice.chosen_model(conversation)
     in_force = effective_settings(person, conversation, chosen)
     if chosen.config.is_offline:
-        found = parameters.missing("the offline analyst", *parameters.set_names(in_force))
+        found = missing("the offline analyst", *set_names(in_force))
         return tuple(map(explain_note, found))
     target, provider = model_choice.request_target(chosen), model_choice.known_provider(chosen)
     model = provider.model if provider else target.model
-    asked = parameters.request_params(
-        in_force, api=target.api, model=model, dialect=dialect_named(chosen.dialect), sends_all_reasoning=False
+    asked = FORMATS[target.api].params(
+        in_force, model, dialect_named(chosen.dialect), sends_all=False, may_switch_off=True
     )
     found = asked.notes
     if provider and asked.optional:

@@ -23,7 +23,7 @@ from chat.models import Checkpoint, Conversation, Event, Turn
 from reasoning.events import AssistantMessage, ToolResult, TurnEnd, TurnStatus, UserMessage
 from reasoning.events import Event as CanonicalEvent
 from reasoning.redaction import redact_text
-from reasoning.replay.wire.chat import NOT_RUN
+from reasoning.replay.wire.calls import NOT_RUN
 
 _atomic = transaction.atomic(savepoint=False)
 Traces = Mapping[str, Mapping[str, Any]]

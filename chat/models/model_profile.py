@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from chat.models.conversation import MAX_SYSTEM_PROMPT
 from reasoning.replay.dialects import DIALECTS
+from reasoning.replay.wire import DEFAULT_API, FORMATS
 
 
 def known_dialect(name: str) -> None:
@@ -17,14 +18,13 @@ def known_dialect(name: str) -> None:
         raise ValidationError(_("There is no dialect “%(name)s”."), params={"name": name})
 
 
+def api_choices() -> list[tuple[str, str]]:
+    """Return the APIs. (As a list they would need a migration for each.)"""
+    return [(wire.name, wire.label) for wire in FORMATS.values()]
+
+
 class ModelProfile(models.Model):
     """One model at one endpoint. The key stays in the environment: ``api_key_env`` is the name of its variable."""
-
-    class Api(models.TextChoices):
-        """Which of the two shapes a request has."""
-
-        CHAT = "chat", _("Chat completions")
-        RESPONSES = "responses", _("Responses")
 
     name = models.CharField(
         _("name"),
@@ -37,7 +37,7 @@ class ModelProfile(models.Model):
         _("label"), max_length=120, blank=True, help_text=_("Shown in the picker; the name if empty.")
     )
     base_url = models.CharField(_("address"), max_length=300, help_text=_("Such as https://api.example.com/v1"))
-    api = models.CharField(_("API"), max_length=10, choices=Api, default=Api.CHAT)
+    api = models.CharField(_("API"), max_length=10, choices=api_choices, default=DEFAULT_API)
     model = models.CharField(_("model"), max_length=200, help_text=_("Model ID at the provider."))
     dialect = models.CharField(
         _("dialect"),
@@ -66,6 +66,19 @@ class ModelProfile(models.Model):
         _("starts in reasoning"),
         default=False,
         help_text=_("Output starts in reasoning, without an opening tag."),
+    )
+    takes_tools = models.BooleanField(
+        _("takes tools"),
+        null=True,
+        blank=True,
+        help_text=_("Whether it is offered tools; unknown: as its service is known to accept them."),
+    )
+    thinking_format = models.CharField(
+        _("thinking format"),
+        max_length=40,
+        blank=True,
+        default="",
+        help_text=_("How its thinking is marked in its text; empty: found by model."),
     )
     takes_images = models.BooleanField(
         _("takes images"),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
 
 from chat.providers.base import Provider
 from chat.providers.connections import Connection
@@ -12,6 +12,7 @@ from chat.providers.offline import OfflineAnalyst
 from chat.providers.openai_chat import OpenAIChatProvider
 from chat.providers.openai_http import OpenAIService
 from chat.providers.openai_responses import OpenAIResponsesProvider
+from reasoning.replay.wire import DEFAULT_API
 
 OPENAI_URL = "https://api.openai.com/v1"
 DEFAULT_OPENAI_MODEL = "gpt-5-mini"
@@ -23,7 +24,7 @@ class ProviderConfig:
 
     connection: Connection | None = None
     model: str = ""
-    api: Literal["chat", "responses"] = "chat"
+    api: str = DEFAULT_API
     starts_in_reasoning: bool = False
 
     @property
@@ -36,14 +37,18 @@ class ProviderConfig:
         return self.connection.host if self.connection else ""
 
 
+_ADAPTERS: Mapping[str, type[OpenAIService]] = {
+    adapter.wire.name: adapter for adapter in (OpenAIChatProvider, OpenAIResponsesProvider)
+}
+
+
 # The same object for the same configuration: it remembers the model and which parameters its endpoint refuses.
 @lru_cache(maxsize=64)
 def build_provider(config: ProviderConfig) -> Provider:
     """Return the provider that ``config`` names. Opens no connection."""
     if config.connection is None:
         return OfflineAnalyst()
-    adapter = OpenAIResponsesProvider if config.api == "responses" else OpenAIChatProvider
-    return adapter(config.connection, config.model, starts_in_reasoning=config.starts_in_reasoning)
+    return _ADAPTERS[config.api](config.connection, config.model, starts_in_reasoning=config.starts_in_reasoning)
 
 
 def known_provider_for(config: ProviderConfig) -> Provider | None:

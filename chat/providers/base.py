@@ -22,6 +22,7 @@ class ProviderRequest:
 
     ``tools`` are function tools in the chat-completions form. ``conversation`` is an opaque key for prompt caches.
     ``optional``: parameters of the body that ask for reasoning, and are left out where the service refuses them.
+    ``takes_system``: where the service takes no system message, the instructions are a part of the first question.
     """
 
     body: Mapping[str, Any]
@@ -29,6 +30,7 @@ class ProviderRequest:
     tools: Sequence[Mapping[str, Any]]
     conversation: str
     optional: Collection[str] = ()
+    takes_system: bool = True
 
 
 # Why a response failed (``ProviderError.code``).

@@ -19,6 +19,7 @@ from chat.providers.base import Code, ProviderError, Reason, shown_model
 from chat.providers.model_listing import stated_limit
 from chat.providers.wordings import kind_of
 from reasoning.redaction import redact_text
+from reasoning.replay.wire import DEFAULT_API, FORMATS
 
 MAX_QUOTED_CHARS = 300
 _MAX_WAIT_S = 86_400.0  # a day
@@ -70,10 +71,6 @@ _HOST_FOLDERS = re.compile(
     r"|[a-z]:|\\\\[\w.-]{1,60})(?:[\\/][^\\/\s'\"`:,;()]{1,100}){0,20}[\\/](?=[^\\/\s'\"`])",
     re.IGNORECASE,
 )
-_OTHER_API = {
-    "chat": ("responses", re.compile(r"\bv1/responses\b|\bresponses (?:api|endpoint)\b", re.IGNORECASE)),
-    "responses": ("chat", re.compile(r"\bchat/completions\b|\bchat completions\b", re.IGNORECASE)),
-}
 
 # Exceptions of the HTTP layer, by name: the SDK and what it builds on are imported late.
 _TRANSPORT_CODES = {
@@ -96,7 +93,7 @@ class Endpoint:
     host: str
     model: str = ""
     secrets: Sequence[str] = ()
-    api: Literal["chat", "responses"] = "chat"
+    api: str = DEFAULT_API
 
 
 UNKNOWN_ENDPOINT = Endpoint(host="the model service")
@@ -248,16 +245,17 @@ def build_error(
         params["wait_s"] = wait_s
     if code == "refused":
         params["model"] = shown_model(endpoint.model)
-        other_api, mention = _OTHER_API[endpoint.api]
+        others = [one for one in FORMATS.values() if one.name != endpoint.api]
+        mentioned = next((one.name for one in others if one.mention.search(details.text)), "")
         is_bare = not details.message or bool(_NOTHING_SAID.match(details.message))
-        if mention.search(details.text):
-            params["other_api"] = other_api
+        if mentioned:
+            params["other_api"] = mentioned
             # Told to use the other API, people needn't hear of a model that this one doesn't serve.
             reason = "other_api" if reason in ("", "unknown_model") else reason
         elif status in (404, 405) and is_bare and not reason:
             reason = "wrong_path"
-            # Not every server speaks Responses.
-            params |= {"other_api": "chat"} if endpoint.api == "responses" else {}
+            # Not every server speaks another API than the usual one.
+            params |= {"other_api": DEFAULT_API} if endpoint.api != DEFAULT_API else {}
     detail = quote_service(details.message or details.title, endpoint)
     retryable = code in _RETRYABLE and reason != "quota"
     return ProviderError(code, reason, params, retryable=retryable, retry_after_s=wait_s, detail=detail)

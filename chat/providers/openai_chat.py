@@ -11,6 +11,7 @@ from chat.providers.decoding import ResponseDecoder, error_in, finish_name, read
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawFields
+from reasoning.replay.wire.chat import CHAT
 from reasoning.stream.finish_reasons import read_finish_reason
 from reasoning.stream.normalizer import NATIVE_FIELDS
 from reasoning.stream.signatures import signatures_in
@@ -25,16 +26,11 @@ _CACHE_KEY_HOSTS = frozenset({"api.openai.com"})
 class OpenAIChatProvider(OpenAIService):
     """One model at one endpoint, over chat completions."""
 
-    _api = "chat"
+    wire = CHAT
     _optional = ("stream_options", "prompt_cache_key", "max_tokens", "max_completion_tokens")
 
     def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
-        """Return the whole request body. Instructions come first, so that prompt caches find an unchanged start."""
-        body = {**request.body, "model": model, "stream": True}
-        if request.instructions:
-            body["messages"] = [{"role": "system", "content": request.instructions}, *body.get("messages", ())]
-        if request.tools:
-            body["tools"] = list(request.tools)
+        body = super().build_body(request, model)
         body["stream_options"] = {"include_usage": True}
         if request.conversation and self._connection.host in _CACHE_KEY_HOSTS:
             body.setdefault("prompt_cache_key", request.conversation)

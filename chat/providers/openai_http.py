@@ -10,7 +10,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from chat.providers.base import ProviderError, ProviderRequest, shown_model
 from chat.providers.connections import Connection, client_for
@@ -18,6 +18,7 @@ from chat.providers.decoding import BodyParser, ResponseDecoder
 from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed
 from chat.providers.model_listing import limit_of, listed_models
 from reasoning.deltas import RawDelta, RawFields
+from reasoning.replay.wire.base import WireFormat
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -73,12 +74,13 @@ class SilenceLimit:
 class OpenAIService:
     """One model at one endpoint. An empty ``model`` means the first that the endpoint lists.
 
-    An API adds the request body (``build_body``), the SDK call (``open_response``) and its decoder (``new_decoder``).
+    An API has a format of requests (``wire``), parameters of its own (``build_body``), the SDK call (``open_response``)
+    and its decoder (``new_decoder``).
     ``_optional`` names the parameters that are left out, from then on, where the endpoint refuses them; a request may
     name others.
     """
 
-    _api: ClassVar[Literal["chat", "responses"]]
+    wire: ClassVar[WireFormat]
     _optional: ClassVar[tuple[str, ...]]
     open_streams: ClassVar[int] = 0  # in this process
 
@@ -102,8 +104,11 @@ class OpenAIService:
         self._has_listed = False
 
     def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
-        """Return the whole request body of this API."""
-        raise NotImplementedError
+        """Return the whole request body; an API adds its own parameters."""
+        framed = self.wire.with_frame(
+            request.body, request.instructions, request.tools, takes_system=request.takes_system
+        )
+        return {**framed, "model": model, "stream": True}
 
     def open_response(self, client: AsyncOpenAI, body: dict[str, Any]) -> AbstractAsyncContextManager[Any]:
         """Post the body; return the response, which is read as it arrives."""
@@ -232,7 +237,7 @@ class OpenAIService:
             self.model = ""
 
     def _endpoint(self, model: str) -> Endpoint:
-        return Endpoint(self._connection.host, model, (self._connection.api_key,), self._api)
+        return Endpoint(self._connection.host, model, (self._connection.api_key,), self.wire.name)
 
     def _failure(self, error: Exception, endpoint: Endpoint, body: Mapping[str, Any]) -> ProviderError:
         """Turn whatever the SDK or its transport raised into our error."""

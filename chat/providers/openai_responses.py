@@ -14,6 +14,7 @@ from chat.providers.decoding import ResponseDecoder, error_in, finish_name, read
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object
 from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage
+from reasoning.replay.wire.responses import RESPONSES
 from reasoning.stream.arguments import is_json_object, join_arguments
 from reasoning.stream.finish_reasons import read_finish_reason
 
@@ -55,21 +56,11 @@ class OpenAIResponsesProvider(OpenAIService):
     ``reasoning`` and ``include`` are never left out without asking: without them the answer is another one.
     """
 
-    _api = "responses"
+    wire = RESPONSES
     _optional = ("prompt_cache_key", "max_output_tokens")
 
     def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
-        body = {**request.body, "model": model, "stream": True}
-        if request.instructions:
-            body["instructions"] = request.instructions
-        if request.tools:
-            # A function is flat in this API, and ``strict`` is on by default.
-            body["tools"] = [
-                {"type": "function", "strict": False, **tool["function"]}
-                if tool.get("type") == "function"
-                else dict(tool)
-                for tool in request.tools
-            ]
+        body = super().build_body(request, model)
         if request.conversation:
             # Part of this API, unlike of chat completions; some services find their cache by it alone.
             body.setdefault("prompt_cache_key", request.conversation)

@@ -19,6 +19,8 @@ from django.utils.translation import gettext as _
 from chat.tools import registry
 from reasoning.redaction import DEFAULT, REDACTED, TRUNCATED, UNAVAILABLE, Redactor, mask_private
 from reasoning.replay.tokens import ENCRYPTED_KEYS
+from reasoning.replay.wire import format_of_body
+from reasoning.replay.wire.base import Part
 from reasoning.stream.normalizer import THINKING_FIELDS
 from reasoning.visibility import Visibility
 
@@ -38,6 +40,7 @@ _MASKS = re.compile(
     r"[^\s*\"]{0,3}\*{3}@[\w.-]+)"
 )
 Kind = Literal["", "thinking", "trace"]
+_KINDS: Mapping[Part, Kind] = {"thinking": "thinking", "result": "trace"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +53,11 @@ class BodyPart:
 
 def masked_body(body: Mapping[str, Any], sees: Visibility) -> tuple[BodyPart, ...]:
     """Return a body as indented JSON, in parts."""
-    masker = BodyMasker(sees)
+    masker, wire = BodyMasker(sees), format_of_body(body)
     shown = dict(body)
-    for name in ("messages", "input"):
-        if name in body:
-            # the newest entries are what an administrator looks for, so they use the budget first
-            newest_first = [masker.entry(entry) for entry in reversed(body[name])]
-            shown[name] = newest_first[::-1]
+    # the newest entries are what an administrator looks for, so they use the budget first
+    newest_first = [masker.entry(entry, wire.part_of(entry)) for entry in reversed(body[wire.entries_key])]
+    shown[wire.entries_key] = newest_first[::-1]
     text = json.dumps(shown, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode()
 
     parts, end = [], 0
@@ -77,14 +78,9 @@ class BodyMasker:
         self.json = Redactor(_JSON_POLICY)
         self.call_arguments = Redactor()
 
-    def entry(self, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """Mask a message or an input item."""
-        if entry.get("role") == "system":
-            return dict(entry)
-        if entry.get("type") == "reasoning":
-            return self.mapping(entry, "thinking")
-        is_result = entry.get("role") == "tool" or entry.get("type") == "function_call_output"
-        return self.mapping(entry, "trace" if is_result else "")
+    def entry(self, entry: Mapping[str, Any], part: Part) -> dict[str, Any]:
+        """Mask a message or an input item, by what it holds."""
+        return dict(entry) if part == "instructions" else self.mapping(entry, _KINDS.get(part, ""))
 
     def mapping(self, value: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
         masked = {}

@@ -22,6 +22,7 @@ from chat.live.turn import RequestSize
 from chat.models import Conversation, Turn
 from chat.turns.requests import planning
 from reasoning.replay.dialects import GENERIC, dialect_named
+from reasoning.replay.wire import FORMATS
 from reasoning.settings import SETTINGS
 
 EFFORT = "reasoning.effort"
@@ -95,11 +96,11 @@ def option_label(model: ModelChoice) -> str:
 
 def efforts_of(chosen: ModelChoice) -> tuple[str, ...]:
     """Return the efforts that a model's service accepts; none where it has no such parameter."""
-    is_unknown = chosen.config.api == "chat" and dialect_named(chosen.dialect) == GENERIC
+    wire, dialect = FORMATS[chosen.config.api], dialect_named(chosen.dialect)
+    is_unknown = not wire.dialect and dialect == GENERIC
     if chosen.config.is_offline or is_unknown:
         return ()
-    control = "effort" if chosen.config.api == "responses" else dialect_named(chosen.dialect).control
-    match control:
+    match wire.control(dialect):
         case "none":
             return ()
         case "thinking" | "template" | "enable_thinking":

@@ -22,7 +22,7 @@ from reasoning.redaction import DEFAULT, TRUNCATED, Redactor
 from reasoning.replay.dialects import dialect_named
 from reasoning.replay.plan import COMPACTED
 from reasoning.replay.tokens import entry_tokens, event_tokens, text_tokens
-from reasoning.replay.wire.chat import NOT_RUN
+from reasoning.replay.wire.calls import NOT_RUN
 from reasoning.visibility import Visibility
 
 SENDABLE = (UserMessage, Reasoning, AssistantMessage, ToolCall, ToolResult)

@@ -21,7 +21,7 @@ from chat.models import Conversation, Turn
 from chat.tools.base import Tool
 from chat.turns.retry import retry_on_db_outage
 from chat.validation import InvalidInputError
-from reasoning.replay.wire.chat import CallIds
+from reasoning.replay.wire.calls import CallIds
 
 # How long a decision may go unnoticed if the message about it is lost.
 LOOK_AGAIN_S = 2.0

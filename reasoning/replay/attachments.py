@@ -18,19 +18,11 @@ FILE_MARK = "\n\nAttached file "
 _FENCE_RUN = re.compile(r"`{3,}")
 
 
-def question_content(
-    text: str, files: Sequence[AttachedFile], *, takes_images: bool, is_responses: bool
-) -> str | list[dict[str, Any]]:
-    """Return the content of a user's message: a string, or parts where it has images."""
+def framed_question(text: str, files: Sequence[AttachedFile], *, takes_images: bool) -> tuple[str, list[str]]:
+    """Return the text of a question with its files, and the images beside it as data URLs."""
     images = [file for file in files if file.is_image and file.data and takes_images]
     framed = text + "".join(framed_file(file, takes_images) for file in files if file not in images)
-    if not images:
-        return framed
-    urls = [f"data:{image.media_type};base64,{image.data}" for image in images]
-    if is_responses:
-        return [{"type": "input_text", "text": framed}, *({"type": "input_image", "image_url": url} for url in urls)]
-    shown = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
-    return [{"type": "text", "text": framed}, *shown]
+    return framed, [f"data:{image.media_type};base64,{image.data}" for image in images]
 
 
 def framed_file(file: AttachedFile, takes_images: bool) -> str:
@@ -49,19 +41,8 @@ def framed_file(file: AttachedFile, takes_images: bool) -> str:
 def question_alone(content: Any) -> str:
     """Return a question without its files, from the content of a message."""
     if isinstance(content, list):
-        content = next((part["text"] for part in content if part.get("type") in ("text", "input_text")), "")
+        content = next((part["text"] for part in content if part.get("text")), "")
     return str(content or "").partition(FILE_MARK)[0]
-
-
-def joined_content(before: Any, after: Any) -> str | list[dict[str, Any]]:
-    """Return the contents of two chat messages of one role as one."""
-    if not isinstance(before, list) and not isinstance(after, list):
-        return f"{before or ''}\n\n{after or ''}".strip()
-    return [*_parts(before), *_parts(after)]
-
-
-def _parts(content: Any) -> list[dict[str, Any]]:
-    return content if isinstance(content, list) else [{"type": "text", "text": content}] if content else []
 
 
 def without_images(entries: Iterable[Any]) -> tuple[list[Any], int]:
@@ -71,7 +52,7 @@ def without_images(entries: Iterable[Any]) -> tuple[list[Any], int]:
     for entry in entries:
         content = entry.get("content") if isinstance(entry, Mapping) else None
         if isinstance(content, list) and entry.get("role") == "user":
-            images = [part for part in content if part.get("type") in ("image_url", "input_image")]
+            images = [part for part in content if "image_url" in part]
             count += len(images)
             stand_ins = [{**part, "image_url": _stand_in(part)} if part in images else part for part in content]
             entry = {**entry, "content": stand_ins}

@@ -39,6 +39,7 @@ class Dialect:
     takes_details: bool | None = False  # None: by the endpoint that made them, like any opaque block
     takes_signatures: bool = False
     takes_tools: bool = True
+    takes_system: bool = True
     takes_images: bool = False
     alternates_roles: bool = False
     control: Control = "none"
@@ -217,7 +218,7 @@ class Preset:
     base_url: str
     model: str
     dialect: str
-    api: Literal["chat", "responses"] = "chat"
+    api: str = "chat"  # a name of ``wire.FORMATS``
     api_key_env: str = ""
     context_limit: int | None = None
     reasoning: Mapping[str, Any] = field(default_factory=dict)

@@ -7,19 +7,16 @@ is changed by it. Requests, compaction and the preview use this one value, so th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from reasoning.events import Event
-from reasoning.replay.attachments import question_content
-from reasoning.replay.dialects import dialect_named
+from reasoning.replay.dialects import AS_RECEIVED, BLANK, Dialect, dialect_named
 from reasoning.replay.history import read_history
-from reasoning.replay.parameters import output_limit, request_params
-from reasoning.replay.selection import Omission, Origin, Selector
+from reasoning.replay.selection import Omission, Selector
 from reasoning.replay.tokens import RESERVE, UsageAnchor, anchor_for, event_tokens, request_tokens
-from reasoning.replay.wire.chat import CallIds, Entry, Repair, chat_messages, join_roles, repair_messages
-from reasoning.replay.wire.responses import question_item, repair_items, response_items
+from reasoning.replay.wire import FORMATS, format_of_body
+from reasoning.replay.wire.base import Entry, Origin, Repair
 from reasoning.settings import ReasoningSettings
 
 COMPACT_AT = 0.8
@@ -31,15 +28,20 @@ __all__ = ["EgressPlan", "Omission", "RequestTarget", "UsageAnchor", "plan_reque
 
 @dataclass(frozen=True, slots=True)
 class RequestTarget:
-    """The receiver of a request. ``dialect`` is a name of ``replay.dialects``; none, or an unknown one, is the generic.
+    """The receiver of a request.
 
-    ``context_limit`` in tokens, None where it is not known; ``compact_at`` is the share of it at which history is to be
-    compacted; ``overhead_tokens`` estimates instructions and tools, which are not part of the plan;
+    ``api`` is a name of ``wire.FORMATS``; ``dialect`` one of ``replay.dialects``: none, or an unknown one, is the
+    generic. ``context_limit`` in tokens, None where it is not known; ``compact_at`` is the share of it at which history
+    is to be compacted; ``overhead_tokens`` estimates instructions and tools, which are not part of the plan;
     ``max_output_tokens`` is what the service is told to write at most, None for its own limit; ``may_switch_off`` is
     False where nothing about reasoning is sent once it is off (product 13); ``takes_images``: the model sees images.
+
+    What is known of this model beyond its dialect: ``takes_tools`` and ``takes_system`` (a system message), None where
+    the dialect decides; ``insists_on_reasoning``: it refuses its own tool calls without their thinking. Product 28, 29,
+    31.
     """
 
-    api: Literal["chat", "responses"]
+    api: str
     model: str
     provider: str
     dialect: str | None = None
@@ -49,6 +51,22 @@ class RequestTarget:
     max_output_tokens: int | None = None
     may_switch_off: bool = True
     takes_images: bool = False
+    takes_tools: bool | None = None
+    takes_system: bool | None = None
+    insists_on_reasoning: bool = False
+
+    @property
+    def contract(self) -> Dialect:
+        """The dialect, with what is known of this model beyond it."""
+        known = dialect_named(self.dialect)
+        if self.takes_tools is not None:
+            known = replace(known, takes_tools=self.takes_tools)
+        if self.takes_system is not None:
+            known = replace(known, takes_system=self.takes_system)
+        if self.insists_on_reasoning and known.needs == "nothing":
+            field_name, blank = known.text_field or AS_RECEIVED, known.placeholder or BLANK
+            known = replace(known, needs="calls", text_field=field_name, placeholder=blank)
+        return known
 
     @property
     def limit(self) -> int:
@@ -67,7 +85,8 @@ class EgressPlan:
 
     ``notes`` explain what could not be asked for; ``optional`` names the parameters of the body that are left out where
     the service refuses them, each with its setting; ``repairs`` list what the last check dropped or added.
-    ``offers_tools`` is false where the service accepts none; ``sends_opaque``: something in it is sealed, so its
+    ``offers_tools`` and ``takes_system`` are false where the service accepts no tools, or no system message;
+    ``sends_opaque``: something in it is sealed, so its
     service may refuse it; ``hides_images``: the newest question has images that the model doesn't take.
     """
 
@@ -80,13 +99,14 @@ class EgressPlan:
     optional: Mapping[str, str] = field(default_factory=dict)
     repairs: tuple[Repair, ...] = ()
     offers_tools: bool = True
+    takes_system: bool = True
     sends_opaque: bool = False
     hides_images: bool = False
 
     @property
     def entries(self) -> list[Entry]:
         """The messages, or the input items."""
-        entries: list[Entry] = self.body.get("messages") or self.body.get("input") or []
+        entries: list[Entry] = self.body[format_of_body(self.body).entries_key]
         return entries
 
     def anchored(self, input_tokens: int) -> UsageAnchor:
@@ -107,52 +127,34 @@ def plan_request(
     ``usage_anchor`` is what an earlier request was reported to cost (spec 001 BR-004). ``refused_to_seq``: the service
     refused the opaque parts up to this event, which are omitted (product 21).
     """
-    dialect = dialect_named(target.dialect)
+    dialect = target.contract
     history = read_history(events)
     origin = Origin(target.api, target.model, target.provider)
-    selector = Selector(settings, dialect, origin, refused_to_seq)
+    wire = FORMATS[target.api]
+    selector = Selector(settings, dialect, wire, origin, refused_to_seq)
     turns = selector.select(history)
-
-    entries: list[Entry] = []
-    call_ids = CallIds()
-    is_responses = target.api == "responses"
-    content = partial(question_content, takes_images=target.takes_images, is_responses=is_responses)
     summary = COMPACTED + history.summary if history.summary else ""
-    questions = [summary, *(content(turn.question, turn.attachments) for turn in turns)]
-    answers = [(), *(turn.steps for turn in turns)]
-    for question, steps in zip(questions, answers, strict=True):
-        if question:
-            entries.append(question_item(question) if is_responses else {"role": "user", "content": question})
-        for selected in steps:
-            if is_responses:
-                entries += response_items(selected.step, call_ids, origin)
-            else:
-                entries += chat_messages(selected.step, dialect, call_ids, placeholder=selected.placeholder)
+    entries, repairs = wire.write(
+        turns, summary=summary, dialect=dialect, origin=origin, takes_images=target.takes_images
+    )
 
-    if is_responses:
-        entries, repairs = repair_items(entries)
-        sends_all = False
-    else:
-        entries, repairs = repair_messages(join_roles(entries) if dialect.alternates_roles else entries)
-        # Only where all reasoning text is sent back can a service be asked to use it from turn to turn.
-        was_cut = any(omission.rule in ("spec 001 BR-005", "product 3") for omission in selector.omissions)
-        sends_all = bool(settings.include_in_context) and not was_cut
-    params = request_params(
+    # Only where all reasoning text is sent back can a service be asked to use it from turn to turn.
+    was_cut = any(omission.rule in ("spec 001 BR-005", "product 3") for omission in selector.omissions)
+    params = wire.params(
         settings,
-        api=target.api,
-        model=target.model,
-        dialect=dialect,
-        sends_all_reasoning=sends_all,
+        target.model,
+        dialect,
+        sends_all=bool(settings.include_in_context) and not was_cut,
         may_switch_off=target.may_switch_off,
     )
-    length = output_limit(dialect, target.api, target.max_output_tokens)
+    length = {wire.output_limit(dialect): target.max_output_tokens} if target.max_output_tokens is not None else {}
 
     effective = request_tokens(entries, usage_anchor, target.overhead_tokens)
     # What settings omit is stored, but neither sent nor counted (spec 001 BR-004).
     omitted = {omission.seq for omission in selector.omissions}
     unsent = sum(event_tokens(event) for event in events if event.active and event.seq in omitted)
     return EgressPlan(
-        body={"model": target.model, "input" if is_responses else "messages": entries, **params.body, **length},
+        body={"model": target.model, wire.entries_key: entries, **params.body, **length},
         omissions=tuple(sorted(selector.omissions, key=lambda omission: omission.seq)),
         effective_tokens=effective,
         stored_tokens=effective + unsent,
@@ -161,6 +163,9 @@ def plan_request(
         optional=params.optional,
         repairs=repairs,
         offers_tools=dialect.takes_tools,
+        takes_system=dialect.takes_system,
         hides_images=not target.takes_images and any(file.is_image for turn in turns[-1:] for file in turn.attachments),
-        sends_opaque=any(block.kind != "text" for steps in answers for sent in steps for block in sent.step.reasoning),
+        sends_opaque=any(
+            block.kind != "text" for turn in turns for sent in turn.steps for block in sent.step.reasoning
+        ),
     )

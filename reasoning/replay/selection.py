@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
 
-from reasoning.events import AssistantMessage, AttachedFile, Event, Reasoning, ToolCall
+from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
 from reasoning.replay.dialects import Dialect
 from reasoning.replay.history import History, HistoryStep, HistoryTurn, StepPart
+from reasoning.replay.wire.base import Origin, SelectedStep, SelectedTurn, WireFormat
 from reasoning.settings import ReasoningSettings
 
 BY_SETTING = frozenset({"spec 001 BR-001", "spec 001 BR-005", "replay D1"})
@@ -34,41 +35,13 @@ class Omission:
         return iter((self.seq, self.rule, self.reason))
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedStep:
-    """What of a step is sent. ``placeholder`` is sent where the service wants reasoning and there was none."""
-
-    step: HistoryStep
-    placeholder: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SelectedTurn:
-    """A question with its attachments, and what is sent of its answer."""
-
-    question: str
-    steps: tuple[SelectedStep, ...]
-    attachments: tuple[AttachedFile, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """The receiver of a request. An opaque item is accepted only by the model, endpoint and key that made it."""
-
-    api: str
-    model: str
-    provider: str
-
-    def is_same_model(self, part: Reasoning | AssistantMessage) -> bool:
-        return (part.model, part.provider) == (self.model, self.provider)
-
-
 @dataclass(slots=True)
 class Selector:
     """Select what of one history is sent back, collecting what is omitted."""
 
     settings: ReasoningSettings
     dialect: Dialect
+    wire: WireFormat
     origin: Origin
     refused_to_seq: int = 0  # opaque parts up to this event were refused by the receiver: product 21
     omissions: list[Omission] = field(default_factory=list)
@@ -87,7 +60,9 @@ class Selector:
             strip = None if is_spared else ("spec 001 BR-005", f"reasoning.stripFromContext is {policy}")
             is_newest = turn is history.turns[-1]
             steps = [self._select_step(step, turn, strip, is_newest=is_newest) for step in turn.steps]
-            selected.append(SelectedTurn(turn.question, tuple(step for step in steps if step), turn.attachments))
+            selected.append(
+                SelectedTurn(turn.question, tuple(step for step in steps if step), turn.attachments, turn.is_running)
+            )
         return tuple(selected)
 
     def _select_step(
@@ -106,7 +81,7 @@ class Selector:
         reasons: list[Reason] = []
         for block in left.reasoning:
             reason = (
-                unsupported_reason(block, self.dialect, self.origin.api)
+                unsupported_reason(block, self.dialect, self.wire)
                 or settings_reason(block, self.settings, strip)
                 or self._provenance_reason(block, turn)
             )
@@ -114,7 +89,7 @@ class Selector:
                 reasons.append(reason)
                 left = self._drop(left, [block], reason)
         # The Responses API answers "reasoning without its required following item" otherwise.
-        if self.origin.api == "responses":
+        if self.wire.needs_follower:
             loose = list(takewhile(lambda part: not is_follower(part), reversed(left.parts)))
             left = self._drop(left, loose, ("replay 7", "reasoning that nothing follows"))
         return self._apply_requirements(left, step, reasons, is_newest=is_newest) if left.parts else None
@@ -162,7 +137,7 @@ class Selector:
         """Give a step what its service insists on, or omit it. Replay D4, D5; product 3, 21 for what was lost."""
         rules = {rule for rule, _words in reasons}
         # A setting of the user wins over what the service insists on; the refusal then names the setting.
-        if self.origin.api == "responses" or rules & BY_SETTING:
+        if "text" not in self.wire.reasoning_kinds or rules & BY_SETTING:
             return SelectedStep(left)
         # A call whose signature or details were purged, or refused, is refused by the service that made them.
         takes_opaque = self.dialect.takes_signatures or self.dialect.takes_details
@@ -211,11 +186,11 @@ def is_follower(part: StepPart) -> bool:
     return isinstance(part, ToolCall) or (isinstance(part, AssistantMessage) and bool(part.text))
 
 
-def unsupported_reason(block: Reasoning, dialect: Dialect, api: str) -> Reason | None:
+def unsupported_reason(block: Reasoning, dialect: Dialect, wire: WireFormat) -> Reason | None:
     """Return why the request has no place for a block, whatever the settings."""
-    if (block.kind == "item") != (api == "responses"):
+    if block.kind not in wire.reasoning_kinds:
         rule = "spec 002 decision 3" if block.kind == "item" else "replay 2.4"
-        return (rule, f"reasoning of this kind has no place in a {api} request")
+        return (rule, f"reasoning of this kind has no place in a {wire.name} request")
     if not (block.text or block.item or block.details):
         return (_PURGED, "it was purged")
     if block.kind == "text" and not dialect.text_field:

@@ -8,7 +8,7 @@ import pytest
 
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
 from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
-from reasoning.replay.wire.chat import NOT_RUN
+from reasoning.replay.wire.calls import NOT_RUN
 from reasoning.settings import ReasoningSettings
 
 CHAT = RequestTarget(api="chat", model="m", provider="p")

@@ -28,7 +28,6 @@ from chat.providers.base import Provider, ProviderRequest
 from chat.tools import registry
 from reasoning.events import Event, UserMessage
 from reasoning.prompt import instructions
-from reasoning.replay.dialects import dialect_named
 from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
 from reasoning.replay.tokens import UsageAnchor, entry_tokens, text_tokens
 
@@ -43,7 +42,7 @@ def target_of(chosen: model_choice.ModelChoice, *, model: str = "", identity: st
     if not (model or target.model) and (known := model_choice.known_provider(chosen)):
         model = known.model
     model, identity = model or target.model, identity or target.provider
-    overhead = _overhead(system_prompt(chosen), chosen.dialect)
+    overhead = _overhead(system_prompt(chosen), takes_tools=target.contract.takes_tools)
     return replace(
         target,
         model=model,
@@ -155,9 +154,10 @@ def request_of(plan: EgressPlan, chosen: model_choice.ModelChoice, conversation_
     return ProviderRequest(
         body=plan.body,
         instructions=system_prompt(chosen),
-        tools=tool_schemas(chosen.dialect),
+        tools=tool_schemas(takes_tools=plan.offers_tools),
         conversation=conversation_id.hex,
         optional=plan.optional,
+        takes_system=plan.takes_system,
     )
 
 
@@ -165,20 +165,20 @@ def system_prompt(chosen: model_choice.ModelChoice) -> str:
     """Ask for sections, and for a scratchpad, only where the site may show them (product 9, 13)."""
     flags = site_flags()
     notes = flags.enabled and flags.scratchpad_enabled and flags.scratchpad_admin_only
-    takes_tools = dialect_named(chosen.dialect).takes_tools
+    takes_tools = model_choice.request_target(chosen).contract.takes_tools
     return instructions(sections=flags.enabled, scratchpad=notes, tools=takes_tools, own=chosen.system_prompt)
 
 
 # Prompt and tools are the same for every request until a setting changes: they are counted once.
 @lru_cache
-def _overhead(prompt: str, dialect: str) -> int:
-    return text_tokens(prompt) + entry_tokens(list(tool_schemas(dialect)))
+def _overhead(prompt: str, *, takes_tools: bool) -> int:
+    return text_tokens(prompt) + entry_tokens(list(tool_schemas(takes_tools=takes_tools)))
 
 
 @lru_cache
-def tool_schemas(dialect: str) -> tuple[Mapping[str, Any], ...]:
+def tool_schemas(*, takes_tools: bool) -> tuple[Mapping[str, Any], ...]:
     """Return the tools that a request offers."""
-    return tuple(tool.schema for tool in registry().values()) if dialect_named(dialect).takes_tools else ()
+    return tuple(tool.schema for tool in registry().values()) if takes_tools else ()
 
 
 def _newest_anchor(conversation: Conversation, history: Sequence[Event]) -> UsageAnchor | None:

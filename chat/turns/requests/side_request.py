@@ -23,7 +23,9 @@ async def ask_aside(
     """Return the model's answer; empty where it failed, was cut off or is far too long."""
     target = replace(target, max_output_tokens=max_output_tokens)
     plan = plan_request([UserMessage(text=text, seq=1, turn="aside")], ReasoningSettings(enabled=False), target)
-    request = ProviderRequest(plan.body, instructions, tools=(), conversation="", optional=plan.optional)
+    request = ProviderRequest(
+        plan.body, instructions, tools=(), conversation="", optional=plan.optional, takes_system=plan.takes_system
+    )
     normalizer, ended = Normalizer(starts_in_reasoning=provider.starts_in_reasoning), ""
     pieces: list[str] = []
     chars = 0

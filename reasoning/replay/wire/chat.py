@@ -1,100 +1,159 @@
-"""Steps of history as the messages of chat completions.
+"""Chat completions: one assistant message for each response, with all its calls, and their results directly behind it.
 
-One assistant message for each provider response, with all its calls; results directly behind it, in call order. A call
-without a result gets a constant one, so that no request carries an open call. Replay rules 6 and 8.
-
-A call is sent back as it came. One that no service accepts (arguments that are no JSON object or far too long, an id
-of another API, no valid name) would fail every later request of its conversation, so it is replaced, under another id:
-a service that checks the ids it issued must not recognise it. The log is not changed.
+A call without a result gets a constant one, so that no request carries an open call. Replay rules 6 and 8.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from reasoning.events import ToolCall
-from reasoning.replay.attachments import joined_content
-from reasoning.replay.dialects import AS_RECEIVED, Dialect
+from reasoning.replay.dialects import AS_RECEIVED, Control, Dialect
 from reasoning.replay.history import HistoryStep
-from reasoning.stream.normalizer import normalize_stream
-from reasoning.stream.tags import blunt
+from reasoning.replay.wire.base import (
+    NOT_REASONING,
+    Entry,
+    Origin,
+    Parameters,
+    Part,
+    Repair,
+    SelectedStep,
+    WireFormat,
+    missing,
+    set_names,
+)
+from reasoning.replay.wire.calls import (
+    NOT_RUN,
+    CallIds,
+    call_output,
+    needs_stand_in,
+    stand_in_id,
+    wire_arguments,
+    wire_id,
+    wire_name,
+    without_tags,
+)
+from reasoning.settings import ReasoningSettings
 
-MAX_ARGUMENT_CHARS = 100_000  # 25,000 tokens in one call
-NOT_RUN = "not executed: the turn ended before this call ran"
 _FIELDS = {"reasoning": "reasoning", "thinking": "thinking", "reasoning_details": "reasoning"}
-_OTHER_API_PREFIXES = ("fc_", "rs_")
-_NAME = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
-_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
-
-Entry = dict[str, Any]
+_ALWAYS_REASONING = re.compile(r".*(?:thinking|reasoner|-r1)")  # models that can't be switched off
+_SWITCH_VALUES = ("none", "medium")  # efforts that mean no more than off and on
 
 
-class CallIds:
-    """Hand out each call id once per request: an id that a server used again gets a suffix."""
+class ChatFormat(WireFormat):
+    """Chat completions."""
 
-    def __init__(self) -> None:
-        self._used: Counter[str] = Counter()
+    name = "chat"
+    label = "Chat completions"
+    about = "chat completions"
+    mention = re.compile(r"\bchat/completions\b|\bchat completions\b", re.IGNORECASE)
+    entries_key = "messages"
+    text_part = "text"
+    reasoning_kinds = frozenset({"text", "details", "signature"})
 
-    def unique(self, call_id: str) -> str:
-        self._used[call_id] += 1
-        count = self._used[call_id]
-        return call_id if count == 1 else f"{call_id}-{count}"
+    def question(self, text: str, images: Sequence[str]) -> Entry:
+        if not images:
+            return {"role": "user", "content": text}
+        shown = [{"type": "image_url", "image_url": {"url": url}} for url in images]
+        return {"role": "user", "content": [{"type": self.text_part, "text": text}, *shown]}
+
+    def step(self, selected: SelectedStep, dialect: Dialect, origin: Origin, call_ids: CallIds) -> list[Entry]:
+        """Return a step as one assistant message with all its calls, and their results; nothing where it has neither.
+
+        A reasoning field is present only where there is something for it (spec 001 EC-007), or a placeholder.
+        """
+        step, placeholder = selected.step, selected.placeholder
+        message: Entry = {"role": "assistant"}
+        results: list[Entry] = []
+        if step.text:
+            message["content"] = without_tags(step.text)
+        if step.calls:
+            # Where a service signs a step, it refuses one that has some of its ids and not others.
+            needs_stand_ins = dialect.takes_signatures and any(needs_stand_in(call) for call in step.calls)
+            signatures = {
+                block.item["call_id"]: {"extra_content": block.item["extra_content"]}
+                for block in step.reasoning
+                if block.kind == "signature" and isinstance(block.item, Mapping)
+            }
+            message["tool_calls"] = []
+            for call in step.calls:
+                call_id = call_ids.unique(stand_in_id(call) if needs_stand_ins else wire_id(call))
+                function = {"name": wire_name(call), "arguments": wire_arguments(call)}
+                signature = signatures.get(call.call_id, {})
+                message["tool_calls"].append({"id": call_id, "type": "function", "function": function, **signature})
+                results.append({"role": "tool", "tool_call_id": call_id, "content": call_output(call, step)})
+        if len(message) == 1:
+            return []
+        message.update(reasoning_fields(step, dialect) or ({dialect.text_field: placeholder} if placeholder else {}))
+        return [message, *results]
+
+    def repaired(self, entries: Sequence[Entry], dialect: Dialect) -> tuple[list[Entry], tuple[Repair, ...]]:
+        return repair_messages(self.join_roles(entries) if dialect.alternates_roles else entries)
+
+    def join_roles(self, messages: Sequence[Entry]) -> list[Entry]:
+        """Join neighbours of one role, for services that want questions and answers to alternate. Replay 9."""
+        joined: list[Entry] = []
+        for message in messages:
+            before = joined[-1] if joined else None
+            if before and before["role"] == message["role"] and message["role"] in ("user", "assistant"):
+                joined[-1] = {**before, "content": self.joined_content(before.get("content"), message.get("content"))}
+            else:
+                joined.append(message)
+        return joined
+
+    def params(
+        self, settings: ReasoningSettings, model: str, dialect: Dialect, *, sends_all: bool, may_switch_off: bool
+    ) -> Parameters:
+        body = dict(dialect.always)
+        if not (settings.enabled or may_switch_off):
+            return Parameters(body)
+        service = f"this service ({dialect.name})"
+        notes: tuple[str, ...] = ()
+        if settings.include_in_context and not dialect.text_field and dialect.takes_details is False:
+            notes = (f"reasoning.includeInContext: {service} takes no reasoning back",)
+        if not settings.enabled:
+            off = {} if _ALWAYS_REASONING.match(model.lower()) else dialect.off
+            notes += () if off else missing(service, "reasoning.enabled")
+            return Parameters({**body, **off}, notes, dict.fromkeys(off, "reasoning.enabled"))
+        if dialect.name == "openai" and NOT_REASONING.match(model):
+            return Parameters(body, notes + missing(model, *set_names(settings)))
+
+        asked, unasked = asked_params(settings, dialect)
+        body |= asked
+        # A service that is asked to use earlier thinking refuses a history without it.
+        if sends_all and settings.effort != "none":
+            body |= dialect.keeps_all
+        return Parameters(
+            body, notes + unasked, dict.fromkeys(asked, "reasoning.effort") if dialect.models_differ else {}
+        )
+
+    def output_limit(self, dialect: Dialect) -> str:
+        return dialect.output_limit
+
+    def control(self, dialect: Dialect) -> Control:
+        return dialect.control
+
+    def with_frame(
+        self, body: Mapping[str, Any], instructions: str, tools: Sequence[Mapping[str, Any]], *, takes_system: bool
+    ) -> dict[str, Any]:
+        """Put instructions first, so that prompt caches find an unchanged start."""
+        framed = dict(body)
+        messages = body.get("messages", ())
+        if instructions and takes_system:
+            framed["messages"] = [{"role": "system", "content": instructions}, *messages]
+        elif instructions:
+            framed["messages"] = self.with_first_question(messages, instructions)
+        if tools:
+            framed["tools"] = list(tools)
+        return framed
+
+    def part_of(self, entry: Mapping[str, Any]) -> Part:
+        roles: dict[object, Part] = {"system": "instructions", "user": "question", "tool": "result"}
+        return roles.get(entry.get("role"), "answer")
 
 
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """One thing that was repaired: the rule, and its index in the list."""
-
-    rule: str
-    index: int
-
-
-def chat_messages(step: HistoryStep, dialect: Dialect, call_ids: CallIds, *, placeholder: str = "") -> list[Entry]:
-    """Return a step, of which only what may be sent is left, as chat messages; an empty list where that is nothing.
-
-    A reasoning field is present only where there is something for it (spec 001 EC-007), or ``placeholder``.
-    """
-    message: Entry = {"role": "assistant"}
-    results: list[Entry] = []
-    if step.text:
-        message["content"] = without_tags(step.text)
-    if step.calls:
-        # Where a service signs a step, it refuses one that has some of its ids and not others.
-        needs_stand_ins = dialect.takes_signatures and any(needs_stand_in(call) for call in step.calls)
-        signatures = {
-            block.item["call_id"]: {name: value for name, value in block.item.items() if name != "call_id"}
-            for block in step.reasoning
-            if block.kind == "signature" and isinstance(block.item, Mapping) and "call_id" in block.item
-        }
-        message["tool_calls"] = []
-        for call in step.calls:
-            call_id = call_ids.unique(stand_in_id(call) if needs_stand_ins else wire_id(call))
-            function = {"name": wire_name(call), "arguments": wire_arguments(call)}
-            signature = signatures.get(call.call_id, {})
-            message["tool_calls"].append({"id": call_id, "type": "function", "function": function, **signature})
-            results.append({"role": "tool", "tool_call_id": call_id, "content": call_output(call, step)})
-    if len(message) == 1:
-        return []
-    message.update(reasoning_fields(step, dialect) or ({dialect.text_field: placeholder} if placeholder else {}))
-    return [message, *results]
-
-
-def join_roles(messages: Sequence[Entry]) -> list[Entry]:
-    """Join neighbours of one role, for services that want questions and answers to alternate. Replay 9."""
-    joined: list[Entry] = []
-    for message in messages:
-        before = joined[-1] if joined else None
-        if before and before["role"] == message["role"] and message["role"] in ("user", "assistant"):
-            joined[-1] = {**before, "content": joined_content(before.get("content"), message.get("content"))}
-        else:
-            joined.append(message)
-    return joined
+CHAT = ChatFormat()
 
 
 def repair_messages(messages: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
@@ -131,59 +190,6 @@ def repair_messages(messages: Sequence[Entry]) -> tuple[list[Entry], tuple[Repai
     return repaired, tuple(repairs)
 
 
-def wire_id(call: ToolCall) -> str:
-    """Return the id that came, or the one that replaces it."""
-    return stand_in_id(call) if needs_stand_in(call) else call.call_id
-
-
-def wire_name(call: ToolCall) -> str:
-    """Return the name that came, or as much of it as services accept."""
-    return call.name if _NAME.fullmatch(call.name) else _NOT_IN_NAME.sub("_", call.name)[:64] or "unknown"
-
-
-def wire_arguments(call: ToolCall) -> str:
-    """Return the arguments byte for byte (product 10), or an empty object for what no service accepts."""
-    return call.arguments if is_sendable(call.arguments) else "{}"
-
-
-def call_output(call: ToolCall, step: HistoryStep) -> str:
-    result = step.results.get(call.call_id)
-    return result.output if result else NOT_RUN
-
-
-def without_tags(text: str) -> str:
-    """Return an answer without delimiters: services refuse them in history, and models imitate them.
-
-    What the normaliser would leave is sent unchanged, for its tags are in code. Product 27.
-    """
-    blunted = blunt(text)
-    if blunted == text or normalize_stream([{"content": text}]).visible == text.strip():
-        return text
-    return blunted
-
-
-def is_sendable(arguments: str) -> bool:
-    """Say whether this is a JSON object by the letter (Python alone accepts NaN), and not too long."""
-
-    def refuse(constant: str) -> None:
-        raise ValueError(constant)
-
-    try:
-        # The length first: parsing megabytes for every request would be slow.
-        return len(arguments) <= MAX_ARGUMENT_CHARS and isinstance(json.loads(arguments, parse_constant=refuse), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def needs_stand_in(call: ToolCall) -> bool:
-    return not (is_sendable(call.arguments) and call.call_id) or call.call_id.startswith(_OTHER_API_PREFIXES)
-
-
-def stand_in_id(call: ToolCall) -> str:
-    """Return an id of the same length, for some services count, and the same every time."""
-    return hashlib.sha256(call.call_id.encode("utf-8", "replace")).hexdigest()[: max(9, len(call.call_id))][:64]
-
-
 def reasoning_fields(step: HistoryStep, dialect: Dialect) -> Entry:
     details = [element for block in step.reasoning if block.kind == "details" for element in block.details]
     if details:
@@ -195,3 +201,49 @@ def reasoning_fields(step: HistoryStep, dialect: Dialect) -> Entry:
     if name == AS_RECEIVED:
         name = _FIELDS.get(blocks[0].source_field, "reasoning_content")
     return {name: "\n\n".join(block.text for block in blocks)}
+
+
+def asked_params(settings: ReasoningSettings, dialect: Dialect) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the parameters for effort and budget, and notes on what they can't ask for."""
+    service = f"this service ({dialect.name})"
+    notes: tuple[str, ...] = ()
+    effort, budget = settings.effort, settings.max_tokens
+    asked, takes_budget = effort_params(effort, dialect), dialect.control in ("openrouter", "enable_thinking")
+    if dialect.control == "openrouter" and budget and not effort:
+        asked = {"reasoning": {"max_tokens": budget}}
+    elif dialect.control == "enable_thinking" and budget:
+        asked = {**asked, "thinking_budget": budget}
+    if effort and dialect.control == "none":
+        notes += missing(service, "reasoning.effort")
+    elif effort not in (None, *_SWITCH_VALUES) and dialect.control in ("thinking", "template", "enable_thinking"):
+        notes += (f"reasoning.effort: {service} can only be switched on and off",)
+    if budget and not takes_budget:
+        notes += missing(service, "reasoning.maxTokens")
+    elif budget and effort and dialect.control == "openrouter":
+        # It refuses both together.
+        notes += (f"reasoning.maxTokens: {service} takes none beside reasoning.effort",)
+    if settings.summary not in (None, "none"):
+        notes += missing(service, "reasoning.summary")
+    return asked, notes
+
+
+def effort_params(effort: str | None, dialect: Dialect) -> dict[str, Any]:
+    """Return the parameters that ask for an effort, in the service's own form."""
+    if not effort:
+        return {}
+    switch = {"type": "disabled" if effort == "none" else "enabled"}
+    match dialect.control:
+        case "effort":
+            return {"reasoning_effort": effort}
+        case "openrouter":
+            return {"reasoning": {"effort": effort}}
+        case "thinking":
+            return {"thinking": switch}
+        case "thinking and effort":
+            return {"thinking": switch} if effort == "none" else {"thinking": switch, "reasoning_effort": effort}
+        case "enable_thinking":
+            return {"enable_thinking": effort != "none"}
+        case "template":
+            return {"chat_template_kwargs": {"enable_thinking": effort != "none"}}
+        case _:
+            return {}

@@ -7,55 +7,135 @@ model gave it; outputs follow the last call of their step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reasoning.events import AssistantMessage, Reasoning, ToolCall
-from reasoning.replay.history import HistoryStep
-from reasoning.replay.selection import Origin
-from reasoning.replay.wire.chat import (
+from reasoning.replay.dialects import Control, Dialect
+from reasoning.replay.wire.base import (
+    NOT_REASONING,
+    Entry,
+    Origin,
+    Parameters,
+    Part,
+    Repair,
+    SelectedStep,
+    WireFormat,
+    missing,
+    set_names,
+)
+from reasoning.replay.wire.calls import (
     NOT_RUN,
     CallIds,
-    Entry,
-    Repair,
     call_output,
     wire_arguments,
     wire_id,
     wire_name,
     without_tags,
 )
+from reasoning.settings import ReasoningSettings
+
+CIPHERTEXT = "reasoning.encrypted_content"
 
 
-def response_items(step: HistoryStep, call_ids: CallIds, origin: Origin) -> list[Entry]:
-    """Return a step, of which only what may be sent is left, as input items for ``origin``."""
-    items: list[Entry] = []
-    outputs: list[Entry] = []
-    for part in step.parts:
-        match part:
-            case Reasoning(kind="item"):
-                items.append(dict(part.item))
-            case AssistantMessage() if part.text:
-                message = {"type": "message", "role": "assistant", "content": without_tags(part.text)}
-                has_phase = part.phase and origin.is_same_model(part)
-                items.append({**message, "phase": part.phase} if has_phase else message)
-            case ToolCall():
-                call_id = call_ids.unique(wire_id(part))
-                call = {"call_id": call_id, "name": wire_name(part), "arguments": wire_arguments(part)}
-                items.append({"type": "function_call", **call})
-                output = call_output(part, step)
-                outputs.append({"type": "function_call_output", "call_id": call_id, "output": output})
-    return items + outputs
+class ResponsesFormat(WireFormat):
+    """OpenAI's Responses API, stateless."""
+
+    name = "responses"
+    label = "Responses"
+    about = "OpenAI Responses, with store=false"
+    mention = re.compile(r"\bv1/responses\b|\bresponses (?:api|endpoint)\b", re.IGNORECASE)
+    entries_key = "input"
+    text_part = "input_text"
+    dialect = "responses-strict"
+    reasoning_kinds = frozenset({"item"})
+    needs_follower = True
+
+    def question(self, text: str, images: Sequence[str]) -> Entry:
+        content: str | list[Entry] = text
+        if images:
+            shown = [{"type": "input_image", "image_url": url} for url in images]
+            content = [{"type": self.text_part, "text": text}, *shown]
+        return {"type": "message", "role": "user", "content": content}
+
+    def step(self, selected: SelectedStep, dialect: Dialect, origin: Origin, call_ids: CallIds) -> list[Entry]:
+        """Return the items of a step in their order, and the outputs of its calls behind them."""
+        step = selected.step
+        items: list[Entry] = []
+        outputs: list[Entry] = []
+        for part in step.parts:
+            match part:
+                case Reasoning(kind="item"):
+                    items.append(dict(part.item))
+                case AssistantMessage() if part.text:
+                    message = {"type": "message", "role": "assistant", "content": without_tags(part.text)}
+                    has_phase = part.phase and origin.is_same_model(part)
+                    items.append({**message, "phase": part.phase} if has_phase else message)
+                case ToolCall():
+                    call_id = call_ids.unique(wire_id(part))
+                    call = {"call_id": call_id, "name": wire_name(part), "arguments": wire_arguments(part)}
+                    items.append({"type": "function_call", **call})
+                    output = call_output(part, step)
+                    outputs.append({"type": "function_call_output", "call_id": call_id, "output": output})
+        return items + outputs
+
+    def repaired(self, entries: Sequence[Entry], dialect: Dialect) -> tuple[list[Entry], tuple[Repair, ...]]:
+        return repair_items(entries)
+
+    def params(
+        self, settings: ReasoningSettings, model: str, dialect: Dialect, *, sends_all: bool, may_switch_off: bool
+    ) -> Parameters:
+        """Return the parameters of a stateless request. Spec 002: ``include`` is part of each."""
+        # Stateless: the log is the only memory. Ciphertext is requested even where reasoning is off (replay D7).
+        body: dict[str, Any] = {"store": False, "include": [CIPHERTEXT]}
+        if not settings.enabled:
+            return Parameters(body)
+        if NOT_REASONING.match(model):
+            return Parameters(body, missing(model, *set_names(settings)))
+        reasoning = {"effort": settings.effort} if settings.effort else {}
+        if settings.summary != "none":
+            reasoning["summary"] = settings.summary or "auto"
+        if reasoning:
+            body["reasoning"] = reasoning
+        return Parameters(body, missing("the Responses API", "reasoning.maxTokens") if settings.max_tokens else ())
+
+    def output_limit(self, dialect: Dialect) -> str:
+        return "max_output_tokens"
+
+    def control(self, dialect: Dialect) -> Control:
+        return "effort"
+
+    def with_frame(
+        self, body: Mapping[str, Any], instructions: str, tools: Sequence[Mapping[str, Any]], *, takes_system: bool
+    ) -> dict[str, Any]:
+        framed = dict(body)
+        if instructions and takes_system:
+            framed["instructions"] = instructions
+        elif instructions:
+            framed["input"] = self.with_first_question(body.get("input", ()), instructions)
+        if tools:
+            # A function is flat in this API, and ``strict`` is on by default.
+            framed["tools"] = [
+                {"type": "function", "strict": False, **tool["function"]}
+                if tool.get("type") == "function"
+                else dict(tool)
+                for tool in tools
+            ]
+        return framed
+
+    def part_of(self, entry: Mapping[str, Any]) -> Part:
+        types: dict[object, Part] = {"reasoning": "thinking", "function_call_output": "result"}
+        return types.get(entry.get("type"), "question" if entry.get("role") == "user" else "answer")
 
 
-def question_item(content: str | list[Entry]) -> Entry:
-    """Return a user's message as an input item."""
-    return {"type": "message", "role": "user", "content": content}
+RESPONSES = ResponsesFormat()
 
 
 def repair_items(items: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
     """Return input items where each reasoning item has a follower, and calls and outputs come in pairs.
 
-    Selection is built so that nothing is found here; see ``repair_messages``.
+    Selection is built so that nothing is found here; see ``WireFormat.repaired``.
     """
     repairs: list[Repair] = []
     calls = {item["call_id"] for item in items if item.get("type") == "function_call"}

@@ -1,0 +1,195 @@
+"""What a wire format is: the one place that knows how requests of an API look.
+
+``write`` turns selected history into entries (messages, or input items). A format says how a question, a step, a result
+and the instructions look, which reasoning has a place, and by which parameters reasoning is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from reasoning.events import AssistantMessage, AttachedFile, Reasoning
+from reasoning.replay.attachments import framed_question
+from reasoning.replay.dialects import Control, Dialect
+from reasoning.replay.history import HistoryStep
+from reasoning.replay.wire.calls import CallIds
+from reasoning.settings import ReasoningSettings
+
+NOT_REASONING = re.compile(r"(?:.*/)?(?:gpt-[34]|chatgpt-)")  # models that refuse reasoning parameters
+Entry = dict[str, Any]
+Part = Literal["instructions", "question", "answer", "thinking", "result"]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedStep:
+    """What of a step is sent. ``placeholder`` is sent where the service wants reasoning and there was none."""
+
+    step: HistoryStep
+    placeholder: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedTurn:
+    """A question with its attachments, and what is sent of its answer."""
+
+    question: str
+    steps: tuple[SelectedStep, ...]
+    attachments: tuple[AttachedFile, ...] = ()
+    is_running: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The receiver of a request. An opaque item is accepted only by the model, endpoint and key that made it."""
+
+    api: str
+    model: str
+    provider: str
+
+    def is_same_model(self, part: Reasoning | AssistantMessage) -> bool:
+        return (part.model, part.provider) == (self.model, self.provider)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """One thing that was repaired: the rule, and its index in the list."""
+
+    rule: str
+    index: int
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Parameters of a request body.
+
+    ``notes`` name settings that reach nothing. ``optional``: the parameters that are left out where the service refuses
+    them, each with the setting that it comes from.
+    """
+
+    body: Mapping[str, Any]
+    notes: tuple[str, ...] = ()
+    optional: Mapping[str, str] = field(default_factory=dict)
+
+
+class WireFormat(ABC):
+    """One API. ``FORMATS`` lists them; nothing else in the project compares their names.
+
+    ``about``: what the name stands for, in the help of settings. ``dialect``: the dialect that all its services speak;
+    empty where address and model decide. ``reasoning_kinds`` have a place in its requests, and must be followed by an
+    answer or a call where ``needs_follower``. ``mention``: how a refusal speaks of this API.
+    """
+
+    name: ClassVar[str]
+    label: ClassVar[str]
+    about: ClassVar[str]
+    mention: ClassVar[re.Pattern[str]]
+    entries_key: ClassVar[str]
+    text_part: ClassVar[str]
+    dialect: ClassVar[str] = ""
+    reasoning_kinds: ClassVar[frozenset[str]]
+    needs_follower: ClassVar[bool] = False
+
+    def write(
+        self,
+        turns: Sequence[SelectedTurn],
+        *,
+        summary: str,
+        dialect: Dialect,
+        origin: Origin,
+        takes_images: bool,
+    ) -> tuple[list[Entry], tuple[Repair, ...]]:
+        """Return the entries of a request, and what was repaired. ``summary`` stands for the turns before."""
+        call_ids = CallIds()
+        entries = [self.question(summary, ())] if summary else []
+        for turn in turns:
+            text, images = framed_question(turn.question, turn.attachments, takes_images=takes_images)
+            if text or images:
+                entries.append(self.question(text, images))
+            for selected in turn.steps:
+                entries += self.step(selected, dialect, origin, call_ids)
+        return self.repaired(entries, dialect)
+
+    @abstractmethod
+    def question(self, text: str, images: Sequence[str]) -> Entry:
+        """Return a user's message. ``images`` are data URLs."""
+
+    @abstractmethod
+    def step(self, selected: SelectedStep, dialect: Dialect, origin: Origin, call_ids: CallIds) -> list[Entry]:
+        """Return what is sent of one response: its own entries, and the results of its calls."""
+
+    @abstractmethod
+    def repaired(self, entries: Sequence[Entry], dialect: Dialect) -> tuple[list[Entry], tuple[Repair, ...]]:
+        """Return entries that a service accepts. The last check before a request leaves (replay 10).
+
+        Selection is built so that nothing is found here; what is found all the same (an old row, a broken event) must
+        not end a conversation for good.
+        """
+
+    def with_first_question(self, entries: Sequence[Entry], text: str) -> list[Entry]:
+        """Return entries with ``text`` in front of the first question, or as a question where there is none."""
+        first = next((index for index, entry in enumerate(entries) if entry.get("role") == "user"), None)
+        if first is None:
+            return [self.question(text, ()), *entries]
+        question = {**entries[first], "content": self.joined_content(text, entries[first].get("content"))}
+        return [*entries[:first], question, *entries[first + 1 :]]
+
+    def joined_content(self, before: Any, after: Any) -> str | list[Entry]:
+        """Return the contents of two messages of one role as one."""
+        if not isinstance(before, list) and not isinstance(after, list):
+            return "\n\n".join(filter(None, (before, after)))
+        return [*self.content_parts(before), *self.content_parts(after)]
+
+    def content_parts(self, content: Any) -> list[Entry]:
+        """Return the content of a message as a list of parts."""
+        return content if isinstance(content, list) else [{"type": self.text_part, "text": content}] if content else []
+
+    @abstractmethod
+    def params(
+        self, settings: ReasoningSettings, model: str, dialect: Dialect, *, sends_all: bool, may_switch_off: bool
+    ) -> Parameters:
+        """Return the parameters that ask for reasoning.
+
+        ``sends_all``: all reasoning of this model is sent back, so the service may be asked to use it.
+        ``may_switch_off``: where reasoning is off, a service may be asked to switch it off; else nothing is sent about
+        it (product 13).
+        """
+
+    @abstractmethod
+    def output_limit(self, dialect: Dialect) -> str:
+        """Return the parameter that limits the length of an answer, its reasoning included."""
+
+    @abstractmethod
+    def control(self, dialect: Dialect) -> Control:
+        """Return how a request asks for effort."""
+
+    @abstractmethod
+    def with_frame(
+        self, body: Mapping[str, Any], instructions: str, tools: Sequence[Mapping[str, Any]], *, takes_system: bool
+    ) -> dict[str, Any]:
+        """Return a planned body with its instructions and tools (function tools, as chat completions have them).
+
+        Where the service has no system message, the instructions are in front of the first question (product 29).
+        """
+
+    @abstractmethod
+    def part_of(self, entry: Mapping[str, Any]) -> Part:
+        """Say what an entry of a body holds."""
+
+
+def set_names(settings: ReasoningSettings) -> tuple[str, ...]:
+    """Return the settings that ask for something and are set."""
+    asked = {
+        "reasoning.effort": settings.effort,
+        "reasoning.maxTokens": settings.max_tokens,
+        "reasoning.summary": None if settings.summary == "none" else settings.summary,
+    }
+    return tuple(name for name, value in asked.items() if value)
+
+
+def missing(service: str, *names: str) -> tuple[str, ...]:
+    """Return the notes on settings for which a service has no parameter."""
+    return tuple(f"{name}: {service} has no parameter for it" for name in names)

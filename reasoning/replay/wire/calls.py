@@ -1,0 +1,89 @@
+"""Calls as they go back: ids, names, arguments and outputs.
+
+A call is sent back as it came. One that no service accepts (arguments that are no JSON object or far too long, an id
+of another API, no valid name) would fail every later request of its conversation, so it is replaced, under another id:
+a service that checks the ids it issued must not recognise it. The log is not changed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+
+from reasoning.events import ToolCall
+from reasoning.replay.history import HistoryStep
+from reasoning.stream.normalizer import normalize_stream
+from reasoning.stream.tags import blunt
+
+NOT_RUN = "not executed: the turn ended before this call ran"
+MAX_ARGUMENT_CHARS = 100_000  # 25,000 tokens in one call
+_OTHER_API_PREFIXES = ("fc_", "rs_")
+_NAME = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
+_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+class CallIds:
+    """Hand out each call id once per request: an id that a server used again gets a suffix."""
+
+    def __init__(self) -> None:
+        self._used: Counter[str] = Counter()
+
+    def unique(self, call_id: str) -> str:
+        self._used[call_id] += 1
+        count = self._used[call_id]
+        return call_id if count == 1 else f"{call_id}-{count}"
+
+
+def wire_id(call: ToolCall) -> str:
+    """Return the id that came, or the one that replaces it."""
+    return stand_in_id(call) if needs_stand_in(call) else call.call_id
+
+
+def wire_name(call: ToolCall) -> str:
+    """Return the name that came, or as much of it as services accept."""
+    return call.name if _NAME.fullmatch(call.name) else _NOT_IN_NAME.sub("_", call.name)[:64] or "unknown"
+
+
+def wire_arguments(call: ToolCall) -> str:
+    """Return the arguments byte for byte (product 10), or an empty object for what no service accepts."""
+    return call.arguments if is_sendable(call.arguments) else "{}"
+
+
+def call_output(call: ToolCall, step: HistoryStep) -> str:
+    result = step.results.get(call.call_id)
+    return result.output if result else NOT_RUN
+
+
+def without_tags(text: str) -> str:
+    """Return an answer without delimiters: services refuse them in history, and models imitate them.
+
+    What the normaliser would leave is sent unchanged, for its tags are in code. Product 27.
+    """
+    blunted = blunt(text)
+    if blunted == text or normalize_stream([{"content": text}]).visible == text.strip():
+        return text
+    return blunted
+
+
+def is_sendable(arguments: str) -> bool:
+    """Say whether this is a JSON object by the letter (Python alone accepts NaN), and not too long."""
+
+    def refuse(constant: str) -> None:
+        raise ValueError(constant)
+
+    try:
+        # The length first: parsing megabytes for every request would be slow.
+        return len(arguments) <= MAX_ARGUMENT_CHARS and isinstance(json.loads(arguments, parse_constant=refuse), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def needs_stand_in(call: ToolCall) -> bool:
+    return not (is_sendable(call.arguments) and call.call_id) or call.call_id.startswith(_OTHER_API_PREFIXES)
+
+
+def stand_in_id(call: ToolCall) -> str:
+    """Return an id of the same length, for some services count, and the same every time."""
+    return hashlib.sha256(call.call_id.encode("utf-8", "replace")).hexdigest()[: max(9, len(call.call_id))][:64]
