@@ -152,6 +152,7 @@ def request_target(chosen: ModelChoice) -> RequestTarget:
         context_limit=chosen.context_limit,
         takes_images=chosen.takes_images,
         takes_tools=chosen.takes_tools,
+        alternates_roles=not config.is_offline,
     )
 
 

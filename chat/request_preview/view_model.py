@@ -62,7 +62,6 @@ REASONS = {
     r"(?P<value>\S+) takes no reasoning details back": gettext_noop(
         "This service accepts no reasoning details (%(value)s)"
     ),
-    r"(?P<value>\S+) takes no signatures back": gettext_noop("This service accepts no signatures (%(value)s)"),
     r"(?P<value>\S+) takes no such step without its reasoning": gettext_noop(
         "This service accepts no such step without its thinking (%(value)s)"
     ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from collections import Counter
 from contextlib import suppress
 from functools import partial
 from typing import Literal, NamedTuple
@@ -21,7 +22,6 @@ from chat.models import Conversation, Turn
 from chat.tools.base import Tool
 from chat.turns.retry import retry_on_db_outage
 from chat.validation import InvalidInputError
-from reasoning.replay.wire.calls import CallIds
 
 # How long a decision may go unnoticed if the message about it is lost.
 LOOK_AGAIN_S = 2.0
@@ -59,7 +59,7 @@ class ApprovalGate:
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
-        self._ids = CallIds()
+        self._used: Counter[str] = Counter()
         self._woken = asyncio.Event()
 
     def wake(self) -> None:
@@ -76,7 +76,9 @@ class ApprovalGate:
             if _PLAIN_ID.fullmatch(call_id)
             else hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()[:32]
         )
-        return self._ids.unique(plain)
+        self._used[plain] += 1
+        count = self._used[plain]
+        return plain if count == 1 else f"{plain}-{count}"
 
     async def is_allowed_here(self, tool: Tool) -> bool:
         """Say whether the owner has allowed this tool in the conversation for good."""

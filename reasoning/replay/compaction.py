@@ -47,7 +47,7 @@ def choose_cut(events: Sequence[Event], target: RequestTarget, before: EgressPla
     """
     turns = read_history(events).turns
     room = min(target.room, round(OVERFLOW_SHARE * before.effective_tokens)) if is_overflow else target.room
-    left, border = before.effective_tokens, None
+    left, border = before.full_tokens, None
     ended = [(end_of(turn), tokens_of(turn)) for turn in ended_turns(turns)]
     for at, tokens in (*ended, *step_borders(turns)):
         if left <= room:
@@ -110,7 +110,7 @@ def newest_part(text: str, tokens: int) -> str:
 
 def is_worth_it(before: EgressPlan, after: EgressPlan) -> bool:
     """Say whether a summary makes the request really smaller."""
-    return after.effective_tokens < WORTH_SHARE * before.effective_tokens
+    return after.full_tokens < WORTH_SHARE * before.full_tokens
 
 
 def spoken_lines(event: Event) -> Iterator[str]:

@@ -19,6 +19,23 @@ AS_RECEIVED = "as received"
 BLANK = " "  # counts as reasoning where an empty string counts as missing
 
 
+@dataclass(frozen=True, slots=True)
+class IdRule:
+    """Which ids of calls a service accepts: at most, or exactly, so many letters, digits and ``others``."""
+
+    chars: int
+    is_exact: bool = False
+    others: str = "_-"
+
+    def fits(self, call_id: str) -> bool:
+        has_length = len(call_id) == self.chars if self.is_exact else 0 < len(call_id) <= self.chars
+        return has_length and all(char in self.others or (char.isascii() and char.isalnum()) for char in call_id)
+
+
+# A model of these reads its own ids (functions.search:0), or the service keeps a signature in them.
+_ANY_ID = IdRule(10_000, others="".join(map(chr, range(32, 127))))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """One service's contract.
@@ -41,7 +58,8 @@ class Dialect:
     takes_tools: bool = True
     takes_system: bool = True
     takes_images: bool = False
-    alternates_roles: bool = False
+    empty_content: str | None = None  # of a message that has only calls
+    call_ids: IdRule | None = None  # None: by the API
     control: Control = "none"
     off: Mapping[str, Any] = field(default_factory=dict)
     models_differ: bool = False
@@ -68,12 +86,19 @@ _DIALECTS = (
     ),
     Dialect(name="responses-strict", checked="2026-11", text_field=""),
     Dialect(name="strict-chat", checked="2026-11", text_field=""),
-    Dialect(name="mistral", checked="2026-09", text_field=""),
+    Dialect(
+        name="mistral",
+        checked="2026-11",
+        text_field="",
+        empty_content="",
+        call_ids=IdRule(9, is_exact=True, others=""),
+    ),
     Dialect(name="cerebras", checked="2026-09", text_field="reasoning", control="effort"),
     Dialect(name="groq", checked="2026-11", text_field="reasoning", control="effort", off=_EFFORT_NONE),
     Dialect(
         name="kimi",
         checked="2026-10",
+        call_ids=_ANY_ID,
         text_field="reasoning_content",
         needs="calls",
         placeholder=BLANK,
@@ -81,10 +106,15 @@ _DIALECTS = (
         off=_DISABLED,
     ),
     Dialect(
-        name="kimi-preserved", checked="2026-10", text_field="reasoning_content", needs="everything", placeholder=BLANK
+        name="kimi-preserved",
+        checked="2026-10",
+        text_field="reasoning_content",
+        needs="everything",
+        placeholder=BLANK,
+        call_ids=_ANY_ID,
     ),
-    # Refuses reasoning in history, tools, and two messages of one role in a row.
-    Dialect(name="deepseek-r1", checked="2026-03", text_field="", takes_tools=False, alternates_roles=True),
+    # Refuses reasoning in history, and tools.
+    Dialect(name="deepseek-r1", checked="2026-03", text_field="", takes_tools=False),
     Dialect(
         name="deepseek-v3.2",
         checked="2026-08",
@@ -150,6 +180,7 @@ _DIALECTS = (
         checked="2026-11",
         text_field="",
         takes_signatures=True,
+        call_ids=_ANY_ID,
         takes_images=True,
         control="effort",
         off=_EFFORT_NONE,
@@ -183,7 +214,7 @@ _BY_MODEL = (
     (r"kimi-k2(?:-thinking|\.[56])", "kimi"),
     (r"deepseek-v4", "deepseek-v4"),
     (r"deepseek-v3\.2", "deepseek-v3.2"),
-    (r"deepseek-r1$", "deepseek-r1"),
+    (r"deepseek-r1(?!-distill)\b", "deepseek-r1"),
     (r"gemini-[3-9]", "signed-calls"),
 )
 

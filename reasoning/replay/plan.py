@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from reasoning.events import Event
 from reasoning.replay.dialects import AS_RECEIVED, BLANK, Dialect, dialect_named
 from reasoning.replay.history import read_history
+from reasoning.replay.results import cut_results
 from reasoning.replay.selection import Omission, Selector
 from reasoning.replay.tokens import RESERVE, UsageAnchor, anchor_for, event_tokens, request_tokens
 from reasoning.replay.wire import FORMATS, format_of_body
@@ -38,7 +40,7 @@ class RequestTarget:
 
     What is known of this model beyond its dialect: ``takes_tools`` and ``takes_system`` (a system message), None where
     the dialect decides; ``insists_on_reasoning``: it refuses its own tool calls without their thinking. Product 28, 29,
-    31.
+    31. ``alternates_roles`` is false for the offline analyst, which reads question by question.
     """
 
     api: str
@@ -54,6 +56,7 @@ class RequestTarget:
     takes_tools: bool | None = None
     takes_system: bool | None = None
     insists_on_reasoning: bool = False
+    alternates_roles: bool = True
 
     @property
     def contract(self) -> Dialect:
@@ -83,11 +86,13 @@ class RequestTarget:
 class EgressPlan:
     """The next request without instructions and tools.
 
+
     ``notes`` explain what could not be asked for; ``optional`` names the parameters of the body that are left out where
     the service refuses them, each with its setting; ``repairs`` list what the last check dropped or added.
     ``offers_tools`` and ``takes_system`` are false where the service accepts no tools, or no system message;
     ``sends_opaque``: something in it is sealed, so its
-    service may refuse it; ``hides_images``: the newest question has images that the model doesn't take.
+    service may refuse it; ``hides_images``: the newest question has images that the model doesn't take;
+    ``cut_tokens``: so much of the results of the newest step is left out.
     """
 
     body: dict[str, Any]
@@ -102,6 +107,12 @@ class EgressPlan:
     takes_system: bool = True
     sends_opaque: bool = False
     hides_images: bool = False
+    cut_tokens: int = 0
+
+    @property
+    def full_tokens(self) -> int:
+        """The size of the request if no result had been cut."""
+        return self.effective_tokens + self.cut_tokens
 
     @property
     def entries(self) -> list[Entry]:
@@ -133,10 +144,20 @@ def plan_request(
     wire = FORMATS[target.api]
     selector = Selector(settings, dialect, wire, origin, refused_to_seq)
     turns = selector.select(history)
-    summary = COMPACTED + history.summary if history.summary else ""
-    entries, repairs = wire.write(
-        turns, summary=summary, dialect=dialect, origin=origin, takes_images=target.takes_images
+    write = partial(
+        wire.write,
+        summary=COMPACTED + history.summary if history.summary else "",
+        dialect=dialect,
+        origin=origin,
+        takes_images=target.takes_images,
+        alternates_roles=target.alternates_roles,
     )
+    entries, repairs = write(turns)
+    full = effective = request_tokens(entries, usage_anchor, target.overhead_tokens)
+    if full > target.room and history.turns and history.turns[-1].is_running:
+        turns = cut_results(turns, full - target.room)
+        entries, repairs = write(turns)
+        effective = request_tokens(entries, usage_anchor, target.overhead_tokens)
 
     # Only where all reasoning text is sent back can a service be asked to use it from turn to turn.
     was_cut = any(omission.rule in ("spec 001 BR-005", "product 3") for omission in selector.omissions)
@@ -149,7 +170,6 @@ def plan_request(
     )
     length = {wire.output_limit(dialect): target.max_output_tokens} if target.max_output_tokens is not None else {}
 
-    effective = request_tokens(entries, usage_anchor, target.overhead_tokens)
     # What settings omit is stored, but neither sent nor counted (spec 001 BR-004).
     omitted = {omission.seq for omission in selector.omissions}
     unsent = sum(event_tokens(event) for event in events if event.active and event.seq in omitted)
@@ -158,7 +178,7 @@ def plan_request(
         omissions=tuple(sorted(selector.omissions, key=lambda omission: omission.seq)),
         effective_tokens=effective,
         stored_tokens=effective + unsent,
-        should_compact=effective > target.room,
+        should_compact=full > target.room,
         notes=params.notes,
         optional=params.optional,
         repairs=repairs,
@@ -168,4 +188,5 @@ def plan_request(
         sends_opaque=any(
             block.kind != "text" for turn in turns for sent in turn.steps for block in sent.step.reasoning
         ),
+        cut_tokens=full - effective,
     )

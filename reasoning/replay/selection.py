@@ -8,7 +8,7 @@ what the person's own settings hold back stays out, and the refusal names the se
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
@@ -60,9 +60,7 @@ class Selector:
             strip = None if is_spared else ("spec 001 BR-005", f"reasoning.stripFromContext is {policy}")
             is_newest = turn is history.turns[-1]
             steps = [self._select_step(step, turn, strip, is_newest=is_newest) for step in turn.steps]
-            selected.append(
-                SelectedTurn(turn.question, tuple(step for step in steps if step), turn.attachments, turn.is_running)
-            )
+            selected.append(SelectedTurn(turn.question, tuple(step for step in steps if step), turn.attachments))
         return tuple(selected)
 
     def _select_step(
@@ -79,10 +77,13 @@ class Selector:
             dropped = left.parts if turn.is_running and left.calls else left.calls
             left = self._drop(left, dropped, ("dialect", f"{self.dialect.name} takes no tools"))
         reasons: list[Reason] = []
+        # A service that insists on the thinking of its own calls gets it in the running turn whatever is set, for there
+        # the person can't ask otherwise (spec 001 EC-006, product 31).
+        is_insisted = turn.is_running and bool(left.calls) and self.dialect.needs != "nothing"
         for block in left.reasoning:
             reason = (
                 unsupported_reason(block, self.dialect, self.wire)
-                or settings_reason(block, self.settings, strip)
+                or (None if is_insisted else settings_reason(block, self.settings, strip))
                 or self._provenance_reason(block, turn)
             )
             if reason:
@@ -92,13 +93,16 @@ class Selector:
         if self.wire.needs_follower:
             loose = list(takewhile(lambda part: not is_follower(part), reversed(left.parts)))
             left = self._drop(left, loose, ("replay 7", "reasoning that nothing follows"))
-        return self._apply_requirements(left, step, reasons, is_newest=is_newest) if left.parts else None
+        if not left.parts:
+            return None
+        return self._apply_requirements(left, step, reasons, is_newest=is_newest, is_running=turn.is_running)
 
     def _finished_calls(self, step: HistoryStep) -> HistoryStep:
         """Return a failed turn's calls that were answered; partial text and loose reasoning are omitted. Replay 5."""
         partial = [message for message in step.messages if message.partial]
         left = self._drop(step, partial, ("spec 002 drop", "partial text of a failed turn"))
-        if not (self.dialect.takes_signatures and left.results):  # there a step's calls are sent all or none
+        is_signed = self.dialect.takes_signatures or any(block.kind == "signature" for block in left.reasoning)
+        if not (is_signed and left.results):  # there a step's calls are sent all or none
             open_calls = [call for call in left.calls if call.call_id not in left.results]
             left = self._drop(left, open_calls, ("replay 5", "a call of a failed turn that never ran"))
         if left.calls:
@@ -132,25 +136,32 @@ class Selector:
         return None
 
     def _apply_requirements(
-        self, left: HistoryStep, whole: HistoryStep, reasons: list[Reason], *, is_newest: bool
+        self, left: HistoryStep, whole: HistoryStep, reasons: list[Reason], *, is_newest: bool, is_running: bool
     ) -> SelectedStep | None:
-        """Give a step what its service insists on, or omit it. Replay D4, D5; product 3, 21 for what was lost."""
+        """Give a step what its service insists on, or omit it. Replay D4, D5; product 3, 21 for what was lost.
+
+        A step of the running turn is never omitted: without its results the model would ask for them again.
+        """
         rules = {rule for rule, _words in reasons}
-        # A setting of the user wins over what the service insists on; the refusal then names the setting.
-        if "text" not in self.wire.reasoning_kinds or rules & BY_SETTING:
-            return SelectedStep(left)
+        sent = SelectedStep(left, is_running=is_running)
+        # Only text is insisted on. What a person has set wins over the service; the refusal then names the setting.
+        has_set = self.settings.include_in_context is not None or "spec 001 BR-005" in rules
+        if "text" not in self.wire.reasoning_kinds or (rules & BY_SETTING and has_set):
+            return sent
         # A call whose signature or details were purged, or refused, is refused by the service that made them.
         takes_opaque = self.dialect.takes_signatures or self.dialect.takes_details
-        if takes_opaque and left.calls and rules & {_PURGED, _REFUSED}:
+        if takes_opaque and left.calls and rules & {_PURGED, _REFUSED} and not is_running:
             self._omit_step(left)
             return None
         has_text = any(block.kind == "text" for block in left.reasoning)
         if has_text or not self._needs_text(left, whole, is_newest=is_newest):
-            return SelectedStep(left)
-        if _PURGED in rules or not self.dialect.placeholder:
-            self._omit_step(left)
-            return None
-        return SelectedStep(left, self.dialect.placeholder)
+            return sent
+        if self.dialect.placeholder and (is_running or _PURGED not in rules):
+            return replace(sent, placeholder=self.dialect.placeholder)
+        if is_running:
+            return sent
+        self._omit_step(left)
+        return None
 
     def _needs_text(self, left: HistoryStep, whole: HistoryStep, *, is_newest: bool) -> bool:
         match self.dialect.needs:
@@ -197,8 +208,6 @@ def unsupported_reason(block: Reasoning, dialect: Dialect, wire: WireFormat) -> 
         return ("dialect", f"{dialect.name} takes no reasoning back")
     if block.kind == "details" and dialect.takes_details is False:
         return ("dialect", f"{dialect.name} takes no reasoning details back")
-    if block.kind == "signature" and not dialect.takes_signatures:
-        return ("dialect", f"{dialect.name} takes no signatures back")
     return None
 
 

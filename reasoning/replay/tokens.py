@@ -20,7 +20,17 @@ from reasoning.replay.attachments import IMAGE_TOKENS, without_images
 CHARS_PER_TOKEN = 4
 RESERVE = 1024  # tokens that an answer needs at the very least
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
-ENCRYPTED_KEYS = frozenset({"encrypted_content", "data", "signature", "thought_signature"})
+ENCRYPTED_KEYS = frozenset(
+    {
+        "encrypted_content",
+        "data",
+        "signature",
+        "thought_signature",
+        "thoughtSignature",
+        "thinking_signature",
+        "reasoning_opaque",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)

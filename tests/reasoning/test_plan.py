@@ -68,7 +68,11 @@ def test_turn_becomes_question_call_result_and_answer():
     made = plan(turn(thought(), call(arguments='{"q":  1}'), result(), AssistantMessage(text="So.", step=1)))
 
     function = {"name": "f", "arguments": '{"q":  1}'}
-    called = {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
+    called = {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
+    }
     assert made.entries == [
         {"role": "user", "content": "q"},
         {**called, "reasoning_content": "Hm."},
@@ -105,7 +109,7 @@ def test_inactive_branch_is_not_sent():
 def test_compaction_replaces_what_it_summarises():
     made = plan(turn(SAID), [Compaction(to_seq=3, summary="short", turn="b")], turn(end=None, name="b"))
 
-    assert roles(made) == ["user", "user"]
+    assert roles(made) == ["user"]
     assert "short" in made.entries[0]["content"]
 
 
@@ -115,7 +119,7 @@ def test_compaction_splits_no_step():
 
     made = plan(turn(*steps, Compaction(to_seq=3, summary="s"), end=None))
 
-    assert roles(made) == ["user", "user", "assistant", "tool", "assistant", "tool"]
+    assert roles(made) == ["user", "assistant", "tool", "assistant", "tool"]
 
 
 def test_steps_without_an_index_begin_at_results_and_thoughts():
@@ -133,7 +137,7 @@ def test_failed_turn_sends_answered_calls_only(end):
     chat = plan(turn(call(), result(), *partial, end=end), turn(end=None, name="b"))
     responses = plan(turn(item(), call(), result(), end=end), turn(end=None, name="b"), to=RESPONSES, by=DEFAULTS)
 
-    assert roles(chat) == ["user", "assistant", "tool", "user"]
+    assert roles(chat) == ["user", "assistant", "tool", "assistant", "user"]
     assert not {"half", "par"} & set(str(chat.body).split("'"))
     assert roles(responses) == ["message", "function_call", "function_call_output", "message"]
     assert rules(responses) == ["spec 002 drop"]
@@ -214,11 +218,34 @@ def test_disabled_reasoning_asks_for_none_and_still_sends_items():
 
 @pytest.mark.spec("replay D4")
 @pytest.mark.parametrize("dialect", ["kimi", "deepseek-v3.2", "deepseek-v4"])
-def test_thinking_that_settings_hold_back_gets_no_placeholder(dialect):
-    made = plan(turn(thought(), call(), result(), end=None), to=replace(CHAT, dialect=dialect), by=DEFAULTS)
+def test_thinking_that_a_person_holds_back_gets_no_placeholder(dialect):
+    held = ReasoningSettings(include_in_context=False)
+    earlier = turn(thought(), call(), result())
 
-    assert roles(made) == ["user", "assistant", "tool"]
+    made = plan(earlier, turn(end=None, name="b"), to=replace(CHAT, dialect=dialect), by=held)
+
     assert thoughts(made) == []
+
+
+@pytest.mark.spec("product 31")
+@pytest.mark.parametrize("dialect", ["kimi", "kimi-preserved", "deepseek-v3.2", "deepseek-v4"])
+@pytest.mark.parametrize("by", [DEFAULTS, ReasoningSettings(include_in_context=False)])
+def test_service_that_insists_gets_the_thinking_of_the_running_turn(dialect, by):
+    target = replace(CHAT, dialect=dialect)
+
+    assert thoughts(plan(turn(thought(), call(), result(), end=None), to=target, by=by)) == ["Hm."]
+
+
+@pytest.mark.spec("product 31")
+def test_what_a_refusal_taught_is_sent_to_a_service_that_no_dialect_knows():
+    learned = replace(CHAT, insists_on_reasoning=True)
+    earlier, running = (
+        turn(thought("old"), call(), result()),
+        turn(thought("new"), call(2), result(2), end=None, name="b"),
+    )
+
+    assert thoughts(plan(earlier, running, to=CHAT, by=DEFAULTS)) == []
+    assert thoughts(plan(earlier, running, to=learned, by=DEFAULTS)) == [" ", "new"]
 
 
 @pytest.mark.spec("replay D5")
@@ -231,11 +258,19 @@ def test_call_without_thinking_gets_the_placeholder_of_its_dialect(dialect, sent
 
 
 @pytest.mark.spec("product 3")
-@pytest.mark.parametrize(("dialect", "entries"), [("openai-chat", 3), ("kimi", 1), ("deepseek-v4", 1)])
+@pytest.mark.parametrize(("dialect", "entries"), [("openai-chat", 5), ("kimi", 1), ("deepseek-v4", 1)])
 def test_step_with_purged_thinking_is_omitted_where_it_is_required(dialect, entries):
-    made = plan(turn(thought(""), call(), result(), end=None), to=replace(CHAT, dialect=dialect))
+    made = plan(turn(thought(""), call(), result()), turn(end=None, name="b"), to=replace(CHAT, dialect=dialect))
 
     assert len(made.entries) == entries
+
+
+@pytest.mark.spec("product 3")
+@pytest.mark.parametrize("dialect", ["kimi", "details", "signed-calls"])
+def test_step_of_the_running_turn_is_never_omitted(dialect):
+    made = plan(turn(thought(""), call(), result(), end=None), to=replace(CHAT, dialect=dialect), refused_to_seq=99)
+
+    assert roles(made) == ["user", "assistant", "tool"]
 
 
 def test_model_without_tools_continues_from_the_question():

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 from reasoning.events import AssistantMessage, AttachedFile, Reasoning
 from reasoning.replay.attachments import framed_question
-from reasoning.replay.dialects import Control, Dialect
+from reasoning.replay.dialects import Control, Dialect, IdRule
 from reasoning.replay.history import HistoryStep
 from reasoning.replay.wire.calls import CallIds
 from reasoning.settings import ReasoningSettings
@@ -26,10 +26,14 @@ Part = Literal["instructions", "question", "answer", "thinking", "result"]
 
 @dataclass(frozen=True, slots=True)
 class SelectedStep:
-    """What of a step is sent. ``placeholder`` is sent where the service wants reasoning and there was none."""
+    """What of a step is sent. ``placeholder`` is sent where the service wants reasoning and there was none.
+
+    ``is_running``: the receiver made it, in the turn that it is to continue.
+    """
 
     step: HistoryStep
     placeholder: str = ""
+    is_running: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,6 @@ class SelectedTurn:
     question: str
     steps: tuple[SelectedStep, ...]
     attachments: tuple[AttachedFile, ...] = ()
-    is_running: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ class WireFormat(ABC):
     mention: ClassVar[re.Pattern[str]]
     entries_key: ClassVar[str]
     text_part: ClassVar[str]
+    call_ids: ClassVar[IdRule]
     dialect: ClassVar[str] = ""
     reasoning_kinds: ClassVar[frozenset[str]]
     needs_follower: ClassVar[bool] = False
@@ -101,9 +105,13 @@ class WireFormat(ABC):
         dialect: Dialect,
         origin: Origin,
         takes_images: bool,
+        alternates_roles: bool,
     ) -> tuple[list[Entry], tuple[Repair, ...]]:
-        """Return the entries of a request, and what was repaired. ``summary`` stands for the turns before."""
-        call_ids = CallIds()
+        """Return the entries of a request, and what was repaired. ``summary`` stands for the turns before.
+
+        ``alternates_roles``: no two questions, or answers, are neighbours.
+        """
+        call_ids = CallIds(dialect.call_ids or self.call_ids)
         entries = [self.question(summary, ())] if summary else []
         for turn in turns:
             text, images = framed_question(turn.question, turn.attachments, takes_images=takes_images)
@@ -111,7 +119,8 @@ class WireFormat(ABC):
                 entries.append(self.question(text, images))
             for selected in turn.steps:
                 entries += self.step(selected, dialect, origin, call_ids)
-        return self.repaired(entries, dialect)
+        entries, repairs = self.repaired(entries)
+        return (self.alternating(entries) if alternates_roles else entries), repairs
 
     @abstractmethod
     def question(self, text: str, images: Sequence[str]) -> Entry:
@@ -122,12 +131,23 @@ class WireFormat(ABC):
         """Return what is sent of one response: its own entries, and the results of its calls."""
 
     @abstractmethod
-    def repaired(self, entries: Sequence[Entry], dialect: Dialect) -> tuple[list[Entry], tuple[Repair, ...]]:
+    def repaired(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
         """Return entries that a service accepts. The last check before a request leaves (replay 10).
 
         Selection is built so that nothing is found here; what is found all the same (an old row, a broken event) must
         not end a conversation for good.
         """
+
+    def alternating(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Return entries where neighbouring questions are one, since many chat templates demand that. Product 29."""
+        joined: list[Entry] = []
+        for entry in entries:
+            if joined and joined[-1].get("role") == entry.get("role") == "user":
+                content = self.joined_content(joined[-1]["content"], entry["content"])
+                joined[-1] = {**joined[-1], "content": content}
+            else:
+                joined.append(entry)
+        return joined
 
     def with_first_question(self, entries: Sequence[Entry], text: str) -> list[Entry]:
         """Return entries with ``text`` in front of the first question, or as a question where there is none."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections import Counter
 
 from reasoning.events import ToolCall
+from reasoning.replay.dialects import IdRule
 from reasoning.replay.history import HistoryStep
 from reasoning.stream.normalizer import normalize_stream
 from reasoning.stream.tags import blunt
@@ -20,30 +20,47 @@ from reasoning.stream.tags import blunt
 NOT_RUN = "not executed: the turn ended before this call ran"
 MAX_ARGUMENT_CHARS = 100_000  # 25,000 tokens in one call
 _OTHER_API_PREFIXES = ("fc_", "rs_")
-_NAME = re.compile(r"[a-zA-Z0-9_.:-]{1,64}")
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class CallIds:
-    """Hand out each call id once per request: an id that a server used again gets a suffix."""
+    """Hand out each call id once per request, in a form that the receiver accepts. Product 30.
 
-    def __init__(self) -> None:
-        self._used: Counter[str] = Counter()
+    An id that fits stays; another one is replaced by one that depends on it alone. An id that a server used again gets
+    a suffix.
+    """
 
-    def unique(self, call_id: str) -> str:
-        self._used[call_id] += 1
-        count = self._used[call_id]
-        return call_id if count == 1 else f"{call_id}-{count}"
+    def __init__(self, rule: IdRule) -> None:
+        self._rule = rule
+        self._taken: set[str] = set()
+
+    def take(self, call: ToolCall, *, is_replaced: bool, is_own: bool) -> str:
+        """Return the id of a call in this request.
+
+        ``is_replaced``: under an id that no service issued. ``is_own``: the receiver made it in this turn, so it
+        accepts it as it is; some look it up, or keep a signature in it.
+        """
+        call_id = stand_in_id(call) if is_replaced else call.call_id
+        fitted = call_id if is_own and not (is_replaced or self._rule.is_exact) else fitting_id(call_id, self._rule)
+        count = 1
+        while fitted in self._taken:
+            count += 1
+            fitted = fitting_id(f"{call_id}-{count}", self._rule)
+        self._taken.add(fitted)
+        return fitted
 
 
-def wire_id(call: ToolCall) -> str:
-    """Return the id that came, or the one that replaces it."""
-    return stand_in_id(call) if needs_stand_in(call) else call.call_id
+def fitting_id(call_id: str, rule: IdRule) -> str:
+    """Return the id, or one that a service with this rule accepts in its place; the same every time."""
+    if rule.fits(call_id):
+        return call_id
+    plain = _NOT_IN_NAME.sub("_", call_id)
+    return plain if rule.fits(plain) else digest_of(call_id)[: min(rule.chars, 32)]
 
 
 def wire_name(call: ToolCall) -> str:
-    """Return the name that came, or as much of it as services accept."""
-    return call.name if _NAME.fullmatch(call.name) else _NOT_IN_NAME.sub("_", call.name)[:64] or "unknown"
+    """Return the name that came, or as much of it as all services accept."""
+    return _NOT_IN_NAME.sub("_", call.name)[:64] or "unknown"
 
 
 def wire_arguments(call: ToolCall) -> str:
@@ -86,4 +103,8 @@ def needs_stand_in(call: ToolCall) -> bool:
 
 def stand_in_id(call: ToolCall) -> str:
     """Return an id of the same length, for some services count, and the same every time."""
-    return hashlib.sha256(call.call_id.encode("utf-8", "replace")).hexdigest()[: max(9, len(call.call_id))][:64]
+    return digest_of(call.call_id)[: min(max(9, len(call.call_id)), 40)]
+
+
+def digest_of(call_id: str) -> str:
+    return hashlib.sha256(call_id.encode("utf-8", "replace")).hexdigest()

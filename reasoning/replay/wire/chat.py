@@ -6,10 +6,10 @@ A call without a result gets a constant one, so that no request carries an open 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reasoning.replay.dialects import AS_RECEIVED, Control, Dialect
+from reasoning.replay.dialects import AS_RECEIVED, Control, Dialect, IdRule
 from reasoning.replay.history import HistoryStep
 from reasoning.replay.wire.base import (
     NOT_REASONING,
@@ -28,15 +28,23 @@ from reasoning.replay.wire.calls import (
     CallIds,
     call_output,
     needs_stand_in,
-    stand_in_id,
     wire_arguments,
-    wire_id,
     wire_name,
     without_tags,
 )
 from reasoning.settings import ReasoningSettings
 
-_FIELDS = {"reasoning": "reasoning", "thinking": "thinking", "reasoning_details": "reasoning"}
+NO_ANSWER = "(no answer followed)"  # between the results of calls and the next question
+_FIELDS = {
+    "reasoning": "reasoning",
+    "thinking": "thinking",
+    "reasoning_text": "reasoning_text",
+    "reasoning_details": "reasoning",
+}
+# Of a call, and of a message: what the service may not overwrite with what it added.
+_CALL_KEYS = frozenset({"call_id", "id", "type", "index", "function"})
+_JOINED = ("text", "summary", "data")
+_MESSAGE_KEYS = frozenset({"role", "content", "tool_calls"})
 _ALWAYS_REASONING = re.compile(r".*(?:thinking|reasoner|-r1)")  # models that can't be switched off
 _SWITCH_VALUES = ("none", "medium")  # efforts that mean no more than off and on
 
@@ -50,6 +58,7 @@ class ChatFormat(WireFormat):
     mention = re.compile(r"\bchat/completions\b|\bchat completions\b", re.IGNORECASE)
     entries_key = "messages"
     text_part = "text"
+    call_ids = IdRule(40)
     reasoning_kinds = frozenset({"text", "details", "signature"})
 
     def question(self, text: str, images: Sequence[str]) -> Entry:
@@ -61,45 +70,48 @@ class ChatFormat(WireFormat):
     def step(self, selected: SelectedStep, dialect: Dialect, origin: Origin, call_ids: CallIds) -> list[Entry]:
         """Return a step as one assistant message with all its calls, and their results; nothing where it has neither.
 
-        A reasoning field is present only where there is something for it (spec 001 EC-007), or a placeholder.
+        A reasoning field is present only where there is something for it (spec 001 EC-007), or a placeholder. The key
+        of the content always is: some templates fail without it.
         """
-        step, placeholder = selected.step, selected.placeholder
-        message: Entry = {"role": "assistant"}
-        results: list[Entry] = []
-        if step.text:
-            message["content"] = without_tags(step.text)
-        if step.calls:
-            # Where a service signs a step, it refuses one that has some of its ids and not others.
-            needs_stand_ins = dialect.takes_signatures and any(needs_stand_in(call) for call in step.calls)
-            signatures = {
-                block.item["call_id"]: {"extra_content": block.item["extra_content"]}
-                for block in step.reasoning
-                if block.kind == "signature" and isinstance(block.item, Mapping)
-            }
-            message["tool_calls"] = []
-            for call in step.calls:
-                call_id = call_ids.unique(stand_in_id(call) if needs_stand_ins else wire_id(call))
-                function = {"name": wire_name(call), "arguments": wire_arguments(call)}
-                signature = signatures.get(call.call_id, {})
-                message["tool_calls"].append({"id": call_id, "type": "function", "function": function, **signature})
-                results.append({"role": "tool", "tool_call_id": call_id, "content": call_output(call, step)})
-        if len(message) == 1:
+        step = selected.step
+        if not (step.text or step.calls):
             return []
-        message.update(reasoning_fields(step, dialect) or ({dialect.text_field: placeholder} if placeholder else {}))
-        return [message, *results]
+        content = without_tags(step.text) if step.text else dialect.empty_content
+        message: Entry = {"role": "assistant", "content": content}
+        results: list[Entry] = []
+        signatures = call_signatures(step)
+        # Where a service signs a step, it refuses one that has some of its ids and not others.
+        is_signed = dialect.takes_signatures or bool(signatures)
+        replaces_all = is_signed and any(needs_stand_in(call) for call in step.calls)
+        for call in step.calls:
+            is_replaced = replaces_all or needs_stand_in(call)
+            call_id = call_ids.take(call, is_replaced=is_replaced, is_own=selected.is_running)
+            function = {"name": wire_name(call), "arguments": wire_arguments(call)}
+            sent = {**signatures.get(call.call_id, {}), "id": call_id, "type": "function", "function": function}
+            message.setdefault("tool_calls", []).append(sent)
+            results.append({"role": "tool", "tool_call_id": call_id, "content": call_output(call, step)})
+        thinking = reasoning_fields(step, dialect)
+        if not thinking and selected.placeholder:
+            thinking = {thinking_field(dialect.text_field): selected.placeholder}
+        return [{**message_signature(step), **thinking, **message}, *results]
 
-    def repaired(self, entries: Sequence[Entry], dialect: Dialect) -> tuple[list[Entry], tuple[Repair, ...]]:
-        return repair_messages(self.join_roles(entries) if dialect.alternates_roles else entries)
+    def repaired(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
+        return repair_messages(entries)
 
-    def join_roles(self, messages: Sequence[Entry]) -> list[Entry]:
-        """Join neighbours of one role, for services that want questions and answers to alternate. Replay 9."""
+    def alternating(self, entries: Sequence[Entry]) -> list[Entry]:
+        """Join neighbours of one role, and put an answer between a result and a question."""
         joined: list[Entry] = []
-        for message in messages:
-            before = joined[-1] if joined else None
-            if before and before["role"] == message["role"] and message["role"] in ("user", "assistant"):
-                joined[-1] = {**before, "content": self.joined_content(before.get("content"), message.get("content"))}
-            else:
-                joined.append(message)
+        for message in super().alternating(entries):
+            before = joined[-1] if joined else {}
+            if may_join(before, message):
+                shared = (before.keys() & message.keys()) - {"role", "content"}
+                thinking = {name: f"{before[name]}\n\n{message[name]}" for name in shared}
+                content = self.joined_content(before["content"], message["content"])
+                joined[-1] = {**before, **message, **thinking, "content": content}
+                continue
+            if before.get("role") == "tool" and message["role"] == "user":
+                joined.append({"role": "assistant", "content": NO_ANSWER})
+            joined.append(message)
         return joined
 
     def params(
@@ -190,17 +202,85 @@ def repair_messages(messages: Sequence[Entry]) -> tuple[list[Entry], tuple[Repai
     return repaired, tuple(repairs)
 
 
+def may_join(before: Entry, message: Entry) -> bool:
+    """Say whether two answers may be one message: the first has no calls, and nothing opaque is in both."""
+    if not before.get("role") == message["role"] == "assistant" or before.get("tool_calls"):
+        return False
+    shared = (before.keys() & message.keys()) - {"role", "content"}
+    return all(isinstance(one[name], str) for one in (before, message) for name in shared)
+
+
 def reasoning_fields(step: HistoryStep, dialect: Dialect) -> Entry:
     details = [element for block in step.reasoning if block.kind == "details" for element in block.details]
     if details:
-        return {"reasoning_details": details}  # they contain the text, too
+        return {"reasoning_details": merge_details(details)}  # they contain the text, too
     blocks = [block for block in step.reasoning if block.kind == "text" and block.text]
     if not blocks:
         return {}
-    name = dialect.text_field
-    if name == AS_RECEIVED:
-        name = _FIELDS.get(blocks[0].source_field, "reasoning_content")
-    return {name: "\n\n".join(block.text for block in blocks)}
+    return {thinking_field(dialect.text_field, blocks[0].source_field): "\n\n".join(block.text for block in blocks)}
+
+
+def thinking_field(name: str, source_field: str = "") -> str:
+    """Return the field for a dialect's ``text_field``, of text that came in ``source_field``."""
+    return _FIELDS.get(source_field, "reasoning_content") if name == AS_RECEIVED else name
+
+
+def signature_items(step: HistoryStep) -> Iterator[Mapping[str, Any]]:
+    """Yield what a service added to the calls and the message of a step, to get it back. Product 38."""
+    for block in step.reasoning:
+        if block.kind == "signature" and isinstance(block.item, Mapping):
+            yield block.item
+
+
+def call_signatures(step: HistoryStep) -> dict[str, Entry]:
+    """Return the opaque fields of each call that has some, by its id."""
+    found: dict[str, Entry] = {}
+    for item in signature_items(step):
+        if "call_id" in item:
+            added = {name: value for name, value in item.items() if name not in _CALL_KEYS}
+            found[item["call_id"]] = found.get(item["call_id"], {}) | added
+    return found
+
+
+def message_signature(step: HistoryStep) -> Entry:
+    """Return the opaque fields of the message."""
+    found: Entry = {}
+    for item in signature_items(step):
+        if isinstance(item.get("message"), Mapping):
+            found |= {name: value for name, value in item["message"].items() if name not in _MESSAGE_KEYS}
+    return found
+
+
+def merge_details(details: Sequence[Any]) -> list[Any]:
+    """Join the pieces of one detail, as a stream has them: of the same type, and the same index or id. Product 38.
+
+    Texts, summaries and data are joined; of the other fields the last value that is not null counts. A detail that has
+    its signature is complete.
+    """
+    merged: list[Any] = []
+    for piece in details:
+        whole = next((one for one in reversed(merged) if is_piece_of(piece, one)), None)
+        if whole is None:
+            merged.append(dict(piece) if isinstance(piece, Mapping) else piece)
+            continue
+        for name, value in piece.items():
+            before = whole.get(name)
+            if name in _JOINED and isinstance(before, str) and isinstance(value, str):
+                # Some services send ciphertext whole, and again at the end.
+                whole[name] = before if name == "data" and before == value else before + value
+            elif value is not None or name not in whole:
+                whole[name] = value
+    return merged
+
+
+def is_piece_of(piece: Any, whole: Any) -> bool:
+    if not (isinstance(piece, Mapping) and isinstance(whole, Mapping)) or piece.get("type") != whole.get("type"):
+        return False
+    if whole.get("signature") and any(piece.get(name) for name in _JOINED):
+        return False
+    pairs = [(piece.get(name), whole.get(name)) for name in ("index", "id")]
+    known = [(one, other) for one, other in pairs if one is not None and other is not None]
+    return bool(known) and all(one == other for one, other in known)
 
 
 def asked_params(settings: ReasoningSettings, dialect: Dialect) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reasoning.events import AssistantMessage, Reasoning, ToolCall
-from reasoning.replay.dialects import Control, Dialect
+from reasoning.replay.dialects import Control, Dialect, IdRule
 from reasoning.replay.wire.base import (
     NOT_REASONING,
     Entry,
@@ -29,8 +29,8 @@ from reasoning.replay.wire.calls import (
     NOT_RUN,
     CallIds,
     call_output,
+    needs_stand_in,
     wire_arguments,
-    wire_id,
     wire_name,
     without_tags,
 )
@@ -48,6 +48,7 @@ class ResponsesFormat(WireFormat):
     mention = re.compile(r"\bv1/responses\b|\bresponses (?:api|endpoint)\b", re.IGNORECASE)
     entries_key = "input"
     text_part = "input_text"
+    call_ids = IdRule(64)
     dialect = "responses-strict"
     reasoning_kinds = frozenset({"item"})
     needs_follower = True
@@ -67,20 +68,23 @@ class ResponsesFormat(WireFormat):
         for part in step.parts:
             match part:
                 case Reasoning(kind="item"):
+                    # Refused without the key: ``Missing required field summary``.
                     items.append(dict(part.item))
+                    if part.item.get("type", "reasoning") == "reasoning" and part.item.get("summary") is None:
+                        items[-1]["summary"] = []
                 case AssistantMessage() if part.text:
                     message = {"type": "message", "role": "assistant", "content": without_tags(part.text)}
                     has_phase = part.phase and origin.is_same_model(part)
                     items.append({**message, "phase": part.phase} if has_phase else message)
                 case ToolCall():
-                    call_id = call_ids.unique(wire_id(part))
+                    call_id = call_ids.take(part, is_replaced=needs_stand_in(part), is_own=selected.is_running)
                     call = {"call_id": call_id, "name": wire_name(part), "arguments": wire_arguments(part)}
                     items.append({"type": "function_call", **call})
                     output = call_output(part, step)
                     outputs.append({"type": "function_call_output", "call_id": call_id, "output": output})
         return items + outputs
 
-    def repaired(self, entries: Sequence[Entry], dialect: Dialect) -> tuple[list[Entry], tuple[Repair, ...]]:
+    def repaired(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
         return repair_items(entries)
 
     def params(
