@@ -140,7 +140,7 @@ class Selector:
     ) -> SelectedStep | None:
         """Give a step what its service insists on, or omit it. Replay D4, D5; product 3, 21 for what was lost.
 
-        A step of the running turn is never omitted: without its results the model would ask for them again.
+        Unless it was purged, a step of the running turn stays: without its results the model would ask for them again.
         """
         rules = {rule for rule, _words in reasons}
         sent = SelectedStep(left, is_running=is_running)
@@ -150,15 +150,16 @@ class Selector:
             return sent
         # A call whose signature or details were purged, or refused, is refused by the service that made them.
         takes_opaque = self.dialect.takes_signatures or self.dialect.takes_details
-        if takes_opaque and left.calls and rules & {_PURGED, _REFUSED} and not is_running:
+        lost = {_PURGED} if is_running else {_PURGED, _REFUSED}
+        if takes_opaque and left.calls and rules & lost:
             self._omit_step(left)
             return None
         has_text = any(block.kind == "text" for block in left.reasoning)
         if has_text or not self._needs_text(left, whole, is_newest=is_newest):
             return sent
-        if self.dialect.placeholder and (is_running or _PURGED not in rules):
+        if self.dialect.placeholder and _PURGED not in rules:
             return replace(sent, placeholder=self.dialect.placeholder)
-        if is_running:
+        if is_running and _PURGED not in rules:
             return sent
         self._omit_step(left)
         return None

@@ -265,10 +265,12 @@ def test_step_with_purged_thinking_is_omitted_where_it_is_required(dialect, entr
     assert len(made.entries) == entries
 
 
-@pytest.mark.spec("product 3")
-@pytest.mark.parametrize("dialect", ["kimi", "details", "signed-calls"])
-def test_step_of_the_running_turn_is_never_omitted(dialect):
-    made = plan(turn(thought(""), call(), result(), end=None), to=replace(CHAT, dialect=dialect), refused_to_seq=99)
+@pytest.mark.spec("product 21")
+@pytest.mark.parametrize("dialect", ["details", "signed-calls"])
+def test_step_of_the_running_turn_stays_without_what_was_refused(dialect):
+    sealed = Reasoning(kind="signature", item={"call_id": "call_1", "x": 1}, model="m", provider="p", step=0)
+
+    made = plan(turn(sealed, call(), result(), end=None), to=replace(CHAT, dialect=dialect), refused_to_seq=99)
 
     assert roles(made) == ["user", "assistant", "tool"]
 
