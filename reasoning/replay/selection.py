@@ -145,8 +145,9 @@ class Selector:
         rules = {rule for rule, _words in reasons}
         sent = SelectedStep(left, is_running=is_running)
         # Only text is insisted on. What a person has set wins over the service; the refusal then names the setting.
-        has_set = self.settings.include_in_context is not None or "spec 001 BR-005" in rules
-        if "text" not in self.wire.reasoning_kinds or (rules & BY_SETTING and has_set):
+        # Where nothing is set, an earlier step with calls is omitted below: the question works, and its answer is left.
+        is_default = self.settings.include_in_context is None and "spec 001 BR-005" not in rules and bool(left.calls)
+        if "text" not in self.wire.reasoning_kinds or (rules & BY_SETTING and not is_default):
             return sent
         # A call whose signature or details were purged, or refused, is refused by the service that made them.
         takes_opaque = self.dialect.takes_signatures or self.dialect.takes_details
@@ -157,7 +158,7 @@ class Selector:
         has_text = any(block.kind == "text" for block in left.reasoning)
         if has_text or not self._needs_text(left, whole, is_newest=is_newest):
             return sent
-        if self.dialect.placeholder and _PURGED not in rules:
+        if self.dialect.placeholder and not rules & {_PURGED, *BY_SETTING}:
             return replace(sent, placeholder=self.dialect.placeholder)
         if is_running and _PURGED not in rules:
             return sent

@@ -8,12 +8,15 @@ from channels.db import database_sync_to_async
 from accounts.models import User
 from chat.conversations import actions, reasoning_settings
 from chat.models import Conversation, Event
+from reasoning.replay.dialects import dialect_named
 from tests.chat.asking import ask, owner_of
 from tests.chat.histories import KINDS, LONG, Talk, cut
 from tests.contract_server.script import WORDINGS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 INSISTING = [model for model, kind in KINDS.items() if kind.needs_reasoning]
+# Those that also want the thinking of calls of earlier turns.
+INSISTING_LATER = [model for model in INSISTING if dialect_named(KINDS[model].dialect).needs != "running calls"]
 NEXT_YEAR = "Fri, 31 Dec 2100 23:59:59 GMT"
 change = database_sync_to_async(reasoning_settings.replace)
 
@@ -31,29 +34,31 @@ def kinds_sent(talk: Talk) -> list[list[str]]:
     return [[item["type"] for item in request["body"]["input"]] for request in talk.upstream.requests()]
 
 
-@pytest.mark.spec("replay D4")
-@pytest.mark.parametrize("model", INSISTING)
-async def test_refusal_by_default_settings_names_the_setting(talk, model):
+@pytest.mark.spec("product 31")
+@pytest.mark.parametrize("model", [model for model in INSISTING if KINDS[model].dialect != "kimi-preserved"])
+async def test_service_that_insists_needs_no_settings(talk, model):
     await talk.choose(KINDS[model], reasoning={})
 
-    failed = await talk.ask(talk.step(), talk.answer())
+    turns = [await talk.ask(talk.step(), talk.answer()) for _again in range(2)]
+
+    assert [turn.status for turn in turns] == ["completed", "completed"]
+    assert set(verdicts(talk)) == {"accepted"}
+
+
+@pytest.mark.spec("replay D4")
+@pytest.mark.spec("001 EC-005")
+@pytest.mark.parametrize("model", INSISTING_LATER)
+async def test_refusal_of_what_a_person_holds_back_names_the_setting(talk, model):
+    await talk.choose(KINDS[model], reasoning={"reasoning.includeInContext": False})
+    await talk.ask(talk.step(), talk.answer())
+
+    failed = await talk.ask(talk.answer())
+    await change(talk.conversation.pk, {"reasoning.includeInContext": True})
+    turn = await talk.ask(talk.answer())
 
     assert (failed.status, failed.error_code) == ("errored", "refused")
     assert failed.error_reason == "missing_reasoning"
-    assert verdicts(talk) == ["accepted", "refused"]
-
-
-@pytest.mark.spec("001 EC-005")
-@pytest.mark.parametrize("model", INSISTING)
-async def test_changed_setting_acts_on_the_next_message(talk, model):
-    await talk.choose(KINDS[model], reasoning={})
-    await talk.ask(talk.step(), talk.answer())
-    await change(talk.conversation.pk, {"reasoning.includeInContext": True})
-
-    turn = await talk.ask(talk.step(), talk.answer())
-
     assert turn.status == "completed"
-    assert verdicts(talk) == ["accepted", "refused", "accepted", "accepted"]
 
 
 @pytest.mark.spec("replay D6")

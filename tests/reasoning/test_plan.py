@@ -245,7 +245,7 @@ def test_what_a_refusal_taught_is_sent_to_a_service_that_no_dialect_knows():
     )
 
     assert thoughts(plan(earlier, running, to=CHAT, by=DEFAULTS)) == []
-    assert thoughts(plan(earlier, running, to=learned, by=DEFAULTS)) == [" ", "new"]
+    assert thoughts(plan(earlier, running, to=learned, by=DEFAULTS)) == ["new"]
 
 
 @pytest.mark.spec("replay D5")

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0025_conversation_import'),
+        ('chat', '0026_error_data'),
     ]
 
     operations = [
