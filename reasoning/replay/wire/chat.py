@@ -93,7 +93,7 @@ class ChatFormat(WireFormat):
         thinking = reasoning_fields(step, dialect)
         if not thinking and selected.placeholder:
             thinking = {thinking_field(dialect.text_field): selected.placeholder}
-        return [{**message_signature(step), **thinking, **message}, *results]
+        return [{**thinking, **message_signature(step), **message}, *results]
 
     def repaired(self, entries: Sequence[Entry]) -> tuple[list[Entry], tuple[Repair, ...]]:
         return repair_messages(entries)
