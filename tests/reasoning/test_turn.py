@@ -287,7 +287,7 @@ def test_answer_of_a_model_that_did_not_think_is_no_thought():
     shown_thinking = text_on(Channel.THINKING, updates)
     assert answer(outcome).text == text_on(Channel.ANSWER, updates) == "Hello there."
     assert ReplaceText(Channel.THINKING, len(shown_thinking), "") in updates
-    assert names(outcome.events) == ["AssistantMessage"]
+    assert names(outcome.events) == ["message"]
 
 
 @pytest.mark.spec("product 34")
