@@ -13,6 +13,7 @@ SHOWN_BY = {
     "chat:share_preview": "sharing.link_visibility, as anybody",
     "chat:shared": "sharing.link_visibility, as anybody",
     "chat:shared_thinking": "sharing.link_visibility, then eventlog.thinking_for",
+    "chat:shared_answer": "the answer and its sources alone, of a link that anybody may open",
     "chat:edit": "one's own question, as it was typed",
     "chat:preview": "administrators; reasoning_settings.visibility_for, all of it redacted",
     "chat:conversations": "search, over public halves: titles and snippets of what its person sees anyhow",

@@ -19,8 +19,8 @@ from tests.exits import SHOWN_BY, SILENT
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("accounts", "chat", "config")
 READERS = {
-    "turns", "turn_record", "path_to", "thinking_for", "thinking_of", "history", "question_of", "checkpoint_answer",
-    "checkpoint_thinking", "decrypted_payloads",
+    "turns", "turn_record", "load_records", "read_newest", "read_page", "read_shared_page", "thinking_for",
+    "thinking_of", "history", "question_of", "checkpoint_answer", "checkpoint_thinking", "decrypted_payloads",
 }  # fmt: skip
 ROWS = {"Event", "Checkpoint"}
 DRAWERS = {"chat.cards.build", "reasoning.envelope", "chat.sharing.export"}
@@ -52,6 +52,7 @@ DOORS = {
     "chat/admin/filings.py": STAFF,  # how many answers cite a filing
     "chat/turns/finish.py": KEEPS,
     "chat/cards/labels.py": WAITS,
+    "chat/cards/pagination.py": WAITS,
     "chat/cards/rendering.py": WAITS,  # answers alone, which everybody sees who sees the conversation
     "chat/management/commands/rerender.py": KEEPS,
     "chat/audit/turns.py": KEEPS,

@@ -40,10 +40,11 @@ from reasoning.citations import Citation, citation_numbers, find_quotation
 from reasoning.envelope import AnswerRecord
 from reasoning.events import HistoryCut, attached_file
 from reasoning.trace import ToolTraceStep, count_steps
-from reasoning.visibility import Visibility
+from reasoning.visibility import TRUNCATED, Visibility
 
 # More would repeat the source instead of showing where the answer found its words.
 MAX_EXCERPTS = 3  # of one source
+MAX_OPENED_CHARS = 100_000  # of thinking, in a page that was asked for with it
 STEP_STATES: dict[str, StepState] = {
     "ok": "done",
     "error": "failed",
@@ -117,6 +118,8 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
     turn, record = turn_record.turn, turn_record.answer_record()
     args = [turn.conversation_id, turn.pk]
     can_continue = continuation.can_continue(turn, record.answer)
+    shown = rendering.shown_answer(turn, record)
+    urls = _urls(turn.conversation_id, turn.pk)
     return AnswerView(
         id=record.id,
         number=turn.number,
@@ -124,7 +127,9 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         model=translate_stored(record.model),
         at=turn.started_at,
         sees=sees,
-        answer_html=rendering.answer_html(turn, record),
+        answer_html=shown.html,
+        is_shortened=shown.is_shortened,
+        whole_url=urls["copy_url"] if shown.is_shortened else "",
         points=record.summary if sees.summary else (),
         points_from_trace=record.summary_source == "trace",
         steps=tuple(map(step_view, record.trace)) if sees.trace else (),
@@ -144,12 +149,13 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         notice=labels.notice_label(turn, record, sees),
         **_history(turn.conversation_id, record.history_cut, sees),
         continue_url=reverse("chat:continue", args=args) if can_continue else "",
-        **_urls(turn.conversation_id, turn.pk),
+        **urls,
     )
 
 
 def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
     """Return the card of a running turn, as far as it has come."""
+    shown, open_html = _live_answer(live)
     return AnswerView(
         id=live.public_id,
         number=live.number,
@@ -157,8 +163,9 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         model=translate_stored(live.model),
         at=live.started_at,
         sees=sees,
-        answer_html=SafeString("".join(live.frozen)),
-        open_html=SafeString(live.open_block.html),
+        answer_html=shown.html,
+        open_html=open_html,
+        is_shortened=shown.is_shortened,
         tail_n=live.tail_n,
         status_text=_status_text(live, sees),
         elapsed_s=live.elapsed_s,
@@ -264,6 +271,20 @@ def _approval_view(live: TurnState) -> StepView | None:
     return replace(step_view(live.approval), decide_url=url)
 
 
+def _live_answer(live: TurnState) -> tuple[rendering.ShownAnswer, SafeString]:
+    """Return the finished blocks of a running answer and the one that grows, as far as a page has room for them."""
+    room, shown, open_html = rendering.MAX_ANSWER_BYTES, 0, live.open_block.html
+    for html in live.frozen:
+        room -= len(html.encode())
+        if room < 0:
+            break
+        shown += 1
+    finished = SafeString("".join(live.frozen[:shown]))
+    if is_shortened := room < len(open_html.encode()):
+        open_html = ""
+    return rendering.ShownAnswer(finished, is_shortened), SafeString(open_html)
+
+
 def _live_step_view(step: LiveStep, approval: ToolTraceStep | None) -> StepView:
     if step.trace is not None:
         return step_view(step.trace)
@@ -289,6 +310,8 @@ def _stored_thinking(
         return ThinkingView(label, record.thinking_tokens, url="")
     url = reverse("chat:thinking", args=[turn.conversation_id, turn.pk])
     text = opened.text if opened else ""
+    if len(text) > MAX_OPENED_CHARS:  # a page with JavaScript reads all of it by itself, as text
+        text = text[:MAX_OPENED_CHARS] + TRUNCATED
     return ThinkingView(label, record.thinking_tokens, url, text=text, is_open=opened is not None)
 
 

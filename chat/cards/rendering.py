@@ -1,15 +1,20 @@
 """Answers as HTML: rendered once per language when their turn ends, and stored with it.
 
 An answer that has no HTML in the viewer's language, or HTML of an older version, is rendered when it is first shown.
-What is stored holds only what every viewer of the conversation may see: the answer and its citations.
+What is stored holds only what every viewer of the conversation may see: the answer and its citations. It is bounded: of
+an answer that is too large for a page the first blocks are shown. Beside it rests the size of the cards, so that
+``chat.cards.pagination`` knows how many fit on a page without reading them.
 """
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from html import escape
+from typing import Any, NamedTuple
 
 from channels.db import database_sync_to_async
 from django.conf import settings
@@ -19,16 +24,27 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language
 
 from chat.eventlog import TurnRecord
+from chat.eventlog.serialization import load_records
 from chat.eventlog.user_texts import user_text_of
-from chat.html import arender, render_answer, render_policy
+from chat.html import arender, render_answer, render_policy, split_blocks
 from chat.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
 from chat.models import StoredCard, Turn
 from reasoning.citations import citation_numbers
 from reasoning.envelope import AnswerRecord
 from reasoning.events import AssistantMessage
 
-VERSION = 3  # raise it with a change of the rendering that stored answers are to follow
+MAX_ANSWER_BYTES = 1_000_000  # of HTML
+# What a card has besides texts, and around each value of its steps and sources: measured with the templates.
+CARD_BYTES, VALUE_BYTES = 5_000, 60
+VERSION = 4  # raise it with a change of the rendering that stored answers are to follow
 logger = logging.getLogger(__name__)
+
+
+class ShownAnswer(NamedTuple):
+    """The HTML of an answer. ``is_shortened``: of its first blocks, for all of it would be too large."""
+
+    html: SafeString
+    is_shortened: bool = False
 
 
 def render_version() -> str:
@@ -36,14 +52,14 @@ def render_version() -> str:
     return f"{VERSION}-{blake2b(repr(render_policy()).encode(), digest_size=8).hexdigest()}"
 
 
-def answer_html(turn: Turn, record: AnswerRecord) -> SafeString:
+def shown_answer(turn: Turn, record: AnswerRecord) -> ShownAnswer:
     """Return the stored HTML of an answer.
 
     One that ``load`` has not seen is rendered without a query, and so without links that may repeat a question.
     """
     stored = _card(turn) if Turn._meta.get_field("stored_card").is_cached(turn) else None
     if stored is not None and _is_current(stored):
-        return SafeString(stored.answer_html[_language()])
+        return ShownAnswer(SafeString(stored.answer_html[_language()]), stored.is_shortened)
     return _render(record, UNKNOWN)
 
 
@@ -64,16 +80,9 @@ def load(records: Sequence[TurnRecord], *, again: bool = False) -> None:
         if any(may_contain_link(event["text"]) for event in _messages(turn_record))
     }
     asked = user_text_of(missing[0].turn.conversation_id, linking)  # matters only to links
-    version, language = render_version(), _language()
     for turn_record in missing:
         card = _card(turn_record.turn) or StoredCard(turn=turn_record.turn)
-        # Other languages stay if they were rendered by the same version.
-        others = card.answer_html if card.render_version == version else {}
-        card.answer_html = {
-            **others,
-            language: _render(turn_record.answer_record(), asked.get(turn_record.turn.pk, EMPTY)),
-        }
-        card.render_version = version
+        _fill(card, turn_record, _render(turn_record.answer_record(), asked.get(turn_record.turn.pk, EMPTY)))
     save([turn_record.turn.stored_card for turn_record in missing if turn_record.turn.status != Turn.Status.RUNNING])
 
 
@@ -88,16 +97,30 @@ async def render_card(turn_record: TurnRecord, owner_id: int) -> None:
         if any(may_contain_link(event["text"]) for event in _messages(turn_record)):
             asked_of = await database_sync_to_async(user_text_of)(turn.conversation_id, {turn.pk})
             asked = asked_of.get(turn.pk, EMPTY)
-        html = await arender(owner_id, [record.answer], _render, record, asked)
-        card.render_version, card.answer_html = render_version(), {_language(): html}
+        _fill(card, turn_record, await arender(owner_id, [record.answer], _render, record, asked))
     except Exception:
         logger.exception("answer not rendered", extra={"turn": turn.public_id})
     await database_sync_to_async(save)([card])
 
 
+def measure(turn_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """Return the size of the cards of turns that have no stored HTML: it is rendered and stored."""
+    records = load_records([*Turn.objects.filter(pk__in=turn_ids).select_related("stored_card")])
+    load(records)
+    return {turn_record.turn.pk: turn_record.turn.stored_card.drawn_bytes for turn_record in records}
+
+
 def save(cards: Sequence[StoredCard]) -> None:
     """Store cards, in one statement. Where that fails they are rendered again when they are needed again."""
-    fields = ["render_version", "answer_html", "context_key", "context_tokens", "unsent_tokens"]
+    fields = [
+        "render_version",
+        "answer_html",
+        "is_shortened",
+        "drawn_bytes",
+        "context_key",
+        "context_tokens",
+        "unsent_tokens",
+    ]
     try:
         with transaction.atomic():
             StoredCard.objects.bulk_create(cards, update_conflicts=True, unique_fields=["turn"], update_fields=fields)
@@ -117,8 +140,47 @@ def _messages(turn_record: TurnRecord) -> list[Mapping[str, Any]]:
     return [event for event in turn_record.events if event["type"] == AssistantMessage.type]
 
 
-def _render(record: AnswerRecord, asked: UserText) -> SafeString:
-    return render_answer(record.answer, record.citations, numbers=citation_numbers(record.citations), user_text=asked)
+def _fill(card: StoredCard, turn_record: TurnRecord, answer: ShownAnswer) -> None:
+    """Set the HTML of an answer on its card, in the language of this moment. The caller saves it."""
+    # Other languages stay if they were rendered by the same version; a word of ours may make one of them too large.
+    version = render_version()
+    others = card.answer_html if card.render_version == version else {}
+    card.is_shortened = answer.is_shortened or (card.is_shortened and bool(others))
+    card.answer_html = {**others, _language(): answer.html}
+    card.drawn_bytes = drawn_bytes(turn_record, answer)
+    card.render_version = version
+
+
+def drawn_bytes(turn_record: TurnRecord, answer: ShownAnswer) -> int:
+    """Return about how many bytes of a page the cards of a turn are, for a viewer who may see all of them."""
+    others = [
+        {name: value for name, value in event.items() if name != "text" or event["type"] != AssistantMessage.type}
+        for event in turn_record.events
+    ]
+    form = json.dumps(others)
+    return CARD_BYTES + len(answer.html.encode()) + len(escape(form)) + VALUE_BYTES * form.count('":')
+
+
+def _render(record: AnswerRecord, asked: UserText) -> ShownAnswer:
+    shown, is_shortened, numbers = record.answer, False, citation_numbers(record.citations)
+    while True:
+        html = render_answer(shown, record.citations, numbers=numbers, user_text=asked)
+        size = len(html.encode())
+        if size <= MAX_ANSWER_BYTES:
+            return ShownAnswer(html, is_shortened)
+        # Blocks that were rendered are cached. How much HTML a text becomes is seen only afterwards: a page of MathML
+        # is twenty times as long as its source.
+        shown, is_shortened = _beginning(shown, int(0.9 * len(shown) * MAX_ANSWER_BYTES / size)), True
+
+
+def _beginning(text: str, chars: int) -> str:
+    """Return the first blocks of a text, at most so many characters; of a first block that is longer its beginning."""
+    end = 0
+    for block in split_blocks(text[:chars]):
+        if end + len(block) >= chars:
+            break
+        end += len(block)
+    return text[: end or chars]
 
 
 def _language() -> str:

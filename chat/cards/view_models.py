@@ -171,6 +171,8 @@ class AnswerView:
     answer_html: SafeString
     open_html: SafeString | str = ""  # while it works: the block that still grows
     tail_n: int = 0
+    is_shortened: bool = False  # what is shown is the beginning of the answer
+    whole_url: str = ""  # and where all of it is, as text
     status_text: str = ""  # while it works: "Searching filings…"
     elapsed_s: int = 0  # while it works: seconds since it started
     points: tuple[str, ...] = ()

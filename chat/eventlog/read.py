@@ -6,9 +6,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import Exists, Max, OuterRef
+from django.db.models import Exists, OuterRef
 
-from chat.eventlog import attachments, branches, encryption
+from chat.eventlog import attachments, encryption
 from chat.eventlog.serialization import ThinkingText, TurnRecord, from_row, load_records
 from chat.models import Checkpoint, Event, Turn
 from reasoning.events import Event as CanonicalEvent
@@ -47,17 +47,6 @@ def turns(
     found = found.annotate(has_versions=Exists(same_number.exclude(pk=OuterRef("pk"))))
     listed = found.select_related("feedback", "stored_card").order_by("-number", "-started_at")
     return load_records([*listed[:newest]][::-1])
-
-
-def last_number(conversation_id: uuid.UUID) -> int:
-    """Return the number of the newest turn of the selected branch, or 0."""
-    found = Turn.objects.filter(conversation_id=conversation_id, is_active=True)
-    return found.aggregate(last=Max("number"))["last"] or 0
-
-
-def path_to(turn: Turn, *, since: int, before: int) -> tuple[TurnRecord, ...]:
-    """Return turns of the branch that ends with this one, whatever is selected now, oldest first."""
-    return load_records([*branches.path_to(turn).filter(number__gte=since, number__lt=before)])
 
 
 def turn_record(turn: Turn, *, has_siblings: bool = True) -> TurnRecord:

@@ -209,6 +209,8 @@ class StoredCard(models.Model):
     turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True, related_name="stored_card")
     render_version = models.CharField(max_length=40, blank=True)  # see chat.cards.rendering
     answer_html = models.JSONField(default=dict, blank=True)  # by language code
+    is_shortened = models.BooleanField(default=False)  # the answer: it was too large for a page
+    drawn_bytes = models.PositiveIntegerField(default=0)  # of the cards of the turn on a page, about
     # The size of the next request, counted when this turn was the newest one; see chat.turns.requests.planning.
     context_key = models.CharField(max_length=40, blank=True)
     context_tokens = models.PositiveIntegerField(default=0)

@@ -19,14 +19,14 @@ from django.utils.functional import SimpleLazyObject
 from accounts.models import User
 from accounts.views import request_user
 from chat import eventlog
-from chat.cards import build, rendering
+from chat.cards import build, pagination, rendering
 from chat.cards.attachments import draft_view
 from chat.cards.view_models import AttachmentView, ContextView, ModelView
 from chat.conversations import actions, commands, model_choice, sidebar
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
 from chat.conversations.sidebar import Sidebar
-from chat.eventlog import attachments, pagination
+from chat.eventlog import attachments
 from chat.filings.ingest import STARTERS
 from chat.live.state import TurnState
 from chat.models import Conversation, Filing, QueuedMessage, SiteSettings, Turn

@@ -22,6 +22,7 @@ from chat.error_texts import failure_text
 from chat.html import check_url
 from chat.live.stored import read_running
 from chat.models import Conversation
+from chat.page_slots import busy_page, page_slot
 from chat.pages import context
 from chat.providers.base import ProviderError
 from chat.request_preview import summary
@@ -170,12 +171,15 @@ async def conversation_page(
 ) -> HttpResponse:
     """Draw a conversation: what is stored, and the running turn at this moment of the event loop."""
     load = sync_to_async(context.load)
-    page = await load(request, conversation_id, is_part=template == CARDS)
-    if page.is_running and not turn_manager.live(conversation_id):  # its turn may have ended since
+    async with page_slot(f"user {request_user(request).pk}") as has_slot:
+        if not has_slot:
+            return busy_page()
         page = await load(request, conversation_id, is_part=template == CARDS)
-    turn = turn_manager.live(conversation_id) or (await read_running(conversation_id) if page.is_running else None)
-    shown = context.template_context(page, turn) | extra
-    return await sync_to_async(render)(request, template, shown, status=status)
+        if page.is_running and not turn_manager.live(conversation_id):  # its turn may have ended since
+            page = await load(request, conversation_id, is_part=template == CARDS)
+        turn = turn_manager.live(conversation_id) or (await read_running(conversation_id) if page.is_running else None)
+        shown = context.template_context(page, turn) | extra
+        return await sync_to_async(render)(request, template, shown, status=status)
 
 
 def redirect_back(request: HtmxHttpRequest, conversation_id: uuid.UUID, fragment: str = "") -> HttpResponse:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -34,6 +34,14 @@ from reasoning.visibility import Viewer, Visibility, visibility
 
 # Of one conversation: the page lists all of them.
 MAX_LINKS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class CardUrls:
+    """Where readers of a link get what a card doesn't hold: thinking, and the whole of a shortened answer."""
+
+    thinking: Callable[[Turn], str]
+    answer: Callable[[Turn], str]
 
 
 class ShareError(Exception):
@@ -106,7 +114,7 @@ def shared_title(link: Share) -> str:
 
 
 def shared_cards(
-    link: Share, records: Sequence[eventlog.TurnRecord], thinking_url: Callable[[Turn], str], *, opened: str = ""
+    link: Share, records: Sequence[eventlog.TurnRecord], urls: CardUrls, *, opened: str = ""
 ) -> list[Mapping[str, Any]]:
     """Return the cards of these turns as a link shows them. ``opened``: with its thinking."""
     sees = link_visibility(link)
@@ -114,7 +122,7 @@ def shared_cards(
     return [
         {
             "question": shared_question(build.question_card(rows)),
-            "answer": shared_answer(rows, sees, thinking_url(rows.turn), is_open=rows.turn.public_id == opened),
+            "answer": shared_answer(rows, sees, urls, is_open=rows.turn.public_id == opened),
         }
         for rows in records
     ]
@@ -126,13 +134,19 @@ def shared_thinking(link: Share, turn_id: uuid.UUID) -> eventlog.ThinkingText | 
     return eventlog.thinking_for(found, link_visibility(link)) if found else None
 
 
+def shared_text(link: Share, turn_id: uuid.UUID) -> str | None:
+    """Return a whole answer that a link shows, with its numbered citations."""
+    found = branches.path_to(link.last_turn).filter(pk=turn_id).first()
+    return build.copied_answer(eventlog.turn_record(found).answer_record()) if found else None
+
+
 def shared_question(view: QuestionView) -> QuestionView:
     """Mask secrets in what the owner typed, who may have forgotten them."""
     text = Redactor(SECRETS_ONLY).redact_text(view.text)
     return QuestionView(id=view.id, number=view.number, text=text, asked_at=view.asked_at)
 
 
-def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, url: str, *, is_open: bool) -> AnswerView:
+def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, urls: CardUrls, *, is_open: bool) -> AnswerView:
     """Return a card without the owner's actions and without the error text of a model service."""
     text = eventlog.thinking_for(rows.turn, sees) if is_open else None
     card = build.answer_card(rows, sees, opened=text)
@@ -150,12 +164,14 @@ def shared_answer(rows: eventlog.TurnRecord, sees: Visibility, url: str, *, is_o
         at=card.at,
         sees=sees,
         answer_html=SafeString(answer_html),
+        is_shortened=card.is_shortened,
+        whole_url=urls.answer(rows.turn) if card.is_shortened else "",
         points=card.points,
         points_from_trace=card.points_from_trace,
         steps=tuple(shared_step(step, sources) for step in card.steps),
         steps_label=card.steps_label,
         steps_detail=card.steps_detail,
-        thinking=replace(card.thinking, url=url) if card.thinking else None,
+        thinking=replace(card.thinking, url=urls.thinking(rows.turn)) if card.thinking else None,
         sources=sources,
         found_label=card.found_label,
         unfound=card.unfound,

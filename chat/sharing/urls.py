@@ -14,4 +14,5 @@ urlpatterns = [
     path("shares/<id:link_id>/revoke/", views.revoke, name="share_revoke"),
     path("s/<slug:token>/", views.shared, name="shared"),
     path("s/<slug:token>/<id:turn_id>/thinking/", views.shared_thinking, name="shared_thinking"),
+    path("s/<slug:token>/<id:turn_id>/answer/", views.shared_answer, name="shared_answer"),
 ]

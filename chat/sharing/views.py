@@ -7,8 +7,6 @@ no session. It shows the cited words of each source; the filings themselves need
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
@@ -36,11 +34,12 @@ from django_htmx.http import HttpResponseClientRefresh
 from accounts.access.attempts import AttemptLimit
 from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
+from chat.cards import pagination
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
-from chat.eventlog import pagination
 from chat.eventlog.link_tokens import token_of
-from chat.models import Conversation, ConversationImport, Share, Turn
+from chat.models import Conversation, ConversationImport, Share
+from chat.page_slots import busy_page, page_slot
 from chat.sharing import imports, links
 from chat.sharing.export import Choice, Export, as_json, as_markdown, file_stem, with_numbered_answers, zip_of_all
 from chat.url_converters import parse_id
@@ -63,6 +62,11 @@ async def export(request: HttpRequest, conversation_id: uuid.UUID) -> HttpRespon
     file_format = request.GET.get("format", "md")
     if file_format not in FORMATS:
         return HttpResponseBadRequest(_("format: md or json is needed."), content_type="text/plain; charset=utf-8")
+    async with page_slot(f"user {request_user(request).pk}") as has_slot:
+        return await export_response(request, conversation, file_format) if has_slot else busy_page()
+
+
+async def export_response(request: HttpRequest, conversation: Conversation, file_format: str) -> HttpResponse:
     write, content_type = FORMATS[file_format]
     person = request_user(request)
 
@@ -148,20 +152,30 @@ def share(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
 
 @never_cache
 @require_GET
-def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
-    """Show the owner what a link would show; the query is that of ``export``, ``text`` names a card's thinking."""
+async def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
+    """Show the owner what a link would show; the query is that of ``export``.
+
+    ``text`` names a card whose thinking is asked for, ``answer`` one whose whole answer is.
+    """
+    async with page_slot(f"user {request_user(request).pk}") as has_slot:
+        return await sync_to_async(previewed)(request, conversation_id) if has_slot else busy_page()
+
+
+def previewed(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     choice = Choice.from_query(request.GET)
     try:
         link = links.draft_link(get_conversation(request, conversation_id), choice)
     except links.ShareError as error:
         raise Http404(str(error)) from error
-    if "text" in request.GET:
-        return thinking_response(link, parse_id(request.GET["text"]))
-
-    def thinking_url(turn: Turn) -> str:
-        return f"{request.path}?{choice.query()}&text={turn.public_id}"
-
-    return shared_page(request, link, thinking_url=thinking_url, choice=choice)
+    for name, respond in (("text", thinking_response), ("answer", answer_response)):
+        if name in request.GET:
+            return respond(link, parse_id(request.GET[name]))
+    address = f"{request.path}?{choice.query()}"
+    urls = links.CardUrls(
+        thinking=lambda turn: f"{address}&text={turn.public_id}",
+        answer=lambda turn: f"{address}&answer={turn.public_id}",
+    )
+    return shared_page(request, link, urls=urls, choice=choice)
 
 
 @never_cache
@@ -187,13 +201,19 @@ def share_list(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @never_cache
 @require_GET
-def shared(request: HttpRequest, token: str) -> HttpResponse:
+async def shared(request: HttpRequest, token: str) -> HttpResponse:
     """Show a shared conversation to anybody; the same 404 for an expired link and an unknown one."""
-    link = links.find_link(token)
+    link = await sync_to_async(links.find_link)(token)
     if link is None:
         # one page for all reasons: nobody learns which tokens have existed
-        return not_indexed(render(request, "chat/shared_gone.html", status=404))
-    return shared_page(request, link, thinking_url=partial(_shared_thinking_url, token))
+        return not_indexed(await sync_to_async(render)(request, "chat/shared_gone.html", status=404))
+    urls = links.CardUrls(
+        thinking=lambda turn: reverse("chat:shared_thinking", args=[token, turn.pk]),
+        answer=lambda turn: reverse("chat:shared_answer", args=[token, turn.pk]),
+    )
+    # for all readers together: without a session nothing tells them apart
+    async with page_slot(f"link {link.pk}") as has_slot:
+        return await sync_to_async(shared_page)(request, link, urls=urls) if has_slot else busy_page()
 
 
 @login_not_required
@@ -205,6 +225,18 @@ def shared_thinking(request: HttpRequest, token: str, turn_id: uuid.UUID) -> Htt
     if link is None:
         raise Http404
     return thinking_response(link, turn_id)
+
+
+@login_not_required
+@never_cache
+@require_GET
+async def shared_answer(request: HttpRequest, token: str, turn_id: uuid.UUID) -> HttpResponse:
+    """Return a shared answer as plain text: all of one that its card shows shortened."""
+    link = await sync_to_async(links.find_link)(token)
+    if link is None:
+        raise Http404
+    async with page_slot(f"link {link.pk}") as has_slot:
+        return await sync_to_async(answer_response)(link, turn_id) if has_slot else busy_page()
 
 
 def share_form(request: HtmxHttpRequest, conversation: Conversation, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -234,7 +266,7 @@ def link_rows(request: HttpRequest, conversation: Conversation | None) -> list[d
 
 
 def shared_page(
-    request: HttpRequest, link: Share, *, choice: Choice | None = None, thinking_url: Callable[[Turn], str]
+    request: HttpRequest, link: Share, *, urls: links.CardUrls, choice: Choice | None = None
 ) -> HttpResponse:
     """Draw a page of a link, or of the preview of this choice."""
     records = pagination.read_shared_page(link.last_turn, request.GET)
@@ -244,11 +276,11 @@ def shared_page(
     context = {
         "title": links.shared_title(link),
         "link": link,
-        "items": links.shared_cards(link, records, thinking_url, opened=request.GET.get("open", "")),
+        "items": links.shared_cards(link, records, urls, opened=request.GET.get("open", "")),
         "earlier_url": f"?{urlencode({**chosen, 'before': first.number})}" if first.number > 1 else "",
-        "later_url": "" if is_newest else f"?{urlencode({**chosen, 'before': last.number + 1 + pagination.TURNS})}",
+        "later_url": "" if is_newest else f"?{urlencode({**chosen, 'since': last.number + 1})}",
         # a button that opens thinking without JavaScript asks for this page again
-        "look": chosen if is_newest else {**chosen, "before": last.number + 1},
+        "look": chosen if is_newest else {**chosen, "since": first.number},
         "is_preview": choice is not None,
     }
     return not_indexed(render(request, "chat/shared.html", context))
@@ -261,8 +293,11 @@ def thinking_response(link: Share, turn_id: uuid.UUID | None) -> HttpResponse:
     return not_indexed(HttpResponse(text.text, content_type="text/plain; charset=utf-8"))
 
 
-def _shared_thinking_url(token: str, turn: Turn) -> str:
-    return reverse("chat:shared_thinking", args=[token, turn.pk])
+def answer_response(link: Share, turn_id: uuid.UUID | None) -> HttpResponse:
+    text = links.shared_text(link, turn_id) if turn_id else None
+    if text is None:
+        raise Http404
+    return not_indexed(HttpResponse(text, content_type="text/plain; charset=utf-8"))
 
 
 def not_indexed(response: HttpResponse) -> HttpResponse:

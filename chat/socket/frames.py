@@ -20,10 +20,10 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from chat.cards import build
+from chat.cards import build, pagination
 from chat.cards.view_models import AnswerView, ContextView, ModelView, dom_id
 from chat.conversations.commands import CommandAnswer
-from chat.eventlog import TurnRecord, pagination
+from chat.eventlog import TurnRecord
 from chat.html import OpenBlock
 from chat.live.state import Event, TurnState
 from chat.models import Conversation, QueuedMessage

@@ -21,11 +21,11 @@ from django.utils.translation import gettext as _
 
 from accounts.access import scratchpad as gate
 from chat import eventlog
-from chat.cards import rendering
+from chat.cards import pagination, rendering
 from chat.cards.view_models import dom_id
 from chat.conversations import access, commands
 from chat.db_errors import is_outage
-from chat.eventlog import TurnRecord, pagination
+from chat.eventlog import TurnRecord
 from chat.eventlog.read import checkpoint_thinking
 from chat.live.state import Event, TurnState
 from chat.live.stored import MAX_EARLY, read_running
@@ -461,7 +461,7 @@ def _text_in(form: Mapping[str, Any], key: str) -> str:
 
 @database_sync_to_async
 def _read(conversation_id: uuid.UUID) -> tuple[tuple[TurnRecord, ...], tuple[QueuedMessage, ...]]:
-    newest = eventlog.turns(conversation_id, since=pagination.newest(conversation_id).since)
+    newest = pagination.read_newest(conversation_id)
     rendering.load(newest)
     return newest, queue.queued_messages(conversation_id)
 

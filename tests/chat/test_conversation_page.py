@@ -12,7 +12,7 @@ from lxml import html as markup
 
 from accounts.models import User
 from chat import eventlog
-from chat.eventlog import pagination
+from chat.cards import pagination
 from chat.models import Event, Turn
 from reasoning.events import AssistantMessage, ToolCall, ToolResult
 from tests.chat.asking import opened_page
