@@ -174,13 +174,13 @@ def _render(record: AnswerRecord, asked: UserText) -> ShownAnswer:
 
 
 def _beginning(text: str, chars: int) -> str:
-    """Return the first blocks of a text, at most so many characters; of a first block that is longer its beginning."""
+    """Return the first blocks of a text, at most so many characters; a part of a block where they'd be less than half."""
     end = 0
     for block in split_blocks(text[:chars]):
         if end + len(block) >= chars:
             break
         end += len(block)
-    return text[: end or chars]
+    return text[: end if end > chars // 2 else chars]
 
 
 def _language() -> str:

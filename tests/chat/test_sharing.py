@@ -290,11 +290,13 @@ def test_long_conversation_is_read_page_by_page_up_to_the_shared_turn(alice):
     }
     assert {query: numbers(query) for query in shown} == shown
     assert 'href="?before=29"' in opened(link)
-    assert 'href="?before=54"' in opened(link, "?before=29")
+    assert 'href="?since=29"' in opened(link, "?before=29")
+    assert numbers("?since=29") == newest
+    assert numbers("?since=99") == [53]
     assert "Load earlier" not in opened(link, "?before=4")
     assert "Load later" not in opened(link)
     # what is opened on a page without JavaScript stays on that page
-    assert '<input type="hidden" name="before" value="29">' in opened(link, "?before=29")
+    assert '<input type="hidden" name="since" value="4">' in opened(link, "?before=29")
     assert 'href="?summary=1&amp;trace=0&amp;thinking=1&amp;before=30"' in preview
 
 
