@@ -174,7 +174,7 @@ def _render(record: AnswerRecord, asked: UserText) -> ShownAnswer:
 
 
 def _beginning(text: str, chars: int) -> str:
-    """Return the first blocks of a text, at most so many characters; a part of a block where they'd be less than half."""
+    """Return the first blocks of a text, at most so many characters; where they are few, with a part of the next."""
     end = 0
     for block in split_blocks(text[:chars]):
         if end + len(block) >= chars:

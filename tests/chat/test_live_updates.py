@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from accounts.access import visibility
 from accounts.models import User
+from chat.cards import rendering
 from chat.filings.ingest import load_demo
 from chat.html import render
 from chat.live import publish
@@ -678,3 +679,23 @@ async def test_messages_of_one_response_are_shown_live_as_after_a_reload(
     assert turn.summary_source == "model"
     for text in ('<p dir="auto">Looking **now</p>', '<p dir="auto">into** it.</p>', "And so on."):
         assert text in (await (await signed_in(alice)).get(f"/chats/{conversation.pk}/")).content.decode()
+
+
+@pytest.mark.spec("product 45")
+async def test_answer_that_is_too_large_for_a_page_ends_as_a_reload_shows_it(
+    upstream, alice, conversation, elsewhere, monkeypatch
+):
+    monkeypatch.setattr(rendering, "MAX_ANSWER_BYTES", 2_000)
+    upstream.script([{"content": "A *word*.\n\n" * 300, "chunk": 300, "faults": held("middle", "event:9")}])
+    async with AsyncExitStack() as stack:
+        near = await stack.enter_async_context(page_of(alice, conversation))
+        far = await stack.enter_async_context(page_of(alice, conversation, elsewhere))
+        await started(conversation)
+        await asyncio.to_thread(upstream.wait_for, held="middle")
+        late = await stack.enter_async_context(page_of(alice, conversation))
+        upstream.release("middle")
+        await ended(conversation)
+        await all_as_reloaded(near, far, late)
+
+        assert "too long for the page" in near.shown
+        assert near.shown.count("<em>word</em>") < 100
