@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -37,6 +38,7 @@ from reasoning.visibility import Viewer, Visibility, visibility
 
 Fact = tuple[str | Promise, object]
 NEWEST_TURNS = 50  # on the page of a conversation
+MAX_DIALOGUE_CHARS = 10_000  # of a question, and of an answer there; the page of the turn has all of it
 
 EVENT_LABELS: Mapping[str, str | Promise] = {
     "user_message": gettext_lazy("Question"),
@@ -245,7 +247,10 @@ def staff_visibility() -> Visibility:
 
 
 def dialogue(conversation_id: str) -> list[dict[str, Any]]:
-    """Return the questions and answers of the newest turns on the selected branch, in order, masked again."""
+    """Return the questions and answers of the newest turns on the selected branch, in order, masked again.
+
+    Of long ones the beginning: a page has no room for all of them, and to mask them takes time. Product 45.
+    """
     redactor = Redactor(SECRETS_ONLY)
     listed = Conversation.objects.filter(pk=conversation_id)
     newest = Turn.objects.filter(conversation__in=listed, is_active=True).order_by("-number")[:NEWEST_TURNS]
@@ -257,8 +262,11 @@ def dialogue(conversation_id: str) -> list[dict[str, Any]]:
         texts: dict[str, list[str]] = {kind: [] for kind in spoken}
         for event in turn.events.all():
             public = upgrade_payload(event.type, event.schema, event.public)
-            texts[event.type].append(redactor.redact_text(str(public.get("text", ""))))
-        question, answer = ("\n\n".join(filter(None, texts[kind])) for kind in spoken)
+            texts[event.type].append(str(public.get("text", "")))
+        question, answer = (
+            redactor.redact_text(Truncator("\n\n".join(filter(None, texts[kind]))).chars(MAX_DIALOGUE_CHARS))
+            for kind in spoken
+        )
         shown.append({"turn": turn, "model": translate_stored(turn.model), "question": question, "answer": answer})
     return shown
 
