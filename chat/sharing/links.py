@@ -29,6 +29,7 @@ from chat.conversations import reasoning_settings
 from chat.eventlog import branches, link_tokens
 from chat.models import Conversation, Share, Turn
 from chat.sharing.export import Choice, without_query
+from reasoning.envelope import AnswerRecord
 from reasoning.redaction import SECRETS_ONLY, Redactor, redact_text
 from reasoning.visibility import Viewer, Visibility, visibility
 
@@ -134,10 +135,10 @@ def shared_thinking(link: Share, turn_id: uuid.UUID) -> eventlog.ThinkingText | 
     return eventlog.thinking_for(found, link_visibility(link)) if found else None
 
 
-def shared_text(link: Share, turn_id: uuid.UUID) -> str | None:
-    """Return a whole answer that a link shows, with its numbered citations."""
+def shared_record(link: Share, turn_id: uuid.UUID) -> AnswerRecord | None:
+    """Return the answer of a turn that a link shows."""
     found = branches.path_to(link.last_turn).filter(pk=turn_id).first()
-    return build.copied_answer(eventlog.turn_record(found).answer_record()) if found else None
+    return eventlog.turn_record(found).answer_record() if found else None
 
 
 def shared_question(view: QuestionView) -> QuestionView:

@@ -34,10 +34,11 @@ from django_htmx.http import HttpResponseClientRefresh
 from accounts.access.attempts import AttemptLimit
 from accounts.views import HtmxHttpRequest, request_user
 from chat import eventlog
-from chat.cards import pagination
+from chat.cards import build, pagination
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
 from chat.eventlog.link_tokens import token_of
+from chat.html import arender
 from chat.models import Conversation, ConversationImport, Share
 from chat.page_slots import busy_page, page_slot
 from chat.sharing import imports, links
@@ -157,19 +158,23 @@ async def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpRespo
 
     ``text`` names a card whose thinking is asked for, ``answer`` one whose whole answer is.
     """
-    async with page_slot(f"user {request_user(request).pk}") as has_slot:
-        return await sync_to_async(previewed)(request, conversation_id) if has_slot else busy_page()
-
-
-def previewed(request: HttpRequest, conversation_id: uuid.UUID) -> HttpResponse:
     choice = Choice.from_query(request.GET)
+    conversation = await sync_to_async(get_conversation)(request, conversation_id)
     try:
-        link = links.draft_link(get_conversation(request, conversation_id), choice)
+        link = await sync_to_async(links.draft_link)(conversation, choice)
     except links.ShareError as error:
         raise Http404(str(error)) from error
-    for name, respond in (("text", thinking_response), ("answer", answer_response)):
-        if name in request.GET:
-            return respond(link, parse_id(request.GET[name]))
+    async with page_slot(f"user {request_user(request).pk}") as has_slot:
+        if not has_slot:
+            return busy_page()
+        if "answer" in request.GET:
+            return await answer_response(link, parse_id(request.GET["answer"]))
+        return await sync_to_async(previewed)(request, link, choice)
+
+
+def previewed(request: HttpRequest, link: Share, choice: Choice) -> HttpResponse:
+    if "text" in request.GET:
+        return thinking_response(link, parse_id(request.GET["text"]))
     address = f"{request.path}?{choice.query()}"
     urls = links.CardUrls(
         thinking=lambda turn: f"{address}&text={turn.public_id}",
@@ -236,7 +241,7 @@ async def shared_answer(request: HttpRequest, token: str, turn_id: uuid.UUID) ->
     if link is None:
         raise Http404
     async with page_slot(f"link {link.pk}") as has_slot:
-        return await sync_to_async(answer_response)(link, turn_id) if has_slot else busy_page()
+        return await answer_response(link, turn_id) if has_slot else busy_page()
 
 
 def share_form(request: HtmxHttpRequest, conversation: Conversation, *, status: int = 200, **more: Any) -> HttpResponse:
@@ -293,10 +298,11 @@ def thinking_response(link: Share, turn_id: uuid.UUID | None) -> HttpResponse:
     return not_indexed(HttpResponse(text.text, content_type="text/plain; charset=utf-8"))
 
 
-def answer_response(link: Share, turn_id: uuid.UUID | None) -> HttpResponse:
-    text = links.shared_text(link, turn_id) if turn_id else None
-    if text is None:
+async def answer_response(link: Share, turn_id: uuid.UUID | None) -> HttpResponse:
+    record = await sync_to_async(links.shared_record)(link, turn_id) if turn_id else None
+    if record is None:
         raise Http404
+    text = await arender(link.conversation.owner_id, [record.answer], build.copied_answer, record)
     return not_indexed(HttpResponse(text, content_type="text/plain; charset=utf-8"))
 
 
