@@ -12,7 +12,7 @@ from tests.factories import client_of as page_client_of
 from tests.factories import make_turn
 
 SEARCH = {"name": "searchFilings", "arguments": '{"query": "turbines"}'}
-CUT_OFF = "The answer was cut off at the length limit."
+CUT_OFF = "The answer reached the output limit and is cut off here."
 QUOTA = {"kind": "http_error", "status": 429, "message": "You exceeded your current quota: insufficient_quota."}
 BUSY = {"kind": "rate_limit", "retry_after": 60, "times": 3}
 

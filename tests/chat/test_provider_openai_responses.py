@@ -147,7 +147,6 @@ async def test_bad_replay_has_a_reason(upstream, spoil, reason):
     _, error = await failure(asked, request(*spoil(back)))
 
     assert (error.code, error.reason) == ("refused", reason)
-    assert error.reason in ("missing_reasoning", "reasoning_refused", "ciphertext", "not_found_item", "unpaired_item")
 
 
 @pytest.mark.parametrize(

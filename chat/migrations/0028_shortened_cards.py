@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('chat', '0025_conversation_import'),
+        ('chat', '0027_wire_formats'),
     ]
 
     operations = [
