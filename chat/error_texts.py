@@ -319,6 +319,12 @@ TEXTS: tuple[Text, ...] = (
         _("The model refused this because of its rules for content. Word your message in another way."),
         _("The model service refused the request because of its rules for content."),
     ),
+    Text(
+        "refused",
+        "repeated",
+        _("The model can’t continue with what its tools found. Ask again, or choose another model."),
+        _("The request would repeat an earlier one of this answer: the model can’t be sent what its tools found."),
+    ),
     # How turns end on this server.
     Text(
         "internal",
@@ -386,6 +392,36 @@ TEXTS: tuple[Text, ...] = (
         "images",
         _("This model can’t see images. It was told the name of the attached image only."),
         _("This model can’t see images. It was told the name of the attached image only."),
+    ),
+    Text(
+        "",
+        "refused_images",
+        _("The model refused an attached image, so this answer was generated without it."),
+        _("The model service refused an attached image, so this answer was generated without it."),
+    ),
+    Text(
+        "",
+        "tools",
+        _("This model takes no tools, so this answer was generated without looking anything up."),
+        _(
+            "This model’s service accepts no tools, so this answer was generated without them. A server such as vLLM "
+            "or llama.cpp may need an option for tool calls."
+        ),
+    ),
+    Text(
+        "",
+        "unclosed_thought",
+        _("The model marked the rest of this answer as thinking."),
+        _("The model marked the rest of this answer as thinking and did not end the mark."),
+    ),
+    Text(
+        "",
+        "text_call",
+        _("The model wrote a tool call as text, so the tool was not run. Contact your administrator."),
+        _(
+            "The model wrote a tool call as text: its service has no parser for it, so the tool was not run. "
+            "Start the model server with a tool parser for this model, or switch “takes tools” off."
+        ),
     ),
 )
 _ROWS = {(row.code, row.reason): row for row in TEXTS}

@@ -23,7 +23,7 @@ from django.db import connection, transaction
 from django.test import TransactionTestCase, override_settings
 from django.utils import translation
 
-from chat.conversations.context_limits import learned_limits
+from chat.conversations.learned_facts import learned_facts
 from tests import factories
 
 # Derandomized: a failure comes from the change, not from new examples; nor from a busy machine, so nothing is timed.
@@ -74,7 +74,7 @@ def shared_dir():
 def _fresh_surroundings():
     """Start each test with an empty cache and in English."""
     django_cache.clear()
-    learned_limits.forget()
+    learned_facts.forget()
     translation.activate("en")
 
 

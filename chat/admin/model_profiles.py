@@ -27,7 +27,7 @@ from chat.conversations import model_choice
 from chat.conversations.model_choice import ModelChoice
 from chat.error_texts import address_text, failure_text
 from chat.model_check import CheckRow, check_model
-from chat.models import LearnedLimit, ModelProfile
+from chat.models import LearnedFacts, ModelProfile
 from chat.providers.address import InvalidAddressError, check_address, host_of
 from chat.providers.base import ProviderError
 from reasoning.errors import SettingError
@@ -284,14 +284,23 @@ def dialect_choices() -> list[tuple[str, Any]]:
     return [("", _("auto-detected from address and model")), *checked]
 
 
-@admin.register(LearnedLimit)
-class LearnedLimitAdmin(ReadOnlyAdmin):
-    """Context limits that services stated. One that is deleted is learned again."""
+@admin.register(LearnedFacts)
+class LearnedFactsAdmin(ReadOnlyAdmin):
+    """What services stated or refused. A row that is deleted is learned again."""
 
     deletable = True
-    list_display = ("model", "endpoint", "listed", "refused", "updated_at")
+    list_display = (
+        "model",
+        "endpoint",
+        "listed",
+        "refused",
+        "refuses_tools",
+        "refuses_system",
+        "insists_on_reasoning",
+        "updated_at",
+    )
     search_fields = ("model",)
 
     @admin.display(description=gettext_lazy("address"), ordering="provider")
-    def endpoint(self, limit: LearnedLimit) -> str:
-        return limit.provider.rpartition("#")[0]
+    def endpoint(self, facts: LearnedFacts) -> str:
+        return facts.provider.rpartition("#")[0]

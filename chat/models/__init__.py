@@ -2,7 +2,7 @@
 
 from chat.models.conversation import Attachment, Conversation, ConversationImport, Project, Share
 from chat.models.filing import Filing, Passage
-from chat.models.model_profile import LearnedLimit, ModelProfile
+from chat.models.model_profile import LearnedFacts, ModelProfile
 from chat.models.prompt import Prompt
 from chat.models.site_settings import SiteSettings
 from chat.models.turn import Checkpoint, Event, Feedback, QueuedMessage, StoredCard, Turn
@@ -15,7 +15,7 @@ __all__ = [
     "Event",
     "Feedback",
     "Filing",
-    "LearnedLimit",
+    "LearnedFacts",
     "ModelProfile",
     "Passage",
     "Project",

@@ -103,23 +103,29 @@ class ModelProfile(models.Model):
         return self.label or self.name
 
 
-class LearnedLimit(models.Model):
-    """The context limit of a model as its service states it, in tokens: in its list of models, and in a refusal."""
+class LearnedFacts(models.Model):
+    """What a model's service has stated or refused. Product 23, 28, 29, 31.
+
+    ``listed`` and ``refused`` are its context limit in tokens, as its list of models and a refusal state it.
+    """
 
     provider = models.CharField(_("provider"), max_length=300)  # identity of the endpoint
     model = models.CharField(_("model"), max_length=200)
     listed = models.PositiveIntegerField(_("listed"), null=True, blank=True)
     refused = models.PositiveIntegerField(_("stated when it refused a request"), null=True, blank=True)
+    refuses_tools = models.BooleanField(_("refuses tools"), default=False)
+    refuses_system = models.BooleanField(_("refuses a system message"), default=False)
+    insists_on_reasoning = models.BooleanField(_("wants the thinking of its tool calls back"), default=False)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
     class Meta:
-        verbose_name = _("learned context limit")
-        verbose_name_plural = _("learned context limits")
+        verbose_name = _("learned facts of a model")
+        verbose_name_plural = _("learned facts of models")
         ordering = ("provider", "model")
         constraints = (models.UniqueConstraint(fields=["provider", "model"], name="learned_limit_once"),)
 
     def __str__(self) -> str:
-        return f"{self.model}: {self.tokens}"
+        return self.model
 
     @property
     def tokens(self) -> int | None:

@@ -99,6 +99,7 @@ Reason = Literal[
     "call_ids",  # the form or length of a call's id or name
     "content",  # a message without text
     "policy",  # what the messages say
+    "repeated",  # by us: the request would be one that was answered in this turn
 ]
 
 

@@ -25,7 +25,7 @@ from accounts.models import User
 from chat import eventlog
 from chat.cards import rendering
 from chat.conversations import actions
-from chat.conversations.context_limits import learned_limits
+from chat.conversations.learned_facts import learned_facts
 from chat.eventlog import branches
 from chat.live.groups import PROCESSES_GROUP, Subscription
 from chat.live.publish import publish, publish_decision, publish_stop
@@ -232,7 +232,7 @@ class TurnManager:
             try:
                 for turn in await database_sync_to_async(finish.recover_abandoned_turns)(tuple(self._runs)):
                     await publish(turn.conversation_id, {"kind": "ended", "turn": turn.public_id, "seq": 0})
-                await database_sync_to_async(learned_limits.refresh)()
+                await database_sync_to_async(learned_facts.refresh)()
                 for conversation_id in await database_sync_to_async(queue.conversations_with_queue)():
                     await self.start_next(conversation_id)
             except Exception:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from channels.db import database_sync_to_async
 from django.conf import settings
@@ -13,12 +13,12 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, stop_bef
 from tenacity.stop import stop_never
 
 from chat.db_errors import is_outage
-from chat.providers.base import ProviderError
+from chat.providers.base import ProviderError, Reason
 from reasoning.replay.plan import EgressPlan
 from reasoning.replay.selection import BY_SETTING
 
 T = TypeVar("T")
-Action = Literal["omit items", "compact", "wait"]
+Action = Literal["learn", "omit", "compact", "wait"]
 DB_RETRY_TIMEOUT_S = 20.0
 DB_FIRST_WAIT_S, DB_MAX_WAIT_S = 0.1, 5.0
 MAX_WAITS = 2
@@ -26,9 +26,32 @@ MAX_OVERFLOWS = 2  # where the first shorter request is still too long
 LONGEST_LOADING_WAIT_S = 16.0
 MAX_WAIT_S = 30.0  # longer, and the user would rather decide
 FIRST_WAIT_S = 0.5
+_TRANSIENT_CODES = frozenset({"rate_limited", "server_error", "disconnected"})
 # Reasons that name an opaque item, which can be left out of the next request.
 _ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item"})
-_TRANSIENT_CODES = frozenset({"rate_limited", "server_error", "disconnected"})
+
+
+class Remedy(NamedTuple):
+    """What may help after a refusal: ``learn`` a field of ``LearnedFacts``, or ``omit`` a field of ``Refused``."""
+
+    action: Action
+    what: str = ""
+
+
+class Lesson(NamedTuple):
+    """What a refusal for a ``reason`` says of a model, and whether a plan already respects that."""
+
+    reason: Reason
+    fact: str
+    is_respected: Callable[[EgressPlan], bool]
+
+
+LESSONS = (
+    Lesson("tools", "refuses_tools", lambda plan: not plan.offers_tools),
+    Lesson("system_role", "refuses_system", lambda plan: not plan.takes_system),
+    Lesson("roles", "refuses_system", lambda plan: not plan.takes_system),  # that of the system is one too many
+    Lesson("missing_reasoning", "insists_on_reasoning", lambda plan: plan.insists_on_reasoning),
+)
 logger = logging.getLogger(__name__)
 
 
@@ -66,12 +89,11 @@ def _log_outage(state: RetryCallState) -> None:
 
 @dataclass(slots=True)
 class RetryPolicy:
-    """What to do about requests of one turn that failed before any output. Replay 2.10, D6.
+    """What to do about a request that failed before any output. Replay 2.10, D6; product 28 to 31.
 
-    Each remedy is tried once, that against refused items once for each request that holds some; compaction and waiting
-    at most twice, or for minutes while a model is being loaded. After the first piece of an answer and (unless the
-    request was refused whole) after a tool has run, a failure ends the turn: what a service accepted is never
-    requested again.
+    Each remedy changes the next request; compaction and waiting are tried at most twice, or for minutes while a model
+    is being loaded. Nothing was produced, so that holds wherever in a turn the request is made. After the first piece
+    of an answer a failure ends the turn: what a service accepted is never requested again.
     """
 
     _overflows: int = 0
@@ -79,15 +101,18 @@ class RetryPolicy:
     _loading_waits: int = 0
     _loading_s: float = 0.0  # their sum
 
-    def next_action(self, error: ProviderError, plan: EgressPlan) -> Action | None:
+    def remedy(self, error: ProviderError, plan: EgressPlan) -> Remedy | None:
         """Return what may help after ``plan`` was refused, and count it as tried; None where the turn fails."""
-        # Not counted: the next plan holds none of the items that were refused.
-        if error.reason in _ITEM_REASONS and plan.sends_opaque:
-            return "omit items"
+        for lesson in LESSONS:
+            if error.reason == lesson.reason and not lesson.is_respected(plan):
+                return Remedy("learn", lesson.fact)
+        # Not counted: the next plan holds nothing of what was refused.
+        if part := refused_part(error, plan):
+            return Remedy("omit", part)
         if error.code == "context_overflow" and self._overflows < MAX_OVERFLOWS:
             self._overflows += 1
-            return "compact"
-        return "wait" if self.may_wait(error) else None
+            return Remedy("compact")
+        return Remedy("wait") if self.may_wait(error) else None
 
     def may_wait(self, error: ProviderError) -> bool:
         """Whether the same request may succeed after ``wait_s``; counts the wait."""
@@ -112,6 +137,19 @@ class RetryPolicy:
         if error.retry_after_s is not None:
             return error.retry_after_s
         return FIRST_WAIT_S * 2.0 ** max(0, self._waits - 1)
+
+
+def refused_part(error: ProviderError, plan: EgressPlan) -> str:
+    """Return what of a request its service refused, or may have where it does not say; a field of ``Refused``.
+
+    A conversation must not end with one bad part, so what can be left out is, the most likely first. Replay 10.
+    """
+    is_unexplained = error.code == "refused" and error.reason in ("", "policy", "content")
+    if plan.sends_opaque and (error.reason in _ITEM_REASONS or is_unexplained):
+        return "items"
+    if plan.sends_images and (error.reason == "images" or is_unexplained):
+        return "images"
+    return "questions" if plan.sends_unanswered and is_unexplained else ""
 
 
 def explain_refusal(error: ProviderError, plan: EgressPlan) -> ProviderError:

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_noop
 
 from chat import eventlog
 from chat.conversations import model_choice
-from chat.conversations.context_limits import learned_limits
+from chat.conversations.learned_facts import learned_facts
 from chat.eventlog import write
 from chat.live.turn import LiveTurn
 from chat.providers.base import Provider, ProviderError
@@ -32,7 +32,7 @@ from chat.turns.metrics import TurnMetrics
 from chat.turns.queue import StartedTurn
 from chat.turns.requests import planning
 from chat.turns.requests.compaction import Compactor
-from chat.turns.retry import RetryPolicy, explain_refusal, retry_on_db_outage
+from chat.turns.retry import Remedy, RetryPolicy, explain_refusal, retry_on_db_outage
 from chat.turns.tool_calls import execute_tool_call, refuse_tool_call, waiting_step
 from reasoning.deltas import Channel, split_long_text
 from reasoning.events import Event, PermissionDecision, ToolCall, TurnStatus
@@ -108,7 +108,9 @@ class TurnRun:
         self._has_output = False  # of the present request: a retry would repeat it
         self._compactor = Compactor(self.turn, started.choice)
         self._hides_images = False  # the model doesn't take those of the question
+        self._lacks_tools = False  # as far as is known the model takes none
         self._refused_setting = ""  # that the service did not accept, so that the request was made without it
+        self._sent: set[bytes] = set()  # digests of the requests that were made
         self._unwritten: Sequence[Event] = ()  # of the newest step
         # The log, unless something was appended since it was read: the end of the turn counts the context from it.
         self._history: Sequence[Event] | None = None
@@ -151,7 +153,7 @@ class TurnRun:
             provider = await self._find_provider()
             machine = self._machine = self._new_machine(provider)
             self.live.show_model(provider.name)
-            await self._learn_limit(provider, listed=provider.context_limit)
+            await self._learn(provider, listed=provider.context_limit)
             for _step in range(settings.MAX_STEPS):
                 outcome = await self.run_step(provider, machine)
                 if not outcome.calls:
@@ -198,7 +200,10 @@ class TurnRun:
             return "text_call"
         if self._refused_setting:
             return REFUSED_SETTINGS[self._refused_setting]
-        return "images" if self._hides_images else ""
+        if self._hides_images:
+            return "refused_images" if self.started.choice.takes_images else "images"
+        is_offline = self.started.choice.config.is_offline
+        return "tools" if self._lacks_tools and not is_offline else ""
 
     async def _finish(self, status: TurnStatus, fields: dict[str, Any]) -> None:
         if self._step:
@@ -239,8 +244,9 @@ class TurnRun:
             turn_id=self.turn.public_id,
             model=provider.model,
             provider=provider.identity,
-            system_prompt=planning.system_prompt(self.started.choice),
+            system_prompt=planning.system_prompt(self.started.choice, takes_tools=True),
             starts_in_reasoning=provider.starts_in_reasoning,
+            thinking_format=self.started.choice.thinking_format,
             limits=TurnLimits(
                 answer_bytes=settings.MAX_ANSWER_BYTES,
                 thinking_bytes=settings.MAX_THINKING_BYTES,
@@ -251,16 +257,25 @@ class TurnRun:
 
     async def run_step(self, provider: Provider, machine: TurnMachine) -> StepOutcome:
         """Make the request of one step, and again where that can help and nothing of its answer came yet."""
+        self._retry = RetryPolicy()
         plan = await self._plan(provider)
         step = self._step = machine.begin_step(may_think=not plan.switches_off)
+        if (digest := plan.digest()) in self._sent:
+            # What the last step brought is not in the request, so the model would only repeat itself.
+            raise ProviderError("refused", "repeated", retryable=False)
         while True:
+            self._sent.add(digest)
             try:
                 with self._metrics.request(step.number):
                     await self._stream(provider, step, plan)
             except ProviderError as error:
-                if self._has_output or not await self._recover_from(error, provider, plan):
+                remedy = None if self._has_output else await self._recover_from(error, provider, plan)
+                if remedy:
+                    plan = await self._plan(provider)
+                    digest = plan.digest()
+                # The same request is made once more only after a pause.
+                if remedy is None or (remedy.action != "wait" and digest in self._sent):
                     raise explain_refusal(error, plan) from error
-                plan = await self._plan(provider)
                 continue
             if machine.reported_input:
                 self._anchor = plan.anchored(machine.reported_input)
@@ -278,39 +293,43 @@ class TurnRun:
         read = partial(plan_step, conversation=conversation, anchor=self._anchor)
         plan, self._history, self._anchor = await retry_on_db_outage(read)
         self._hides_images = plan.hides_images
+        self._lacks_tools = not plan.offers_tools and self.started.choice.takes_tools is None
         if plan.should_compact and await self._make_room(provider, plan):
             read = partial(plan_step, conversation=None, anchor=None)
             plan, self._history, self._anchor = await retry_on_db_outage(read)
         return plan
 
-    async def _learn_limit(self, provider: Provider, *, listed: int | None = None, refused: int | None = None) -> None:
-        if learned_limits.is_news(provider.identity, provider.model, listed=listed, refused=refused):
-            learn = partial(learned_limits.learn, provider.identity, provider.model, listed=listed, refused=refused)
-            await retry_on_db_outage(learn)
+    async def _learn(self, provider: Provider, **facts: int | bool | None) -> None:
+        """Remember what a service states or refuses, fields of ``LearnedFacts``."""
+        if learned_facts.is_news(provider.identity, provider.model, **facts):
+            await retry_on_db_outage(partial(learned_facts.learn, provider.identity, provider.model, **facts))
 
-    async def _recover_from(self, error: ProviderError, provider: Provider, plan: EgressPlan) -> bool:
-        """Do what may help after a failed request; False where nothing does."""
-        match self._retry.next_action(error, plan):
-            case "omit items":
-                logger.warning("opaque items refused", extra={"turn": self.turn.public_id, "reason": error.reason})
+    async def _recover_from(self, error: ProviderError, provider: Provider, plan: EgressPlan) -> Remedy | None:
+        """Do what may help after a failed request, and return what that was; None where nothing does."""
+        remedy = self._retry.remedy(error, plan)
+        said = {"code": error.code, "reason": error.reason, "detail": error.detail}
+        logger.warning(
+            "request refused", extra={"turn": self.turn.public_id, "remedy": remedy and remedy.action, **said}
+        )
+        match remedy:
+            case Remedy("learn", fact):
+                await self._learn(provider, **{fact: True})
+            case Remedy("omit", part):
                 to_seq = self._history[-1].seq if self._history else 0
-                await retry_on_db_outage(partial(planning.remember_refusal, self.turn, provider, to_seq))
-                return True
-            case "compact":
+                await retry_on_db_outage(partial(planning.remember_refusal, self.turn, provider, part, to_seq))
+            case Remedy("compact"):
                 refused = error.context_limit
                 if not refused:  # a request of this size is too long, by the estimate that later ones are measured by
-                    known = learned_limits.of(provider.identity, provider.model)
+                    known = learned_facts.of(provider.identity, provider.model).tokens
                     refused = min(known or plan.effective_tokens, plan.effective_tokens)
-                await self._learn_limit(provider, refused=refused)
-                return await self._make_room(provider, plan, is_overflow=True)
-            case "wait":
+                await self._learn(provider, refused=refused)
+                is_shorter = await self._make_room(provider, plan, is_overflow=True)
+                return remedy if is_shorter else None
+            case Remedy("wait"):
                 await self._wait_after(error)
-                return True
-        return False
+        return remedy
 
     async def _wait_after(self, error: ProviderError) -> None:
-        said = {"code": error.code, "reason": error.reason, "detail": error.detail}
-        logger.warning("request made again", extra={"turn": self.turn.public_id, **said})
         self.live.show_status(LOADING if error.reason == "loading" else WAITING)
         await self._stoppable(asyncio.sleep(self._retry.wait_s(error)))
 

@@ -9,19 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from hashlib import blake2b
 from typing import Any
+
+import msgspec
 
 from reasoning.events import Event
 from reasoning.replay.dialects import AS_RECEIVED, BLANK, Dialect, dialect_named
 from reasoning.replay.history import read_history
 from reasoning.replay.results import cut_results
-from reasoning.replay.selection import Omission, Selector
+from reasoning.replay.selection import Omission, Refused, Selector
 from reasoning.replay.tokens import RESERVE, UsageAnchor, anchor_for, event_tokens, request_tokens
 from reasoning.replay.wire import FORMATS, format_of_body
 from reasoning.replay.wire.base import Entry, Origin, Repair
 from reasoning.settings import ReasoningSettings
 
 COMPACT_AT = 0.8
+NOTHING_REFUSED = Refused()
 UNKNOWN_CONTEXT_LIMIT = 32_000
 COMPACTED = "Summary of the conversation so far:\n\n"
 
@@ -86,13 +90,15 @@ class RequestTarget:
 class EgressPlan:
     """The next request without instructions and tools.
 
-
     ``notes`` explain what could not be asked for; ``optional`` names the parameters of the body that are left out where
     the service refuses them, each with its setting; ``repairs`` list what the last check dropped or added.
-    ``offers_tools`` and ``takes_system`` are false where the service accepts no tools, or no system message;
-    ``sends_opaque``: something in it is sealed, so its
-    service may refuse it; ``hides_images``: the newest question has images that the model doesn't take;
-    ``cut_tokens``: so much of the results of the newest step is left out.
+
+    What is known of the service: ``offers_tools`` and ``takes_system`` are false where it accepts no tools, or no
+    system message; ``insists_on_reasoning``: it wants the thinking of calls back. What it may refuse: ``sends_opaque``,
+    something sealed; ``sends_images``; ``sends_unanswered``, a question that failed before.
+
+    ``hides_images``: the newest question has images that are not sent; ``switches_off``: the model is asked not to
+    think; ``cut_tokens``: so much of the results of the newest step is left out.
     """
 
     body: dict[str, Any]
@@ -105,8 +111,12 @@ class EgressPlan:
     repairs: tuple[Repair, ...] = ()
     offers_tools: bool = True
     takes_system: bool = True
+    insists_on_reasoning: bool = False
     sends_opaque: bool = False
     hides_images: bool = False
+    sends_images: bool = False
+    sends_unanswered: bool = False
+    switches_off: bool = False
     cut_tokens: int = 0
 
     @property
@@ -120,6 +130,11 @@ class EgressPlan:
         entries: list[Entry] = self.body[format_of_body(self.body).entries_key]
         return entries
 
+    def digest(self) -> bytes:
+        """Return a digest of the request: two plans with the same one ask the same."""
+        asked = (self.body, self.offers_tools, self.takes_system)
+        return blake2b(msgspec.json.encode(asked), digest_size=16).digest()
+
     def anchored(self, input_tokens: int) -> UsageAnchor:
         """Return the anchor for later plans, once this request's input was reported as ``input_tokens``."""
         return anchor_for(self.entries, input_tokens)
@@ -131,18 +146,18 @@ def plan_request(
     target: RequestTarget,
     *,
     usage_anchor: UsageAnchor | int | None = None,
-    refused_to_seq: int = 0,
+    refused: Refused = NOTHING_REFUSED,
 ) -> EgressPlan:
     """Plan the next request from ``events`` (any order, all branches), deterministically.
 
-    ``usage_anchor`` is what an earlier request was reported to cost (spec 001 BR-004). ``refused_to_seq``: the service
-    refused the opaque parts up to this event, which are omitted (product 21).
+    ``usage_anchor`` is what an earlier request was reported to cost (spec 001 BR-004). ``refused``: what this
+    receiver refused before, and is not sent again.
     """
     dialect = target.contract
     history = read_history(events)
     origin = Origin(target.api, target.model, target.provider)
     wire = FORMATS[target.api]
-    selector = Selector(settings, dialect, wire, origin, refused_to_seq)
+    selector = Selector(settings, dialect, wire, origin, refused)
     turns = selector.select(history)
     write = partial(
         wire.write,
@@ -184,7 +199,16 @@ def plan_request(
         repairs=repairs,
         offers_tools=dialect.takes_tools,
         takes_system=dialect.takes_system,
-        hides_images=not target.takes_images and any(file.is_image for turn in turns[-1:] for file in turn.attachments),
+        insists_on_reasoning=target.insists_on_reasoning,
+        hides_images=any(
+            file.is_image and (turn.hides_images or not target.takes_images)
+            for turn in turns[-1:]
+            for file in turn.attachments
+        ),
+        sends_images=target.takes_images
+        and any(file.is_image for turn in turns if not turn.hides_images for file in turn.attachments),
+        sends_unanswered=selector.sends_unanswered,
+        switches_off=params.switches_off,
         sends_opaque=any(
             block.kind != "text" for turn in turns for sent in turn.steps for block in sent.step.reasoning
         ),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
+from typing import NamedTuple
 
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
 from reasoning.replay.dialects import Dialect
@@ -35,6 +36,18 @@ class Omission:
         return iter((self.seq, self.rule, self.reason))
 
 
+class Refused(NamedTuple):
+    """What the receiver refused of a conversation, by the number of the newest event: parts up to it are left out.
+
+    ``items`` are opaque parts (product 21), ``images`` those of questions, ``questions`` those that got no answer
+    (replay 10).
+    """
+
+    items: int = 0
+    images: int = 0
+    questions: int = 0
+
+
 @dataclass(slots=True)
 class Selector:
     """Select what of one history is sent back, collecting what is omitted."""
@@ -43,8 +56,9 @@ class Selector:
     dialect: Dialect
     wire: WireFormat
     origin: Origin
-    refused_to_seq: int = 0  # opaque parts up to this event were refused by the receiver: product 21
+    refused: Refused = Refused()
     omissions: list[Omission] = field(default_factory=list)
+    sends_unanswered: bool = False  # a question that failed without an answer is sent again
     _seen_items: set[str] = field(default_factory=set)
 
     def select(self, history: History) -> tuple[SelectedTurn, ...]:
@@ -59,8 +73,14 @@ class Selector:
             is_spared = turn.is_running or policy == "none" or (policy == "allButLast" and turn is last_thinking)
             strip = None if is_spared else ("spec 001 BR-005", f"reasoning.stripFromContext is {policy}")
             is_newest = turn is history.turns[-1]
-            steps = [self._select_step(step, turn, strip, is_newest=is_newest) for step in turn.steps]
-            selected.append(SelectedTurn(turn.question, tuple(step for step in steps if step), turn.attachments))
+            chosen = [self._select_step(step, turn, strip, is_newest=is_newest) for step in turn.steps]
+            steps = tuple(step for step in chosen if step)
+            if not steps and turn.has_failed and turn.question_seq <= self.refused.questions:
+                self.omissions.append(Omission(turn.question_seq, "replay 10", "the service refused this question"))
+                continue
+            hides_images = turn.question_seq <= self.refused.images
+            selected.append(SelectedTurn(turn.question, steps, turn.attachments, hides_images))
+            self.sends_unanswered = self.sends_unanswered or (turn.has_failed and not steps)
         return tuple(selected)
 
     def _select_step(
@@ -117,7 +137,7 @@ class Selector:
             return ("spec 002 decision 3", f"made by {block.model}")
         if not self.origin.is_same_model(block):
             return ("replay 2.4", "made at another endpoint or with another key")
-        if block.seq <= self.refused_to_seq:
+        if block.seq <= self.refused.items:
             return (_REFUSED, "the service refused its own items")
         if block.kind != "item":
             return None

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from channels.db import database_sync_to_async
 
-from chat.conversations.context_limits import learned_limits
+from chat.conversations.learned_facts import learned_facts
 from chat.models import Event
 from tests.chat.asking import ask, owner_of, questions
 from tests.chat.sockets import frames_until, socket_of
@@ -119,8 +119,8 @@ async def test_conversation_lives_on_within_a_limit_that_is_learned_once(
     upstream.script([*summaries, *[{"content": ANSWER[:1_600]}] * 20], knobs={"context_limit": 2_048, **knobs})
 
     turns = [await ask(conversation, f"Question {number}?") for number in range(8)]
-    learned_limits.forget()  # as another process, or this one after a restart
-    await database_sync_to_async(learned_limits.refresh)()
+    learned_facts.forget()  # as another process, or this one after a restart
+    await database_sync_to_async(learned_facts.refresh)()
     turns += [await ask(conversation, f"Question {number}?") for number in range(8, 12)]
 
     assert [turn.status for turn in turns] == ["completed"] * 12

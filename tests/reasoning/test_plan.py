@@ -8,6 +8,7 @@ import pytest
 
 from reasoning.events import AssistantMessage, Compaction, Event, Reasoning, ToolCall, ToolResult, TurnEnd, UserMessage
 from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
+from reasoning.replay.selection import Refused
 from reasoning.replay.wire.calls import NOT_RUN
 from reasoning.settings import ReasoningSettings
 
@@ -270,7 +271,7 @@ def test_step_with_purged_thinking_is_omitted_where_it_is_required(dialect, entr
 def test_step_of_the_running_turn_stays_without_what_was_refused(dialect):
     sealed = Reasoning(kind="signature", item={"call_id": "call_1", "x": 1}, model="m", provider="p", step=0)
 
-    made = plan(turn(sealed, call(), result(), end=None), to=replace(CHAT, dialect=dialect), refused_to_seq=99)
+    made = plan(turn(sealed, call(), result(), end=None), to=replace(CHAT, dialect=dialect), refused=Refused(items=99))
 
     assert roles(made) == ["user", "assistant", "tool"]
 
@@ -343,7 +344,7 @@ def test_items_are_omitted_by_settings_or_after_a_refusal_only():
     assert rules(plan(loop, to=RESPONSES, by=DEFAULTS)) == []
     assert rules(plan(loop, to=RESPONSES, by=ReasoningSettings(include_in_context=False))) == ["replay D1"]
     assert rules(plan(*earlier, to=RESPONSES, by=ReasoningSettings(strip_from_context="all"))) == ["spec 001 BR-005"]
-    assert rules(plan(loop, to=RESPONSES, refused_to_seq=99)) == ["product 21"]
+    assert rules(plan(loop, to=RESPONSES, refused=Refused(items=99))) == ["product 21"]
 
 
 # review U D9

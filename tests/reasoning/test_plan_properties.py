@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from reasoning.events import Reasoning
 from reasoning.replay.plan import RequestTarget, plan_request
+from reasoning.replay.selection import Refused
 from reasoning.settings import ReasoningSettings
 from tests.chat.histories import KINDS, Kind
 from tests.contract_server.ledger import account_of
@@ -85,7 +86,7 @@ def test_only_what_settings_hold_back_is_refused(data):
 @given(data=st.data())
 def test_request_without_refused_items_is_accepted(model, data):
     log, border = data.draw(logs(model)), data.draw(st.integers(0, 40))
-    request = asked(KINDS[model], log, ROUND_TRIP, refused_to_seq=border)
+    request = asked(KINDS[model], log, ROUND_TRIP, refused=Refused(items=border))
 
     refused = [event.item for event in log.events if isinstance(event, Reasoning) and event.seq <= border]
     assert broken_rule(request) is None

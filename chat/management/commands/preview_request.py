@@ -14,7 +14,7 @@ from asgiref.sync import async_to_sync
 from django.core.management.base import BaseCommand, CommandError
 from django.utils.translation import gettext as _
 
-from chat.conversations.context_limits import learned_limits
+from chat.conversations.learned_facts import learned_facts
 from chat.models import Conversation
 from chat.providers.connections import close_clients
 from chat.request_preview.plan import PreviewError, chosen_model, exact_json, plan_preview
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         parser.add_argument("--model", help="the name of a model that may be chosen; else the one that answers next")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        learned_limits.refresh()
+        learned_facts.refresh()
         name = options["conversation"]
         try:
             conversation = Conversation.objects.select_related("owner", "profile").get(pk=uuid.UUID(name))

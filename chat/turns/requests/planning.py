@@ -22,13 +22,14 @@ from accounts.access.visibility import site_flags
 from chat import eventlog
 from chat.cards import rendering
 from chat.conversations import model_choice, reasoning_settings
-from chat.conversations.context_limits import learned_limits
+from chat.conversations.learned_facts import learned_facts
 from chat.models import Conversation, StoredCard, Turn
 from chat.providers.base import Provider, ProviderRequest
 from chat.tools import registry
 from reasoning.events import Event, UserMessage
 from reasoning.prompt import instructions
 from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
+from reasoning.replay.selection import Refused
 from reasoning.replay.tokens import UsageAnchor, entry_tokens, text_tokens
 
 logger = logging.getLogger(__name__)
@@ -41,13 +42,12 @@ def target_of(chosen: model_choice.ModelChoice, *, model: str = "", identity: st
     target = model_choice.request_target(chosen)
     if not (model or target.model) and (known := model_choice.known_provider(chosen)):
         model = known.model
-    model, identity = model or target.model, identity or target.provider
-    overhead = _overhead(system_prompt(chosen), takes_tools=target.contract.takes_tools)
+    target = replace(target, model=model or target.model, provider=identity or target.provider)
+    target = learned_facts.apply_to(target)
+    takes_tools = target.contract.takes_tools
+    overhead = _overhead(system_prompt(chosen, takes_tools=takes_tools), takes_tools=takes_tools)
     return replace(
         target,
-        model=model,
-        provider=identity,
-        context_limit=learned_limits.in_force(chosen.context_limit, identity, model),
         compact_at=settings.COMPACTION_THRESHOLD,
         overhead_tokens=overhead,
         max_output_tokens=settings.MAX_OUTPUT_TOKENS,
@@ -77,22 +77,31 @@ def plan_from_log(
         reasoning_settings.effective_settings(conversation.owner, conversation, chosen),
         target,
         usage_anchor=anchor,
-        refused_to_seq=conversation.refused_items.get(_refusal_key(target.model, target.provider), 0),
+        refused=refused_parts(conversation, target),
     )
 
 
 @transaction.atomic
-def remember_refusal(turn: Turn, provider: Provider, to_seq: int) -> None:
-    """Leave the opaque parts up to this event out of later requests to this model of this endpoint. Product 21."""
+def remember_refusal(turn: Turn, provider: Provider, part: str, to_seq: int) -> None:
+    """Leave parts up to this event out of later requests to this model of this endpoint. Product 21, replay 10.
+
+    ``part`` is a field of ``Refused``.
+    """
     conversation = Conversation.all_objects.select_for_update().get(pk=turn.conversation_id)
-    conversation.refused_items[_refusal_key(provider.model, provider.identity)] = to_seq
+    conversation.refused_items[_refusal_key(provider.model, provider.identity, part)] = to_seq
     conversation.save(update_fields=["refused_items"])
     turn.conversation.refused_items = conversation.refused_items  # of which the request after this turn is planned
 
 
-def _refusal_key(model: str, provider: str) -> str:
+def refused_parts(conversation: Conversation, target: RequestTarget) -> Refused:
+    """Return what the receiver refused of this conversation before."""
+    known = conversation.refused_items
+    return Refused(*(known.get(_refusal_key(target.model, target.provider, part), 0) for part in Refused._fields))
+
+
+def _refusal_key(model: str, provider: str, part: str) -> str:
     # Another model, or the same behind another key, may accept them.
-    return f"{provider} {model}"
+    return f"{provider} {model}" if part == "items" else f"{provider} {model} {part}"
 
 
 def plan_next_question(
@@ -153,7 +162,7 @@ def request_of(plan: EgressPlan, chosen: model_choice.ModelChoice, conversation_
     """Return the request that a plan makes, with its instructions and its tools."""
     return ProviderRequest(
         body=plan.body,
-        instructions=system_prompt(chosen),
+        instructions=system_prompt(chosen, takes_tools=plan.offers_tools),
         tools=tool_schemas(takes_tools=plan.offers_tools),
         conversation=conversation_id.hex,
         optional=plan.optional,
@@ -161,11 +170,10 @@ def request_of(plan: EgressPlan, chosen: model_choice.ModelChoice, conversation_
     )
 
 
-def system_prompt(chosen: model_choice.ModelChoice) -> str:
+def system_prompt(chosen: model_choice.ModelChoice, *, takes_tools: bool) -> str:
     """Ask for sections, and for a scratchpad, only where the site may show them (product 9, 13)."""
     flags = site_flags()
     notes = flags.enabled and flags.scratchpad_enabled and flags.scratchpad_admin_only
-    takes_tools = model_choice.request_target(chosen).contract.takes_tools
     return instructions(sections=flags.enabled, scratchpad=notes, tools=takes_tools, own=chosen.system_prompt)
 
 

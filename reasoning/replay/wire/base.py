@@ -43,6 +43,7 @@ class SelectedTurn:
     question: str
     steps: tuple[SelectedStep, ...]
     attachments: tuple[AttachedFile, ...] = ()
+    hides_images: bool = False  # the receiver refused them
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +71,13 @@ class Parameters:
     """Parameters of a request body.
 
     ``notes`` name settings that reach nothing. ``optional``: the parameters that are left out where the service refuses
-    them, each with the setting that it comes from.
+    them, each with the setting that it comes from. ``switches_off``: they ask the model not to think.
     """
 
     body: Mapping[str, Any]
     notes: tuple[str, ...] = ()
     optional: Mapping[str, str] = field(default_factory=dict)
+    switches_off: bool = False
 
 
 class WireFormat(ABC):
@@ -114,7 +116,8 @@ class WireFormat(ABC):
         call_ids = CallIds(dialect.call_ids or self.call_ids)
         entries = [self.question(summary, ())] if summary else []
         for turn in turns:
-            text, images = framed_question(turn.question, turn.attachments, takes_images=takes_images)
+            sees_images = takes_images and not turn.hides_images
+            text, images = framed_question(turn.question, turn.attachments, takes_images=sees_images)
             if text or images:
                 entries.append(self.question(text, images))
             for selected in turn.steps:

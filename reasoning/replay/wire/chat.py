@@ -127,7 +127,7 @@ class ChatFormat(WireFormat):
         if not settings.enabled:
             off = {} if _ALWAYS_REASONING.match(model.lower()) else dialect.off
             notes += () if off else missing(service, "reasoning.enabled")
-            return Parameters({**body, **off}, notes, dict.fromkeys(off, "reasoning.enabled"))
+            return Parameters({**body, **off}, notes, dict.fromkeys(off, "reasoning.enabled"), switches_off=bool(off))
         if dialect.name == "openai" and NOT_REASONING.match(model):
             return Parameters(body, notes + missing(model, *set_names(settings)))
 
@@ -136,9 +136,8 @@ class ChatFormat(WireFormat):
         # A service that is asked to use earlier thinking refuses a history without it.
         if sends_all and settings.effort != "none":
             body |= dialect.keeps_all
-        return Parameters(
-            body, notes + unasked, dict.fromkeys(asked, "reasoning.effort") if dialect.models_differ else {}
-        )
+        optional = dict.fromkeys(asked, "reasoning.effort") if dialect.models_differ else {}
+        return Parameters(body, notes + unasked, optional, switches_off=settings.effort == "none" and bool(asked))
 
     def output_limit(self, dialect: Dialect) -> str:
         return dialect.output_limit
