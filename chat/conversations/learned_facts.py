@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from chat.models import LearnedFacts
 from reasoning.replay.plan import RequestTarget
@@ -17,6 +19,7 @@ from reasoning.replay.plan import RequestTarget
 # In the memory of every process; a site has a few dozen models.
 MAX_ROWS = 1000
 NOTHING = LearnedFacts()
+REFUSAL_COUNTS = timedelta(days=1)
 
 
 @dataclass(slots=True)
@@ -32,17 +35,21 @@ class FactsOfServices:
     def is_news(self, provider: str, model: str, **facts: int | bool | None) -> bool:
         """Say whether one of these facts, fields of ``LearnedFacts``, isn't stored yet."""
         known = self.of(provider, model)
-        return any(value and value != getattr(known, name) for name, value in facts.items())
+        return any(value is not None and value != getattr(known, name) for name, value in facts.items())
 
     def apply_to(self, target: RequestTarget) -> RequestTarget:
         """Return the target with what is known of its model."""
         known = self.of(target.provider, target.model)
+        # A server may have been started with other options since: what it refused is tried again from time to time.
+        is_fresh = known.updated_at is not None and timezone.now() - known.updated_at < REFUSAL_COUNTS
         limit = min(filter(None, (target.context_limit, known.tokens)), default=None)
         return replace(
             target,
             context_limit=limit,
-            takes_tools=False if target.takes_tools is None and known.refuses_tools else target.takes_tools,
-            takes_system=False if known.refuses_system else target.takes_system,
+            takes_tools=False
+            if target.takes_tools is None and is_fresh and known.refuses_tools
+            else target.takes_tools,
+            takes_system=False if is_fresh and known.refuses_system else target.takes_system,
             insists_on_reasoning=target.insists_on_reasoning or known.insists_on_reasoning,
         )
 
@@ -53,7 +60,7 @@ class FactsOfServices:
 
     def learn(self, provider: str, model: str, **facts: int | bool | None) -> None:
         """Store facts, fields of ``LearnedFacts``. Synchronous."""
-        stated = {name: value for name, value in facts.items() if value}
+        stated = {name: value for name, value in facts.items() if value is not None}
         try:
             with transaction.atomic():
                 LearnedFacts.objects.update_or_create(provider=provider, model=model, defaults=stated)

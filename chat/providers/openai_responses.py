@@ -57,7 +57,7 @@ class OpenAIResponsesProvider(OpenAIService):
     """
 
     wire = RESPONSES
-    _optional = ("prompt_cache_key", "max_output_tokens")
+    _optional = ("prompt_cache_key", "max_output_tokens", "include")
 
     def build_body(self, request: ProviderRequest, model: str) -> dict[str, Any]:
         body = super().build_body(request, model)

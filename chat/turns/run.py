@@ -163,6 +163,8 @@ class TurnRun:
                     else:
                         fields["error_reason"] = self._remark(outcome)
                     break
+                if self._lacks_tools:  # it calls them all the same
+                    await self._learn(provider, refuses_tools=False)
                 await self._append(outcome.events)
                 self._unwritten = ()
                 await self._run_tools(machine, outcome.calls)
