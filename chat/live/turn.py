@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MAX_TOOL_CHARS = 80
 FEED_CHARS = 4_096  # are split into blocks without a pause
+REDRAW_EVERY_S = 0.25  # at most so often is the open block of a turn drawn again
 logger = logging.getLogger(__name__)
 
 
@@ -75,7 +76,8 @@ class LiveTurn(TurnState):
     _idle: asyncio.Event = field(default_factory=asyncio.Event)
     _splitter: BlockSplitter = field(default_factory=BlockSplitter)
     _is_behind: bool = False  # the open block: some of its text isn't drawn, or is drawn without its markup
-    _redraw_at: float = 0.0  # of the monotonic clock
+    _drawn_at: float = 0.0  # of the monotonic clock, as the next one
+    _redraw_at: float = 0.0
     _call_ids: list[str] = field(default_factory=list)
     _trace_room: TraceRoom = field(default_factory=TraceRoom)
     _new_results: int | None = None  # of the calls since the model was last given results
@@ -214,29 +216,33 @@ class LiveTurn(TurnState):
         for start in range(FEED_CHARS, len(text), FEED_CHARS):
             await asyncio.sleep(0)  # lets other turns run: much may have come while a block was rendered
             blocks += self._splitter.feed(text[start : start + FEED_CHARS])
-        # In this order: a block is finished; the open one is too long to draw again; it is due; its text is held back,
-        # because the markup that it begins is not complete; else its text is added as it is.
-        is_due = time.monotonic() >= self._redraw_at
+        now = time.monotonic()
+        is_due = now >= self._redraw_at
         if blocks:
             html = str(await self._blocks.render(blocks, self.sources))
             event: Event = {"kind": "block", "text": text, "html": html}
             return event | (await self._redraw(markup_pace) if is_due else await self._show_as_text())
         event = {"kind": "text", "text": text, "added": "", "open": None, "n": self.tail_n + 1}
-        if not may_redraw(self._splitter.open_parts):  # what is behind is drawn once, then text is added
-            return event | (await self._redraw(markup_pace) if self._is_behind else {"added": text})
-        is_held, takes = not self.open_block.is_whole, self.open_block.takes(text)
+        as_text = event | ({"added": text} if text else {"n": self.tail_n})
+        # In this order: plain words are added as they are; a block that is too long to be drawn again gets all text so,
+        # once what is behind was drawn; markup is drawn when it is due, and sooner where text waits behind half a
+        # link or the like; else it is shown as text until then.
+        takes, is_held = self.open_block.takes(text), not self.open_block.is_whole
+        if takes and not (self._is_behind or self.open_block.is_code):
+            return as_text
+        if not may_redraw(self._splitter.open_parts):
+            return event | await self._redraw(markup_pace) if self._is_behind else as_text
         if is_due and (self._is_behind or not takes):
             return event | await self._redraw(markup_pace)
-        if is_held and held_pace.is_free():
+        if is_held and held_pace.is_free() and now >= self._drawn_at + REDRAW_EVERY_S:
             return event | await self._redraw(held_pace)
-        if not takes or self.open_block.is_code:
-            self._redraw_soon()
-        # Markup is shown as text until it may be drawn.
-        return event | ({"n": self.tail_n} if is_held or not text else {"added": text})
+        self._redraw_soon()
+        return event | {"n": self.tail_n} if is_held else as_text
 
     async def _redraw(self, pace: RedrawPace) -> Event:
         drawn = await self._blocks.render_open(self._splitter.open_parts, self.sources)
-        self._is_behind, self._redraw_at = False, max(self._redraw_at, pace.spend(drawn.cost_s))
+        self._is_behind, self._drawn_at = False, time.monotonic()
+        self._redraw_at = max(self._redraw_at, self._drawn_at + REDRAW_EVERY_S, pace.spend(drawn.cost_s))
         return {"open": drawn[:3]}
 
     async def _show_as_text(self) -> Event:
