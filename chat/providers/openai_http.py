@@ -164,9 +164,7 @@ class OpenAIService:
 
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[RawDelta, None]:
         """Yield the pieces of one response. Closing the iterator closes the upstream. Raises ProviderError."""
-        if not request.body.get("model"):
-            await self.find_model()
-        endpoint = self._endpoint(request.body.get("model") or self.model)
+        endpoint = self._endpoint(request.body.get("model") or await self.find_model())
         decoder = self.new_decoder(endpoint)
         silence = SilenceLimit(self._connection, endpoint)
         OpenAIService.open_streams += 1
@@ -176,19 +174,21 @@ class OpenAIService:
                 response = await silence.wait(self._send(request, stack))
                 # 2. Its body: events as they arrive, or a whole answer from a service that ignored ``stream``.
                 events, chunks = BodyParser(), in_slices(response.iter_bytes())
-                while (chunk := await silence.wait(next_chunk(chunks, decoder, silence))) is not None:
+                while not decoder.done:
+                    wait = wait_for_usage if decoder.ended else silence.wait
+                    if (chunk := await wait(anext(chunks, None))) is None:
+                        break
                     for delta in decode_together(events.feed(chunk), decoder):
                         silence.note(delta)
                         yield delta
+                    # What arrives within a window is read together. The first text never waits.
+                    if silence.has_heard and not decoder.ended:
+                        await asyncio.sleep(frame_window_s(OpenAIService.open_streams))
                 # 3. What the decoder holds back until it knows that nothing follows.
                 for delta in finish_events(events, decoder):
                     yield delta
                 if decoder.done:
-                    # Read what follows the end mark, so that the connection, and its TLS, can serve the next request.
-                    with suppress(Exception):
-                        async with asyncio.timeout(_BODY_END_S):
-                            async for _chunk in chunks:
-                                pass
+                    await read_to_end(chunks)
         except ProviderError as error:
             self._note_failure(error, request)
             raise
@@ -308,22 +308,20 @@ async def in_slices(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]
             yield chunk[start : start + SLICE_BYTES]
 
 
-async def next_chunk(chunks: AsyncIterator[bytes], decoder: ResponseDecoder, silence: SilenceLimit) -> bytes | None:
-    """Return the next bytes, None at the end.
-
-    What arrives within a window is read together. The first text never waits.
-    """
-    if decoder.done:
-        return None
-    if not decoder.ended:
-        if silence.has_heard:
-            await asyncio.sleep(frame_window_s(OpenAIService.open_streams))
-        return await anext(chunks, None)
+async def wait_for_usage(read: Awaitable[T]) -> T | None:
+    """Return what comes after the end of an answer, None where it is late or fails: the answer is complete."""
     try:
-        return await asyncio.wait_for(anext(chunks, None), _USAGE_S)
-    except Exception:  # noqa: BLE001 - whatever failed, see below
-        # The answer is complete; only token counts could still have come.
+        return await asyncio.wait_for(read, _USAGE_S)
+    except Exception:  # noqa: BLE001 - whatever failed
         return None
+
+
+async def read_to_end(chunks: AsyncIterator[bytes]) -> None:
+    """Read what follows the end mark, so that the connection, and its TLS, can serve the next request."""
+    with suppress(Exception):
+        async with asyncio.timeout(_BODY_END_S):
+            async for _chunk in chunks:
+                pass
 
 
 def decode_together(payloads: Iterable[bytes], decoder: ResponseDecoder) -> Iterator[RawDelta]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from math import ceil
@@ -34,7 +34,7 @@ from chat.turns.requests import planning
 from chat.turns.requests.compaction import Compactor
 from chat.turns.retry import Remedy, RetryPolicy, explain_refusal, retry_on_db_outage
 from chat.turns.tool_calls import execute_tool_call, refuse_tool_call, waiting_step
-from reasoning.deltas import Channel, split_long_text
+from reasoning.deltas import Channel, RawDelta, split_long_text
 from reasoning.events import Event, PermissionDecision, ToolCall, TurnStatus
 from reasoning.replay.plan import EgressPlan, UsageAnchor
 from reasoning.scratchpad import Scratchpad
@@ -349,34 +349,41 @@ class TurnRun:
         """Feed one response to its step and show what comes out."""
         self._has_output = False
         self.live.show_status(THINKING)
-        loop = asyncio.get_running_loop()
-        slow = loop.call_later(SLOW_S, partial(self.live.show_status, SLOW, announce=True))
+        slow = asyncio.get_running_loop().call_later(SLOW_S, partial(self.live.show_status, SLOW, announce=True))
         request = planning.request_of(plan, self.started.choice, self.turn.conversation_id)
         # The provider learns while it streams which parameters its service refuses: what is missing from the body
         # afterwards was refused by this request.
         asked = plan.optional and provider.request_body(request).keys() & plan.optional.keys()
         stream = provider.stream(request)
         try:
-            async with self._until_stopped(), aclosing(stream):
-                yielded_at = loop.time()
-                async for raw in stream:
-                    if not self._has_output:
-                        self._has_output = True
-                        slow.cancel()
-                        self.live.show_status(THINKING)
-                    for piece in split_long_text(raw):
-                        for update in step.feed(piece):
-                            self._show(update)
-                        if step.reached:
-                            raise LimitReachedError(step.reached)
-                        # A stream that is faster than we are never waits, so let the other tasks run.
-                        if loop.time() - yielded_at > MAX_HOLD_S:
-                            await asyncio.sleep(0)
-                            yielded_at = loop.time()
+            async with self._until_stopped():
+                # In a task of its own, so that a piece resumes two coroutines and not all that a turn waits in.
+                await asyncio.create_task(self._feed(step, stream, slow))
         finally:
             slow.cancel()
         if asked and (refused := asked - provider.request_body(request).keys()):
             self._refused_setting = plan.optional[min(refused)]
+
+    async def _feed(
+        self, step: StepMachine, stream: AsyncGenerator[RawDelta, None], slow: asyncio.TimerHandle
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        yielded_at = loop.time()
+        async with aclosing(stream):
+            async for raw in stream:
+                if not self._has_output:
+                    self._has_output = True
+                    slow.cancel()
+                    self.live.show_status(THINKING)
+                for piece in split_long_text(raw):
+                    for update in step.feed(piece):
+                        self._show(update)
+                    if step.reached:
+                        raise LimitReachedError(step.reached)
+                    # A stream that is faster than we are never waits, so let the other tasks run.
+                    if loop.time() - yielded_at > MAX_HOLD_S:
+                        await asyncio.sleep(0)
+                        yielded_at = loop.time()
 
     async def _end_step(self, step: StepMachine, *, is_partial: bool = False) -> StepOutcome:
         self._step = None
