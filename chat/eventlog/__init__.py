@@ -9,7 +9,7 @@ Product 3, 7, 10; spec 001 BR-002; spec 002.
 from chat.eventlog.branches import TurnRunningError
 from chat.eventlog.leases import LeaseLostError
 from chat.eventlog.read import history, question_of, thinking_for, thinking_of, turn_record, turns
-from chat.eventlog.serialization import ThinkingText, TurnRecord
+from chat.eventlog.serialization import ThinkingText, TurnRecord, record_of
 from chat.eventlog.write import (
     EndedTurn,
     InactiveBranchError,
@@ -35,6 +35,7 @@ __all__ = [
     "lock_conversation",
     "open_turn",
     "question_of",
+    "record_of",
     "save_unasked",
     "thinking_for",
     "thinking_of",

@@ -65,12 +65,7 @@ class ThinkingText:
 
 def to_row(turn: Turn, event: CanonicalEvent, seq: int, traces: Mapping[str, Mapping[str, Any]]) -> Event:
     """Return the row of an event. ``traces``: redacted trace steps by call id, stored beside their results."""
-    form = event_to_json(event)
-    public = {key: value for key, value in form.items() if key not in _COLUMNS}
-    private = {key: public.pop(key) for key in PRIVATE_FIELDS.get(event.type, ()) if key in public}
-    if isinstance(event, Reasoning):
-        # Cards show how long the thinking is without decrypting it.
-        public["tokens_est"] = estimate_tokens(event.text)
+    public, private = payloads(event)
     trace = traces.get(event.call_id) if isinstance(event, ToolResult) else None
     if trace is not None:
         public["trace"] = dict(trace)
@@ -84,6 +79,16 @@ def to_row(turn: Turn, event: CanonicalEvent, seq: int, traces: Mapping[str, Map
         public=public,
         sealed=encryption.encrypt(private) if private else None,
     )
+
+
+def payloads(event: CanonicalEvent) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the public and the private payload of an event."""
+    public = {key: value for key, value in event_to_json(event).items() if key not in _COLUMNS}
+    private = {key: public.pop(key) for key in PRIVATE_FIELDS.get(event.type, ()) if key in public}
+    if isinstance(event, Reasoning):
+        # Cards show how long the thinking is without decrypting it.
+        public["tokens_est"] = estimate_tokens(event.text)
+    return public, private
 
 
 def from_row(
@@ -100,6 +105,12 @@ def from_row(
     private = encryption.decrypt(sealed) if sealed is not None else {}
     columns = {"seq": seq, "turn": turn_id.hex, "step": step, "type": kind, "active": active}
     return event_from_json({**upgrade_payload(kind, schema, {**public, **private}), **columns})
+
+
+def record_of(turn: Turn, events: Sequence[CanonicalEvent]) -> TurnRecord:
+    """Return the record of a turn that ran no tools and replaced no other, of its events as they were written."""
+    public = ({**payloads(event)[0], "type": event.type, "step": event.step} for event in events)
+    return TurnRecord(turn, tuple(public), (turn.pk,))
 
 
 def load_records(found: Sequence[Turn], *, has_siblings: bool = True) -> tuple[TurnRecord, ...]:

@@ -72,18 +72,26 @@ def open_turn(
     files. ``model`` and ``provider``: those that are expected to answer. ``title``: of a conversation that has none.
     ``attached``: files of the message. Raises TurnRunningError, InactiveBranchError, UnknownAttachmentError.
     """
-    # 1. The newest turn and the last number of the log, in one query.
-    active = Turn.objects.filter(conversation=conversation, is_active=True).only("number", "status", "context_anchor")
+    # 1. The newest turn, the last number of the log and the newest reported size of a request, in one query.
+    active = Turn.objects.filter(conversation=conversation, is_active=True).order_by("-number")
     events = Event.objects.filter(conversation=OuterRef("conversation")).order_by("-seq")
-    newest = active.annotate(last_seq=Subquery(events.values("seq")[:1])).order_by("-number").first()
+    anchors = Turn.objects.filter(conversation=OuterRef("conversation"), is_active=True, context_anchor__isnull=False)
+    found = active.only("number", "status").annotate(
+        last_seq=Subquery(events.values("seq")[:1]),
+        newest_anchor=Subquery(anchors.order_by("-number").values("context_anchor")[:1]),
+    )
+    newest = found.first()
     if newest and newest.status == Turn.Status.RUNNING:  # only the newest can run: no other branch can be selected
         raise TurnRunningError(str(conversation.pk))
     if replaces and not conversation.turns.filter(pk=replaces.pk, is_active=True).exists():
         raise InactiveBranchError(str(replaces.pk))
     # 2. The place of the turn: after the newest one, or beside the one that it replaces.
-    parent = replaces.parent if replaces else newest
+    parent = newest
     if replaces:
         branches.deactivate_from(replaces)
+        parent = found.first()
+    if parent:
+        parent.context_anchor = parent.newest_anchor
     turn = Turn.objects.create(
         conversation=conversation,
         parent=parent,

@@ -21,7 +21,7 @@ from chat.live.turn import RequestSize
 from chat.models import QueuedMessage, StoredCard, Turn
 from chat.turns.queue import StartedTurn
 from chat.turns.requests import planning
-from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, TurnEnd, TurnStatus
+from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall, ToolResult, TurnEnd, TurnStatus
 from reasoning.replay.tokens import UsageAnchor
 from reasoning.visibility import Visibility
 
@@ -60,6 +60,7 @@ def finish_turn(
     close = partial(eventlog.close_turn, turn, status=status, has_checkpoint=has_checkpoint, **fields)
     if any(isinstance(event, ToolCall) for event in unwritten):
         history = None
+    own: list[Event] | None = None  # events of this turn, where the card needs nothing else
     with transaction.atomic():
         if history is None:
             if unwritten:
@@ -67,15 +68,21 @@ def finish_turn(
             write.cancel_open_calls(turn)
             close(events=())
         else:
-            close(events=unwritten, after_seq=history[-1].seq)
+            is_ours = close(events=unwritten, after_seq=history[-1].seq)
             new = (*unwritten, TurnEnd(status=status))
             history = (
                 *history,
                 *(replace(e, seq=history[-1].seq + n, turn=turn.public_id) for n, e in enumerate(new, 1)),
             )
+            # The trace of a tool's result is in the log alone, and so are the siblings of a turn.
+            if is_ours and started.replaces is None:
+                own = [event for event in history if event.turn == turn.public_id]
     try:
         # The turn follows the newest one, which is a leaf: only a turn that replaces another has siblings.
-        result = load_result(turn, has_siblings=started.replaces is not None)
+        if own is None or any(isinstance(event, ToolResult) for event in own):
+            result = load_result(eventlog.turn_record(turn, has_siblings=started.replaces is not None))
+        else:
+            result = load_result(eventlog.record_of(turn, own))
         return result._replace(next_request=_store_context_size(result.record, started, history, anchor))
     except DatabaseError:
         return None
@@ -91,17 +98,16 @@ def finish_broken_turn(turn: Turn, *, answer: str) -> TurnResult:
         rest = _after_stored_text(answer, _stored_answers(turn))
         events = [AssistantMessage(text=rest, partial=True, step=_next_step(turn))] if rest else []
         eventlog.close_turn(turn, events, status="errored", error_code="internal")
-    return load_result(turn)
+    return load_result(eventlog.turn_record(turn))
 
 
-def load_result(turn: Turn, *, has_siblings: bool = True) -> TurnResult:
+def load_result(record: eventlog.TurnRecord) -> TurnResult:
     """Return an ended turn and whether a message is queued behind it. Its card has no HTML.
 
     ``rendering.render_card`` renders and stores it.
     """
-    record = eventlog.turn_record(turn, has_siblings=has_siblings)
     record.turn.stored_card = StoredCard(turn=record.turn)
-    return TurnResult(record, QueuedMessage.objects.filter(conversation=turn.conversation_id).exists())
+    return TurnResult(record, QueuedMessage.objects.filter(conversation=record.turn.conversation_id).exists())
 
 
 def _store_context_size(

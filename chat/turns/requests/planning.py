@@ -212,17 +212,20 @@ def plan_step(
     conversation: Conversation | None,
     anchor: UsageAnchor | None,
 ) -> PlannedRequest:
-    """Plan a request of a turn; ``conversation``: where it was read just now. The first one names the model."""
+    """Plan a request of a turn; ``conversation``: where it and ``anchor`` were read just now.
+
+    The first one names the model.
+    """
     # Stored before the request is made: a turn that is interrupted shows which model it asked.
     if (turn.model, turn.provider) != (provider.name, provider.identity):
         turn.model, turn.provider = provider.name, provider.identity
         turn.save(update_fields=["model", "provider"])
-    # Its settings may have changed since the request before (spec 001 BR-008).
-    if conversation is None:
-        conversation = Conversation.all_objects.select_related("owner").get(pk=turn.conversation_id)
     target = target_of(chosen, model=provider.model, identity=provider.identity)
     history = eventlog.history(turn.conversation_id, with_images=target.takes_images)
-    anchor = anchor or _newest_anchor(conversation, history)
+    if conversation is None:
+        # Its settings may have changed since the request before (spec 001 BR-008).
+        conversation = Conversation.all_objects.select_related("owner").get(pk=turn.conversation_id)
+        anchor = anchor or _newest_anchor(conversation, history)
     plan = plan_from_log(conversation, chosen, target, history=history, anchor=anchor)
     for repair in plan.repairs:
         logger.warning("request repaired", extra={"turn": turn.public_id, "rule": repair.rule, "index": repair.index})
