@@ -202,8 +202,10 @@ class ResponseDecoder:
                     raise
                 # Several events without a blank line between them.
                 return tuple(delta for line in text.split(b"\n") for delta in self.feed(line))
+        if isinstance(event, dict):
+            return tuple(self.read_event(event))
         # Gemini puts an error into a list.
-        events = event if isinstance(event, list) else [event]
+        events = event if isinstance(event, list) else []
         return tuple(delta for one in events if isinstance(one, dict) for delta in self.read_event(one))
 
     def finish(self) -> tuple[RawDelta, ...]:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 # Elsewhere an unknown parameter may be refused without a name.
 _CACHE_KEY_HOSTS = frozenset({"api.openai.com"})
+# Fields of a delta that are neither thinking nor a signature.
+_PLAIN_FIELDS = frozenset({"role", "content", "refusal", "tool_calls", "function_call", "name"})
 
 
 class OpenAIChatProvider(OpenAIService):
@@ -64,7 +66,8 @@ class ChatDecoder(ResponseDecoder):
 
         model = chunk.get("model")
         self._model = model if isinstance(model, str) and model else self._model
-        self._usage = read_usage(chunk.get("usage")) or self._usage
+        if chunk.get("usage"):
+            self._usage = read_usage(chunk["usage"]) or self._usage
         for choice in choices:
             index = choice.get("index") or 0
             self._choice_index = index if self._choice_index is None else self._choice_index
@@ -85,8 +88,9 @@ class ChatDecoder(ResponseDecoder):
                 yield from self._read_fields(new, is_repetition=bool(self._came))
                 if message.get("content") or message.get("tool_calls"):
                     self._pending_end = self._pending_end or ""
-            self._usage = read_usage(choice.get("usage")) or self._usage
-            if name := finish_name(choice.get("finish_reason")):
+            if choice.get("usage"):
+                self._usage = read_usage(choice["usage"]) or self._usage
+            if choice.get("finish_reason") and (name := finish_name(choice["finish_reason"])):
                 # An unknown one may come with every chunk.
                 if read_finish_reason(name) is None:
                     self._pending_end = name
@@ -117,11 +121,14 @@ class ChatDecoder(ResponseDecoder):
         return mended
 
     def _read_fields(self, source: dict[str, Any], *, is_repetition: bool = False) -> Iterator[RawFields]:
-        # A repetition may use another name for what was thought.
-        fields = {} if is_repetition and self._thinking_field else self._thinking_in(source)
-        has_native = bool(fields)
-        if signatures := signatures_in(source):
-            fields["signatures"] = signatures
+        fields: dict[str, Any] = {}
+        # Nearly every delta is text alone.
+        if more := {name: value for name, value in source.items() if value and name not in _PLAIN_FIELDS}:
+            # A repetition may use another name for what was thought.
+            fields = {} if is_repetition and self._thinking_field else self._thinking_in(more)
+            if signatures := signatures_in(more):
+                fields["signatures"] = signatures
+        has_native = bool(fields.keys() - {"signatures"})
         content = source.get("content")
         content = source.get("refusal") if content in (None, "", []) else content
         if isinstance(content, list | dict):
@@ -134,7 +141,7 @@ class ChatDecoder(ResponseDecoder):
                 if text:
                     self._has_text = self._has_text or "content" in text
                     yield RawFields(text)
-        elif spoken := number_text(content):
+        elif spoken := content if isinstance(content, str) else number_text(content):
             fields["content"] = spoken
             self._has_text = True
         call = source.get("function_call")
@@ -199,10 +206,8 @@ def text_in(value: Any, depth: int = 0) -> str:
 
 
 def number_text(content: Any) -> str:
-    """Return content that is a text, or a number that a service forgot to quote."""
-    if isinstance(content, int | float) and not isinstance(content, bool):
-        return str(content)
-    return content if isinstance(content, str) else ""
+    """Return the text of a number that a service forgot to quote."""
+    return str(content) if isinstance(content, int | float) and not isinstance(content, bool) else ""
 
 
 def dicts_in(values: Any) -> list[dict[str, Any]]:

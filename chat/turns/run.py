@@ -364,9 +364,7 @@ class TurnRun:
         if asked and (refused := asked - provider.request_body(request).keys()):
             self._refused_setting = plan.optional[min(refused)]
 
-    async def _feed(
-        self, step: StepMachine, stream: AsyncGenerator[RawDelta, None], slow: asyncio.TimerHandle
-    ) -> None:
+    async def _feed(self, step: StepMachine, stream: AsyncGenerator[RawDelta, None], slow: asyncio.TimerHandle) -> None:
         loop = asyncio.get_running_loop()
         yielded_at = loop.time()
         async with aclosing(stream):

@@ -16,7 +16,7 @@ from reasoning.redaction.policy import (
 )
 from reasoning.redaction.private_text import mask_private
 from reasoning.redaction.redactor import REPEAT, Redactor, redact_args, redact_text, redact_trace
-from reasoning.redaction.stream import StreamRedactor, clean
+from reasoning.redaction.stream import UNSEEN, StreamRedactor, clean
 
 __all__ = [
     "DEFAULT",
@@ -25,6 +25,7 @@ __all__ = [
     "SECRETS_ONLY",
     "TRUNCATED",
     "UNAVAILABLE",
+    "UNSEEN",
     "KeyKind",
     "RedactionPolicy",
     "Redactor",

@@ -68,7 +68,7 @@ _RUN_END = re.compile(r"(?=[\s\"'<>])")
 _LINE_END = re.compile(r"(?=[\n\r])")
 
 # Characters that a reader doesn't see, or that a database refuses, could split a secret in two.
-_UNSEEN = re.compile(
+UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f"
     "\u3164\ufeff\uffa0\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -80,11 +80,11 @@ def clean(text: str, before: str = "") -> str:
 
     Joiners stay behind a character that isn't ASCII, where they join letters or emoji.
     """
-    if not _UNSEEN.search(text):
+    if not UNSEEN.search(text):
         return text
     shown = [before]
     for char in text:
-        if not _UNSEEN.match(char):
+        if not UNSEEN.match(char):
             shown.append(char)
         elif "\ud800" <= char <= "\udfff":
             shown.append("\ufffd")
@@ -136,7 +136,8 @@ class RuleBook:
             triggers = self._by_word.get(plain[1].lower(), ())
             if self._stem.search(low):
                 triggers = [*triggers, *(trigger for stem, trigger in self._stems if stem.search(low))]
-            seen += [SeenTrigger(place + plain.start(1), place + plain.end(1), place, one) for one in triggers]
+            for one in triggers:
+                seen.append(SeenTrigger(place + plain.start(1), place + plain.end(1), place, one))
         return seen
 
     def _triggers_in_odd_word(self, word: str, place: int) -> list[SeenTrigger]:
@@ -252,7 +253,8 @@ class StreamRedactor:
         """Accept a piece and return what may be shown by now."""
         if len(text) > _PIECE:
             return "".join([self.feed(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE)])
-        shown = "" if self._has_failed else clean(text, self._last)
+        shown = clean(text, self._last) if UNSEEN.search(text) else text
+        shown = "" if self._has_failed else shown
         if not shown:
             return ""
         self._last = shown[-1]

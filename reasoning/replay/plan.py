@@ -18,14 +18,13 @@ from reasoning.events import Event
 from reasoning.replay.dialects import AS_RECEIVED, BLANK, Dialect, dialect_named
 from reasoning.replay.history import read_history
 from reasoning.replay.results import cut_results
-from reasoning.replay.selection import Omission, Refused, Selector
+from reasoning.replay.selection import NOTHING_REFUSED, Omission, Refused, Selector
 from reasoning.replay.tokens import RESERVE, UsageAnchor, anchor_for, event_tokens, request_tokens
 from reasoning.replay.wire import FORMATS, format_of_body
 from reasoning.replay.wire.base import Entry, Origin, Repair
 from reasoning.settings import ReasoningSettings
 
 COMPACT_AT = 0.8
-NOTHING_REFUSED = Refused()
 UNKNOWN_CONTEXT_LIMIT = 32_000
 COMPACTED = "Summary of the conversation so far:\n\n"
 

@@ -48,6 +48,9 @@ class Refused(NamedTuple):
     questions: int = 0
 
 
+NOTHING_REFUSED = Refused()
+
+
 @dataclass(slots=True)
 class Selector:
     """Select what of one history is sent back, collecting what is omitted."""
@@ -56,7 +59,7 @@ class Selector:
     dialect: Dialect
     wire: WireFormat
     origin: Origin
-    refused: Refused = Refused()
+    refused: Refused = NOTHING_REFUSED
     omissions: list[Omission] = field(default_factory=list)
     sends_unanswered: bool = False  # a question that failed without an answer is sent again
     _seen_items: set[str] = field(default_factory=set)

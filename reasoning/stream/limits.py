@@ -47,17 +47,17 @@ class Room:
     def __init__(self, limits: TurnLimits) -> None:
         self.limits = limits
         self.reached: Cap | None = None
-        # In bytes. What is held back is on no channel yet, so what comes in is limited too, generously: a service may
-        # send one text under two names.
         self.answer = limits.answer_bytes
         self.thinking = self.opaque = limits.thinking_bytes
+        # What is held back is on no channel yet, so what comes in is limited too, generously, in characters: a service
+        # may send one text under two names.
         self.intake = 2 * (limits.answer_bytes + limits.thinking_bytes)
 
     def take_in(self, fields: Mapping[str, Any]) -> None:
         """Count the texts of one delta."""
         for text in fields.values():
             if isinstance(text, str):
-                self.intake -= utf8_bytes(text)
+                self.intake -= len(text)
         if self.intake < 0:
             self.reached = "answer" if "content" in fields else "thinking"
 

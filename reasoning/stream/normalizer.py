@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from reasoning.deltas import Channel, Delta
-from reasoning.redaction import clean
+from reasoning.redaction import UNSEEN, clean
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.headings import ScratchpadHeadings
 from reasoning.stream.output import ContentOutput, Counters, NativeOutput, ResponseState
@@ -172,10 +172,10 @@ class _Field:
         self._last = ""
 
     def feed(self, text: str, *, is_final: bool = False) -> None:
-        text = self._joiner.finish() if is_final else self._joiner.feed(text)
-        if self._cleans:
-            text = clean(text, self._last)
-            self._last = text[-1:] or self._last
+        if is_final or self._joiner.is_waiting or UNSEEN.search(text):
+            text = self._joiner.finish() if is_final else self._joiner.feed(text)
+            text = clean(text, self._last) if self._cleans else text
+        self._last = text[-1:] or self._last
         for token in self._scanner.feed(text):
             for part in self._headings.feed(token):
                 self.parser.feed(part)

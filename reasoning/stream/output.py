@@ -178,7 +178,8 @@ class ContentOutput:
         if is_after_removal and self._last in _CODE_MARKS and text[:1] == self._last:
             text = f" {text}"
         self._last = text[-1:]
-        text = self._seam.feed(text, is_after_removal=is_after_removal)
+        if is_after_removal or self._seam.is_needed(text):
+            text = self._seam.feed(text, is_after_removal=is_after_removal)
         self.response.deltas.put(Channel.VISIBLE, self._answer_ends.feed(text) if self._answer_ends else text)
 
     def thought(self, text: str) -> None:

@@ -196,7 +196,7 @@ class SectionParser:
         if self._in_summary:
             self._line = _limit_indent(self._line)
             mark = _read_summary_line(self._line, is_whole=is_whole, follows_blank=self._follows_blank_line)
-        elif not self._answer.code.in_fence():
+        elif not self._answer.in_fence():
             mark = SECTIONS.read(self._line, is_whole=is_whole, follows_blank=self._follows_blank_line)
         if mark and mark.kind in (SUMMARY, ANSWER):
             is_quoted = self._line.lstrip().startswith(">")
@@ -273,7 +273,8 @@ class _Answer:
     """The answer's text: blank lines at both ends dropped, its parts separated by one blank line."""
 
     def __init__(self, *, live: bool) -> None:
-        self.code = CodeTracker()
+        self._code = CodeTracker()
+        self._unread: list[str] = []  # text that the tracker hasn't read: few lines may be a heading
         self.ends = WhitespaceTrimmer(live=live, strips_start=False)
         self._seam = SeamGuard()  # a heading that was cut out must not join a delimiter
         self._leading: list[str] = []  # white space before the text of a part
@@ -286,8 +287,14 @@ class _Answer:
         self.ends.reset()
         self._begins_part = self._is_after_removal = True
 
+    def in_fence(self) -> bool:
+        """Say whether a line that starts now is inside a fence."""
+        self._code.feed("".join(self._unread))
+        self._unread.clear()
+        return self._code.in_fence()
+
     def feed(self, text: str) -> str:
-        self.code.feed(text)
+        self._unread.append(text)
         if self._begins_part:
             self._leading.append(text)
             if text.isspace():
@@ -298,8 +305,10 @@ class _Answer:
             text = text[indent_at:] if self._is_first_part else "\n\n" + text[indent_at:]
             self._leading.clear()
             self._begins_part = self._is_first_part = False
-        shown = self._seam.feed(self.ends.feed(text), is_after_removal=self._is_after_removal)
-        self._is_after_removal = self._is_after_removal and not shown
+        shown = self.ends.feed(text)
+        if self._is_after_removal or self._seam.is_needed(shown):
+            shown = self._seam.feed(shown, is_after_removal=self._is_after_removal)
+            self._is_after_removal = self._is_after_removal and not shown
         return shown
 
 

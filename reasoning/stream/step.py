@@ -102,11 +102,7 @@ class StepMachine:
             return ()
         match raw:
             case RawFields():
-                if raw.message != self._messages[-1].number and "content" in raw.fields:
-                    self._route(self._normalizer.end_message())
-                    self._end_message()
-                    self._begin_message(raw.message)
-                self._feed_fields(raw.fields)
+                self._feed_fields(raw)
             case RawItem():
                 turn.room.store_opaque(raw.item)
                 self._items.append(raw)
@@ -163,8 +159,12 @@ class StepMachine:
         self._show_answer(self._answer_redactor.abort() if partial else self._answer_redactor.flush(), ends=True)
         self._turn.masked += self._answer_redactor.counts.total()
 
-    def _feed_fields(self, fields: Mapping[str, Any]) -> None:
-        room = self._turn.room
+    def _feed_fields(self, raw: RawFields) -> None:
+        fields, room = raw.fields, self._turn.room
+        if raw.message != self._messages[-1].number and "content" in fields:
+            self._route(self._normalizer.end_message())
+            self._end_message()
+            self._begin_message(raw.message)
         if "tool_calls" in fields:
             room.store_opaque([found for call in mappings_in(fields["tool_calls"]) if (found := signatures_in(call))])
         if "signatures" in fields:

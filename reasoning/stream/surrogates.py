@@ -20,6 +20,11 @@ class SurrogateJoiner:
     def __init__(self) -> None:
         self._high = ""  # the first half of a pair whose second half has not arrived
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the second half of a pair is to come."""
+        return bool(self._high)
+
     def feed(self, text: str) -> str:
         if text.isascii() and not self._high:
             return text
