@@ -96,7 +96,10 @@ def test_pages_show_questions_and_answers(found):
 
 
 def test_next_request_is_as_before(found, expected):
-    assert {chat: found[chat]["preview"] for chat in expected} == {chat: expected[chat]["preview"] for chat in expected}
+    for chat, before in expected.items():
+        for message in before["preview"]["messages"]:
+            message.setdefault("content", None)  # that version left it out where a message has only calls
+        assert found[chat]["preview"] == before["preview"]
 
 
 @pytest.mark.slow
