@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from asgiref.sync import async_to_sync
 
-from tests.benchmarks import analyst, filings, helpers, normaliser, redaction, rendering, turn
+from tests.benchmarks import analyst, filings, helpers, normaliser, redaction, rendering, turn, ways
 
 FILING = Path(__file__).resolve().parent.parent / "chat" / "filings" / "demo" / "northwind-tidal-power-10k-2025.html"
 QUESTIONS = [
@@ -50,6 +50,18 @@ def test_search_and_analyst_are_measured_on_questions(folder):
     assert (found.questions, found.quote_at_5) == (1, 1)
     assert [one.is_right for one in outcomes] == [True, True]
     assert analyst.rows(outcomes)[3].value == 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_ways_through_the_server_are_measured():
+    figures = await ways.measure(["river", "stone"])
+
+    assert [figure.name for figure in figures[::3]] == [
+        "a plain word: calls",
+        "a question, until its request left: calls",
+        "a reload, in the event loop's thread: calls",
+    ]
+    assert all(figure.value > 1 for figure in figures)
 
 
 @pytest.mark.parametrize("benchmark", [analyst, filings])

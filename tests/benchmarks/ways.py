@@ -1,3 +1,4 @@
+# ruff: noqa: PLC0415 - a script: Django is set up before its models are imported
 """How many calls three ways through the server take, and in how many files: ``python -m tests.benchmarks.ways``.
 
 A word from the model service to an open page, a question until its request leaves, and the reload of a conversation.
@@ -10,7 +11,7 @@ import asyncio
 import os
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -20,7 +21,6 @@ from tests.benchmarks.helpers import Figure, database, show
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCT = tuple(f"{ROOT / app}{os.sep}" for app in ("accounts", "chat", "config", "reasoning"))
 PLAIN = "river stone amber lantern meadow copper silver harbor velvet canyon".split() * 2
-WORDS = len(PLAIN) // 2  # that are measured, after as many that are not
 _PAUSE_S = 0.25  # longer than any window in which text is joined: each word is handled alone
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n"
 
@@ -41,6 +41,11 @@ class Calls:
             self.by_function[f"{Path(name).relative_to(ROOT)}:{frame.f_code.co_qualname}"] += 1
             self.changes += name != self._last
             self._last = name
+
+    def add(self, others: Calls) -> None:
+        self.by_file += others.by_file
+        self.by_function += others.by_function
+        self.changes += others.changes
 
     def figures(
         self, name: str, *, times: int = 1, calls: float | None = None, files: float | None = None
@@ -102,8 +107,8 @@ async def service() -> AsyncIterator[tuple[Service, str]]:
         server.close()
 
 
-async def measure() -> list[Figure]:
-    """Return the figures of the three ways, one page open."""
+async def measure(answer: Sequence[str] = PLAIN) -> list[Figure]:
+    """Return the figures of the three ways, one page open. The first half of the answer's words isn't counted."""
     from channels.db import database_sync_to_async
     from channels.testing import WebsocketCommunicator
     from django.test import AsyncClient, override_settings
@@ -136,33 +141,31 @@ async def measure() -> list[Figure]:
                     await socket.send_json_to({"text": "Why?", "id": f"q{number}"})
                     await asyncio.wait_for(scripted.asked.wait(), 30)
                 questions.append(calls)
-                for at in range(2 * WORDS):
-                    if at == WORDS:
-                        words = Calls()
-                    word = PLAIN[at]
+                live = turn_manager.live(talk.pk)
+                assert live
+                words = Calls()
+                for at, word in enumerate(answer):
                     with counted() as calls:
                         scripted.say(word)
                         await heard(word)
                         await asyncio.sleep(_PAUSE_S)
-                    if at >= WORDS:
-                        words.by_file += calls.by_file
-                        words.by_function += calls.by_function
-                        words.changes += calls.changes
+                    if at >= len(answer) // 2:
+                        words.add(calls)
                 scripted.say(None)
                 await heard('"running":false')
-                while turn_manager.live(talk.pk):
-                    await asyncio.sleep(0.05)
+                await live.finished.wait()
             await socket.disconnect()
     with override_settings(ALLOWED_HOSTS=["testserver"]):
         await client.get(f"/chats/{talk.pk}/")  # loads modules
         with counted() as reload:
             page = await client.get(f"/chats/{talk.pk}/")
     assert page.status_code == 200
+    measured = len(answer) - len(answer) // 2
     if "-v" in sys.argv:
         for name, count in words.by_function.most_common():
-            print(f"{count / WORDS:6.1f} {name}")
+            print(f"{count / measured:6.1f} {name}")
     return [
-        *words.figures("a plain word", times=WORDS, calls=50, files=15),
+        *words.figures("a plain word", times=measured, calls=50, files=15),
         *questions[1].figures("a question, until its request left"),
         *reload.figures("a reload, in the event loop's thread"),
     ]
