@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import django
+from cryptography.fernet import Fernet
 
 MS, US, KB = 1e3, 1e6, 1024
 MISSING = "no sample filings: SHARED_DIR names no folder that holds filings/"
@@ -144,6 +145,7 @@ def sample_filings() -> Path | None:
 
 def set_up_django() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    os.environ.setdefault("CONTENT_KEYS", Fernet.generate_key().decode())
     django.setup()
 
 
