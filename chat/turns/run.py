@@ -315,7 +315,10 @@ class TurnRun:
         )
         match remedy:
             case Remedy("learn", fact):
-                await self._learn(provider, **{fact: True})
+                # Also where it was known: such a refusal counts for a while.
+                await retry_on_db_outage(
+                    partial(learned_facts.learn, provider.identity, provider.model, **{fact: True})
+                )
             case Remedy("omit", part):
                 to_seq = self._history[-1].seq if self._history else 0
                 await retry_on_db_outage(partial(planning.remember_refusal, self.turn, provider, part, to_seq))

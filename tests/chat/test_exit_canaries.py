@@ -91,6 +91,7 @@ def doors(turn: Turn, token: str) -> Mapping[str, tuple[str, ...]]:
         "chat:share_preview": (f"{chat}share/preview/?{EVERYTHING}&open={turn.public_id}",),
         "chat:shared": (f"/s/{token}/", f"/s/{token}/?open={turn.public_id}"),
         "chat:shared_thinking": (f"/s/{token}/{turn.pk}/thinking/",),
+        "chat:shared_answer": (f"/s/{token}/{turn.pk}/answer/",),
         "chat:edit": (f"{own}edit/",),
         "chat:conversations": ("/chats/?q=covenants", *(f"/chats/?q={canary}" for canary in CANARIES)),
         "chat:projects": ("/projects/",),
