@@ -51,7 +51,7 @@ def lock_conversation(conversation_id: uuid.UUID) -> Conversation:
 
     The owner is locked too, so that limits per person hold over conversations. Raises Conversation.DoesNotExist.
     """
-    found = Conversation.objects.select_for_update(of=("self", "owner")).select_related("owner")
+    found = Conversation.objects.select_for_update(of=("self", "owner")).select_related("owner", "project")
     return found.get(pk=conversation_id)
 
 

@@ -7,9 +7,10 @@ has become a turn (htmx sends again after a reconnect). The lock of the conversa
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -23,8 +24,12 @@ from chat.conversations.actions import refusals_in_words
 from chat.conversations.titles import title_from
 from chat.eventlog.attachments import UnknownAttachmentError, attached_to, claim, discard
 from chat.models import Conversation, QueuedMessage, Turn
+from chat.turns.requests import planning
 from chat.validation import InvalidInputError, Message, clean_message
 from reasoning.events import AttachedFile
+from reasoning.replay.tokens import UsageAnchor
+
+logger = logging.getLogger(__name__)
 
 MAX_QUEUED = 3
 HELD = QueuedMessage.Priority.HELD
@@ -32,13 +37,17 @@ HELD = QueuedMessage.Priority.HELD
 
 @dataclass(frozen=True, slots=True)
 class StartedTurn:
-    """A turn that is in the log and has no task yet. ``turn.conversation`` is as it was read for it."""
+    """A turn that is in the log and has no task yet. ``turn.conversation`` is as it was read for it.
+
+    ``request``: its first request, where that could be planned at once.
+    """
 
     turn: Turn
     question: str
     choice: model_choice.ModelChoice
     replaces: Turn | None = None
     attachments: tuple[AttachedFile, ...] = ()
+    request: planning.PlannedRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +75,7 @@ def submit(
     """
     try:
         with refusals_in_words():
-            return _submit(conversation_id, message, replaces, authorize, may_queue=may_queue and replaces is None)
+            done = _submit(conversation_id, message, replaces, authorize, may_queue=may_queue and replaces is None)
     except (InvalidInputError, IntegrityError):
         # Client ids are unique in the database, so a duplicate is looked for only after a refusal.
         if duplicate := find_duplicate(conversation_id, message.client_id):
@@ -75,6 +84,11 @@ def submit(
     except UnknownAttachmentError as error:
         words = _("attachments: a file is not there any more. Attach it again.")
         raise InvalidInputError("unknown_attachment", words, field="attachments") from error
+    if done.started is None:
+        return done
+    # Here, and not as the first thing that the turn does: the database's thread would have other questions to store
+    # by then, and cards to wait for that are being drawn.
+    return replace(done, started=with_request(done.started))
 
 
 @transaction.atomic
@@ -129,6 +143,21 @@ def start_turn(conversation: Conversation, message: Message, *, replaces: Turn |
     # A question that is asked again has the files that it had.
     files = attached_to(turn) if message.attachments or replaces else ()
     return StartedTurn(turn, message.text, choice, replaces, files)
+
+
+def with_request(started: StartedTurn) -> StartedTurn:
+    """Return a turn with its first request; the turn plans it itself where that fails or its model must be asked."""
+    provider = model_choice.known_provider(started.choice)
+    if provider is None:
+        return started
+    turn = started.turn
+    anchor = UsageAnchor.from_json(turn.parent.context_anchor) if turn.parent else None
+    try:
+        planned = planning.plan_step(turn, started.choice, provider, conversation=turn.conversation, anchor=anchor)
+    except Exception:
+        logger.warning("request not planned when its turn was stored", exc_info=True)
+        return started
+    return replace(started, request=planned)
 
 
 def busy_conversations(conversation: Conversation) -> set[uuid.UUID]:

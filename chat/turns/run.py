@@ -111,6 +111,7 @@ class TurnRun:
         self._lacks_tools = False  # as far as is known the model takes none
         self._refused_setting = ""  # that the service did not accept, so that the request was made without it
         self._sent: set[bytes] = set()  # digests of the requests that were made
+        self._planned = started.request
         self._unwritten: Sequence[Event] = ()  # of the newest step
         # The log, unless something was appended since it was read: the end of the turn counts the context from it.
         self._history: Sequence[Event] | None = None
@@ -293,7 +294,10 @@ class TurnRun:
         # The conversation was read when the turn started: fresh enough for its first request.
         conversation = None if self._metrics.requests else self.turn.conversation
         read = partial(plan_step, conversation=conversation, anchor=self._anchor)
-        plan, self._history, self._anchor = await retry_on_db_outage(read)
+        planned, self._planned = self._planned, None
+        if planned is None or (self.turn.model, self.turn.provider) != (provider.name, provider.identity):
+            planned = await retry_on_db_outage(read)
+        plan, self._history, self._anchor = planned
         self._hides_images = plan.hides_images
         self._lacks_tools = not plan.offers_tools and self.started.choice.takes_tools is None
         if plan.should_compact and await self._make_room(provider, plan):
@@ -304,6 +308,7 @@ class TurnRun:
     async def _learn(self, provider: Provider, **facts: int | bool | None) -> None:
         """Remember what a service states or refuses, fields of ``LearnedFacts``."""
         if learned_facts.is_news(provider.identity, provider.model, **facts):
+            self._planned = None  # without knowing it
             await retry_on_db_outage(partial(learned_facts.learn, provider.identity, provider.model, **facts))
 
     async def _recover_from(self, error: ProviderError, provider: Provider, plan: EgressPlan) -> Remedy | None:

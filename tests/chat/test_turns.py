@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from channels.db import database_sync_to_async
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.backends.signals import connection_created
 from django.db.models import Model
 
@@ -40,6 +40,29 @@ def rows_in(*models: type[Model]) -> str:
     """Return all that the tables of these models contain."""
     rows = [value for model in models for row in model._default_manager.values_list() for value in row]
     return repr([bytes(value) if isinstance(value, memoryview) else value for value in rows])
+
+
+async def test_turn_without_tools_takes_few_statements(upstream, conversation, monkeypatch):
+    monkeypatch.setattr(heartbeat, "CHECKPOINT_S", 60)  # a slow machine would have one
+    statements: list[str] = []
+
+    def note(execute, sql, params, many, context):
+        statements.append(sql)
+        return execute(sql, params, many, context)
+
+    upstream.script([{"content": "one"}] * 2)
+    async with socket_of(conversation, conversation.owner) as socket:
+        await ask(conversation)
+        await frames_until(socket, "Answer ready")
+        # In the thread that has the database's connection.
+        await database_sync_to_async(connection.execute_wrappers.append)(note)
+        try:
+            await socket.send_json_to({"text": "Why?", "id": "q2"})
+            await frames_until(socket, "Answer ready")
+        finally:
+            await database_sync_to_async(connection.execute_wrappers.remove)(note)
+
+    assert len([sql for sql in statements if not sql.startswith("BEGIN")]) <= 14, statements
 
 
 @pytest.mark.spec("003 stray")
