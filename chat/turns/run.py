@@ -308,7 +308,7 @@ class TurnRun:
     async def _learn(self, provider: Provider, **facts: int | bool | None) -> None:
         """Remember what a service states or refuses, fields of ``LearnedFacts``."""
         if learned_facts.is_news(provider.identity, provider.model, **facts):
-            self._planned = None  # without knowing it
+            self._planned = None  # it was planned without knowing this
             await retry_on_db_outage(partial(learned_facts.learn, provider.identity, provider.model, **facts))
 
     async def _recover_from(self, error: ProviderError, provider: Provider, plan: EgressPlan) -> Remedy | None:
