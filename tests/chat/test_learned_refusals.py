@@ -1,0 +1,90 @@
+"""What a service refuses: it is asked again without, at once and later. Product 28, 29, 31; replay 10."""
+
+from datetime import timedelta
+
+import pytest
+from channels.db import database_sync_to_async
+from django.utils import timezone
+
+from chat.conversations.learned_facts import REFUSAL_COUNTS, learned_facts
+from chat.models import Conversation, LearnedFacts, Turn
+from tests.chat.asking import ask, owner_of
+from tests.contract_server.fixture import ContractHandle
+
+pytestmark = pytest.mark.django_db(transaction=True)
+CALL = {"calls": [{"name": "searchFilings", "arguments": {"query": "covenants"}}]}
+
+
+def refusal(message: str, status: int = 400) -> dict[str, object]:
+    """Return the fault of a service that answers so."""
+    return {"kind": "http_error", "status": status, "message": message}
+
+
+def offers_tools(upstream: ContractHandle) -> list[bool]:
+    return ["tools" in request["body"] for request in upstream.requests()]
+
+
+async def card_of(conversation: Conversation) -> str:
+    client = await owner_of(conversation)
+    return (await client.get(f"/chats/{conversation.pk}/")).content.decode()
+
+
+@pytest.mark.spec("product 28")
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "registry.ollama.ai/library/gemma:2b does not support tools"),
+        (404, "No endpoints found that support tool use."),
+        (500, "tools param requires --jinja flag"),
+    ],
+)
+async def test_service_that_refuses_tools_is_asked_again_without(upstream, conversation, status, message):
+    upstream.script([{"content": "One.", "faults": [refusal(message, status)]}, {"content": "Two."}])
+
+    first, second = await ask(conversation), await ask(conversation, "And?")
+
+    assert (first.status, second.status) == (Turn.Status.COMPLETED, Turn.Status.COMPLETED)
+    assert offers_tools(upstream) == [True, False, False]
+    assert "This model takes no tools" in await card_of(conversation)
+
+
+@pytest.mark.spec("product 28")
+async def test_refusal_of_tools_lapses_after_a_while(upstream, conversation):
+    upstream.script([{"content": "One.", "faults": [refusal("model does not support tools")]}])
+    await ask(conversation)
+    long_ago = timezone.now() - REFUSAL_COUNTS - timedelta(hours=1)
+    await LearnedFacts.objects.aupdate(updated_at=long_ago)
+    await database_sync_to_async(learned_facts.refresh)()
+    upstream.script([{"content": "Two."}])
+
+    await ask(conversation, "And?")
+
+    assert offers_tools(upstream)[-1]
+
+
+@pytest.mark.spec("product 29")
+@pytest.mark.parametrize(
+    "message", ["System role not supported", "Conversation roles must alternate user/assistant/..."]
+)
+async def test_service_without_a_system_role_gets_instructions_in_the_question(upstream, conversation, message):
+    upstream.script([{"content": "One.", "faults": [refusal(message)]}, {"content": "Two."}])
+
+    await ask(conversation, "Why so?")
+    turn = await ask(conversation, "And?")
+
+    assert turn.status == Turn.Status.COMPLETED
+    roles = [[message["role"] for message in request["body"]["messages"]] for request in upstream.requests()]
+    assert roles == [["system", "user"], ["user"], ["user", "assistant", "user"]]
+    assert upstream.requests()[1]["body"]["messages"][0]["content"].endswith("Why so?")
+
+
+@pytest.mark.spec("replay 10")
+async def test_question_that_was_refused_is_left_out_of_later_requests(upstream, conversation):
+    flagged = refusal("Your request was flagged by our content policy.")
+    upstream.script([{"content": "Two.", "faults": [{**flagged, "times": 2}]}, {"content": "Three."}])
+
+    first, second, third = [await ask(conversation, text) for text in ("One?", "Two?", "Three?")]
+
+    assert (first.status, second.status, third.status) == ("errored", "completed", "completed")
+    sent = [str(request["body"]["messages"]) for request in upstream.requests()]
+    assert ["One?" in text for text in sent] == [True, True, False, False]
