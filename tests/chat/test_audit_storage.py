@@ -339,3 +339,47 @@ async def test_site_is_clean_after_ordinary_use(upstream, ada, settings):
     assert await Feedback.objects.filter(note__contains=SECRET).aexists()
 
     assert await database_sync_to_async(audit)() == ""
+
+
+PRIVATE = "the quiet plan behind this choice of filter, kept from the reader of the page"
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.spec("product 36")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"query": f"<scratchpad>{PRIVATE}</scratchpad> covenants"},
+        {"query": f"<think>{PRIVATE}</think> covenants"},
+        {"query": f"covenants <THINKING>{PRIVATE}"},
+        {"query": f"<REASONING>{PRIVATE}</REASONING>"},
+        {"query": f"Scratchpad: {PRIVATE}"},
+        {"query": "covenants", "filters": [{f"<scratchpad>{PRIVATE}</scratchpad>": "x"}]},
+    ],
+)
+async def test_private_text_in_tool_arguments_reaches_no_reader(upstream, conversation, arguments):
+    call = {"name": "searchFilings", "arguments": json.dumps(arguments)}
+    upstream.script([{"tool_calls": [call]}, {"content": "Nothing."}])
+
+    turn = await ask(conversation)
+
+    client = await signed_in(conversation.owner)
+    pages = [
+        await client.get(f"/chats/{conversation.pk}/"),
+        await client.get(f"/api/chats/{conversation.pk}/messages/?include=trace"),
+        await client.get(f"/chats/{conversation.pk}/export/?format=md"),
+    ]
+    assert turn.status == "completed"
+    assert [PRIVATE in page.content.decode() for page in pages] == [False, False, False]
+    assert await database_sync_to_async(audit)() == ""
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.spec("product 36")
+async def test_search_for_a_tag_that_the_user_named_is_no_finding(upstream, conversation):
+    call = {"name": "searchFilings", "arguments": json.dumps({"query": "the word <think>"})}
+    upstream.script([{"tool_calls": [call]}, {"content": "It is not in the filings."}])
+
+    await ask(conversation, "Find the word <think> in the filings.")
+
+    assert await database_sync_to_async(audit)() == ""
