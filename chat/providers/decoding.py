@@ -57,14 +57,12 @@ class BodyParser:
 
     @property
     def is_no_stream(self) -> bool:
-        """Whether something came, but nothing of an event."""
+        """Whether something came that has no place in an event stream."""
         return bool(self._parser and self._parser.is_no_stream)
 
 
 class JsonParser:
     """Parse a body of JSON: one value for each line where the first line is one, else one value in all."""
-
-    is_no_stream = False
 
     def __init__(self) -> None:
         self._text = bytearray()
@@ -86,6 +84,11 @@ class JsonParser:
 
     def finish(self) -> list[bytes]:
         return [bytes(self._text)]
+
+    @property
+    def is_no_stream(self) -> bool:
+        """Whether the body is complete: if it held nothing of an answer, nothing was lost on the way."""
+        return not self._text.strip() or is_json(bytes(self._text))
 
 
 class EventParser:
@@ -161,12 +164,13 @@ class ResponseDecoder:
     ``feed`` accepts the payload of one event, and ``finish`` follows the last. ``ended``: it said how it ended.
     ``done``: nothing more will come. ``failure``: it ended, and its finish reason is one. Payloads become plain values
     by msgspec, since the SDK's objects cost about 200 times as much. An API adds what it reads from an event
-    (``read_event``).
+    (``read_event``). ``has_read``: something of an answer came.
     """
 
     def __init__(self, endpoint: Endpoint = UNKNOWN_ENDPOINT) -> None:
         self.ended = False
         self.done = False
+        self.has_read = False
         self._endpoint = endpoint
         self._usage: RawUsage | None = None
         self._has_text = self._has_calls = False
@@ -202,11 +206,11 @@ class ResponseDecoder:
                     raise
                 # Several events without a blank line between them.
                 return tuple(delta for line in text.split(b"\n") for delta in self.feed(line))
-        if isinstance(event, dict):
-            return tuple(self.read_event(event))
         # Gemini puts an error into a list.
-        events = event if isinstance(event, list) else []
-        return tuple(delta for one in events if isinstance(one, dict) for delta in self.read_event(one))
+        events = [event] if isinstance(event, dict) else event if isinstance(event, list) else []
+        deltas = tuple([delta for one in events if isinstance(one, dict) for delta in self.read_event(one)])
+        self.has_read = self.has_read or bool(deltas)
+        return deltas
 
     def finish(self) -> tuple[RawDelta, ...]:
         """Return the token counts, once: some services send a running total with each chunk."""

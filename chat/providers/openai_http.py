@@ -360,4 +360,4 @@ def finish_events(events: BodyParser, decoder: ResponseDecoder) -> Iterator[RawD
     if decoder.failure:
         raise decoder.failure
     if not decoder.ended:
-        raise malformed("no_answer") if events.is_no_stream else cut_off()
+        raise malformed("no_answer") if events.is_no_stream and not decoder.has_read else cut_off()

@@ -53,7 +53,7 @@ MAX_ITEMS_BYTES = 16_000_000  # of all items of a stream: they are buffered unti
 class OpenAIResponsesProvider(OpenAIService):
     """One model at one endpoint, over the Responses API.
 
-    ``reasoning`` and ``include`` are never left out without asking: without them the answer is another one.
+    ``reasoning`` is never left out without asking: without it the answer is another one.
     """
 
     wire = RESPONSES

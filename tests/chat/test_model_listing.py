@@ -93,9 +93,12 @@ ANSWER = '{"choices": [{"message": {"content": "ok"}, "finish_reason": "stop"}]}
 @pytest.mark.parametrize(
     ("body", "code"),
     [
-        (ANSWER, "malformed"),
         ("It works!\n", "malformed"),
+        ('{"a": 1}', "malformed"),
         ('{"a": 1}\n{"b": 2}\n', "malformed"),
+        ("[]", "malformed"),
+        ('{"choices": [{"delta": {"content": "o"}}]}\n', "disconnected"),
+        (ANSWER[:-2], "disconnected"),
         ("", "disconnected"),
         (": hello\n\n", "disconnected"),
         ("event: ping\n\n", "disconnected"),

@@ -48,7 +48,7 @@ async def test_delimiters_in_code_are_shown_stored_and_sent_back_as_written(upst
     page = (await (await owner_of(conversation)).get(conversation.get_absolute_url())).content.decode()
 
     assert form["answer"] == code
-    assert form["reasoningSummary"] == ["Read what `<think›` is.", "Wrote it."]
+    assert form["reasoningSummary"] == ["Read what <think› is.", "Wrote it."]
     assert code in [message["content"] for message in upstream.requests()[-1]["body"]["messages"]]
     assert "&lt;think&gt;" in page
     assert "<think" not in page

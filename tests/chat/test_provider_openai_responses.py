@@ -150,9 +150,10 @@ async def test_bad_replay_has_a_reason(upstream, spoil, reason):
 
 
 @pytest.mark.parametrize(
-    ("parameter", "tries"), [("prompt_cache_key", [True, False, False]), ("include", [True]), ("reasoning", [True])]
+    ("parameter", "tries"),
+    [("prompt_cache_key", [True, False, False]), ("include", [True, False, False]), ("reasoning", [True])],
 )
-async def test_only_a_parameter_that_changes_nothing_is_left_out(parameter, tries):
+async def test_only_a_parameter_that_changes_no_answer_is_left_out(parameter, tries):
     seen = []
     done = {"type": "response.completed", "response": {"status": "completed", "output": [], "object": "response"}}
 
