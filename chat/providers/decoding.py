@@ -206,9 +206,11 @@ class ResponseDecoder:
                     raise
                 # Several events without a blank line between them.
                 return tuple(delta for line in text.split(b"\n") for delta in self.feed(line))
-        # Gemini puts an error into a list.
-        events = [event] if isinstance(event, dict) else event if isinstance(event, list) else []
-        deltas = tuple([delta for one in events if isinstance(one, dict) for delta in self.read_event(one)])
+        if isinstance(event, dict):
+            deltas = tuple(self.read_event(event))
+        else:  # Gemini puts an error into a list
+            events = event if isinstance(event, list) else []
+            deltas = tuple(delta for one in events if isinstance(one, dict) for delta in self.read_event(one))
         self.has_read = self.has_read or bool(deltas)
         return deltas
 

@@ -17,7 +17,7 @@ from chat.models import Conversation, ModelProfile, Turn
 from chat.turns import finish
 from chat.turns.manager import TurnManager
 from chat.validation import Message
-from reasoning.replay.dialects import PRESETS
+from reasoning.replay.dialects import PRESETS, dialect_named
 from tests.chat.asking import ask
 from tests.contract_server.fixture import ContractHandle
 from tests.factories import abandon, save_checkpoint
@@ -42,6 +42,10 @@ class Kind:
     def needs_reasoning(self) -> bool:
         """Whether a request without the thinking of its calls is refused."""
         return self.dialect in ("kimi", "kimi-preserved", "deepseek-v3.2", "deepseek-v4")
+
+    @property
+    def takes_tools(self) -> bool:
+        return dialect_named(self.dialect).takes_tools
 
 
 KINDS = {
@@ -105,6 +109,10 @@ class Talk:
         """Return a reply that thinks and answers."""
         thinking = self._thinking()
         return {"content": text or f"Answer number {self._count}, in so many words.", **thinking, **more}
+
+    def looked_up(self, *, calls: int = 1) -> list[Reply]:
+        """Return a step and an answer; of a model that is offered no tools, an answer alone."""
+        return [self.step(calls=calls), self.answer()] if self.kind.takes_tools else [self.answer()]
 
     def loop(self) -> list[Reply]:
         """Return three steps and an answer; the second step speaks and calls twice."""

@@ -10,9 +10,9 @@ from chat.conversations.learned_facts import REFUSAL_COUNTS, learned_facts
 from chat.models import Conversation, LearnedFacts, Turn
 from tests.chat.asking import ask, owner_of
 from tests.contract_server.fixture import ContractHandle
+from tests.factories import make_profile
 
 pytestmark = pytest.mark.django_db(transaction=True)
-CALL = {"calls": [{"name": "searchFilings", "arguments": {"query": "covenants"}}]}
 
 
 def refusal(message: str, status: int = 400) -> dict[str, object]:
@@ -50,16 +50,44 @@ async def test_service_that_refuses_tools_is_asked_again_without(upstream, conve
 
 @pytest.mark.spec("product 28")
 async def test_refusal_of_tools_lapses_after_a_while(upstream, conversation):
-    upstream.script([{"content": "One.", "faults": [refusal("model does not support tools")]}])
+    refused = refusal("model does not support tools")
+    upstream.script([{"content": "One.", "faults": [refused]}])
     await ask(conversation)
     long_ago = timezone.now() - REFUSAL_COUNTS - timedelta(hours=1)
     await LearnedFacts.objects.aupdate(updated_at=long_ago)
     await database_sync_to_async(learned_facts.refresh)()
-    upstream.script([{"content": "Two."}])
+    upstream.script([{"content": "Two.", "faults": [refused]}, {"content": "Three."}])
 
-    await ask(conversation, "And?")
+    turns = [await ask(conversation, "And?"), await ask(conversation, "Then?")]
 
-    assert offers_tools(upstream)[-1]
+    assert [turn.status for turn in turns] == [Turn.Status.COMPLETED] * 2
+    assert offers_tools(upstream)[2:] == [True, False, False]
+
+
+@pytest.mark.spec("product 28")
+async def test_refusal_is_forgotten_once_the_model_calls_a_tool(upstream, conversation):
+    call = {"tool_calls": [{"name": "searchFilings", "arguments": '{"query": "covenants"}'}]}
+    upstream.script([{**call, "faults": [refusal("tools are unsupported")]}, {"content": "One."}])
+
+    turn = await ask(conversation)
+
+    assert turn.status == Turn.Status.COMPLETED
+    assert offers_tools(upstream) == [True, False, True]
+
+
+@pytest.mark.spec("product 28")
+@pytest.mark.parametrize("takes_tools", [True, False])
+async def test_profile_decides_where_it_says_something(upstream, conversation, takes_tools):
+    faults = [refusal("tools are unsupported")] if takes_tools else []
+    upstream.script([{"content": "One.", "faults": faults}])
+    make, fields = database_sync_to_async(make_profile), {"model": "plain-model", "takes_tools": takes_tools}
+    conversation.profile = await make("own", base_url=upstream.base_url, **fields)
+    await conversation.asave()
+
+    turn = await ask(conversation)
+
+    assert offers_tools(upstream) == [takes_tools]
+    assert (turn.status, turn.error_reason) == (("errored", "tools") if takes_tools else ("completed", ""))
 
 
 @pytest.mark.spec("product 29")
