@@ -26,13 +26,15 @@ class Example(NamedTuple):
 class ThinkingFormat:
     """The marks of one family.
 
-    ``models``: the beginning of their names, without a vendor, as a pattern in lower case. ``opens`` and ``closes``
-    begin and end a thought; ``opens_message`` does so only where a message begins and only if an end follows, since
-    these are ordinary words. ``removes`` are marks that say nothing about thoughts. ``wraps``: marks around the answer,
-    the first of which counts where the answer begins. ``starts_in_thought``: the chat template wrote the opener.
+    ``about``: its models, for people. ``models``: the beginning of their names, without a vendor, as a pattern in lower
+    case. ``opens`` and ``closes`` begin and end a thought; ``opens_message`` does so only where a message begins and
+    only if an end follows, since these are ordinary words. ``removes`` are marks that say nothing about thoughts.
+    ``wraps``: marks around the answer, the first of which counts where the answer begins. ``starts_in_thought``: the
+    chat template wrote the opener.
     """
 
     name: str
+    about: str
     models: str
     example: Example
     opens: tuple[str, ...] = ()
@@ -45,14 +47,16 @@ class ThinkingFormat:
 
 _ROWS = (
     ThinkingFormat(
-        name="mistral",  # Magistral, Mistral Medium 3.5
+        name="mistral",
+        about="Magistral, Mistral Medium 3.5",
         models=r"magistral|mistral-(?:small|medium|large)",
         opens=("[THINK]",),
         closes=("[/THINK]",),
         example=Example("[THINK]Why?[/THINK]So.", "Why?", "So."),
     ),
     ThinkingFormat(
-        name="seed",  # Seed-OSS counts its budget inside the thought
+        name="seed",
+        about="Seed-OSS, Doubao Seed",  # counts its budget inside the thought
         models=r"seed-oss|seed-\d|doubao-seed",
         opens=("<seed:think>",),
         closes=("</seed:think>",),
@@ -64,7 +68,8 @@ _ROWS = (
         ),
     ),
     ThinkingFormat(
-        name="thought",  # Marco-o1, EXAONE Deep, Gemini behind compatible addresses
+        name="thought",
+        about="Marco-o1, EXAONE Deep, Gemini, Gemma 3",  # of Gemini behind compatible addresses
         models=r"marco-o1|exaone|gemini|gemma-3",
         opens=("<thought>", "<Thought>"),
         closes=("</thought>", "</Thought>"),
@@ -72,14 +77,16 @@ _ROWS = (
         example=Example("<Thought>Why?</Thought>\n<Output>So.</Output>", "Why?", "So."),
     ),
     ThinkingFormat(
-        name="ant-thinking",  # prompts written for Claude
+        name="ant-thinking",
+        about="prompts written for Claude",
         models=r"claude",
         opens=("<antThinking>", "<antthinking>"),
         closes=("</antThinking>", "</antthinking>"),
         example=Example("<antThinking>Why?</antThinking>So.", "Why?", "So."),
     ),
     ThinkingFormat(
-        name="reflection",  # Reflection 70B
+        name="reflection",
+        about="Reflection 70B",
         models=r"reflection",
         opens=("<reflection>",),
         closes=("</reflection>",),
@@ -88,13 +95,15 @@ _ROWS = (
     ),
     ThinkingFormat(
         name="kimi-vl",
+        about="Kimi-VL",
         models=r"kimi-vl",
         opens=("◁think▷",),
         closes=("◁/think▷",),
         example=Example("◁think▷Why?◁/think▷So.", "Why?", "So."),
     ),
     ThinkingFormat(
-        name="cohere",  # Command A
+        name="cohere",
+        about="Command A, Command R, North",
         models=r"command-[ar]|c4ai-command|north-",
         opens=("<|START_THINKING|>",),
         closes=("<|END_THINKING|>",),
@@ -102,7 +111,8 @@ _ROWS = (
         example=Example("<|START_THINKING|>Why?<|END_THINKING|><|START_RESPONSE|>So.<|END_RESPONSE|>", "Why?", "So."),
     ),
     ThinkingFormat(
-        name="begin-of-thought",  # OpenThinker, Sky-T1
+        name="begin-of-thought",
+        about="OpenThinker, Sky-T1",
         models=r"openthinker|sky-t1",
         opens=("<|begin_of_thought|>",),
         closes=("<|end_of_thought|>",),
@@ -112,7 +122,8 @@ _ROWS = (
         ),
     ),
     ThinkingFormat(
-        name="harmony",  # gpt-oss whose server parses nothing; also where the special tokens were dropped
+        name="harmony",
+        about="gpt-oss",  # whose server parses nothing; also where the special tokens were dropped
         models=r"gpt-oss",
         opens=("<|channel|>analysis<|message|>", "<|channel|>commentary<|message|>"),
         opens_message=("analysis",),
@@ -125,7 +136,8 @@ _ROWS = (
         ),
     ),
     ThinkingFormat(
-        name="gemma",  # Gemma 4
+        name="gemma",
+        about="Gemma 4",
         models=r"gemma-(?:[4-9]|\d\d)",
         opens=("<|channel>thought",),
         closes=("<channel|>",),
@@ -133,13 +145,15 @@ _ROWS = (
     ),
     ThinkingFormat(
         name="medgemma",
+        about="MedGemma",
         models=r"medgemma",
         opens=("<unused94>thought",),
         closes=("<unused95>",),
         example=Example("<unused94>thought\nWhy?<unused95>So.", "Why?", "So."),
     ),
     ThinkingFormat(
-        name="granite",  # 3.2 says it in words, 3.3 wraps its response
+        name="granite",
+        about="Granite 3.2, 3.3",  # 3.2 says it in words, 3.3 wraps its response
         models=r"granite-3",
         opens_message=("Here is my thought process:", "Here's my thought process:"),
         closes=("Here is my response:", "Here's my response:"),
@@ -147,19 +161,22 @@ _ROWS = (
         example=Example("Here is my thought process: Why? Here is my response: So.", "Why?", "So."),
     ),
     ThinkingFormat(
-        name="answer-tags",  # Hunyuan-A13B, and many models that were trained to write <think> and <answer>
+        name="answer-tags",
+        about="Hunyuan-A13B, R1-Zero, Open-Reasoner",  # and many others that were trained to write <think> and <answer>
         models=r"hunyuan|deepseek-r1-zero|open-reasoner|.*r1-zero",
         wraps=(("<answer>", "</answer>"),),
         example=Example("<think>Why?</think><answer>So.</answer>", "Why?", "So."),
     ),
     ThinkingFormat(
-        name="response-tags",  # ERNIE 4.5
+        name="response-tags",
+        about="ERNIE 4.5",
         models=r"ernie",
         wraps=(("<response>", "</response>"),),
         example=Example("<think>Why?</think>\n<response>So.</response>", "Why?", "So."),
     ),
     ThinkingFormat(
         name="apriel",
+        about="Apriel",
         models=r"apriel",
         closes=("[BEGIN FINAL RESPONSE]",),
         removes=("[END FINAL RESPONSE]",),
@@ -168,6 +185,7 @@ _ROWS = (
     ),
     ThinkingFormat(
         name="solar",
+        about="Solar, Falcon-H1R",
         models=r"solar|falcon-h1r",
         opens=("<|think|>",),
         closes=("<|/think|>",),
@@ -175,6 +193,7 @@ _ROWS = (
     ),
     ThinkingFormat(
         name="apertus",
+        about="Apertus",
         models=r"apertus",
         opens=("<|inner_prefix|>",),
         closes=("<|inner_suffix|>",),
@@ -182,6 +201,7 @@ _ROWS = (
     ),
     ThinkingFormat(
         name="longcat",
+        about="LongCat",
         models=r"longcat",
         opens=("<longcat_think>",),
         closes=("</longcat_think>",),
@@ -189,6 +209,7 @@ _ROWS = (
     ),
     ThinkingFormat(
         name="minimax",
+        about="MiniMax",
         models=r"minimax",
         opens=("<mm:think>",),
         closes=("</mm:think>",),
@@ -208,6 +229,59 @@ def find_thinking_format(model: str, chosen: str = "") -> ThinkingFormat | None:
         return THINKING_FORMATS[chosen]
     bare_model = model.rpartition("/")[2].lower()
     return next((row for row in _ROWS if re.match(row.models, bare_model)), None)
+
+
+# For looking at a whole response: code, in which no mark counts, and the tags that count for every model.
+_CODE = re.compile(
+    r"^[ \t>]*(```|~~~).*?(?:^[ \t>]*\1|\Z)|(?<!`)(`{1,2})(?!`)[^\n]*?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL
+)
+_TAG = re.compile(r"<(/?)(?:think|thinking|reasoning)\s{0,8}>", re.IGNORECASE)
+
+
+def families_in(text: str) -> tuple[str, ...]:
+    """Return the names of the families whose marks a whole response has outside code, the likeliest first.
+
+    Marks around a thought decide; where there are none, marks around the answer, with which it must begin. The tags of
+    every model say nothing of a family.
+    """
+    prose = _CODE.sub(" ", text)
+    places = [(min(found), row.name) for row in _ROWS if (found := _thought_marks(row, prose))]
+    if places:
+        return tuple(name for _at, name in sorted(places, key=lambda place: place[0]))
+    answer = prose[max((tag.end() for tag in _TAG.finditer(prose) if tag[1]), default=0) :].lstrip()
+    wrapped = [row for row in _ROWS if answer.startswith(tuple(first for first, _last in row.wraps))]
+    # A family that also marks thoughts would have done so.
+    return tuple(row.name for row in sorted(wrapped, key=lambda row: bool(row.closes)))
+
+
+def starts_inside_thought(text: str) -> bool:
+    """Say whether a whole response ends a thought that it never began: its chat template wrote the opener.
+
+    It is false for a family whose format says so anyway.
+    """
+    prose = _CODE.sub(" ", text)
+    if first := _TAG.search(prose):
+        return first[1] == "/"
+    row = THINKING_FORMATS.get(next(iter(families_in(text)), ""))
+    marks = _thought_marks(row, prose) if row else []
+    if not (row and marks) or row.starts_in_thought or not prose.startswith(row.closes, min(marks)):
+        return False
+    before = prose[: min(marks)]
+    for mark in row.removes:
+        before = before.replace(mark, "")
+    # What ends a thought may also head an answer that had none.
+    return bool(before.strip())
+
+
+def _thought_marks(row: ThinkingFormat, prose: str) -> list[int]:
+    """Return where marks of a family begin or end a thought."""
+    start = len(prose) - len(prose.lstrip())
+    marks = list(row.opens)
+    if row.opens or row.starts_in_thought:  # elsewhere a closer is ordinary words
+        marks += [mark for mark in row.closes if mark not in LEFTOVERS]
+    found = [at for mark in marks if (at := prose.find(mark)) >= 0]
+    begins = prose.startswith(row.opens_message, start) and any(mark in prose for mark in row.closes)
+    return [start, *found] if begins else found
 
 
 # What chat templates put behind an answer, and a server should have removed. Product 39.

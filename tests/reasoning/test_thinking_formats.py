@@ -4,7 +4,14 @@ import pytest
 
 from reasoning.deltas import Channel
 from reasoning.stream.normalizer import Normalizer
-from reasoning.stream.thinking_formats import LEFTOVERS, THINKING_FORMATS, ThinkingFormat, find_thinking_format
+from reasoning.stream.thinking_formats import (
+    LEFTOVERS,
+    THINKING_FORMATS,
+    ThinkingFormat,
+    families_in,
+    find_thinking_format,
+    starts_inside_thought,
+)
 
 
 def parsed(text: str, size: int, family: ThinkingFormat | None = None) -> tuple[str, str]:
@@ -101,3 +108,43 @@ def test_leftover_is_removed_at_the_end_alone(leftover, size):
 @pytest.mark.spec("product 39")
 def test_closer_of_struck_text_is_no_leftover():
     assert parsed("Not <s>so</s>", 2)[0] == "Not <s>so</s>"
+
+
+@pytest.mark.spec("product 33")
+@pytest.mark.parametrize("family", THINKING_FORMATS.values(), ids=THINKING_FORMATS)
+def test_family_is_found_by_its_marks(family):
+    assert families_in(family.example.text)[0] == family.name
+    assert families_in(f"\n{family.example.text}\n")[0] == family.name
+    assert not starts_inside_thought(family.example.text)
+
+
+@pytest.mark.spec("product 33")
+@pytest.mark.parametrize(
+    ("text", "names", "is_inside"),
+    [
+        ("", (), False),
+        ("2 + 3 = 5", (), False),
+        ("<think>Why?</think>So.", (), False),
+        ("Why?</THINK>So.", (), True),
+        ("</think>So.", (), True),
+        ("Write `</think>` or\n```\n</think>\n```\nhere", (), False),
+        ("[THINK]Why?", ("mistral",), False),
+        ("Why?[/THINK]So.", ("mistral",), True),
+        ("Why?</thought>So. <thought>", ("thought",), True),
+        ("Write `[THINK]` or ``a ` [THINK]``", (), False),
+        ("```\n[THINK]Why?[/THINK]\n```\nSo.", (), False),
+        ("~~~\n[THINK]", (), False),
+        ("analysisWhy?assistantfinalSo.", ("harmony",), False),
+        ("analysis of the text", (), False),
+        ("Why?<|end|><|start|>assistant<|channel|>final<|message|>So.", ("harmony",), True),
+        ("<|start|>assistant<|channel|>final<|message|>So.", ("harmony",), False),
+        ("So.<|end|>", (), False),
+        ("Here is my response: So.", (), False),
+        ("Why?</think>\n<answer>So.</answer>", ("answer-tags",), True),
+        ("<response>So.</response>", ("response-tags", "granite"), False),
+        ("So <answer>", (), False),
+        ("◁think▷Why?◁/think▷ [THINK] is another mark", ("kimi-vl", "mistral"), False),
+    ],
+)
+def test_marks_say_the_family_and_where_the_response_begins(text, names, is_inside):
+    assert (families_in(text), starts_inside_thought(text)) == (names, is_inside)
