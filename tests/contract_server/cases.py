@@ -15,6 +15,7 @@ SIGNATURE = {"google": {"thought_signature": "SIG1.a"}}
 DETAIL = {"type": "reasoning.encrypted", "data": "abcd-efgh", "index": 0}
 DETAILED = {**STEP, "reasoning_details": [DETAIL, {"type": "reasoning.text", "text": "t", "index": 1}]}
 TOOLS = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
+PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
 KEEP = {"thinking": {"type": "enabled", "clear_thinking": False}}
 STRICT = {"pairing": "strict"}
 
@@ -89,6 +90,12 @@ CHAT_CASES = [
     chat("G5", [user()], [user()], "contract_conflicting_reasoning_controls", bad_body=CONTROLS),
     chat("model", [user()], [user()], "model_not_found", bad_body={"model": "no-such-model"}, status=404),
     chat("path", [user()], [user()], "contract_wrong_endpoint", bad_body={"model": "gpt-5-mini"}),
+    chat("A1", [user()], [user()], "not support tools", knobs={"refuses_tools": True}, bad_body={"tools": TOOLS}),
+    chat("A1", [user()], loop(CALL, user()), "Bad Request", knobs={"refuses_tools": True, "gives_no_reason": True}),
+    chat("A2", [user()], [{"role": "system", "content": "x"}, user()], "System role", knobs={"refuses_system": True}),
+    chat("A3", ANSWER, [user(), user()], "roles must alternate", knobs={"must_alternate": True}),
+    chat("A4", loop(CALL), loop(CALL, user()), "'user' after role 'tool'", knobs={"refuses_user_after_tool": True}),
+    chat("A5", [user()], [{**user(), "content": [PICTURE]}], "image input", knobs={"refuses_images": True}),
     chat("C1", [user()], [], "Invalid value for 'messages'"),
     chat("C1", loop(CALL), [assistant(None, {"id": "a"})], "Invalid value for 'messages'"),
     chat("C2", ANSWER, [user(), assistant(None), user()], "expected a string, got null"),
@@ -206,6 +213,8 @@ CHAT_CASES = [
 RESPONSE_CASES = [
     response("G4", "x", "x", "Unknown parameter: 'messages'.", bad_body={"messages": []}),
     response("path", "x", "x", "contract_wrong_endpoint", bad_body={"model": "plain-model"}),
+    response("A2", "x", "x", "System role", knobs={"refuses_system": True}, bad_body={"instructions": "Be brief."}),
+    response("A4", LOOP, [*LOOP, user()], "'user' after", STEP, knobs={"refuses_user_after_tool": True}),
     response("S0", "x", [{"type": "novel"}], "Invalid value for 'input[0]'"),
     response("S0", [user()], [{"role": "user", "content": [{"type": "text", "text": "x"}]}], "Invalid value: 'text'."),
     response("S0", [called(), output()], [without(called(), "call_id")], "Invalid value for 'input[0]'"),

@@ -5,6 +5,7 @@ A new dialect adds a row here and its rules under ``rules``.
 
 from dataclasses import dataclass
 
+from tests.contract_server.rules.abilities import ABILITY_RULES
 from tests.contract_server.rules.base import CHAT_PATH, RESPONSES_PATH, Rule
 from tests.contract_server.rules.chat import SHAPE_RULES
 from tests.contract_server.rules.general import GENERAL_RULES
@@ -34,7 +35,7 @@ class Mode:
     signs_calls: bool = False
 
 
-BASE_RULES = (*GENERAL_RULES, *SHAPE_RULES, *VERBATIM_RULES)
+BASE_RULES = (*GENERAL_RULES, *SHAPE_RULES, *ABILITY_RULES, *VERBATIM_RULES)
 MODES: dict[str, Mode] = {
     "openai-chat": Mode(("plain-model", "generic-openai-compatible"), BASE_RULES),
     "strict-chat": Mode(("strict-model",), (*BASE_RULES, *STRICT_RULES)),
@@ -47,7 +48,9 @@ MODES: dict[str, Mode] = {
     "vllm": Mode(("qwen3-local",), (*BASE_RULES, *VLLM_RULES), "reasoning"),
     "details": Mode(("vendor/model-a",), (*BASE_RULES, *DETAILS_RULES), "reasoning"),
     "signed-calls": Mode(("signed-model",), (*BASE_RULES, *SIGNED_RULES), signs_calls=True),
-    "responses-strict": Mode(("gpt-5-mini", "gpt-5.4"), (*GENERAL_RULES, *RESPONSES_RULES), path=RESPONSES_PATH),
+    "responses-strict": Mode(
+        ("gpt-5-mini", "gpt-5.4"), (*GENERAL_RULES, *RESPONSES_RULES, *ABILITY_RULES), path=RESPONSES_PATH
+    ),
 }
 
 

@@ -217,11 +217,18 @@ class Knobs(Struct, frozen=True, forbid_unknown_fields=True):
     """Variations of the Responses API: how strictly items are paired, and the form of its events.
 
     ``context_limit``, in tokens of four bytes, is of both APIs: whether a refusal states it, and the list of models.
+    So is what the model can't do; ``gives_no_reason``: its refusal doesn't say what was wrong.
     """
 
     context_limit: int | None = None
     states_limit: bool = False
     lists_limit: bool = False
+    refuses_tools: bool = False
+    refuses_system: bool = False
+    must_alternate: bool = False
+    refuses_user_after_tool: bool = False
+    refuses_images: bool = False
+    gives_no_reason: bool = False
 
     pairing: Literal["position", "strict"] = "position"
     extra_item_keys: dict[str, Any] = {}
