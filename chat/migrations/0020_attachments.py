@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='modelprofile',
             name='takes_images',
-            field=models.BooleanField(blank=True, help_text='Whether it sees attached images; unknown: as its service is known to.', null=True, verbose_name='takes images'),
+            field=models.BooleanField(blank=True, help_text='Whether it sees attached images; automatic: as its service is known to.', null=True, verbose_name='takes images'),
         ),
         migrations.AddField(
             model_name='queuedmessage',

@@ -14,12 +14,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='modelprofile',
             name='takes_tools',
-            field=models.BooleanField(blank=True, help_text='Whether it is offered tools; unknown: as its service is known to accept them.', null=True, verbose_name='takes tools'),
+            field=models.BooleanField(blank=True, help_text='Whether it is offered tools; automatic: as its service is known to accept them.', null=True, verbose_name='takes tools'),
         ),
         migrations.AddField(
             model_name='modelprofile',
             name='thinking_format',
-            field=models.CharField(blank=True, default='', help_text='How its thinking is marked in its text; empty: found by model.', max_length=40, verbose_name='thinking format'),
+            field=models.CharField(blank=True, choices=chat.models.model_profile.thinking_format_choices, default='', help_text='How its thinking is marked in its text.', max_length=40, verbose_name='thinking format'),
         ),
         migrations.AlterField(
             model_name='modelprofile',

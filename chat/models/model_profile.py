@@ -5,11 +5,13 @@ from __future__ import annotations
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from chat.models.conversation import MAX_SYSTEM_PROMPT
 from reasoning.replay.dialects import DIALECTS
 from reasoning.replay.wire import DEFAULT_API, FORMATS
+from reasoning.stream.thinking_formats import THINKING_FORMATS
 
 
 def known_dialect(name: str) -> None:
@@ -21,6 +23,12 @@ def known_dialect(name: str) -> None:
 def api_choices() -> list[tuple[str, str]]:
     """Return the APIs. (As a list they would need a migration for each.)"""
     return [(wire.name, wire.label) for wire in FORMATS.values()]
+
+
+def thinking_format_choices() -> list[tuple[str, str | Promise]]:
+    """Return the families, each with its models. (As a list they would need a migration for each.)"""
+    families = [(row.name, f"{row.name} ({row.about})") for row in THINKING_FORMATS.values()]
+    return [("", _("automatic: by the name of the model")), *families]
 
 
 class ModelProfile(models.Model):
@@ -71,20 +79,21 @@ class ModelProfile(models.Model):
         _("takes tools"),
         null=True,
         blank=True,
-        help_text=_("Whether it is offered tools; unknown: as its service is known to accept them."),
+        help_text=_("Whether it is offered tools; automatic: as its service is known to accept them."),
     )
     thinking_format = models.CharField(
         _("thinking format"),
         max_length=40,
         blank=True,
         default="",
-        help_text=_("How its thinking is marked in its text; empty: found by model."),
+        choices=thinking_format_choices,
+        help_text=_("How its thinking is marked in its text."),
     )
     takes_images = models.BooleanField(
         _("takes images"),
         null=True,
         blank=True,
-        help_text=_("Whether it sees attached images; unknown: as its service is known to."),
+        help_text=_("Whether it sees attached images; automatic: as its service is known to."),
     )
     is_enabled = models.BooleanField(_("offered"), default=True)
     is_default = models.BooleanField(_("default"), default=False)
