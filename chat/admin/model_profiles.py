@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import asdict
 from typing import Any
 
 from asgiref.sync import async_to_sync
 from django import forms
 from django.conf import settings
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, redirect
 from django.template.response import TemplateResponse
 from django.urls import path
 from django.utils.decorators import method_decorator
@@ -24,9 +23,8 @@ from django.views.decorators.http import require_POST
 from accounts.admin import DeclaredLookupsMixin, ReadOnlyAdmin
 from accounts.preferences import LABELS, error_text, value_label, value_text
 from chat.conversations import model_choice
-from chat.conversations.model_choice import ModelChoice
 from chat.error_texts import address_text, failure_text
-from chat.model_check import CheckRow, check_model
+from chat.model_check import MAX_CONTEXT, MIN_CONTEXT, check_model
 from chat.models import LearnedFacts, ModelProfile
 from chat.providers.address import InvalidAddressError, check_address, host_of
 from chat.providers.base import ProviderError
@@ -35,9 +33,8 @@ from reasoning.replay.dialects import DIALECTS, PRESETS
 from reasoning.settings import SETTINGS, parse_setting
 
 MAX_NAMESAKES = 100
-# A local server may load the model first.
-TEST_TIMEOUT_S = 60
-MIN_CONTEXT, MAX_CONTEXT = 1_000, 100_000_000
+# What a test of the connection may store.
+TESTED_FIELDS = ("thinking_format", "starts_in_reasoning", "takes_tools", "takes_images", "context_limit", "dialect")
 
 
 class ReasoningWidget(forms.MultiWidget):
@@ -85,6 +82,24 @@ def texts_of(layer: Any) -> list[str]:
     return [value_text(values.get(key)) for key in SETTINGS]
 
 
+class TestedForm(forms.ModelForm):
+    """What a test of the connection has found, as the profile stores it."""
+
+    context_limit = forms.IntegerField(
+        label=gettext_lazy("Context limit"), required=False, min_value=MIN_CONTEXT, max_value=MAX_CONTEXT
+    )
+
+    class Meta:
+        model = ModelProfile
+        fields = TESTED_FIELDS
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        # Of what was found the person may store a part.
+        for name in self.fields.keys() - self.data.keys():
+            del self.fields[name]
+
+
 class ModelProfileForm(forms.ModelForm):
     """Refuses what could not work and names what would. Its other fields are those of the admin's fieldsets."""
 
@@ -117,6 +132,9 @@ class ModelProfileForm(forms.ModelForm):
             self.fields["api_key_env"].help_text = _(
                 "An environment variable that MODEL_KEYS lists for the host of the address; empty where none is needed."
             )
+            for name in ("takes_tools", "takes_images"):
+                words = [("unknown", _("automatic")), ("true", _("yes")), ("false", _("no"))]
+                self.fields[name].widget.choices = words
 
     def clean_base_url(self) -> str:
         """Refuse what is no usable address, and user information, which would be a secret stored in the database."""
@@ -226,28 +244,47 @@ class ModelProfileAdmin(DeclaredLookupsMixin):
 
     def get_urls(self) -> list[Any]:
         test = path("<int:pk>/test/", self.admin_site.admin_view(self.test_view), name="chat_modelprofile_test")
-        return [test, *super().get_urls()]
+        store = path(
+            "<int:pk>/test/store/", self.admin_site.admin_view(self.store_view), name="chat_modelprofile_store"
+        )
+        return [test, store, *super().get_urls()]
 
-    @method_decorator(require_POST)
-    def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
-        """Make one real call to the model, as ``manage.py check_model`` does, and show what was found."""
+    def changeable(self, request: HttpRequest, pk: int) -> ModelProfile:
+        """Return the profile if this person may change it. Raises Http404 and PermissionDenied."""
         profile = get_object_or_404(ModelProfile, pk=pk)
         if not self.has_change_permission(request, profile):
             raise PermissionDenied
+        return profile
+
+    @method_decorator(require_POST)
+    def test_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Make a few real calls to the model, as ``manage.py check_model`` does, and offer to store what was found."""
+        profile = self.changeable(request, pk)
         context: dict[str, Any] = {**self.admin_site.each_context(request), "opts": self.opts, "profile": profile}
         chosen = model_choice.of_profile(profile)
         try:
-            context["model"], context["rows"] = async_to_sync(self._check)(chosen)
+            context["model"], rows = async_to_sync(check_model)(chosen, profile)
+            context |= {"rows": rows, "has_news": any(row.field for row in rows)}
         except ProviderError as error:
             context["error"] = failure_text(error, for_staff=True, place=chosen.place)
         return TemplateResponse(request, "admin/chat/modelprofile/test.html", context)
 
-    async def _check(self, chosen: ModelChoice) -> tuple[str, list[CheckRow]]:
-        try:
-            async with asyncio.timeout(TEST_TIMEOUT_S):
-                return await check_model(chosen)
-        except TimeoutError as error:
-            raise ProviderError("timeout", "check", {"seconds": TEST_TIMEOUT_S}, retryable=True) from error
+    @method_decorator(require_POST)
+    def store_view(self, request: HttpRequest, pk: int) -> HttpResponse:
+        """Store what a test has found, as far as it was chosen."""
+        profile = self.changeable(request, pk)
+        form = TestedForm(request.POST, instance=profile)
+        if not form.is_valid():
+            for errors in form.errors.values():
+                messages.error(request, " ".join(map(str, errors)))
+        elif form.changed_data:
+            profile.save(update_fields=form.changed_data)
+            labels = [str(form[name].label) for name in form.changed_data]
+            self.log_change(request, profile, [{"changed": {"fields": labels}}])
+            messages.success(request, _("Stored: %(fields)s.") % {"fields": ", ".join(labels)})
+        else:
+            messages.info(request, _("Nothing was chosen, so nothing was stored."))
+        return redirect("admin:chat_modelprofile_change", profile.pk)
 
     def get_changeform_initial_data(self, request: HttpRequest) -> Any:
         preset = preset_values(request.GET.get("preset", ""))
