@@ -117,7 +117,8 @@ async def check_model(
     """
     try:
         async with asyncio.timeout(timeout_s) as scope:
-            provider = await model_choice.provider(chosen)
+            # Its server may have been started with other options since the last request.
+            provider = await model_choice.provider(chosen, is_new=True)
             target = target_of(chosen, model=provider.model, identity=provider.identity)
             found = await first_answer(provider, target, ReasoningSettings.from_layers(chosen.reasoning))
     except TimeoutError as error:

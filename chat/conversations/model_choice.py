@@ -164,11 +164,14 @@ def known_provider(chosen: ModelChoice) -> Provider | None:
     return None if chosen.problem else known_provider_for(chosen.config)
 
 
-async def provider(chosen: ModelChoice) -> Provider:
-    """Return the provider of a model. Raises ProviderError with its problem where it isn't usable."""
+async def provider(chosen: ModelChoice, *, is_new: bool = False) -> Provider:
+    """Return the provider of a model; ``is_new``: one that knows nothing of its endpoint from earlier requests.
+
+    Raises ProviderError with its problem where it isn't usable.
+    """
     if chosen.problem:
         raise ProviderError(*chosen.problem, retryable=False)
-    return await provider_for(chosen.config)
+    return await provider_for(chosen.config, is_new=is_new)
 
 
 def of_environment(*, model: str | None = None) -> ModelChoice:

@@ -42,13 +42,15 @@ _ADAPTERS: Mapping[str, type[OpenAIService]] = {
 }
 
 
-# The same object for the same configuration: it remembers the model and which parameters its endpoint refuses.
-@lru_cache(maxsize=64)
-def build_provider(config: ProviderConfig) -> Provider:
-    """Return the provider that ``config`` names. Opens no connection."""
+def new_provider(config: ProviderConfig) -> Provider:
+    """Return the provider that ``config`` names, which knows nothing of its endpoint yet. Opens no connection."""
     if config.connection is None:
         return OfflineAnalyst()
     return _ADAPTERS[config.api](config.connection, config.model, starts_in_reasoning=config.starts_in_reasoning)
+
+
+# The same object for the same configuration: it remembers the model and which parameters its endpoint refuses.
+build_provider = lru_cache(maxsize=64)(new_provider)
 
 
 def known_provider_for(config: ProviderConfig) -> Provider | None:
@@ -57,9 +59,9 @@ def known_provider_for(config: ProviderConfig) -> Provider | None:
     return provider if provider.model else None
 
 
-async def provider_for(config: ProviderConfig) -> Provider:
-    """Return the provider that ``config`` names, its model known. Raises ProviderError."""
-    provider = build_provider(config)
+async def provider_for(config: ProviderConfig, *, is_new: bool = False) -> Provider:
+    """Return the provider that ``config`` names, its model known; ``is_new``: asked anew. Raises ProviderError."""
+    provider = new_provider(config) if is_new else build_provider(config)
     if isinstance(provider, OpenAIService):
         await provider.find_model()
     return provider
