@@ -11,6 +11,7 @@ from accounts.demo import ensure_users
 from chat.models import ModelProfile
 from reasoning.replay.dialects import PRESETS
 from reasoning.settings import SETTINGS
+from reasoning.stream.thinking_formats import THINKING_FORMATS
 from tests.chat.addresses import BAD_ADDRESSES
 from tests.factories import bind_keys, make_profile, make_user
 
@@ -111,6 +112,7 @@ def test_setting_that_is_not_allowed_is_named_with_what_is(client, setting, valu
         ("api_key_env", "GITHUB_TOKEN"),
         ("api_key_env", "DEEPSEEK_API_KEY"),
         ("dialect", "nonsense"),
+        ("thinking_format", "nonsense"),
         *(("context_limit", text) for text in ("999", "-5", "1e6", "9" * 20, "1000.5")),
         ("name", "two words"),
         ("is_enabled", ""),
@@ -166,6 +168,29 @@ def test_address_is_saved_in_one_form(client, typed, saved):
     assert client.post(ADD, FORM | {"base_url": typed}).status_code == 302
 
     assert ModelProfile.objects.get().base_url == saved
+
+
+@pytest.mark.spec("product 33")
+def test_thinking_format_is_chosen_from_the_families(client):
+    form = client.get(ADD).context["adminform"].form
+
+    choices = dict(form.fields["thinking_format"].choices)
+    assert list(choices) == ["", *THINKING_FORMATS]
+    assert choices[""].startswith("automatic")
+    assert choices["mistral"] == "mistral (Magistral, Mistral Medium 3.5)"
+    assert client.post(ADD, FORM | {"thinking_format": "mistral"}).status_code == 302
+    assert ModelProfile.objects.get().thinking_format == "mistral"
+
+
+# product 28
+@pytest.mark.parametrize("field", ["takes_tools", "takes_images"])
+@pytest.mark.parametrize(("typed", "saved"), [("unknown", None), ("true", True), ("false", False)])
+def test_abilities_are_automatic_yes_or_no(client, field, typed, saved):
+    form = client.get(ADD).context["adminform"].form
+
+    assert [word for _value, word in form.fields[field].widget.choices] == ["automatic", "yes", "no"]
+    assert client.post(ADD, FORM | {field: typed}).status_code == 302
+    assert getattr(ModelProfile.objects.get(), field) is saved
 
 
 def test_problem_of_a_stored_model_is_listed(client):

@@ -54,15 +54,18 @@ class Command(BaseCommand):
         except ProviderError as error:
             raise CommandError(failure_text(error, for_staff=True, place=chosen.place)) from error
         self.stdout.write(_("Model: %(model)s at %(host)s") % {"model": model, "host": chosen.config.host})
-        self.stdout.write(f"  {'':26}  {_('found'):34}  {_('profile')}")
+        found, configured = _("Found"), _("Profile")
+        self.stdout.write(f"  {'':26}  {found:34}  {configured}")
         for row in rows:
             line = f"{'!' if row.differs else ' '} {row.name:26}  {row.found:34}  {row.configured}".rstrip()
             self.stdout.write(self.style.WARNING(line) if row.differs else line)
         differing = sum(row.differs for row in rows)
-        said = _("Differences: %(count)s, marked with !.") % {"count": differing}
+        said = [
+            _("Differences: %(count)s, marked with !.") % {"count": differing} if differing else _("The profile fits.")
+        ]
         if differing and any(row.field for row in rows):
-            said = f"{said} {_('Test connection in the admin stores what was found.')}"
-        self.stdout.write(said if differing else _("The profile fits."))
+            said.append(_("“Test connection” in the admin stores what was found."))
+        self.stdout.write(" ".join(said))
 
 
 def model_named(name: str) -> tuple[ModelChoice, ModelProfile | None]:
