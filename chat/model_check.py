@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
 from reasoning.replay.wire import format_of_dialect
 from reasoning.settings import ReasoningSettings
 from reasoning.stream.normalizer import THINKING_FIELDS, Normalizer
+from reasoning.stream.text_calls import has_text_call
 from reasoning.stream.thinking_formats import families_in, find_thinking_format, starts_inside_thought
 
 TIMEOUT_S = 60.0
@@ -78,6 +79,7 @@ class Findings:
     families: tuple[str, ...] = ()  # of thinking formats, the likeliest first
     starts_inside: bool | None = None
     calls_tools: bool = False
+    writes_calls: bool = False  # as text, since its service has no parser for them
     takes_tools: bool = True
     takes_system: bool = True
     takes_any_order: bool | None = None
@@ -113,8 +115,9 @@ async def check_model(
 ) -> tuple[str, list[CheckRow]]:
     """Return the name of the model that answered, and the report. Raises ProviderError.
 
-    ``profile``: that of ``chosen``. What was not found out within ``timeout_s`` after the first answer is left open.
+    ``profile``: that of ``chosen``. What isn't found out within ``timeout_s`` is left open, but for the first answer.
     """
+    too_slow = ProviderError("timeout", "check", {"seconds": round(timeout_s)}, retryable=True)
     try:
         async with asyncio.timeout(timeout_s) as scope:
             # Its server may have been started with other options since the last request.
@@ -122,12 +125,14 @@ async def check_model(
             target = target_of(chosen, model=provider.model, identity=provider.identity)
             found = await first_answer(provider, target, ReasoningSettings.from_layers(chosen.reasoning))
     except TimeoutError as error:
-        raise ProviderError("timeout", "check", {"seconds": round(timeout_s)}, retryable=True) from error
-    with suppress(TimeoutError):
+        raise too_slow from error
+    try:
         async with asyncio.timeout_at(scope.when()):
             await try_order(provider, target, found)
             if found.stopped_by is None and is_open(profile, "takes_images", site.OPENAI_TAKES_IMAGES):
                 await try_images(provider, target, found)
+    except TimeoutError:
+        found.stopped_by = too_slow
     learned = learned_facts.of(provider.identity, provider.model).tokens
     found.context_limit = min(filter(None, (found.context_limit, provider.context_limit, learned)), default=None)
     return provider.model, list(report(chosen, profile, target, found))
@@ -185,6 +190,7 @@ async def call_model(provider: Provider, plan: EgressPlan, tools: Sequence[Any])
     found.notes = (*plan.notes, *refusals)
     found.thinking_field = normalizer.source_field
     found.families = families_in(text)
+    found.writes_calls = not found.calls_tools and has_text_call(text)
     if text.strip() or found.fields or found.items:
         found.starts_inside = starts_inside_thought(text)
     return found
@@ -319,13 +325,15 @@ def ability_rows(
 ) -> Iterator[CheckRow]:
     """What requests may contain."""
     contract = target.contract
-    called = _("called") if found.calls_tools else _("accepted, none called")
+    called = _("called as text: no parser") if found.writes_calls else _("accepted, none called")
+    called = _("called") if found.calls_tools else called
     yield CheckRow(
         _("tools"),
         called if found.takes_tools else _("refused"),
         with_origin(_("offered") if contract.takes_tools else _("not offered"), is_open(profile, "takes_tools")),
-        found.takes_tools != contract.takes_tools,
-        *storable(profile, "takes_tools", found.takes_tools),
+        found.writes_calls or found.takes_tools != contract.takes_tools,
+        # Whether a parser will be configured or tools be switched off is for the operator to say.
+        *storable(profile, "takes_tools", None if found.writes_calls else found.takes_tools),
     )
     yield CheckRow(
         _("system message"),

@@ -291,6 +291,14 @@ def test_marks_of_thoughts_are_found(endpoint, answer, fields, family, starts, d
     assert marked(said) == differing
 
 
+@pytest.mark.spec("product 39")
+def test_call_that_is_written_as_text_is_reported(endpoint):
+    said = checked(endpoint, {"content": '<tool_call>{"name": "add", "arguments": {"a": 2, "b": 3}}</tool_call>'})
+
+    assert rows(said)["tools"] == "called as text: no parser"
+    assert "tools" in marked(said)
+
+
 @pytest.mark.parametrize(
     ("fields", "differing"), [({"takes_tools": True}, ["tools"]), ({"takes_tools": False}, []), ({}, ["tools"])]
 )
