@@ -113,12 +113,10 @@ class EventParser:
             self._skip_newline = False
         self._skip_newline = self._skip_newline or piece.endswith(b"\r")
         *lines, rest = piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-        payloads = []
-        for line in lines:
-            self._line += line
-            payload = self._end_line()
-            if payload is not None:
-                payloads.append(payload)
+        if lines and self._line:
+            lines[0] = bytes(self._line) + lines[0]
+            self._line.clear()
+        payloads = [payload for line in lines if (payload := self._end_line(line)) is not None]
         self._line += rest
         if len(self._line) + self._data_bytes > MAX_EVENT_BYTES:
             raise malformed("too_large")
@@ -127,29 +125,30 @@ class EventParser:
     def finish(self) -> list[bytes]:
         """Return the payload of a last event whose blank line never came."""
         if self._line:
-            self._end_line()
-        payload = self._end_line()
+            self._end_line(bytes(self._line))
+            self._line.clear()
+        payload = self._end_line(b"")
         return [] if payload is None else [payload]
 
     @property
     def is_no_stream(self) -> bool:
         """Whether lines came, but none of an event: the body is something else."""
-        return bool(self._fields - {b""}) and not self._fields & {b"data", b"event", b"id", b"retry", b"error"}
+        return bool(self._fields) and not self._fields & {b"data", b"event", b"id", b"retry", b"error"}
 
-    def _end_line(self) -> bytes | None:
-        """Take the finished line; return the payload where a blank line ends an event that has data, or is an error."""
-        line = bytes(self._line).removeprefix(_BYTE_ORDER_MARK)
-        self._line.clear()
-        name, _, value = line.partition(b":")
-        if len(self._fields) < _MAX_FIELDS:
-            self._fields.add(name)
-        # Older llama.cpp writes an error into a field of that name.
-        if name in (b"data", b"error"):
-            self._data.append(value.removeprefix(b" "))
-            self._data_bytes += len(value)
-        if name == b"error" or (name == b"event" and value.strip().lower() == b"error"):
-            self._is_error = True
-        if line or not (self._data or self._is_error):
+    def _end_line(self, line: bytes) -> bytes | None:
+        """Read a line; return the payload where a blank one ends an event that has data, or is an error."""
+        if line:
+            name, _, value = line.partition(b":")
+            if len(self._fields) < _MAX_FIELDS:
+                self._fields.add(name)
+            # Older llama.cpp writes an error into a field of that name.
+            if name in (b"data", b"error"):
+                self._data.append(value.removeprefix(b" "))
+                self._data_bytes += len(value)
+            if name == b"error" or (name == b"event" and value.strip().lower() == b"error"):
+                self._is_error = True
+            return None
+        if not (self._data or self._is_error):
             return None
         payload = b"\n".join(self._data)
         payload = as_error(payload) if self._is_error else payload

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat.providers.base import ProviderError
-from chat.providers.decoding import MAX_EVENT_BYTES, BodyParser, EventParser, read_usage
+from chat.providers.decoding import MAX_EVENT_BYTES, BodyParser, read_usage
 from chat.providers.openai_chat import OTHER_THINKING, ChatDecoder
 from chat.providers.openai_http import SLICE_BYTES, in_slices
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
@@ -21,7 +21,7 @@ PAYLOADS = ['{"a":"é"}'.encode(), b"one\ntwo", b"[DONE]"]
 
 
 def events(*pieces: bytes) -> list[bytes]:
-    sse = EventParser()
+    sse = BodyParser()
     return [payload for piece in pieces for payload in sse.feed(piece)] + sse.finish()
 
 
