@@ -250,7 +250,8 @@ def judge(refusal: ProviderError | None, reasons: Collection[str], found: Findin
     if refusal.code == "refused" and refusal.reason in reasons:
         return False
     # A key, a connection or a quota that failed now would fail again.
-    found.stopped_by = refusal
+    if refusal.code not in ("refused", "context_overflow"):
+        found.stopped_by = refusal
     return None
 
 

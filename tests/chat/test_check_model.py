@@ -269,6 +269,14 @@ def test_failure_ends_the_calls_and_leaves_open_what_was_not_tried(endpoint, sta
     assert len(endpoint.requests()) == 2
 
 
+def test_refusal_for_another_reason_says_nothing_of_the_order_and_images_are_tried(endpoint):
+    refusal = {"kind": "http_error", "status": 400, "message": "Your input was flagged by moderation."}
+
+    said = rows(checked(endpoint, CALL, {**FINE, "faults": [refusal]}))
+
+    assert (said["roles in any order"], said["images"]) == ("not known", "accepted")
+
+
 @pytest.mark.spec("product 33")
 @pytest.mark.parametrize(
     ("answer", "fields", "family", "starts", "differing"),
