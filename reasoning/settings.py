@@ -14,8 +14,9 @@ from reasoning.errors import SettingError
 
 PREFIX = "reasoning."
 MAX_TOKENS = 1_000_000_000
-_TRUE = {"true", "on", "yes", "1"}
-_FALSE = {"false", "off", "no", "0"}
+_SWITCH = ("true", "false")
+# Other words for these that settings of the environment may have.
+_ENVIRONMENT = {"on": "true", "yes": "true", "1": "true", "off": "false", "no": "false", "0": "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +34,11 @@ class Setting:
 def switch(field: str) -> Setting:
     def parse(value: Any) -> bool:
         word = str(value).strip().lower()
-        if word not in _TRUE | _FALSE:
+        if word not in _SWITCH:
             raise ValueError("true or false")
-        return word in _TRUE
+        return word == "true"
 
-    return Setting(field, parse, ("true", "false"))
+    return Setting(field, parse, _SWITCH)
 
 
 def choice(field: str, *allowed: str) -> Setting:
@@ -96,7 +97,7 @@ def parse_setting(key: str, value: Any) -> Any:
 
 
 def parse_layer(text: str) -> dict[str, Any]:
-    """Return the layer that ``effort=low,stripFromContext=all`` spells; names may have their prefix.
+    """Return the layer that ``effort=low,stripFromContext=all`` spells in the environment; names may have their prefix.
 
     Raises SettingError naming the first setting that is wrong.
     """
@@ -104,7 +105,9 @@ def parse_layer(text: str) -> dict[str, Any]:
     for pair in filter(None, (part.strip() for part in text.split(","))):
         word, _sign, value = pair.partition("=")
         name = setting_name(word.strip())
-        layer[name] = parse_setting(name, value.strip())
+        word = value.strip()
+        is_switch = SETTINGS[name].allowed == _SWITCH
+        layer[name] = parse_setting(name, _ENVIRONMENT.get(word.lower(), word) if is_switch else word)
     return layer
 
 

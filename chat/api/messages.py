@@ -72,7 +72,7 @@ async def messages(request: HttpRequest, person: User, conversation_id: uuid.UUI
     stack.enter_context(waiting_request(person))
     stack.enter_context(reader.receiving_notes())
     try:
-        turn_id, is_repeat = await submit(reader.conversation, message, form.get("model"))
+        turn_id, is_repeat = await submit(reader.conversation, message, form.get("model"), key_field(request))
     except BaseException:
         stack.close()
         raise
@@ -138,12 +138,17 @@ def waiting_request(person: User) -> Iterator[None]:
         waiting[person.pk] -= 1
 
 
+def key_field(request: HttpRequest) -> str:
+    """Return the header or the field that has the id of a message."""
+    return IDEMPOTENCY_KEY if IDEMPOTENCY_KEY in request.headers else "id"
+
+
 def key_of(request: HttpRequest, form: dict[str, Any]) -> object:
     """Return the id that a message was sent with, as a header or in the body. Raises InvalidInputError."""
     key = request.headers.get(IDEMPOTENCY_KEY)
     if key is not None and form.get("id", key) != key:
         raise InvalidInputError("invalid", _("id: it differs from the Idempotency-Key."), field="id")
-    field, value = ("id", form.get("id", "")) if key is None else (IDEMPOTENCY_KEY, key)
+    field, value = key_field(request), form.get("id", "") if key is None else key
     if isinstance(value, str) and not _KEY.fullmatch(value) and (value or key is not None):
         words = _("%(field)s: 1 to %(most)s printable ASCII characters without spaces.")
         raise InvalidInputError("invalid", words % {"field": field, "most": CLIENT_ID_CHARS}, field=field)
@@ -173,8 +178,10 @@ def last_position(request: HttpRequest) -> Position | None:
     return Position.parse(last_id) if last_id else None
 
 
-async def submit(conversation: Conversation, message: Message, model: object) -> tuple[uuid.UUID, bool]:
+async def submit(conversation: Conversation, message: Message, model: object, field: str) -> tuple[uuid.UUID, bool]:
     """Start the turn of a message with this model, where one is named; return its id, and whether it is a repeat.
+
+    ``field`` has the id of the message.
 
     A repeat gets the turn that a message with the same id has started before, and chooses no model. Raises ApiError,
     InvalidInputError and ProviderError.
@@ -199,7 +206,7 @@ async def submit(conversation: Conversation, message: Message, model: object) ->
         first = await Turn.objects.aget(pk=accepted.turn_id)
         if await sync_to_async(eventlog.question_of)(first) != message.text:
             words = _("This id was used for a message with another text; send a new message with a new id.")
-            raise ApiError(422, "idempotency_key_reused", words, field="id")
+            raise ApiError(422, "idempotency_key_reused", words, field=field)
     # joins the log lines of the request, which have its id, and those of the turn
     is_repeat = accepted.started is None
     logger.info("message accepted", extra={"turn": accepted.turn_id.hex, "repeat": is_repeat})

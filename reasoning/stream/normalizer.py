@@ -15,7 +15,7 @@ from reasoning.deltas import Channel, Delta
 from reasoning.redaction import UNSEEN, clean
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.headings import ScratchpadHeadings
-from reasoning.stream.output import ContentOutput, Counters, NativeOutput, ResponseState
+from reasoning.stream.output import ContentOutput, Counters, NativeOutput, ResponseState, is_blank
 from reasoning.stream.surrogates import SurrogateJoiner
 from reasoning.stream.tags import PLAIN_GRAMMAR, Grammar, TagScanner, grammar_of
 from reasoning.stream.think_blocks import ThinkTagParser
@@ -152,7 +152,7 @@ class Normalizer:
         if not response.native_field:
             # Blanks alone are no native text (product 18); they belong to it, if more comes.
             self._blanks.append(text)
-            if text.isspace():
+            if is_blank(text):
                 return
             text = "".join(self._blanks)
             response.native_field = name
@@ -214,7 +214,7 @@ def native_text(delta: Mapping[str, Any]) -> tuple[str, str]:
     """
     found = "", ""
     for text, name in _native_texts(delta):
-        if text and not text.isspace():
+        if not is_blank(text):
             return text, name
         found = found if found[0] else (text, name)
     return found

@@ -5,6 +5,7 @@ Normaliser 4, 8, 10 and 13.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -17,6 +18,12 @@ from reasoning.stream.tags import SeamGuard, Token, raw_text
 BLOCK_BREAK = "\n\n"
 _CODE_MARKS = ("`", "~")
 _JOINED = (Channel.VISIBLE, Channel.ANSWER, Channel.THINKING)  # on the others each delta is a thing of its own
+# What a reader sees: no white space, control character, joiner, filler or selector. Half of a surrogate pair may become
+# a character that is seen.
+_SEEN = re.compile(
+    "[^\\s\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,11 @@ class Counters:
             self.native_reasoning or other.native_reasoning,
             max(self.longest_hold, other.longest_hold),
         )
+
+
+def is_blank(text: str) -> bool:
+    """Say whether a reader would see nothing of a text. Product 18."""
+    return _SEEN.search(text) is None
 
 
 class DeltaBuffer:
@@ -133,7 +145,7 @@ class ResponseState:
     def thinking(self) -> str | None:
         """The thinking of the whole response: native text where there is any, else the tagged blocks. Normaliser 8."""
         text = "".join(self.native if self.native_field else self.tagged)
-        return text if text.strip() else None
+        return None if is_blank(text) else text
 
     @property
     def source_field(self) -> str | None:
@@ -171,6 +183,7 @@ class ContentOutput:
         self._answer_ends = None if live else WhitespaceTrimmer()
         self._thought_ends = WhitespaceTrimmer(live=live)
         self._is_in_block = False
+        self._unseen: list[str] = []  # before the first character of a block that is seen
         self._last = ""  # character of the answer
 
     def visible(self, text: str, *, is_after_removal: bool) -> None:
@@ -185,7 +198,11 @@ class ContentOutput:
     def thought(self, text: str) -> None:
         response = self.response
         text = self._thought_ends.feed(text)
-        if text and not self._is_in_block:
+        if not self._is_in_block:
+            self._unseen.append(text)
+            if is_blank(text):
+                return
+            text = "".join(self._unseen)
             self._is_in_block = True
             response.tagged_blocks += 1
             text = BLOCK_BREAK + text if response.tagged else text
@@ -203,6 +220,7 @@ class ContentOutput:
         tagged += [last] if last else []
         self._thought_ends.reset()
         self._is_in_block = False
+        self._unseen.clear()
 
 
 class NativeOutput(ContentOutput):

@@ -29,7 +29,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from reasoning.stream.code_spans import CodeEnd, CodePosition, CodeTracker
-from reasoning.stream.output import ContentOutput
+from reasoning.stream.output import ContentOutput, is_blank
 from reasoning.stream.tags import Tag, Token, is_scratchpad, raw_text, without_scratchpads
 
 THINK_TAGS = frozenset({"think", "thinking", "format"})
@@ -65,6 +65,7 @@ class ThinkState:
     closer_at: int | None = None  # in the buffer: what ended the thought, if its own closer doesn't follow
     closer_is_in_code: bool = False
     doubtful_opener: str = ""  # it is text if no closer follows
+    is_doubted: bool = False  # native text came behind text of it: only a closer that comes next can end it
     code: CodeTracker = field(default_factory=CodeTracker)
 
 
@@ -208,6 +209,7 @@ class ThinkTagParser:
             state.buffer = [*state.emitted, *(state.buffer or ())]
             if state.closer_at is not None:
                 state.closer_at += len(state.emitted)
+            state.is_doubted = bool(state.emitted) and not state.is_empty and state.closer_at is None
             state.emitted.clear()
 
     def settle(self, *, is_final: bool) -> None:
@@ -245,13 +247,18 @@ class ThinkTagParser:
             case ReasoningState() as block:
                 block.tokens.append(token)
             case ThinkState() as thought:
-                thought.is_empty = thought.is_empty and text.isspace()
+                thought.is_empty = thought.is_empty and is_blank(text)
                 if thought.buffer is None:
                     self._output.thought(text)
                     if thought.is_prefilled:
                         thought.emitted.append(token)
                 else:
                     thought.buffer.append(token)
+                if thought.is_doubted and not is_blank(text):
+                    # The text goes on behind native text, so the profile was wrong: all of it is the answer.
+                    self._state = self._text
+                    self._output.end_thought()
+                    self._parse_again(thought.buffer or ())
 
     def _end_scratchpad(self, scratchpad: OpenScratchpad) -> None:
         self.scratchpad = None

@@ -91,6 +91,7 @@ async def test_repeat_of_a_running_message_waits_for_its_end(upstream, alice, co
     form = (await streamed(answer))[2] if headers else answer.json()
     assert form == (await first).json()
     assert (other.status_code, other.json()["error"]["code"]) == (422, "idempotency_key_reused")
+    assert other.json()["error"]["field"] == "Idempotency-Key"
 
 
 async def test_same_id_with_another_text_is_refused(upstream, alice, conversation):
@@ -101,6 +102,7 @@ async def test_same_id_with_another_text_is_refused(upstream, alice, conversatio
     answer = await ask(client, conversation, {"text": "What?", "id": "order-1"})
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "idempotency_key_reused")
+    assert answer.json()["error"]["field"] == "id"
     assert len(upstream.requests()) == 1
 
 

@@ -9,6 +9,9 @@ from reasoning.stream.normalizer import Normalizer, normalize_stream
 from reasoning.stream.output import Counters
 from tests.reasoning.streamed import channels, of_text
 
+# Texts of which a reader sees nothing.
+UNSEEN = ("\u200b", "\ufeff\u2060 ", "\u00ad", "\u2800", "\u3164", "\ufe0f", "\x00", "\U000e0020", "\u200d\u200e")
+
 
 def feed(normalizer: Normalizer, text: str) -> tuple[Delta, ...]:
     delta: dict[str, Any] = {"content": text}
@@ -444,6 +447,7 @@ def test_empty_native_field_is_no_thinking(native):
     "native",
     [
         *({name: blanks} for name in ("reasoning_content", "reasoning", "thinking") for blanks in ("\n", " \t\n\n")),
+        *({"reasoning_content": unseen} for unseen in UNSEEN),
         {
             "reasoning_details": [
                 {"type": "reasoning.text", "text": " "},
@@ -462,11 +466,28 @@ def test_blank_native_text_is_no_thinking(native):
 
 
 @pytest.mark.spec("product 18")
+@pytest.mark.parametrize("live", [False, True])
+@pytest.mark.parametrize("unseen", UNSEEN)
+def test_thought_of_unseen_characters_is_no_thinking(unseen, *, live):
+    normalizer = Normalizer(live=live)
+    pieces = feed(normalizer, f"<think>{unseen}</think>A")
+    pieces += normalizer.finish()
+
+    assert [str(piece.text) for piece in pieces if piece.channel is Channel.THINKING] == []
+    assert normalizer.thinking is None
+    assert normalizer.counters.extracted_blocks == 0
+
+
+@pytest.mark.spec("product 18")
 def test_blanks_before_native_text_belong_to_it():
     blanks_first = [{"reasoning_content": "\n", "reasoning": "a"}, {"reasoning": " b"}]
 
     assert normalize_stream([{"reasoning": "\n"}, {"reasoning": " a"}]).thinking == "\n a"
     assert normalize_stream(blanks_first).thinking == "a b"
+    assert (
+        normalize_stream([{"reasoning": "\u200b"}, {"reasoning": "\ud83d"}, {"reasoning": "\ude00"}]).thinking
+        == "\u200b😀"
+    )
 
 
 # review A D6
@@ -478,6 +499,13 @@ def test_blanks_before_native_text_belong_to_it():
         ([{"content": "hm"}, {"reasoning": "n"}, {"content": "</think>Answer"}], "Answer"),
         ([{"content": "a <think>b"}, {"reasoning": "n"}, {"content": " c"}], "a b c"),
         ([{"content": "<think>hm"}, {"reasoning": "n"}, {"content": "</think>Answer"}], "Answer"),
+        ([{"content": "pre "}, {"reasoning": "n"}, {"content": "more</think>rest"}], "pre morerest"),
+        ([{"content": "pre "}, {"reasoning": "n"}, {"content": "more</thinking>rest"}], "pre morerest"),
+        (
+            [{"content": "pre "}, {"reasoning": "n"}, {"content": "\n"}, {"content": "more <think>b</think> c"}],
+            "pre \nmore  c",
+        ),
+        ([{"content": "pre "}, {"reasoning": "n"}, {"content": "\n</think>rest"}], "rest"),
     ],
 )
 def test_late_native_text_revokes_the_profile_hint(deltas, answer):

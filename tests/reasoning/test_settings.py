@@ -37,7 +37,7 @@ ODD_NUMBERS: tuple[object, ...] = (
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("reasoning.enabled", "maybe"),
+        *(("reasoning.enabled", word) for word in ("maybe", "yes", "on", "off", "0", 1, "", None)),
         ("reasoning.effort", "huge"),
         ("reasoning.maxTokens", "0"),
         ("reasoning.maxTokens", "many"),
@@ -79,6 +79,7 @@ def test_display_does_not_depend_on_context():
         ("", {}),
         ("effort=low", {"reasoning.effort": "low"}),
         (" reasoning.enabled = off , maxtokens=5,", {"reasoning.enabled": False, "reasoning.maxTokens": 5}),
+        ("includeInContext=Yes,maxTokens=1", {"reasoning.includeInContext": True, "reasoning.maxTokens": 1}),
     ],
 )
 def test_layer_in_one_line(text, layer):
