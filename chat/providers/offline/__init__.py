@@ -26,8 +26,8 @@ OVERVIEW_QUERY = "business overview company general background subsidiaries"
 _LIMIT, _OVERVIEW_LIMIT = 8, 20
 _MAX_COMPANY_CHARS = 200
 _GOOD_SCORE = 0.7  # below it another search may find more
-_PIECES = re.compile(r"\S+\s*|\s+")
-_ARGUMENT_PIECE_CHARS = 12
+_PIECES = re.compile(r"(?:\S+\s*){1,3}|\s+")  # as much as is shown at once
+_ARGUMENT_PIECE_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class ToolRequest:
 class OfflineAnalyst:
     """The provider of a fresh checkout. ``delay_ms`` paces its deltas, so that an answer streams as a model's does."""
 
-    def __init__(self, *, delay_ms: float = 12.0) -> None:
+    def __init__(self, *, delay_ms: float = 40.0) -> None:
         self.name = "Offline analyst"
         self.model = "offline-analyst"
         self.identity = "offline"
