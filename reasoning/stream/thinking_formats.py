@@ -57,7 +57,7 @@ _ROWS = (
     ThinkingFormat(
         name="seed",
         about="Seed-OSS, Doubao Seed",  # counts its budget inside the thought
-        models=r"seed-oss|seed-\d|doubao-seed",
+        models=r"seed-?oss|seed-?\d|doubao-seed",
         opens=("<seed:think>",),
         closes=("</seed:think>",),
         removes=("<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>"),
@@ -70,7 +70,7 @@ _ROWS = (
     ThinkingFormat(
         name="thought",
         about="Marco-o1, EXAONE Deep, Gemini, Gemma 3",  # of Gemini behind compatible addresses
-        models=r"marco-o1|exaone|gemini|gemma-3",
+        models=r"marco-?o1|exaone|gemini|gemma-?3",
         opens=("<thought>", "<Thought>"),
         closes=("</thought>", "</Thought>"),
         wraps=(("<Output>", "</Output>"),),
@@ -104,7 +104,7 @@ _ROWS = (
     ThinkingFormat(
         name="cohere",
         about="Command A, Command R, North",
-        models=r"command-[ar]|c4ai-command|north-",
+        models=r"command-?[ar]|c4ai-command|north-",
         opens=("<|START_THINKING|>",),
         closes=("<|END_THINKING|>",),
         wraps=(("<|START_RESPONSE|>", "<|END_RESPONSE|>"), ("<|START_TEXT|>", "<|END_TEXT|>")),
@@ -113,7 +113,7 @@ _ROWS = (
     ThinkingFormat(
         name="begin-of-thought",
         about="OpenThinker, Sky-T1",
-        models=r"openthinker|sky-t1",
+        models=r"openthinker|sky-?t1",
         opens=("<|begin_of_thought|>",),
         closes=("<|end_of_thought|>",),
         wraps=(("<|begin_of_solution|>", "<|end_of_solution|>"),),
@@ -138,7 +138,7 @@ _ROWS = (
     ThinkingFormat(
         name="gemma",
         about="Gemma 4",
-        models=r"gemma-(?:[4-9]|\d\d)",
+        models=r"gemma-?(?:[4-9]|\d\d)",
         opens=("<|channel>thought",),
         closes=("<channel|>",),
         example=Example("<|channel>thought\nWhy?<channel|>So.", "Why?", "So."),
@@ -154,7 +154,7 @@ _ROWS = (
     ThinkingFormat(
         name="granite",
         about="Granite 3.2, 3.3",  # 3.2 says it in words, 3.3 wraps its response
-        models=r"granite-3",
+        models=r"granite-?3",
         opens_message=("Here is my thought process:", "Here's my thought process:"),
         closes=("Here is my response:", "Here's my response:"),
         wraps=(("<response>", "</response>"),),
@@ -302,4 +302,6 @@ LEFTOVERS = (
     "<eos>",
     "<｜end▁of▁sentence｜>",
     "</s>",
+    "<|user|>",  # GLM
+    "<|observation|>",
 )

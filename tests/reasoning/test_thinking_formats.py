@@ -53,6 +53,9 @@ def test_marks_of_a_family_are_text_in_code_and_for_other_models(family):
         ("mistralai/Magistral-Small-2509", "mistral"),
         ("ByteDance-Seed/Seed-OSS-36B-Instruct", "seed"),
         ("ibm-granite/granite-3.2-8b-instruct", "granite"),
+        ("granite3.2:8b", "granite"),
+        ("gemma4:12b", "gemma"),
+        ("gemma3:4b", "thought"),
     ],
 )
 def test_family_is_found_by_the_name_of_the_model(model, name):
