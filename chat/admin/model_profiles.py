@@ -332,7 +332,6 @@ class LearnedFactsAdmin(ReadOnlyAdmin):
         "listed",
         "refused",
         "refuses_tools",
-        "refuses_system",
         "insists_on_reasoning",
         "updated_at",
     )

@@ -1,4 +1,4 @@
-"""What services have stated or refused: stored by endpoint and model, and used from then on. Product 23, 28, 29, 31.
+"""What services have stated or refused: stored by endpoint and model, and used from then on. Product 23, 28, 31.
 
 What the site or a model's profile says counts first; of two context limits the lower one. Every process has a copy,
 which ``refresh`` reads again from the database every few seconds, so that planning a request needs no statement for it.
@@ -49,7 +49,6 @@ class FactsOfServices:
             takes_tools=False
             if target.takes_tools is None and is_fresh and known.refuses_tools
             else target.takes_tools,
-            takes_system=False if is_fresh and known.refuses_system else target.takes_system,
             insists_on_reasoning=target.insists_on_reasoning or known.insists_on_reasoning,
         )
 

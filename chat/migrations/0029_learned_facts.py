@@ -19,11 +19,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddField(
             "learnedfacts",
-            "refuses_system",
-            models.BooleanField(default=False, verbose_name="refuses a system message"),
-        ),
-        migrations.AddField(
-            "learnedfacts",
             "insists_on_reasoning",
             models.BooleanField(default=False, verbose_name="wants the thinking of its tool calls back"),
         ),

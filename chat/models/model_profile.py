@@ -113,7 +113,7 @@ class ModelProfile(models.Model):
 
 
 class LearnedFacts(models.Model):
-    """What a model's service has stated or refused. Product 23, 28, 29, 31.
+    """What a model's service has stated or refused. Product 23, 28, 31.
 
     ``listed`` and ``refused`` are its context limit in tokens, as its list of models and a refusal state it.
     """
@@ -123,7 +123,6 @@ class LearnedFacts(models.Model):
     listed = models.PositiveIntegerField(_("listed"), null=True, blank=True)
     refused = models.PositiveIntegerField(_("stated when it refused a request"), null=True, blank=True)
     refuses_tools = models.BooleanField(_("refuses tools"), default=False)
-    refuses_system = models.BooleanField(_("refuses a system message"), default=False)
     insists_on_reasoning = models.BooleanField(_("wants the thinking of its tool calls back"), default=False)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 

@@ -48,8 +48,6 @@ class Lesson(NamedTuple):
 
 LESSONS = (
     Lesson("tools", "refuses_tools", lambda plan: not plan.offers_tools),
-    Lesson("system_role", "refuses_system", lambda plan: not plan.takes_system),
-    Lesson("roles", "refuses_system", lambda plan: not plan.takes_system),  # that of the system is one too many
     Lesson("missing_reasoning", "insists_on_reasoning", lambda plan: plan.insists_on_reasoning),
 )
 logger = logging.getLogger(__name__)
@@ -144,6 +142,9 @@ def refused_part(error: ProviderError, plan: EgressPlan) -> str:
 
     A conversation must not end with one bad part, so what can be left out is, the most likely first. Replay 10.
     """
+    # A message of the system may be the one that is too many where roles must alternate.
+    if plan.takes_system and error.reason in ("system_role", "roles"):
+        return "system"
     is_unexplained = error.code == "refused" and error.reason in ("", "policy", "content")
     if plan.sends_opaque and (error.reason in _ITEM_REASONS or is_unexplained):
         return "items"

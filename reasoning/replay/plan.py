@@ -153,6 +153,8 @@ def plan_request(
     receiver refused before, and is not sent again.
     """
     dialect = target.contract
+    if refused.system:
+        dialect = replace(dialect, takes_system=False)
     history = read_history(events)
     origin = Origin(target.api, target.model, target.provider)
     wire = FORMATS[target.api]
