@@ -24,7 +24,13 @@ SIGN_UPS_ALLOWED = 60  # behind a proxy all have one address
 PASSWORD_HELP = _("At least 8 characters. No common password, not only digits, and not like your user name.")
 SHOW_THINKING = "reasoning.includeInResponse"
 # The order on the page.
-ASKED = ("reasoning.enabled", "reasoning.effort", "reasoning.maxTokens", "reasoning.summary")
+ASKED = (
+    "reasoning.enabled",
+    "reasoning.effort",
+    "reasoning.maxTokens",
+    "reasoning.summary",
+    "reasoning.mode",
+)
 STEPS_HELP = _(
     "Two to five points on how the answer was produced, open under each answer. What was searched and opened, with "
     "secrets masked, closed until you open it."

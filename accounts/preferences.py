@@ -33,6 +33,8 @@ LABELS = {
     "reasoning.stripFromContext": gettext_lazy("Earlier thinking to omit"),
     "reasoning.format": gettext_lazy("Format of thinking in requests"),
     "reasoning.summary": gettext_lazy("Reasoning summary from the provider"),
+    "reasoning.context": gettext_lazy("Reasoning that the model reads"),
+    "reasoning.mode": gettext_lazy("Reasoning mode"),
 }
 HELP = {
     "reasoning.enabled": gettext_lazy("What a model sends anyway is stored."),
@@ -42,6 +44,12 @@ HELP = {
     "reasoning.stripFromContext": gettext_lazy("Omitted even where earlier thinking is included."),
     "reasoning.format": gettext_lazy("Both are the same for now."),
     "reasoning.summary": gettext_lazy("A summary that the service writes of its own reasoning."),
+    "reasoning.context": gettext_lazy(
+        "Whether the model reads its reasoning of earlier turns. OpenAI Responses and OpenRouter, newer models only."
+    ),
+    "reasoning.mode": gettext_lazy(
+        "Pro takes longer and uses more tokens. OpenAI Responses and OpenRouter, newer models only."
+    ),
 }
 # What is shown for a value, first for one setting, then for any.
 VALUE_LABELS: Mapping[str, Mapping[str, Any]] = {
@@ -50,6 +58,8 @@ VALUE_LABELS: Mapping[str, Mapping[str, Any]] = {
     "reasoning.effort": {"": gettext_lazy("Automatic")},
     "reasoning.maxTokens": {"": gettext_lazy("No limit")},
     "reasoning.summary": {"": gettext_lazy("Automatic")},
+    "reasoning.context": {"": gettext_lazy("Automatic")},
+    "reasoning.mode": {"": gettext_lazy("Standard")},
     "": {
         "": gettext_lazy("not set"),
         "true": gettext_lazy("On"),
@@ -68,6 +78,10 @@ VALUE_LABELS: Mapping[str, Mapping[str, Any]] = {
         "auto": gettext_lazy("Automatic"),
         "concise": gettext_lazy("Concise"),
         "detailed": gettext_lazy("Detailed"),
+        "current_turn": gettext_lazy("This turn’s only"),
+        "all_turns": gettext_lazy("All turns"),
+        "standard": gettext_lazy("Standard"),
+        "pro": gettext_lazy("Pro"),
     },
 }
 

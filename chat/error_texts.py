@@ -389,6 +389,18 @@ TEXTS: tuple[Text, ...] = (
     ),
     Text(
         "",
+        "context",
+        _("The model does not support the setting for earlier reasoning, so this answer was generated without it."),
+        _("The model service rejected reasoning.context; this answer was generated without it."),
+    ),
+    Text(
+        "",
+        "mode",
+        _("The model does not support the reasoning mode that was set, so this answer was generated without it."),
+        _("The model service rejected reasoning.mode; this answer was generated without it."),
+    ),
+    Text(
+        "",
         "images",
         _("This model can’t see images. It was told the name of the attached image only."),
         _("This model can’t see images. It was told the name of the attached image only."),

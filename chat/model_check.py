@@ -21,7 +21,7 @@ from chat.conversations.learned_facts import learned_facts
 from chat.conversations.model_choice import ModelChoice, natural_dialect
 from chat.error_texts import failure_text
 from chat.models import ModelProfile
-from chat.providers.base import Provider, ProviderError, ProviderRequest
+from chat.providers.base import Provider, ProviderError, ProviderRequest, parameter
 from chat.providers.connections import NO_KEY
 from chat.turns.requests.planning import target_of
 from reasoning.deltas import Channel, RawDelta, RawFields, RawItem, RawUsage
@@ -185,8 +185,9 @@ async def call_model(provider: Provider, plan: EgressPlan, tools: Sequence[Any])
             note_delta(raw, found)
     # Only then it knows where the thinking came from.
     normalizer.finish()
-    refused = plan.optional.keys() - provider.request_body(request).keys()
-    refusals = (_("%(setting)s: the service refused it") % {"setting": plan.optional[name]} for name in refused)
+    body = provider.request_body(request)
+    refused = [setting for name, setting in plan.optional.items() if parameter(body, name) is None]
+    refusals = (_("%(setting)s: the service refused it") % {"setting": setting} for setting in refused)
     found.notes = (*plan.notes, *refusals)
     found.thinking_field = normalizer.source_field
     found.families = families_in(text)

@@ -15,8 +15,8 @@ from reasoning.errors import SettingError
 PREFIX = "reasoning."
 MAX_TOKENS = 1_000_000_000
 _SWITCH = ("true", "false")
-# Other words for these that settings of the environment may have.
-_ENVIRONMENT = {"on": "true", "yes": "true", "1": "true", "off": "false", "no": "false", "0": "false"}
+_SHOWN = {"on": "true", "off": "false"}  # how pages show them, and people type them
+_ENVIRONMENT = {"yes": "true", "1": "true", "no": "false", "0": "false"}  # as other settings of the environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,7 @@ class Setting:
 def switch(field: str) -> Setting:
     def parse(value: Any) -> bool:
         word = str(value).strip().lower()
+        word = _SHOWN.get(word, word)
         if word not in _SWITCH:
             raise ValueError("true or false")
         return word == "true"
@@ -68,7 +69,11 @@ SETTINGS: Mapping[str, Setting] = {
     "reasoning.stripFromContext": choice("strip_from_context", "all", "allButLast", "none"),
     "reasoning.format": choice("format", "field", "native"),
     "reasoning.summary": choice("summary", "auto", "concise", "detailed", "none"),
+    "reasoning.context": choice("context", "auto", "current_turn", "all_turns"),
+    "reasoning.mode": choice("mode", "standard", "pro"),
 }
+# Few services have a parameter for these, so they are offered where the model's does.
+RARE_SETTINGS = ("reasoning.context", "reasoning.mode")
 # People type names in lower case and without the prefix.
 _BY_FOLDED_NAME = {name.removeprefix(PREFIX).lower(): name for name in SETTINGS}
 
@@ -127,6 +132,8 @@ class ReasoningSettings:
     strip_from_context: str | None = None
     format: str = "field"
     summary: str | None = None
+    context: str | None = None
+    mode: str | None = None
 
     def with_value(self, key: str, value: Any) -> ReasoningSettings:
         """Return a copy with one setting changed, by its public name and from a string or a JSON value.

@@ -207,7 +207,8 @@ def insert_prompt(name: str, person: User) -> CommandAnswer:
 
 def settings_table(name: str, person: User, conversation: Conversation) -> CommandAnswer:
     """Describe the setting of this name, or all of them."""
-    rows = [row for row in reasoning_settings.listed(person, conversation) if name in ("", row.name)]
+    listed = reasoning_settings.listed(person, conversation)
+    rows = [row for row in listed if row.name == name or (not name and row.is_offered)]
     text = with_notes(_("The settings of the next request"), person, conversation, name)
     head = (_("Setting"), _("Value"), _("Source"), _("Type one of"))
     return CommandAnswer(text, head=head, rows=tuple(map(setting_row, rows)))

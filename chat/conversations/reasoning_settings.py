@@ -24,11 +24,11 @@ from chat.conversations import model_choice
 from chat.conversations.model_choice import ModelChoice
 from chat.live.publish import publish_changes
 from chat.models import Conversation
-from chat.providers.base import ProviderRequest
+from chat.providers.base import ProviderRequest, parameter
 from reasoning.replay.dialects import dialect_named
 from reasoning.replay.wire import FORMATS
 from reasoning.replay.wire.base import missing, set_names
-from reasoning.settings import SETTINGS, ReasoningSettings
+from reasoning.settings import RARE_SETTINGS, SETTINGS, ReasoningSettings
 from reasoning.visibility import Visibility
 
 # Notes of a plan on settings that reach nothing, by pattern.
@@ -53,11 +53,15 @@ NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class EffectiveSetting:
-    """A setting's value, and the layer that it comes from: None for a built-in default."""
+    """A setting's value, and the layer that it comes from: None for a built-in default.
+
+    ``is_offered``: the service of the model has a parameter for it, or it is set all the same.
+    """
 
     name: str
     value: Any
     layer: LayerName | None
+    is_offered: bool = True
 
 
 def visibility_for(
@@ -74,21 +78,32 @@ def effective_settings(person: User, conversation: Conversation, model: ModelCho
 
 def listed(person: User, conversation: Conversation) -> tuple[EffectiveSetting, ...]:
     """Return every setting with its value and the layer that it comes from."""
-    found = preferences.layers(person, **layers_of(conversation))
-    values = effective_settings(person, conversation).as_dict()
+    chosen = model_choice.chosen_model(conversation)
+    found = preferences.layers(person, **layers_of(conversation, chosen))
+    values = effective_settings(person, conversation, chosen).as_dict()
     origins = {name: layer for layer, of_layer in found.items() for name in of_layer}  # the strongest layer is last
     if not settings.REASONING_ENABLED:
         origins["reasoning.enabled"] = "site"  # whatever the other layers say (product 13)
-    return tuple(EffectiveSetting(name, values[name], origins.get(name)) for name in SETTINGS)
+    offered = set(SETTINGS) if has_rare_settings(chosen) else set(SETTINGS) - set(RARE_SETTINGS)
+    return tuple(
+        EffectiveSetting(name, values[name], origins.get(name), name in offered or name in origins) for name in SETTINGS
+    )
+
+
+def has_rare_settings(chosen: ModelChoice) -> bool:
+    """Say whether the service of a model has parameters for ``RARE_SETTINGS``."""
+    if chosen.config.is_offline:
+        return False
+    return FORMATS[chosen.config.api].has_rare_settings(dialect_named(chosen.dialect))
 
 
 def as_form(person: User, conversation: Conversation) -> dict[str, Any]:
     """Return the API's form: name to value, ``layers`` that they come from, the ``allowed`` values, and ``notes``."""
-    found = listed(person, conversation)
+    found = [row for row in listed(person, conversation) if row.is_offered]
     return {
         **{row.name: row.value for row in found},
         "layers": {row.name: row.layer or "default" for row in found},
-        "allowed": {name: list(setting.allowed) or "integer" for name, setting in SETTINGS.items()},
+        "allowed": {row.name: list(SETTINGS[row.name].allowed) or "integer" for row in found},
         "notes": [text for _name, text in notes(person, conversation)],
     }
 
@@ -113,7 +128,9 @@ def notes(person: User, conversation: Conversation) -> tuple[tuple[str, str], ..
     found = asked.notes
     if provider and asked.optional:
         sent = provider.request_body(ProviderRequest(asked.body, "", (), "", asked.optional))
-        found += tuple(f"{setting}: refused" for name, setting in asked.optional.items() if name not in sent)
+        found += tuple(
+            f"{setting}: refused" for name, setting in asked.optional.items() if parameter(sent, name) is None
+        )
     return tuple(map(explain_note, found))
 
 

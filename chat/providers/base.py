@@ -21,7 +21,8 @@ class ProviderRequest:
     """One request: ``body`` is ``EgressPlan.body`` (messages, model, …); instructions and tools are separate.
 
     ``tools`` are function tools in the chat-completions form. ``conversation`` is an opaque key for prompt caches.
-    ``optional``: parameters of the body that ask for reasoning, and are left out where the service refuses them.
+    ``optional``: parameters of the body that ask for reasoning, and are left out where the service refuses them;
+    ``reasoning.mode`` is one within another.
     ``takes_system``: where the service takes no system message, the instructions are a part of the first question.
     """
 
@@ -31,6 +32,24 @@ class ProviderRequest:
     conversation: str
     optional: Collection[str] = ()
     takes_system: bool = True
+
+
+def parameter(body: Mapping[str, Any], name: str) -> Any:
+    """Return a parameter of a body by its name; None where there is none."""
+    value: Any = body
+    for part in name.split("."):
+        value = value.get(part) if isinstance(value, Mapping) else None
+    return value
+
+
+def without_parameters(body: Mapping[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return a body without these parameters, and without one of which nothing is left."""
+    kept = {name: value for name, value in body.items() if name not in names}
+    for outer in {name.partition(".")[0] for name in names if "." in name} & kept.keys():
+        kept[outer] = {name: value for name, value in kept[outer].items() if f"{outer}.{name}" not in names}
+        if not kept[outer]:
+            del kept[outer]
+    return kept
 
 
 # Why a response failed (``ProviderError.code``).

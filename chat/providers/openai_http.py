@@ -12,7 +12,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, 
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from chat.providers.base import ProviderError, ProviderRequest, shown_model
+from chat.providers.base import ProviderError, ProviderRequest, parameter, shown_model, without_parameters
 from chat.providers.connections import Connection, client_for
 from chat.providers.decoding import BodyParser, ResponseDecoder
 from chat.providers.errors import Endpoint, cut_off, failure_from_status, failure_from_transport, malformed
@@ -160,7 +160,7 @@ class OpenAIService:
             for name in (*self._optional, *request.optional)
             if self._refusal(name, body) in self._refused_parameters
         }
-        return {name: value for name, value in body.items() if name not in left_out}
+        return without_parameters(body, left_out)
 
     async def stream(self, request: ProviderRequest) -> AsyncGenerator[RawDelta, None]:
         """Yield the pieces of one response. Closing the iterator closes the upstream. Raises ProviderError."""
@@ -217,18 +217,20 @@ class OpenAIService:
                 said = error.response.content
                 named = [name for name in self._optional if name in body and name.encode() in said][:1]
                 if not named and _ABOUT_REASONING.search(said):
-                    named = [name for name in request.optional if name in body]
+                    asked = [name for name in request.optional if parameter(body, name) is not None]
+                    # One within another is left out alone where it is named.
+                    named = [name for name in asked if "." in name and name.encode() in said] or asked
                 if error.status_code not in (400, 422) or not named:
                     raise
                 refused |= {self._refusal(name, body) for name in named}
-                body = {name: value for name, value in body.items() if name not in named}
+                body = without_parameters(body, named)
             else:
                 self._refused_parameters |= refused
                 return response
 
     def _refusal(self, name: str, body: Mapping[str, Any]) -> str:
         """Return what is remembered of a refused parameter: of one that asks for reasoning, with its value."""
-        return name if name in self._optional else f"{name}={body.get(name)}"
+        return name if name in self._optional else f"{name}={parameter(body, name)}"
 
     def _note_failure(self, error: ProviderError, request: ProviderRequest) -> None:
         error.detail = without_conversation(error.detail, request.body)

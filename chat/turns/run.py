@@ -24,7 +24,7 @@ from chat.conversations import model_choice
 from chat.conversations.learned_facts import learned_facts
 from chat.eventlog import write
 from chat.live.turn import LiveTurn
-from chat.providers.base import Provider, ProviderError
+from chat.providers.base import Provider, ProviderError, parameter
 from chat.tools import registry
 from chat.tools.base import Tool
 from chat.turns import approval, finish
@@ -65,7 +65,12 @@ _ENDS: Mapping[Cap, tuple[TurnStatus, str, str]] = {
     "calls": ("iteration_capped", "too_many_calls", ""),
 }
 # What a card says of a request that was made without a setting, since the service refused it: the reason of a remark.
-REFUSED_SETTINGS = {"reasoning.effort": "effort", "reasoning.enabled": "enabled"}
+REFUSED_SETTINGS = {
+    "reasoning.effort": "effort",
+    "reasoning.enabled": "enabled",
+    "reasoning.context": "context",
+    "reasoning.mode": "mode",
+}
 
 # Of a call that isn't run: what the model reads, and what people read.
 LIMIT_OF_CALLS = gettext_noop("Not run: the limit of tool calls was reached.")
@@ -361,7 +366,8 @@ class TurnRun:
         request = planning.request_of(plan, self.started.choice, self.turn.conversation_id)
         # The provider learns while it streams which parameters its service refuses: what is missing from the body
         # afterwards was refused by this request.
-        asked = plan.optional and provider.request_body(request).keys() & plan.optional.keys()
+        body = provider.request_body(request) if plan.optional else {}
+        asked = [name for name in plan.optional if parameter(body, name) is not None]
         stream = provider.stream(request)
         try:
             async with self._until_stopped():
@@ -369,7 +375,8 @@ class TurnRun:
                 await asyncio.create_task(self._feed(step, stream, slow))
         finally:
             slow.cancel()
-        if asked and (refused := asked - provider.request_body(request).keys()):
+        body = provider.request_body(request) if asked else {}
+        if refused := [name for name in asked if parameter(body, name) is None]:
             self._refused_setting = plan.optional[min(refused)]
 
     async def _feed(self, step: StepMachine, stream: AsyncGenerator[RawDelta, None], slow: asyncio.TimerHandle) -> None:

@@ -135,7 +135,7 @@ class Person:
 
     @property
     def scratchpad_switch(self) -> Locator:
-        return self.page.get_by_role("switch", name="Scratchpad")
+        return self.page.get_by_role("switch", name="Show scratchpad (debug)")
 
     def switches_scratchpad_on(self) -> None:
         """Click the switch and wait until the server has granted it: the box alone is checked from the click on."""

@@ -99,6 +99,7 @@ def test_scratchpad_switch_is_for_administrators():
     switch = one(page(sees=ADMINISTRATOR, scratchpad_on=True), "[data-toggle=show-scratchpad]")
 
     assert switch.get("aria-checked") == "true"
+    assert " ".join(switch.text.split()) == "Show scratchpad (debug)"
     assert inputs(switch.getparent())["conversation"]
     assert all_of(page(), "[data-toggle=show-scratchpad]") == []
 

@@ -73,6 +73,40 @@ async def test_effort_that_a_generic_service_refuses_is_left_out_once_and_then(u
     assert after["notes"] == ["reasoning.effort has no effect: the service of this model has refused it."]
 
 
+@pytest.mark.parametrize(
+    ("message", "sent", "reason"),
+    [
+        (
+            "Unsupported parameter: 'reasoning.mode' is not supported with this model.",
+            {"summary": "auto", "context": "all_turns"},
+            "mode",
+        ),
+        ("Unknown parameter: 'reasoning.context'.", {"summary": "auto", "mode": "pro"}, "context"),
+        ("This model supports no such reasoning.", {"summary": "auto"}, "context"),
+    ],
+)
+async def test_rare_setting_that_a_model_refuses_is_left_out_once_and_then(
+    upstream, conversation, message, sent, reason
+):
+    refusal = {"kind": "http_error", "status": 400, "message": message}
+    upstream.script([{"content": "One.", "faults": [refusal]}, {"content": "Two."}])
+    profile = {"base_url": upstream.base_url, "api": "responses", "dialect": "responses-strict"}
+    conversation.profile = await offer("r", model="gpt-5-mini", **profile)
+    await conversation.asave()
+    form = await patch(conversation, mode="pro", context="all_turns")
+
+    first = await ask(conversation)
+    second = await ask(conversation)
+    after = await patch(conversation)
+
+    assert form["notes"] == []
+    assert [first.status, second.status] == ["completed", "completed"]
+    asked = {"summary": "auto", "context": "all_turns", "mode": "pro"}
+    assert [request["body"]["reasoning"] for request in upstream.requests()] == [asked, sent, sent]
+    assert (first.error_reason, second.error_reason) == (reason, "")
+    assert f"reasoning.{reason} has no effect: the service of this model has refused it." in after["notes"]
+
+
 async def test_other_refusal_is_no_reason_to_leave_out_the_effort(upstream, conversation):
     refusal = {"kind": "http_error", "status": 400, "message": "temperature is too high", "times": 9}
     upstream.script([{"content": "One.", "faults": [refusal]}])
@@ -139,6 +173,9 @@ async def test_site_without_reasoning_sends_no_parameter_about_it(upstream, conv
             "reasoning.includeInContext has no effect: the service of this model t",
         ),
         ("kimi", {"summary": "auto"}, "reasoning.summary has no effect"),
+        ("openai", {"mode": "pro"}, "reasoning.mode has no effect: the service of this model has no parameter for it."),
+        ("kimi", {"context": "all_turns"}, "reasoning.context has no effect"),
+        ("details", {"mode": "pro"}, ""),
         ("kimi", {"enabled": False}, ""),
     ],
 )
@@ -163,6 +200,32 @@ async def test_offline_analyst_takes_no_effort(conversation):
     form = await patch(conversation, effort="high")
 
     assert form["notes"] == ["reasoning.effort has no effect: the service of this model has no parameter for it."]
+
+
+@pytest.mark.parametrize(
+    ("profile", "is_offered"),
+    [
+        ({}, False),
+        ({"dialect": "kimi"}, False),
+        ({"dialect": "details"}, True),
+        ({"api": "responses", "dialect": "responses-strict"}, True),
+    ],
+)
+async def test_rare_setting_is_offered_where_the_service_has_it(conversation, profile, is_offered):
+    conversation.profile = await offer("m", **profile) if profile else None
+    await conversation.asave()
+
+    form = await patch(conversation)
+    table = await database_sync_to_async(
+        lambda: commands.execute(commands.Command("settings"), conversation.owner, conversation.pk).rows
+    )()
+    chosen = await patch(conversation, mode="pro")
+
+    assert ("reasoning.mode" in form) is ("reasoning.mode" in form["allowed"]) is is_offered
+    assert ("reasoning.mode" in [row[0] for row in table]) is is_offered
+    assert chosen["reasoning.mode"] == "pro"
+    assert chosen["allowed"]["reasoning.mode"] == ["standard", "pro"]
+    assert bool(chosen["notes"]) is not is_offered
 
 
 # review B D10

@@ -71,7 +71,8 @@ class Parameters:
     """Parameters of a request body.
 
     ``notes`` name settings that reach nothing. ``optional``: the parameters that are left out where the service refuses
-    them, each with the setting that it comes from. ``switches_off``: they ask the model not to think.
+    them (``reasoning.mode`` is one within another), each with the setting that it comes from. ``switches_off``: they
+    ask the model not to think.
     """
 
     body: Mapping[str, Any]
@@ -190,6 +191,10 @@ class WireFormat(ABC):
         """Return how a request asks for effort."""
 
     @abstractmethod
+    def has_rare_settings(self, dialect: Dialect) -> bool:
+        """Say whether a request can ask for ``RARE_SETTINGS``, in its object ``reasoning``."""
+
+    @abstractmethod
     def with_frame(
         self, body: Mapping[str, Any], instructions: str, tools: Sequence[Mapping[str, Any]], *, takes_system: bool
     ) -> dict[str, Any]:
@@ -210,7 +215,13 @@ def set_names(settings: ReasoningSettings) -> tuple[str, ...]:
         "reasoning.maxTokens": settings.max_tokens,
         "reasoning.summary": None if settings.summary == "none" else settings.summary,
     }
-    return tuple(name for name, value in asked.items() if value)
+    return (*(name for name, value in asked.items() if value), *rare_params(settings))
+
+
+def rare_params(settings: ReasoningSettings) -> dict[str, str]:
+    """Return the values of ``RARE_SETTINGS`` to ask for, by setting; what a service does anyway isn't asked for."""
+    values = {"reasoning.context": settings.context, "reasoning.mode": settings.mode}
+    return {name: value for name, value in values.items() if value not in (None, "auto", "standard")}
 
 
 def missing(service: str, *names: str) -> tuple[str, ...]:

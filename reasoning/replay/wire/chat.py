@@ -21,6 +21,7 @@ from reasoning.replay.wire.base import (
     SelectedStep,
     WireFormat,
     missing,
+    rare_params,
     set_names,
 )
 from reasoning.replay.wire.calls import (
@@ -32,7 +33,7 @@ from reasoning.replay.wire.calls import (
     wire_name,
     without_tags,
 )
-from reasoning.settings import ReasoningSettings
+from reasoning.settings import PREFIX, ReasoningSettings
 
 NO_ANSWER = "(no answer followed)"  # between the results of calls and the next question
 _FIELDS = {
@@ -137,6 +138,10 @@ class ChatFormat(WireFormat):
         if sends_all and settings.effort != "none":
             body |= dialect.keeps_all
         optional = dict.fromkeys(asked, "reasoning.effort") if dialect.models_differ else {}
+        if self.has_rare_settings(dialect) and (rare := rare_params(settings)):
+            asked_within = {name.removeprefix(PREFIX): value for name, value in rare.items()}
+            body["reasoning"] = {**body.get("reasoning", {}), **asked_within}
+            optional |= {name: name for name in rare}
         return Parameters(body, notes + unasked, optional, switches_off=settings.effort == "none" and bool(asked))
 
     def output_limit(self, dialect: Dialect) -> str:
@@ -144,6 +149,9 @@ class ChatFormat(WireFormat):
 
     def control(self, dialect: Dialect) -> Control:
         return dialect.control
+
+    def has_rare_settings(self, dialect: Dialect) -> bool:
+        return dialect.control == "openrouter"
 
     def with_frame(
         self, body: Mapping[str, Any], instructions: str, tools: Sequence[Mapping[str, Any]], *, takes_system: bool
@@ -303,6 +311,8 @@ def asked_params(settings: ReasoningSettings, dialect: Dialect) -> tuple[dict[st
         notes += (f"reasoning.maxTokens: {service} takes none beside reasoning.effort",)
     if settings.summary not in (None, "none"):
         notes += missing(service, "reasoning.summary")
+    if dialect.control != "openrouter":
+        notes += missing(service, *rare_params(settings))
     return asked, notes
 
 

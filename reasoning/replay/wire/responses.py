@@ -23,6 +23,7 @@ from reasoning.replay.wire.base import (
     SelectedStep,
     WireFormat,
     missing,
+    rare_params,
     set_names,
 )
 from reasoning.replay.wire.calls import (
@@ -34,7 +35,7 @@ from reasoning.replay.wire.calls import (
     wire_name,
     without_tags,
 )
-from reasoning.settings import ReasoningSettings
+from reasoning.settings import PREFIX, ReasoningSettings
 
 CIPHERTEXT = "reasoning.encrypted_content"
 
@@ -100,15 +101,21 @@ class ResponsesFormat(WireFormat):
         reasoning = {"effort": settings.effort} if settings.effort else {}
         if settings.summary != "none":
             reasoning["summary"] = settings.summary or "auto"
+        rare = rare_params(settings)
+        reasoning |= {name.removeprefix(PREFIX): value for name, value in rare.items()}
         if reasoning:
             body["reasoning"] = reasoning
-        return Parameters(body, missing("the Responses API", "reasoning.maxTokens") if settings.max_tokens else ())
+        notes = missing("the Responses API", "reasoning.maxTokens") if settings.max_tokens else ()
+        return Parameters(body, notes, {name: name for name in rare})
 
     def output_limit(self, dialect: Dialect) -> str:
         return "max_output_tokens"
 
     def control(self, dialect: Dialect) -> Control:
         return "effort"
+
+    def has_rare_settings(self, dialect: Dialect) -> bool:
+        return True
 
     def with_frame(
         self, body: Mapping[str, Any], instructions: str, tools: Sequence[Mapping[str, Any]], *, takes_system: bool

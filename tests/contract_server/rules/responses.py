@@ -30,6 +30,7 @@ REASONING_VALUES = {
     "effort": ("none", "minimal", "low", "medium", "high", "xhigh", "max"),
     "summary": ("auto", "concise", "detailed"),
     "context": ("auto", "current_turn", "all_turns"),
+    "mode": ("standard", "pro"),
 }
 
 
