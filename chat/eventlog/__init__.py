@@ -13,11 +13,13 @@ from chat.eventlog.serialization import ThinkingText, TurnRecord, record_of
 from chat.eventlog.write import (
     EndedTurn,
     InactiveBranchError,
+    Position,
     add_ended_turns,
     append,
     close_turn,
     lock_conversation,
     open_turn,
+    read_position,
     save_unasked,
 )
 
@@ -25,6 +27,7 @@ __all__ = [
     "EndedTurn",
     "InactiveBranchError",
     "LeaseLostError",
+    "Position",
     "ThinkingText",
     "TurnRecord",
     "TurnRunningError",
@@ -35,6 +38,7 @@ __all__ = [
     "lock_conversation",
     "open_turn",
     "question_of",
+    "read_position",
     "record_of",
     "save_unasked",
     "thinking_for",

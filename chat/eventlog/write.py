@@ -12,14 +12,14 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import Max, OuterRef, Subquery
+from django.db.models import Max
 from django.utils import timezone
 
 from chat.eventlog import attachments, branches, encryption, leases
 from chat.eventlog.branches import TurnRunningError
 from chat.eventlog.read import open_calls, turn_record
 from chat.eventlog.serialization import to_row
-from chat.models import Checkpoint, Conversation, Event, Turn
+from chat.models import Checkpoint, Conversation, Event, QueuedMessage, Turn
 from reasoning.events import AssistantMessage, ToolResult, TurnEnd, TurnStatus, UserMessage
 from reasoning.events import Event as CanonicalEvent
 from reasoning.redaction import redact_text
@@ -33,6 +33,36 @@ Released = tuple[str, str | None, Mapping[str, Any]]
 
 class InactiveBranchError(Exception):
     """A turn that is not on the selected branch can't be replaced."""
+
+
+class Position(NamedTuple):
+    """Where a conversation is: its newest turn, and what runs or waits. ``last_seq``: of its log.
+
+    ``newest``: with its number, its status and the newest ``context_anchor`` of the selected branch; None: no turn yet.
+    ``has_queued``: messages are to be sent. ``running_of_owner``: how many turns of its owner run, wherever.
+    """
+
+    newest: Turn | None
+    last_seq: int
+    has_running: bool
+    has_queued: bool
+    running_of_owner: int
+
+
+# Written out, since every turn of everybody starts with it: building it anew takes thirty times as long as asking it.
+_POSITION = """
+SELECT newest.id, newest.number, newest.status,
+  (SELECT context_anchor FROM chat_turn
+    WHERE conversation_id = %(conversation)s AND is_active AND context_anchor IS NOT NULL
+    ORDER BY number DESC LIMIT 1) AS context_anchor,
+  (SELECT MAX(seq) FROM chat_event WHERE conversation_id = %(conversation)s) AS last_seq,
+  EXISTS (SELECT 1 FROM chat_queuedmessage
+    WHERE conversation_id = %(conversation)s AND priority < %(held)s) AS has_queued,
+  (SELECT COUNT(*) FROM chat_turn running JOIN chat_conversation own ON own.id = running.conversation_id
+    WHERE running.status = 'running' AND own.owner_id = %(owner)s) AS running_of_owner
+FROM (SELECT 1) always LEFT JOIN chat_turn newest ON newest.id = (
+  SELECT id FROM chat_turn WHERE conversation_id = %(conversation)s AND is_active ORDER BY number DESC LIMIT 1)
+"""
 
 
 class EndedTurn(NamedTuple):
@@ -55,6 +85,19 @@ def lock_conversation(conversation_id: uuid.UUID) -> Conversation:
     return found.get(pk=conversation_id)
 
 
+def read_position(conversation: Conversation) -> Position:
+    """Return what decides whether and where a turn may start in a locked conversation, in one statement."""
+    params = {"conversation": conversation.pk.hex, "owner": conversation.owner_id, "held": QueuedMessage.Priority.HELD}
+    newest: Any = Turn.objects.raw(_POSITION, params)[0]
+    return Position(
+        newest=newest if newest.number else None,
+        last_seq=newest.last_seq or 0,
+        has_running=newest.status == Turn.Status.RUNNING,  # no other branch can be selected while a turn runs
+        has_queued=bool(newest.has_queued),
+        running_of_owner=newest.running_of_owner,
+    )
+
+
 def open_turn(
     conversation: Conversation,
     *,
@@ -65,33 +108,25 @@ def open_turn(
     provider: str = "",
     title: str = "",
     attached: Collection[uuid.UUID] = (),
+    position: Position | None = None,
 ) -> Turn:
     """Start a turn with its ``user_message`` in a locked conversation.
 
     ``replaces`` takes that turn and all after it off the selected branch and puts the new one in its place, with its
     files. ``model`` and ``provider``: those that are expected to answer. ``title``: of a conversation that has none.
-    ``attached``: files of the message. Raises TurnRunningError, InactiveBranchError, UnknownAttachmentError.
+    ``attached``: files of the message. ``position``: where it was read since the lock.
+    Raises TurnRunningError, InactiveBranchError, UnknownAttachmentError.
     """
-    # 1. The newest turn, the last number of the log and the newest reported size of a request, in one query.
-    active = Turn.objects.filter(conversation=conversation, is_active=True).order_by("-number")
-    events = Event.objects.filter(conversation=OuterRef("conversation")).order_by("-seq")
-    anchors = Turn.objects.filter(conversation=OuterRef("conversation"), is_active=True, context_anchor__isnull=False)
-    found = active.only("number", "status").annotate(
-        last_seq=Subquery(events.values("seq")[:1]),
-        newest_anchor=Subquery(anchors.order_by("-number").values("context_anchor")[:1]),
-    )
-    newest = found.first()
-    if newest and newest.status == Turn.Status.RUNNING:  # only the newest can run: no other branch can be selected
+    # 1. The place of the turn: after the newest one, or beside the one that it replaces.
+    position = position or read_position(conversation)
+    if position.has_running:
         raise TurnRunningError(str(conversation.pk))
-    if replaces and not conversation.turns.filter(pk=replaces.pk, is_active=True).exists():
-        raise InactiveBranchError(str(replaces.pk))
-    # 2. The place of the turn: after the newest one, or beside the one that it replaces.
-    parent = newest
     if replaces:
+        if not conversation.turns.filter(pk=replaces.pk, is_active=True).exists():
+            raise InactiveBranchError(str(replaces.pk))
         branches.deactivate_from(replaces)
-        parent = found.first()
-    if parent:
-        parent.context_anchor = parent.newest_anchor
+        position = read_position(conversation)
+    parent = position.newest
     turn = Turn.objects.create(
         conversation=conversation,
         parent=parent,
@@ -101,12 +136,12 @@ def open_turn(
         provider=provider,
         **leases.new_lease(),
     )
-    # 3. Its question, with files that were uploaded for it or that the replaced one had.
+    # 2. Its question, with files that were uploaded for it or that the replaced one had.
     files = attachments.claim(conversation, attached)
     if replaces and not files:
         files = attachments.attached_to(replaces)
-    _append(turn, [UserMessage(text=text, attachments=files)], {}, after_seq=newest.last_seq if newest else 0)
-    # 4. The conversation moves to the top of the list, also out of the archive.
+    _append(turn, [UserMessage(text=text, attachments=files)], {}, after_seq=position.last_seq)
+    # 3. The conversation moves to the top of the list, also out of the archive.
     conversation.title = conversation.title or title
     conversation.updated_at = timezone.now()
     conversation.archived_at = None

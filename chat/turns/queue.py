@@ -102,12 +102,12 @@ def _submit(
 ) -> Submission:
     conversation = eventlog.lock_conversation(conversation_id)
     authorize(conversation.owner)
-    busy = busy_conversations(conversation)
-    if conversation.pk not in busy:
-        if len(busy) >= settings.MAX_CONCURRENT_TURNS:
+    position = eventlog.read_position(conversation)
+    if not (position.has_running or position.has_queued):
+        if position.running_of_owner >= settings.MAX_CONCURRENT_TURNS:
             words = _("You already have %(most)s answers in progress; wait for one or stop one.")
             raise InvalidInputError("too_many_turns", words % {"most": settings.MAX_CONCURRENT_TURNS})
-        started = start_turn(conversation, message, replaces=replaces)
+        started = start_turn(conversation, message, position, replaces=replaces)
         return Submission(started.turn.pk, started)
     if replaces:
         raise InvalidInputError("turn_running", _("An answer is being written; stop it first."))
@@ -126,7 +126,9 @@ def _submit(
     return Submission(None)
 
 
-def start_turn(conversation: Conversation, message: Message, *, replaces: Turn | None = None) -> StartedTurn:
+def start_turn(
+    conversation: Conversation, message: Message, position: eventlog.Position, *, replaces: Turn | None = None
+) -> StartedTurn:
     """Record a turn in a locked conversation. Raises TurnRunningError, InactiveBranchError."""
     choice = model_choice.chosen_model(conversation)
     provider = model_choice.known_provider(choice)
@@ -139,6 +141,7 @@ def start_turn(conversation: Conversation, message: Message, *, replaces: Turn |
         provider=provider.identity if provider else "",
         title="" if conversation.title else title_from(message.text),
         attached=message.attachments,
+        position=position,
     )
     # A question that is asked again has the files that it had.
     files = attached_to(turn) if message.attachments or replaces else ()
@@ -160,15 +163,6 @@ def with_request(started: StartedTurn) -> StartedTurn:
     return replace(started, request=planned)
 
 
-def busy_conversations(conversation: Conversation) -> set[uuid.UUID]:
-    """Return the conversations of this owner in which a turn runs, and this one if messages are to be sent in it."""
-    running = Turn.objects.filter(conversation__owner=conversation.owner_id, status=Turn.Status.RUNNING).order_by()
-    queued = QueuedMessage.objects.filter(conversation=conversation).exclude(priority=HELD).order_by()
-    # One statement: every question of every user asks this.
-    rows = running.values_list("conversation", flat=True).union(queued.values_list("conversation", flat=True))
-    return set(rows)
-
-
 @transaction.atomic
 def start_next(conversation_id: uuid.UUID) -> StartedTurn | None:
     """Start a turn with the next queued message; None where a turn runs or no message is to be sent."""
@@ -176,14 +170,15 @@ def start_next(conversation_id: uuid.UUID) -> StartedTurn | None:
         conversation = eventlog.lock_conversation(conversation_id)
     except Conversation.DoesNotExist:  # deleted meanwhile
         return None
-    if conversation.turns.filter(status=Turn.Status.RUNNING).exists():
+    position = eventlog.read_position(conversation)
+    if position.has_running or not position.has_queued:
         return None
     for queued in QueuedMessage.objects.filter(conversation=conversation).exclude(priority=HELD):
         queued.delete()
         # Sent twice at the same moment, it may have become a turn: it would be refused for ever, and block the others.
         if not (queued.client_id and conversation.turns.filter(client_id=queued.client_id).exists()):
             attached = tuple(uuid.UUID(file["id"]) for file in queued.attachments)
-            return start_turn(conversation, Message(queued.text, queued.client_id, attached))
+            return start_turn(conversation, Message(queued.text, queued.client_id, attached), position)
     return None
 
 
