@@ -29,10 +29,10 @@ from reasoning.events import AttachedFile, Event, ToolCall, ToolResult, UserMess
 from reasoning.replay.dialects import AS_RECEIVED, dialect_named
 from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
 from reasoning.replay.wire import format_of_dialect
+from reasoning.services.text_calls import has_text_call
+from reasoning.services.thinking_formats import families_in, find_thinking_format, starts_inside_thought
 from reasoning.settings import ReasoningSettings
 from reasoning.stream.normalizer import THINKING_FIELDS, Normalizer
-from reasoning.stream.text_calls import has_text_call
-from reasoning.stream.thinking_formats import families_in, find_thinking_format, starts_inside_thought
 
 TIMEOUT_S = 60.0
 MIN_CONTEXT, MAX_CONTEXT = 1_000, 100_000_000  # that a profile may state, in tokens

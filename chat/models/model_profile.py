@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from chat.models.conversation import MAX_SYSTEM_PROMPT
 from reasoning.replay.dialects import DIALECTS
 from reasoning.replay.wire import DEFAULT_API, FORMATS
-from reasoning.stream.thinking_formats import THINKING_FORMATS
+from reasoning.services.thinking_formats import THINKING_FORMATS
 
 
 def known_dialect(name: str) -> None:

@@ -12,8 +12,8 @@ import msgspec
 from chat.providers.base import ProviderError
 from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_object, malformed
 from reasoning.deltas import RawDelta, RawEnd, RawUsage
+from reasoning.services.finish_reasons import is_context_full, is_open, read_finish_reason
 from reasoning.stream import surrogates
-from reasoning.stream.finish_reasons import is_context_full, is_open, read_finish_reason
 
 logger = logging.getLogger(__name__)
 # A service that never ends a line would fill the memory.

@@ -12,9 +12,9 @@ from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_objec
 from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawFields
 from reasoning.replay.wire.chat import CHAT
-from reasoning.stream.finish_reasons import read_finish_reason
+from reasoning.services.finish_reasons import read_finish_reason
+from reasoning.services.signatures import signatures_in
 from reasoning.stream.normalizer import NATIVE_FIELDS
-from reasoning.stream.signatures import signatures_in
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

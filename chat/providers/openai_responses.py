@@ -15,8 +15,8 @@ from chat.providers.errors import UNKNOWN_ENDPOINT, Endpoint, failure_from_objec
 from chat.providers.openai_http import OpenAIService
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawItem, RawMessage
 from reasoning.replay.wire.responses import RESPONSES
-from reasoning.stream.arguments import is_json_object, join_arguments
-from reasoning.stream.finish_reasons import read_finish_reason
+from reasoning.services.arguments import is_json_object, join_arguments
+from reasoning.services.finish_reasons import read_finish_reason
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

@@ -14,12 +14,12 @@ from typing import Any
 from reasoning.deltas import Channel, Delta
 from reasoning.redaction import UNSEEN, clean
 from reasoning.scratchpad import Scratchpad
+from reasoning.services.thinking_formats import ThinkingFormat
 from reasoning.stream.headings import ScratchpadHeadings
 from reasoning.stream.output import ContentOutput, Counters, NativeOutput, ResponseState, is_blank
 from reasoning.stream.surrogates import SurrogateJoiner
 from reasoning.stream.tags import PLAIN_GRAMMAR, Grammar, TagScanner, grammar_of
 from reasoning.stream.think_blocks import ThinkTagParser
-from reasoning.stream.thinking_formats import ThinkingFormat
 from reasoning.stream.tool_calls import ToolCallReader, mappings_in
 
 NATIVE_FIELDS = ("reasoning_content", "reasoning", "thinking")

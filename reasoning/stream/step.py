@@ -15,13 +15,13 @@ from reasoning.deltas import Channel, Delta, RawDelta, RawEnd, RawFields, RawIte
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
 from reasoning.redaction import SECRETS_ONLY, StreamRedactor, redact_text
 from reasoning.scratchpad import RepeatGuard, Scratchpad
+from reasoning.services.signatures import is_opaque, merge_signatures, signatures_in
+from reasoning.services.text_calls import has_text_call
 from reasoning.stream.limits import Cap, cut_to_bytes
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import BLOCK_BREAK
 from reasoning.stream.reasoning_details import clean_details
 from reasoning.stream.sections import SectionParser
-from reasoning.stream.signatures import is_opaque, merge_signatures, signatures_in
-from reasoning.stream.text_calls import has_text_call
 from reasoning.stream.tool_calls import ToolCallAssembler, is_cut_off, mappings_in
 from reasoning.stream.updates import ReplaceText, ShowScratchpad, ShowStatus, ShowText, Update
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
-from reasoning.stream.thinking_formats import LEFTOVERS, ThinkingFormat
+from reasoning.services.thinking_formats import LEFTOVERS, ThinkingFormat
 
 NAMES = ("thinking", "think", "reasoning", "scratchpad")
 _MAX_BLANKS = 8

@@ -15,9 +15,9 @@ from typing import Any
 from reasoning.deltas import Channel, Delta
 from reasoning.events import ToolCall
 from reasoning.redaction import mask_private
-from reasoning.stream.arguments import is_json_object, join_arguments
+from reasoning.services.arguments import is_json_object, join_arguments
+from reasoning.services.signatures import merge_signatures, signatures_in
 from reasoning.stream.limits import utf8_bytes
-from reasoning.stream.signatures import merge_signatures, signatures_in
 from reasoning.stream.surrogates import SurrogateJoiner, repair_surrogates
 
 # What gateways and models put before the name of a tool, with an example.

@@ -10,8 +10,8 @@ from django.urls import reverse
 from accounts.demo import ensure_users
 from chat.models import ModelProfile
 from reasoning.replay.dialects import PRESETS
+from reasoning.services.thinking_formats import THINKING_FORMATS
 from reasoning.settings import SETTINGS
-from reasoning.stream.thinking_formats import THINKING_FORMATS
 from tests.chat.addresses import BAD_ADDRESSES
 from tests.factories import bind_keys, make_profile, make_user
 

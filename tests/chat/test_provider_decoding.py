@@ -14,7 +14,7 @@ from chat.providers.decoding import MAX_EVENT_BYTES, BodyParser, read_usage
 from chat.providers.openai_chat import OTHER_THINKING, ChatDecoder
 from chat.providers.openai_http import SLICE_BYTES, in_slices
 from reasoning.deltas import RawDelta, RawEnd, RawFields, RawUsage
-from reasoning.stream.signatures import FIELDS
+from reasoning.services.signatures import FIELDS
 
 STREAM = '\ufeffdata: {"a":"é"}\n\n: waiting\n\nevent: x\ndata: one\ndata: two\n\nid: 7\n\ndata:[DONE]'
 PAYLOADS = ['{"a":"é"}'.encode(), b"one\ntwo", b"[DONE]"]

@@ -3,8 +3,7 @@
 import pytest
 
 from reasoning.deltas import Channel
-from reasoning.stream.normalizer import Normalizer
-from reasoning.stream.thinking_formats import (
+from reasoning.services.thinking_formats import (
     LEFTOVERS,
     THINKING_FORMATS,
     ThinkingFormat,
@@ -12,6 +11,7 @@ from reasoning.stream.thinking_formats import (
     find_thinking_format,
     starts_inside_thought,
 )
+from reasoning.stream.normalizer import Normalizer
 
 
 def parsed(text: str, size: int, family: ThinkingFormat | None = None) -> tuple[str, str]:

@@ -7,9 +7,9 @@ import pytest
 
 from reasoning.deltas import RawEnd, RawFields
 from reasoning.events import Reasoning, ToolCall
-from reasoning.stream.arguments import REPAIRS
-from reasoning.stream.finish_reasons import NAMES, read_finish_reason
-from reasoning.stream.signatures import FIELDS
+from reasoning.services.arguments import REPAIRS
+from reasoning.services.finish_reasons import NAMES, read_finish_reason
+from reasoning.services.signatures import FIELDS
 from reasoning.stream.step import StepOutcome
 from reasoning.stream.tool_calls import NAME_PREFIXES
 from reasoning.stream.turn import TurnMachine

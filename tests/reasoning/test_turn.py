@@ -8,9 +8,9 @@ import pytest
 from reasoning.citations import Source
 from reasoning.deltas import Channel, RawDelta, RawEnd, RawFields, RawItem, RawMessage, RawUsage
 from reasoning.events import AssistantMessage, Event, Reasoning, ToolCall
+from reasoning.services.text_calls import CALL_MARKS
 from reasoning.stream.limits import TurnLimits
 from reasoning.stream.step import MAX_STATUS_CHARS, StepOutcome
-from reasoning.stream.text_calls import CALL_MARKS
 from reasoning.stream.turn import TokenUsage, TurnMachine
 from reasoning.stream.updates import ReplaceText, ShowScratchpad, ShowStatus, ShowText, Update
 from reasoning.trace import finish, start

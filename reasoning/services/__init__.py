@@ -1,0 +1,1 @@
+"""What model services send besides plain text: tables with examples, without state."""
