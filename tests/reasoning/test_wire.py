@@ -191,6 +191,10 @@ def test_signature_of_a_message_goes_back_on_it():
             [{"type": "e", "data": "x", "id": "1", "index": 0}, {"type": "e", "data": "y", "id": "2", "index": 0}],
             [{"type": "e", "data": "x", "id": "1", "index": 0}, {"type": "e", "data": "y", "id": "2", "index": 0}],
         ),
+        (
+            [{"type": "t", "text": "", "index": 0, "signature": "S"}, {"type": "t", "text": "a", "index": 0}],
+            [{"type": "t", "text": "a", "index": 0, "signature": "S"}],
+        ),
         ([{"type": "e", "data": "x", "id": "1"}] * 2, [{"type": "e", "data": "x", "id": "1"}]),
         ([{"text": "a"}, {"text": "b"}, "odd"], [{"text": "a"}, {"text": "b"}, "odd"]),
     ],

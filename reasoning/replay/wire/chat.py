@@ -262,7 +262,7 @@ def merge_details(details: Sequence[Any]) -> list[Any]:
     """Join the pieces of one detail, as a stream has them: of the same type, and the same index or id. Product 38.
 
     Texts, summaries and data are joined; of the other fields the last value that is not null counts. A detail that has
-    its signature is complete.
+    a text and its signature is complete.
     """
     merged: list[Any] = []
     for piece in details:
@@ -283,7 +283,7 @@ def merge_details(details: Sequence[Any]) -> list[Any]:
 def is_piece_of(piece: Any, whole: Any) -> bool:
     if not (isinstance(piece, Mapping) and isinstance(whole, Mapping)) or piece.get("type") != whole.get("type"):
         return False
-    if whole.get("signature") and any(piece.get(name) for name in _JOINED):
+    if whole.get("signature") and all(any(one.get(name) for name in _JOINED) for one in (piece, whole)):
         return False
     pairs = [(piece.get(name), whole.get(name)) for name in ("index", "id")]
     known = [(one, other) for one, other in pairs if one is not None and other is not None]
