@@ -214,7 +214,9 @@ class ResponsesDecoder(ResponseDecoder):
         self._items.append((index, item, message))
         self._seen |= {index, string_in(item, "id") or index}
         if message is not None:
-            for kind, text in texts_of(item.get("content"), "output_text", "refusal") if message.is_empty else ():
+            for kind, text in (
+                texts_of(item.get("content"), "output_text", "text", "refusal") if message.is_empty else ()
+            ):
                 self._has_text = True
                 yield from self._messages.add(message, text, is_refusal=kind == "refusal")
             yield from self._messages.end(message)
@@ -420,7 +422,9 @@ def string_in(mapping: Mapping[str, Any], name: str) -> str:
 
 
 def texts_of(parts: Any, *kinds: str) -> Iterator[tuple[str, str]]:
-    """Yield kind and text of the parts of these kinds."""
+    """Yield kind and text of the parts of these kinds. A mere string is one of the first kind."""
+    if isinstance(parts, str) and parts:
+        yield kinds[0], parts
     for part in parts if isinstance(parts, list) else ():
         kind = string_in(part, "type") if isinstance(part, dict) else ""
         text = (string_in(part, "text") or string_in(part, "refusal")) if kind in kinds else ""

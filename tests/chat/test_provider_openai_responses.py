@@ -301,6 +301,8 @@ PART = {"item_id": "m", "output_index": 0, "content_index": 0}
             completed(MESSAGE),
         ),
         (completed(output_text="So."),),
+        (completed({**MESSAGE, "content": "So."}),),
+        (completed({**MESSAGE, "content": [{"type": "text", "text": "So."}]}),),
         ({"type": "response.done", "response": completed(MESSAGE)["response"]},),
     ],
 )
