@@ -23,7 +23,17 @@ _MAX_FIELDS = 20
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _SUCCESS_CODES = frozenset({"0", "200", "ok", "success"})
 _FAILED_STATES = frozenset({"error", "failed", "failure", "fail"})
-_ERROR_WORDS = ("message", "msg", "detail", "errors", "error_msg", "error_message", "error_code", "status_msg")
+_ERROR_WORDS = (
+    "message",
+    "msg",
+    "detail",
+    "errors",
+    "errmsg",
+    "error_msg",
+    "error_message",
+    "error_code",
+    "status_msg",
+)
 _MAX_REASON_CHARS = 64  # of an unknown finish reason, in the log
 
 

@@ -25,7 +25,18 @@ MAX_QUOTED_CHARS = 300
 _MAX_WAIT_S = 86_400.0  # a day
 _MAX_DEPTH = 6
 _CODE_KEYS = ("code", "type", "status", "param")
-_TEXT_KEYS = ("message", "msg", "status_msg", "error_message", "error_msg", "detail", "reason", "raw", "error")
+_TEXT_KEYS = (
+    "message",
+    "msg",
+    "status_msg",
+    "error_message",
+    "error_msg",
+    "errmsg",
+    "detail",
+    "reason",
+    "raw",
+    "error",
+)
 _NESTED_KEYS = ("errors", "details", "metadata", "response", "base_resp")
 _HTTP_STATUS = re.compile(r"[45][0-9]{2}")
 _RETRYABLE = frozenset({"unreachable", "timeout", "disconnected", "rate_limited", "server_error"})

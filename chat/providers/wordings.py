@@ -460,7 +460,7 @@ WORDINGS: tuple[Wording, ...] = (
         "tools",
         (
             r"(?:unknown|unsupported|unrecognized|unexpected|extra(?:_forbidden| inputs)?)\b[^\n]{0,60}?"
-            r"(?<![\w.\[])(?:tools|tool_choice|functions)\b(?!\[|\.\w)"
+            r"(?:(?<![\w.\[])|(?<=\bbody\.))(?:tools|tool_choice|functions)\b(?!\[|\.\w)"
             r"|(?:unexpected|unsupported) role\W+tool\b(?!\W+after)|\brole\W{1,3}tool\b\W{1,3}(?:is )?not"
             r"|roles are supported, with the exception of an initial",
         ),
@@ -468,6 +468,7 @@ WORDINGS: tuple[Wording, ...] = (
             "Unknown parameter: 'tools'.",
             "Unrecognized request argument supplied: tools",
             "Extra inputs are not permitted\nextra_forbidden body tools",
+            "Extra inputs are not permitted: body.tools",
             "Unexpected role 'tool'",
             "Only user and assistant roles are supported, with the exception of an initial optional system message!",
         ),

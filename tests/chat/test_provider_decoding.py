@@ -166,6 +166,7 @@ def test_whole_completion_gives_the_same_deltas_as_a_stream():
         (b'{"object":"error","message":"bad thing","code":40001,"type":"invalid_request"}', "refused"),
         (b'{"detail":"internal"}', "server_error"),
         (b'{"code":1301,"msg":"bad day"}', "server_error"),
+        (b'{"errcode":1301,"errmsg":"bad day"}', "server_error"),
         (b'{"result":null,"success":false,"errors":[{"code":7009,"message":"upstream"}]}', "server_error"),
         (b'[{"error":{"code":503,"message":"overloaded"}}]', "server_error"),
         (b'{"choices":[],"status":"error","msg":"bad day"}', "server_error"),
