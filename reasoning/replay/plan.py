@@ -69,7 +69,7 @@ class RequestTarget:
             known = replace(known, takes_tools=self.takes_tools)
         if self.takes_system is not None:
             known = replace(known, takes_system=self.takes_system)
-        if self.insists_on_reasoning and known.needs == "nothing":
+        if self.insists_on_reasoning and known.needs in ("nothing", "running calls"):
             field_name, blank = known.text_field or AS_RECEIVED, known.placeholder or BLANK
             known = replace(known, needs="calls", text_field=field_name, placeholder=blank)
         return known

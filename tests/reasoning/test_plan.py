@@ -249,6 +249,16 @@ def test_what_a_refusal_taught_is_sent_to_a_service_that_no_dialect_knows():
     assert thoughts(plan(earlier, running, to=learned, by=DEFAULTS)) == ["new"]
 
 
+@pytest.mark.spec("product 31")
+def test_what_a_refusal_taught_counts_beyond_the_dialect():
+    target = replace(CHAT, dialect="deepseek-v3.2")
+    log = (turn(thought(), call(), result()), turn(end=None, name="b"))
+
+    sent = [plan(*log, to=replace(target, insists_on_reasoning=insists), by=DEFAULTS) for insists in (False, True)]
+
+    assert ["tool" in {entry["role"] for entry in made.entries} for made in sent] == [True, False]
+
+
 @pytest.mark.spec("replay D5")
 @pytest.mark.parametrize(
     ("dialect", "sent"),
