@@ -118,7 +118,9 @@ class RetryPolicy:
             self._loading_waits += 1
             self._loading_s += self.wait_s(error)
             return self._loading_s <= settings.FIRST_WORD_TIMEOUT_S
-        if not error.retryable or error.code not in _TRANSIENT_CODES:
+        # A gateway that gave up on its service (504, 524) may do better; our own waiting was long enough.
+        is_transient = error.code in _TRANSIENT_CODES or (error.code == "timeout" and not error.reason)
+        if not (error.retryable and is_transient):
             return False
         if self._waits >= MAX_WAITS or self.wait_s(error) > MAX_WAIT_S:
             return False
