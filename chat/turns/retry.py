@@ -147,6 +147,10 @@ def refused_part(error: ProviderError, plan: EgressPlan) -> str:
     # A message of the system may be the one that is too many where roles must alternate.
     if plan.takes_system and error.reason in ("system_role", "roles"):
         return "system"
+    if error.reason == "call_ids":
+        return "call_ids"
+    if error.reason == "content" and plan.has_null_content:
+        return "content"
     is_unexplained = error.code == "refused" and error.reason in ("", "policy", "content")
     if plan.sends_opaque and (error.reason in _ITEM_REASONS or is_unexplained):
         return "items"

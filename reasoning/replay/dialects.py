@@ -32,6 +32,8 @@ class IdRule:
         return has_length and all(char in self.others or (char.isascii() and char.isalnum()) for char in call_id)
 
 
+# Mistral's: an id that fits it is accepted everywhere.
+STRICTEST_IDS = IdRule(9, is_exact=True, others="")
 # A model of these reads its own ids (functions.search:0), or the service keeps a signature in them.
 _ANY_ID = IdRule(10_000, others="".join(map(chr, range(32, 127))))
 
@@ -91,7 +93,7 @@ _DIALECTS = (
         checked="2026-11",
         text_field="",
         empty_content="",
-        call_ids=IdRule(9, is_exact=True, others=""),
+        call_ids=STRICTEST_IDS,
     ),
     Dialect(name="cerebras", checked="2026-09", text_field="reasoning", control="effort"),
     Dialect(name="groq", checked="2026-11", text_field="reasoning", control="effort", off=_EFFORT_NONE),

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from reasoning.events import Event
-from reasoning.replay.dialects import AS_RECEIVED, BLANK, Dialect, dialect_named
+from reasoning.replay.dialects import AS_RECEIVED, BLANK, STRICTEST_IDS, Dialect, dialect_named
 from reasoning.replay.history import read_history
 from reasoning.replay.results import cut_results
 from reasoning.replay.selection import NOTHING_REFUSED, Omission, Refused, Selector
@@ -129,6 +129,11 @@ class EgressPlan:
         entries: list[Entry] = self.body[format_of_body(self.body).entries_key]
         return entries
 
+    @property
+    def has_null_content(self) -> bool:
+        """Whether a message with calls has null as its content, as OpenAI does it."""
+        return any("content" in entry and entry["content"] is None for entry in self.entries)
+
     def digest(self) -> bytes:
         """Return a digest of the request: two plans with the same one ask the same."""
         asked = (self.body, self.offers_tools, self.takes_system)
@@ -155,6 +160,10 @@ def plan_request(
     dialect = target.contract
     if refused.system:
         dialect = replace(dialect, takes_system=False)
+    if refused.call_ids:
+        dialect = replace(dialect, call_ids=STRICTEST_IDS)
+    if refused.content:
+        dialect = replace(dialect, empty_content="")
     history = read_history(events)
     origin = Origin(target.api, target.model, target.provider)
     wire = FORMATS[target.api]

@@ -40,13 +40,16 @@ class Refused(NamedTuple):
     """What the receiver refused of a conversation, by the number of the newest event: parts up to it are left out.
 
     ``items`` are opaque parts (product 21), ``images`` those of questions, ``questions`` those that got no answer
-    (replay 10), ``system`` the message of that role, in the whole conversation (product 29).
+    (replay 10). Of the others only whether they were refused counts: the message of the ``system`` (product 29),
+    ``call_ids`` in their form, and ``content``, a null beside calls, which take another form.
     """
 
     items: int = 0
     images: int = 0
     questions: int = 0
     system: int = 0
+    call_ids: int = 0
+    content: int = 0
 
 
 NOTHING_REFUSED = Refused()

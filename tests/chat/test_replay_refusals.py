@@ -208,6 +208,40 @@ async def test_server_error_is_retried_wherever_it_is_in_a_turn(talk, model):
     assert verdicts(talk) == ["fault", "accepted", "accepted", "accepted", "fault", "accepted"]
 
 
+@pytest.mark.spec("product 40")
+async def test_answer_of_a_gateway_that_waited_too_long_is_asked_for_again(talk):
+    await talk.choose(KINDS["plain-model"])
+    late = {"faults": [{"kind": "http_error", "status": 524, "body": "html"}]}
+
+    turn = await talk.ask({**talk.step(), **late}, {**talk.answer(), **late})
+
+    assert turn.status == "completed"
+    assert verdicts(talk) == ["fault", "accepted", "fault", "accepted"]
+
+
+@pytest.mark.spec("replay 10")
+@pytest.mark.parametrize(
+    ("said", "id_chars", "content"),
+    [
+        ("Invalid 'messages[2].tool_calls[0].id': string too long.", 9, None),
+        ("Invalid value for 'content': expected a string, got null.", None, ""),
+    ],
+)
+async def test_form_of_a_call_that_was_refused_is_changed_for_good(talk, said, id_chars, content):
+    await talk.choose(KINDS["plain-model"])
+    refused = {"faults": [{"kind": "http_error", "status": 400, "message": said}]}
+
+    turns = [await talk.ask(talk.step(), {**talk.answer(), **refused}), await talk.ask(talk.answer())]
+
+    bodies = [request["body"]["messages"] for request in talk.upstream.requests()]
+    calling = [message for messages in bodies for message in messages if message.get("tool_calls")]
+    lengths = [len(message["tool_calls"][0]["id"]) for message in calling]
+    assert [turn.status for turn in turns] == ["completed", "completed"]
+    assert verdicts(talk) == ["accepted", "fault", "accepted", "accepted"]
+    assert lengths[1:] == [id_chars or lengths[0]] * 2
+    assert [message["content"] for message in calling] == [None, content, content]
+
+
 @pytest.mark.spec("replay 2.10")
 async def test_broken_stream_is_not_retried(talk):
     await talk.choose(KINDS["plain-model"])
