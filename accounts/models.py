@@ -16,7 +16,7 @@ class User(AbstractUser):
     """A user. ``reasoning`` holds only the ``reasoning.*`` values that they set; other layers decide the rest."""
 
     THEMES = (("", _("System")), ("light", _("Light")), ("dark", _("Dark")))
-    LANGUAGES = (("", _("As in the browser")), *settings.LANGUAGES)
+    LANGUAGES = (("", _("Browser default")), *settings.LANGUAGES)
 
     theme = models.CharField(_("theme"), max_length=10, choices=THEMES, default="", blank=True)
     language = models.CharField(_("language"), max_length=10, choices=LANGUAGES, default="", blank=True)

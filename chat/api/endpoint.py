@@ -128,7 +128,9 @@ def read_body(request: HttpRequest, fields: Collection[str] | None, *, is_option
     except (ValueError, RecursionError) as error:
         if request.content_type == CURL_DEFAULT and not request.body.lstrip().startswith((b"{", b"[")):
             raise unsupported(request.content_type) from error  # a form
-        raise ApiError(400, "invalid_json", _("The body is not JSON: %(why)s.") % {"why": why(error)}) from error
+        raise ApiError(
+            400, "invalid_json", _("The body is not JSON: %(why)s.") % {"why": json_error_text(error)}
+        ) from error
     if not isinstance(form, dict):
         raise ApiError(400, "invalid_json", _("The body is not a JSON object."))
     if fields is not None:
@@ -170,8 +172,8 @@ def without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return form
 
 
-def why(error: Exception) -> str:
-    """Return why a body is no JSON, without quoting it."""
+def json_error_text(error: Exception) -> str:
+    """Describe a JSON syntax error without quoting the body."""
     match error:
         case json.JSONDecodeError():
             return f"{error.msg} (line {error.lineno}, column {error.colno})"

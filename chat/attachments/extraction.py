@@ -72,7 +72,7 @@ def decode(content: bytes) -> str | None:
 
 
 def text_in(media_type: str, content: bytes, *, max_chars: int) -> FileText:
-    """Return the text of a file that is no image."""
+    """Return the text of a non-image file."""
     if media_type not in (PDF, HTML):
         return shortened(decode(content) or "", max_chars)
     work = read_pdf if media_type == PDF else read_html

@@ -242,7 +242,7 @@ def source_views(citations: Sequence[Citation]) -> tuple[SourceView, ...]:
 
 def excerpt_view(citation: Citation) -> ExcerptView:
     """Return the snippet of a citation, divided at the words that are quoted from it."""
-    text = citation.snippet or citation.quote or ""  # of an attached file nothing else rests readable
+    text = citation.snippet or citation.quote or ""  # attached files have no readable snippet stored
     span = find_quotation(citation.quote, text) if citation.quote and citation.verified else None
     if span is None:
         return ExcerptView(text)

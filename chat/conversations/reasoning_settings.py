@@ -37,7 +37,7 @@ NOTES = {
         "%(name)s has no effect: the service of this model has no parameter for it."
     ),
     r"(?P<name>reasoning\.\w+): .+ can only be switched on and off": gettext_noop(
-        "%(name)s only switches reasoning on or off: the service of this model knows no degrees."
+        "%(name)s: this model’s service can only turn reasoning on or off."
     ),
     r"(?P<name>reasoning\.\w+): .+ takes none beside reasoning\.effort": gettext_noop(
         "%(name)s has no effect beside reasoning.effort: the service of this model takes one of the two."

@@ -60,7 +60,7 @@ class Subscription:
                 await self._layer.group_discard(group, self._channel)
 
     async def next(self, *, within_s: float | None = None) -> dict[str, Any] | None:
-        """Wait for the next message; None where none comes in time, or the layer was unavailable.
+        """Wait for the next message. Return None on timeout or while the channel layer is unavailable.
 
         Cancelling it ends the subscription.
         """

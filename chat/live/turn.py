@@ -1,4 +1,4 @@
-"""A turn that runs in this process: what it shows, published in order and joined.
+"""The state of a turn running in this process. Batches updates and publishes them in order.
 
 The turn calls ``show_answer``, ``show_status`` and so on, which only collect. One task, ``pump``, renders finished
 blocks of what was collected, applies each event to the state and publishes it.

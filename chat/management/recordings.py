@@ -52,7 +52,7 @@ class Recording:
 def read_recording(data: bytes, *, exchange: int = 0) -> Recording:
     """Decode the captured response in ``data``; of a cassette, the one at position ``exchange``.
 
-    Raises RecordingError for a file that is none, or that has no such exchange.
+    Raises RecordingError if the file is not a recording or has no exchange at that position.
     """
     data = decompress(data).removeprefix(_BYTE_ORDER_MARK)
     cassette = read_cassette(data)

@@ -79,7 +79,7 @@ def archived(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 async def selected(request: HttpRequest) -> HttpResponse:
-    """Do with the conversations ``chat`` what ``do`` says: archive, unarchive or delete them."""
+    """Archive, unarchive or delete the conversations in ``chat``, as ``do`` says."""
     chosen = await sync_to_async(selected_conversations)(request)
     action, back = request.POST.get("do"), "chat:archived" if "archived" in request.POST else "chat:conversations"
     if not chosen:

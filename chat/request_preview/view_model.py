@@ -47,12 +47,10 @@ REASONS = {
     ),
     r"reasoning\.includeInContext is off": gettext_noop("Thinking, and reasoning.includeInContext is off"),
     "the same call a second time": gettext_noop("The same call a second time"),
-    "partial text of a failed turn": gettext_noop("Half an answer, of a turn that did not end well"),
-    "a call of a failed turn that never ran": gettext_noop("A call that never ran, of a turn that did not end well"),
-    "reasoning of a failed turn, without a follower": gettext_noop(
-        "Thinking that led to nothing, of a turn that did not end well"
-    ),
-    "of a response that did not end well": gettext_noop("Sealed thinking of a response that did not end well"),
+    "partial text of a failed turn": gettext_noop("Partial answer of a failed turn"),
+    "a call of a failed turn that never ran": gettext_noop("Unexecuted tool call of a failed turn"),
+    "reasoning of a failed turn, without a follower": gettext_noop("Unused thinking of a failed turn"),
+    "of a response that did not end well": gettext_noop("Encrypted thinking of a failed response"),
     "it was purged": gettext_noop("It was deleted after THINKING_RETENTION_DAYS"),
     r"reasoning of this kind has no place in a (?P<value>\w+) request": gettext_noop(
         "Thinking of this kind has no place in this API (%(value)s)"

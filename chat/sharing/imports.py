@@ -139,7 +139,7 @@ class Said:
 
 @dataclass(slots=True)
 class Report:
-    """What became of an upload. ``skipped``: by reason how many conversations, and the first of their names."""
+    """Result of an import. ``skipped`` maps a reason to a count and the first titles."""
 
     imported: int = 0
     shortened: int = 0
@@ -226,7 +226,7 @@ def import_file(run: ConversationImport, file: IO[bytes], report: Report) -> Non
             try:
                 found = msgspec.json.decode(raw, type=ExportedConversation)
             except (ValueError, RecursionError):
-                report.skip(_("Not a conversation of ChatGPT or Legible"), name)
+                report.skip(_("Not a ChatGPT or Legible export"), name)
                 continue
             import_conversation(run.owner, found, raw, name, report)
         if time.monotonic() > ends_at:  # what follows is not even counted

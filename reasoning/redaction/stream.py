@@ -2,8 +2,8 @@
 
 Each trigger in the text has a window: what may belong to its finding. When a window is complete, the trigger's rules
 run on the text from the trigger's word to the end of the window, and what they find is masked at once. Text is released
-up to the first trigger whose window is still open. Where a window ends depends on the content alone, never on how it
-was delivered; so the output of ``feed`` and ``flush``, joined, is the output of one ``feed`` of the whole. At most
+up to the first trigger whose window is still open. Where a window ends depends on the content alone, so feeding text in
+pieces gives the same output as feeding it at once. At most
 ``MAX_HELD`` characters are held: of an endless window all but the last ``OVERLAP`` characters are released, redacted.
 On an exception the machine fails closed: one ``[unavailable]``, then nothing.
 """

@@ -42,7 +42,7 @@ class UsageAnchor:
     digest: str
 
     def is_prefix_of(self, entries: Sequence[Any]) -> bool:
-        """Say whether a request begins with what was reported."""
+        """Return True if the request starts with the entries whose token count the service reported."""
         return 0 < self.entries <= len(entries) and self.digest == digest_of(entries[: self.entries])
 
     def to_json(self) -> dict[str, Any]:

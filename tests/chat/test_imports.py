@@ -140,10 +140,10 @@ def test_own_export_comes_back_equal_and_can_be_continued(alice, bob):
     [
         (b"", "no export"),
         (b"hello", "no export"),
-        (b'{"mapping": {"a"', "Not a conversation"),
+        (b'{"mapping": {"a"', "Not a ChatGPT or Legible export"),
         (b'["' + b'\\"' * 100_000, "no export"),
-        (b"[" * 100_000, "Not a conversation"),
-        ([{"mapping": {"a": []}}, {}], "Not a conversation"),
+        (b"[" * 100_000, "Not a ChatGPT or Legible export"),
+        ([{"mapping": {"a": []}}, {}], "Not a ChatGPT or Legible export"),
         ([{}, {"mapping": {"a": {"parent": "a"}}}], "No text"),
         (b"PK\x03\x04 and so on", "damaged"),
         (zipped(**{"user.json": {}}), "no conversations.json"),
@@ -219,7 +219,7 @@ def test_import_ends_in_time_and_where_the_server_stops(alice, monkeypatch):
     assert "The server was restarted." in stopped.text
     assert not alice.conversations.exists()
     assert "Not imported yet" in late.text
-    assert "Not a conversation" not in late.text
+    assert "Not a ChatGPT or Legible export" not in late.text
 
 
 def test_import_stops_where_all_conversations_are_deleted(alice, monkeypatch):

@@ -166,7 +166,7 @@ async def test_site_without_reasoning_sends_no_parameter_about_it(upstream, conv
         ("openai-chat", {"maxTokens": 9}, "reasoning.maxTokens has no effect: the service of this model has no param"),
         ("mistral", {"effort": "high"}, "reasoning.effort has no effect: the service of this model has no parameter"),
         ("mistral", {"enabled": False}, "reasoning.enabled has no effect: the service of this model has no parameter"),
-        ("vllm", {"effort": "high"}, "reasoning.effort only switches reasoning on or off"),
+        ("vllm", {"effort": "high"}, "reasoning.effort: this model’s service can only turn reasoning on or off."),
         (
             "mistral",
             {"includeInContext": True},
@@ -193,7 +193,7 @@ async def test_what_reaches_nothing_is_said_where_it_is_set(conversation, dialec
     assert note in answer
     assert note in table
     assert "has no effect" not in unset
-    assert "only switches" not in unset
+    assert "can only turn" not in unset
 
 
 async def test_offline_analyst_takes_no_effort(conversation):
