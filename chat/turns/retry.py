@@ -22,6 +22,7 @@ Action = Literal["learn", "omit", "compact", "wait"]
 DB_RETRY_TIMEOUT_S = 20.0
 DB_FIRST_WAIT_S, DB_MAX_WAIT_S = 0.1, 5.0
 MAX_WAITS = 2
+INTERNAL_SERVER_ERROR = 500
 MAX_OVERFLOWS = 2  # where the first shorter request is still too long
 LONGEST_LOADING_WAIT_S = 16.0
 MAX_WAIT_S = 30.0  # longer, and the user would rather decide
@@ -105,12 +106,18 @@ class RetryPolicy:
             if error.reason == lesson.reason and not lesson.is_respected(plan):
                 return Remedy("learn", lesson.fact)
         # Not counted: the next plan holds nothing of what was refused.
-        if part := refused_part(error, plan):
+        is_unexplained = error.code == "refused" and error.reason in ("", "policy", "content")
+        if part := refused_part(error, plan, is_unexplained=is_unexplained):
             return Remedy("omit", part)
         if error.code == "context_overflow" and self._overflows < MAX_OVERFLOWS:
             self._overflows += 1
             return Remedy("compact")
-        return Remedy("wait") if self.may_wait(error) else None
+        if self.may_wait(error):
+            return Remedy("wait")
+        # A server that breaks at each try may do so at a part of the request; one that is away or busy doesn't.
+        is_broken = error.params.get("status") == INTERNAL_SERVER_ERROR and self._waits >= MAX_WAITS
+        part = refused_part(error, plan, is_unexplained=is_broken)
+        return Remedy("omit", part) if part else None
 
     def may_wait(self, error: ProviderError) -> bool:
         """Whether the same request may succeed after ``wait_s``; counts the wait."""
@@ -139,7 +146,7 @@ class RetryPolicy:
         return FIRST_WAIT_S * 2.0 ** max(0, self._waits - 1)
 
 
-def refused_part(error: ProviderError, plan: EgressPlan) -> str:
+def refused_part(error: ProviderError, plan: EgressPlan, *, is_unexplained: bool) -> str:
     """Return what of a request its service refused, or may have where it does not say; a field of ``Refused``.
 
     A conversation must not end with one bad part, so what can be left out is, the most likely first. Replay 10.
@@ -151,7 +158,6 @@ def refused_part(error: ProviderError, plan: EgressPlan) -> str:
         return "call_ids"
     if error.reason == "content" and plan.has_null_content:
         return "content"
-    is_unexplained = error.code == "refused" and error.reason in ("", "policy", "content")
     if plan.sends_opaque and (error.reason in _ITEM_REASONS or is_unexplained):
         return "items"
     if plan.sends_images and (error.reason == "images" or is_unexplained):

@@ -116,3 +116,14 @@ async def test_question_that_was_refused_is_left_out_of_later_requests(upstream,
     assert (first.status, second.status, third.status) == ("errored", "completed", "completed")
     sent = [str(request["body"]["messages"]) for request in upstream.requests()]
     assert ["One?" in text for text in sent] == [True, True, False, False]
+
+
+@pytest.mark.spec("replay 10")
+async def test_server_that_breaks_at_a_question_is_asked_without_it(upstream, conversation):
+    broken = refusal("Value is not callable: null at row 1, column 72", 500)
+    upstream.script([{"content": "Two.", "faults": [{**broken, "times": 6}]}])
+
+    first, second = [await ask(conversation, text) for text in ("One?", "Two?")]
+
+    assert (first.status, second.status) == ("errored", "completed")
+    assert ["One?" in str(request["body"]["messages"]) for request in upstream.requests()] == [True] * 6 + [False]
