@@ -82,6 +82,7 @@ _DIALECTS = (
         name="openai",
         checked="2026-11",
         text_field="",
+        call_ids=IdRule(40),
         takes_images=True,
         control="effort",
         output_limit="max_completion_tokens",

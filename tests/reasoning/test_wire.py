@@ -118,6 +118,16 @@ def test_ids_of_earlier_calls_fit_the_receiver(dialect, call_id, fits):
 
 
 @pytest.mark.spec("product 30")
+@pytest.mark.parametrize(("dialect", "is_kept"), [("openai-chat", True), ("openai", False), ("mistral", False)])
+def test_id_of_the_running_turn_is_kept_where_no_rule_of_the_service_is_known(dialect, is_kept):
+    long_id = "call_" + "a" * 60
+
+    (sent,) = ids(planned([question(), call(long_id), result(long_id)], to=replace(CHAT, dialect=dialect)))
+
+    assert (sent == long_id) is is_kept
+
+
+@pytest.mark.spec("product 30")
 @pytest.mark.parametrize("dialect", ["mistral", "strict-chat"])
 def test_ids_are_unique_in_a_request(dialect):
     turns = [[question(), call(one), result(one)] for one in ("a.b", "a:b", "a.b", "", "")]

@@ -114,7 +114,7 @@ class WireFormat(ABC):
 
         ``alternates_roles``: no two questions, or answers, are neighbours.
         """
-        call_ids = CallIds(dialect.call_ids or self.call_ids)
+        call_ids = CallIds(dialect.call_ids or self.call_ids, is_certain=dialect.call_ids is not None)
         entries = [self.question(summary, ())] if summary else []
         for turn in turns:
             sees_images = takes_images and not turn.hides_images

@@ -27,11 +27,11 @@ class CallIds:
     """Hand out each call id once per request, in a form that the receiver accepts. Product 30.
 
     An id that fits stays; another one is replaced by one that depends on it alone. An id that a server used again gets
-    a suffix.
+    a suffix. ``is_certain``: the rule is that of the receiver, not only of its API.
     """
 
-    def __init__(self, rule: IdRule) -> None:
-        self._rule = rule
+    def __init__(self, rule: IdRule, *, is_certain: bool) -> None:
+        self._rule, self._is_certain = rule, is_certain
         self._taken: set[str] = set()
 
     def take(self, call: ToolCall, *, is_replaced: bool, is_own: bool) -> str:
@@ -41,7 +41,7 @@ class CallIds:
         accepts it as it is; some look it up, or keep a signature in it.
         """
         call_id = stand_in_id(call) if is_replaced else call.call_id
-        fitted = call_id if is_own and not (is_replaced or self._rule.is_exact) else fitting_id(call_id, self._rule)
+        fitted = call_id if is_own and not (is_replaced or self._is_certain) else fitting_id(call_id, self._rule)
         count = 1
         while fitted in self._taken:
             count += 1
