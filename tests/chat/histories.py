@@ -115,7 +115,9 @@ class Talk:
         return [self.step(calls=calls), self.answer()] if self.kind.takes_tools else [self.answer()]
 
     def loop(self) -> list[Reply]:
-        """Return three steps and an answer; the second step speaks and calls twice."""
+        """Return three steps and an answer; the second step speaks and calls twice. Without tools: an answer alone."""
+        if not self.kind.takes_tools:
+            return [self.answer()]
         return [self.step(), self.step(calls=2, text=f"Let me see again ({self._count})."), self.step(), self.answer()]
 
     async def ask(self, *replies: Reply, text: str = "") -> Turn:
@@ -129,11 +131,18 @@ class Talk:
             await self.turn_manager.wait_until_finished(self.conversation.pk, turn.pk)
         return turn
 
-    async def kill(self, *replies: Reply) -> Turn:
-        """Ask, and let the process die as soon as a reply stalls: no write comes after its last checkpoint."""
+    async def kill(self, *replies: Reply, after: str = "") -> Turn:
+        """Ask, and let the process die as soon as a reply stalls: no write comes after its last checkpoint.
+
+        ``after``: text that pages have been sent by then.
+        """
         async with _StalledTurn(self, replies) as turn:
             live = self.turn_manager.live(self.conversation.pk)
             assert live is not None
+            for _try in range(1500):
+                if after in live.published_answer:
+                    break
+                await asyncio.sleep(0.02)
             shown = {"answer": live.published_answer, "thinking": live.thinking}
             await database_sync_to_async(save_checkpoint)(turn, **shown)
             with dead_database():

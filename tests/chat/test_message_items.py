@@ -186,7 +186,7 @@ async def test_crash_with_several_messages_keeps_what_was_shown(upstream, turn_m
     talk = Talk(upstream, turn_manager, conversation)
     step = {"items": [said("Before."), CALL, said("Behind.")], "chunk": "whole"}
     last = {"items": [said(CHECK), said(RATIO + " And more.")], "chunk": "word"}
-    turn = await talk.kill(step, stalled(last, 23))
+    turn = await talk.kill(step, stalled(last, 23), after="The ratio")
     await restart()
 
     upstream.script([DONE])
@@ -207,7 +207,7 @@ async def test_every_other_model_takes_the_messages_and_the_first_gets_them_back
     first = sent(upstream)
     for kind in KINDS.values():
         await talk.choose(kind)
-        turn = await talk.ask(talk.step(calls=2), talk.answer())
+        turn = await talk.ask(*talk.looked_up(calls=2))
         assert turn.status == "completed", (kind, turn.error_code, turn.error_reason)
     await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.answer())

@@ -52,7 +52,7 @@ def with_question(body: dict[str, Any]) -> dict[str, Any]:
 async def test_previewed_body_is_sent_with_the_question_at_its_end(talk, name):
     await talk.choose(KINDS[name])
     await talk.ask(*talk.loop())
-    await talk.ask(talk.step(), talk.answer())
+    await talk.ask(*talk.looked_up())
 
     previewed = await preview(talk)
 

@@ -25,7 +25,6 @@ SCENARIOS: dict[str, Scenario] = {}
 HELD_BACK = {"settings changed and set back": {"K1", "F1", "O1"}}  # by the person's own settings
 # What a model that is offered no tools doesn't do.
 LOOPS = {
-    "loop of three steps",
     "stop in a second step",
     "crash between a call and its result",
     "step cap",
