@@ -15,7 +15,7 @@ from http import HTTPStatus
 from typing import Any, cast
 
 HEAD_LIMIT = 64 * 1024
-REASONS = {529: "Site is overloaded"}
+REASONS = {524: "A timeout occurred", 529: "Site is overloaded"}
 
 
 class ClientGoneError(Exception):
