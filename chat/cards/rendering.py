@@ -57,10 +57,16 @@ def shown_answer(turn: Turn, record: AnswerRecord) -> ShownAnswer:
 
     One that ``load`` has not seen is rendered without a query, and so without links that may repeat a question.
     """
-    stored = _card(turn) if Turn._meta.get_field("stored_card").is_cached(turn) else None
-    if stored is not None and _is_current(stored):
+    if is_rendered(turn):
+        stored = turn.stored_card
         return ShownAnswer(SafeString(stored.answer_html[_language()]), stored.is_shortened)
     return _render(record, UNKNOWN)
+
+
+def is_rendered(turn: Turn) -> bool:
+    """Say whether the card of a turn was read, or just written, and has HTML in this language."""
+    card = _card(turn) if Turn._meta.get_field("stored_card").is_cached(turn) else None
+    return card is not None and _is_current(card)
 
 
 def load(records: Sequence[TurnRecord], *, again: bool = False) -> None:

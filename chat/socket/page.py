@@ -328,23 +328,22 @@ class PageSession:
         blocks = "".join(turn.frozen) if is_complete else None
         return [*self._frames.finished(record, blocks), *next_request]
 
-    @database_sync_to_async
-    def _read_ended(self, turn_id: uuid.UUID, live: LiveTurn | None = None) -> tuple[TurnRecord | None, list[str]]:
+    async def _read_ended(
+        self, turn_id: uuid.UUID, live: LiveTurn | None = None
+    ) -> tuple[TurnRecord | None, list[str]]:
         """Return an ended turn, None where it isn't in the log yet, and the frames of the next request.
 
-        ``live``: the turn, where this process ran it.
+        ``live``: the turn, where this process ran it. Then mostly nothing is left to be read.
         """
         record = live.record if live else None
+        if record is None or not rendering.is_rendered(record.turn):  # in this viewer's language
+            record = await _load_ended(turn_id, record)
         if record is None:
-            turn = Turn.objects.exclude(status=Turn.Status.RUNNING).filter(pk=turn_id).first()
-            if turn is None:
-                return None, []
-            record = eventlog.turn_record(turn)
-        rendering.load([record])  # in this viewer's language
+            return None, []
         if live and live.next_request and not self._may_have_new_settings:
             size = summary.context_view(live.next_request, self._conversation_id, self._user)
             return record, [frames.context_frame(size)]
-        return record, self.composer_frames([record.turn])
+        return record, await database_sync_to_async(self.composer_frames)([record.turn])
 
     def composer_frames(self, turns: Sequence[Turn] | None = None) -> list[str]:
         """Return what the page says of the next request: who answers it, how full it is; and the title.
@@ -464,6 +463,17 @@ def _read(conversation_id: uuid.UUID) -> tuple[tuple[TurnRecord, ...], tuple[Que
     newest = pagination.read_newest(conversation_id)
     rendering.load(newest)
     return newest, queue.queued_messages(conversation_id)
+
+
+@database_sync_to_async
+def _load_ended(turn_id: uuid.UUID, record: TurnRecord | None) -> TurnRecord | None:
+    if record is None:
+        turn = Turn.objects.exclude(status=Turn.Status.RUNNING).filter(pk=turn_id).first()
+        if turn is None:
+            return None
+        record = eventlog.turn_record(turn)
+    rendering.load([record])
+    return record
 
 
 @database_sync_to_async
