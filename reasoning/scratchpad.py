@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import deque
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Final, Never, final
@@ -17,6 +18,7 @@ from reasoning.replay.tokens import CHARS_PER_TOKEN, estimate_tokens
 
 WITHHELD: Final = "<scratchpad withheld>"
 TRUNCATED: Final = "…(truncated)"
+MAX_GUARDED: Final = 8  # scratchpads that a stream is compared with
 REPEAT_CHARS: Final = 40  # of a scratchpad that occur elsewhere are a leak, product 22
 GRANT_KEY: Final = object()  # only accounts/access/scratchpad.py imports it; an architecture test checks that
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
@@ -94,12 +96,15 @@ class Scratchpad:
 
     def overlap_at_end(self, text: str) -> int:
         """Return how many of the last characters may be the beginning of such a run."""
-        tail = text[-2 * REPEAT_CHARS :]
-        own, (folded, places) = self._fold(), _fold(tail)
+        own = self._fold()
         if len(own) < REPEAT_CHARS:
             return 0
-        lengths = range(min(REPEAT_CHARS - 1, len(folded)), 0, -1)
-        return next((len(tail) - places[-length] for length in lengths if folded[-length:] in own), 0)
+        tail = text[-2 * REPEAT_CHARS :]
+        folded, places = _fold(tail)
+        length = 0
+        while length < min(REPEAT_CHARS - 1, len(folded)) and folded[-length - 1 :] in own:
+            length += 1
+        return len(tail) - places[-length] if length else 0
 
     def _fold(self) -> str:
         if self.__folded is None:
@@ -132,18 +137,28 @@ class Scratchpad:
 
 
 class RepeatGuard:
-    """Masks what a text that arrives in pieces repeats of a scratchpad. ``count``: how often. Product 22."""
+    """Masks what a text that arrives in pieces repeats of scratchpads that are known by then. Product 22.
 
-    def __init__(self, scratchpad: Scratchpad) -> None:
-        self._scratchpad = scratchpad
+    Of many scratchpads the newest count: the end of a step looks for all of them. ``count``: how often it masked.
+    """
+
+    def __init__(self, scratchpads: Iterable[Scratchpad] = ()) -> None:
+        self._scratchpads = deque(scratchpads, maxlen=MAX_GUARDED)
         self._text = ""  # what is held back, behind some text for comparison
         self._done = 0  # how much of it was shown or masked
         self.count = 0
 
+    def learn(self, scratchpad: Scratchpad) -> None:
+        """Look for this one, too."""
+        self._scratchpads.append(scratchpad)
+
     def feed(self, text: str) -> str:
         """Return what is certain now."""
+        if not self._scratchpads:
+            return text
         self._text += text
-        return self._release(len(self._text) - self._scratchpad.overlap_at_end(self._text))
+        held = max(notes.overlap_at_end(self._text) for notes in self._scratchpads)
+        return self._release(len(self._text) - held)
 
     def flush(self) -> str:
         """Return the rest."""
@@ -152,9 +167,9 @@ class RepeatGuard:
     def _release(self, end: int) -> str:
         parts: list[str] = []
         done = self._done
-        for start, stop in self._scratchpad.repeats_in(self._text):
+        for start, stop in sorted(span for notes in self._scratchpads for span in notes.repeats_in(self._text)):
             if stop > done and start < end:
-                if start >= self._done:  # else it was marked before, and goes on
+                if start >= done:  # else it was marked before, and goes on
                     parts += (self._text[done:start], REDACTED)
                     self.count += 1
                 done = stop

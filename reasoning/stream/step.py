@@ -75,7 +75,7 @@ class StepMachine:
         self._updates: list[Update] = []
         self._normalizer = Normalizer(starts_in_reasoning=starts_in_reasoning, live=True, family=turn.family)
         self._thinking_redactor = StreamRedactor()
-        self._thinking_guard: RepeatGuard | None = None
+        self._thinking_guard = RepeatGuard(turn.scratchpads)
         self._shown_thinking: list[str] = []
         self._shown_notes_tokens = 0  # of the scratchpad that is open
         self._messages: list[_MessageText] = []
@@ -151,7 +151,7 @@ class StepMachine:
         self._sections = SectionParser(live=True)
         # People in an answer may be shown, people in thinking not (product 12).
         self._answer_redactor = StreamRedactor(SECRETS_ONLY)
-        self._answer_guard: RepeatGuard | None = None
+        self._answer_guard = RepeatGuard(self._turn.scratchpads)
 
     def _end_message(self, *, partial: bool = False) -> None:
         self._route_sections(self._sections.finish())
@@ -191,7 +191,8 @@ class StepMachine:
             text = delta.text
             if isinstance(text, Scratchpad):
                 turn.scratchpads.append(text)
-                self._answer_guard = self._thinking_guard = None  # they know more from now on
+                self._answer_guard.learn(text)
+                self._thinking_guard.learn(text)
                 self._updates.append(ShowScratchpad(text))
             elif delta.channel is Channel.VISIBLE:
                 self._route_sections(self._sections.feed(text))
@@ -226,7 +227,7 @@ class StepMachine:
         """Show the thinking of a response without an end of its thought as the answer. Product 34."""
         self._updates.append(ReplaceText(Channel.THINKING, sum(map(len, self._shown_thinking)), ""))
         self._shown_thinking.clear()
-        self._thinking_redactor, self._thinking_guard = StreamRedactor(), None
+        self._thinking_redactor, self._thinking_guard = StreamRedactor(), RepeatGuard(self._turn.scratchpads)
         self._has_thinking = False
         answer = self._normalizer.thinking or ""
         self._normalizer = Normalizer(live=True, family=self._turn.family)
@@ -235,7 +236,6 @@ class StepMachine:
     def _show_answer(self, redacted: str, *, ends: bool = False) -> None:
         turn = self._turn
         if turn.scratchpads:
-            self._answer_guard = self._answer_guard or RepeatGuard(turn.scratchpad)
             redacted = self._masked(self._answer_guard, redacted, ends=ends)
         redacted = turn.room.of_answer(redacted)
         if not redacted:
@@ -249,7 +249,6 @@ class StepMachine:
 
     def _show_thinking(self, redacted: str, *, ends: bool = False) -> None:
         if self._turn.scratchpads:
-            self._thinking_guard = self._thinking_guard or RepeatGuard(self._turn.scratchpad)
             redacted = self._masked(self._thinking_guard, redacted, ends=ends)
         if redacted:
             self._shown_thinking.append(redacted)
