@@ -55,7 +55,6 @@ def head(path: str = "/healthz", *headers: bytes, length: int | None = None) -> 
     return b"POST %s HTTP/1.1\r\nHost: localhost\r\n%s%s\r\n" % (path.encode(), b"".join(headers), size)
 
 
-# review S M6
 @pytest.mark.parametrize(
     ("path", "headers", "allowed"),
     [
@@ -97,7 +96,7 @@ def test_chunked_body_is_cut_while_it_comes(connection):
     assert len(connection.wrappedProtocol.data) < 128 * 1024
 
 
-# review S "Not done": slow-loris
+# Slow-loris
 @pytest.mark.parametrize("part", [b"", b"POST /", head(length=1000), head("/", SESSION, length=100_000)])
 def test_trickling_request_ends(connection, clock, part):
     connection.dataReceived(part)

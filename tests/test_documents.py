@@ -116,7 +116,7 @@ def test_nothing_that_a_unit_sets_is_taken_back_by_the_settings_file():
     assert any("ExecStart=/usr/bin/env PORT=%i " in unit for unit in units)
 
 
-# review S L9; `systemd-analyze security --offline=true deploy/legible@.service` says 1.5
+# `systemd-analyze security --offline=true deploy/legible@.service` says 1.5
 def test_units_are_confined_alike():
     confined = {}
     for path in (ROOT / "deploy").glob("*.service"):

@@ -111,7 +111,6 @@ def test_rerendered_answers_are_the_same(environment, token, found, expected):
     assert "<strong>several</strong>" in "".join(chat["page"] for chat in after.values())
 
 
-# review S M3
 def test_shared_links_go_on_working_and_their_tokens_are_gone(environment, token, site):
     assert site["shared"] == 200
     assert f"/s/{token}/" in site["links"]

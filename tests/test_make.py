@@ -67,7 +67,6 @@ def test_python_that_does_not_run_is_passed_over(checkout):
     assert printed.strip() == "[python3.11]"
 
 
-# review S L9
 @pytest.mark.parametrize(("name", "extras"), [("requirements.lock", ()), ("requirements-dev.lock", ("dev", "bench"))])
 def test_lock_has_a_hash_for_every_package_that_is_asked_for(name, extras):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

@@ -38,7 +38,7 @@ create_link(conversation.owner, conversation, Choice(), days=None)
 """
 
 
-# review S "Not done": restoring a backup
+# Restoring a backup
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def test_restored_site_is_whole(tmp_path, engine):

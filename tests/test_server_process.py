@@ -60,7 +60,6 @@ async def test_health_check_needs_no_session(server, http):
     assert (await response.json())["status"] == "ok"
 
 
-# review S M6
 @pytest.mark.parametrize("headers", ["Content-Length: 314572800", "Content-Length: 70000\r\nExpect: 100-continue"])
 def test_body_of_a_stranger_is_refused_unread(server, headers):
     host, _, port = server.base_url.removeprefix("http://").partition(":")
@@ -126,7 +125,6 @@ def test_server_without_content_keys_does_not_start(tmp_path):
     assert done.stderr.count("\n") == 1
 
 
-# review S L7
 @pytest.mark.slow
 def test_second_server_on_one_sqlite_file_is_one_error_line(server):
     done = subprocess.run(
@@ -144,7 +142,6 @@ def test_second_server_on_one_sqlite_file_is_one_error_line(server):
     assert done.stderr.count("\n") == 1
 
 
-# review S L7
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "content"),

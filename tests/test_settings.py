@@ -100,7 +100,6 @@ def test_error_never_prints_the_value_of_a_secret(read_settings, name, value, ca
     assert "hunter2" not in line
 
 
-# review S M1
 @pytest.mark.parametrize("name", ["SECRET_KEY", "CONTENT_KEYS", "DATABASE_URL", "MODEL_KEYS"])
 def test_own_secrets_are_bound_to_no_host(read_settings, name, capsys):
     with pytest.raises(SystemExit):
@@ -177,7 +176,6 @@ def test_cookies_need_https_unless_the_site_is_local(read_settings, hosts, is_se
     assert read_settings(ALLOWED_HOSTS=hosts)["SESSION_COOKIE_SECURE"] is is_secure
 
 
-# review S L2
 def test_https_of_the_proxy_is_believed_only_where_the_site_says_so(read_settings):
     assert "SECURE_PROXY_SSL_HEADER" not in read_settings(ALLOWED_HOSTS="chat.example.com")
 

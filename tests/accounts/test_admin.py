@@ -146,7 +146,6 @@ def test_staff_revoke_tokens_and_are_audited(client, sam, alice):
     assert AuditEntry.objects.filter(user=sam, action=AuditEntry.Action.TOKEN_REVOKED).count() == 2
 
 
-# review B D10
 def test_saved_profiles_are_listed_with_their_values(roots, alice):
     ReasoningProfile.objects.create(owner=alice, name="careful", values={"reasoning.effort": "high"})
 

@@ -41,7 +41,7 @@ def test_unsafe_flag_is_an_error_of_deployment_only(settings, setting, value, co
     [
         (False, "DEMO_PASSWORD", "known to many", []),
         (True, "DEMO_PASSWORD", "known to many", ["accounts.W001"]),
-        (False, "REASONING_SCRATCHPAD_ENABLED", True, ["accounts.W002"]),  # review B D10
+        (False, "REASONING_SCRATCHPAD_ENABLED", True, ["accounts.W002"]),
         (True, "BEHIND_HTTPS_PROXY", False, ["accounts.W003"]),
         (False, "BEHIND_HTTPS_PROXY", False, []),
     ],

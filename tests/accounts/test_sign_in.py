@@ -73,7 +73,6 @@ def test_success_resets_the_count(client, alice):
         client.logout()
 
 
-# review S H1, H2
 @pytest.mark.parametrize(
     ("username", "password"),
     [
@@ -197,7 +196,6 @@ def test_password_change_needs_the_old_one_and_ends_other_sessions(alice):
     assert elsewhere.get("/accounts/settings/").status_code == 302
 
 
-# review S H1
 def test_wrong_old_passwords_are_limited(alice):
     client = client_of(alice)
     wrong = {"old_password": "wrong", **NEW_PASSWORD}

@@ -51,7 +51,6 @@ def test_page_can_be_installed(visit, offline):
     assert {error["errorId"] for error in errors} <= {"in-incognito"}  # as every page of a test is
 
 
-# review X M7
 @pytest.mark.slow
 def test_times_are_those_of_the_browser(visit, offline):
     demo = visit(offline, timezone_id="Asia/Tokyo")

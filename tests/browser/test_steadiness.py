@@ -99,7 +99,7 @@ def test_reader_stays_at_their_line_when_the_answer_ends(visit, connected, model
     expect(card.bullets).to_have_count(5)
 
     assert abs(top_of(line) - before) < 1
-    expect(demo.page.locator("#jump")).to_be_hidden()  # review X M4: the reader has not scrolled
+    expect(demo.page.locator("#jump")).to_be_hidden()  # the reader has not scrolled
 
 
 @pytest.mark.slow
@@ -146,7 +146,6 @@ def test_nothing_is_animated_where_less_motion_is_wanted(visit, connected, model
     assert card.toggle.evaluate(is_animated)
 
 
-# review X M3
 @pytest.mark.slow
 @pytest.mark.parametrize("viewport", [NARROW, WIDE], ids=["narrow", "wide"])
 def test_card_that_ended_here_is_laid_out_as_after_a_reload(visit, connected, model, viewport):

@@ -109,7 +109,7 @@ def test_visitors_are_sent_to_sign_in(conversation):
 def test_ids_without_dashes_lead_to_the_same_addresses(alice, conversation):
     alice.is_superuser = True  # who may open the preview, too
     alice.save()
-    client = client_of(alice)  # review A S4
+    client = client_of(alice)
 
     for address in addresses(conversation):
         answers = [client.get(address).status_code, client.get(without_dashes(address)).status_code]

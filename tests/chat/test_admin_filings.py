@@ -100,7 +100,7 @@ def test_deletion_asks_first_and_removes_passages_from_search(client):
     assert not Passage.objects.all().search("turbines rivers").exists()
 
 
-def test_deletion_says_how_many_answers_cite_the_filing(client, alice):  # review B D10
+def test_deletion_says_how_many_answers_cite_the_filing(client, alice):
     sent(client, file("plover.htm"))
     filing = Filing.objects.get()
     conversation = make_conversation(owner=alice)

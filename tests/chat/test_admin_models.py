@@ -134,7 +134,6 @@ def test_new_default_replaces_the_previous_one(client):
     assert ModelProfile.objects.get(is_default=True).name == "kimi"
 
 
-# review S M1
 def test_key_of_another_host_is_refused_with_what_would_be_allowed(client, settings):
     bind_keys(settings, "TEAM_KEY@10.0.0.7:8000,KIMI_KEY@api.moonshot.ai")
 

@@ -175,7 +175,6 @@ def test_figures_are_for_staff_who_may_see_turns(client, alice, sam, name):
     assert statuses == [302, 302, 403]
 
 
-# review S M2
 @pytest.mark.slow
 def test_lists_take_only_the_lookups_that_they_offer(client, everything):
     # a superuser, who may open every list
@@ -217,7 +216,6 @@ def test_search_finds_only_what_is_shown(client, everything, model):
     assert found(SECRET) == found(SECRET[:12]) == found(SECRET[12:]) == found(f"key {SECRET[9:14]}") == 0
 
 
-# review B D10
 def test_events_and_turns_are_found_by_the_id_of_their_conversation_or_turn(client, turn, alice):
     sign_in_staff(client)
     make_turn(make_conversation(owner=alice))
@@ -235,7 +233,6 @@ def test_events_and_turns_are_found_by_the_id_of_their_conversation_or_turn(clie
     assert found("event", alice.pk) == set()
 
 
-# review B D10
 def test_page_of_a_long_conversation_lists_its_newest_turns(client, alice, monkeypatch):
     monkeypatch.setattr(conversations, "NEWEST_TURNS", 5)
     sign_in_staff(client)

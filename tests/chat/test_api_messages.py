@@ -33,7 +33,6 @@ async def read_until(client: AsyncClient, url: str, answer: str) -> dict[str, An
     raise AssertionError(form)
 
 
-# review B D5
 @pytest.mark.parametrize(
     "text", ["/set reasoning.format xml", " /SET", "/set reasoning.effort=low", "/profile load kimi", "/help", "/helpp"]
 )
@@ -57,7 +56,7 @@ async def test_text_that_only_looks_like_a_command_is_a_question_where_the_page_
     assert answer.status_code == (400 if text == "/usr" else 200)
 
 
-# review U API 8: Idempotency-Key
+# Idempotency-Key
 @pytest.mark.parametrize("headers", [{}, EVENTS])
 @pytest.mark.parametrize("by_header", [True, False])
 async def test_repeat_returns_the_first_turn_and_asks_nothing(upstream, alice, conversation, headers, by_header):
@@ -131,7 +130,6 @@ async def test_id_of_a_message_is_bounded(alice, conversation, key, body_id, fie
     assert not await conversation.turns.aexists()
 
 
-# review U API 1
 async def test_running_turn_is_stopped_and_what_it_wrote_is_kept(upstream, alice, bob, conversation):
     upstream.script([SLOW])
     client, url = await client_of(alice), f"/api/chats/{conversation.pk}/stop/"
@@ -148,7 +146,6 @@ async def test_running_turn_is_stopped_and_what_it_wrote_is_kept(upstream, alice
     assert (again.status_code, again.json()["error"]["code"]) == (409, "no_turn")
 
 
-# review U API 3
 async def test_running_turn_is_read_as_far_as_it_has_come(upstream, alice, bob, conversation):
     upstream.script([{"tool_calls": [SEARCH]}, SLOW])
     client = await client_of(alice)
@@ -206,7 +203,6 @@ async def test_running_turn_shows_no_more_than_its_viewer_may_see(upstream, alic
         assert texts["thinking"].rstrip().endswith("…(truncated)")
 
 
-# review B D7
 @pytest.mark.spec("product 13")
 @pytest.mark.parametrize("by_default", [True, False])
 async def test_trace_is_included_where_it_is_asked_for(upstream, alice, conversation, settings, by_default):

@@ -34,7 +34,6 @@ def error_of(answer: Any) -> tuple[int, str, str | None]:
     return answer.status_code, error["code"], error.get("field")
 
 
-# review U API 6
 @pytest.mark.parametrize("named", ["abc-123", "0af7651916cd43dd8448eb211c80319c"])
 async def test_request_keeps_the_id_that_its_client_gave_it(alice, named):
     answer = await (await client_of(alice)).get(CHATS, headers={"X-Request-Id": named})
@@ -71,7 +70,6 @@ async def test_log_lines_of_a_request_have_its_id(upstream, alice, conversation)
     assert (line["request_id"], line["turn"]) == ("quokka-4711", answer.json()["id"])
 
 
-# review U API 6
 @pytest.mark.parametrize("token", ["", "Bearer lgb_wrong", "Basic YTpi"])
 async def test_401_says_how_to_authenticate(db, token):
     answer = await AsyncClient().get(CHATS, headers={"Authorization": token} if token else {})
@@ -105,7 +103,6 @@ async def test_message_during_a_turn_is_refused_and_may_be_sent_again_later(alic
     assert answer.json()["error"]["retryable"] is True
 
 
-# review U API 9
 async def test_address_without_its_last_slash_is_the_same_address(alice, conversation):
     client = await client_of(alice)
 
@@ -199,7 +196,6 @@ async def test_json_is_accepted_by_the_types_that_clients_send_it_with(upstream,
     assert answer.json()["answer"] == "Yes."
 
 
-# review U API 8
 @pytest.mark.parametrize(
     ("method", "path", "body", "field", "allowed"),
     [
@@ -220,7 +216,6 @@ async def test_unknown_field_is_refused_with_those_there_are(alice, conversation
     assert [await conversation.turns.acount(), await Conversation.objects.acount()] == [0, 1]
 
 
-# review U API 9
 async def test_conversation_is_made_with_title_model_and_settings(alice):
     await database_sync_to_async(make_profile)("kimi")
     client = await client_of(alice)
@@ -260,7 +255,6 @@ async def test_conversation_is_made_by_a_request_with_an_empty_body(alice):
     assert [answer.status_code for answer in answers] == [201] * 6
 
 
-# review U API 7
 def test_lists_are_bounded_and_read_in_a_bounded_number_of_statements(
     conversation, django_assert_max_num_queries, monkeypatch
 ):

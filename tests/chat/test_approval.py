@@ -1,4 +1,4 @@
-"""Tools that need approval: a call waits for Allow, Deny or Always in this conversation (product 26, review A D10)."""
+"""Tools that need approval: a call waits for Allow, Deny or Always in this conversation (product 26)."""
 
 import asyncio
 import json

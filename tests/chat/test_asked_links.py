@@ -110,7 +110,7 @@ def test_what_was_remembered_for_one_conversation_is_not_shown_in_another():
     assert "<a" in render_markdown(text, user_text=EMPTY.then("Hello."))
 
 
-def test_more_questions_than_are_compared_leave_every_link_outside_text():  # review S H3
+def test_more_questions_than_are_compared_leave_every_link_outside_text():
     asked = EMPTY
     for number in range(MAX_CHARS // 100_000 + 1):
         asked = asked.then(f"{number} ".ljust(100_000, "x"))

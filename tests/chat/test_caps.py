@@ -33,7 +33,6 @@ async def page_of(conversation: Conversation) -> str:
     return (await (await owner_of(conversation)).get(f"/chats/{conversation.pk}/")).content.decode()
 
 
-# review S H4
 @pytest.mark.spec("product 25")
 @pytest.mark.parametrize(
     ("reply", "limit"),
@@ -83,7 +82,6 @@ async def test_opaque_items_end_the_turn_before_the_service_ends_its_answer(
     assert upstream.refusals() == []
 
 
-# review S H4
 async def test_limit_closes_the_upstream_connection(upstream, conversation, settings):
     settings.MAX_ANSWER_BYTES = 2_000
     upstream.script([{"content": PROSE, "chunk": "word", "faults": [{"kind": "stall", "at": "event:450"}]}])
@@ -93,7 +91,6 @@ async def test_limit_closes_the_upstream_connection(upstream, conversation, sett
     await asyncio.to_thread(upstream.wait_for, closed=upstream.requests()[0]["serial"])
 
 
-# review S M7
 @pytest.mark.spec("product 25")
 async def test_surplus_calls_are_refused_in_words_and_the_model_goes_on(upstream, conversation, settings):
     settings.MAX_CALLS_PER_RESPONSE, settings.MAX_CALLS_PER_TURN = 4, 6
@@ -114,7 +111,6 @@ async def test_surplus_calls_are_refused_in_words_and_the_model_goes_on(upstream
     assert upstream.refusals() == []
 
 
-# review S M7
 @pytest.mark.parametrize("count", [65, 5_000])
 async def test_flood_of_calls_ends_the_turn_before_any_is_run(upstream, conversation, count):
     piece = {"id": None, "type": "function", "function": SEARCH}
@@ -145,7 +141,6 @@ async def test_turn_that_takes_too_long_ends_with_what_came(upstream, conversati
     await asyncio.to_thread(upstream.wait_for, ended=1)
 
 
-# review B D1
 @pytest.mark.spec("product 25")
 async def test_trace_is_bounded_at_every_door(upstream, conversation, settings, monkeypatch):
     settings.MAX_CALLS_PER_RESPONSE = 60

@@ -154,7 +154,7 @@ def test_refused_key_is_named_by_its_variable_and_never_printed(endpoint, settin
     [
         ({"id": "m", "context_length": 128_000}, 128_000),
         ({"id": "m", "max_model_len": 32_768}, 32_768),
-        ({"model_name": "m", "model_info": {"max_input_tokens": 128_000}}, 128_000),  # review U D8
+        ({"model_name": "m", "model_info": {"max_input_tokens": 128_000}}, 128_000),
         ({"id": "m", "max_input_tokens": 128_000}, 128_000),
         ({"id": "m", "context_length": True}, None),
         ({"id": "m", "meta": {"n_ctx": 4096, "n_ctx_train": 131_072}}, 4096),
@@ -167,7 +167,6 @@ def test_limit_is_read_under_every_name(row, limit):
     assert listed_limit(row) == limit
 
 
-# review U D4
 def test_words_of_the_service_are_printed(endpoint):
     broken = {"kind": "server_error", "message": "model requires more system memory", "times": 9}
 
@@ -175,7 +174,6 @@ def test_words_of_the_service_are_printed(endpoint):
         checked(endpoint, {"content": "Five.", "faults": [broken]})
 
 
-# review U D3
 def test_request_is_made_without_tools_where_the_service_has_no_place_for_them(endpoint):
     refusal = {"kind": "http_error", "status": 404, "message": "No endpoints found that support tool use."}
 
@@ -184,7 +182,6 @@ def test_request_is_made_without_tools_where_the_service_has_no_place_for_them(e
     assert said["tools"].startswith("refused")
 
 
-# review U D10
 def test_name_may_be_left_out(endpoint):
     endpoint.script([{"content": "5"}], models={"first-model": "openai-chat"})
     out = StringIO()

@@ -115,7 +115,6 @@ async def test_live_thinking_stops_at_once_where_it_is_switched_off(upstream, al
     assert "quokka" not in heard(frames)
 
 
-# review B D5
 async def test_command_of_a_script_is_refused_and_no_model_is_asked(upstream, alice, conversation):
     answer = await ask(await script_of(alice), conversation, {"text": "/set reasoning.effort low"})
 

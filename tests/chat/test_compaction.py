@@ -101,7 +101,6 @@ async def test_meter_counts_what_would_be_sent_and_names_what_would_not(upstream
     assert "not resent" in page
 
 
-# review U D2
 @pytest.mark.spec("product 23")
 @pytest.mark.parametrize(
     ("knobs", "most", "summary"),

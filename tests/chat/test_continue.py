@@ -108,7 +108,7 @@ def test_older_answer_is_not_continued(alice, conversation):
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
 async def test_continue_after_the_step_limit_goes_on_with_the_finished_calls(upstream, conversation, settings, api):
-    settings.MAX_STEPS, settings.OPENAI_API = 2, api  # review A S7
+    settings.MAX_STEPS, settings.OPENAI_API = 2, api
     settings.OPENAI_MODEL = "gpt-5-mini" if api == "responses" else "plain-model"
     steps = [{"tool_calls": [{"name": "searchFilings", "arguments": f'{{"query": "n{n}"}}'}]} for n in range(3)]
     upstream.script([*steps, {"content": "Found."}])

@@ -48,7 +48,6 @@ def test_card_shows_answer_summary_trace_and_closed_thinking(alice):
     assert "raw-result-canary" not in html
 
 
-# review X m3
 def test_error_names_settings_to_staff_and_the_administrator_to_others(alice):
     conversation = make_conversation(owner=alice)
     turn = open_turn(conversation.pk, text="Why?")
@@ -179,7 +178,7 @@ def test_thinking_of_an_earlier_card_opens_with_its_card(client, alice, long):
     assert asked(get(client, alice, f"/chats/{long.pk}/?open={turn.public_id}")) == questions(2)
 
 
-def test_page_of_far_back_messages_ends_before_the_newest(client, alice, long, monkeypatch):  # review B D10
+def test_page_of_far_back_messages_ends_before_the_newest(client, alice, long, monkeypatch):
     monkeypatch.setattr(pagination, "MAX_TURNS", 27)
 
     page, part = (get(client, alice, f"/chats/{long.pk}/{path}?since=2") for path in ("", "messages/"))
@@ -191,9 +190,7 @@ def test_page_of_far_back_messages_ends_before_the_newest(client, alice, long, m
 
 
 @pytest.mark.slow
-def test_page_of_five_thousand_large_turns_is_bounded(
-    client, alice, django_assert_max_num_queries
-):  # review S, "not done"
+def test_page_of_five_thousand_large_turns_is_bounded(client, alice, django_assert_max_num_queries):
     conversation = make_conversation(owner=alice)
     turns = [
         Turn(conversation=conversation, number=number, client_id=str(number), status=Turn.Status.COMPLETED)

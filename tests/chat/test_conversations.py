@@ -21,7 +21,6 @@ def finish(conversation: Conversation, answer: str, *, status: TurnStatus = "com
     return conversation.title
 
 
-# review X M1
 def test_first_question_names_its_conversation_for_good(alice):
     conversation = make_conversation(owner=alice)
 

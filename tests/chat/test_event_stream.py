@@ -43,7 +43,6 @@ async def test_listener_who_gets_no_event_misses_nothing(upstream, alice, conver
     assert texts["answer"] == form["answer"] == LONG
 
 
-# review U D6
 async def test_stream_begins_before_the_models_first_word_and_is_kept_alive(upstream, alice, conversation, monkeypatch):
     monkeypatch.setattr(sse, "LOOK_AGAIN_S", 0.01)
     monkeypatch.setattr(sse, "KEEP_ALIVE_S", 0.01)
@@ -80,7 +79,6 @@ def outcome_of(events: list[ServerEvent]) -> tuple[dict[str, str], list[tuple[st
     return joined(events), [(event.name, event.data) for event in events if event.name != "delta"]
 
 
-# review U API 3
 @pytest.mark.parametrize("persona", ["alice", "ada"])
 async def test_ended_turn_is_resumed_behind_any_event(upstream, conversation, request, persona):
     user = await database_sync_to_async(request.getfixturevalue)(persona)
@@ -316,7 +314,7 @@ async def test_scratchpad_is_in_the_envelope_of_an_entitled_session_only(
 
 
 @pytest.mark.spec("product 22")
-async def test_events_after_a_repeated_scratchpad_continue_the_stored_text(  # review B D3
+async def test_events_after_a_repeated_scratchpad_continue_the_stored_text(
     upstream: ContractHandle, alice: User, conversation: Conversation
 ) -> None:
     notes = "ZEBRA9 unique private plan of the assistant here"

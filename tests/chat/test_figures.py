@@ -71,7 +71,7 @@ async def test_end_of_a_turn_is_one_line_of_figures(upstream, conversation, writ
         "tools": 1,
         "retries": 1,
     }
-    # review A S2: native text came, so the tagged thought was dropped
+    # Native text came, so the tagged thought was dropped
     counters = ("stripped_delimiters", "extracted_blocks", "dropped_blocks", "native_reasoning", "longest_hold")
     assert [line[name] for name in counters] == [2, 0, 1, True, 3]
     assert 0 <= line["first_token_ms"] <= line["duration_ms"]
@@ -101,7 +101,6 @@ async def test_each_request_is_one_line_with_its_outcome(upstream, conversation,
     assert all(line["duration_ms"] >= 0 for line in lines)
 
 
-# review B D10
 async def test_attempts_are_counted_for_each_step(upstream, conversation, written):
     upstream.script([{"tool_calls": [{"name": "searchFilings", "arguments": "{}"}]}, {"content": "y"}])
 

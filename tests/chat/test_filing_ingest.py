@@ -236,7 +236,7 @@ def passages_of(content: str) -> str:
     ],
     ids=["bytes", "tags", "lines", "gzip"],
 )
-def test_file_over_a_limit_is_refused_with_the_limit(content, names):  # review S, "not done"
+def test_file_over_a_limit_is_refused_with_the_limit(content, names):
     with pytest.raises(DocumentError, match=names):
         read_document(content, name="a.htm")
 

@@ -17,7 +17,6 @@ QUOTA = {"kind": "http_error", "status": 429, "message": "You exceeded your curr
 BUSY = {"kind": "rate_limit", "retry_after": 60, "times": 3}
 
 
-# review U D1, review B D8
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(
     ("reply", "status", "reason"),

@@ -36,7 +36,6 @@ def test_database_that_fails_is_named_without_saying_why(client, db, monkeypatch
     assert response.json() == {"status": "error", "checks": {"database": "error", "turns": "ok"}}
 
 
-# review S L6
 @pytest.mark.engine
 @pytest.mark.usefixtures("no_redis")
 def test_database_that_takes_no_writes_is_named(client, transactional_db, monkeypatch):
@@ -52,7 +51,6 @@ def test_database_that_takes_no_writes_is_named(client, transactional_db, monkey
     assert statuses == [503, 200]
 
 
-# review S L6
 @pytest.mark.usefixtures("no_redis")
 def test_strangers_cause_one_write_a_second(client, db, monkeypatch):
     now = time.monotonic() + 100

@@ -71,7 +71,7 @@ class TestSourceLinks:
     def test_unknown_number_stays_text(self):
         assert answer("a [2] b [1, 9]", source(1)) == f"<p>a [2] b\u00a0{LINK.format(1)}[9]</p>"
 
-    def test_markers_beyond_the_limit_stay_text(self):  # review S H3
+    def test_markers_beyond_the_limit_stay_text(self):
         html = answer("a [1] " * 1_999 + "b [1, 1] [1]", source(1))
 
         assert html.count("data-citation") == 2_000

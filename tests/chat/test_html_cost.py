@@ -79,7 +79,7 @@ def _end_processes():
     "unit",
     [pytest.param(unit, id=name, marks=[] if name in QUICK else pytest.mark.slow) for name, unit in HOSTILE.items()],
 )
-def test_hostile_block_is_text_in_time(unit):  # review S H3
+def test_hostile_block_is_text_in_time(unit):
     text = unit * (SIZE // len(unit))
 
     html = render_markdown(text)
@@ -127,7 +127,7 @@ class TestProcess:
         assert tags(html).count("tr") == 501
 
     @pytest.mark.slow
-    def test_block_that_takes_too_long_is_plain_text(self, monkeypatch):  # review S H3
+    def test_block_that_takes_too_long_is_plain_text(self, monkeypatch):
         monkeypatch.setattr(process, "TIME_LIMIT_S", 0.001)
 
         html = render_markdown(f"*One*\n\n{TABLE}\n\n*Two*\n")
@@ -185,7 +185,7 @@ def test_generated_texts_render_in_time():
 
 @pytest.mark.usefixtures("_end_processes")
 @pytest.mark.django_db(transaction=True)
-async def test_hostile_answers_do_not_hold_up_another_user(upstream, conversation, bob, monkeypatch):  # review S H3
+async def test_hostile_answers_do_not_hold_up_another_user(upstream, conversation, bob, monkeypatch):
     slow = SlowProcess()
     monkeypatch.setattr(render, "run_in_process", slow)
     upstream.script([*[{"content": f"{TABLE}\n\nx\n\ny\n\n"}] * 2, {"content": "Short. " * 60}])

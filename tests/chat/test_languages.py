@@ -83,6 +83,5 @@ async def test_stored_texts_are_english():
 
         shown = translate_stored(finished.trace.error or "")
 
-    # review U D12
     assert finished.trace.error == "The model asked for a tool that doesn't exist: fly"
     assert shown == "Das Modell wollte ein Werkzeug benutzen, das es nicht gibt: fly"

@@ -177,7 +177,7 @@ def test_checkpoints_of_all_turns_are_saved_in_one_statement(alice, django_asser
 
     with django_assert_num_queries(1):  # type: ignore[operator]
         write.save_checkpoints({turn.pk: (f"a{turn.number}", "t", {}) for turn in turns})
-    # review S H4: thinking that is stored already is not written again
+    # Thinking that is stored already is not written again
     write.save_checkpoints({turns[0].pk: ("more", None, {})})
 
     assert Checkpoint.objects.count() == 5
@@ -225,7 +225,7 @@ def test_recovery_does_not_double_the_text_of_stored_steps(turn, shown, answers,
     assert [event.text for event in events if isinstance(event, Reasoning)] == thoughts
 
 
-# review S "Not done": clock jumps
+# Clock jumps
 def test_jump_of_the_clock_takes_no_turn_from_a_living_process(turn, monkeypatch, settings):
     monkeypatch.setattr(leases, "clock", leases.DatabaseClock())
     monkeypatch.setattr(leases, "outage", leases.Outage())

@@ -472,7 +472,7 @@ async def test_channel_layer_carries_nothing_private(upstream, ada, elsewhere, s
 
 @pytest.mark.spec("product 9")
 @pytest.mark.parametrize("ends_by", ["switch", "expiry", "permission"])
-async def test_scratchpad_leaves_every_open_page_when_the_right_to_it_ends(  # review B D2
+async def test_scratchpad_leaves_every_open_page_when_the_right_to_it_ends(
     upstream: ContractHandle,
     ada: User,
     settings: LazySettings,
@@ -539,7 +539,7 @@ REPEATED = "the  OWNER wants us to hide the\nwallaby breach from the bank"
 
 
 @pytest.mark.spec("product 22")
-async def test_repeated_scratchpad_is_replaced_where_it_is_stored_and_where_it_was_shown(  # review B D3
+async def test_repeated_scratchpad_is_replaced_where_it_is_stored_and_where_it_was_shown(
     upstream: ContractHandle, ada: User, settings: LazySettings, elsewhere: TurnManager
 ) -> None:
     settings.REASONING_SCRATCHPAD_ENABLED = True

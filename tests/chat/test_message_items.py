@@ -137,7 +137,7 @@ async def test_summary_is_read_from_the_last_message_that_has_one(upstream, conv
 
 
 async def test_phase_goes_back_to_the_model_that_gave_it(upstream, conversation):
-    items = [said(CHECK, phase="commentary"), THOUGHT, CALL]  # review A S1
+    items = [said(CHECK, phase="commentary"), THOUGHT, CALL]
     answer = [said(RATIO, phase="final_answer")]
     upstream.script([{"items": items}, {"items": answer}, {"content": "Next."}])
 

@@ -57,7 +57,7 @@ def unreachable(_sent: httpx2.Request) -> httpx2.Response:
         unreachable,
     ],
 )
-async def test_listing_that_fails_is_no_dead_end(answer):  # review U D5
+async def test_listing_that_fails_is_no_dead_end(answer):
     with pytest.raises(ProviderError) as failed:
         await found_model(answer)
 
@@ -81,7 +81,6 @@ async def test_first_model_that_can_chat_is_found_in_any_listing(listing, name):
     assert await found_model(lambda _sent: httpx2.Response(200, json=listing)) == name
 
 
-# review U D7
 @pytest.mark.parametrize(("model", "shown"), [*PATHS.items(), *zip(NAMES, NAMES, strict=True)])
 def test_path_is_shown_by_its_last_part_and_a_name_whole(model, shown):
     assert shown_model(model) == shown

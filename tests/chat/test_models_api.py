@@ -50,7 +50,6 @@ async def test_model_that_the_endpoint_chooses_is_listed_by_its_name(alice, upst
     assert answer.json() == [{"name": "first-model", "label": "first-model"}]
 
 
-# review U D7
 @pytest.mark.parametrize("is_named", [False, True])
 async def test_model_that_is_a_path_is_shown_by_its_last_part_and_asked_for_whole(
     alice, upstream, conversation, url, settings, is_named

@@ -107,7 +107,6 @@ async def test_key_is_read_from_its_variable_and_shown_nowhere(settings, monkeyp
     assert "canary-key-1" not in f"{chosen!r} {found.identity} {found.name}"
 
 
-# review S M1
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("variable", "address"),
@@ -153,7 +152,6 @@ def test_key_is_sent_to_the_hosts_that_it_is_bound_to(settings, monkeypatch, var
     assert (chosen.config.connection.api_key, chosen.problem) == ("key-1", None)
 
 
-# review S M4
 @pytest.mark.django_db
 def test_stored_address_that_cannot_be_used_is_a_problem_of_its_model_alone(client, conversation):
     conversation.profile = profile = make_profile("odd", is_default=True)

@@ -36,7 +36,7 @@ async def test_no_leak_of_a_provider_is_recorded(upstream, conversation, reply):
     assert not has_delimiter(await database_sync_to_async(_public_rows)())
 
 
-# review A: over-stripping, 4.7
+# Over-stripping.
 @pytest.mark.spec("product 27")
 async def test_delimiters_in_code_are_shown_stored_and_sent_back_as_written(upstream, conversation, alice):
     code = '```py\nre.sub(r"<think>.*?</think>", "", text)\n```\nIt drops `<think>` blocks.'
@@ -55,7 +55,7 @@ async def test_delimiters_in_code_are_shown_stored_and_sent_back_as_written(upst
     assert [str(found) for found in await database_sync_to_async(lambda: [*scan_database()])()] == []
 
 
-# review A 3.4: what the grammar of delimiters leaves as text is redacted like any text
+# What the grammar of delimiters leaves as text is redacted like any text
 async def test_unseen_characters_hide_no_delimiter_and_attributes_no_secret(upstream, conversation, alice):
     secret = "sk-" + "proj-" + "Q1w2E3r4T5y6" * 4
 

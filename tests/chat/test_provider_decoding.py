@@ -127,7 +127,7 @@ def test_running_totals_leave_once_and_last():
         ({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 8}}, RawUsage(9, None, None, 8)),
         ({"prompt_tokens": 9, "prompt_cache_hit_tokens": 7}, RawUsage(9, None, None, 7)),
         ({"prompt_tokens": "many", "completion_tokens": None, "prompt_tokens_details": None}, None),
-        ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, None),  # review U N2
+        ({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}, None),
         ({"input_tokens": 0, "output_tokens": 3}, RawUsage(None, 3)),
         ({"prompt_tokens": 9, "completion_tokens": 0}, RawUsage(9, 0)),
         ({}, None),
@@ -180,7 +180,7 @@ def test_error_inside_a_stream_is_named(payload, code):
     assert refusal(chunk({"content": "a"}), payload).code == code
 
 
-# review S "Not done": a compressed stream
+# A compressed stream
 async def test_long_piece_is_parsed_in_slices_between_which_others_run():
     long, turns = b": keep-alive\n\n" * 100_000, []
 

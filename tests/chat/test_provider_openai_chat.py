@@ -137,7 +137,6 @@ async def test_silence_ends_after_the_idle_time(upstream):
     assert received
 
 
-# review S H4, U D9
 @pytest.mark.spec("product 25")
 @pytest.mark.parametrize(
     ("first_s", "idle_s", "begins", "setting"),

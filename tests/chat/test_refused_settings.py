@@ -228,7 +228,6 @@ async def test_rare_setting_is_offered_where_the_service_has_it(conversation, pr
     assert bool(chosen["notes"]) is not is_offered
 
 
-# review B D10
 async def test_defaults_are_shown_as_they_act(conversation):
     form = await patch(conversation)
     rows = await database_sync_to_async(

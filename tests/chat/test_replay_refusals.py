@@ -86,7 +86,7 @@ def ids_sent(talk: Talk) -> list[list[str]]:
 
 @pytest.mark.spec("replay D6")
 @pytest.mark.spec("product 21")
-async def test_refused_items_stay_in_the_log_and_newer_ones_are_sent(talk):  # review A D2
+async def test_refused_items_stay_in_the_log_and_newer_ones_are_sent(talk):
     await talk.choose(KINDS["gpt-5-mini"])
     await talk.ask(talk.step(), talk.answer())
 

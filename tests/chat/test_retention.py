@@ -76,7 +76,7 @@ def test_unset_retention_deletes_nothing(alice, settings):
     assert eventlog.thinking_for(turn, WHOLE) is not None
 
 
-# review S "Not done": key rotation while turns run
+# Key rotation while turns run
 @pytest.mark.engine
 def test_checkpoint_that_is_stored_during_a_rotation_stays(alice, monkeypatch):
     turn = open_turn(make_conversation(owner=alice).pk, text="q")

@@ -300,7 +300,6 @@ def test_long_conversation_is_read_page_by_page_up_to_the_shared_turn(alice):
     assert 'href="?summary=1&amp;trace=0&amp;thinking=1&amp;before=30"' in preview
 
 
-# review S M3
 def test_the_database_alone_opens_no_link(alice, settings):
     link = make_link(make_talk(alice))
     token, client = token_of(link), client_of(alice)
@@ -315,7 +314,6 @@ def test_the_database_alone_opens_no_link(alice, settings):
     assert Client().get(f"/s/{token}/").status_code == 200, "a link doesn't need the key"
 
 
-# review S M3
 def test_the_audit_finds_nothing_in_200_links(alice):
     link = make_link(make_talk(alice))
     for _each in range(200):
@@ -326,7 +324,6 @@ def test_the_audit_finds_nothing_in_200_links(alice):
     assert audit() == ""
 
 
-# review S L2
 @pytest.mark.parametrize(("header", "scheme"), [(None, "http"), (("HTTP_X_FORWARDED_PROTO", "https"), "https")])
 def test_link_has_the_scheme_that_the_proxy_may_say(alice, settings, header, scheme):
     settings.SECURE_PROXY_SSL_HEADER = header

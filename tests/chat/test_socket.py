@@ -42,7 +42,6 @@ async def test_socket_without_a_session_is_closed(conversation):
         assert (await socket.receive_output(timeout=30))["code"] == 4401
 
 
-# review S L1
 @pytest.mark.parametrize(
     ("host", "origin", "is_own"),
     [
@@ -72,7 +71,6 @@ async def test_only_pages_of_this_site_are_let_in(alice, conversation, settings,
         assert socket.accepted == is_own
 
 
-# review S L2
 @pytest.mark.parametrize("header", [None, ("HTTP_X_FORWARDED_PROTO", "https")])
 async def test_the_proxy_says_that_the_page_is_https_where_it_may(alice, conversation, settings, header):
     settings.SECURE_PROXY_SSL_HEADER, settings.CSRF_TRUSTED_ORIGINS = header, []
@@ -119,7 +117,6 @@ async def test_page_that_was_signed_out_is_sent_nothing_obeyed_in_nothing_and_cl
     assert conversation.reasoning == {}
 
 
-# review S L5
 @pytest.mark.parametrize("end", ["signed out", "deactivated", "password", "deleted"])
 async def test_sockets_close_at_once_when_their_session_or_user_ends(alice, bob, conversation, end):
     def finish():
@@ -161,7 +158,6 @@ async def test_sockets_close_at_once_when_their_session_or_user_ends(alice, bob,
         assert "That was not JSON." in await of_bob.receive_from(timeout=30)
 
 
-# review S M5
 async def test_a_flood_is_told_once_and_closed_and_no_other_page_is(alice, conversation, monkeypatch):
     monkeypatch.setattr(consumer, "FRAMES_PER_S", 0)  # however long the frames take
     async with socket_of(conversation, alice) as socket, socket_of(conversation, alice) as other:

@@ -100,6 +100,6 @@ async def test_unfit_arguments_are_named_in_a_few_words(arguments, names):
 @pytest.mark.parametrize(
     "url", ["/etc/passwd", "file:///etc/passwd", "https://evil.example/", "/filings/none/#item-1-p1"]
 )
-async def test_address_without_a_passage_is_an_error(url):  # review B D10
+async def test_address_without_a_passage_is_an_error(url):
     with pytest.raises(ToolArgumentsError, match="no passage has this address"):
         await run("readPassage", json.dumps({"url": url}), Corpus())

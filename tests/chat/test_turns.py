@@ -281,7 +281,6 @@ async def test_turn_without_tools_takes_at_most_14_statements(
         assert 0 < len(statements) <= 14, statements
 
 
-# review U D9
 @pytest.mark.parametrize("limit", [None, 500])
 async def test_most_tokens_of_an_answer_are_what_the_site_sets(upstream, conversation, settings, limit):
     settings.MAX_OUTPUT_TOKENS = limit

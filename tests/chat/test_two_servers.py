@@ -91,7 +91,6 @@ async def test_turn_is_watched_and_stopped_from_the_other_process(server, people
     assert TEXT.startswith(answer["answer"])
 
 
-# review U API 1 and 3
 @pytest.mark.slow
 async def test_turn_is_resumed_and_stopped_over_the_api_of_the_other_process(server, servers, people, chat):
     [token] = re.findall(r"lgb_\S+", servers[0].manage("create_token", "demo"))

@@ -89,7 +89,6 @@ async def test_slow_first_token_is_announced_until_it_comes(upstream, conversati
     assert "Still waiting" not in page.content.decode()
 
 
-# review U D4
 async def test_model_that_is_being_loaded_is_waited_for(upstream, conversation, monkeypatch):
     monkeypatch.setattr(retry, "LONGEST_LOADING_WAIT_S", 0.0)
     loading = {"kind": "http_error", "status": 503, "message": "Loading model", "times": 5}

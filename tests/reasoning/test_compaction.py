@@ -79,7 +79,6 @@ def test_steps_of_a_running_turn_are_left_out_after_all_earlier_turns():
     assert choose_cut(events, TARGET, plan(90_000), is_overflow=False) == 8
 
 
-# review U D2
 @pytest.mark.spec("product 23")
 @pytest.mark.parametrize("word", ["word ", "\u4e2d\u6587 "])
 @pytest.mark.parametrize("limit", [600, 2_048, 32_000])

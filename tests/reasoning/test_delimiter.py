@@ -76,7 +76,6 @@ def test_estimate_rounds_up(chars, tokens):
     assert estimate_tokens("x" * chars) == tokens
 
 
-# review A D7
 @pytest.mark.spec("000 rule 5")
 @pytest.mark.spec("product 19")
 @pytest.mark.parametrize(("text", "tokens"), [("🤔" * 8, 4), ("é" * 8, 2), ("漢" * 8, 2), ("a🤔", 1), ("abc🤔", 2)])

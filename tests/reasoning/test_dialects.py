@@ -118,7 +118,7 @@ def test_signature_is_sent_on_its_call():
         ("qwen", {"effort": "low", "max_tokens": 9}, {"enable_thinking": True, "thinking_budget": 9}),
         ("gemini", {"effort": "low"}, {"reasoning_effort": "low"}),
         ("mistral", {"effort": "low"}, {}),
-        # review B D6: switched off, where the service has a way
+        # Switched off, where the service has a way
         ("openai-chat", {"enabled": False, "effort": "high"}, {}),
         ("openai", {"enabled": False, "effort": "high"}, {}),
         ("details", {"enabled": False, "effort": "high"}, {"reasoning": {"enabled": False}}),
@@ -145,7 +145,6 @@ def noted(api: Any, dialect: str, model: str = "m", **settings: Any) -> list[str
     return [note.partition(":")[0] for note in plan_request(loop(), ReasoningSettings(**settings), target).notes]
 
 
-# review B D6
 @pytest.mark.parametrize(("api", "dialect"), [("responses", "responses-strict"), *(("chat", one) for one in DIALECTS)])
 @pytest.mark.parametrize(
     "settings",

@@ -156,7 +156,6 @@ def test_scratchpad_is_private_in_every_state(text, answer, thinking, scratchpad
     check(text, answer, thinking, *scratchpads)
 
 
-# review B D4
 @pytest.mark.spec("product 22")
 @pytest.mark.parametrize(
     "heading",
@@ -246,7 +245,6 @@ def test_tag_in_code_that_closes_is_a_literal(text, answer, thinking):
     check(text, answer, thinking)
 
 
-# review A D4
 @pytest.mark.spec("product 17")
 @pytest.mark.parametrize(
     ("text", "answer", "thinking"),
@@ -374,7 +372,6 @@ def test_counters():
     assert normalizer.counters == Counters(stripped_delimiters=8, extracted_blocks=2, longest_hold=5)
 
 
-# review A S2
 @pytest.mark.spec("normaliser 13")
 def test_blocks_that_native_text_replaced_count_as_dropped():
     late = normalize_stream([{"content": "<think>a</think><think>b</think>x"}, {"reasoning": "n"}])
@@ -441,7 +438,6 @@ def test_empty_native_field_is_no_thinking(native):
     assert not normalizer.counters.native_reasoning
 
 
-# review A D5, B D9
 @pytest.mark.spec("product 18")
 @pytest.mark.parametrize(
     "native",
@@ -490,7 +486,6 @@ def test_blanks_before_native_text_belong_to_it():
     )
 
 
-# review A D6
 @pytest.mark.spec("normaliser 5")
 @pytest.mark.parametrize(
     ("deltas", "answer"),

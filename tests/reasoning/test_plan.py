@@ -357,7 +357,6 @@ def test_items_are_omitted_by_settings_or_after_a_refusal_only():
     assert rules(plan(loop, to=RESPONSES, refused=Refused(items=99))) == ["product 21"]
 
 
-# review U D9
 @pytest.mark.parametrize(
     ("api", "dialect", "name"),
     [

@@ -95,7 +95,6 @@ def test_sections_in_any_order_and_missing(text, summary, answer):
     assert stream([text]) == (summary, answer)
 
 
-# review A D3
 @pytest.mark.spec("003 case 2")
 @pytest.mark.spec("product 16")
 @pytest.mark.parametrize(
@@ -123,7 +122,6 @@ def test_heading_behind_a_summary_is_the_answer_if_nothing_follows():
     assert stream(["Reasoning Summary:\n- a\nReasoning Summary:"]) == (("a",), "Reasoning Summary:")
 
 
-# review B D10
 @pytest.mark.spec("product 16")
 @pytest.mark.parametrize("summary", ["Zusammenfassung der Begründung", "ZUSAMMENFASSUNG DER ÜBERLEGUNGEN"])
 @pytest.mark.parametrize(

@@ -101,7 +101,6 @@ def test_error_has_key_value_and_allowed_words():
     assert refused.value.allowed == ("field", "native")
 
 
-# review B D10
 def test_what_nobody_set_is_shown_as_it_acts():
     shown = ReasoningSettings().as_dict()
 

@@ -164,7 +164,6 @@ def test_summary_counts_one_result_as_one():
     assert summary_from_trace([step(results=1)])[0].endswith("and got 1 result.")
 
 
-# review B D1
 @pytest.mark.spec("product 25")
 def test_trace_as_a_whole_has_100_kb():
     steps = [step(json.dumps({"query": "\u00fc" * 200})) for _number in range(300)]

@@ -213,7 +213,7 @@ def test_bullet_that_repeats_the_prompt_or_an_earlier_scratchpad_is_dropped():
     "query",
     ["return the following sections exactly and no others", "owner asked us to hide the breach", "/etc/app/keys"],
 )
-def test_query_that_repeats_something_private_is_in_no_bullet_of_the_trace(query):  # review B D3
+def test_query_that_repeats_something_private_is_in_no_bullet_of_the_trace(query):
     turn = new_turn("Return the following sections exactly and no others.")
     run({"content": "<scratchpad>The owner asked us to hide the breach.</scratchpad>"}, call(0, "c"), turn=turn)
     use_tool(turn, json.dumps({"query": query}))
@@ -226,7 +226,7 @@ def test_query_that_repeats_something_private_is_in_no_bullet_of_the_trace(query
 
 
 @pytest.mark.spec("product 22")
-def test_texts_of_every_step_lose_what_they_repeat_of_the_scratchpad():  # review B D3
+def test_texts_of_every_step_lose_what_they_repeat_of_the_scratchpad():
     notes = "ZEBRA9 unique private plan of the assistant here"
     turn = new_turn()
     updates, first = run(
@@ -472,7 +472,6 @@ def test_usage_adds_up_and_reported_input_is_of_the_newest_request():
     assert turn.reported_input == 0
 
 
-# review S H4
 @pytest.mark.spec("product 25")
 @pytest.mark.parametrize(
     ("opening", "piece", "reached"),
@@ -511,7 +510,6 @@ def test_endless_response_reaches_a_limit_whatever_it_consists_of(opening, piece
     assert outcome.calls == ()
 
 
-# review S M7
 @pytest.mark.spec("product 25")
 def test_flood_of_calls_in_one_piece_is_not_put_together():
     calls = [piece for index in range(100_000) for piece in call(index)["tool_calls"]]
