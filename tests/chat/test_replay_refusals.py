@@ -211,7 +211,7 @@ async def test_server_error_is_retried_wherever_it_is_in_a_turn(talk, model):
 @pytest.mark.spec("product 40")
 async def test_answer_of_a_gateway_that_waited_too_long_is_asked_for_again(talk):
     await talk.choose(KINDS["plain-model"])
-    late = {"faults": [{"kind": "http_error", "status": 524, "body": "html"}]}
+    late = {"faults": [{"kind": "http_error", "status": 504, "body": "html"}]}
 
     turn = await talk.ask({**talk.step(), **late}, {**talk.answer(), **late})
 
