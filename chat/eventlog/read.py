@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db import connection
 from django.db.models import Exists, OuterRef
 
 from chat.eventlog import attachments, encryption
@@ -19,6 +20,12 @@ from reasoning.visibility import EXCERPT_CHARS, Visibility
 
 # Characters: a little more than an excerpt, so that mostly one piece is enough.
 REDACTED_AT_ONCE = 1000
+# Written out, since every request is planned from it: building it anew takes longer than reading a short log.
+_HISTORY = """
+SELECT event.seq, event.turn_id, event.step, event.type, event.schema, event.public, event.sealed, turn.is_active
+FROM chat_event event JOIN chat_turn turn ON turn.id = event.turn_id
+WHERE event.conversation_id = %s ORDER BY event.seq
+"""
 
 
 def history(conversation_id: uuid.UUID, *, with_images: bool = False) -> tuple[CanonicalEvent, ...]:
@@ -26,9 +33,9 @@ def history(conversation_id: uuid.UUID, *, with_images: bool = False) -> tuple[C
 
     Texts of attached files are loaded, and images for models that take them.
     """
-    rows = Event.objects.filter(conversation_id=conversation_id).order_by("seq")
-    columns = ("seq", "turn_id", "step", "type", "schema", "public", "sealed", "turn__is_active")
-    events = [from_row(*row) for row in rows.values_list(*columns)]
+    with connection.cursor() as cursor:
+        cursor.execute(_HISTORY, [conversation_id.hex])
+        events = [from_row(*row) for row in cursor.fetchall()]
     return attachments.loaded(events, with_images=with_images)
 
 

@@ -6,6 +6,7 @@ of what a payload contains adds a number to ``SCHEMA`` and the step that leads t
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -93,18 +94,19 @@ def payloads(event: CanonicalEvent) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def from_row(
     seq: int,
-    turn_id: uuid.UUID,
+    turn_id: uuid.UUID | str,
     step: int | None,
     kind: str,
     schema: int,
-    public: dict[str, Any],
+    public: str,
     sealed: Any,
-    active: bool,
+    active: bool | int,
 ) -> CanonicalEvent:
-    """Return the canonical event of a row, decrypted."""
+    """Return the canonical event of a row, decrypted. The values are as either database returns them."""
     private = encryption.decrypt(sealed) if sealed is not None else {}
-    columns = {"seq": seq, "turn": turn_id.hex, "step": step, "type": kind, "active": active}
-    return event_from_json({**upgrade_payload(kind, schema, {**public, **private}), **columns})
+    turn = str(turn_id).replace("-", "")
+    columns = {"seq": seq, "turn": turn, "step": step, "type": kind, "active": bool(active)}
+    return event_from_json({**upgrade_payload(kind, schema, {**json.loads(public), **private}), **columns})
 
 
 def record_of(turn: Turn, events: Sequence[CanonicalEvent]) -> TurnRecord:

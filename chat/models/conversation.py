@@ -98,6 +98,11 @@ class Conversation(models.Model):
     def is_temporary(self) -> bool:
         return self.expires_at is not None
 
+    @property
+    def is_visible(self) -> bool:
+        """Whether it is one of ``objects``: neither deleted nor expired."""
+        return self.deleted_at is None and (self.expires_at is None or self.expires_at > timezone.now())
+
 
 class Attachment(models.Model):
     """A file of a conversation; messages name it by its id. Both contents are encrypted by ``chat.eventlog`` alone."""
