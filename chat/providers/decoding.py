@@ -143,7 +143,7 @@ class EventParser:
     @property
     def is_no_stream(self) -> bool:
         """Whether lines came, but none of an event: the body is something else."""
-        return bool(self._fields) and not self._fields & {b"data", b"event", b"id", b"retry", b"error"}
+        return bool(self._fields - {b""}) and not self._fields & {b"data", b"event", b"id", b"retry", b"error"}
 
     def _end_line(self, line: bytes) -> bytes | None:
         """Read a line; return the payload where a blank one ends an event that has data, or is an error."""
