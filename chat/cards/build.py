@@ -175,7 +175,8 @@ def live_answer_card(live: TurnState, sees: Visibility) -> AnswerView:
         steps_detail=labels.steps_detail([step.trace for step in live.steps if step.trace]),
         thinking=_live_thinking(live, sees),
         **_history(live.conversation_id, live.history_cut, sees),
-        **_urls(live.conversation_id, live.id),
+        # Nothing else can be asked of it yet, and each address takes longer than the rest of the view.
+        trace_url=reverse("chat:trace", args=[live.conversation_id, live.id]) if sees.trace else "",
     )
 
 
