@@ -318,7 +318,7 @@ def test_hidden_window_notifies_of_an_answer_where_that_is_switched_on(visit, co
 # A model that fails: the card says why, what came stays, Retry asks again in its place. Ui 1.
 
 
-FAILURE = "The model service failed (HTTP 500)."
+FAILURE = "The model failed. Try again in a moment."
 
 
 def test_failure_becomes_a_card_that_can_be_asked_again(visit, connected, model):
@@ -347,7 +347,7 @@ def test_failure_in_mid_answer_leaves_what_came(visit, connected, model):
     card = demo.asks("How far?").ends("error")
 
     expect(card.answer).to_contain_text("A whole paragraph came.")
-    expect(card.root).to_contain_text("ended the answer in the middle")
+    expect(card.root).to_contain_text("The answer broke off in the middle.")
     text, notice, work = (card.root.locator(part).bounding_box() for part in (".prose", ".notice", ".work .disclosure"))
     assert text
     assert notice
