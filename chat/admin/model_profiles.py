@@ -331,8 +331,8 @@ class LearnedFactsAdmin(ReadOnlyAdmin):
         "endpoint",
         "listed",
         "refused",
-        "refuses_tools",
-        "insists_on_reasoning",
+        "tools_refused_at",
+        "reasoning_wanted_at",
         "updated_at",
     )
     search_fields = ("model",)

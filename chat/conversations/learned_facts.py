@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -19,6 +19,7 @@ from reasoning.replay.plan import RequestTarget
 # In the memory of every process; a site has a few dozen models.
 MAX_ROWS = 1000
 NOTHING = LearnedFacts()
+Fact = int | datetime | None
 REFUSAL_COUNTS = timedelta(days=1)
 
 
@@ -32,24 +33,23 @@ class FactsOfServices:
         """Return what is known of a model."""
         return self._rows.get((provider, model), NOTHING)
 
-    def is_news(self, provider: str, model: str, **facts: int | bool | None) -> bool:
+    def is_news(self, provider: str, model: str, **facts: Fact) -> bool:
         """Say whether one of these facts, fields of ``LearnedFacts``, isn't stored yet."""
         known = self.of(provider, model)
-        return any(value is not None and value != getattr(known, name) for name, value in facts.items())
+        return any(value != getattr(known, name) for name, value in facts.items())
 
     def apply_to(self, target: RequestTarget) -> RequestTarget:
         """Return the target with what is known of its model."""
         known = self.of(target.provider, target.model)
         # A server may have been started with other options since: what it refused is tried again from time to time.
-        is_fresh = known.updated_at is not None and timezone.now() - known.updated_at < REFUSAL_COUNTS
+        refused_at = known.tools_refused_at
+        has_no_tools = refused_at is not None and timezone.now() - refused_at < REFUSAL_COUNTS
         limit = min(filter(None, (target.context_limit, known.tokens)), default=None)
         return replace(
             target,
             context_limit=limit,
-            takes_tools=False
-            if target.takes_tools is None and is_fresh and known.refuses_tools
-            else target.takes_tools,
-            insists_on_reasoning=target.insists_on_reasoning or known.insists_on_reasoning,
+            takes_tools=False if target.takes_tools is None and has_no_tools else target.takes_tools,
+            insists_on_reasoning=target.insists_on_reasoning or known.reasoning_wanted_at is not None,
         )
 
     def refresh(self) -> None:
@@ -57,12 +57,11 @@ class FactsOfServices:
         rows = LearnedFacts.objects.order_by("-updated_at")[:MAX_ROWS]
         self._rows = {(row.provider, row.model): row for row in rows}
 
-    def learn(self, provider: str, model: str, **facts: int | bool | None) -> None:
+    def learn(self, provider: str, model: str, **facts: Fact) -> None:
         """Store facts, fields of ``LearnedFacts``. Synchronous."""
-        stated = {name: value for name, value in facts.items() if value is not None}
         try:
             with transaction.atomic():
-                LearnedFacts.objects.update_or_create(provider=provider, model=model, defaults=stated)
+                LearnedFacts.objects.update_or_create(provider=provider, model=model, defaults=facts)
         except IntegrityError:  # another process was faster, with the same answer
             pass
         self.refresh()

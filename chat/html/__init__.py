@@ -8,7 +8,6 @@ from chat.html.links import Address, check_url
 from chat.html.markdown import BlockSplitter, split_blocks
 from chat.html.render import (
     arender,
-    is_quick,
     render_answer,
     render_markdown,
     render_policy,
@@ -29,7 +28,6 @@ __all__ = [
     "check_url",
     "cite",
     "cite_label",
-    "is_quick",
     "reader_url",
     "render_answer",
     "render_markdown",

@@ -37,6 +37,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _NOT_TEXT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+SHORT_CHARS = 800
 _FORMULA_MARK = re.compile(r"[$\\]")
 _FENCE = re.compile(r" {0,3}(?:`{3,}|~{3,})")
 # Asgiref's single thread is for the ORM. Heavy texts wait for their process in threads of their own.
@@ -104,14 +105,16 @@ def renumber_citations(text: str, numbers: Mapping[int, int]) -> str:
     return marks.replace(text, places, lambda mark: marks.renumber(mark, numbers))
 
 
-def is_quick(texts: Iterable[str], most_chars: int) -> bool:
+def is_quick(texts: Iterable[str]) -> bool:
     """Say whether rendering is cheaper than switching to a thread: a short text without formulas."""
     texts = list(texts)
-    return sum(map(len, texts)) <= most_chars and not any(map(_FORMULA_MARK.search, texts))
+    return sum(map(len, texts)) <= SHORT_CHARS and not any(map(_FORMULA_MARK.search, texts))
 
 
 async def arender(user_id: int, texts: Iterable[str], function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run a function that renders ``texts`` for a user off the event loop, in the caller's language."""
+    """Run a function that renders ``texts`` for a user, in the caller's language. A slow one leaves the event loop."""
+    if is_quick(texts := list(texts)):
+        return function(*args, **kwargs)
     # Asgiref (3.13) doesn't carry it to other threads.
     language = get_language()
 

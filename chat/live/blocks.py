@@ -23,7 +23,6 @@ from chat.html import (
     any_heavy,
     arender,
     cite,
-    is_quick,
     render_answer,
     render_markdown,
     render_unfinished,
@@ -32,7 +31,6 @@ from chat.link_check import EMPTY, UNKNOWN, UserText, may_contain_link
 from reasoning.citations import Source, check_citations, citation_numbers
 
 logger = logging.getLogger(__name__)
-SHORT_CHARS = 800
 # Of a processor, for all open blocks of a process: while text waits for it, and while its markup is shown as text.
 HELD_SHARE, MARKUP_SHARE = 0.06, 0.03
 UNUSED_S = 1.0  # so long a share that was not used can be used later
@@ -51,12 +49,9 @@ class BlockRenderer:
         """Return the HTML of the next blocks; without their citations where those can't be made."""
         asked = await self._asked_before(blocks)
         try:
-            if is_quick(blocks, SHORT_CHARS):
-                html, self._numbers = render_blocks(blocks, sources, self._numbers, asked, self._budget)
-            else:
-                html, self._numbers = await arender(
-                    self._owner_id, blocks, render_blocks, blocks, sources, self._numbers, asked, self._budget
-                )
+            html, self._numbers = await arender(
+                self._owner_id, blocks, render_blocks, blocks, sources, self._numbers, asked, self._budget
+            )
             return html
         except Exception:
             logger.exception("block shown without its citations", extra={"conversation": self._conversation_id.hex})
@@ -72,10 +67,9 @@ class BlockRenderer:
         if not any(parts):
             return OpenBlock()
         asked = await self._asked_before(parts)
-        args = (parts, sources, self._numbers, asked, self._budget, as_text)
-        if is_quick(parts, SHORT_CHARS):
-            return render_open(*args)
-        return await arender(self._owner_id, parts, render_open, *args)
+        return await arender(
+            self._owner_id, parts, render_open, parts, sources, self._numbers, asked, self._budget, as_text
+        )
 
     async def _asked_before(self, blocks: Sequence[str]) -> UserText:
         if self._asked is None and any(map(may_contain_link, blocks)):

@@ -15,11 +15,15 @@ class Migration(migrations.Migration):
             },
         ),
         migrations.AddField(
-            "learnedfacts", "refuses_tools", models.BooleanField(default=False, verbose_name="refuses tools")
+            "learnedfacts",
+            "tools_refused_at",
+            models.DateTimeField(blank=True, null=True, verbose_name="refused tools"),
         ),
         migrations.AddField(
             "learnedfacts",
-            "insists_on_reasoning",
-            models.BooleanField(default=False, verbose_name="wants the thinking of its tool calls back"),
+            "reasoning_wanted_at",
+            models.DateTimeField(
+                blank=True, null=True, verbose_name="wanted the thinking of its tool calls back"
+            ),
         ),
     ]

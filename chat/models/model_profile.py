@@ -122,8 +122,8 @@ class LearnedFacts(models.Model):
     model = models.CharField(_("model"), max_length=200)
     listed = models.PositiveIntegerField(_("listed"), null=True, blank=True)
     refused = models.PositiveIntegerField(_("stated when it refused a request"), null=True, blank=True)
-    refuses_tools = models.BooleanField(_("refuses tools"), default=False)
-    insists_on_reasoning = models.BooleanField(_("wants the thinking of its tool calls back"), default=False)
+    tools_refused_at = models.DateTimeField(_("refused tools"), null=True, blank=True)
+    reasoning_wanted_at = models.DateTimeField(_("wanted the thinking of its tool calls back"), null=True, blank=True)
     updated_at = models.DateTimeField(_("updated at"), auto_now=True)
 
     class Meta:

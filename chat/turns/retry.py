@@ -33,7 +33,10 @@ _ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item"})
 
 
 class Remedy(NamedTuple):
-    """What may help after a refusal: ``learn`` a field of ``LearnedFacts``, or ``omit`` a field of ``Refused``."""
+    """What may help after a refusal.
+
+    ``what`` is a field of ``LearnedFacts`` to ``learn``, with the time of the refusal, or one of ``Refused`` to ``omit``.
+    """
 
     action: Action
     what: str = ""
@@ -48,8 +51,8 @@ class Lesson(NamedTuple):
 
 
 LESSONS = (
-    Lesson("tools", "refuses_tools", lambda plan: not plan.offers_tools),
-    Lesson("missing_reasoning", "insists_on_reasoning", lambda plan: plan.insists_on_reasoning),
+    Lesson("tools", "tools_refused_at", lambda plan: not plan.offers_tools),
+    Lesson("missing_reasoning", "reasoning_wanted_at", lambda plan: plan.insists_on_reasoning),
 )
 logger = logging.getLogger(__name__)
 

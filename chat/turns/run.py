@@ -16,12 +16,13 @@ from math import ceil
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
 from chat import eventlog
 from chat.conversations import model_choice
-from chat.conversations.learned_facts import learned_facts
+from chat.conversations.learned_facts import Fact, learned_facts
 from chat.eventlog import write
 from chat.live.turn import LiveTurn
 from chat.providers.base import Provider, ProviderError, parameter
@@ -159,7 +160,8 @@ class TurnRun:
             provider = await self._find_provider()
             machine = self._machine = self._new_machine(provider)
             self.live.show_model(provider.name)
-            await self._learn(provider, listed=provider.context_limit)
+            if provider.context_limit:
+                await self._learn(provider, listed=provider.context_limit)
             for _step in range(settings.MAX_STEPS):
                 outcome = await self.run_step(provider, machine)
                 if not outcome.calls:
@@ -170,7 +172,7 @@ class TurnRun:
                         fields["error_reason"] = self._remark(outcome)
                     break
                 if self._lacks_tools:  # it calls them all the same
-                    await self._learn(provider, refuses_tools=False)
+                    await self._learn(provider, tools_refused_at=None)
                 await self._append(outcome.events)
                 self._unwritten = ()
                 await self._run_tools(machine, outcome.calls)
@@ -211,7 +213,8 @@ class TurnRun:
         if self._hides_images:
             return "refused_images" if self.started.choice.takes_images else "images"
         is_offline = self.started.choice.config.is_offline
-        return "tools" if self._lacks_tools and not is_offline else ""
+        has_looked_up = bool(self._machine and self._machine.trace)
+        return "tools" if self._lacks_tools and not (is_offline or has_looked_up) else ""
 
     async def _finish(self, status: TurnStatus, fields: dict[str, Any]) -> None:
         if self._step:
@@ -310,7 +313,7 @@ class TurnRun:
             plan, self._history, self._anchor = await retry_on_db_outage(read)
         return plan
 
-    async def _learn(self, provider: Provider, **facts: int | bool | None) -> None:
+    async def _learn(self, provider: Provider, **facts: Fact) -> None:
         """Remember what a service states or refuses, fields of ``LearnedFacts``."""
         if learned_facts.is_news(provider.identity, provider.model, **facts):
             self._planned = None  # it was planned without knowing this
@@ -325,10 +328,7 @@ class TurnRun:
         )
         match remedy:
             case Remedy("learn", fact):
-                # Also where it was known: such a refusal counts for a while.
-                await retry_on_db_outage(
-                    partial(learned_facts.learn, provider.identity, provider.model, **{fact: True})
-                )
+                await self._learn(provider, **{fact: timezone.now()})
             case Remedy("omit", part):
                 to_seq = self._history[-1].seq if self._history else 0
                 await retry_on_db_outage(partial(planning.remember_refusal, self.turn, provider, part, to_seq))

@@ -100,7 +100,8 @@ class Selector:
         if turn.has_failed:
             left = self._finished_calls(left)
         if not self.dialect.takes_tools:
-            # Calls that a model made unasked; in the running turn with what it said beside them, for it is to go on.
+            # The model called tools that it wasn't offered. Drop the calls; in the running turn drop the whole step, so
+            # that the model answers anew.
             dropped = left.parts if turn.is_running and left.calls else left.calls
             left = self._drop(left, dropped, ("dialect", f"{self.dialect.name} takes no tools"))
         reasons: list[Reason] = []

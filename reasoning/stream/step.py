@@ -127,8 +127,8 @@ class StepMachine:
         self._turn.counters = self._turn.counters.plus(normalizer.counters)
         self._turn.masked += self._thinking_redactor.counts.total()
         self._remove_repeats()
-        # Of a response that was cut off no call is run: its arguments may be half. At the limit of the output they are
-        # half where they aren't JSON (product 32).
+        # A stream that was cut or stopped runs no call. A response that reached its limit runs none if the arguments of
+        # one aren't JSON (product 32).
         calls = {} if partial else self._tool_calls.finish(turn_id=self._turn.turn_id, step=self.number)
         if self._finish_reason in CUT_SHORT and is_cut_off(calls.values()):
             calls = {}
@@ -219,7 +219,7 @@ class StepMachine:
                 self._show_answer(self._answer_redactor.feed(str(delta.text)))
 
     def _is_answer_in_hint(self) -> bool:
-        """Say whether all that came is in the thought that only the profile claims: then it is the answer."""
+        """Say whether all text came in a thought that no tag opened: only the profile said so, and it is the answer."""
         is_all = self._normalizer.ended_in_hint and not any(message.answer for message in self._messages)
         return is_all and not self._tool_calls and self._finish_reason == "stop"
 

@@ -52,9 +52,9 @@ class TextState:
 class ThinkState:
     """In a thought that one of ``closers`` ends.
 
-    ``buffer``: the tokens from the first on that may not belong to it. Where native text came before the opener that is
-    all of them, since the opener may be a stray; so it is for a thought that the template opened, whenever native text
-    comes. ``emitted`` holds what went out of such a thought before.
+    ``buffer`` is None while everything is surely a thought; it begins with the first token that may not belong to it.
+    Once native text has come, everything from the opener on is held, because the opener may be a stray. ``emitted``
+    holds what was shown of a thought that the template opened, in case native text comes.
     """
 
     closers: frozenset[str]

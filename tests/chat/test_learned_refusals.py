@@ -54,7 +54,7 @@ async def test_refusal_of_tools_lapses_after_a_while(upstream, conversation):
     upstream.script([{"content": "One.", "faults": [refused]}])
     await ask(conversation)
     long_ago = timezone.now() - REFUSAL_COUNTS - timedelta(hours=1)
-    await LearnedFacts.objects.aupdate(updated_at=long_ago)
+    await LearnedFacts.objects.aupdate(tools_refused_at=long_ago)
     await database_sync_to_async(learned_facts.refresh)()
     upstream.script([{"content": "Two.", "faults": [refused]}, {"content": "Three."}])
 
