@@ -35,7 +35,8 @@ _ITEM_REASONS = frozenset({"ciphertext", "not_found_item", "unpaired_item"})
 class Remedy(NamedTuple):
     """What may help after a refusal.
 
-    ``what`` is a field of ``LearnedFacts`` to ``learn``, with the time of the refusal, or one of ``Refused`` to ``omit``.
+    ``what`` is a field of ``LearnedFacts`` to ``learn``, with the time of the refusal, or one of ``Refused`` to
+    ``omit``.
     """
 
     action: Action
