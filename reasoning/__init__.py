@@ -3,6 +3,7 @@
 No framework, no sockets, no clock, no environment. The names below are its public interface.
 """
 
+from reasoning.delimiters.reasoning_block import ParsedMessage, parse_message
 from reasoning.deltas import Channel, Delta
 from reasoning.errors import EventError, ReasoningError, ScratchpadError, SettingError
 from reasoning.events import event_from_json, event_to_json
@@ -10,7 +11,6 @@ from reasoning.redaction import StreamRedactor, redact_args, redact_text, redact
 from reasoning.replay.plan import EgressPlan, RequestTarget, plan_request
 from reasoning.replay.tokens import estimate_tokens
 from reasoning.settings import ReasoningSettings
-from reasoning.stream.delimiter import ParsedMessage, parse_message
 from reasoning.stream.normalizer import Normalized, Normalizer, normalize_stream
 from reasoning.stream.sections import Sections, parse_sections
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from reasoning.delimiters.tags import Tag, TagScanner
 from reasoning.redaction import REDACTED, SECRETS_ONLY, UNAVAILABLE, KeyKind, Redactor, classify
 from reasoning.stream.normalizer import normalize_stream
-from reasoning.stream.tags import Tag, TagScanner
 
 # So many words in a row are no coincidence.
 RUN_WORDS: Final = 12

@@ -24,9 +24,9 @@ from chat.audit.turns import scan_turns
 from chat.conversations.search_index import TALK_COLUMN, TALK_TABLE
 from chat.models import Event
 from chat.models.filing import INDEX_COLUMN, INDEX_TABLE
+from reasoning.delimiters.tags import Tag, TagScanner
 from reasoning.events import Event as CanonicalEvent
 from reasoning.events import UserMessage
-from reasoning.stream.tags import Tag, TagScanner
 
 BATCH_ROWS: Final = 50
 FILE_ROWS: Final = 2  # each has megabytes

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
+from reasoning.delimiters.headings import ScratchpadHeadings
+from reasoning.delimiters.tags import Tag, TagScanner, Token, blunt
 from reasoning.redaction.policy import REDACTED
 from reasoning.redaction.stream import clean
-from reasoning.stream.headings import ScratchpadHeadings
-from reasoning.stream.tags import Tag, TagScanner, Token, blunt
 
 _MAX_ROUNDS: Final = 4
 # Nearly no argument has any of these.

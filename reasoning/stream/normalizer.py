@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from reasoning.delimiters.headings import ScratchpadHeadings
+from reasoning.delimiters.tags import PLAIN_GRAMMAR, Grammar, TagScanner, grammar_of
 from reasoning.deltas import Channel, Delta
 from reasoning.redaction import UNSEEN, clean
 from reasoning.scratchpad import Scratchpad
 from reasoning.services.thinking_formats import ThinkingFormat
-from reasoning.stream.headings import ScratchpadHeadings
 from reasoning.stream.output import ContentOutput, Counters, NativeOutput, ResponseState, is_blank
 from reasoning.stream.surrogates import SurrogateJoiner
-from reasoning.stream.tags import PLAIN_GRAMMAR, Grammar, TagScanner, grammar_of
 from reasoning.stream.think_blocks import ThinkTagParser
 from reasoning.stream.tool_calls import ToolCallReader, mappings_in
 

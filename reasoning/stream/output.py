@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 
+from reasoning.delimiters.tags import SeamGuard, Token, raw_text
 from reasoning.deltas import Channel, Delta
 from reasoning.scratchpad import Scratchpad
-from reasoning.stream.tags import SeamGuard, Token, raw_text
 
 BLOCK_BREAK = "\n\n"
 _CODE_MARKS = ("`", "~")

@@ -12,13 +12,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from reasoning.delimiters.headings import ANSWER, SECTIONS, SUMMARY, LineStart
+from reasoning.delimiters.tags import SeamGuard
 from reasoning.deltas import Channel, Delta
 from reasoning.scratchpad import Scratchpad
 from reasoning.stream.code_spans import CodeTracker
-from reasoning.stream.headings import ANSWER, SECTIONS, SUMMARY, LineStart
 from reasoning.stream.normalizer import Normalizer
 from reasoning.stream.output import DeltaBuffer, WhitespaceTrimmer
-from reasoning.stream.tags import SeamGuard
 
 MAX_BULLETS = 5
 MAX_BULLET_CHARS = 200

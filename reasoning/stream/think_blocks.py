@@ -28,9 +28,9 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from reasoning.delimiters.tags import Tag, Token, is_scratchpad, raw_text, without_scratchpads
 from reasoning.stream.code_spans import CodeEnd, CodePosition, CodeTracker
 from reasoning.stream.output import ContentOutput, is_blank
-from reasoning.stream.tags import Tag, Token, is_scratchpad, raw_text, without_scratchpads
 
 THINK_TAGS = frozenset({"think", "thinking", "format"})
 _MAX_HEAD_CHARS = 80

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from reasoning.citations import Source
+from reasoning.delimiters.tags import blunt
 from reasoning.deltas import RawUsage
 from reasoning.events import AssistantMessage, Event, ToolCall, ToolResult
 from reasoning.leak_guard import guard_bullets
@@ -16,7 +17,6 @@ from reasoning.services.thinking_formats import find_thinking_format
 from reasoning.stream.limits import Room, TurnLimits
 from reasoning.stream.output import Counters
 from reasoning.stream.step import StepMachine
-from reasoning.stream.tags import blunt
 from reasoning.trace import MIN_BULLETS, ToolTraceStep, summary_from_trace
 
 MAX_TOKENS = 2**31 - 1  # a service may report any number; the database column takes this one

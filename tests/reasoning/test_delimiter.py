@@ -2,8 +2,8 @@
 
 import pytest
 
+from reasoning.delimiters.reasoning_block import ParsedMessage, ReasoningBlock, parse_message
 from reasoning.replay.tokens import estimate_tokens
-from reasoning.stream.delimiter import ParsedMessage, ReasoningBlock, parse_message
 from tests.reasoning.streamed import calls_made
 
 

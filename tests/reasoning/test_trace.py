@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reasoning.citations import Source
+from reasoning.delimiters.tags import Tag, TagScanner
 from reasoning.redaction import redact_trace
-from reasoning.stream.tags import Tag, TagScanner
 from reasoning.trace import ToolTraceStep, finish, start, step_from_json, step_to_json, summary_from_trace, within_room
 
 

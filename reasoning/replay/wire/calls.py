@@ -11,11 +11,11 @@ import hashlib
 import json
 import re
 
+from reasoning.delimiters.tags import blunt
 from reasoning.events import ToolCall
 from reasoning.replay.dialects import IdRule
 from reasoning.replay.history import HistoryStep
 from reasoning.stream.normalizer import normalize_stream
-from reasoning.stream.tags import blunt
 
 NOT_RUN = "not executed: the turn ended before this call ran"
 MAX_ARGUMENT_CHARS = 100_000  # 25,000 tokens in one call

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reasoning.stream.tags import Tag, Token, any_case, prefix_pattern
+from reasoning.delimiters.tags import Tag, Token, any_case, prefix_pattern
 
 SUMMARY = "summary"
 ANSWER = "answer"
