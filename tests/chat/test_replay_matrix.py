@@ -69,8 +69,8 @@ async def disconnect_in_a_second_step(talk: Talk) -> None:
 
 @scenario
 async def error_inside_the_stream(talk: Talk) -> None:
-    failure = {"kind": "error_event", "at": "event:3"}
-    turn = await talk.ask(talk.step(), {**talk.step(), "faults": [failure]})
+    failure = {"kind": "error_event", "at": "event:8"}
+    turn = await talk.ask(talk.step(), {**talk.step(), "chunk": 2, "faults": [failure]})
 
     assert turn.status == "errored"
 
