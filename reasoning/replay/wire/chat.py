@@ -105,10 +105,12 @@ class ChatFormat(WireFormat):
         for message in super().alternating(entries):
             before = joined[-1] if joined else {}
             if may_join(before, message):
-                shared = (before.keys() & message.keys()) - {"role", "content"}
-                thinking = {name: f"{before[name]}\n\n{message[name]}" for name in shared}
                 content = self.joined_content(before["content"], message["content"])
-                joined[-1] = {**before, **message, **thinking, "content": content}
+                # Thinking goes back with its own calls, unaltered: that of an answer before them is left out.
+                earlier = {} if message.get("tool_calls") else before
+                shared = (earlier.keys() & message.keys()) - {"role", "content"}
+                thinking = {name: f"{earlier[name]}\n\n{message[name]}" for name in shared}
+                joined[-1] = {**earlier, **message, **thinking, "content": content}
                 continue
             if before.get("role") == "tool" and message["role"] == "user":
                 joined.append({"role": "assistant", "content": NO_ANSWER})
