@@ -64,8 +64,11 @@ class Question:
 
 
 def script_of(questions: Sequence[Question], pace_ms: float = PACE_MS) -> list[dict[str, Any]]:
-    """Return the replies to these questions, in whatever order they are asked."""
-    return [one for question in questions for one in question.replies(pace_ms)]
+    """Return the replies to these questions, in whatever order they are asked.
+
+    The newest are first: a question that got no answer is sent again, in one message with the next.
+    """
+    return [one for question in reversed(questions) for one in question.replies(pace_ms)]
 
 
 def length_s(questions: Sequence[Question]) -> float:
