@@ -55,7 +55,9 @@ def main(scope: str) -> int:
         # What depends on the engine or on Redis; the whole of the stored tests once more only where time allows.
         marks = "(engine or postgres or redis) and not slow" if is_fast else "stored or postgres or redis"
         where = files_marked("engine", "postgres", "redis") if is_fast else OUTSIDE_BROWSER
-        if not run_pytest("tests on PostgreSQL and Redis", [*where, "-m", marks], environment | found):
+        # All examples of the properties ran above; here only the engine is another.
+        with_services = environment | found | {"HYPOTHESIS_PROFILE": "quick"}
+        if not run_pytest("tests on PostgreSQL and Redis", [*where, "-m", marks], with_services):
             failed.append("tests on PostgreSQL and Redis")
 
     if chromium := find_chromium():
