@@ -21,7 +21,7 @@ run: writable .venv/.app  ## install what is missing, load the demo, serve on 12
 test: .venv/.dev  ## format, lint, types, layers, templates and the tests, in at most five minutes
 	@$(PY) -m tests.run fast
 
-test-all: .venv/.dev  ## the same with every slow proof, every browser test, and all stored tests on PostgreSQL
+test-all: .venv/.dev  ## the same with every slow proof, every browser test, and the stored tests on PostgreSQL
 	@$(PY) -m tests.run all
 
 bench: .venv/.dev  ## the benchmarks; ratios taken in one run

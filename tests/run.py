@@ -52,8 +52,10 @@ def main(scope: str) -> int:
     found, missing = find_services()
     not_run += missing
     if found:
-        # What depends on the engine or on Redis; the whole of the stored tests once more only where time allows.
-        marks = "(engine or postgres or redis) and not slow" if is_fast else "stored or postgres or redis"
+        # What depends on the engine or on Redis; the quick ones of the stored tests once more where time allows.
+        marks = (
+            "(engine or postgres or redis) and not slow" if is_fast else "(stored and not slow) or postgres or redis"
+        )
         where = files_marked("engine", "postgres", "redis") if is_fast else OUTSIDE_BROWSER
         # All examples of the properties ran above; here only the engine is another.
         with_services = environment | found | {"HYPOTHESIS_PROFILE": "quick"}
