@@ -18,7 +18,7 @@ run: writable .venv/.app  ## install what is missing, load the demo, serve on 12
 	@$(PY) manage.py seed_demo --verbosity 0
 	@umask 077 && exec $(PY) -m config.serve
 
-test: .venv/.dev  ## format, lint, types, layers, templates and the tests, in at most five minutes
+test: .venv/.dev  ## format, lint, types, layers, templates and the tests; about seven minutes on two cores
 	@$(PY) -m tests.run fast
 
 test-all: .venv/.dev  ## the same with every slow proof, every browser test, and the stored tests on PostgreSQL

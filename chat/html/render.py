@@ -208,7 +208,7 @@ def parse_places(block: str) -> frozenset[int]:
     """Find the marks of one block here, however long it takes."""
     try:
         return frozenset(marks.places_in(parse(block), block))
-    except Exception:  # noqa: BLE001  # as render_markup, which logs it
+    except Exception:  # noqa: BLE001  # render_markup logs it when the same block is rendered
         return plain_places(block)
 
 
