@@ -13,7 +13,7 @@ from chat.eventlog.serialization import ThinkingText, TurnRecord, record_of
 from chat.eventlog.write import (
     EndedTurn,
     InactiveBranchError,
-    Position,
+    LogPosition,
     add_ended_turns,
     append,
     close_turn,
@@ -27,7 +27,7 @@ __all__ = [
     "EndedTurn",
     "InactiveBranchError",
     "LeaseLostError",
-    "Position",
+    "LogPosition",
     "ThinkingText",
     "TurnRecord",
     "TurnRunningError",

@@ -36,7 +36,7 @@ class InactiveBranchError(Exception):
     """A turn that is not on the selected branch can't be replaced."""
 
 
-class Position(NamedTuple):
+class LogPosition(NamedTuple):
     """Where a conversation is: its newest turn, and what runs or waits. ``last_seq``: of its log.
 
     ``newest``: with its number, its status and the newest ``context_anchor`` of the selected branch; None: no turn yet.
@@ -92,11 +92,11 @@ def lock_conversation(conversation_id: uuid.UUID) -> Conversation:
     return conversation
 
 
-def read_position(conversation: Conversation) -> Position:
+def read_position(conversation: Conversation) -> LogPosition:
     """Return what decides whether and where a turn may start in a locked conversation, in one statement."""
     params = {"conversation": conversation.pk.hex, "owner": conversation.owner_id, "held": QueuedMessage.Priority.HELD}
     newest: Any = Turn.objects.raw(_POSITION, params)[0]
-    return Position(
+    return LogPosition(
         newest=newest if newest.number else None,
         last_seq=newest.last_seq or 0,
         has_running=newest.status == Turn.Status.RUNNING,  # no other branch can be selected while a turn runs
@@ -115,7 +115,7 @@ def open_turn(
     provider: str = "",
     title: str = "",
     attached: Collection[uuid.UUID] = (),
-    position: Position | None = None,
+    position: LogPosition | None = None,
 ) -> Turn:
     """Start a turn with its ``user_message`` in a locked conversation.
 

@@ -127,7 +127,7 @@ def _submit(
 
 
 def start_turn(
-    conversation: Conversation, message: Message, position: eventlog.Position, *, replaces: Turn | None = None
+    conversation: Conversation, message: Message, position: eventlog.LogPosition, *, replaces: Turn | None = None
 ) -> StartedTurn:
     """Record a turn in a locked conversation. Raises TurnRunningError, InactiveBranchError."""
     choice = model_choice.chosen_model(conversation)

@@ -96,7 +96,7 @@ def encoded_twice(_pieces: Sequence[str], joined: str) -> Iterator[str]:
         yield value
 
 
-class Repair(NamedTuple):
+class ArgumentsRepair(NamedTuple):
     """A way in which services and models break arguments: an example of pieces, and what is meant by them."""
 
     read: Callable[[Sequence[str], str], Iterator[str]]
@@ -105,14 +105,14 @@ class Repair(NamedTuple):
 
 
 REPAIRS = (
-    Repair(as_it_came, ('{"q": "a\n', 'b"}'), '{"q": "a\\u000ab"}'),
-    Repair(cumulative, ('{"q"', '{"q": "a', '{"q": "a"}'), '{"q": "a"}'),
-    Repair(repeated_whole, ('{"q": ', '"a', '{"q": "a"}'), '{"q": "a"}'),
-    Repair(last_object, ('{"q": ', '"a"}', '{"q": "a"}'), '{"q": "a"}'),
-    Repair(last_object, ("{}", '{"q": ', '"a"}'), '{"q": "a"}'),
-    Repair(last_object, ('{"q": "a"}', "}<|im_end|>"), '{"q": "a"}'),
-    Repair(fenced, ("```json\n", '{"q": "a"}', "\n```"), '{"q": "a"}'),
-    Repair(encoded_twice, ('"{\\"q\\": ', '\\"a\\"}"'), '{"q": "a"}'),
+    ArgumentsRepair(as_it_came, ('{"q": "a\n', 'b"}'), '{"q": "a\\u000ab"}'),
+    ArgumentsRepair(cumulative, ('{"q"', '{"q": "a', '{"q": "a"}'), '{"q": "a"}'),
+    ArgumentsRepair(repeated_whole, ('{"q": ', '"a', '{"q": "a"}'), '{"q": "a"}'),
+    ArgumentsRepair(last_object, ('{"q": ', '"a"}', '{"q": "a"}'), '{"q": "a"}'),
+    ArgumentsRepair(last_object, ("{}", '{"q": ', '"a"}'), '{"q": "a"}'),
+    ArgumentsRepair(last_object, ('{"q": "a"}', "}<|im_end|>"), '{"q": "a"}'),
+    ArgumentsRepair(fenced, ("```json\n", '{"q": "a"}', "\n```"), '{"q": "a"}'),
+    ArgumentsRepair(encoded_twice, ('"{\\"q\\": ', '\\"a\\"}"'), '{"q": "a"}'),
 )
 
 
