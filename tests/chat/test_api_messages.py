@@ -135,6 +135,9 @@ async def test_running_turn_is_stopped_and_what_it_wrote_is_kept(upstream, alice
     client, url = await client_of(alice), f"/api/chats/{conversation.pk}/stop/"
     asking = asyncio.create_task(ask(client, conversation))
     await held(upstream)
+    await read_until(
+        client, f"/api/chats/{conversation.pk}/messages/{(await conversation.turns.aget()).pk}/", "Three four"
+    )
 
     strangers = await (await client_of(bob)).post(url)
     stopped = await client.post(url)
