@@ -46,7 +46,7 @@ def upload(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpResponse
         return JsonResponse({"error": form}, status=200 if request.htmx else 400)  # browsers log a 4xx as a fault
     takes_images = model_choice.chosen_model(conversation).takes_images
     view = draft_view(attachments.described(stored), conversation_id, takes_images=takes_images)
-    return render(request, "chat/_attachment.html", {"file": view}, status=201)
+    return render(request, "chat/attachments/_attachment.html", {"file": view}, status=201)
 
 
 @require_POST
@@ -88,7 +88,9 @@ def attachment(request: HtmxHttpRequest, conversation_id: uuid.UUID, attachment_
         "passages": [attached_passage(each, quotes if each.fragment == cited else None) for each in listed],
         "page_url": request.get_full_path() + (f"#{cited}" if at is not None else ""),
     }
-    return render(request, "chat/_attachment_reader.html" if request.htmx else "chat/attachment.html", shown)
+    return render(
+        request, "chat/reader/_attachment_reader.html" if request.htmx else "chat/reader/attachment.html", shown
+    )
 
 
 def attached_passage(passage: passages.TextPassage, quotes: Sequence[str] | None) -> AttachedPassage:

@@ -29,7 +29,7 @@ from chat.request_preview import summary
 from chat.turns.manager import turn_manager
 from chat.validation import InvalidInputError, clean_message
 
-CARDS = "chat/_messages.html"  # the cards alone, for the page's script
+CARDS = "chat/card/_messages.html"  # the cards alone, for the page's script
 
 
 @never_cache
@@ -101,13 +101,13 @@ async def model(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRes
             return await conversation_page(request, conversation_id, status=400, error=message)
         _usage, picker = await sync_to_async(summary.next_request)(found)
         shown = {"model": picker, "error": message}
-        return await sync_to_async(render)(request, "chat/_model_picker.html", shown, status=400)
+        return await sync_to_async(render)(request, "chat/composer/_model_picker.html", shown, status=400)
     await sync_to_async(model_choice.set_model)(found, chosen)
     if not request.htmx:
         return redirect_back(request, conversation_id)
     usage, _picker = await sync_to_async(summary.next_request)(found)
     # the meter alone, out of band: to replace the picker would take the focus from it
-    meter = await sync_to_async(render)(request, "chat/_context.html", {"context": usage, "oob": True})
+    meter = await sync_to_async(render)(request, "chat/composer/_context.html", {"context": usage, "oob": True})
     return reswap(meter, "none")
 
 
@@ -144,7 +144,7 @@ async def queued_message(request: HtmxHttpRequest, conversation_id: uuid.UUID, m
             if action != "save":
                 return await conversation_page(request, conversation_id, status=409, error=error)
             status = 200 if request.htmx else 400  # htmx doesn't swap responses of 4xx
-    template = "chat/_queued_edit.html" if request.htmx else "chat/queued_edit.html"
+    template = "chat/composer/_queued_edit.html" if request.htmx else "chat/composer/queued_edit.html"
     shown = {"conversation_id": conversation_id, "message_id": message_id, "text": text, "error": error}
     return await sync_to_async(render)(request, template, shown, status=status)
 
@@ -157,8 +157,8 @@ def external_link(request: HttpRequest) -> HttpResponse:
     """
     address = check_url(request.GET.get("to", ""))
     if address is None or not address.is_web:
-        return render(request, "chat/external_link.html", status=400)
-    return render(request, "chat/external_link.html", {"address": address})
+        return render(request, "chat/reader/external_link.html", status=400)
+    return render(request, "chat/reader/external_link.html", {"address": address})
 
 
 async def conversation_page(

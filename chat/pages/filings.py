@@ -25,7 +25,7 @@ MAX_QUOTES = 3
 @require_GET
 def filing_list(request: HttpRequest) -> HttpResponse:
     """List the filings on this server."""
-    return render(request, "chat/filings.html", {"filings": Filing.objects.all()})
+    return render(request, "chat/reader/filings.html", {"filings": Filing.objects.all()})
 
 
 @require_GET
@@ -37,7 +37,7 @@ def filing(request: HtmxHttpRequest, slug: str) -> HttpResponse:
     """
     found = Filing.objects.filter(slug=slug).first()
     if found is None:
-        return render(request, "chat/filing_missing.html", status=404)
+        return render(request, "chat/reader/filing_missing.html", status=404)
     anchors = list(found.passages.order_by("ordinal").values_list("anchor", flat=True))
     cited = f"#{request.GET.get('passage', '')}"
     at = anchors.index(cited) if cited in anchors else None
@@ -58,7 +58,7 @@ def filing(request: HtmxHttpRequest, slug: str) -> HttpResponse:
         "page_url": request.get_full_path() + (cited if at is not None else ""),
         "back_url": reverse("chat:home"),
     }
-    return render(request, "chat/_reader.html" if request.htmx else "chat/filing.html", context)
+    return render(request, "chat/reader/_reader.html" if request.htmx else "chat/reader/filing.html", context)
 
 
 def cited_quotes(request: HttpRequest) -> list[str]:

@@ -57,7 +57,7 @@ def conversations(request: HtmxHttpRequest) -> HttpResponse:
             return too_many(error)
         return HttpResponseRedirect(started.get_absolute_url(), status=303)
     if after := parse_id(request.GET.get("after")):
-        return show_list(request, sidebar.older(person, after), part="chat/_groups.html")
+        return show_list(request, sidebar.older(person, after), part="chat/sidebar/_groups.html")
     if request.GET.get("q", "").strip():
         return show_list(request, sidebar.search_results(person, request.GET["q"]))
     focus = parse_id(request.GET.get("focus"))
@@ -74,7 +74,7 @@ def archived(request: HttpRequest) -> HttpResponse:
     """Show the archived conversations; ``?after=<id>`` continues their list, ``?deleted=<id>`` can be undone."""
     after = parse_id(request.GET.get("after"))
     shown = sidebar.archived(request_user(request), after, deleted=request.GET.get("deleted"))
-    return render(request, "chat/conversations.html", {"list": shown, "is_archived": True})
+    return render(request, "chat/sidebar/conversations.html", {"list": shown, "is_archived": True})
 
 
 @require_POST
@@ -122,11 +122,13 @@ def manage_page(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRes
     """Return the actions on a conversation as a page, for htmx as a menu; ``?rename``: the form for its title."""
     found = get_conversation(request, conversation_id)
     if not request.htmx:
-        return render(request, "chat/manage.html", manage_context(request, found, found.title))
+        return render(request, "chat/sidebar/manage.html", manage_context(request, found, found.title))
     if "rename" in request.GET:
-        return render(request, "chat/_rename.html", {"one": found, "title": found.title, "place": place_of(request)})
+        return render(
+            request, "chat/sidebar/_rename.html", {"one": found, "title": found.title, "place": place_of(request)}
+        )
     shown = {"one": found, "has_turns": found.turns.exists(), "place": place_of(request)}
-    return render(request, "chat/_menu.html", shown)
+    return render(request, "chat/sidebar/_menu.html", shown)
 
 
 def manage_context(request: HttpRequest, found: Conversation, title: str) -> dict[str, Any]:
@@ -138,8 +140,8 @@ def refused_title(request: HtmxHttpRequest, found: Conversation, error: str) -> 
     title = request.POST.get("title", "")
     shown = {**manage_context(request, found, title), "error": error, "place": place_of(request)}
     if not request.htmx:
-        return render(request, "chat/manage.html", shown, status=400)
-    form = render(request, "chat/_rename.html", shown, status=400)
+        return render(request, "chat/sidebar/manage.html", shown, status=400)
+    form = render(request, "chat/sidebar/_rename.html", shown, status=400)
     form.headers["HX-Reswap"] = "outerHTML settle:0ms"  # it can be sent at once
     return retarget(form, "#rename")
 
@@ -191,10 +193,10 @@ def show_changed(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRe
 
 
 def show_list(
-    request: HtmxHttpRequest, shown: sidebar.Sidebar, *, part: str = "chat/_conversations.html"
+    request: HtmxHttpRequest, shown: sidebar.Sidebar, *, part: str = "chat/sidebar/_conversations.html"
 ) -> HttpResponse:
     """Return the list, for htmx the requested part of it."""
-    template = part if request.htmx else "chat/conversations.html"
+    template = part if request.htmx else "chat/sidebar/conversations.html"
     return render(request, template, {"list": shown, "current_id": current_id(request)})
 
 

@@ -91,7 +91,7 @@ async def edit(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uu
         except InvalidInputError as error:
             shown["error"] = error.message
             status = 200 if request.htmx else 400  # htmx doesn't swap responses of 4xx
-    template = "chat/_question_edit.html" if request.htmx else "chat/edit.html"
+    template = "chat/card/_question_edit.html" if request.htmx else "chat/card/edit.html"
     return await sync_to_async(render)(request, template, shown, status=status)
 
 
@@ -126,7 +126,7 @@ def feedback(request: HtmxHttpRequest, conversation_id: uuid.UUID, turn_id: uuid
     # read again: the turn in hand has the opinion from before
     view = opinions.feedback_view(Turn.objects.select_related("feedback").get(pk=turn.pk))
     shown = {"feedback": view, "url": request.path, "is_asked": bool(verdict), "thanked": not verdict}
-    return render(request, "chat/_feedback.html", {**shown, "focus": verdict or view.verdict})
+    return render(request, "chat/card/_feedback.html", {**shown, "focus": verdict or view.verdict})
 
 
 @never_cache

@@ -52,7 +52,7 @@ async def preview(request: HttpRequest, conversation_id: uuid.UUID) -> HttpRespo
         models = model_options(conversation, chosen, model_choice.offered_models())
         return render(
             request,
-            "chat/request_preview.html",
+            "chat/preview/request_preview.html",
             {"conversation": conversation, "models": models, **shown},
             status=status,
         )

@@ -125,7 +125,7 @@ def import_page(request: HtmxHttpRequest, *, error: str = "", status: int = 200)
         "report": imports.Report(**newest.report) if newest else None,
         "error": error,
     }
-    return render(request, "chat/import.html", context, status=status)
+    return render(request, "chat/sharing/import.html", context, status=status)
 
 
 @never_cache
@@ -200,7 +200,7 @@ def revoke(request: HtmxHttpRequest, link_id: uuid.UUID) -> HttpResponse:
 @require_GET
 def share_list(request: HttpRequest) -> HttpResponse:
     """List all links of the user that can be opened now."""
-    return render(request, "chat/shares.html", {"links": link_rows(request, None)})
+    return render(request, "chat/sharing/shares.html", {"links": link_rows(request, None)})
 
 
 @login_not_required
@@ -211,7 +211,7 @@ async def shared(request: HttpRequest, token: str) -> HttpResponse:
     link = await sync_to_async(links.find_link)(token)
     if link is None:
         # one page for all reasons: nobody learns which tokens have existed
-        return not_indexed(await sync_to_async(render)(request, "chat/shared_gone.html", status=404))
+        return not_indexed(await sync_to_async(render)(request, "chat/sharing/shared_gone.html", status=404))
     urls = links.CardUrls(
         thinking=lambda turn: reverse("chat:shared_thinking", args=[token, turn.pk]),
         answer=lambda turn: reverse("chat:shared_answer", args=[token, turn.pk]),
@@ -253,8 +253,8 @@ def share_form(request: HtmxHttpRequest, conversation: Conversation, *, status: 
         **more,
     }
     if request.htmx:  # htmx doesn't swap responses of 4xx
-        return render(request, "chat/_share.html", context)
-    return render(request, "chat/share.html", context, status=status)
+        return render(request, "chat/sharing/_share.html", context)
+    return render(request, "chat/sharing/share.html", context, status=status)
 
 
 def link_rows(request: HttpRequest, conversation: Conversation | None) -> list[dict[str, Any]]:
@@ -288,7 +288,7 @@ def shared_page(
         "look": chosen if is_newest else {**chosen, "since": first.number},
         "is_preview": choice is not None,
     }
-    return not_indexed(render(request, "chat/shared.html", context))
+    return not_indexed(render(request, "chat/sharing/shared.html", context))
 
 
 def thinking_response(link: Share, turn_id: uuid.UUID | None) -> HttpResponse:

@@ -95,7 +95,7 @@ class PageFrames:
         """Return every card again."""
         records = list(records)
         context = {"items": build.items(records, self.sees), "earlier": pagination.previous_page(records)}
-        html = render_to_string("chat/_messages.html", context)
+        html = render_to_string("chat/card/_messages.html", context)
         return [format_html('<div id="messages" hx-swap-oob="innerHTML">{}</div>', html)]
 
     def finished(self, record: TurnRecord, blocks: str | None = None) -> list[str]:
@@ -114,7 +114,7 @@ class PageFrames:
         if card.thinking is not None:
             html.append(_parts(card, ("thinking_label",)))
         question = {"question": build.question_card(record), "oob": True}
-        html.append(render_to_string("chat/_question_tools.html", question))
+        html.append(render_to_string("chat/card/_question_tools.html", question))
         self._open_thinking.pop(card.id, None)
         return [
             json_frame(settles=card.id),
@@ -222,13 +222,13 @@ def started_frames(replaced: str) -> list[str]:
 
 def queue_frame(queued: Sequence[QueuedMessage]) -> str:
     """Return the queued messages."""
-    html = render_to_string("chat/_queued.html", {"queued": queued})
+    html = render_to_string("chat/composer/_queued.html", {"queued": queued})
     return format_html('<div id="queue" hx-swap-oob="innerHTML">{}</div>', html)
 
 
 def error_frame(message: str, client_id: str = "") -> str:
     """Return the composer's error: what was wrong and what is allowed."""
-    return render_to_string("chat/_error.html", {"message": message, "client_id": client_id, "oob": True})
+    return render_to_string("chat/card/_error.html", {"message": message, "client_id": client_id, "oob": True})
 
 
 def accepted_frame() -> str:
@@ -238,7 +238,7 @@ def accepted_frame() -> str:
 
 def context_frame(context: ContextView) -> str:
     """Return the context meter."""
-    return render_to_string("chat/_context.html", {"context": context, "oob": True})
+    return render_to_string("chat/composer/_context.html", {"context": context, "oob": True})
 
 
 def model_frame(model: ModelView) -> str:
@@ -249,11 +249,11 @@ def model_frame(model: ModelView) -> str:
 
 def command_frames(answer: CommandAnswer, completions: Sequence[Sequence[str]]) -> list[str]:
     """Return the answer of a command, and what can be completed now."""
-    said = render_to_string("chat/_command.html", {"answer": answer})
+    said = render_to_string("chat/composer/_command.html", {"answer": answer})
     offered = {"completions": json.dumps(completions, ensure_ascii=False), "oob": True}
     return [
         format_html('<div id="command" hx-swap-oob="innerHTML">{}</div>', said),
-        render_to_string("chat/_completions.html", offered),
+        render_to_string("chat/composer/_completions.html", offered),
         *([json_frame(draft=answer.draft)] if answer.draft else ()),
     ]
 
@@ -263,7 +263,7 @@ def title_frames(conversation: Conversation, *, is_new: bool) -> list[str]:
     goes_up = is_new and not (conversation.is_temporary or conversation.is_pinned)
     frames = [json_frame(named=conversation.pk.hex, title=conversation.title, goesUp=goes_up)]
     if goes_up:
-        item = render_to_string("chat/_conversation.html", {"one": conversation, "current_id": conversation.pk})
+        item = render_to_string("chat/sidebar/_conversation.html", {"one": conversation, "current_id": conversation.pk})
         group = f"project-{conversation.project_id.hex}" if conversation.project_id else "today"
         frames.append(format_html('<ul hx-swap-oob="afterbegin:#{}">{}</ul>', group, item))
     return frames
@@ -297,11 +297,11 @@ def _utf16_units(text: str) -> int:
 
 def _parts(card: AnswerView, names: Sequence[str]) -> str:
     context = {"card": card, "oob": True}
-    return "".join(render_to_string(f"chat/_{name}.html", context) for name in names)
+    return "".join(render_to_string(f"chat/card/_{name}.html", context) for name in names)
 
 
 def _append(items: Sequence[dict[str, Any]]) -> str:
-    html = render_to_string("chat/_messages.html", {"items": items})
+    html = render_to_string("chat/card/_messages.html", {"items": items})
     return format_html('<div hx-swap-oob="beforeend:#messages">{}</div>', html)
 
 

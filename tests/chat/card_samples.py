@@ -107,7 +107,7 @@ def text_of(template: str, **context: Any) -> str:
 
 
 def card(view: AnswerView, **context: Any) -> markup.HtmlElement:
-    return draw("chat/_card.html", card=view, **context)[0]
+    return draw("chat/card/_card.html", card=view, **context)[0]
 
 
 def page(**context: Any) -> markup.HtmlElement:

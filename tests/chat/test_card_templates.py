@@ -68,8 +68,8 @@ HOSTILE_ANSWER = AnswerView(
 @pytest.mark.parametrize("part", PARTS)
 def test_part_has_its_own_id_and_swaps_itself_only_when_live(part):
     for view in (ANSWER, LIVE, BARE, WITHHELD):
-        (still,) = draw(f"chat/_{part}.html", card=view)
-        (moving,) = draw(f"chat/_{part}.html", card=view, oob=True)
+        (still,) = draw(f"chat/card/_{part}.html", card=view)
+        (moving,) = draw(f"chat/card/_{part}.html", card=view, oob=True)
 
         assert still.get("id") == moving.get("id") == dom_id("a1", part.replace("_", "-"))
         assert (still.get("hx-swap-oob"), moving.get("hx-swap-oob")) == (None, "outerHTML")
@@ -77,17 +77,19 @@ def test_part_has_its_own_id_and_swaps_itself_only_when_live(part):
 
 @pytest.mark.parametrize("status", ["error", "streaming", "complete"])
 def test_values_are_escaped(status):
-    html = text_of("chat/_card.html", card=replace(HOSTILE_ANSWER, status=status))
-    html += text_of("chat/_question.html", question=replace(QUESTION, text=HOSTILE, client_id=HOSTILE))
-    html += text_of("chat/_queued.html", queued=[QueuedMessage(pk=1, conversation_id=uuid.uuid4(), text=HOSTILE)])
-    html += text_of("chat/_error.html", message=HOSTILE, client_id=HOSTILE, oob=True)
+    html = text_of("chat/card/_card.html", card=replace(HOSTILE_ANSWER, status=status))
+    html += text_of("chat/card/_question.html", question=replace(QUESTION, text=HOSTILE, client_id=HOSTILE))
+    html += text_of(
+        "chat/composer/_queued.html", queued=[QueuedMessage(pk=1, conversation_id=uuid.uuid4(), text=HOSTILE)]
+    )
+    html += text_of("chat/card/_error.html", message=HOSTILE, client_id=HOSTILE, oob=True)
 
     assert "<img" not in html
     assert html.count("&lt;img") > 10
 
 
 def test_question_is_a_labelled_article():
-    question = draw("chat/_question.html", question=QUESTION)[0]
+    question = draw("chat/card/_question.html", question=QUESTION)[0]
 
     assert question.get("id") == "m-a1-q"
     assert question.get("data-message-id") == "a1-q"
@@ -173,7 +175,7 @@ def test_summary_is_open_and_says_where_it_is_from():
 
 def test_status_line_ticks_while_live_and_is_empty_after():
     live = one(card(LIVE), "#m-a1-status")
-    ended = one(draw("chat/_status.html", card=ANSWER, oob=True), "#m-a1-status")
+    ended = one(draw("chat/card/_status.html", card=ANSWER, oob=True), "#m-a1-status")
 
     assert words([live]) == "Searching filings… 2 s"
     assert live.get("data-live") is not None
@@ -228,7 +230,9 @@ def test_trace_is_closed_and_shows_masks_and_citations():
 
 @pytest.mark.parametrize("state", ["running", "done", "failed", "cancelled", "denied"])
 def test_step_state_is_an_icon_and_a_word(state):
-    step = one(draw("chat/_step.html", step=replace(STEP, state=state, state_label="In words")), "[data-tool-step]")
+    step = one(
+        draw("chat/card/_step.html", step=replace(STEP, state=state, state_label="In words")), "[data-tool-step]"
+    )
 
     assert step.get("data-state") == state
     assert "In words" in words([step])

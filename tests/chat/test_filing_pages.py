@@ -44,7 +44,7 @@ def test_heads_of_columns_are_above_their_figures():
 
 
 def test_passage_can_be_linked_to():
-    shown = one(draw("chat/_passage.html", passage=passage("One.\n\nTwo <b>.")), "[data-passage]")
+    shown = one(draw("chat/reader/_passage.html", passage=passage("One.\n\nTwo <b>.")), "[data-passage]")
 
     assert shown.get("id") == "item-7-p31"
     assert one(shown, "a").get("href") == "#item-7-p31"
@@ -52,7 +52,7 @@ def test_passage_can_be_linked_to():
 
 
 def test_table_scrolls_and_aligns_its_figures():
-    shown = draw("chat/_passage.html", passage=passage("Net sales | $ 391,035 | (1.2)%\nNote | all"))
+    shown = draw("chat/reader/_passage.html", passage=passage("Net sales | $ 391,035 | (1.2)%\nNote | all"))
     rows = [[words([cell]) for cell in row] for row in all_of(shown, "tr")]
 
     assert rows == [["Net sales", "$ 391,035", "(1.2)%"], ["Note", "all", ""]]
