@@ -37,6 +37,7 @@ MAX_HIGHLIGHTED_CHARS = 16_384
 # Many lexers look through the rest of the code for each token, so some texts take seconds: of processor time, in which
 # a whole block of ordinary code is read several times over.
 MAX_HIGHLIGHT_S = 0.2
+TOKENS_PER_CHECK = 64
 _NAMES = """
     bash c c++ console cpp csharp css diff docker dockerfile go graphql html http ini java javascript js json jsx
     kotlin lua make makefile markdown md nginx php powershell py python r rb rs ruby rust sh shell sql swift toml ts tsx
@@ -222,7 +223,8 @@ def read_tokens(lexer: Lexer, source: str) -> list[tuple[_TokenType, str]]:
     tokens = []
     started = thread_time()
     for token in lexer.get_tokens(source):
-        if thread_time() - started > MAX_HIGHLIGHT_S:
+        # Reading the clock costs more than a token.
+        if len(tokens) % TOKENS_PER_CHECK == 0 and thread_time() - started > MAX_HIGHLIGHT_S:
             break
         tokens.append(token)
     return tokens

@@ -43,7 +43,7 @@ class OpenBlock(NamedTuple):
     before: str = ""
     after: str = ""
     is_whole: bool = False
-    cost_s: float = 0.0  # processor time that drawing took
+    cost_s: float = 0.0  # how long drawing took
 
     @classmethod
     def parse(cls, html: str, cost_s: float = 0.0) -> OpenBlock:

@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from time import thread_time
+from time import perf_counter
 
 from channels.db import database_sync_to_async
 from django.db import DatabaseError
@@ -90,7 +90,7 @@ def render_open(
     as_text: bool,
 ) -> OpenBlock:
     """Render what is not finished yet, with links to its sources. Its quotations get their verdicts at the end."""
-    started = thread_time()
+    started = perf_counter()
     html = render_unfinished(*parts, asked, replace(budget), as_text=as_text)
     try:
         for part in parts if sources else ():
@@ -99,7 +99,7 @@ def render_open(
     except Exception:
         logger.exception("open block shown without its citations")
         html = cite(html, ())
-    return OpenBlock.parse(html, cost_s=thread_time() - started)
+    return OpenBlock.parse(html, cost_s=perf_counter() - started)
 
 
 def may_redraw(parts: tuple[str, str]) -> bool:

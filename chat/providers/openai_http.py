@@ -35,8 +35,8 @@ ECHO_CHARS = 16
 _ECHO = "(not shown: it repeats a part of the conversation)"
 SLICE_BYTES = 65_536  # that are parsed at once: a compressed stream may bring 32 MB of comments in one piece
 # How long text is joined before it is read: 25 pictures a second are as many as a reader sees, and everything behind
-# the service costs hardly more for forty characters than for four. From 20 streams of this process on it grows.
-FRAME_WINDOW_S, WINDOW_PER_STREAM_S, LONGEST_WINDOW_S = 0.04, 0.002, 0.1
+# the service costs hardly more for forty characters than for four. From 7 streams of this process on it grows.
+FRAME_WINDOW_S, WINDOW_PER_STREAM_S, LONGEST_WINDOW_S = 0.04, 0.006, 0.1
 
 
 class SilenceLimit:
