@@ -1,5 +1,6 @@
-"""A conversation's page changed by frames as htmx and ``chat.js`` do it, without a browser."""
+"""A conversation's page changed by frames as htmx and ``frames.js`` do it, without a browser."""
 
+import json
 import re
 from html import escape
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import lxml.html
 from lxml.html import HtmlElement
 
-from tests.frame_words import read_json, redrawn
+from tests.frame_words import redrawn
 
 _LIVE_PARTS = ("head", "answer", "steps", "approval")
 _PARTS = (*_LIVE_PARTS, "sources", "actions", "notice", "points", "trace-label", "thinking-label", "question-tools")
@@ -27,8 +28,8 @@ class DrawnPage:
 
     def apply(self, frame: str) -> None:
         """Apply a frame to the page."""
-        if frame.startswith(("{", "[")):
-            self._apply_json(read_json(frame))
+        if frame.startswith("{"):
+            self._apply_json(json.loads(frame))
             return
         for element in lxml.html.fragments_fromstring(frame):
             if not isinstance(element, str) and (how := element.get("hx-swap-oob")):
@@ -59,33 +60,34 @@ class DrawnPage:
         return state
 
     def _apply_json(self, form: dict[str, Any]) -> None:
-        if "html" in form:
-            self._redraw(form)
-        elif "text" in form:
-            self._add_text(form)
-        elif "card" in form and "status" in form:
-            card = self._by_id(f"m-{form['card']}")
-            if card is not None:
-                card.set("data-status", form["status"])
-                for thinking in card.xpath(".//*[@data-token-est]"):
-                    thinking.set("data-token-est", str(form["tokensEst"]))
-                if form["status"] != "streaming":
-                    _prune(card)
-        elif "named" in form:
-            title = self._by_id("title")
-            assert title is not None
-            _empty(title)
-            title.text = form["title"]
-        elif "switch" in form:
-            self._set_switch(form)
-        elif "model" in form:
-            self._take_model(form)
-        elif "running" in form:
-            stop = self._root.find(".//*[@data-stop]")
-            assert stop is not None
-            stop.attrib.pop("hidden", None)
-            if not form["running"]:
-                stop.set("hidden", "")
+        match form["type"]:
+            case "block":
+                self._redraw(form)
+            case "text" | "thinking":
+                self._add_text(form)
+            case "card" if "status" in form:
+                card = self._by_id(f"m-{form['card']}")
+                if card is not None:
+                    card.set("data-status", form["status"])
+                    for thinking in card.xpath(".//*[@data-token-est]"):
+                        thinking.set("data-token-est", str(form["tokensEst"]))
+                    if form["status"] != "streaming":
+                        _prune(card)
+            case "title":
+                title = self._by_id("title")
+                assert title is not None
+                _empty(title)
+                title.text = form["title"]
+            case "switch":
+                self._set_switch(form)
+            case "model":
+                self._take_model(form)
+            case "turn":
+                stop = self._root.find(".//*[@data-stop]")
+                assert stop is not None
+                stop.attrib.pop("hidden", None)
+                if not form["running"]:
+                    stop.set("hidden", "")
 
     def _add_text(self, form: dict[str, Any]) -> None:
         element = self._by_id(form.get("id", self._open_id))
@@ -124,7 +126,7 @@ class DrawnPage:
         element.set("data-n", str(form["n"]))
 
     def _set_switch(self, form: dict[str, Any]) -> None:
-        for button in self._root.xpath("//*[@data-toggle=$name]", name=form["switch"]):
+        for button in self._root.xpath("//*[@data-toggle=$name]", name=form["name"]):
             button.set("aria-checked", str(form["on"]).lower())
             if not form["possible"]:
                 button.getparent().drop_tree()
@@ -176,7 +178,7 @@ class DrawnPage:
 
 
 def _prune(card: HtmlElement) -> None:
-    """Remove the empty panels of a finished card, as ``chat.js`` does."""
+    """Remove the empty panels of a finished card, as ``frames.js`` does."""
     for fold in card.xpath(".//*[contains(@class, 'disclosure')]"):
         steps = fold.xpath(".//*[contains(@class, 'steps')]")
         is_empty = fold.get("data-token-est") == "0" or (steps and not len(steps[0]))

@@ -14,25 +14,16 @@ def heard(frames: Iterable[str]) -> str:
     finished: dict[str, str] = defaultdict(str)
     open_block = ""
     for frame in sent:
-        form = read_json(frame) if frame.startswith(("{", "[")) else {}
-        if "html" in form:
-            open_block = form.get("id", open_block)
-            done, texts[open_block] = redrawn(texts[open_block], form)
-            finished[open_block] += done
-        elif "text" in form and "id" in form:
-            texts[form["id"]] += form["text"]
-        elif "text" in form:
-            texts[open_block] += escape(form["text"], quote=False)
+        match json.loads(frame) if frame.startswith("{") else {}:
+            case {"type": "block"} as form:
+                open_block = form.get("id", open_block)
+                done, texts[open_block] = redrawn(texts[open_block], form)
+                finished[open_block] += done
+            case {"type": "thinking", "id": name, "text": text}:
+                texts[name] += text
+            case {"type": "text", "text": text}:
+                texts[open_block] += escape(text, quote=False)
     return "\n".join([*sent, *(finished[name] + text for name, text in texts.items())])
-
-
-def read_json(frame: str) -> dict[str, Any]:
-    """Return a JSON frame; one of the open block as an object."""
-    form: dict[str, Any] | list[Any] = json.loads(frame.replace("\x7f", "<"))
-    if isinstance(form, dict):
-        return form
-    names = ("n", "text") if len(form) == 2 else ("n", "html", "same", "finished", "end")
-    return dict(zip(names, form, strict=False))
 
 
 def redrawn(html: str, form: Mapping[str, Any]) -> tuple[str, str]:

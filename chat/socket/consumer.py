@@ -26,7 +26,7 @@ from accounts.models import User
 from chat.db_errors import user_message
 from chat.live.groups import Subscription, group_of, viewer_group
 from chat.live.turn import LiveTurn
-from chat.socket.frames import error_frame, json_frame
+from chat.socket.frames import LiveFrame, error_frame
 from chat.socket.page import PageSession, client_id_of
 from chat.socket.reauthorize import PageKey, PageViewer, SignedOutError, Viewers, authorize, read_viewers
 from chat.turns.manager import TurnManager, turn_manager
@@ -179,7 +179,7 @@ class ConversationConsumer(AsyncWebsocketConsumer):
         if self._was_live == self.is_live:
             return []
         self._was_live = self.is_live
-        return [json_frame(live=self.is_live)]
+        return [LiveFrame(live=self.is_live).encode()]
 
     async def live_event(self, message: dict[str, Any]) -> None:
         """Draw an event of the conversation."""

@@ -1,8 +1,8 @@
-"""What one viewer's page is sent: HTML frames for htmx to swap, JSON frames for ``chat.js``.
+"""What one viewer's page is sent: HTML frames for htmx to swap, JSON frames for ``static/js/frames.js``.
 
-The answer travels as JSON: text for the tip of the open block, ``[n, text]``, or what of the HTML up to the tip has
-changed, ``[n, html, same, finished, end]``. Parts of a card travel as HTML under their own ids, drawn by the templates
-of the page. Shells that a person may have opened are in no frame. What the viewer may not see is not sent (product 15).
+The answer travels as JSON: text for the tip of the open block, or what of the HTML up to the tip has changed. Parts of
+a card travel as HTML under their own ids, drawn by the templates of the page. Shells that a person may have opened are
+in no frame. What the viewer may not see is not sent (product 15).
 """
 
 from __future__ import annotations
@@ -36,7 +36,121 @@ TOKENS_EVERY_S = 1.0
 STEPS_EVERY_S = 1.0
 FEW_STEPS = 20
 ANNOUNCE_EVERY_S = 10.0
-LESS_THAN = "\x7f"  # in JSON frames, see chat.js
+
+
+class Frame(
+    msgspec.Struct,
+    omit_defaults=True,
+    rename="camel",
+    tag_field="type",
+    tag=lambda name: name.removesuffix("Frame").lower(),
+):
+    """A JSON frame: its type and named fields. ``static/js/frames.js`` has a handler for each type."""
+
+    def encode(self) -> str:
+        """Return the JSON text. It has no "<": a page that missed its listener would swap a frame with markup."""
+        return msgspec.json.encode(self).decode().replace("<", "\\u003c")
+
+
+class TextFrame(Frame):
+    """More text at the tip of the open block. ``n`` counts the changes of the block."""
+
+    n: int
+    text: str
+
+
+class BlockFrame(Frame):
+    """A change of the HTML of the open block up to its tip.
+
+    ``same``: how many characters stay, before ``html``. ``finished``: how many of both are no part of the block any
+    more. ``end``: the end tags behind the tip, where they have changed. ``id``: of the element, with the whole block.
+    """
+
+    n: int
+    html: str
+    same: int = 0
+    finished: int = 0
+    end: str | msgspec.UnsetType = msgspec.UNSET
+    id: str = ""
+
+
+class ThinkingFrame(Frame):
+    """Thinking of a card that the page has opened: with ``n`` 0 all of it, else more."""
+
+    id: str
+    n: int
+    text: str
+
+
+class EndingFrame(Frame):
+    """The end of the answer in this card follows."""
+
+    card: str
+
+
+class CardFrame(Frame):
+    """The status of a card, and how long its thinking is."""
+
+    card: str
+    status: str = ""
+    tokens_est: int | msgspec.UnsetType = msgspec.UNSET
+
+
+class TurnFrame(Frame):
+    """Whether a turn is running."""
+
+    running: bool
+
+
+class SwitchFrame(Frame):
+    """The state of a switch in the top bar, and whether this viewer may use it."""
+
+    name: str
+    on: bool
+    possible: bool
+
+
+class EffortChoice(msgspec.Struct, frozen=True):
+    """An option of the effort picker."""
+
+    value: str
+    label: str
+    chosen: bool
+
+
+class ModelFrame(Frame):
+    """The model that answers next, and the efforts that can be chosen for it."""
+
+    model: str
+    label: str
+    efforts: tuple[EffortChoice, ...]
+
+
+class TitleFrame(Frame):
+    """The title of the conversation. ``goes_up``: its entry in the list follows, for the top of its group."""
+
+    conversation: str
+    title: str
+    goes_up: bool
+
+
+class AnnounceFrame(Frame):
+    """A text for screen readers."""
+
+    text: str
+    assertive: bool = False
+
+
+class DraftFrame(Frame):
+    """A text for the composer."""
+
+    text: str
+
+
+class LiveFrame(Frame):
+    """Whether events of the conversation reach the page at once."""
+
+    live: bool
 
 
 class PageFrames:
@@ -75,16 +189,16 @@ class PageFrames:
         """Return the parts of a running card that the page has already."""
         card = build.live_answer_card(turn, self.sees)
         frames = [_parts(card, _LIVE_PARTS), self._whole_open_block(turn), *self._steps(card)]
-        frames.append(json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)))
+        frames.append(CardFrame(card=card.id, status=card.status, tokens_est=_tokens(card)).encode())
         if card.id in self._open_thinking:
             frames += self.open_thinking(turn)
-        return [*frames, json_frame(running=True)]
+        return [*frames, TurnFrame(running=True).encode()]
 
     def append_live(self, turn: TurnState) -> list[str]:
         """Return the whole card of a running turn that the page doesn't have."""
         card = build.live_answer_card(turn, self.sees)
         html = _append([{"question": build.live_question_card(turn), "answer": card}])
-        return [html, self._whole_open_block(turn), json_frame(running=True)]
+        return [html, self._whole_open_block(turn), TurnFrame(running=True).encode()]
 
     def append_cards(self, records: Iterable[TurnRecord]) -> list[str]:
         """Return whole cards of finished turns that the page doesn't have."""
@@ -117,12 +231,12 @@ class PageFrames:
         html.append(render_to_string("chat/card/_question_tools.html", question))
         self._open_thinking.pop(card.id, None)
         return [
-            json_frame(settles=card.id),
+            EndingFrame(card=card.id).encode(),
             answer,
             "".join(html),
-            json_frame(card=card.id, status=card.status, tokensEst=_tokens(card)),
-            json_frame(running=False),
-            json_frame(announce=_ending(card), assertive=card.status == "error"),
+            CardFrame(card=card.id, status=card.status, tokens_est=_tokens(card)).encode(),
+            TurnFrame(running=False).encode(),
+            AnnounceFrame(text=_ending(card), assertive=card.status == "error").encode(),
         ]
 
     def open_thinking(self, turn: TurnState) -> list[str]:
@@ -131,7 +245,7 @@ class PageFrames:
             return []
         self._open_thinking[turn.public_id] = 0
         text, _cut = self.sees.thinking_text(turn.thinking)
-        return [json_frame(id=dom_id(turn.public_id, "thinking-text"), n=0, text=text)]
+        return [ThinkingFrame(id=dom_id(turn.public_id, "thinking-text"), n=0, text=text).encode()]
 
     def is_thinking_open(self, message_id: str) -> bool:
         return message_id in self._open_thinking
@@ -146,7 +260,7 @@ class PageFrames:
         if not event["added"]:
             return []
         self._open_html += escape(event["added"], quote=False)
-        return [_to_json([event["n"], event["added"]])]
+        return [TextFrame(n=event["n"], text=event["added"]).encode()]
 
     def _redraw(self, n: int, block: OpenBlock, finished: str = "") -> str:
         """Return what has changed of the open block; ``finished``: HTML that is not part of it any more.
@@ -156,15 +270,16 @@ class PageFrames:
         """
         html = finished + block.before
         same = _same_chars(self._open_html, html)
-        end = [] if block.after == self._open_end else [block.after]
+        end = msgspec.UNSET if block.after == self._open_end else block.after
         self._open_html, self._open_end = block.before, block.after
-        return _to_json([n, html[same:], _utf16_units(html[:same]), _utf16_units(finished), *end])
+        same_units, finished_units = _utf16_units(html[:same]), _utf16_units(finished)
+        return BlockFrame(n=n, html=html[same:], same=same_units, finished=finished_units, end=end).encode()
 
     def _whole_open_block(self, turn: TurnState) -> str:
         """Return the open block; the changes after it are of this one."""
         self._open_html, self._open_end = turn.open_block.before, turn.open_block.after
-        block = {"html": self._open_html, "end": self._open_end}
-        return json_frame(id=dom_id(turn.public_id, "tail"), n=turn.tail_n, **block)
+        element_id = dom_id(turn.public_id, "tail")
+        return BlockFrame(n=turn.tail_n, html=self._open_html, end=self._open_end, id=element_id).encode()
 
     def _may_draw_steps(self, count: int) -> bool:
         """Draw each change of a few steps, of many at most once a second: the end draws them all once more."""
@@ -180,7 +295,7 @@ class PageFrames:
         now = time.monotonic()
         if announce and now - self._announced_at > ANNOUNCE_EVERY_S:
             self._announced_at = now
-            frames.append(json_frame(announce=card.status_text))
+            frames.append(AnnounceFrame(text=card.status_text).encode())
         return frames
 
     def _steps(self, card: AnswerView) -> list[str]:
@@ -196,22 +311,17 @@ class PageFrames:
         if text and turn.public_id in self._open_thinking:
             self._open_thinking[turn.public_id] += 1
             n = self._open_thinking[turn.public_id]
-            frames.append(json_frame(id=dom_id(turn.public_id, "thinking-text"), n=n, text=text))
+            frames.append(ThinkingFrame(id=dom_id(turn.public_id, "thinking-text"), n=n, text=text).encode())
         now = time.monotonic()
         if offset == 0 or now - self._tokens_at > TOKENS_EVERY_S:
             self._tokens_at = now
-            frames.append(json_frame(card=turn.public_id, tokensEst=turn.thinking_tokens))
+            frames.append(CardFrame(card=turn.public_id, tokens_est=turn.thinking_tokens).encode())
         return frames
-
-
-def json_frame(**form: Any) -> str:
-    """Return a JSON frame that no HTML parser can take for markup."""
-    return _to_json(form)
 
 
 def scratchpad_switch_frame(sees: Visibility) -> str:
     """Return the state of the scratchpad's switch in the top bar."""
-    return json_frame(switch="show-scratchpad", on=sees.scratchpad, possible=sees.scratchpad_possible)
+    return SwitchFrame(name="show-scratchpad", on=sees.scratchpad, possible=sees.scratchpad_possible).encode()
 
 
 def started_frames(replaced: str) -> list[str]:
@@ -243,8 +353,8 @@ def context_frame(context: ContextView) -> str:
 
 def model_frame(model: ModelView) -> str:
     """Return the model that answers next. The picker updates in place, so that nobody loses their place in it."""
-    efforts = [(option.value, option.label, option.is_chosen) for option in model.efforts]
-    return json_frame(model=model.value, label=model.label, efforts=efforts)
+    efforts = tuple(EffortChoice(option.value, option.label, option.is_chosen) for option in model.efforts)
+    return ModelFrame(model=model.value, label=model.label, efforts=efforts).encode()
 
 
 def command_frames(answer: CommandAnswer, completions: Sequence[Sequence[str]]) -> list[str]:
@@ -254,25 +364,19 @@ def command_frames(answer: CommandAnswer, completions: Sequence[Sequence[str]]) 
     return [
         format_html('<div id="command" hx-swap-oob="innerHTML">{}</div>', said),
         render_to_string("chat/composer/_completions.html", offered),
-        *([json_frame(draft=answer.draft)] if answer.draft else ()),
+        *([DraftFrame(text=answer.draft).encode()] if answer.draft else ()),
     ]
 
 
 def title_frames(conversation: Conversation, *, is_new: bool) -> list[str]:
     """Return a conversation's title for header, window and list; a new one is put on top of its group."""
     goes_up = is_new and not (conversation.is_temporary or conversation.is_pinned)
-    frames = [json_frame(named=conversation.pk.hex, title=conversation.title, goesUp=goes_up)]
+    frames = [TitleFrame(conversation=conversation.pk.hex, title=conversation.title, goes_up=goes_up).encode()]
     if goes_up:
         item = render_to_string("chat/sidebar/_conversation.html", {"one": conversation, "current_id": conversation.pk})
         group = f"project-{conversation.project_id.hex}" if conversation.project_id else "today"
         frames.append(format_html('<ul hx-swap-oob="afterbegin:#{}">{}</ul>', group, item))
     return frames
-
-
-def _to_json(form: Any) -> str:
-    # A page that missed its listener would swap a frame with "<" in it. Another character of one byte stands for it:
-    # half the frames of an answer are HTML.
-    return msgspec.json.encode(form).decode().replace(LESS_THAN, "\\u007f").replace("<", LESS_THAN)
 
 
 def _last_blocks(message_id: str, html: str) -> str:

@@ -33,7 +33,7 @@ from chat.live.turn import LiveTurn
 from chat.models import QueuedMessage, Turn
 from chat.request_preview import summary
 from chat.socket import frames
-from chat.socket.frames import PageFrames, accepted_frame, error_frame, json_frame
+from chat.socket.frames import AnnounceFrame, PageFrames, TurnFrame, accepted_frame, error_frame
 from chat.socket.reauthorize import (
     ConversationGoneError,
     PageKey,
@@ -86,7 +86,7 @@ class PageSession:
             self._newest_id = turn.public_id
         if turn is not None and shows not in (None, turn.public_id):
             self._must_sync = True
-            return [json_frame(running=True)]
+            return [TurnFrame(running=True).encode()]
         return self._snapshot(turn)
 
     async def receive(self, form: object) -> list[str]:
@@ -232,7 +232,9 @@ class PageSession:
     def _snapshot(self, turn: TurnState | None) -> list[str]:
         """Return the running card, which the page has already, in its present state, and follow its turn from there."""
         self._follow_from(turn)
-        return self._frames.snapshot(turn) + self._scratchpad_notice(turn) if turn else [json_frame(running=False)]
+        return (
+            self._frames.snapshot(turn) + self._scratchpad_notice(turn) if turn else [TurnFrame(running=False).encode()]
+        )
 
     def _show(self, turn: TurnState) -> list[str]:
         """Return the running card, whole where the page doesn't have it, and follow its turn from there."""
@@ -267,7 +269,7 @@ class PageSession:
         is_new = turn.public_id not in self._cards  # a sync may have brought it meanwhile
         if is_new:
             drawn += [*frames.started_frames(event["replaced"]), *self._show(turn)]
-            drawn.append(json_frame(announce=_("Working on the answer")))
+            drawn.append(AnnounceFrame(text=_("Working on the answer")).encode())
         else:
             drawn += [*(self._snapshot(turn) if self.turn is not turn else ()), *self._first_title(turn)]
         return drawn

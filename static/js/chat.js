@@ -1,7 +1,8 @@
-// The conversation's socket: opening and closing it, the frames that come over it, and the state that the window shows.
-// htmx swaps HTML frames; JSON frames are handled here. Other scripts send by "legible:send".
+// The conversation's socket: opening and closing it, where its frames go, and the state that the window shows.
+// htmx swaps HTML frames; frames.js handles JSON frames. Other scripts send by "legible:send".
 
-import { drawText, followNewText, forgetText, holdPosition, receiveText, stayAtText } from "./live_text.js";
+import { announce, handleFrame, setSwitch } from "./frames.js";
+import { drawText, followNewText, forgetText, holdPosition } from "./live_text.js";
 
 const chat = document.getElementById("chat");
 const composer = chat.querySelector("[data-composer]");
@@ -13,9 +14,6 @@ const MORE_CARDS = '<div hx-swap-oob="beforeend:#messages"'; // brings some
 const CARD_ID = /<article\s+class="card"\s+id="([^"]+)"/g;
 const TOO_MANY = 4429; // close code: too many pages, or too many messages
 const RETRIED_BY_HTMX = [1006, 1011, 1012, 1013];
-
-const NOTHING_TO_SHOW =
-  ".disclosure:has(> .points:empty), .disclosure:has(.steps:empty), .disclosure[data-token-est='0'], .disclosure--line:empty, [id$='-pad']:empty";
 
 let socket = null;
 let isConnected = false;
@@ -69,111 +67,6 @@ document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
   statusTimer ||= setTimeout(showStatus, wait);
 });
 
-// Everything else that comes as JSON.
-
-const prune = (card) => {
-  card.querySelectorAll(NOTHING_TO_SHOW).forEach((shell) => shell.remove());
-  card.querySelector(".work:not(:has(.disclosure))")?.remove();
-};
-
-const markCard = ({ card: id, status, tokensEst }) => {
-  const card = document.getElementById(`m-${id}`);
-  const thinking = card?.querySelector("[data-ai-reasoning]");
-  if (thinking && tokensEst !== undefined) thinking.dataset.tokenEst = tokensEst;
-  if (!card || !status) return;
-  const isLive = status === "streaming";
-  card.dataset.status = status;
-  if (isLive) return card.setAttribute("aria-busy", "true");
-  card.removeAttribute("aria-busy");
-  prune(card);
-  card.dispatchEvent(new CustomEvent("legible:settled", { bubbles: true }));
-};
-
-const setRunning = ({ running }) => {
-  const stop = composer.querySelector("[data-stop]");
-  if (!running && stop === document.activeElement) composer.elements.text.focus(); // else it would be lost
-  composer.toggleAttribute("data-running", running);
-  if (running) composer.elements.text.placeholder = composer.elements.text.dataset.followUp;
-  stop.hidden = !running;
-};
-
-const updateTitle = ({ named, title, goesUp }) => {
-  document.getElementById("title").textContent = title;
-  document.title = `${title} · ${chat.dataset.site}`;
-  const item = document.getElementById(`c-${named}`);
-  if (!item) return;
-  if (goesUp) return item.remove(); // it comes again, on top
-  const [link, more] = item.children;
-  more.ariaLabel = more.ariaLabel.replace(link.textContent.trim(), () => title);
-  link.replaceChildren(title);
-};
-
-const announce = ({ announce: text, assertive }) => {
-  document.getElementById(assertive ? "alert-node" : "status-node").textContent = text;
-};
-
-const setSwitch = (button, isOn) => {
-  button?.setAttribute("aria-checked", isOn);
-  if (button) button.form.elements.on.value = !isOn;
-};
-
-// Another tab, or time, switched it; or this person may not use it any more.
-const updateSwitch = ({ switch: name, on, possible }) => {
-  const button = document.querySelector(`[data-toggle=${name}]`);
-  if (possible) setSwitch(button, on);
-  else button?.form.remove();
-};
-
-const showLiveness = ({ live }) => {
-  banner.hidden = live;
-  banner.textContent = live ? banner.dataset.away : banner.dataset.notLive;
-};
-
-// The pickers of model and effort follow what was chosen by a command or on another page.
-
-const updateEfforts = (efforts) => {
-  const picker = document.getElementById("effort-pick");
-  const options = efforts.map(([value, label, isChosen]) => new Option(label, value, false, isChosen));
-  const labels = (list) => [...list].map((option) => option.text).join();
-  if (labels(options) !== labels(picker.options)) picker.replaceChildren(...options);
-  picker.value = efforts.find(([, , isChosen]) => isChosen)?.[0] ?? "";
-  picker.parentElement.hidden = !efforts.length;
-};
-
-const updateModel = ({ model, label, efforts }) => {
-  updateEfforts(efforts);
-  const picker = document.getElementById("model-pick");
-  if (!picker.matches("select")) return picker.firstElementChild.replaceChildren(label); // one model only
-  const option = [...picker.options].find(({ value }) => value === model);
-  if (option) option.text = label;
-  else picker.add(new Option(label, model));
-  picker.value = model;
-};
-
-// An array is about the open block of the answer.
-const openBlockChange = ([n, text, same, finished, end]) =>
-  same === undefined ? { n, text } : { n, html: text, same, finished, end };
-
-const LESS_THAN = /\x7f/g; // stands for "<", so that nothing takes a JSON frame for HTML
-
-const parseFrame = (message) => JSON.parse(message.replace(LESS_THAN, "<"));
-
-const handleFrame = (frame) => {
-  if (Array.isArray(frame)) return receiveText(openBlockChange(frame), syncAfterGap);
-  if ("text" in frame || "html" in frame) return receiveText(frame, syncAfterGap);
-  drawText();
-  if ("settles" in frame) return stayAtText();
-  if ("card" in frame) return markCard(frame);
-  if ("running" in frame) return setRunning(frame);
-  if ("switch" in frame) return updateSwitch(frame);
-  if ("model" in frame) return updateModel(frame);
-  if ("named" in frame) return updateTitle(frame);
-  if ("announce" in frame) return announce(frame);
-  if ("draft" in frame) return document.dispatchEvent(new CustomEvent("legible:draft", { detail: frame.draft }));
-  if ("live" in frame) return showLiveness(frame);
-  if ("gone" in frame) location.reload();
-};
-
 // Messages that were drawn again may have brought it already.
 const makeRoom = (message) => {
   statusAt = performance.now();
@@ -186,9 +79,9 @@ document.addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message } = event.detail;
   if (message.startsWith(ALL_CARDS)) returnAfterFrame = holdPosition();
   if (message.startsWith(MORE_CARDS)) makeRoom(message);
-  if (!/^[{[]/.test(message)) return drawText(); // what came before a swap belongs to what is swapped
+  if (!message.startsWith("{")) return drawText(); // what came before a swap belongs to what is swapped
   event.preventDefault();
-  handleFrame(parseFrame(message));
+  handleFrame(message, syncAfterGap);
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
@@ -253,7 +146,7 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
   detail.isError = false;
 });
 
-document.addEventListener("htmx:responseError", () => announce({ announce: chat.dataset.failed, assertive: true }));
+document.addEventListener("htmx:responseError", () => announce({ text: chat.dataset.failed, assertive: true }));
 
 // The window says that an answer is being written and, while it is hidden, how the answer ended.
 

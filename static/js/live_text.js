@@ -322,15 +322,16 @@ export const drawText = () => {
 
 export const forgetText = () => waiting.clear();
 
-// Calls onGap when pieces before this one are missing.
-export const receiveText = ({ id = openId, n, text, ...change }, onGap) => {
-  if ("html" in change) openId = id;
+// Take a text, block or thinking frame. Calls onGap when frames before this one are missing.
+export const receiveText = ({ type, n, text, html, ...change }, onGap) => {
+  if (type === "block" && change.id) openId = change.id;
+  const id = type === "thinking" ? change.id : openId;
   const element = document.getElementById(id);
   if (!element) return;
   const before = waiting.get(id) ?? { n: Number(element.dataset.n), text: "", isWhole: false, changes: [] };
   const isNext = n === before.n + 1;
-  if ("html" in change && (isNext || n === 0 || !change.same))
-    waiting.set(id, { n, text: "", changes: [...before.changes, { text: before.text, ...change }] });
+  if (type === "block" && (isNext || n === 0 || !change.same))
+    waiting.set(id, { n, text: "", changes: [...before.changes, { text: before.text, html, ...change }] });
   else if (n === 0) waiting.set(id, { n, text, isWhole: true });
   else if (isNext) waiting.set(id, { ...before, n, text: before.text + text });
   else if (n > before.n) onGap();

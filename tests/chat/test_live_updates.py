@@ -490,7 +490,7 @@ async def test_scratchpad_leaves_every_open_page_when_the_right_to_it_ends(
         far = await stack.enter_async_context(page_of(ada, conversation, elsewhere, client=client))
         await tabs[0].post("/accounts/toggles/show-scratchpad/", {"on": "true"})
         for page in (*tabs, far):
-            await page.sees('"switch":"show-scratchpad","on":true')
+            await page.sees('"name":"show-scratchpad","on":true')
         await ask(conversation)
         for page in tabs:
             await page.sees(PAD)
@@ -506,7 +506,7 @@ async def test_scratchpad_leaves_every_open_page_when_the_right_to_it_ends(
             await ada.user_permissions.aclear()
 
         for page in (*tabs, far):
-            await page.sees('"switch":"show-scratchpad","on":false')
+            await page.sees('"name":"show-scratchpad","on":false')
             await page.is_as_reloaded()
             assert page.state()["panels"] == 0
             assert page.state()["scratchpad"] == ([] if ends_by == "permission" else ["false"])
@@ -521,7 +521,7 @@ async def test_scratchpad_is_shown_while_it_is_written(upstream, ada, settings):
     client = await signed_in(ada)
     async with page_of(ada, conversation, client=client) as page, page_of(ada, conversation) as without_switch:
         await page.post("/accounts/toggles/show-scratchpad/", {"on": "true"})
-        await page.sees('"switch":"show-scratchpad","on":true')
+        await page.sees('"name":"show-scratchpad","on":true')
         await started(conversation)
         await asyncio.to_thread(upstream.wait_for, held="pad")
         await page.sees(PAD)

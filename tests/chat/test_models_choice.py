@@ -131,4 +131,4 @@ class TestNextRequest:
         meter, model, *_title = await page.on_event({"kind": "model"})
 
         assert "0/5000" in meter
-        assert model == '{"model":"kimi","label":"Kimi \x7f3","efforts":[]}'
+        assert model == r'{"type":"model","model":"kimi","label":"Kimi \u003c3","efforts":[]}'

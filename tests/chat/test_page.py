@@ -186,7 +186,7 @@ async def test_page_that_was_loaded_before_the_running_turn_gets_its_card_whole_
     frames = await opened.drawn_until_the_end()
     synced = await opened.do({"action": "sync", "last": earlier.public_id, "status": "complete"})
 
-    assert first == ['{"running":true}']
+    assert first == ['{"type":"turn","running":true}']
     assert frames == []
     assert cards_in(synced) == 1
 

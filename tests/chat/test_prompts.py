@@ -39,12 +39,12 @@ async def test_prompt_of_the_library_is_put_into_the_composer(conversation, alic
     async with socket_of(conversation, alice) as socket:
         await frames_until(socket, "running")
         await socket.send_to(json.dumps({"text": "/prompt review", "id": "a"}))
-        frame = (await frames_until(socket, '"draft"'))[-1]
+        frame = (await frames_until(socket, '"type":"draft"'))[-1]
         await socket.send_to(json.dumps({"text": "/prompt revue", "id": "b"}))
         refused = (await frames_until(socket, "revue"))[-1]
 
     assert "Review this:\nline by line</textarea>" in without_script.content.decode()
-    assert json.loads(frame) == {"draft": "Review this:\nline by line"}
+    assert json.loads(frame) == {"type": "draft", "text": "Review this:\nline by line"}
     assert "There is no prompt revue. Saved prompts: review." in refused
     assert not await conversation.turns.aexists()
 

@@ -209,12 +209,12 @@ async def test_page_opens_while_redis_is_down_and_is_live_when_it_is_back(upstre
         for name in ("new_channel", "group_send"):
             outage.setattr(layer, name, getattr(redis_down, name))
         async with socket_of(conversation, alice) as socket:
-            await frames_until(socket, '{"live":false}')
+            await frames_until(socket, '"live":false')
             await socket.send_to(json.dumps({"text": "Why?"}))
             await frames_until(socket, "Found in the database.")
 
             outage.undo()
-            await frames_until(socket, '{"live":true}')
+            await frames_until(socket, '"live":true')
             await socket.send_to(json.dumps({"text": "And?"}))
             await frames_until(socket, "Found live.")
 
@@ -304,8 +304,8 @@ async def test_whatever_a_text_contains_reaches_the_page_as_text(upstream, alice
             await socket.send_to(json.dumps(sent))
             frames += await frames_until(socket, seen)
         for address, form, seen in [
-            ("manage", {"do": "rename", "title": f"title {HOSTILE}"}, "title \x7fimg"),
-            ("model", {"model": "kimi"}, "label \x7fimg"),
+            ("manage", {"do": "rename", "title": f"title {HOSTILE}"}, r"title \u003cimg"),
+            ("model", {"model": "kimi"}, r"label \u003cimg"),
         ]:
             await client.post(f"/chats/{conversation.pk}/{address}/", form, headers={"HX-Request": "true"})
             frames += await frames_until(socket, seen)
@@ -316,7 +316,7 @@ async def test_whatever_a_text_contains_reaches_the_page_as_text(upstream, alice
     for frame in frames:
         assert "<img" not in frame
         assert "composer-error" not in frame or 'hx-swap-oob="true">x' not in frame
-        if frame.startswith(("{", "[")):
+        if frame.startswith("{"):
             assert "<" not in frame
             json.loads(frame)
 

@@ -143,14 +143,14 @@ if not missing_packages({}):
         await far.send(text="And?", id="q2")
         await far.sees("And?")
         late = await come_in(far.base_url, chat)
-        await late.sees('{"live":false}')
+        await late.sees('"live":false')
         model.release("middle")
         await late.sees(MIDDLE)
         await near.sees(MIDDLE)
         await far.sees(MIDDLE)  # by way of the database
         await asyncio.to_thread(services.redis.start)
         await asyncio.gather(*(one.until_healthy() for one in people))
-        await late.sees('{"live":true}')
+        await late.sees('"live":true')
         model.release("last")
 
         await until_answered([*people, late], chat, 2)
