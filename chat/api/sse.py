@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _
 
 from chat import eventlog
 from chat.api.endpoint import ApiError
+from chat.live.follow import TurnFollower
 from chat.live.groups import Subscription, group_of
 from chat.live.state import Event
 from chat.live.stored import FollowedTurn, read_followed
@@ -93,11 +94,15 @@ class TurnEvents:
     sees: Visibility
     authorize: Callable[[], Visibility]  # reads what the viewer may see now; raises ApiError if that is nothing
     after: InitVar[Position | None] = None  # the last event that the client has; None for one that has nothing
-    turn: RunningTurn | None = None  # as it was last known while it ran
+    follower: TurnFollower[RunningTurn] | None = None  # of the turn, as it was last known while it ran
     position: Position = field(init=False)
     is_resumed: bool = field(init=False)
     rewrites: int = 0  # that the position has followed
     asked: str = ""  # the call whose waiting was sent last
+
+    @property
+    def turn(self) -> RunningTurn | None:
+        return self.follower.turn if self.follower else None
 
     def __post_init__(self, after: Position | None) -> None:
         self.position, self.is_resumed = after or Position(), after is not None
@@ -144,12 +149,15 @@ class TurnEvents:
     async def look(self) -> RunningTurn | None:
         """Return the present state of the turn, or the one in its checkpoint; None once its end is in the log."""
         found = await running_turn(self.conversation_id, self.turn_id)
-        if isinstance(found, FollowedTurn) and isinstance(self.turn, FollowedTurn):
-            found = self.turn.continued_from(found)
-        if self.turn is None and found is not None and self.is_resumed:
-            self.rewrites = len(found.rewrites)  # the client's position is behind them already
-        self.turn = found or self.turn
-        return found
+        if found is None:
+            return None
+        if self.follower is None:
+            self.follower = TurnFollower(found)
+            if self.is_resumed:
+                self.rewrites = len(found.rewrites)  # the client's position is behind them already
+        else:
+            self.follower.continue_from(found)
+        return self.follower.turn
 
     def receive(self, turn: RunningTurn, event: Event) -> bool:
         """Follow an event of the conversation; return whether it is the end of this turn."""
@@ -157,8 +165,8 @@ class TurnEvents:
             return False
         if event["kind"] == "ended":
             return True
-        if isinstance(turn, FollowedTurn):
-            turn.receive(event)
+        if self.follower and isinstance(turn, FollowedTurn):
+            self.follower.receive(event)
         return False
 
     def is_behind(self, turn: RunningTurn) -> bool:
@@ -166,7 +174,8 @@ class TurnEvents:
         if isinstance(turn, LiveTurn):
             return False
         # events have no more of the thinking than ordinary viewers may read
-        return bool(turn.early) or (self.sees.thinking == "whole" and len(turn.thinking) < turn.thinking_chars)
+        is_behind = self.follower is not None and self.follower.is_behind
+        return is_behind or (self.sees.thinking == "whole" and len(turn.thinking) < turn.thinking_chars)
 
     async def start(self) -> str:
         """Return the first event: which turn this is, and the model that is expected to answer."""

@@ -95,6 +95,13 @@ class TurnState:
     def thinking_tokens(self) -> int:
         return -(-self.thinking_chars // 4)
 
+    def can_apply(self, event: Event) -> bool:
+        """Return whether the next event alone leads to the state behind it."""
+        return True
+
+    def take_over(self, older: TurnState) -> None:
+        """Take the place of an older state of the same turn."""
+
     def apply(self, event: Event) -> None:
         """Apply the next event."""
         self.seq = event["seq"]

@@ -27,19 +27,20 @@ from reasoning.citations import Source
 from reasoning.deltas import Channel
 from reasoning.trace import step_from_json
 
-MAX_EARLY = 1000  # events that wait for a checkpoint
-
 
 @dataclass(kw_only=True, eq=False)
 class FollowedTurn(TurnState):
-    """A turn of another process with its text: that of a checkpoint, continued by events.
+    """A turn of another process with its text: that of a checkpoint, continued by events (``TurnFollower``).
 
     ``thinking`` is all of it at the checkpoint; events add what ordinary viewers may read.
     """
 
     answer: str = ""
     rewrites: list[Rewrite] = field(default_factory=list)
-    early: dict[int, Event] = field(default_factory=dict)  # events that wait for a later checkpoint
+
+    def can_apply(self, event: Event) -> bool:
+        # Of an answer that was rewritten, the event has the HTML alone.
+        return not (event["kind"] == "rewritten" and event["channel"] == Channel.ANSWER)
 
     def apply(self, event: Event) -> None:
         thinking = self.thinking
@@ -49,34 +50,15 @@ class FollowedTurn(TurnState):
         elif event["kind"] == "rewritten":
             self._note_rewrite(Channel.THINKING, thinking, self.thinking, self.thinking_chars)
 
-    def receive(self, event: Event) -> None:
-        """Apply an event, and those that waited for it; one that is known is ignored."""
-        if event["seq"] > self.seq and len(self.early) < MAX_EARLY:
-            self.early[event["seq"]] = event
-        # behind a gap, and behind an answer of which an event has the HTML alone, only a checkpoint leads on
-        while (next_one := self.early.get(self.seq + 1)) and not _rewrites_answer(next_one):
-            self.apply(self.early.pop(self.seq + 1))
-
-    def continued_from(self, newer: FollowedTurn) -> FollowedTurn:
-        """Return the later one of this state and that of a checkpoint, with the events and the thinking of both."""
-        if newer.seq <= self.seq:
-            if len(newer.thinking) > len(self.thinking):
-                self.thinking = newer.thinking[: self.thinking_chars]
-            return self
-        newer.rewrites = self.rewrites
-        newer._note_rewrite(Channel.ANSWER, self.answer, newer.answer, newer.answer_chars)
-        newer._note_rewrite(Channel.THINKING, self.thinking, newer.thinking, newer.thinking_chars)
-        for seq in sorted(self.early):
-            newer.receive(self.early[seq])
-        return newer
+    def take_over(self, older: TurnState) -> None:
+        if isinstance(older, FollowedTurn):
+            self.rewrites = older.rewrites
+            self._note_rewrite(Channel.ANSWER, older.answer, self.answer, self.answer_chars)
+            self._note_rewrite(Channel.THINKING, older.thinking, self.thinking, self.thinking_chars)
 
     def _note_rewrite(self, channel: Channel, before: str, after: str, chars: int) -> None:
         if not after.startswith(before):
             self.rewrites.append(Rewrite.between(channel, before, after, chars))
-
-
-def _rewrites_answer(event: Event) -> bool:
-    return bool(event["kind"] == "rewritten" and event["channel"] == Channel.ANSWER)
 
 
 def read_followed(turn_id: uuid.UUID) -> FollowedTurn | None:

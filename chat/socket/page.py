@@ -27,8 +27,9 @@ from chat.conversations import access, commands
 from chat.db_errors import is_outage
 from chat.eventlog import TurnRecord
 from chat.eventlog.read import checkpoint_thinking
+from chat.live.follow import TurnFollower
 from chat.live.state import Event, TurnState
-from chat.live.stored import MAX_EARLY, read_running
+from chat.live.stored import read_running
 from chat.live.turn import LiveTurn
 from chat.models import QueuedMessage, Turn
 from chat.request_preview import summary
@@ -54,14 +55,12 @@ class PageSession:
     """One open page: the turn that it follows, and the frames that answer its messages and the events."""
 
     def __init__(self, manager: TurnManager, key: PageKey, viewer: PageViewer) -> None:
-        self.turn: TurnState | None = None  # the running turn that the page follows
         self.key = key
         self._manager = manager
         self._conversation_id = key.conversation_id
         self._user = viewer.user
         self._frames = PageFrames(viewer.sees)
-        self._seq = 0  # of the last event of the turn that the page shows
-        self._early: dict[int, Event] = {}  # events behind a gap that only a later checkpoint closes
+        self._follower: TurnFollower[TurnState] | None = None  # of the running turn that the page shows
         self._authorized_at = 0.0  # by the clock of the event loop
         self._heard = False  # an event came since the last check
         self._may_have_new_settings = True  # since the turn that runs was started
@@ -78,6 +77,11 @@ class PageSession:
             "open": self._open,
             "close": self._close,
         }
+
+    @property
+    def turn(self) -> TurnState | None:
+        """The running turn that the page follows."""
+        return self._follower.turn if self._follower else None
 
     async def opened(self, shows: str | None = None) -> list[str]:
         """Return what the page is sent first: the running turn. ``shows``: the newest card that it was loaded with."""
@@ -178,14 +182,15 @@ class PageSession:
             self._must_redraw = False
             return drawn
         heard, self._heard = self._heard, False
-        turn = self.turn
-        if turn is None or (heard and not self._early):
+        follower = self._follower
+        if follower is None or (heard and not follower.is_behind):
             return []
+        turn = follower.turn
         if not isinstance(turn, LiveTurn):
-            return await self._read_stored(turn)
+            return await self._read_stored(follower)
         if turn.finished.is_set():
             return await self._finish(turn)
-        return self._snapshot(turn) if turn.seq > self._seq else []
+        return self._snapshot(turn) if turn.seq > follower.seq else []
 
     async def _find_turn(self, newest_id: str) -> list[str]:
         """Draw all cards where the start of a turn was lost: it may have replaced one of them.
@@ -231,16 +236,17 @@ class PageSession:
 
     def _snapshot(self, turn: TurnState | None) -> list[str]:
         """Return the running card, which the page has already, in its present state, and follow its turn from there."""
-        self._follow_from(turn)
-        return (
-            self._frames.snapshot(turn) + self._scratchpad_notice(turn) if turn else [TurnFrame(running=False).encode()]
-        )
+        if turn is None:
+            self._follower = None
+            return [TurnFrame(running=False).encode()]
+        turn = self._follow_from(turn)
+        return self._frames.snapshot(turn) + self._scratchpad_notice(turn)
 
     def _show(self, turn: TurnState) -> list[str]:
         """Return the running card, whole where the page doesn't have it, and follow its turn from there."""
         if turn.public_id in self._cards:
             return self._snapshot(turn)
-        self._follow_from(turn)
+        turn = self._follow_from(turn)
         self._cards.add(turn.public_id)
         return self._frames.append_live(turn) + self._scratchpad_notice(turn) + self._first_title(turn)
 
@@ -250,10 +256,13 @@ class PageSession:
             return []
         return frames.title_frames(turn.conversation, is_new=True)
 
-    def _follow_from(self, turn: TurnState | None) -> None:
-        self.turn = turn
-        self._seq = turn.seq if turn else 0
-        self._early = {seq: event for seq, event in self._early.items() if turn and seq > self._seq}
+    def _follow_from(self, turn: TurnState) -> TurnState:
+        """Follow a turn from a state that was read just now, or from a later one that the page has; return it."""
+        if self._follower is None or self._follower.turn.id != turn.id:
+            self._follower = TurnFollower(turn)
+        else:
+            self._follower.continue_from(turn)
+        return self._follower.turn
 
     def _scratchpad_notice(self, turn: TurnState) -> list[str]:
         is_elsewhere = self._frames.sees.scratchpad and not isinstance(turn, LiveTurn)
@@ -275,44 +284,36 @@ class PageSession:
         return drawn
 
     async def _follow(self, event: Event) -> list[str]:
-        turn = self.turn
-        if turn is None or turn.public_id != event["turn"]:
+        follower = self._follower
+        if follower is None or follower.turn.public_id != event["turn"]:
             live = self._manager.live(self._conversation_id)
             is_lost = live is not None and live.public_id == event["turn"]  # its start
             return await self._redraw() if is_lost else []
-        if event["seq"] <= self._seq:
-            return []  # the page has it from a snapshot
-        if event["seq"] == self._seq + 1:
-            self._seq += 1
-            if not isinstance(turn, LiveTurn):
-                turn.apply(event)
-            if event["kind"] == "rewritten":
-                return self._snapshot(turn)
-            return self._frames.draw(turn, event)
-        if isinstance(turn, LiveTurn):
+        was_behind, turn = follower.is_behind, follower.turn
+        followed = follower.receive(event)
+        if follower.is_behind and isinstance(turn, LiveTurn):
             return self._snapshot(turn)
-        is_first = not self._early
-        if len(self._early) < MAX_EARLY:
-            self._early[event["seq"]] = event
-        return await self._read_stored(turn) if is_first else []  # the next check reads it again
+        if follower.is_behind and not was_behind:
+            return await self._read_stored(follower)  # the next check reads it again
+        if any(each["kind"] == "rewritten" for each in followed):
+            return self._snapshot(turn)
+        return [frame for each in followed for frame in self._frames.draw(turn, each)]
 
-    async def _read_stored(self, turn: TurnState) -> list[str]:
+    async def _read_stored(self, follower: TurnFollower[TurnState]) -> list[str]:
         """Bring a page up to date with a turn of another process: its checkpoint, then the events that continue it."""
+        turn = follower.turn
         stored = await read_running(self._conversation_id)
         if stored is None or stored.id != turn.id:
             return await self._finish(turn)
-        if stored.seq <= self._seq:
-            return []
         if self._frames.is_thinking_open(turn.public_id):
             stored.thinking = await database_sync_to_async(checkpoint_thinking)(turn.id)
-        while (event := self._early.pop(stored.seq + 1, None)) is not None:
-            stored.apply(event)
-        return self._snapshot(stored)
+        return self._snapshot(stored) if follower.continue_from(stored) else []
 
     async def _ended(self, event: Event) -> list[str]:
-        turn = self.turn
-        if turn and turn.public_id == event["turn"]:
-            return await self._finish(turn, is_complete=event["seq"] == self._seq == turn.seq)
+        follower = self._follower
+        if follower and follower.turn.public_id == event["turn"]:
+            turn = follower.turn
+            return await self._finish(turn, is_complete=event["seq"] == follower.seq == turn.seq)
         record, next_request = await self._read_ended(uuid.UUID(event["turn"]))
         if record is None:
             return []
@@ -326,7 +327,7 @@ class PageSession:
         record, next_request = await self._read_ended(turn.id, turn if isinstance(turn, LiveTurn) else None)
         if record is None:
             return []
-        self._follow_from(None)
+        self._follower = None
         blocks = "".join(turn.frozen) if is_complete else None
         return [*self._frames.finished(record, blocks), *next_request]
 
