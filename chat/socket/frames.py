@@ -141,6 +141,13 @@ class AnnounceFrame(Frame):
     assertive: bool = False
 
 
+class AcceptedFrame(Frame):
+    """The message with this id was accepted. ``appears``: it comes as a card or in the queue."""
+
+    id: str
+    appears: bool = False
+
+
 class DraftFrame(Frame):
     """A text for the composer."""
 
@@ -341,9 +348,9 @@ def error_frame(message: str, client_id: str = "") -> str:
     return render_to_string("chat/card/_error.html", {"message": message, "client_id": client_id, "oob": True})
 
 
-def accepted_frame() -> str:
-    """Return the frame that clears the composer's error: the message was accepted."""
-    return error_frame("")
+def accepted_frames(client_id: str, *, appears: bool = False) -> list[str]:
+    """Return the frames that confirm a message, and clear the composer's error."""
+    return [error_frame(""), AcceptedFrame(id=client_id, appears=appears).encode()]
 
 
 def context_frame(context: ContextView) -> str:

@@ -34,7 +34,7 @@ from chat.live.turn import LiveTurn
 from chat.models import QueuedMessage, Turn
 from chat.request_preview import summary
 from chat.socket import frames
-from chat.socket.frames import AnnounceFrame, PageFrames, TurnFrame, accepted_frame, error_frame
+from chat.socket.frames import AnnounceFrame, PageFrames, TurnFrame, accepted_frames, error_frame
 from chat.socket.reauthorize import (
     ConversationGoneError,
     PageKey,
@@ -370,13 +370,13 @@ class PageSession:
             require = partial(require_session, self.key.session_key)
             submission = await self._manager.submit(self._conversation_id, message, authorize=require)
             if submission.turn_id is not None:
-                return [accepted_frame()]
+                return accepted_frames(client_id, appears=submission.started is not None)
             # Queued. Other pages learn it from an event; this one must not depend on the channel layer for it.
-            return [accepted_frame(), await self._queue()]
+            return [*accepted_frames(client_id, appears=True), await self._queue()]
         await authorize(self.key)
         answer = await database_sync_to_async(commands.execute)(command, self._user, self._conversation_id)
         completions = await database_sync_to_async(commands.completions)(self._user)
-        return [accepted_frame(), *frames.command_frames(answer, completions)]
+        return [*accepted_frames(client_id), *frames.command_frames(answer, completions)]
 
     async def _queue(self) -> str:
         return frames.queue_frame(await database_sync_to_async(queue.queued_messages)(self._conversation_id))

@@ -2,6 +2,7 @@
 // htmx swaps HTML frames; frames.js handles JSON frames. Other scripts send by "legible:send".
 
 import { announce, handleFrame, setSwitch } from "./frames.js";
+import { postMessage, postStop, readPage, stopReading } from "./forms_fallback.js";
 import { drawText, followNewText, forgetText, holdPosition } from "./live_text.js";
 
 const chat = document.getElementById("chat");
@@ -17,6 +18,9 @@ const RETRIED_BY_HTMX = [1006, 1011, 1012, 1013];
 
 let socket = null;
 let isConnected = false;
+let hasConnected = false;
+let isBlocked = false; // no WebSocket comes through
+let failedConnects = 0;
 let isSigningOut = false;
 
 const reconnectDelay = (tries) => (tries < 20 ? 300 + 900 * Math.random() : 2000 + 6000 * Math.random());
@@ -24,6 +28,8 @@ htmx.config.wsReconnectDelay = reconnectDelay;
 
 const send = (form) => {
   if (isConnected) socket.send(JSON.stringify(form));
+  else if (isBlocked && form.text) postMessage(form);
+  else if (isBlocked && form.action === "stop") postStop();
 };
 
 let syncedAt = 0;
@@ -81,7 +87,7 @@ document.addEventListener("htmx:wsBeforeMessage", (event) => {
   if (message.startsWith(MORE_CARDS)) makeRoom(message);
   if (!message.startsWith("{")) return drawText(); // what came before a swap belongs to what is swapped
   event.preventDefault();
-  handleFrame(message, syncAfterGap);
+  handleFrame(JSON.parse(message), syncAfterGap);
 });
 
 document.addEventListener("htmx:wsAfterMessage", () => {
@@ -90,11 +96,49 @@ document.addEventListener("htmx:wsAfterMessage", () => {
   followNewText();
 });
 
-// The connection.
+// The connection. A page that can't open its socket at first sends by forms.
+
+const FAILED_CONNECTS = 3;
+const CONNECT_MS = 8000; // some proxies leave the handshake without an answer
+
+const showBanner = (name) => {
+  banner.textContent = banner.dataset[name];
+  banner.hidden = false;
+};
+
+let isProbing = false;
+
+const useForms = async () => {
+  if (hasConnected || isBlocked || isProbing) return;
+  isProbing = true;
+  const answers = await readPage(); // else it is the server that is away
+  isProbing = false;
+  if (!answers) return;
+  if (hasConnected) return stopReading();
+  isBlocked = true;
+  showBanner("blocked");
+  document.dispatchEvent(new CustomEvent("legible:connected"));
+  document.dispatchEvent(new CustomEvent("legible:blocked"));
+};
+
+setTimeout(useForms, CONNECT_MS);
+
+const signIn = () => {
+  try {
+    sessionStorage.setItem("legible:expired", chat.dataset.user);
+  } finally {
+    location.assign(chat.dataset.login);
+  }
+};
+
+document.addEventListener("legible:expired", signIn);
+document.addEventListener("legible:frame", ({ detail }) => handleFrame(detail, syncAfterGap));
 
 document.addEventListener("htmx:wsOpen", ({ detail }) => {
   socket = detail.socketWrapper;
-  isConnected = true;
+  isConnected = hasConnected = true;
+  isBlocked = false;
+  stopReading();
   banner.hidden = true;
   sync();
   document.dispatchEvent(new CustomEvent("legible:connected")); // from now on others can send
@@ -104,11 +148,13 @@ document.addEventListener("htmx:wsClose", ({ detail }) => {
   const { code } = detail.event;
   isConnected = false;
   if (code === 4401 && isSigningOut) return; // the form's own answer is on its way
-  if (code === 4401) return location.assign(chat.dataset.login);
+  if (code === 4401) return signIn();
   if (code === 4404) return location.assign(chat.dataset.gone); // there it can be restored for a while
-  banner.hidden = false;
-  if (banner.textContent === banner.dataset.notLive) banner.textContent = banner.dataset.away;
-  if (code === TOO_MANY) banner.textContent = banner.dataset.tooMany;
+  if (code === TOO_MANY) showBanner("tooMany");
+  else if (banner.hidden || banner.textContent === banner.dataset.notLive)
+    showBanner(composer.hasAttribute("data-running") ? "awayRunning" : "away");
+  failedConnects += 1;
+  if (failedConnects >= FAILED_CONNECTS) useForms();
   const delay = code === TOO_MANY ? 15000 + reconnectDelay(20) : reconnectDelay(0);
   if (!RETRIED_BY_HTMX.includes(code)) setTimeout(() => detail.socketWrapper.reconnect(), delay);
 });

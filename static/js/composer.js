@@ -1,6 +1,5 @@
-// The composer: sending over the socket, Enter, the length limit, files, drafts, the Stop button and Escape; and the forms
-// that edit a question in place.
-// A sent text is remembered until the server has accepted it, and put back if it is refused.
+// The composer: Enter, the length limit, files, drafts, the Stop button and Escape; and the forms that edit a question in
+// place. What is sent is outbox.js's from then on.
 // The settings and the sign-in load it too: who has signed out leaves no drafts.
 
 const composer = document.querySelector("[data-composer]");
@@ -8,13 +7,8 @@ const textarea = composer?.elements.text;
 const sendButton = composer?.querySelector("[data-send]");
 const banner = document.getElementById("connection");
 
-const sentMessages = new Map(); // client id -> { text, attachments, chips }
-let socketState = "none"; // none: no socket yet, so the form is posted; open; closed
+let socketState = "none"; // none: no socket yet, so the form is posted; open; closed; blocked
 let stopWhenConnected = ""; // id of the turn to stop
-
-// crypto.randomUUID exists on https and localhost only.
-const newId = () =>
-  crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16)).join("");
 
 // The server counts code points; the spread is needed only for texts with surrogate pairs near the limit.
 const isTooLong = (text, limit) => text.length > limit && [...text].length > limit;
@@ -27,13 +21,6 @@ const fitHeight = () => {
 
 const attached = document.getElementById("attached");
 const isUploading = () => composer.querySelector("[data-uploading]") !== null;
-
-// The files of the next message leave the composer with it, and come back if it is refused.
-const takeFiles = () => {
-  const chips = [...attached.querySelectorAll("[data-attachment]")];
-  attached.replaceChildren(); // also what is said of refused files
-  return { attachments: chips.map((chip) => chip.dataset.attachment), chips };
-};
 
 const updateComposer = () => {
   sendButton.disabled = !textarea.value.trim() || isUploading();
@@ -50,42 +37,6 @@ const setText = (text) => {
 // Keeps what was typed since.
 const addDraft = (text) => setText(textarea.value ? `${text}\n${textarea.value}` : text);
 
-const configureSend = (event) => {
-  const text = String(event.detail.parameters.text ?? "").trim();
-  const isComposer = event.target === composer;
-  if (!text || (isComposer && isUploading())) return event.preventDefault();
-  const id = newId();
-  const { attachments, chips } = isComposer ? takeFiles() : { attachments: [], chips: [] };
-  sentMessages.set(id, { text, attachments, chips });
-  event.detail.messageBody = JSON.stringify({ text, id, attachments });
-  if (isComposer) setText("");
-};
-
-// After a reconnect, send again what was not acknowledged; the server ignores an id that it knows.
-const resend = ({ detail }) =>
-  sentMessages.forEach(({ text, attachments }, id) => {
-    const isQueued = detail.socketWrapper.queue.some(({ message }) => message.includes(id));
-    if (!isQueued) detail.socketWrapper.send(JSON.stringify({ text, id, attachments }));
-  });
-
-// Each reply replaces #composer-error. Hidden: the oldest message was accepted. With data-rejected: that one was refused.
-let lastReply = document.getElementById("composer-error");
-
-const handleReply = () => {
-  const reply = document.getElementById("composer-error");
-  if (reply === lastReply) return;
-  lastReply = reply;
-  const { rejected } = reply.dataset;
-  if (rejected) {
-    const { text, chips } = sentMessages.get(rejected) ?? { chips: [] };
-    sentMessages.delete(rejected);
-    attached.prepend(...chips);
-    if (text) addDraft(text);
-  } else if (reply.hidden) {
-    sentMessages.delete(sentMessages.keys().next().value);
-  }
-};
-
 const sendOnEnter = (event) => {
   // keyCode 229: Safari ends an IME composition with an Enter that says it is not composing.
   const isEnter = event.key === "Enter" && !event.isComposing && event.keyCode !== 229;
@@ -98,10 +49,8 @@ if (composer) {
   textarea.addEventListener("input", updateComposer);
   composer.addEventListener("legible:attached", updateComposer);
   textarea.addEventListener("keydown", sendOnEnter);
-  document.addEventListener("htmx:wsConfigSend", configureSend);
-  document.addEventListener("htmx:wsOpen", resend);
   document.addEventListener("legible:draft", ({ detail }) => addDraft(detail));
-  document.addEventListener("htmx:wsAfterMessage", handleReply);
+  document.addEventListener("legible:cleared", () => setText(""));
 }
 
 // Files for the next message: picked, dropped or pasted.
@@ -174,40 +123,57 @@ document.addEventListener("click", ({ target }) => {
 });
 
 // Drafts: what is typed and not sent yet outlives a reload of this tab and the end of its session, until it is sent, its
-// writer signs out, or somebody else signs in.
+// writer signs out, or somebody else signs in. Messages that were not accepted yet (outbox.js) are forgotten with them.
 
-const PREFIX = "legible:draft:";
+const PREFIXES = ["legible:draft:", "legible:unsent:"];
 const SIGNED_OUT = "legible:signed-out"; // tells the other tabs
+const EXPIRED = "legible:expired"; // the session of this tab's page ended; its user's id
 
-const ownPrefix = `${PREFIX}${document.getElementById("chat")?.dataset.user}:`;
-const draftKey = `${ownPrefix}${location.pathname}`; // of this conversation
+const user = document.getElementById("chat")?.dataset.user;
+const draftKey = `legible:draft:${user}:${location.pathname}`; // of this conversation
 
 let storedDraft = "";
 
 const saveDraft = () => {
   if (textarea.value === storedDraft) return;
-  storedDraft = textarea.value;
-  if (storedDraft) sessionStorage.setItem(draftKey, storedDraft);
-  else sessionStorage.removeItem(draftKey);
+  try {
+    if (textarea.value) sessionStorage.setItem(draftKey, textarea.value);
+    else sessionStorage.removeItem(draftKey);
+    storedDraft = textarea.value;
+  } catch {
+    // full: the composer still has it
+  }
 };
 
 const forgetDrafts = (isForgotten = () => true) => {
-  const names = Object.keys(sessionStorage).filter((name) => name.startsWith(PREFIX) && isForgotten(name));
-  names.forEach((name) => sessionStorage.removeItem(name));
+  for (const storage of [sessionStorage, localStorage]) {
+    const names = Object.keys(storage).filter((name) => PREFIXES.some((prefix) => name.startsWith(prefix)));
+    names.filter(isForgotten).forEach((name) => storage.removeItem(name));
+  }
 };
 
 if (document.querySelector("[data-signed-out]")) forgetDrafts();
 
+const expiredNotice = document.querySelector("[data-expired]");
+if (expiredNotice && sessionStorage.getItem(EXPIRED)) expiredNotice.hidden = false;
+
+// A text that was posted without a socket is still the draft until the page shows it.
+const isShown = (text) =>
+  [...document.querySelectorAll("#messages .question, #queue .queued__text")].some((shown) => shown.textContent === text.trim());
+
 if (composer) {
-  forgetDrafts((name) => !name.startsWith(ownPrefix));
+  forgetDrafts((name) => !PREFIXES.some((prefix) => name.startsWith(`${prefix}${user}:`)));
   storedDraft = sessionStorage.getItem(draftKey) ?? "";
-  setText(textarea.value || storedDraft); // unless the server put a refused text back
-  // it is emptied when a text is sent, and comes back if that is refused
-  ["input", "htmx:wsAfterSend", "htmx:wsAfterMessage"].forEach((name) => document.addEventListener(name, saveDraft));
+  const isPosted = sessionStorage.getItem("legible:posted") === draftKey && isShown(storedDraft);
+  setText(textarea.value || (isPosted ? "" : storedDraft)); // unless the server put a refused text back
+  sessionStorage.removeItem("legible:posted");
+  saveDraft();
+  // before it leaves the store of outbox.js, or just after it came there
+  ["input", "legible:draft", "legible:cleared", "htmx:wsAfterMessage"].forEach((name) => document.addEventListener(name, saveDraft));
 }
 
 document.addEventListener("submit", ({ target, defaultPrevented }) => {
-  if (target.matches("[data-composer]") && !defaultPrevented) sessionStorage.removeItem(draftKey); // posted, without a socket
+  if (target.matches("[data-composer]") && !defaultPrevented) sessionStorage.setItem("legible:posted", draftKey);
   if (!target.getAttribute("action")?.endsWith("/logout/")) return;
   forgetDrafts();
   localStorage.setItem(SIGNED_OUT, Date.now());
@@ -226,7 +192,7 @@ const sendStop = () => document.dispatchEvent(new CustomEvent("legible:send", { 
 document.addEventListener("click", (event) => {
   if (!event.target.closest("[data-stop]") || socketState === "none") return;
   event.preventDefault();
-  if (socketState === "open") return sendStop();
+  if (socketState !== "closed") return sendStop();
   stopWhenConnected = streamingId();
   banner.textContent = banner.dataset.willStop;
 });
@@ -235,11 +201,14 @@ document.addEventListener("legible:connected", () => {
   socketState = "open";
   if (stopWhenConnected && stopWhenConnected === streamingId()) sendStop();
   stopWhenConnected = "";
-  banner.textContent = banner.dataset.away;
+});
+
+document.addEventListener("legible:blocked", () => {
+  socketState = "blocked"; // messages go by forms
 });
 
 document.addEventListener("htmx:wsClose", () => {
-  socketState = "closed";
+  if (socketState !== "blocked") socketState = "closed";
 });
 
 document.addEventListener("keydown", ({ key, shiftKey }) => {

@@ -65,7 +65,7 @@ const updateSwitch = ({ name, on, possible }) => {
 
 const showLiveness = ({ live }) => {
   banner.hidden = live;
-  banner.textContent = live ? banner.dataset.away : banner.dataset.notLive;
+  banner.textContent = banner.dataset.notLive;
 };
 
 // The pickers of model and effort follow what was chosen by a command or on another page.
@@ -89,6 +89,8 @@ const updateModel = ({ model, label, efforts }) => {
   picker.value = model;
 };
 
+const accept = (detail) => document.dispatchEvent(new CustomEvent("legible:accepted", { detail }));
+
 const addDraft = ({ text }) => document.dispatchEvent(new CustomEvent("legible:draft", { detail: text }));
 
 // Drawn by the clock; every other frame belongs behind the text that came before it.
@@ -102,13 +104,13 @@ const HANDLERS = {
   model: updateModel,
   title: updateTitle,
   announce,
+  accepted: accept,
   draft: addDraft,
   live: showLiveness,
 };
 
 // Calls onGap when text before this frame is missing.
-export const handleFrame = (message, onGap) => {
-  const frame = JSON.parse(message);
+export const handleFrame = (frame, onGap) => {
   if (TEXT_TYPES.includes(frame.type)) return receiveText(frame, onGap);
   drawText();
   HANDLERS[frame.type]?.(frame); // a server that was updated may have more types

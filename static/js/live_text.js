@@ -103,7 +103,7 @@ document.addEventListener("click", ({ target }) => {
 new ResizeObserver(() => isFollowing && setFollowing(true)).observe(messages);
 
 jumpButton.addEventListener("click", jumpToEnd);
-document.addEventListener("htmx:wsAfterSend", jumpToEnd);
+document.addEventListener("legible:sent", jumpToEnd);
 
 // Styles of elements with an id go into constructed sheets: htmx copies attributes of these when it swaps them, and the
 // content security policy refuses style attributes. After a change of a sheet browsers look at all elements again.

@@ -8,6 +8,7 @@ from tests.browser.sites import Prepared, Site
 
 HOST = "127.0.0.1"
 CHUNK_BYTES = 65_536
+REFUSAL = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
 class Cable:
@@ -19,6 +20,7 @@ class Cable:
         self._ends: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._is_pulled = False
+        self.blocks_websockets = False  # as a proxy does that knows HTTP alone
         self.base_url = f"http://{HOST}:{self._listener.getsockname()[1]}"
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -72,6 +74,9 @@ class Cable:
     def _pass_on(self, one: socket.socket, other: socket.socket) -> None:
         with suppress(OSError):
             while data := one.recv(CHUNK_BYTES):
+                if self.blocks_websockets and data.startswith(b"GET /ws/"):
+                    one.sendall(REFUSAL)
+                    break
                 other.sendall(data)
         with suppress(OSError):
             other.shutdown(socket.SHUT_RDWR)

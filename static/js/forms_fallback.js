@@ -1,0 +1,97 @@
+// For networks that let no WebSocket through: messages are sent as the form without JavaScript sends them, and the page is
+// read again every few seconds. The server recognises a message that it has by its id.
+
+import { forgetText, holdPosition } from "./live_text.js";
+
+const chat = document.getElementById("chat");
+const composer = chat.querySelector("[data-composer]");
+const messages = document.getElementById("messages");
+
+const RUNNING_MS = 2000;
+const IDLE_MS = 15000;
+
+let timer = 0;
+let hasFailed = false; // since the page was last read
+
+const fire = (name, detail) => document.dispatchEvent(new CustomEvent(name, { detail }));
+
+const request = async (url, options) => {
+  const response = await fetch(url, options).catch(() => null);
+  if (response?.redirected && new URL(response.url).pathname !== location.pathname) {
+    fire("legible:expired"); // to the sign-in
+    return null;
+  }
+  if (response?.status === 403) location.reload(); // another sign-in has changed the token of the form
+  return response;
+};
+
+const parse = async (response) => new DOMParser().parseFromString(await response.text(), "text/html");
+
+const replacePart = (shown, id) => {
+  const [own, wanted] = [document.getElementById(id), shown.getElementById(id)];
+  if (!own || !wanted) return;
+  own.replaceChildren(...wanted.childNodes);
+  htmx.process(own);
+};
+
+const show = (shown) => {
+  const restorePosition = holdPosition();
+  forgetText();
+  ["messages", "queue", "title", "command"].forEach((id) => replacePart(shown, id));
+  document.title = shown.title;
+  restorePosition();
+  const isRunning = shown.querySelector("[data-composer]")?.hasAttribute("data-running") ?? false;
+  fire("legible:frame", { type: "turn", running: isRunning });
+  htmx.trigger(messages, "htmx:afterSwap", { target: messages });
+  schedule(isRunning);
+};
+
+const schedule = (isRunning) => {
+  clearTimeout(timer);
+  timer = setTimeout(readPage, isRunning ? RUNNING_MS : IDLE_MS);
+};
+
+// Returns whether the server answers.
+export const readPage = async () => {
+  const response = await request(location.href);
+  if (!response?.ok) {
+    hasFailed = true;
+    if (timer) schedule(false); // else it was a probe
+    return false;
+  }
+  show(await parse(response));
+  if (hasFailed) fire("legible:connected"); // send again what could not be sent
+  hasFailed = false;
+  return true;
+};
+
+export const stopReading = () => clearTimeout(timer);
+
+export const postStop = async () => {
+  const form = document.getElementById("stop");
+  await request(form.action, { method: "POST", body: new FormData(form) });
+  await readPage();
+};
+
+export const postMessage = async ({ id, text, attachments }) => {
+  const form = new FormData();
+  form.append("csrfmiddlewaretoken", composer.elements.csrfmiddlewaretoken.value);
+  form.append("text", text);
+  form.append("id", id);
+  attachments.forEach((attachment) => form.append("attachments", attachment));
+  const response = await request(composer.action, { method: "POST", body: form });
+  if (!response || response.status >= 500 || response.status === 403) {
+    hasFailed = true;
+    return schedule(true);
+  }
+  const shown = await parse(response);
+  const error = shown.getElementById("composer-error");
+  if (response.ok) {
+    fire("legible:accepted", { id, appears: response.redirected && !text.startsWith("/") });
+    const draft = shown.querySelector("[data-composer] textarea")?.value;
+    if (draft) fire("legible:draft", draft); // of a prompt
+    return show(shown);
+  }
+  if (error) document.getElementById("composer-error").replaceWith(error);
+  fire("legible:refused", id);
+};
