@@ -40,11 +40,17 @@ def site_flags() -> SiteFlags:
 
 
 def visibility(
-    user: User, session: Session | None, *, conversation_layer: Layer | None = None, model_layer: Layer | None = None
+    user: User,
+    session: Session | None,
+    *,
+    conversation_layer: Layer | None = None,
+    model_layer: Layer | None = None,
+    is_administrator: bool | None = None,
 ) -> Visibility:
     """Decide what the user sees; a conversation's and a model's settings count too (spec 001 BR-003).
 
-    ``session`` is None for a bearer token, which never sees a scratchpad.
+    ``session`` is None for a bearer token, which never sees a scratchpad. ``is_administrator`` saves a query where it
+    is known.
     """
     session = session or {}
     # types are checked below: an older version, or a script, may have stored something else
@@ -52,7 +58,7 @@ def visibility(
     scratchpad_until = session.get(SCRATCHPAD_UNTIL)
     joined = reasoning_settings(user, model_layer=model_layer, conversation_layer=conversation_layer)
     viewer = Viewer(
-        is_administrator=user.is_administrator,
+        is_administrator=user.is_administrator if is_administrator is None else is_administrator,
         is_staff=user.is_staff,
         show_reasoning=show_reasoning if isinstance(show_reasoning, bool) else user.show_reasoning,
         show_trace=show_trace if isinstance(show_trace, bool) else None,

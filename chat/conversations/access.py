@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import uuid
 
-from django.db.models import Exists, OuterRef
 from django.http import HttpRequest
 from django.shortcuts import get_object_or_404
 
 from accounts.models import User
 from accounts.views import request_user
 from chat.eventlog import attachments
-from chat.models import Attachment, Conversation, Project, QueuedMessage, Turn
+from chat.models import Attachment, Conversation, Project, Turn
 from chat.url_converters import parse_id
 
 
@@ -20,18 +19,12 @@ def find_conversation(person: User, conversation_id: uuid.UUID) -> Conversation 
     return person.conversations.filter(pk=conversation_id).first()
 
 
-def get_conversation(request: HttpRequest, conversation_id: uuid.UUID, **also: Exists) -> Conversation:
-    """Return the user's conversation with its model profile and project; 404 for others', deleted and expired ones.
-
-    Its ``has_waiting`` says whether messages wait for the running turn, ``has_draft`` whether files do for a message.
-    ``also``: what else to say of it.
-    """
-    waiting = QueuedMessage.objects.filter(conversation=OuterRef("pk"))
+def get_conversation(request: HttpRequest, conversation_id: uuid.UUID) -> Conversation:
+    """Return the user's conversation with its model profile and project; 404 for others', deleted and expired ones."""
     # 404, not 403, for others: nobody learns that it exists
-    draft = Attachment.objects.filter(conversation=OuterRef("pk"), sent_at=None)
-    found = request_user(request).conversations.select_related("profile", "project")
-    found = found.annotate(has_waiting=Exists(waiting), has_draft=Exists(draft), **also)
-    return get_object_or_404(found, pk=conversation_id)
+    return get_object_or_404(
+        request_user(request).conversations.select_related("profile", "project"), pk=conversation_id
+    )
 
 
 def get_project(request: HttpRequest, project_id: object) -> Project:

@@ -11,7 +11,6 @@ import uuid
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from django.db.models import TextField, Value
 from django.utils.translation import gettext as _
 
 from accounts import preferences
@@ -137,12 +136,8 @@ def execute(command: Command, person: User, conversation_id: uuid.UUID) -> Comma
 
 def completions(person: User) -> list[list[str]]:
     """Return what the composer may complete, each with a hint: whole commands, and their beginnings word by word."""
-    # all of them: the page completes without asking the server
-    texts = person.prompts.order_by().values_list("name", "text", Value(True))
-    profiles = person.reasoning_profiles.order_by().values_list("name", Value("", TextField()), Value(False))
-    named = texts.union(profiles, all=True).order_by("name")  # one query
-    saved = [name for name, _empty, is_prompt in named if not is_prompt]
-    prompts = [(name, text) for name, text, is_prompt in named if is_prompt]
+    prompts = list(person.prompts.values_list("name", "text"))
+    saved = list(person.reasoning_profiles.values_list("name", flat=True))
     found = [
         ["/set ", _("show or change settings")],
         ["/profile ", _("saved settings")],

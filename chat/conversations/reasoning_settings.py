@@ -65,10 +65,19 @@ class EffectiveSetting:
 
 
 def visibility_for(
-    person: User, session: Session | None, conversation: Conversation, model: ModelChoice | None = None
+    person: User,
+    session: Session | None,
+    conversation: Conversation,
+    model: ModelChoice | None = None,
+    *,
+    is_administrator: bool | None = None,
 ) -> Visibility:
-    """Decide what this person may see in this conversation; ``model`` saves a query. Spec 001 BR-003."""
-    return visibility.visibility(person, session, **layers_of(conversation, model))
+    """Decide what this person may see in this conversation. Spec 001 BR-003.
+
+    ``model`` and ``is_administrator`` save a query each where they are known.
+    """
+    layers = layers_of(conversation, model)
+    return visibility.visibility(person, session, is_administrator=is_administrator, **layers)
 
 
 def effective_settings(person: User, conversation: Conversation, model: ModelChoice | None = None) -> ReasoningSettings:

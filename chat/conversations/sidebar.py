@@ -6,12 +6,13 @@ Deleted and temporary conversations, and those without a question, are not liste
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
 
-from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Window
-from django.db.models.functions import Coalesce, RowNumber
+from django.db.models import Exists, OuterRef, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -57,21 +58,28 @@ class Sidebar:
         return any(group.conversations for group in self.groups)
 
 
-def newest(person: User, *, deleted: object = None, focus: uuid.UUID | None = None, has_pinned: bool = True) -> Sidebar:
-    """Return the head of the list; ``deleted`` is the id of a conversation whose deletion may be undone.
+def newest(
+    person: User, *, deleted: object = None, focus: uuid.UUID | None = None, project: Project | None = None
+) -> Sidebar:
+    """Return the head of the list: pinned conversations, those of projects, then the others by day.
 
-    ``has_pinned``: False where it is known that no conversation is pinned.
+    ``deleted`` is the id of a conversation whose deletion may be undone. The group of ``project`` is there even if it
+    is empty: the page inserts a new conversation into it.
     """
-    listed = listed_conversations(person)
-    groups, older_url = page_of(listed.filter(is_pinned=False, project=None), reverse("chat:conversations"))
-    # Today's group is there even if it is empty: the page inserts a new conversation into it.
+    # the newest of each part of the list in one query
+    part = Window(RowNumber(), partition_by=("is_pinned", "project"), order_by=("-updated_at", "-pk"))
+    fits = Q(is_pinned=True) | Q(project=None, place__lte=PAGE_SIZE + 1) | Q(place__lte=SHOWN_OF_PROJECT)
+    listed = list(listed_conversations(person).alias(place=part).filter(fits).select_related("project"))
+    others = [one for one in listed if not (one.is_pinned or one.project)]
+    groups, older_url = paged(others, reverse("chat:conversations"))
+    # Today's group is there even if it is empty, for new conversations.
     today = _("Today")
     if groups and groups[0].label == today:
         groups = (Group(today, groups[0].conversations, is_today=True), *groups[1:])
     else:
         groups = (Group(today, (), is_today=True), *groups)
-    groups = (*project_groups(person, listed), *groups)
-    if has_pinned and (pinned := tuple(listed.filter(is_pinned=True))):
+    groups = (*project_groups([one for one in listed if not one.is_pinned], project), *groups)
+    if pinned := tuple(one for one in listed if one.is_pinned):
         groups = (Group(_("Pinned"), pinned), *groups)
     undo = actions.find_deleted(person, deleted) if deleted else None
     return Sidebar(groups, older_url, undo=undo, focus=focus)
@@ -83,7 +91,7 @@ def older(person: User, after: uuid.UUID) -> Sidebar:
     if last is None:
         return newest(person)
     listed = listed_conversations(person).filter(is_pinned=False, project=None)
-    groups, older_url = page_of(listed, reverse("chat:conversations"), last)
+    groups, older_url = paged(page_after(listed, last), reverse("chat:conversations"))
     if groups and groups[0].label == day_label(last, timezone.localdate()):
         groups = (Group("", groups[0].conversations), *groups[1:])
     return Sidebar(groups, older_url, focus=groups[0].conversations[0].pk if groups else None)
@@ -94,14 +102,14 @@ def archived(person: User, after: uuid.UUID | None, *, deleted: object = None) -
     listed = listed_conversations(person, is_archived=True)
     last = listed.filter(pk=after).first() if after else None
     undo = actions.find_deleted(person, deleted) if deleted else None
-    return Sidebar(*page_of(listed, reverse("chat:archived"), last), undo=undo)
+    return Sidebar(*paged(page_after(listed, last), reverse("chat:archived")), undo=undo)
 
 
 def of_project(project: Project, after: uuid.UUID | None) -> Sidebar:
     """Return a page of the conversations of a project."""
     listed = listed_conversations(project.owner).filter(project=project)
     last = listed.filter(pk=after).first() if after else None
-    return Sidebar(*page_of(listed, project.get_absolute_url(), last))
+    return Sidebar(*paged(page_after(listed, last), project.get_absolute_url()))
 
 
 def search_results(person: User, query: str) -> Sidebar:
@@ -110,19 +118,16 @@ def search_results(person: User, query: str) -> Sidebar:
     return Sidebar(query=query, found=search.search(person, query)) if query else newest(person)
 
 
-def project_groups(person: User, listed: QuerySet[Conversation]) -> list[Group]:
-    """Return the projects that were used last, each with its newest conversations."""
-    used_at = Coalesce(Max("conversations__updated_at"), "created_at")
-    projects = list(person.projects.alias(used_at=used_at).order_by("-used_at")[:SHOWN_PROJECTS])
-    if not projects:
-        return []
-    # The newest few of each project in one query.
-    number = Window(RowNumber(), partition_by="project", order_by=("-updated_at", "-pk"))
-    newest_of = listed.filter(project__in=projects, is_pinned=False).alias(number=number)
-    shown = list(newest_of.filter(number__lte=SHOWN_OF_PROJECT))
+def project_groups(listed: Sequence[Conversation], current: Project | None) -> list[Group]:
+    """Return the projects of these conversations that were used last, and the current one."""
+    # in the order of their newest conversation
+    projects = {one.project: None for one in listed if one.project}
+    shown = list(projects)[:SHOWN_PROJECTS]
+    if current and current not in shown:
+        shown = [current, *shown[: SHOWN_PROJECTS - 1]]
     return [
-        Group(project.name, tuple(one for one in shown if one.project_id == project.pk), project=project)
-        for project in projects
+        Group(project.name, tuple(one for one in listed if one.project_id == project.pk), project=project)
+        for project in shown
     ]
 
 
@@ -132,15 +137,17 @@ def listed_conversations(person: User, *, is_archived: bool = False) -> QuerySet
     return found.order_by("-updated_at", "-pk")
 
 
-def page_of(
-    listed: QuerySet[Conversation], url: str, last: Conversation | None = None
-) -> tuple[tuple[Group, ...], str]:
-    """Return the first page of a list, or the one after ``last``, in groups, and the URL of the next one or nothing."""
+def page_after(listed: QuerySet[Conversation], last: Conversation | None) -> list[Conversation]:
+    """Return the first page of a list, or the one after ``last``, and one more where the list continues."""
     # Pages begin after a conversation, not at an offset: the list changes while somebody reads it.
     if last is not None:
         # the order of the list, in which conversations of the same moment are ordered by id
         listed = listed.filter(Q(updated_at__lt=last.updated_at) | Q(updated_at=last.updated_at, pk__lt=last.pk))
-    page = list(listed[: PAGE_SIZE + 1])
+    return list(listed[: PAGE_SIZE + 1])
+
+
+def paged(page: Sequence[Conversation], url: str) -> tuple[tuple[Group, ...], str]:
+    """Return a page of a list in groups by day, and the URL of the next page or nothing."""
     older_url = f"{url}?after={page[PAGE_SIZE - 1].pk}" if len(page) > PAGE_SIZE else ""
     today = timezone.localdate()
     by_day = groupby(page[:PAGE_SIZE], key=lambda conversation: day_label(conversation, today))

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import connection
-from django.db.models import Exists, OuterRef
 
 from chat.eventlog import attachments, encryption
 from chat.eventlog.serialization import ThinkingText, TurnRecord, from_row, load_records
@@ -49,9 +48,6 @@ def turns(
     found = Turn.objects.filter(conversation_id=conversation_id, is_active=True)
     found = found.filter(number__gte=since) if since > 1 else found
     found = found.filter(number__lt=before) if before is not None else found
-    # Versions of a turn have its number: most conversations have none, and need no query for them.
-    same_number = Turn.objects.filter(conversation=OuterRef("conversation"), number=OuterRef("number"))
-    found = found.annotate(has_versions=Exists(same_number.exclude(pk=OuterRef("pk"))))
     listed = found.select_related("feedback", "stored_card").order_by("-number", "-started_at")
     return load_records([*listed[:newest]][::-1])
 

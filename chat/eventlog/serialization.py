@@ -123,7 +123,7 @@ def load_records(found: Sequence[Turn], *, has_siblings: bool = True) -> tuple[T
     rows = Event.objects.filter(turn__in=events).order_by("seq")
     for turn_id, step, kind, schema, public in rows.values_list("turn_id", "step", "type", "schema", "public"):
         events[turn_id].append({**upgrade_payload(kind, schema, public), "type": kind, "step": step})
-    siblings = branches.siblings([turn for turn in found if has_siblings and getattr(turn, "has_versions", True)])
+    siblings = branches.siblings(found if has_siblings else ())
     return tuple(TurnRecord(turn, tuple(events[turn.pk]), siblings.get(turn.pk, (turn.pk,))) for turn in found)
 
 

@@ -5,24 +5,21 @@ Also the context processor of all pages.
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Exists
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from accounts.models import User
 from accounts.views import request_user
 from chat import eventlog
 from chat.cards import build, pagination, rendering
 from chat.cards.attachments import draft_view
 from chat.cards.view_models import AttachmentView, ContextView, ModelView
-from chat.conversations import actions, commands, model_choice, sidebar
+from chat.conversations import actions, model_choice, sidebar
 from chat.conversations.access import get_conversation
 from chat.conversations.reasoning_settings import visibility_for
 from chat.conversations.sidebar import Sidebar
@@ -51,7 +48,6 @@ class ConversationPage:
     context: ContextView | None = None
     model: ModelView | None = None
     corpus: Mapping[str, Any] | None = None
-    completions: str = ""
     draft: tuple[AttachmentView, ...] = ()  # files that wait for the next message
 
     @property
@@ -62,12 +58,7 @@ class ConversationPage:
 def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> ConversationPage:
     """Read the user's conversation, the turns that the query asks for; 404 for anybody else's."""
     person, query = request_user(request), request.GET
-    # three answers in one query
-    administrators, pinned = User.administrators().filter(pk=person.pk), person.conversations.filter(is_pinned=True)
-    also = {"is_administrator": Exists(administrators), "has_pinned": Exists(pinned)}
-    conversation = get_conversation(request, conversation_id, **also)
-    conversation.owner = person  # known already, with what they may see
-    person.is_administrator = getattr(conversation, "is_administrator", False)
+    conversation = get_conversation(request, conversation_id)
     site_settings = SiteSettings.current()
     chosen, offered = model_choice.resolve(conversation, site=site_settings)
     sees = visibility_for(person, request.session, conversation, chosen)
@@ -89,22 +80,20 @@ def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> 
         window,
         opened,
         site=site_settings,
-        waiting=queue.queued_messages(conversation_id) if getattr(conversation, "has_waiting", True) else (),
-        sidebar=sidebar.newest(person, has_pinned=getattr(conversation, "has_pinned", True)),
+        waiting=queue.queued_messages(conversation_id),
+        sidebar=sidebar.newest(person, project=conversation.project),
         undo=actions.find_deleted(person, query["deleted"]) if "deleted" in query else None,
         context=summary.context_usage(conversation, chosen, [record.turn for record in records]),
         model=summary.model_view(conversation, chosen, offered),
         # only an empty chat shows them
         corpus=None if records else corpus_figures(),
-        completions=json.dumps(commands.completions(person), ensure_ascii=False),
         draft=draft_files(conversation, takes_images=chosen.takes_images),
     )
 
 
 def draft_files(conversation: Conversation, *, takes_images: bool) -> tuple[AttachmentView, ...]:
     """Return the files that wait for the next message."""
-    # get_conversation annotates has_draft: most pages need no query for files
-    files = attachments.unsent(conversation) if getattr(conversation, "has_draft", True) else ()
+    files = attachments.unsent(conversation)
     return tuple(draft_view(file, conversation.pk, takes_images=takes_images) for file in files)
 
 
@@ -133,7 +122,6 @@ def template_context(page: ConversationPage, live: TurnState | None) -> dict[str
         "starters": _starters(page) if page.site and not items else (),
         "corpus": page.corpus,
         "model": page.model,
-        "completions": page.completions,
         "draft_files": page.draft,
         "max_files": settings.ATTACHMENTS_PER_MESSAGE,
         "max_file_bytes": settings.ATTACHMENT_MAX_BYTES,

@@ -7,7 +7,7 @@ from typing import Any
 
 from asgiref.sync import sync_to_async
 from django.contrib.messages import success
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -75,6 +75,13 @@ def accept_files(request: HttpRequest, conversation: Conversation) -> list[uuid.
     """Store the files of a form without script; return their ids. Raises InvalidInputError for the first refused."""
     person, sent = request_user(request), request.FILES.getlist("files")
     return [uploads.accept(person, conversation, file).pk for file in sent]
+
+
+@never_cache
+@require_GET
+def completions(request: HttpRequest) -> JsonResponse:
+    """Return what the composer completes once a text begins as a command."""
+    return JsonResponse(commands.completions(request_user(request)), safe=False)
 
 
 @require_POST

@@ -35,6 +35,7 @@ urlpatterns = [
     path("", sidebar.home, name="home"),
     path("chats/", sidebar.conversations, name="conversations"),
     path("chats/archived/", sidebar.archived, name="archived"),
+    path("chats/completions/", conversation.completions, name="completions"),
     path("chats/selected/", sidebar.selected, name="selected"),
     path("chats/<id:conversation_id>/", conversation.conversation, name="conversation"),
     path("chats/<id:conversation_id>/manage/", sidebar.manage, name="manage"),

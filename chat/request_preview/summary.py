@@ -13,7 +13,6 @@ from cryptography.fernet import InvalidToken
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.models import User
 from accounts.preferences import value_label
 from chat.cards.view_models import ContextView, ModelOption, ModelView
 from chat.conversations import model_choice, reasoning_settings
@@ -54,12 +53,13 @@ def context_usage(conversation: Conversation, chosen: ModelChoice, turns: Sequen
     except InvalidToken:  # a key is lost: the public payloads can still be shown
         logger.error("history cannot be decrypted", extra={"conversation": conversation.pk.hex})
         return ContextView(0, limit)
-    return context_view(RequestSize(effective, limit, unsent), conversation.pk, conversation.owner)
+    size = RequestSize(effective, limit, unsent)
+    return context_view(size, conversation.pk, may_preview=conversation.owner.is_administrator)
 
 
-def context_view(size: RequestSize, conversation_id: uuid.UUID, owner: User) -> ContextView:
-    """Return the context meter of a conversation, which only its owner sees."""
-    preview_url = reverse("chat:preview", args=[conversation_id]) if owner.is_administrator else ""
+def context_view(size: RequestSize, conversation_id: uuid.UUID, *, may_preview: bool) -> ContextView:
+    """Return the context meter of a conversation, with a link to the preview of its next request."""
+    preview_url = reverse("chat:preview", args=[conversation_id]) if may_preview else ""
     return ContextView(size.tokens, size.limit, unsent=size.unsent, preview_url=preview_url)
 
 

@@ -7,7 +7,6 @@ in no frame. What the viewer may not see is not sent (product 15).
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -364,13 +363,11 @@ def model_frame(model: ModelView) -> str:
     return ModelFrame(model=model.value, label=model.label, efforts=efforts).encode()
 
 
-def command_frames(answer: CommandAnswer, completions: Sequence[Sequence[str]]) -> list[str]:
-    """Return the answer of a command, and what can be completed now."""
+def command_frames(answer: CommandAnswer) -> list[str]:
+    """Return the answer of a command."""
     said = render_to_string("chat/composer/_command.html", {"answer": answer})
-    offered = {"completions": json.dumps(completions, ensure_ascii=False), "oob": True}
     return [
         format_html('<div id="command" hx-swap-oob="innerHTML">{}</div>', said),
-        render_to_string("chat/composer/_completions.html", offered),
         *([DraftFrame(text=answer.draft).encode()] if answer.draft else ()),
     ]
 

@@ -344,7 +344,8 @@ class PageSession:
         if record is None:
             return None, []
         if live and live.next_request and not self._may_have_new_settings:
-            size = summary.context_view(live.next_request, self._conversation_id, self._user)
+            may_preview = self._frames.sees.previews_requests
+            size = summary.context_view(live.next_request, self._conversation_id, may_preview=may_preview)
             return record, [frames.context_frame(size)]
         return record, await database_sync_to_async(self.composer_frames)([record.turn])
 
@@ -375,8 +376,7 @@ class PageSession:
             return [*accepted_frames(client_id, appears=True), await self._queue()]
         await authorize(self.key)
         answer = await database_sync_to_async(commands.execute)(command, self._user, self._conversation_id)
-        completions = await database_sync_to_async(commands.completions)(self._user)
-        return [*accepted_frames(client_id), *frames.command_frames(answer, completions)]
+        return [*accepted_frames(client_id), *frames.command_frames(answer)]
 
     async def _queue(self) -> str:
         return frames.queue_frame(await database_sync_to_async(queue.queued_messages)(self._conversation_id))

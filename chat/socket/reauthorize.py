@@ -54,9 +54,6 @@ def read_viewers(pages: Collection[PageKey]) -> Viewers:
     sessions = read_sessions({page.session_key for page in pages if page.session_key})
     users = {user.pk for user, _session in sessions.values()}
     administrators = set(User.administrators().filter(pk__in=users).values_list("pk", flat=True))
-    # Before anything asks for it: the property would be a query for each user.
-    for user, _session in sessions.values():
-        user.is_administrator = user.pk in administrators
     # A page that missed the start of a turn learns of it by this.
     newest = Turn.objects.filter(conversation=OuterRef("pk"), is_active=True).order_by("-number").values("pk")[:1]
     found = Conversation.objects.filter(pk__in={page.conversation_id for page in pages}, owner__in=users)
@@ -74,7 +71,8 @@ def read_viewers(pages: Collection[PageKey]) -> Viewers:
             viewers[page] = ConversationGoneError()
         else:
             model = model_choice.chosen_model(conversation, profiles)
-            sees = reasoning_settings.visibility_for(*current, conversation, model)
+            is_administrator = page.user_id in administrators
+            sees = reasoning_settings.visibility_for(*current, conversation, model, is_administrator=is_administrator)
             newest_id = conversation.newest_turn.hex if conversation.newest_turn else ""
             viewers[page] = PageViewer(current[0], sees, newest_id)
     return viewers

@@ -6,7 +6,15 @@ const MAX_OFFERS = 10;
 const textarea = document.getElementById("text");
 const list = document.getElementById("offers");
 
-const completions = () => JSON.parse(document.getElementById("completions").dataset.completions); // [command, hint]
+// [command, hint] each. Read again after a command, which may have saved or deleted a profile.
+let completions = null;
+
+const readCompletions = async () => {
+  const response = await fetch(list.dataset.url).catch(() => null);
+  if (response?.ok) return response.json();
+  completions = null; // offline: nothing is completed
+  return [];
+};
 
 // A completion is a whole command: offered if it equals the line up to the word being typed and continues that word.
 const matches = (line, [command]) => {
@@ -44,12 +52,16 @@ const createOption = ([command, hint], index) => {
   return option;
 };
 
-const open = () => {
+const open = async () => {
   close();
   const line = textarea.value;
   if (textarea.selectionEnd !== line.length) return; // no completion in the middle of a line
   if (!line.startsWith("/") || line.includes("\n")) return;
-  const offers = completions().filter((completion) => matches(line, completion)).slice(0, MAX_OFFERS);
+  completions ??= readCompletions();
+  const all = await completions;
+  if (textarea.value !== line || document.activeElement !== textarea) return;
+  close();
+  const offers = all.filter((completion) => matches(line, completion)).slice(0, MAX_OFFERS);
   list.append(...offers.map(createOption));
   list.hidden = !offers.length;
   // Preselect while a word is being typed, so that Enter completes it; after a space Enter sends.
@@ -90,7 +102,9 @@ document.addEventListener("input", ({ target }) => {
 });
 
 document.addEventListener("submit", ({ target }) => {
-  if (target.matches("[data-composer]")) close();
+  if (!target.matches("[data-composer]")) return;
+  close();
+  completions = null;
 });
 
 document.addEventListener("focusout", ({ target }) => {

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts import preferences
-from chat.conversations.commands import Command, completions, parse, parse_change
+from chat.conversations.commands import Command, parse, parse_change
 from chat.validation import InvalidInputError
 from reasoning.settings import SETTINGS
 
@@ -84,10 +84,11 @@ def test_odd_values_of_a_script_are_refused_by_field(value):
 
 
 @pytest.mark.django_db
-def test_every_completion_is_a_command_or_the_beginning_of_one(alice):
+def test_every_completion_is_a_command_or_the_beginning_of_one(client, alice):
     preferences.save_profile(alice, "mine", {})
+    client.force_login(alice)
 
-    offers = [text for text, _hint in completions(alice)]
+    offers = [text for text, _hint in client.get("/chats/completions/").json()]
 
     whole = {text for text in offers if not text.endswith(" ")}
     assert all(parse(text) is not None for text in whole)
