@@ -399,7 +399,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "chat.pages.context.site_settings",
+                "chat.pages.context.frame",
             ]
         },
     }

@@ -9,6 +9,8 @@ from accounts.views import admin_sign_in
 admin.site.site_header = admin.site.site_title = "Legible"
 admin.site.site_url = None  # the template links to the chat itself
 
+handler403 = "chat.pages.errors.permission_denied"
+handler404 = "chat.pages.errors.page_not_found"
 handler500 = "chat.pages.errors.server_error"
 urlpatterns = [
     path("accounts/", include("accounts.urls")),

@@ -30,6 +30,7 @@ SILENT = {
     *("chat:attachments", "chat:attachment_remove"),  # files of a message that is not sent yet
     "chat:effort",  # a setting
     *("chat:archived", "chat:selected"),  # titles, redacted
+    "chat:completions",  # commands, and the names and beginnings of prompts that a person saved
     *("chat:shares", "chat:share_revoke", "chat:import"),  # titles, redacted
     *("chat:filings", "chat:filing", "chat:external_link"),  # filings, and what an address says itself
     *("chat:api_chats", "chat:api_chat", "chat:api_settings", "chat:api_models", "chat:api_stop", "chat:api_nowhere"),

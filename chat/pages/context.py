@@ -106,7 +106,7 @@ def template_context(page: ConversationPage, live: TurnState | None) -> dict[str
         items.append({"question": build.live_question_card(live), "answer": build.live_answer_card(live, page.sees)})
     return {
         "conversation": page.conversation,
-        "list": page.sidebar,
+        "sidebar": page.sidebar,
         "undo": page.undo,
         "items": items,
         "earlier": pagination.previous_page(page.records),
@@ -144,6 +144,9 @@ def corpus_figures() -> dict[str, Any]:
     }
 
 
-def site_settings(request: HttpRequest) -> dict[str, object]:
-    """Add ``site_settings``, read when a template first uses it."""
-    return {"site_settings": SimpleLazyObject(SiteSettings.current)}
+def frame(request: HttpRequest) -> dict[str, object]:
+    """Add what every page shows around its content, read when a template first uses it."""
+    return {
+        "site_settings": SimpleLazyObject(SiteSettings.current),
+        "sidebar": SimpleLazyObject(lambda: sidebar.newest(request_user(request))),
+    }

@@ -1,9 +1,13 @@
-"""The response to a request that failed: 503 with Retry-After while the database is unavailable, else 500."""
+"""The responses to requests that failed.
+
+403 and 404 are pages like the others. 503 with Retry-After while the database is unavailable, else 500.
+"""
 
 from __future__ import annotations
 
 import sys
 
+from django.db import connection
 from django.http import HttpRequest, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.views import defaults
@@ -11,6 +15,28 @@ from django.views import defaults
 from chat.db_errors import is_outage, user_message
 
 RETRY_AFTER_S = 5
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Show that the user may not see a page."""
+    try:
+        return defaults.permission_denied(request, exception)
+    finally:
+        close_connection()
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponseBase:
+    """Show that there is no such page, or not for this user."""
+    try:
+        return defaults.page_not_found(request, exception)
+    finally:
+        close_connection()
+
+
+def close_connection() -> None:
+    """Close what the page opened: Django draws it in a thread of its own, whose connection nobody else closes."""
+    if not connection.in_atomic_block:
+        connection.close()
 
 
 def server_error(request: HttpRequest) -> HttpResponseBase:

@@ -13,12 +13,12 @@ from asgiref.sync import sync_to_async
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
-from django.urls import Resolver404, resolve, reverse
+from django.urls import Resolver404, ResolverMatch, resolve, reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
-from django_htmx.http import retarget
+from django_htmx.http import HttpResponseClientRedirect, retarget
 
 from accounts.views import HtmxHttpRequest, request_user
 from chat.conversations import actions, sidebar
@@ -178,9 +178,11 @@ def show_deleted(request: HtmxHttpRequest, conversation_id: uuid.UUID) -> HttpRe
     """Return the list, or redirect to another conversation, with a notice that undoes the deletion."""
     if not request.htmx:
         return HttpResponseRedirect(f"{reverse('chat:home')}?deleted={conversation_id}", status=303)
-    # the page of a deleted conversation leaves when its socket is closed
-    if current_id(request) == conversation_id:
-        return HttpResponse(status=204)
+    if (page := shown_page(request)) and page.kwargs.get("conversation_id") == conversation_id:
+        # the page of a deleted conversation leaves when its socket is closed, other pages about it have none
+        if page.view_name == "chat:conversation":
+            return HttpResponse(status=204)
+        return HttpResponseClientRedirect(f"{reverse('chat:home')}?deleted={conversation_id}")
     return show_list(request, sidebar.newest(request_user(request), deleted=conversation_id))
 
 
@@ -200,13 +202,18 @@ def show_list(
     return render(request, template, {"list": shown, "current_id": current_id(request)})
 
 
-def current_id(request: HtmxHttpRequest) -> uuid.UUID | None:
-    """Return the conversation on the page from which htmx sent the request."""
+def shown_page(request: HtmxHttpRequest) -> ResolverMatch | None:
+    """Return the page from which htmx sent the request."""
     try:
-        match = resolve(urlsplit(request.htmx.current_url or "").path)
+        return resolve(urlsplit(request.htmx.current_url or "").path)
     except (Resolver404, ValueError):
         return None
-    found = match.kwargs.get("conversation_id")
+
+
+def current_id(request: HtmxHttpRequest) -> uuid.UUID | None:
+    """Return the conversation on the page from which htmx sent the request."""
+    page = shown_page(request)
+    found = page.kwargs.get("conversation_id") if page else None
     return found if isinstance(found, uuid.UUID) else None
 
 

@@ -185,9 +185,9 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   sync(true);
 });
 
-// A title or a model that is refused comes back in its form, with the reason.
+// A model that is refused comes back in its form, with the reason.
 document.addEventListener("htmx:beforeSwap", ({ detail }) => {
-  if (detail.xhr.status !== 400 || !detail.target.matches("#model, #rename")) return;
+  if (detail.xhr.status !== 400 || !detail.target.matches("#model")) return;
   detail.shouldSwap = true;
   detail.isError = false;
 });

@@ -29,8 +29,8 @@ searchField?.addEventListener("keydown", (event) => {
 
 const menu = document.getElementById("menu");
 const menuItems = document.getElementById("menu-items");
-const options = document.getElementById("options"); // switches of the page: in the bar, on a narrow screen in the menu
-const optionsPlace = options.parentElement;
+const options = document.getElementById("options"); // switches of a conversation: in the bar, on a narrow screen in the menu
+const optionsPlace = options?.parentElement;
 const narrow = matchMedia("(width < 48rem)");
 
 let opener = null;
@@ -49,7 +49,7 @@ const openMenu = (button) => {
 menu.addEventListener("toggle", ({ newState }) => {
   if (newState === "open") return;
   opener.ariaExpanded = "false";
-  optionsPlace.append(options);
+  optionsPlace?.append(options);
 });
 
 document.addEventListener("pointerdown", ({ target }) => {
@@ -114,4 +114,11 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
   if (detail.successful && target.closest(".topbar .rename")) closeForm(target);
+});
+
+// A title that is refused comes back in its form, with the reason.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.xhr.status !== 400 || !detail.target.matches("#rename")) return;
+  detail.shouldSwap = true;
+  detail.isError = false;
 });

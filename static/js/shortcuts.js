@@ -1,9 +1,9 @@
-// Keyboard shortcuts, the dialog that lists them, and the choices about them. The settings have only the choices.
+// Keyboard shortcuts, the dialog that lists them, and the choices about them. Pages without a conversation have those of
+// the sidebar alone.
 
 const dialogTemplate = document.getElementById("keys-template");
 const app = document.querySelector(".app");
 const sidebar = document.getElementById("side");
-const messages = document.getElementById("messages");
 const textarea = document.getElementById("text");
 
 // Choices: stored in this browser, changed by the switches in the help and in the settings.
@@ -61,7 +61,7 @@ const toggleDialog = () => {
 
 // The current card: the focused one, otherwise the first one in sight.
 
-const allCards = () => [...messages.querySelectorAll(":scope > [data-message-id]")];
+const allCards = () => [...document.querySelectorAll("#messages > [data-message-id]")];
 const focusedCard = () => document.activeElement.closest("[data-message-id]");
 const isInSight = (card) => card.getBoundingClientRect().bottom > innerHeight / 4;
 
@@ -106,11 +106,11 @@ const focusSearch = () => {
 
 const SHORTCUTS = {
   "mod+/": toggleDialog,
-  "shift+escape": () => textarea.focus(),
+  "shift+escape": () => textarea?.focus(),
   "mod+k": focusSearch,
   "mod+shift+o": click("[data-new-chat]"),
   "mod+shift+s": toggleSidebar,
-  "mod+shift+c": () => [...messages.querySelectorAll("[data-copy]")].at(-1)?.click(),
+  "mod+shift+c": () => [...document.querySelectorAll("#messages [data-copy]")].at(-1)?.click(),
   "alt+pageup": () => focusCard(-1),
   "alt+pagedown": () => focusCard(1),
   "alt+r": clickInAnswer("[data-ai-reasoning-toggle]"),

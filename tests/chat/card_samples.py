@@ -82,6 +82,7 @@ urlpatterns = [
         share="chats/<id:conversation_id>/share/",
         shares="shares/",
         archived="chats/archived/",
+        completions="chats/completions/",
         projects="projects/",
         filings="filings/",
         manifest="manifest.webmanifest",
@@ -119,7 +120,7 @@ def page_context(**changes: Any) -> dict[str, Any]:
     conversation = SimpleNamespace(id=UUID(int=1), title="Covenants")
     return {
         "conversation": conversation,
-        "list": Sidebar((Group("Today", (conversation, SimpleNamespace(id=UUID(int=2), title="")), is_today=True),)),
+        "sidebar": Sidebar((Group("Today", (conversation, SimpleNamespace(id=UUID(int=2), title="")), is_today=True),)),
         "items": [{"question": QUESTION, "answer": ANSWER}],
         "queued": [],
         "running": False,

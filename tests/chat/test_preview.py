@@ -45,7 +45,7 @@ def omissions(page: HtmlElement) -> Rows:
 
 
 def figures(page: HtmlElement) -> list[int]:
-    return [int(figure.text_content().replace(",", "")) for figure in page.xpath("//dl//dd")]
+    return [int(figure.text_content().replace(",", "")) for figure in page.xpath("//main//dl//dd")]
 
 
 def body_text(page: HtmlElement) -> str:
