@@ -18,6 +18,7 @@ USERS = {  # and what they may do
 STAFF_PERMISSIONS = (
     "view_auditentry",
     *("add_filing", "delete_filing"),
+    *("add_sitesettings", "change_sitesettings"),
     "change_share",  # to revoke a link; nothing else of a link can be changed
     *("view_user", "add_user", "change_user"),  # within the limits of UserAdmin
     *("view_accesstoken", "delete_accesstoken"),
@@ -56,7 +57,9 @@ def ensure_users() -> dict[str, User]:
 
 
 def staff_group() -> Group:
-    """Return the group of people who run the site: they see public data and manage models, filings and users."""
+    """Return the group of people who run the site: they see public data and manage models, filings, users and
+    the words of the site.
+    """
     group, _created = Group.objects.get_or_create(name="Staff")
     in_chat = Permission.objects.filter(content_type__app_label="chat")
     group.permissions.add(

@@ -161,9 +161,9 @@ except SettingError as error:
 env.section("People")
 MODEL_TITLES = env(
     "MODEL_TITLES",
-    "false",
+    "true",
     BOOLEAN,
-    "After the first answer of a conversation, ask its model for a title of a few words, in one more request.",
+    "After the first answer of a conversation, ask its model for a title of 3 to 6 words, in one more request.",
 )
 SIGNUP_ENABLED = env("SIGNUP_ENABLED", "false", BOOLEAN, "Let anyone create an account.")
 DEMO_PASSWORD = env("DEMO_PASSWORD", "", TEXT, "Password of the demo people demo, sam and admin.", is_secret=True)

@@ -25,7 +25,8 @@ UNREADABLE = "[arguments that are no JSON]"
 _OMITTED_STEP_BYTES = 512  # more than the step has that counts those left out
 _CREATED_HERE = object()
 
-_BULLETS = {
+# The sentences of a summary that is built from steps.
+SENTENCES = {
     "searched": "Searched the filings for “{query}” and got {results}.",
     "used": "Used {tool} and got {results}.",
     "used_only": "Used {tool}.",
@@ -35,6 +36,8 @@ _BULLETS = {
     "nothing": "Found no passage to cite.",
     "found": "Found {label}.",
     "read": "Read {label}.",
+    "one_result": "1 result",
+    "results": "{count} results",
 }
 MAX_BULLETS = 5
 MIN_BULLETS = 2
@@ -239,13 +242,27 @@ def summary_from_trace(
     read = cited_labels(step for step in steps if step.tool == "readPassage")
     found = [label for label in cited_labels(steps) if label not in read]
     cited = [
-        *(_BULLETS["read"].format(label=label) for label in read),
-        *(_BULLETS["found"].format(label=label) for label in found),
+        *(SENTENCES["read"].format(label=label) for label in read),
+        *(SENTENCES["found"].format(label=label) for label in found),
     ]
     bullets = list(dict.fromkeys([*done, *cited]))
     if bullets and not cited and len(bullets) < MIN_BULLETS:
-        bullets.append(_BULLETS["nothing"])
+        bullets.append(SENTENCES["nothing"])
     return tuple(bullets[:MAX_BULLETS])
+
+
+def translate_summary(
+    bullets: Sequence[str], steps: Sequence[ToolTraceStep], sentences: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return a summary that was built from these steps with other ``sentences``, such as those of another language."""
+
+    def worded(words: Mapping[str, str]) -> list[str]:
+        done = [step_bullet(step, words, with_query=shown) for step in steps for shown in (True, False)]
+        cited = [words[verb].format(label=label) for verb in ("read", "found") for label in cited_labels(steps)]
+        return [*done, *cited, words["nothing"]]
+
+    translations = dict(zip(worded(SENTENCES), worded(sentences), strict=True))
+    return tuple(translations.get(bullet, bullet) for bullet in bullets)
 
 
 def cited_labels(steps: Iterable[ToolTraceStep]) -> list[str]:
@@ -255,15 +272,15 @@ def cited_labels(steps: Iterable[ToolTraceStep]) -> list[str]:
     return list(dict.fromkeys(map(" · ".join, labels)))
 
 
-def step_bullet(step: ToolTraceStep, *, with_query: bool = True) -> str:
-    if step.status != "ok":
-        return _BULLETS[step.status].format(tool=step.tool)
+def step_bullet(step: ToolTraceStep, words: Mapping[str, str] = SENTENCES, *, with_query: bool = True) -> str:
+    if step.status in words:
+        return words[step.status].format(tool=step.tool)
     if step.results is None:
-        return _BULLETS["used_only"].format(tool=step.tool)
-    results = "1 result" if step.results == 1 else f"{step.results} results"
+        return words["used_only"].format(tool=step.tool)
+    results = words["one_result" if step.results == 1 else "results"].format(count=step.results)
     query = step.args.get("query") if isinstance(step.args, dict) else None
     if with_query and isinstance(query, str) and step.tool == "searchFilings":
         if len(query) > MAX_QUERY_CHARS:  # a bullet is one line
             query = query[:MAX_QUERY_CHARS].rpartition(" ")[0].rstrip(" ,;") + "…"
-        return _BULLETS["searched"].format(query=query, results=results)
-    return _BULLETS["used"].format(tool=step.tool, results=results)
+        return words["searched"].format(query=query, results=results)
+    return words["used"].format(tool=step.tool, results=results)

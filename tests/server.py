@@ -52,6 +52,7 @@ def environment_in(folder: Path, **variables: str) -> dict[str, str]:
         "CONTENT_KEYS": Fernet.generate_key().decode(),
         "DEMO_PASSWORD": PASSWORD,
         "PORT": "0",
+        "MODEL_TITLES": "false",  # a request more after each first answer
         **variables,
     }
 

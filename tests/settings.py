@@ -18,6 +18,7 @@ for _name in re.findall(r"^([A-Z_]+)=", _EXAMPLE.read_text(encoding="utf-8"), re
 _folder = tempfile.TemporaryDirectory(prefix="legible-tests-")
 os.environ |= {
     "ENV_FILE": os.devnull,
+    "MODEL_TITLES": "false",  # a request more after each first answer
     "SECRET_KEY": "only-for-tests-" + "x" * 50,
     "CONTENT_KEYS": Fernet.generate_key().decode(),
     "DATABASE_URL": os.environ.get("TEST_DATABASE_URL") or f"sqlite:///{_folder.name}/legible.sqlite3",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import admin
+from django.contrib import admin, messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from accounts.admin import DeclaredLookupsMixin
 from chat.models import SiteSettings
@@ -21,7 +22,8 @@ class SiteSettingsAdmin(DeclaredLookupsMixin):
             return redirect("admin:chat_sitesettings_change", row.pk)
         if self.has_add_permission(request):
             return redirect("admin:chat_sitesettings_add")
-        return super().changelist_view(request, extra_context)
+        messages.info(request, _("Nobody has changed the site settings yet: the defaults apply."))
+        return redirect("admin:index")
 
     def changeform_view(
         self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None

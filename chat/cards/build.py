@@ -130,7 +130,7 @@ def answer_card(turn_record: TurnRecord, sees: Visibility, *, opened: ThinkingTe
         answer_html=shown.html,
         is_shortened=shown.is_shortened,
         whole_url=urls["copy_url"] if shown.is_shortened else "",
-        points=record.summary if sees.summary else (),
+        points=labels.summary_points(record) if sees.summary else (),
         points_from_trace=record.summary_source == "trace",
         steps=tuple(map(step_view, record.trace)) if sees.trace else (),
         step_count=count_steps(record.trace),

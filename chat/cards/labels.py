@@ -14,7 +14,7 @@ from chat.models import Turn
 from reasoning.citations import Citation, citation_numbers
 from reasoning.envelope import AnswerRecord
 from reasoning.events import HistoryCut
-from reasoning.trace import ToolTraceStep
+from reasoning.trace import ToolTraceStep, translate_summary
 from reasoning.visibility import Visibility
 
 
@@ -31,6 +31,26 @@ def ended_label(turn: Turn) -> str:
 def error_label(turn: Turn, sees: Visibility) -> str:
     """Return why a turn failed; empty where it did not. Product 40."""
     return turn_error_text(turn, for_staff=sees.names_settings) if turn.status == Turn.Status.ERRORED else ""
+
+
+def summary_points(record: AnswerRecord) -> tuple[str, ...]:
+    """Return the bullets of a summary; those that were built from the steps in the viewer's language."""
+    if record.summary_source != "trace":
+        return record.summary
+    sentences = {
+        "searched": _("Searched the filings for “{query}” and got {results}."),
+        "used": _("Used {tool} and got {results}."),
+        "used_only": _("Used {tool}."),
+        "error": _("Tried {tool}, which failed."),
+        "denied": _("Asked for {tool}, which was not allowed."),
+        "cancelled": _("Stopped {tool} before it ended."),
+        "nothing": _("Found no passage to cite."),
+        "found": _("Found {label}."),
+        "read": _("Read {label}."),
+        "one_result": _("1 result"),
+        "results": _("{count} results"),
+    }
+    return translate_summary(record.summary, record.trace, sentences)
 
 
 def notice_label(turn: Turn, record: AnswerRecord, sees: Visibility) -> str:

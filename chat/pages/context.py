@@ -85,8 +85,8 @@ def load(request: HttpRequest, conversation_id: uuid.UUID, *, is_part: bool) -> 
         undo=actions.find_deleted(person, query["deleted"]) if "deleted" in query else None,
         context=summary.context_usage(conversation, chosen, [record.turn for record in records]),
         model=summary.model_view(conversation, chosen, offered),
-        # only an empty chat shows them
-        corpus=None if records else corpus_figures(),
+        # only an empty chat speaks of filings, and only the offline analyst answers from nothing else
+        corpus=corpus_figures() if chosen.config.is_offline and not records else None,
         draft=draft_files(conversation, takes_images=chosen.takes_images),
     )
 

@@ -44,6 +44,7 @@ const updateTitle = ({ conversation, title, goesUp }) => {
   if (goesUp) return item.remove(); // it comes again, on top
   const [link, more] = item.children;
   more.ariaLabel = more.ariaLabel.replace(link.textContent.trim(), () => title);
+  link.title = title;
   link.replaceChildren(title);
 };
 

@@ -1,10 +1,12 @@
 """The site's own name, greeting, placeholder and starter questions, set in the admin."""
 
 from django.contrib.auth.models import Permission
+from django.core.management import call_command
 from django.test import Client
 
 from accounts.models import User
-from tests.factories import make_conversation
+from chat.models import Conversation
+from tests.factories import make_conversation, make_profile
 
 LIST, ADDRESS = "/admin/chat/sitesettings/", "/admin/chat/sitesettings/add/"
 WORDS = {
@@ -41,6 +43,25 @@ def test_words_of_the_site_are_shown_in_an_empty_chat(alice, sam):
     assert page.count('name="text" value="') == 2
     assert "What is &lt;late&gt;?" in page
     assert "Ledger &amp; Co" in Client().get("/accounts/login/").content.decode()
+
+
+def test_staff_who_may_only_read_them_are_told_that_nothing_is_set(sam):
+    sam.user_permissions.add(Permission.objects.get(codename="view_sitesettings"))
+
+    assert "Nobody has changed the site settings yet" in signed_in(sam).get(LIST, follow=True).text
+
+
+def test_filings_are_spoken_of_only_where_the_analyst_answers(alice):
+    call_command("seed_demo", verbosity=0)
+    conversation = make_conversation(owner=alice)
+    address = conversation.get_absolute_url()
+    assert "of invented companies are loaded" in signed_in(alice).get(address).text
+
+    Conversation.objects.filter(pk=conversation.pk).update(profile=make_profile("general"))
+
+    page = signed_in(alice).get(address).text
+    assert "What would you like to know?" in page
+    assert "filings" not in page.partition('id="hello"')[2].partition("</section>")[0]
 
 
 def test_too_many_starters_are_refused(sam):

@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 from reasoning.citations import Source
 from reasoning.delimiters.tags import Tag, TagScanner
 from reasoning.redaction import redact_trace
-from reasoning.trace import ToolTraceStep, finish, start, step_from_json, step_to_json, summary_from_trace, within_room
+from reasoning.trace import (
+    SENTENCES,
+    ToolTraceStep,
+    finish,
+    start,
+    step_from_json,
+    step_to_json,
+    summary_from_trace,
+    translate_summary,
+    within_room,
+)
 
 
 def source(ref: int = 1, **changes: Any) -> Source:
@@ -162,6 +172,17 @@ def test_summary_bullet_is_one_short_line():
 
 def test_summary_counts_one_result_as_one():
     assert summary_from_trace([step(results=1)])[0].endswith("and got 1 result.")
+
+
+def test_summary_of_steps_is_put_into_other_words():
+    steps = [step(results=1), step(results=4)]
+    bullets = (*summary_from_trace(steps), "Somebody else’s words.")
+
+    shown = translate_summary(bullets, steps, {**SENTENCES, "used": "{tool}: {results}", "results": "{count} Treffer"})
+
+    assert len(shown) == len(bullets)
+    assert any("4 Treffer" in bullet for bullet in shown)
+    assert shown[-1] == "Somebody else’s words."
 
 
 @pytest.mark.spec("product 25")

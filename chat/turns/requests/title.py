@@ -1,4 +1,4 @@
-"""A title that the model writes after the first answer of a conversation, where ``MODEL_TITLES`` is on."""
+"""A title that the model writes after the first answer of a conversation, unless ``MODEL_TITLES`` is off."""
 
 from __future__ import annotations
 
