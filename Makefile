@@ -11,11 +11,14 @@ PYTHON ?= $(shell for each in python3.13 python3.12 python3.11 python3 python; d
 help:  ## list these commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/  -/'
 
+# The page's files go out compressed; another folder of the environment or .env holds.
+run: export STATIC_ROOT := $(or $(STATIC_ROOT),$(shell sed -n 's/^STATIC_ROOT=//p' .env 2>/dev/null),var/static)
 run: writable .venv/.app  ## install what is missing, load the demo, serve on 127.0.0.1:8000
 	@$(PY) -m config.env_file --write .env
 	@$(PY) -m config.serve --check
 	@umask 077 && $(PY) manage.py migrate --no-input --verbosity 0
 	@$(PY) manage.py seed_demo --verbosity 0
+	@$(PY) manage.py collectstatic --no-input --verbosity 0
 	@umask 077 && exec $(PY) -m config.serve
 
 test: .venv/.dev  ## format, lint, types, layers, templates and the tests; about seven minutes on two cores

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import replace
+from pathlib import PurePath
 
 from django.template.defaultfilters import filesizeformat
 from django.urls import reverse
@@ -27,6 +28,7 @@ def attachment_view(file: AttachedFile, conversation_id: uuid.UUID) -> Attachmen
         url=reverse("chat:attachment", args=address),
         image_url=reverse("chat:attachment_file", args=address) if file.is_image else "",
         size_label=_("%(size)s · ~%(tokens)s tokens") % size,
+        kind=(PurePath(file.name).suffix[1:] or file.media_type.rpartition("/")[2])[:4].upper(),
         note=note if file.cut else "",
     )
 

@@ -58,6 +58,7 @@ class AttachmentView:
     name: str
     url: str  # of its text, for its owner
     size_label: str
+    kind: str  # as its tile shows it, such as PDF
     image_url: str = ""
     note: str = ""  # what of it is not used
     remove_url: str = ""

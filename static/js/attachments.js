@@ -3,6 +3,9 @@
 const composer = document.querySelector("[data-composer]");
 const input = composer.elements.files;
 const list = document.getElementById("attached");
+const refusals = document.getElementById("refused-files");
+
+const READ_MS = 10_000; // then a refusal goes by itself, unless it is pointed at
 const statusNode = document.getElementById("status-node");
 
 const changed = () => composer.dispatchEvent(new CustomEvent("legible:attached"));
@@ -10,31 +13,41 @@ const changed = () => composer.dispatchEvent(new CustomEvent("legible:attached")
 const newItem = (file) => {
   const item = document.createElement("li");
   const progress = document.createElement("progress");
+  const text = document.createElement("span");
+  const name = document.createElement("span");
   item.className = "attachment";
   item.dataset.uploading = "";
+  text.className = "attachment__text";
+  name.className = "attachment__name";
+  name.textContent = file.name;
   progress.max = 1;
   progress.ariaLabel = file.name;
-  item.append(file.name, progress);
+  text.append(name, progress);
+  item.append(text);
   list.append(item);
+  item.scrollIntoView({ block: "nearest" });
   return item;
 };
 
 const showFailure = (item, words) => {
+  const line = document.createElement("p");
   const text = document.createElement("span");
   const close = document.createElement("button");
-  text.className = "attachment__text";
+  line.className = "refused-file";
   text.role = "alert";
   close.type = "button";
   close.className = "btn btn--quiet";
   close.dataset.icon = "cross";
   close.ariaLabel = input.dataset.close;
   close.addEventListener("click", () => {
-    item.remove();
+    line.remove();
     input.focus();
   });
-  delete item.dataset.uploading;
-  item.dataset.tone = "danger";
-  item.replaceChildren(text, close);
+  const leave = () => (line.matches(":hover, :focus-within") ? setTimeout(leave, READ_MS) : line.remove());
+  setTimeout(leave, READ_MS);
+  item.remove();
+  line.append(text, close);
+  refusals.append(line);
   text.textContent = words;
 };
 

@@ -17,13 +17,42 @@ document.addEventListener("htmx:afterSwap", ({ detail }) => {
   if (isLoaded && detail.target?.matches("dialog:not([open])")) detail.target.showModal();
 });
 
-searchField?.addEventListener("keydown", (event) => {
+searchField.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || !searchField.value) return;
   event.preventDefault();
   event.stopPropagation();
   searchField.value = "";
   searchField.dispatchEvent(new Event("input", { bubbles: true }));
 });
+
+// The list of conversations: one tab stop each, arrows between them and to their menus.
+
+const list = document.getElementById("conversations");
+
+const hideMenusFromTab = () => list.querySelectorAll("li > .more").forEach((more) => (more.tabIndex = -1));
+
+new MutationObserver(hideMenusFromTab).observe(list, { childList: true, subtree: true });
+hideMenusFromTab();
+
+const moveInList = (event) => {
+  const links = [...list.querySelectorAll("li > a:first-child")];
+  const row = event.target.closest("#conversations li");
+  const index = links.indexOf(row?.firstElementChild); // -1: the search field
+  const [forward, back] = document.dir === "rtl" ? ["ArrowLeft", "ArrowRight"] : ["ArrowRight", "ArrowLeft"];
+  const targets = {
+    ArrowDown: links[index + 1],
+    ArrowUp: index > 0 ? links[index - 1] : index === 0 && searchField,
+    [forward]: row?.querySelector(".more"),
+    [back]: row?.firstElementChild,
+  };
+  const next = !event.target.matches(".rename *") && targets[event.key];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+};
+
+list.addEventListener("keydown", moveInList);
+searchField.addEventListener("keydown", moveInList);
 
 // The menu: one for the bar and all rows. The click that opens it loads its items.
 

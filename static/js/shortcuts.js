@@ -9,7 +9,8 @@ const textarea = document.getElementById("text");
 // Choices: stored in this browser, changed by the switches in the help and in the settings.
 
 const STORAGE_KEY = "legible:keys";
-const DEFAULTS = { on: true, enterSends: true, copyKey: false }; // by data-choice
+const isTouch = matchMedia("(hover: none) and (pointer: coarse)").matches;
+const DEFAULTS = { on: true, enterSends: !isTouch, copyKey: false }; // by data-choice
 
 const choices = { ...DEFAULTS };
 
@@ -58,6 +59,9 @@ const toggleDialog = () => {
   loadChoices();
   dialog.showModal();
 };
+
+// Writing can begin at once, where that opens no keyboard on the screen.
+if (!isTouch && !location.hash && document.activeElement === document.body) textarea?.focus({ preventScroll: true });
 
 // The current card: the focused one, otherwise the first one in sight.
 

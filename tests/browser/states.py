@@ -121,7 +121,7 @@ def _attached(person: Person) -> None:
     payloads = [FilePayload(name=name, mimeType="text/plain", buffer=content) for name, content in files]
     person.page.locator("[name=files]").set_input_files(payloads)
     expect(person.page.locator("#attached > [data-attachment]")).to_have_count(3)
-    expect(person.page.locator("#attached > [data-tone=danger]")).to_be_visible()
+    expect(person.page.locator("#refused-files > p")).to_be_visible()
 
 
 def _attached_text(person: Person) -> None:

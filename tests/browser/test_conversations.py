@@ -206,3 +206,17 @@ def test_earlier_messages_come_and_the_reader_stays(visit, offline):
     expect(cards.first.locator("[data-reasoning-summary]")).to_have_count(0)
 
     expect(cards).to_have_count(60)
+
+
+@pytest.mark.slow
+def test_selected_conversations_are_counted_before_anything_is_done_with_them(visit, offline):
+    demo = visit(offline)
+    demo.open("/chats/")
+    archive = demo.page.get_by_role("button", name="Archive")
+
+    expect(archive).to_be_disabled()
+    demo.page.get_by_role("checkbox").first.check()
+    expect(archive).to_be_enabled()
+    expect(demo.page.locator("[data-count]")).to_have_text("1")
+    demo.page.get_by_role("checkbox").first.uncheck()
+    expect(archive).to_be_disabled()

@@ -106,6 +106,8 @@ def test_shortcuts_switch_reasoning_open_thinking_and_steps_and_list_themselves(
 
 @pytest.mark.slow
 def test_first_stop_skips_to_the_messages(reader):
+    expect(reader.composer).to_be_focused()  # writing can begin at once
+    returns_to_the_top(reader)
     reader.page.keyboard.press("Tab")
     expect(reader.page.get_by_role("link", name="Skip to messages")).to_be_focused()
     reader.page.keyboard.press("Enter")
@@ -269,3 +271,24 @@ def test_choices_of_keys_hold_also_after_a_reload(visit, connected, model):
     for name, is_on in (("Use keyboard shortcuts", False), ("Enter sends", False), ("Copy the last answer", True)):
         expect(keys_dialog(demo).get_by_role("switch", name=name)).to_be_checked(checked=is_on)
     expect(demo.reasoning_switch).to_have_attribute("aria-checked", "true")
+
+
+@pytest.mark.slow
+def test_arrows_walk_the_list_and_reach_the_menu_of_each_conversation(reader):
+    page = reader.page
+    page.keyboard.press("Control+k")
+    page.keyboard.type("turbines")
+    expect(page.locator("#conversations mark").first).to_be_visible()
+
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#conversations li > a").first).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(page.get_by_role("searchbox")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.locator("#conversations li > .conversation").first).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#conversations li > .more").first).to_be_focused()
+    assert page.locator("#conversations li > .more").first.get_attribute("tabindex") == "-1"
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("menuitem").first).to_be_focused()

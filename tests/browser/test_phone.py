@@ -129,3 +129,17 @@ def test_temporary_chat_begins_at_its_top(visit, offline):
     expect(demo.page.get_by_text("Temporary chat. Not saved to your history")).to_be_in_viewport(ratio=1)
     expect(demo.page.get_by_role("banner").get_by_text("Temporary", exact=True)).to_be_visible()
     expect(demo.page.locator("#jump")).to_be_hidden()
+
+
+@pytest.mark.slow
+def test_enter_makes_a_new_line_and_opening_a_chat_opens_no_keyboard(visit, offline):
+    demo = visit(offline, viewport=NARROW, has_touch=True, is_mobile=True)
+    demo.reads_finished()
+
+    expect(demo.composer).not_to_be_focused()
+    demo.composer.tap()
+    demo.page.keyboard.type("One")
+    demo.page.keyboard.press("Enter")
+    demo.page.keyboard.type("Two")
+
+    expect(demo.composer).to_have_value("One\nTwo")

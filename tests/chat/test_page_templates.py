@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from django import forms
@@ -77,6 +78,15 @@ def test_stop_is_there_while_an_answer_is_written(running):
 
     assert (stop.get("hidden") is None) is running
     assert one(shown, f"#{stop.get('form')}").get("action").endswith("/stop/")
+
+
+def test_running_answer_loads_again_without_script_unless_the_page_answers_a_form():
+    shown = [page(running=True), page(running=True, error="Too long."), page()]
+
+    refreshes = [all_of(each, "noscript meta[http-equiv=refresh]") for each in shown]
+
+    assert [len(found) for found in refreshes] == [1, 0, 0]
+    assert refreshes[0][0].get("content").endswith(f"url=/chats/{UUID(int=1)}/")
 
 
 @pytest.mark.parametrize("is_on", [True, False])

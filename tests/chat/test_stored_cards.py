@@ -75,7 +75,7 @@ def test_page_shows_what_is_stored_and_needs_no_key(page, conversation, settings
     html = page()
 
     assert "<p>As stored.</p>" in html
-    assert usage_in(html).startswith("4711/")
+    assert usage_in(html).startswith("4,711/")
 
 
 def test_lost_key_and_card_leave_the_page_readable(page, conversation, settings):
