@@ -83,7 +83,7 @@ def test_stop_is_there_while_an_answer_is_written(running):
 def test_running_answer_loads_again_without_script_unless_the_page_answers_a_form():
     shown = [page(running=True), page(running=True, error="Too long."), page()]
 
-    refreshes = [all_of(each, "noscript meta[http-equiv=refresh]") for each in shown]
+    refreshes = [each.xpath("//noscript/meta[@http-equiv='refresh']") for each in shown]
 
     assert [len(found) for found in refreshes] == [1, 0, 0]
     assert refreshes[0][0].get("content").endswith(f"url=/chats/{UUID(int=1)}/")
