@@ -49,6 +49,7 @@ const showFailure = (item, words) => {
   line.append(text, close);
   refusals.append(line);
   text.textContent = words;
+  text.title = words;
 };
 
 const refusal = (request, file) => {
