@@ -60,8 +60,9 @@ const toggleDialog = () => {
   dialog.showModal();
 };
 
-// Writing can begin at once, where that opens no keyboard on the screen.
-if (!isTouch && !location.hash && document.activeElement === document.body) textarea?.focus({ preventScroll: true });
+// Writing can begin at once, where that opens no keyboard on the screen. What the page came for goes first.
+const isFocusFree = document.activeElement === document.body && !document.querySelector("[autofocus]") && !location.hash;
+if (isFocusFree && !isTouch) textarea?.focus({ preventScroll: true });
 
 // The current card: the focused one, otherwise the first one in sight.
 

@@ -107,7 +107,7 @@ def test_shortcuts_switch_reasoning_open_thinking_and_steps_and_list_themselves(
 @pytest.mark.slow
 def test_first_stop_skips_to_the_messages(reader):
     expect(reader.composer).to_be_focused()  # writing can begin at once
-    returns_to_the_top(reader)
+    reader.page.evaluate("document.body.tabIndex = -1; document.body.focus()")
     reader.page.keyboard.press("Tab")
     expect(reader.page.get_by_role("link", name="Skip to messages")).to_be_focused()
     reader.page.keyboard.press("Enter")
