@@ -74,7 +74,7 @@ def test_script_gets_the_meter_of_the_chosen_model(page, conversation, url):
 
     assert (answer.status_code, answer.headers["HX-Reswap"]) == (200, "none")
     assert 'hx-swap-oob="outerHTML"' in answer.content.decode()
-    assert "/987654<" in answer.content.decode()
+    assert "/987,654<" in answer.content.decode()
 
 
 @pytest.mark.parametrize("name", ["nobody", "retired", "KIMI"])
@@ -130,5 +130,5 @@ class TestNextRequest:
 
         meter, model, *_title = await page.on_event({"kind": "model"})
 
-        assert "0/5000" in meter
+        assert "0/5,000" in meter
         assert model == r'{"type":"model","model":"kimi","label":"Kimi \u003c3","efforts":[]}'
