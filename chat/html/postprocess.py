@@ -220,7 +220,7 @@ def code_figure(pre: HtmlElement) -> HtmlElement:
 
 def read_tokens(lexer: Lexer, source: str) -> list[tuple[_TokenType, str]]:
     """Return the tokens of code, as far as they are found in time."""
-    tokens = []
+    tokens: list[tuple[_TokenType, str]] = []
     started = thread_time()
     for token in lexer.get_tokens(source):
         # Reading the clock costs more than a token.
