@@ -159,7 +159,7 @@ class DrawnPage:
             target.text = element.text
             target.extend(list(element))
         elif style == "beforeend":
-            for card in element.iter("article"):  # drawn again: chat.js removes the older one
+            for card in element.iter("article"):  # drawn again: frames.js removes the older one
                 if (known := self._by_id(card.get("id", ""))) is not None:
                     known.drop_tree()
             target.extend(list(element))

@@ -1,11 +1,78 @@
-// JSON frames of the conversation's socket: a handler for each type. chat/socket/frames.py writes them and describes
-// their fields. All other frames are HTML, which htmx swaps.
+// The conversation's socket: its connection, the frames that come over it, and the state that the window shows.
+// htmx swaps HTML frames; of JSON frames each type has a handler. chat/socket/frames.py writes them and describes their
+// fields. Other scripts send by "legible:send".
 
-import { drawText, receiveText, stayAtText } from "./live_text.js";
+import { drawText, followNewText, forgetText, holdPosition, receiveText, stayAtText } from "./live_text.js";
 
 const chat = document.getElementById("chat");
 const composer = chat.querySelector("[data-composer]");
 const banner = document.getElementById("connection");
+
+const SYNC_MS = 1000;
+const ALL_CARDS = '<div id="messages"'; // draws every card again
+const MORE_CARDS = '<div hx-swap-oob="beforeend:#messages"'; // brings some
+const CARD_ID = /<article\s+class="card"\s+id="([^"]+)"/g;
+const TOO_MANY = 4429; // close code: too many pages, or too many messages
+const RETRIED_BY_HTMX = [1006, 1011, 1012, 1013];
+
+let socket = null;
+let isConnected = false;
+let hasConnected = false;
+let forms = null; // forms_fallback.js, while no WebSocket comes through
+let failedConnects = 0;
+let isSigningOut = false;
+
+const reconnectDelay = (tries) => (tries < 20 ? 300 + 900 * Math.random() : 2000 + 6000 * Math.random());
+htmx.config.wsReconnectDelay = reconnectDelay;
+
+const send = (form) => {
+  if (isConnected) socket.send(JSON.stringify(form));
+  else if (form.text) forms?.postMessage(form);
+  else if (form.action === "stop") forms?.postStop();
+};
+
+let syncedAt = 0;
+
+const sync = (fresh = false) => {
+  const last = [...chat.querySelectorAll("#messages > [data-role=assistant]")].at(-1);
+  syncedAt = performance.now();
+  send({ action: "sync", last: last?.dataset.messageId ?? "", status: last?.dataset.status ?? "", fresh });
+};
+
+const syncAfterGap = () => {
+  if (performance.now() - syncedAt > SYNC_MS) sync();
+};
+
+// A status stays long enough to be read; of those that come sooner one waits.
+
+const READ_MS = 400;
+const statuses = [];
+let statusAt = 0;
+let statusTimer = 0;
+
+const wordsOf = (status) => status?.firstElementChild?.firstChild;
+
+const showStatus = () => {
+  const shown = wordsOf(chat.querySelector("[data-live]"));
+  if (shown && statuses.length) shown.data = statuses.shift();
+  statusAt = performance.now();
+  statusTimer = statuses.length && setTimeout(showStatus, READ_MS);
+};
+
+document.addEventListener("htmx:oobBeforeSwap", ({ detail }) => {
+  const next = detail.fragment.firstElementChild;
+  if (!next?.matches(".status")) return;
+  const words = wordsOf(next)?.data;
+  const wait = statusAt + READ_MS - performance.now();
+  if (!words) return statuses.splice(0);
+  if (!statuses.length && words === wordsOf(detail.target)?.data) return;
+  if (!statuses.length && wait <= 0) return (statusAt = performance.now());
+  detail.shouldSwap = false;
+  if (words !== statuses.at(-1)) statuses.splice(1, 1, words);
+  statusTimer ||= setTimeout(showStatus, wait);
+});
+
+// JSON frames.
 
 const NOTHING_TO_SHOW =
   ".disclosure:has(> .points:empty), .disclosure:has(.steps:empty), .disclosure[data-token-est='0'], .disclosure--line:empty, [id$='-pad']:empty";
@@ -48,11 +115,11 @@ const updateTitle = ({ conversation, title, goesUp }) => {
   link.replaceChildren(title);
 };
 
-export const announce = ({ text, assertive }) => {
+const announce = ({ text, assertive }) => {
   document.getElementById(assertive ? "alert-node" : "status-node").textContent = text;
 };
 
-export const setSwitch = (button, isOn) => {
+const setSwitch = (button, isOn) => {
   button?.setAttribute("aria-checked", isOn);
   if (button) button.form.elements.on.value = !isOn;
 };
@@ -110,9 +177,183 @@ const HANDLERS = {
   live: showLiveness,
 };
 
-// Calls onGap when text before this frame is missing.
-export const handleFrame = (frame, onGap) => {
-  if (TEXT_TYPES.includes(frame.type)) return receiveText(frame, onGap);
+const handleFrame = (frame) => {
+  if (TEXT_TYPES.includes(frame.type)) return receiveText(frame, syncAfterGap);
   drawText();
   HANDLERS[frame.type]?.(frame); // a server that was updated may have more types
 };
+
+// Where frames go.
+
+// Messages that were drawn again may have brought it already.
+const makeRoom = (message) => {
+  statusAt = performance.now();
+  [...message.matchAll(CARD_ID)].forEach(([, id]) => document.getElementById(id)?.remove());
+};
+
+let returnAfterFrame = () => {};
+
+document.addEventListener("htmx:wsBeforeMessage", (event) => {
+  const { message } = event.detail;
+  if (message.startsWith(ALL_CARDS)) returnAfterFrame = holdPosition();
+  if (message.startsWith(MORE_CARDS)) makeRoom(message);
+  if (!message.startsWith("{")) return drawText(); // what came before a swap belongs to what is swapped
+  event.preventDefault();
+  handleFrame(JSON.parse(message));
+});
+
+document.addEventListener("htmx:wsAfterMessage", () => {
+  returnAfterFrame();
+  returnAfterFrame = () => {};
+  followNewText();
+});
+
+// The connection. A page that can't open its socket at first sends by forms.
+
+const FAILED_CONNECTS = 3;
+const CONNECT_MS = 8000; // some proxies leave the handshake without an answer
+
+const showBanner = (name) => {
+  banner.textContent = banner.dataset[name];
+  banner.hidden = false;
+};
+
+let isProbing = false;
+
+const useForms = async () => {
+  if (hasConnected || forms || isProbing) return;
+  isProbing = true;
+  const script = await import("./forms_fallback.js").catch(() => null);
+  const answers = await script?.readPage(); // else it is the server that is away
+  isProbing = false;
+  if (!answers) return;
+  if (hasConnected) return script.stopReading();
+  forms = script;
+  showBanner("blocked");
+  document.dispatchEvent(new CustomEvent("legible:connected"));
+  document.dispatchEvent(new CustomEvent("legible:blocked"));
+};
+
+setTimeout(useForms, CONNECT_MS);
+
+const signIn = () => {
+  try {
+    sessionStorage.setItem("legible:expired", chat.dataset.user);
+  } finally {
+    location.assign(chat.dataset.login);
+  }
+};
+
+document.addEventListener("legible:expired", signIn);
+document.addEventListener("legible:frame", ({ detail }) => handleFrame(detail));
+
+document.addEventListener("htmx:wsOpen", ({ detail }) => {
+  socket = detail.socketWrapper;
+  isConnected = hasConnected = true;
+  forms?.stopReading();
+  forms = null;
+  banner.hidden = true;
+  sync();
+  document.dispatchEvent(new CustomEvent("legible:connected")); // from now on others can send
+});
+
+document.addEventListener("htmx:wsClose", ({ detail }) => {
+  const { code } = detail.event;
+  isConnected = false;
+  if (code === 4401 && isSigningOut) return; // the form's own answer is on its way
+  if (code === 4401) return signIn();
+  if (code === 4404) return location.assign(chat.dataset.gone); // there it can be restored for a while
+  if (code === TOO_MANY) showBanner("tooMany");
+  else if (banner.hidden || banner.textContent === banner.dataset.notLive)
+    showBanner(composer.hasAttribute("data-running") ? "awayRunning" : "away");
+  failedConnects += 1;
+  if (failedConnects >= FAILED_CONNECTS) useForms();
+  const delay = code === TOO_MANY ? 15000 + reconnectDelay(20) : reconnectDelay(0);
+  if (!RETRIED_BY_HTMX.includes(code)) setTimeout(() => detail.socketWrapper.reconnect(), delay);
+});
+
+document.addEventListener("submit", ({ target }) => {
+  isSigningOut = target.getAttribute("action")?.endsWith("/logout/");
+});
+
+document.addEventListener("legible:send", ({ detail }) => send(detail));
+
+// A switch was thrown: draw the messages again, and keep the place.
+
+let returnToPlace = () => {};
+
+document.addEventListener("htmx:afterRequest", ({ target, detail }) => {
+  if (!detail.successful || !target.matches("[data-refresh]")) return;
+  setSwitch(target.querySelector("[role=switch]"), detail.requestConfig.parameters.on === "true");
+  send({ action: "refresh" });
+  returnToPlace = holdPosition();
+  const since = document.querySelector("#earlier")?.dataset.before ?? 1; // what the page holds
+  htmx.ajax("GET", `${chat.dataset.messages}?since=${since}`, { target: "#messages", swap: "innerHTML" });
+});
+
+document.addEventListener("htmx:afterSwap", ({ detail }) => {
+  if (detail.target?.id !== "messages") return;
+  forgetText();
+  returnToPlace();
+  sync(true);
+});
+
+// A model that is refused comes back in its form, with the reason.
+document.addEventListener("htmx:beforeSwap", ({ detail }) => {
+  if (detail.xhr.status !== 400 || !detail.target.matches("#model")) return;
+  detail.shouldSwap = true;
+  detail.isError = false;
+});
+
+document.addEventListener("htmx:responseError", () => announce({ text: chat.dataset.failed, assertive: true }));
+
+// The window says that an answer is being written and, while it is hidden, how the answer ended.
+
+const WINDOW_STATES = { complete: "done", error: "failed", interrupted: "failed" };
+const stateNames = document.querySelector("title").dataset;
+const icon = document.querySelector("link[rel=icon]");
+const defaultIcon = icon.href;
+
+let windowState = ""; // "", working, done or failed
+let conversationTitle = document.title;
+let shownTitle = conversationTitle;
+
+const updateWindowTitle = () => {
+  if (document.title !== shownTitle) conversationTitle = document.title; // renamed by another script
+  shownTitle = windowState ? `${stateNames[windowState]} · ${conversationTitle}` : conversationTitle;
+  if (document.title !== shownTitle) document.title = shownTitle;
+};
+
+const setWindowState = (state) => {
+  if (state === windowState) return;
+  windowState = state;
+  icon.href = icon.dataset[state] ?? defaultIcon;
+  updateWindowTitle();
+};
+
+const followTurn = () => {
+  if (composer.hasAttribute("data-running")) return setWindowState("working");
+  if (windowState !== "working") return;
+  const last = [...document.querySelectorAll("#messages > [data-role=assistant]")].at(-1);
+  setWindowState(document.hidden ? WINDOW_STATES[last?.dataset.status] ?? "" : "");
+};
+
+new MutationObserver(followTurn).observe(composer, { attributeFilter: ["data-running"] });
+new MutationObserver(updateWindowTitle).observe(document.head, { childList: true, subtree: true, characterData: true });
+document.addEventListener("visibilitychange", () => {
+  if (!document.hidden && windowState !== "working") setWindowState("");
+});
+followTurn();
+
+document.addEventListener("legible:settled", async ({ target }) => {
+  if (!document.hidden || target.dataset.status !== "complete") return;
+  const script = await import("./notifications.js").catch(() => null); // offline: the banner says so
+  script?.notifyOfAnswer();
+});
+
+// The address of a page that offers to undo a deletion would offer it again.
+const address = new URL(location);
+if (address.searchParams.has("deleted")) {
+  address.searchParams.delete("deleted");
+  history.replaceState(history.state, "", address);
+}

@@ -53,7 +53,7 @@ class Stage:
 
 
 def unsent(page: Page) -> Locator:
-    return page.locator("#unsent > article")
+    return page.locator("#unsent > .unsent")
 
 
 def questions(page: Page) -> Locator:
@@ -187,6 +187,7 @@ def stage(request, visit, serve, own_site, model):
     cable.close()
 
 
+@pytest.mark.spec("product 44")
 @pytest.mark.parametrize(
     ("stage", "fault", "outcome"),
     [
