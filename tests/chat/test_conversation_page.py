@@ -133,7 +133,10 @@ def long(alice):
 
 
 def asked(html: str) -> list[str]:
-    return [one.text_content().strip() for one in markup.fromstring(html).xpath("//p[@class='question'][not(ancestor::template)]")]
+    return [
+        one.text_content().strip()
+        for one in markup.fromstring(html).xpath("//p[@class='question'][not(ancestor::template)]")
+    ]
 
 
 def get(client: Client, alice: User, path: str) -> Any:
