@@ -261,11 +261,11 @@ def import_conversation(
     if reason:
         report.skip(reason, name)
         return
-    read = receive(connection, ends_at)
-    if not isinstance(read, FoundTurns):
-        report.skip(read.reason if isinstance(read, Skipped) else "", name)
+    sent = receive(connection, ends_at)
+    if not isinstance(sent, FoundTurns):
+        report.skip(sent.reason if isinstance(sent, Skipped) else "", name)
         return
-    turns = [EndedTurn(*turn) for turn in read.turns]
+    turns = [EndedTurn(*turn) for turn in sent.turns]
     with transaction.atomic():
         User.objects.select_for_update().get(pk=person.pk)  # the same file may be uploaded twice at once
         if same.exists():
@@ -284,8 +284,8 @@ def import_conversation(
         Conversation.objects.filter(pk=conversation.pk).update(created_at=oldest)
         eventlog.add_ended_turns(conversation, turns)
     report.imported += 1
-    report.shortened += read.is_shortened
-    report.leave_out(read.left_out)
+    report.shortened += sent.is_shortened
+    report.leave_out(sent.left_out)
 
 
 def refusal(message: str, *, code: str = "invalid_import", **values: object) -> InvalidInputError:
